@@ -243,7 +243,10 @@ def test_nothing_to_do_counts_the_findings_that_are_left(poor: Remora, tmp_path:
     source = "def f(a, l):\n    b = a\n    return a == None or l\n"
     left = write(tmp_path / "left", {"a.py": source, "pyproject.toml": SETTINGS})
     shown = poor("analyze", "-o", "lint", cwd=left).out
-    assert "1 file checked; 2 findings need --unsafe-fixes; 1 has no fix (-v lists them)\n" in shown
+    assert (
+        "1 file checked; 2 findings need --unsafe-fixes; 1 finding has no fix (-v lists them)\n"
+        in shown
+    )
     listed = poor("analyze", "-o", "lint", "-v", cwd=left).out
     assert "a.py:1 E741: Ambiguous variable name" in listed
     document = poor("analyze", "-o", "lint", "--json", cwd=left).document
@@ -482,3 +485,9 @@ def test_init_never_overwrites(poor: Remora, project: Path) -> None:
     assert poor("init", "--json", cwd=project).error["code"] == "usage_error"
     assert tree(project) == before
     assert poor("analyze", "--dry-run", cwd=project).code == 0
+
+
+def test_a_model_cannot_decide_if_there_is_none(poor: Remora, project: Path) -> None:
+    done = poor("analyze", "-o", "lint", "--decisions", "model", cwd=project)
+    assert (done.code, "no model is configured" in done.err) == (2, True)
+    assert "--model URL" in done.err

@@ -114,7 +114,7 @@ def check_tests_start(
         except HostError as error:
             command = f"{python.python} -m pytest --collect-only" if python is not None else ""
             hint = f"make `{command}` work, for example by installing what the tests need"
-            raise UsageError(error.message, hint=hint) from error
+            raise UsageError(error.message, hint=error.hint or hint) from error
 
 
 def _uses_python(agent: Agent, project: Project) -> bool:

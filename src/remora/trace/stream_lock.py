@@ -35,7 +35,7 @@ def lock_stream(file: int, path: Path) -> None:
             return
     raise StreamLocked(
         f"{path.name} is locked by {lock_owner(file)}",
-        hint="wait until that process finishes, or stop it",
+        hint="wait until that process, such as a `remora review`, finishes, or stop it",
     )
 
 

@@ -59,7 +59,7 @@ def shop(tmp_path: Path) -> Path:
 def test_the_plan_and_the_result_have_one_count(shop: Path, poor: Remora) -> None:
     done = poor("analyze", "-o", "lint", cwd=shop)
     assert "lint 1 in 1 file, 2 of 5 findings to fix" in done.err
-    told = "2 of 5 findings fixed in 1 file; 1 finding needs --unsafe-fixes; 2 have no fix (-v lists them)\n"
+    told = "2 of 5 findings fixed in 1 file; 1 finding needs --unsafe-fixes; 2 findings have no fix (-v lists them)\n"
     assert told in done.out
     totals = poor("show", "--json", cwd=shop).document["totals"]
     (lint,) = totals["operations"]

@@ -36,19 +36,21 @@ def said(
 def test_what_is_fixed_what_needs_consent_and_what_stays() -> None:
     assert said(LINT, findings={NEEDS_UNSAFE: 1, NO_FIX: 17, KEPT: 3}) == (
         "3 of 26 findings fixed in 3 files; 1 finding needs --unsafe-fixes; "
-        "22 stay: 17 have no fix, 3 are left as they are, 2 are left open (-v lists them)"
+        "22 findings stay: 17 have no fix, 3 are left as they are, 2 are left open (-v lists them)"
     )
 
 
 def test_reasons_count_no_more_than_what_stays() -> None:
     """Other fixes removed some of those that the plan left."""
     assert said(LINT, findings={NO_FIX: 22, KEPT: 3}).endswith(
-        "files; 23 stay: 22 have no fix, 1 is left as it is (-v lists them)"
+        "files; 23 findings stay: 22 have no fix, 1 is left as it is (-v lists them)"
     )
 
 
 def test_a_single_reason_is_not_counted_twice() -> None:
-    assert said(LINT, findings={NO_FIX: 23}).endswith("files; 23 have no fix (-v lists them)")
+    assert said(LINT, findings={NO_FIX: 23}).endswith(
+        "files; 23 findings have no fix (-v lists them)"
+    )
 
 
 @pytest.mark.parametrize(
@@ -74,6 +76,6 @@ def test_a_plan_without_jobs_has_its_reasons() -> None:
     found = {NEEDS_UNSAFE: 2, NO_FIX: 1}
     assert (
         said(findings=found, files=0)
-        == "2 findings need --unsafe-fixes; 1 has no fix (-v lists them)"
+        == "2 findings need --unsafe-fixes; 1 finding has no fix (-v lists them)"
     )
     assert said(files=0) == ""

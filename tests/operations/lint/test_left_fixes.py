@@ -13,7 +13,7 @@ from tests.operations.lint.test_recipes import versions
 from tests.operations.lint.test_ruff_fixes import edited
 
 COMMENT = "the fix removes a comment"
-STYLE = "most of the file is written otherwise"
+STYLE = "most of the file keeps the other way of writing"
 EXAMPLES = {
     "a comment of a branch goes with its line": (COMMENT, "RET505", """
           def f(a):
@@ -38,7 +38,7 @@ EXAMPLES = {
           a = "{}".format(1), "%s" % 2
           b = f"{1}"
         """),
-    "types where there are more of typing": ("most of the project is written otherwise", "UP", """
+    "types where there are more of typing": ("most of the project keeps the other way of writing", "UP", """
           from __future__ import annotations
 
           from typing import Optional

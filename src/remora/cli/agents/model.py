@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from remora.cli.app.options import PATH, Options, command, group
-from remora.cli.app.output import emit, note
+from remora.cli.app.output import emit, note, terminal_width, wrap_text
 from remora.cli.app.project_context import config_of, invocation_of
 from remora.text import count, escape_line
 
@@ -32,7 +32,8 @@ def status(options: Options) -> int:
     found = model_status(invocation, config)
     measured = measured_uses(invocation, root, config, found)
     document = {**found.document, "measured": measured}
-    emit(options, document, _status_lines(found, document, withheld_key(invocation, config)))
+    lines = _status_lines(found, document, withheld_key(invocation, config))
+    emit(options, document, (part for line in lines for part in wrap_text(line, terminal_width())))
     return 3 if found.problem and not found.is_optional else 0
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from remora.cli.app.options import Options, command
-from remora.cli.app.output import emit, note
+from remora.cli.app.output import emit, note, wrapped
 from remora.cli.app.project_context import invocation_of
 from remora.cli.hub.hub_options import note_root_above, target_options
 from remora.errors import ConfigError
@@ -163,7 +163,7 @@ def _lines(places: "HubPaths", status: "StatusResult") -> Iterator[str]:
     else:
         nodes, files = count(status.nodes or 0, "node"), count(status.files or 0, "file")
         yield f"contents    {nodes} in {files}"
-        yield f"links       {_link_progress(places, status)}"
+        yield from wrapped(f"links       {_link_progress(places, status)}", " " * 12)
         yield f"generation  {status.generation}"
 
 

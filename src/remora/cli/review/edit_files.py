@@ -7,11 +7,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import click
 import msgspec
 
 from remora.cli.app.output import print_lines
 from remora.cli.review.questions import ask_key
 from remora.errors import OutsideError, UsageError
+from remora.operations.checks import parse_errors
 from remora.text import escape_line
 from remora.workspaces.apply.merge_lines import LineConflict, ended
 from remora.workspaces.apply.transaction import FilePatch
@@ -19,6 +21,7 @@ from remora.workspaces.copy.changes import is_text
 
 _MARKER = re.compile(rb"^(?:<<<<<<< yours|>>>>>>> agent)$", re.MULTILINE)
 _BOTH = re.compile(rb"^<<<<<<< yours$.*?^>>>>>>> agent$", re.MULTILINE | re.DOTALL)
+_ANSWERS = {"m": "mine", "a": "agent's", "e": "edit"}
 _WHOSE = "  you edited the same lines: [m]ine [a]gent's [e]dit both, other keys for later "
 
 
@@ -34,12 +37,17 @@ def ask_whose(files: Sequence[FilePatch]) -> str:
         for both in _BOTH.findall(file.theirs or b""):
             lines = both.decode("utf-8", "replace").split("\n")
             print_lines(escape_line(f"  {line}") for line in lines)
-    return ask_key(_WHOSE)
+    key = ask_key(_WHOSE)
+    click.echo(_ANSWERS.get(key, "later"))
+    return key
 
 
-def has_markers(text: bytes) -> bool:
-    """Return True if a text still has markers of `both_versions`."""
-    return _MARKER.search(text) is not None
+def why_unfinished(files: Sequence[FilePatch]) -> str:
+    """Return why edited files cannot be written: markers that are left, or a syntax error."""
+    for file in files:
+        if _MARKER.search(file.theirs or b""):
+            return f"{file.path} still has conflict markers"
+    return parse_errors({file.path: file.theirs for file in files})
 
 
 def edit_files(files: Sequence[FilePatch], environ: Mapping[str, str]) -> list[FilePatch]:

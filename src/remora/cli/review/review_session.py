@@ -13,9 +13,9 @@ from remora.cli.app.options import Options
 from remora.cli.app.output import print_failure, print_lines, wrapped
 from remora.cli.app.project_context import invocation_of
 from remora.cli.review.change_view import action_lines, change_set_lines, packet_lines
-from remora.cli.review.edit_files import ask_whose, both_versions, edit_files, has_markers
+from remora.cli.review.edit_files import ask_whose, both_versions, edit_files, why_unfinished
 from remora.cli.review.questions import QUIT, ask_key, choose_hunks, show_whole
-from remora.cli.review.verdicts import announce_to
+from remora.cli.review.verdicts import announce_to, written_text
 from remora.cli.run.foreground_run import run_to_end
 from remora.cli.views.job_view import SAME_CHANGE
 from remora.cli.views.progress import accept_progress
@@ -251,15 +251,13 @@ class Review:
             click.echo("  no hunk was chosen, so nothing is decided: [n] rejects the change")
             return False
         announce = announce_to(self.options)
-        if not self._written(
-            job,
-            review_parts.accept_hunks(
-                self.view, job.agent_id, chosen, announce=announce, **self._where
-            ),
-        ):
+        where = {**self._where, "announce": announce}
+        done = review_parts.accept_hunks(self.view, job.agent_id, chosen, **where)
+        if not self._written(job, done):
             return False
         if len(chosen) < len(hunks):
             self.view = api.reject(self.view, job.agent_id, **self._where).view
+            click.echo("  the others are rejected")
         return True
 
     def edit(self, job: JobView) -> bool:
@@ -273,10 +271,9 @@ class Review:
             click.echo("  not edited, so nothing is decided")
             return False
         self.edits[job.agent_id] = edited
-        marked = [file.path for file in edited if has_markers(file.theirs or b"")]
-        for path in marked:
-            click.echo(escape_line(f"  {path} still has conflict markers"))
-        if not marked and self._accept_edited(job, edited):
+        if why := why_unfinished(edited):
+            print_lines(wrapped(f"  {why}", "  "))
+        elif self._accept_edited(job, edited):
             return True
         click.echo(_EDIT_IS_KEPT)
         return False
@@ -295,6 +292,8 @@ class Review:
         if done.conflicts:
             return False
         self._decided(ACCEPTED, [job.agent_id])
+        now = next(each for each in self.view.jobs if each.agent_id == job.agent_id)
+        click.echo(f"  written: {written_text(now)}")
         return True
 
     def accept_alike(self, job: JobView) -> bool:

@@ -19,6 +19,7 @@ from remora.errors import RemoraError
 from remora.ids import display_name
 from remora.runs.gates.judge_parts import Announce
 from remora.runs.project import ProjectRecords
+from remora.runs.records.job_view import JobView
 from remora.runs.records.results import RunView, jobs_named
 from remora.runs.review.accept_and_reject import Verdicts
 from remora.runs.review.conflicts import conflicting_jobs
@@ -102,7 +103,11 @@ def revert(options: Options, run: str, nodes: tuple[str, ...], *, trust_run: boo
     with working(options, "taking changes back"):
         done = api.revert(run, *nodes, root=project, trust_run=trust_run)
     note(options, *done.damaged, *done.notes)
-    emit(options, _document(done, "reverted", "reopened", "conflicts"), _reverted(options, done))
+    emit(
+        options,
+        _document(done, "reverted", "reopened", "conflicts"),
+        _reverted(options, project, done),
+    )
     return _exit_code(done)
 
 
@@ -143,6 +148,14 @@ def skipped_lines(options: Options, skipped: Sequence[str]) -> Sequence[str]:
     return (f"skipped {len(skipped)} changes or parts that the options leave out (-v says why)",)
 
 
+def written_text(job: JobView) -> str:
+    """Return how much of a change was written, such as `2 of 3 hunks`, if not all of it."""
+    if job.written is None:
+        return "all of it"
+    edited, of = job.written.edited, count(job.written.of, "hunk")
+    return "edited" if edited else f"{len(job.written.hunks)} of {of}"
+
+
 def _no_change_set(done: Verdicts) -> str:
     return f"no {'such ' if done.skipped or done.notes else ''}change is pending"
 
@@ -156,9 +169,7 @@ def _accepted(
             again = next_command(options, project.root, "analyze")
             yield f"reverted changes are not pending; `{again}` proposes them again"
     parts = {
-        job.node_id: "edited"
-        if job.written.edited
-        else f"{len(job.written.hunks)} of {count(job.written.of, 'hunk')}"
+        job.node_id: written_text(job)
         for job in done.view.jobs
         if job.written and (job.left or not job.is_whole) and job.node_id in done.accepted
     }
@@ -209,11 +220,14 @@ def _conflict(
             yield f"    next: {next_command(options, project.root, *words)}"
 
 
-def _reverted(options: Options, done: Verdicts) -> Iterator[str]:
+def _reverted(options: Options, project: ProjectRecords, done: Verdicts) -> Iterator[str]:
     yield from _named("pending again", "yellow", done.reopened)
     if not done.reverted and not done.conflicts and not done.reopened:
         yield on_branches(done.view) or "no change of this run has been accepted"
     yield from _named(REVERTED, "yellow", done.reverted)
+    if done.reverted and (rejected := sum(job.review == REJECTED for job in done.view.jobs)):
+        back = next_command(options, project.root, "revert", done.run_id, "FILE")
+        yield f"{count(rejected, 'rejection')} not withdrawn: `{back}`"
     if done.conflicts:
         number = count(len(done.conflicts), "conflict")
         yield click.style(f"{number}, not reverted:", fg="yellow")

@@ -71,7 +71,7 @@ def left_lines(plan: Plan, *, verbose: bool, brief: bool = False) -> Iterator[st
     if plan.findings_left and not brief and (plan.jobs or verbose):
         how = "" if verbose else " (-v lists them)"
         left = count(sum(plan.findings_left.values()), "finding")
-        yield f"left by lint: {left}: {with_reasons(plan.findings_left)}{how}"
+        yield from wrapped(f"left by lint: {left}: {with_reasons(plan.findings_left)}{how}")
     for reason, findings in sorted(plan.left_findings.items()) if verbose else ():
         yield f"  {reason}:"
         for finding in findings:

@@ -1,7 +1,7 @@
 """The sentence that ends a run: what was fixed, what needs the user, and what stays.
 
-For example `3 of 26 findings fixed in 3 files; 1 finding needs --unsafe-fixes; 22 stay: 17 have no
-fix, 3 are left as they are, 2 are left open (-v lists them)`.
+For example `3 of 26 findings fixed in 3 files; 1 finding needs --unsafe-fixes; 22 findings stay: 17 have no
+fix, 3 are left as they are, 2 are left open`.
 """
 
 from collections import Counter
@@ -42,7 +42,7 @@ def with_reasons(reasons: Mapping[str, int], unit: str = "") -> str:
     )
 
 
-def run_sentence(
+def run_sentence(  # noqa: PLR0913 (what it says is of many kinds)
     sums: Sequence[OperationTotals],
     findings: Mapping[str, int],
     nodes: Mapping[str, Mapping[str, int]],
@@ -50,6 +50,7 @@ def run_sentence(
     files: int,
     *,
     has_model: bool,
+    verbose: bool = False,
 ) -> str:
     """Return the sentence about a run that changed some files.
 
@@ -66,6 +67,7 @@ def run_sentence(
         for phrase in phrases_of(sums)
     ]
     where = f" in {count(files, 'file')}" if files else ""
+    lists, says = ("", "") if verbose else (" (-v lists them)", " (-v says why)")
     unsafe = findings.get(NEEDS_UNSAFE, 0)
     reasons = {reason: number for reason, number in findings.items() if reason != NEEDS_UNSAFE}
     stays = sum(total.remaining for total in counted) - unsafe if counted else sum(reasons.values())
@@ -76,8 +78,8 @@ def run_sentence(
                 f"{', '.join(done)}{where}",
                 with_reasons({NEEDS_UNSAFE: unsafe}, "finding"),
                 *_unwritten(needing, operations, has_model=has_model),
-                _stays(stays, reasons),
-                f"{count(others, 'function')} left out (-v says why)" if others else "",
+                f"{_stays(stays, reasons)}{lists}" if stays > 0 else "",
+                f"{count(others, 'function')} left out{says}" if others else "",
             ),
         )
     )
@@ -95,13 +97,12 @@ def _unwritten(
 
 
 def _stays(number: int, reasons: Mapping[str, int]) -> str:
-    """Return how many findings stay and why, such as `3 stay: 2 have no fix, 1 is left as it is`."""
-    if number <= 0:
-        return ""
+    """Return how many findings stay and why, such as `3 findings stay: 2 have no fix, …`."""
     known, rest = dict[str, int](), number
     for reason, found in (*reasons.items(), (OPEN, number)):
         known[reason] = min(found, rest)
         rest -= known[reason]
     known = {reason: found for reason, found in known.items() if found}
-    why = with_reasons(known)
-    return f"{why if len(known) == 1 else f'{number:,} stay: {why}'} (-v lists them)"
+    if len(known) == 1:
+        return with_reasons(known, "finding")
+    return f"{number:,} findings stay: {with_reasons(known)}"

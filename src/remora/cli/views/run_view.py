@@ -83,7 +83,11 @@ def _end_lines(
     width, plan = terminal_width(), view.start.plan
     yield ""
     sums = totals_by_operation(document["jobs"], plan, project.operations.totals)
-    files = {split_node_key(job.node_id)[0] for job in view.jobs if job.review in DONE}
+    files = {
+        split_node_key(job.node_id)[0]
+        for job in view.jobs
+        if job.review in DONE and (job.is_whole or job.before is None)
+    }
     has_model = document["model"] != NO_MODEL
     findings = Counter[str]()
     for reason, number, _ in lint_left(view):
@@ -98,7 +102,10 @@ def _end_lines(
         if job["why"] == NEEDS_MODEL and job["status"] in WITH_RESULT and name not in counting:
             left = nodes.setdefault(name, {})
             left[NEEDS_WRITER] = left.get(NEEDS_WRITER, 0) + 1
-    said = run_sentence(sums, findings, nodes, project.operations, len(files), has_model=has_model)
+    said = run_sentence(
+        sums, findings, nodes, project.operations, len(files), has_model=has_model,
+        verbose=options.verbose,
+    )  # fmt: skip
     yield from wrap_text(escape_line(said or "nothing was changed"), width)
     if any(job.review == PENDING for job in view.jobs):
         look = "review" if width else "diff"

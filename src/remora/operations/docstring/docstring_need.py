@@ -43,7 +43,7 @@ def docstring_work(
     nodes, can_write = _Nodes(place), bool(options.get("open"))
 
     def amount(module: Module, node: Node) -> int | str:
-        if is_of_tests(module.path) or is_vendored(module.path):
+        if _is_left_alone(module):
             return 0
         if node.docstring is None:
             return (1 if can_write else NEEDS_WRITER) if lacks_docstring(module, node) else 0
@@ -63,10 +63,10 @@ def docstring_work(
 def reported_contradictions(
     place: ToolTree, modules: Sequence[Module], _options: Mapping[str, Any]
 ) -> Iterator[ReportedFinding]:
-    """Yield all contradictions between docstrings and code."""
+    """Yield the contradictions between docstrings and code, without those of tests and copied code."""
     nodes = _Nodes(place)
     for module in modules:
-        for node in module.nodes:
+        for node in () if _is_left_alone(module) else module.nodes:
             found = None if node.skip else nodes.find(module, node)
             if found is None:
                 continue
@@ -78,6 +78,10 @@ def reported_contradictions(
                     code=each.code,
                     message=each.message,
                 )
+
+
+def _is_left_alone(module: Module) -> bool:
+    return is_of_tests(module.path) or is_vendored(module.path)
 
 
 class _Nodes:

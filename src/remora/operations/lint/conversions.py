@@ -54,7 +54,7 @@ def of_other_style(findings: Sequence[Finding], body: str) -> dict[Place, str]:
         if kind == _F_STRINGS:
             number = max(number, sum(map(_is_formatted, nodes_of(body))))
         left += places if number > new[kind] else ()
-    return dict.fromkeys(left, "most of the file is written otherwise")
+    return dict.fromkeys(left, "most of the file keeps the other way of writing")
 
 
 def usual_idioms(place: FileTree) -> dict[str, str]:
@@ -65,7 +65,7 @@ def usual_idioms(place: FileTree) -> dict[str, str]:
             for number, way in enumerate(ways):
                 numbers[code, number] += len(re.findall(way, content, re.MULTILINE))
     usual = (code for code in IDIOMS if numbers[code, 0] > max(numbers[code, 1], _ALONE))
-    return dict.fromkeys(usual, "most of the project is written otherwise")
+    return dict.fromkeys(usual, "most of the project keeps the other way of writing")
 
 
 def _new_style(node: ast.AST) -> tuple[str, ...]:

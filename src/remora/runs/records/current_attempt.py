@@ -86,7 +86,7 @@ class CurrentAttempts:
         """Return the numbers of the pending hunks if verdicts or gates left only some of them."""
         verdict, taken = self.verdicts.get(agent_id), self.taken_out.get(agent_id)
         left = verdict.left if verdict else ()
-        if taken is None:
+        if taken is None or (verdict and verdict.written and not left):
             return left
         return tuple(n for n in left if n in taken.kept) if left else taken.kept
 

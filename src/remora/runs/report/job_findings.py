@@ -15,6 +15,7 @@ from remora.operations.base import (
     is_lint_code,
 )
 from remora.operations.base import KEPT as LEFT_ALONE
+from remora.runs.records.findings import ListedFinding
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import RunView
 from remora.runs.report.report_model import Finding
@@ -41,16 +42,12 @@ def findings_left(job: JobView, edited: Collection[int]) -> tuple[Finding, ...]:
         return ()
     missing = Counter(after)
     found = []
-    last = job.last_findings if is_kept(job) else job.first_findings
     lost = FIX_TAKEN_OUT if job.review == TAKEN_OUT else NOT_KEPT if job.is_whole else IN_PART
-    left = Counter((finding.code, finding.message) for finding in last)
-    reasons = {(finding.code, finding.message): finding.reason for finding in job.last_findings}
-    for finding in sorted(job.first_findings, key=lambda each: each.line in edited):
-        known = finding.code, finding.message
-        if left[known] and missing[finding.code]:
-            left[known] -= 1  # its line may have moved
+    last = _last_of_first(job, edited)
+    for finding, at_end in zip(job.first_findings, last, strict=True):
+        if missing[finding.code] and (at_end is not None or not is_kept(job)):
             missing[finding.code] -= 1
-            reason = reasons.get(known, lost)
+            reason = lost if at_end is None else at_end.reason
             found.append(Finding(finding.code, finding.message, finding.line, reason=reason))
     unnamed = _unnamed(missing, job.remaining, found, "" if is_kept(job) else lost)
     return (*sorted(found, key=lambda finding: finding.line or 0), *unnamed)
@@ -86,16 +83,36 @@ def findings_fixed(job: JobView, edited: Collection[int] = ()) -> tuple[Finding,
     """
     if not is_kept(job):
         return ()
-    left = Counter((finding.code, finding.message) for finding in job.last_findings)
+    last = _last_of_first(job, edited)
     if job.last_findings == job.first_findings:  # only one result listed findings
-        left.clear()
-    found = []
-    for finding in sorted(job.first_findings, key=lambda each: each.line in edited):
-        if left[finding.code, finding.message]:
-            left[finding.code, finding.message] -= 1
-        else:
-            found.append(Finding(code=finding.code, message=finding.message, line=finding.line))
-    return tuple(found)
+        last = [None] * len(last)
+    return tuple(
+        Finding(code=finding.code, message=finding.message, line=finding.line)
+        for finding, at_end in zip(job.first_findings, last, strict=True)
+        if at_end is None
+    )
+
+
+def _last_of_first(job: JobView, edited: Collection[int]) -> list[ListedFinding | None]:
+    """Return what each first finding is among the last ones, whose lines may have moved, or None.
+
+    Of equal findings, those on lines that were not `edited` remain, and then the nearest ones.
+    """
+    places = dict[tuple[str, str], list[int]]()
+    for place, finding in enumerate(job.first_findings):
+        places.setdefault((finding.code, finding.message), []).append(place)
+    found: list[ListedFinding | None] = [None] * len(job.first_findings)
+    for finding in sorted(job.last_findings, key=lambda last: last.reason != FIX_TAKEN_OUT):
+
+        def distance(place: int, line: int = finding.line or 0) -> tuple[bool, int]:
+            own = job.first_findings[place].line or 0
+            return own in edited and own != line, abs(own - line)
+
+        if alike := places.get((finding.code, finding.message)):
+            nearest = min(alike, key=distance)
+            alike.remove(nearest)
+            found[nearest] = finding
+    return found
 
 
 def _unnamed(

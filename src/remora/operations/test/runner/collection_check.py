@@ -30,7 +30,8 @@ def require_collection(place: ToolTree) -> None:
     if not patterns.collects_usual_names:
         names = " ".join(patterns.patterns)
         raise HostError(
-            f"pytest collects only {names} here (python_files), and new tests would be in test_*.py"
+            f"pytest collects only {names} here (python_files), and new tests would be in test_*.py",
+            hint="add test_*.py to python_files in pytest's settings, or choose other operations",
         )
     tests = test_files(place)
     found = [path for path in tests if not is_unittest_file(path) and "def test" in tests[path]]

@@ -1,0 +1,26 @@
+"""Hunks that are pending after verdicts and gates."""
+
+import pytest
+
+from remora.memory.events import Gates, Review, TakenOut, Written
+from remora.runs.records.current_attempt import CurrentAttempts
+from remora.statuses import ACCEPTED
+
+AGENT = "lint-1"
+PART = Written(changes=(), sha256="", hunks=(2,), of=4)
+
+
+@pytest.mark.parametrize(
+    ("verdict", "left"),
+    [
+        (None, (1, 2, 4)),
+        (Review(agent_id=AGENT, verdict=ACCEPTED, written=PART, left=(1, 3, 4)), (1, 4)),
+        (Review(agent_id=AGENT, verdict=ACCEPTED, written=PART), ()),
+    ],
+    ids=["no verdict", "a part is accepted", "a part is accepted and the others are rejected"],
+)
+def test_what_gates_took_out_is_not_pending(verdict: Review | None, left: tuple[int, ...]) -> None:
+    attempts = CurrentAttempts()
+    attempts.add(Gates(taken_out=(TakenOut(agent_id=AGENT, kept=(1, 2, 4)),)))
+    attempts.add(verdict)
+    assert attempts.left(AGENT) == left
