@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from remora.errors import ConfigError
+from remora.operations.reported_finding import ReportedFinding
 from remora.text import did_you_mean
 
 if TYPE_CHECKING:
     from remora.code.syntax.nodes import Module, Node
     from remora.config.schema import OperationConfig
     from remora.hub.node import ObservedValues
+    from remora.operations.judged_change import JudgeChange
     from remora.operations.restorer import Restorer
     from remora.operations.submission import Check
     from remora.sandbox.interpreters import ProjectPython
@@ -152,16 +154,6 @@ class Totals(msgspec.Struct, frozen=True, kw_only=True):
     """
 
 
-class ReportedFinding(msgspec.Struct, frozen=True, kw_only=True):
-    """A finding of an operation, without a run. `node_id` is the node that it is about."""
-
-    path: str
-    line: int
-    node_id: str
-    code: str
-    message: str
-
-
 Report = Callable[["ToolTree", Sequence["Module"], Mapping[str, Any]], Iterable[ReportedFinding]]
 """Takes the tree, the selected files and the options, and returns the findings of an operation."""
 
@@ -186,6 +178,8 @@ class Parts(msgspec.Struct, frozen=True, kw_only=True):
     restorer: "Restorer | None" = None
     """Hides what people wrote and compares it with what the operation writes."""
     contradictions: Contradictions | None = None
+    judge: "JudgeChange | None" = None
+    """Judges a change."""
 
 
 class Operation(msgspec.Struct, frozen=True, kw_only=True):
@@ -363,6 +357,12 @@ class Operations:
     def report(self, name: str) -> Report | None:
         """Return the function that reports the findings of an operation, if it has one."""
         return next((each.load().report for each in self.all if each.name == name), None)
+
+    @property
+    def judges(self) -> "Mapping[str, JudgeChange]":
+        """The functions that judge a change, by operation."""
+        found = zip(self.all, self._parts, strict=True)
+        return {each.name: parts.judge for each, parts in found if parts.judge is not None}
 
     def contradictions(self, names: Collection[str]) -> Contradictions | None:
         """Return the first `contradictions` of some operations, if they have any."""

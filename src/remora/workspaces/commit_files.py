@@ -56,6 +56,20 @@ def committed_files(root: Path, commit: str) -> dict[str, CommittedFile]:
     return found
 
 
+def indexed_files(root: Path) -> dict[str, CommittedFile]:
+    """Return the regular files under `root` in the index, keyed by root-relative path.
+
+    Files with an unresolved conflict are left out.
+    """
+    found: dict[str, CommittedFile] = {}
+    for entry in git_output(root, "ls-files", "--stage", "-z").split(b"\0"):
+        kind, _, path = entry.partition(b"\t")
+        mode, *rest = kind.split()[:3] or [b""]
+        if path and mode in _REGULAR and rest[1] == b"0":
+            found[os.fsdecode(path)] = CommittedFile(rest[0].decode(), _REGULAR[mode])
+    return found
+
+
 def committed_mode(mode: int) -> int:
     """Return the mode that git stores for a file: 0755 if the owner may execute it,
     otherwise 0644.

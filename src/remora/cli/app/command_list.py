@@ -5,6 +5,7 @@ COMMANDS = {
     "analyze": ("run.analyze:analyze", "Plan and run jobs; this is the main command."),
     "watch": ("run.watch:watch", "Analyze what you change, while you work."),
     "check": ("run.check:check", "Report what would change; made for hooks and CI."),
+    "judge": ("run.judge_command:judge", "Judge a change of yours, an agent or a bot."),
     "worker": ("run.worker:worker", "Run the jobs of other machines' runs."),
     "retry": ("run.retry:retry", "Run a node's job again with feedback."),
     "clean": ("run.clean:clean", "Show and free disk space that is no longer needed."),
@@ -35,7 +36,7 @@ COMMANDS = {
 """Commands by name, each with its `MODULE:ATTRIBUTE` in `remora.cli` and its line on the front page."""
 
 SECTIONS = {
-    "Run": ("init", "analyze", "watch", "check", "retry", "sweep", "worker", "clean"),
+    "Run": ("init", "analyze", "watch", "check", "judge", "retry", "sweep", "worker", "clean"),
     "Review": ("runs", "show", "diff", "review", "accept", "reject", "revert", "report"),
     "Inspect": ("ui", "trace", "hub", "mcp", "eval", "model", "config", "database", "doctor"),
     "Author": ("agents", "tools", "schema", "completion", "help"),

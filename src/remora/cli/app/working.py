@@ -1,7 +1,7 @@
 """Shows on a terminal that a command is working, also while modules are imported."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -14,17 +14,20 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def working(options: Options, what: str) -> Iterator[None]:
-    """Show what is done, and the time that it takes, on a terminal until the block exits."""
+def working(options: Options, what: str) -> Iterator[Callable[[str], None]]:
+    """Show what is done, and the time that it takes, on a terminal until the block exits.
+
+    The block gets a function that changes what is shown.
+    """
     if options.quiet or not sys.stderr.isatty():
-        yield
+        yield lambda _: None
         return
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-    columns = SpinnerColumn(), TextColumn(what), TimeElapsedColumn()
+    columns = SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
     with Progress(*columns, console=error_console(), transient=True) as bar:
-        bar.add_task(what, total=None)
-        yield
+        task = bar.add_task(what, total=None)
+        yield lambda now: bar.update(task, description=now)
 
 
 def error_console() -> "Console":

@@ -9,7 +9,7 @@ from remora.code.folders import is_vendored
 from remora.code.pytest_model.pytest_file import is_of_tests
 from remora.code.syntax.nodes import Module, Node
 from remora.errors import HostError
-from remora.operations.base import NEEDS_WRITER, Amount, ReportedFinding
+from remora.operations.base import NEEDS_WRITER, Amount
 from remora.operations.docstring.docstring_writer import is_writable
 from remora.operations.docstring.documented_node import DocumentedNode, find_documented
 from remora.operations.docstring.host_docstring import (
@@ -20,6 +20,7 @@ from remora.operations.docstring.host_docstring import (
 )
 from remora.operations.docstring.related_texts import RelatedTexts
 from remora.operations.docstring.update_plan import update_plan
+from remora.operations.reported_finding import ReportedFinding
 from remora.tools.tree import ToolTree
 
 _UNDOCUMENTED_DECORATORS = re.compile(

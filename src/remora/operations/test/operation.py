@@ -34,6 +34,7 @@ def _load() -> Parts:
     from remora.operations.test.host_model_tests import remove_test, run_code, write_test
     from remora.operations.test.host_write import run_tests
     from remora.operations.test.insert.merge_patches import keep_both_tests, remove_own_tests
+    from remora.operations.test.judging.judged_tests import judge_change
     from remora.operations.test.runner.collection_check import require_collection
     from remora.operations.test.runner.parent import require_pytest
     from remora.operations.test.shown_function import show_function
@@ -60,6 +61,7 @@ def _load() -> Parts:
         check_project=require_collection,
         merge=keep_both_tests,
         unmerge=remove_own_tests,
+        judge=judge_change,
     )
 
 

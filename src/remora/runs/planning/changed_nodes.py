@@ -11,7 +11,7 @@ from remora.files.git import git_output
 from remora.files.git_listing import git_root
 from remora.ids import escape_path, node_key
 from remora.runs.planning.source_files import Source
-from remora.workspaces.apply.line_diff import diff_hunks, split_lines
+from remora.workspaces.apply.line_diff import new_lines
 from remora.workspaces.commit_files import committed_files, read_blobs
 from remora.workspaces.rooted_files import READ_LIMIT, RootedFiles
 
@@ -80,17 +80,7 @@ def changed_lines(
     known = [path for path in found if path in committed]
     contents = read_blobs(root, [committed[path].blob for path in known], READ_LIMIT)
     old = dict(zip(known, contents, strict=True))
-    return {path: _new_lines(old.get(path) or b"", content) for path, content in found.items()}
-
-
-def _new_lines(old: bytes, new: bytes) -> frozenset[int]:
-    found: set[int] = set()
-    moved = 0
-    for hunk in diff_hunks(split_lines(old), split_lines(new)):
-        first = hunk.start + moved + 1
-        found.update(range(first, first + len(hunk.lines)))
-        moved += len(hunk.lines) - (hunk.end - hunk.start)
-    return frozenset(found)
+    return {path: new_lines(old.get(path) or b"", content) for path, content in found.items()}
 
 
 def commit_of(root: Path, revision: str) -> str:

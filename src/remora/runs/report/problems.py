@@ -9,7 +9,8 @@ from remora.code.syntax.extract import parse_module
 from remora.code.syntax.nodes import Module, Node, find_node, node_at_line
 from remora.errors import HostError
 from remora.ids import MODULE, split_node_key, unescape_path
-from remora.operations.base import ReportedFinding, is_lint_code
+from remora.operations.base import is_lint_code
+from remora.operations.reported_finding import ReportedFinding
 from remora.runs.records.findings import codes_text
 from remora.runs.report.report_model import JobReport, Report
 from remora.statuses import UNDECIDED
@@ -60,7 +61,7 @@ def find_problems(
     jobs = [job for job in report.jobs if job.review in UNDECIDED and job.files]
     changed = {(job.operation, job.node_id) for job in jobs}
     found = [
-        _reported(
+        reported_problem(
             operation,
             each,
             fixable=(operation, each.node_id) in changed
@@ -102,7 +103,8 @@ def problems_text(problems: Iterable[Problem]) -> Iterator[str]:
         yield f"{escape_line(problem.path)}:{problem.line}: {problem.text}{mark}"
 
 
-def _reported(operation: str, finding: ReportedFinding, *, fixable: bool) -> Problem:
+def reported_problem(operation: str, finding: ReportedFinding, *, fixable: bool) -> Problem:
+    """Return a finding of an operation as a problem."""
     path, name = split_node_key(finding.node_id)
     return Problem(
         path=path,

@@ -27,8 +27,31 @@ def sarif(report: Report, problems: Iterable[Problem] | None = None) -> dict[str
     results = (
         [result for job in report.jobs for result in _results(job)]
         if problems is None
-        else list(_of_problems(report, problems))
+        else list(_of_problems(report.jobs, problems))
     )
+    properties = {"head": f"{report.head.count} {report.head.hash}"}
+    return _log(results, report.version, report.run_id, _invocation(report), properties)
+
+
+def sarif_of_problems(
+    problems: Iterable[Problem], version: str, unjudged: Iterable[str]
+) -> dict[str, Any]:
+    """Return problems without a run as a SARIF log. `unjudged` says what could not be judged."""
+    notes = [{"level": "note", "message": {"text": _message(text)}} for text in unjudged]
+    invocation = {
+        "executionSuccessful": True,
+        **({"toolExecutionNotifications": notes} if notes else {}),
+    }
+    return _log(list(_of_problems((), problems)), version, "judge", invocation, {})
+
+
+def _log(
+    results: list[dict[str, Any]],
+    version: str,
+    name: str,
+    invocation: dict[str, Any],
+    properties: dict[str, str],
+) -> dict[str, Any]:
     rules = sorted({result["ruleId"] for result in results})
     for result in results:
         result["ruleIndex"] = rules.index(result["ruleId"])
@@ -40,15 +63,15 @@ def sarif(report: Report, problems: Iterable[Problem] | None = None) -> dict[str
                 "tool": {
                     "driver": {
                         "name": "Remora",
-                        "version": report.version,
+                        "version": version,
                         "rules": [{"id": rule} for rule in rules],
                     }
                 },
-                "automationDetails": {"id": f"remora/{report.run_id}"},
+                "automationDetails": {"id": f"remora/{name}"},
                 "columnKind": "unicodeCodePoints",
-                "invocations": [_invocation(report)],
+                "invocations": [invocation],
                 "results": results,
-                "properties": {"head": f"{report.head.count} {report.head.hash}"},
+                "properties": properties,
             }
         ],
     }
@@ -111,21 +134,23 @@ def _left(job: JobReport, finding: Finding, number: int) -> dict[str, Any]:
     }
 
 
-def _of_problems(report: Report, problems: Iterable[Problem]) -> Iterator[dict[str, Any]]:
-    waiting = [job for job in report.jobs if job.review in UNDECIDED and job.files]
+def _of_problems(
+    jobs: Iterable[JobReport], problems: Iterable[Problem]
+) -> Iterator[dict[str, Any]]:
+    waiting = [job for job in jobs if job.review in UNDECIDED and job.files]
     seen: Counter[tuple[str, ...]] = Counter()
     for problem in problems:
         name = problem.name or MODULE
         rule = f"remora/{problem.operation}/{problem.code}".rstrip("/")
         of = f"{problem.operation} {node_key(problem.path, name)}"
-        jobs = [job for job in waiting if fixes_problem(job, problem)][:1]
-        waiting = [job for job in waiting if job not in jobs]
+        fixing = [job for job in waiting if fixes_problem(job, problem)][:1]
+        waiting = [job for job in waiting if job not in fixing]
         key = of, rule, problem.message
         level = "note" if problem.fixable else "warning"
         yield {
             **_described(*key, level, seen[key]),
             "locations": [{**_place(problem.path, problem.line), **_logical(problem.path, name)}],
-            **(_fixes(jobs[0]) if jobs else {}),
+            **(_fixes(fixing[0]) if fixing else {}),
         }
         seen[key] += 1
 

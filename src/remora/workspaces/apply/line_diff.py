@@ -50,6 +50,17 @@ def diff_hunks(old: _Lines, new: _Lines) -> list[Hunk]:
     return _normalize(old, found)
 
 
+def new_lines(old: bytes, new: bytes) -> frozenset[int]:
+    """Return the numbers of the lines of `new` that are new or different. They count from 1."""
+    found: set[int] = set()
+    moved = 0
+    for hunk in diff_hunks(split_lines(old), split_lines(new)):
+        first = hunk.start + moved + 1
+        found.update(range(first, first + len(hunk.lines)))
+        moved += len(hunk.lines) - (hunk.end - hunk.start)
+    return frozenset(found)
+
+
 def _normalize(old: _Lines, found: list[Hunk]) -> list[Hunk]:
     """Move each hunk down as far as possible, and merge adjacent hunks."""
     done: list[Hunk] = []

@@ -28,8 +28,8 @@ class ObservedRun(msgspec.Struct, frozen=True, kw_only=True):
     calls: list[tuple[str, str, int]] = []
 
 
-def observed_run(place: ToolTree, traced: Mapping[str, Any]) -> ObservedRun:
-    """Return the nodes that tests executed.
+def observed_run(place: ToolTree, traced: Mapping[str, Any], most: int = MAX_NODES) -> ObservedRun:
+    """Return the nodes that tests executed, or nothing if they are more than `most`.
 
     `traced` maps pytest ids to the data of their `TracedTest`.
     """
@@ -46,7 +46,7 @@ def observed_run(place: ToolTree, traced: Mapping[str, Any]) -> ObservedRun:
         test = name.partition("[")[0]
         tests[test] = list(dict.fromkeys([*tests.get(test, [own.key]), *ran]))
         calls.update(dict.fromkeys(_calls(found, nodes)))
-    if len(calls) > MAX_NODES or any(len(ran) > MAX_NODES for ran in tests.values()):
+    if len(calls) > most or any(len(ran) > most for ran in tests.values()):
         return ObservedRun()
     ended = {key.rpartition(":")[0] for keys in tests.values() for key in keys}
     hashes = {path: sha for path, sha in files.hashes().items() if f"node:{path}" in ended}

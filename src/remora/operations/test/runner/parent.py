@@ -107,6 +107,7 @@ class _ChildResult(msgspec.Struct, omit_defaults=True):
     seen: dict[str, TracedTest] = {}
     effects: list[str] = []
     reaching: list[str] = []
+    kills: list[tuple[str, int, bool]] = []
     swapped: bool = False
     tried: int = 0
     imported: bool = False

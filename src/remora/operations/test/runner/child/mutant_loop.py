@@ -8,7 +8,7 @@ from types import FunctionType
 from typing import Any, Dict, List
 
 from .code_swap import functions_at, mutated_code, swap
-from .fork import Order, in_child, monotonic, write
+from .fork import Order, in_child, monotonic, read, write
 
 PROBE = "__remora_called__"
 _BASELINE_S = 20.0
@@ -30,8 +30,9 @@ class MutantLoop:
     def __init__(self, asked: Order, name: str, order: Order) -> None:
         self.asked, self.name, self.order = asked, name, order
         self.until = monotonic() + _SHARE * order["seconds"]
-        self.found: Order = {"reaching": [], "lines": [], "swapped": False, "tried": 0}
+        self.found: Order = {"reaching": [], "lines": [], "swapped": False, "tried": 0, "kills": []}
         self.subtest_failed = False
+        self.raised: Any = None
 
     def pytest_runtestloop(self, session: Any) -> bool:
         functions = functions_at(self.order["path"], self.order["qualname"], *self.order["header"])
@@ -42,6 +43,9 @@ class MutantLoop:
         alive = sorted(took, key=lambda item: took[item])
         self.found["reaching"] = [item.nodeid for item in alive]
         limit = _LEAST_S + 3 * sum(took.values())
+        if self.order.get("each"):
+            self.kill_each(functions, alive, took)
+            return True
         for number, text in enumerate(self.order["mutants"] if alive else ()):
             if monotonic() > self.until:
                 break
@@ -49,6 +53,51 @@ class MutantLoop:
             if self.prepare(functions, text) and self.all_pass(f"m{number}", alive, limit):
                 self.found["lines"].append(number)
         return True
+
+    def kill_each(self, functions: List[FunctionType], items: List[Any], took: Order) -> None:
+        """Find faults for which each test fails, until one of its assertions has failed.
+
+        A kill is the test, the number of the fault, and whether an assertion failed.
+        """
+        waiting = list(items)
+        for number, text in enumerate(self.order["mutants"]):
+            if not waiting or monotonic() > self.until:
+                break
+            self.found["tried"] = number + 1
+            if not self.prepare(functions, text):
+                continue
+            limit = _LEAST_S + 3 * sum(took[item] for item in waiting)
+            kills = self.failures(f"m{number}", waiting, limit)
+            self.found["kills"] += [(waiting[at].nodeid, number, how) for at, how in kills]
+            asserted = {at for at, how in kills if how}
+            waiting = [item for at, item in enumerate(waiting) if at not in asserted]
+
+    def failures(self, name: str, items: List[Any], limit: float) -> List[Any]:
+        """Return the places of the tests that fail, and whether an assertion did.
+
+        A test that does not end fails, and those after it are not tried.
+        """
+        import pytest
+
+        kinds, failed = (AssertionError, pytest.fail.Exception), []
+        place = f"{self.name}-{name}"
+
+        def work() -> None:
+            for at, item in enumerate(items):
+                if not self.passes(item):
+                    failed.append((at, self.raised is None or issubclass(self.raised, kinds)))
+                write(self.asked["out"], place, {"how": "ran", "failed": failed, "tried": at + 1})
+
+        in_child(work, limit * _WAITING, limit)
+        found = read(self.asked["out"], place)
+        tried = found.get("tried", 0)
+        late = [(tried, False)] if tried < len(items) else []
+        return [*found.get("failed", ()), *late]
+
+    def pytest_runtest_makereport(self, call: Any) -> None:
+        """Note what a test raises."""
+        if call.excinfo is not None:
+            self.raised = call.excinfo.type
 
     def reaching(self, items: List[Any]) -> Dict[Any, float]:
         """Return the seconds of each test that enters the function, or nothing after a problem."""
@@ -92,7 +141,7 @@ class MutantLoop:
     def passes(self, item: Any) -> bool:
         from _pytest.runner import runtestprotocol
 
-        self.subtest_failed = False
+        self.subtest_failed, self.raised = False, None
         reports = runtestprotocol(item, nextitem=None, log=False)
         return all(report.passed for report in reports) and not self.subtest_failed
 

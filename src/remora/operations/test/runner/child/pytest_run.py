@@ -28,7 +28,7 @@ class Reports:
         self.effects = Effects(asked["root"], asked["scratch"])
         self.seen: dict[str, Order] = {}
         self.failed: list[str] = []
-        self.looks = order.get("text") is None and not order.get("all")
+        self.looks = (order.get("text") is None and not order.get("all")) or order.get("traced")
 
         @hookwrapper  # type: ignore[untyped-decorator]
         def function_call(pyfuncitem: Any) -> Iterator[None]:

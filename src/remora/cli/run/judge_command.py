@@ -1,0 +1,127 @@
+"""The `judge` command, which judges a change."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+import msgspec
+
+from remora.cli.app.options import PATH, Options, command, unsandboxed_option
+from remora.cli.app.output import note, print_json, print_lines, terminal_width, wrap_text
+from remora.cli.app.project_context import invocation_of
+from remora.cli.app.working import working
+from remora.errors import UsageError
+
+if TYPE_CHECKING:
+    from remora.usecases.judge.judge_change import Judgement
+
+
+@command(
+    "judge",
+    examples=(
+        "remora judge",
+        "remora judge origin/main..HEAD",
+        "remora judge --staged --static",
+        "git diff | remora judge --diff -",
+        "remora judge main...feature --format markdown",
+    ),
+)
+@click.argument("revisions", metavar="[REV..REV]", default="")
+@click.option("--diff", type=PATH, metavar="FILE", help="Judge a unified diff of your files.")
+@click.option("--staged", is_flag=True, help="Judge what is staged for the next commit.")
+@click.option("--static", is_flag=True, help="Run no code of the project.")
+@unsandboxed_option
+@click.option(
+    "--format", "form", type=click.Choice(("text", "github", "markdown", "sarif")),
+    default="text", show_default=True, help="Output format; --json prints JSON.",
+)  # fmt: skip
+@click.option(
+    "--baseline", type=PATH, metavar="FILE", help="Leave out the known problems in FILE.",
+)  # fmt: skip
+@click.option("--update-baseline", is_flag=True, help="Replace the known problems by those found.")
+def judge(  # noqa: PLR0913 (one parameter for each option)
+    options: Options,
+    *,
+    revisions: str,
+    diff: Path | None,
+    staged: bool,
+    static: bool,
+    allow_unsandboxed: bool,
+    form: str,
+    baseline: Path | None,
+    update_baseline: bool,
+) -> int:
+    """Judge a change that a person, an agent or a bot has made.
+
+    REV..REV is a range of commits, REV...REV one from their merge base, and REV alone is compared
+    with your files (default: HEAD). It names tests that cannot fail, repeat another test, assert only what
+    their mocks return, or depend on where they run; changed lines that no test notices; docstrings
+    that the change made wrong; and checks of the project that got worse. What could not be judged
+    is named with the reason. The exit code is 0 if there is nothing to say, and 1 otherwise.
+    Tests run in isolation, in copies of the project; nothing is changed or recorded.
+    """
+    if (diff is not None) + staged + bool(revisions) > 1:
+        raise UsageError("--diff, --staged and REV..REV exclude each other", hint="use one of them")
+    if options.json and form != "text":
+        raise UsageError(f"--json conflicts with --format {form}", hint="use only one of them")
+    with working(options, "starting") as tell:
+        from remora.runs.planning.run_request import RunRequest
+        from remora.usecases.api_arguments import run_flags
+        from remora.usecases.check.baseline import read_baseline
+        from remora.usecases.judge.change_trees import ChangeRequest
+        from remora.usecases.judge.judge_change import judge_change
+
+        known = read_baseline(baseline, RunRequest(), update=update_baseline)
+        request = ChangeRequest(revisions, staged, None if diff is None else _diff(diff))
+        invocation = invocation_of(options, run_flags(None, allow_unsandboxed, ()))
+        found = judge_change(invocation, request, tell, static=static, baseline=known)
+    _print(options, found, form)
+    return 1 if found.problems else 0
+
+
+def _diff(file: Path) -> bytes:
+    if str(file) == "-":
+        return sys.stdin.buffer.read()
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        raise UsageError(f"{file}: {error.strerror}", hint="name a file with a diff") from error
+
+
+def _print(options: Options, found: "Judgement", form: str) -> None:
+    from remora.runs.report.github_annotations import annotations
+    from remora.runs.report.sarif import sarif_of_problems
+    from remora.usecases.judge.judged_markdown import judged_markdown
+    from remora.version import __version__
+
+    unjudged = [f"{each.what}: {each.why}" for each in found.unjudged]
+    if options.json:
+        print_json(msgspec.to_builtins(found))
+    elif form == "sarif":
+        print_json(sarif_of_problems(found.problems, __version__, unjudged))
+    elif form == "markdown":
+        print_lines([judged_markdown(found)])
+    elif form == "github":
+        print_lines(annotations(found.problems, Path(found.root), None))
+        note(options, *(f"not judged: {text}" for text in unjudged))
+    else:
+        print_lines(_lines(found))
+        note(options, *(f"not judged: {text}" for text in unjudged))
+
+
+def _lines(found: "Judgement") -> Iterator[str]:
+    from remora.runs.report.problems import problems_text
+    from remora.text import count
+
+    for line in problems_text(found.problems):
+        yield from wrap_text(line, terminal_width(), "  ")
+    known = f", {found.known:,} known left out" if found.known else ""
+    files = count(found.files, "changed Python file")
+    if not found.files:
+        yield "no Python file is changed"
+    elif found.problems:
+        yield f"{count(len(found.problems), 'remark')} on {files}{known}"
+    else:
+        yield f"nothing to say against {files}{known}"

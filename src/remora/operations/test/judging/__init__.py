@@ -1,0 +1,1 @@
+"""The judgement of tests that a change adds or edits."""

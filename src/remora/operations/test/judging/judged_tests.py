@@ -1,0 +1,181 @@
+"""The judgement of a change by tests: tests that say nothing, and lines that no test notices.
+
+What can be read in their source is judged always. If the project's code may be run, each test runs
+in two circumstances and with planted faults.
+"""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+
+from remora.errors import HostError
+from remora.operations.judged_change import Change, Judged, Unjudged
+from remora.operations.reported_finding import ReportedFinding
+from remora.operations.test.judging.circumstances import ELSEWHERE, HERE, causes, of_this_user
+from remora.operations.test.judging.duplicates import duplicates
+from remora.operations.test.judging.hollow import (
+    assertion_lines,
+    expects_anything,
+    is_weak,
+    thrown_away,
+    why_hollow,
+)
+from remora.operations.test.judging.mocks import why_mocked
+from remora.operations.test.judging.planted_faults import Planted, plant_faults
+from remora.operations.test.judging.test_runs import Outcomes, run_tests
+from remora.operations.test.judging.untested_lines import untested_lines
+from remora.operations.test.judging.written_test import WrittenTest, changed_tests, deleted_tests
+from remora.operations.test.runner.coverage import observed_run
+from remora.text import count, some_of
+
+HOLLOW, DUPLICATE, MOCKED = "hollow test", "duplicate test", "mocked test"
+ELSEWHERE_FAILS = "environment-bound test"
+_GONE = "what they tested is judged only where it has changed"
+_SECONDS = 50.0
+"""Time for planted faults (decision: an answer within a minute)."""
+_LEAST_FAULTS = 3
+"""With fewer faults, tests that detect none of them say little (decision)."""
+_MANY_FAULTS = 25
+"""With so many faults, it does not matter if some functions have none (decision)."""
+_MOST_NODES = 20_000
+
+
+def judge_change(change: Change, tell: Callable[[str], None]) -> Judged:
+    """Return the changed tests that say nothing, and the changed lines that no test notices."""
+    ends = time.monotonic() + _SECONDS
+    tests = [*changed_tests(change)]
+    judged = _judged_tests(change, tests, tell) if tests else Judged()
+    if gone := deleted_tests(change):
+        unknown = Unjudged(
+            what=f"{count(len(gone), 'deleted test')}: {some_of(gone, 3)}", why=_GONE
+        )
+        judged = Judged(findings=judged.findings, unjudged=(*judged.unjudged, unknown))
+    if change.after.python is None:
+        return judged
+    tell("planting faults in the changed lines")
+    try:
+        lines = tuple(untested_lines(change, lambda: time.monotonic() > ends))
+    except HostError as error:
+        unknown = Unjudged(what="whether tests notice the changed lines", why=error.message)
+        return Judged(findings=judged.findings, unjudged=(*judged.unjudged, unknown))
+    return Judged(findings=(*judged.findings, *lines), unjudged=judged.unjudged)
+
+
+def _judged_tests(
+    change: Change, tests: Sequence[WrittenTest], tell: Callable[[str], None]
+) -> Judged:
+    found = dict(_by_source(change, tests))
+    left = [test for test in tests if test.id not in found]
+    unjudged = list[Unjudged]()
+    try:
+        if left and change.after.python is not None:
+            unjudged = _run(change, left, found, tell)
+    except HostError as error:
+        whether = f"whether {count(len(left), 'changed test')} can fail"
+        unjudged = [Unjudged(what=whether, why=error.message)]
+    return Judged(findings=tuple(found.values()), unjudged=tuple(unjudged))
+
+
+def _by_source(
+    change: Change, tests: Sequence[WrittenTest]
+) -> Iterator[tuple[str, ReportedFinding]]:
+    same = duplicates(change, tests)
+    for test in tests:
+        if test.id in same:
+            message = f"it asserts nothing that `{same[test.id].name}` does not assert"
+            yield test.id, _finding(test, DUPLICATE, message)
+        elif why := why_mocked(test.function, test.claims):
+            yield test.id, _finding(test, MOCKED, why)
+        elif why := why_hollow(test.function, test.claims):
+            yield test.id, _finding(test, HOLLOW, why)
+
+
+def _run(
+    change: Change,
+    tests: Sequence[WrittenTest],
+    found: dict[str, ReportedFinding],
+    tell: Callable[[str], None],
+) -> list[Unjudged]:
+    """Judge tests by running them, add findings to `found`, and return what could not be judged."""
+    tell("running the changed tests")
+    place = change.after
+    ids = [test.id for test in tests]
+    here = run_tests(place, ids, HERE, traced=True)
+    there = run_tests(place, ids, ELSEWHERE)
+    passing = [test for test in tests if here.of(test.id) == "passed"]
+    others = [test for test in tests if test not in passing]
+    unjudged = [*_bound_to_user(change, others, here, found)]
+    bound = [test for test in passing if there.of(test.id) in ("failed", "error")]
+    reasons = causes(place, [test.id for test in bound]) if bound else {}
+    for test in bound:
+        words = reasons[test.id] or "other surroundings"
+        message = f"it fails with {words}: {there.message(test.id)}"
+        found[test.id] = _finding(test, ELSEWHERE_FAILS, message)
+    stable = [test for test in passing if test not in bound]
+    for test in stable:
+        lines = assertion_lines(test.function)
+        if lines and lines.isdisjoint(here.lines.get(test.path, lines)):
+            found[test.id] = _finding(test, HOLLOW, "none of its assertions is executed")
+    tell("planting faults in what the changed tests run")
+    ends = time.monotonic() + _SECONDS
+    seen = observed_run(place, here.seen, _MOST_NODES)
+    left = [test for test in stable if test.id not in found]
+    planted = plant_faults(place, left, seen, lambda: time.monotonic() > ends)
+    for test in left:
+        why, unknown = _by_faults(test, planted.get(test.id))
+        if why:
+            found[test.id] = _finding(test, HOLLOW, why)
+        elif unknown:
+            unjudged.append(Unjudged(what=test.id, why=unknown))
+    return unjudged
+
+
+def _bound_to_user(
+    change: Change,
+    tests: Sequence[WrittenTest],
+    here: Outcomes,
+    found: dict[str, ReportedFinding],
+) -> Iterator[Unjudged]:
+    """Add a finding for tests that pass only with the user's variables, and yield the others."""
+    failed = [test.id for test in tests if here.of(test.id) in ("failed", "error")]
+    own = run_tests(change.after, failed, of_this_user(change.environ)) if failed else here
+    for test in tests:
+        outcome = here.of(test.id)
+        if test.id in failed and own.of(test.id) == "passed":
+            message = f"it passes only with your environment variables: {here.message(test.id)}"
+            found[test.id] = _finding(test, ELSEWHERE_FAILS, message)
+        elif test.id in failed:
+            why = f"it does not pass in isolation: {here.message(test.id)}"
+            yield Unjudged(what=test.id, why=why)
+        else:
+            why = here.problems.get(test.path) or "pytest does not find it"
+            yield Unjudged(what=test.id, why="it is skipped" if outcome else why)
+
+
+def _by_faults(test: WrittenTest, planted: Planted | None) -> tuple[str, str]:
+    """Return why a test says nothing of the code that it runs, or why that is unknown, or nothing."""
+    is_broad = expects_anything(test.function)
+    if planted is None or not planted.tried:
+        why = "it runs no function of the project in which a fault could be planted"
+        return (f"it expects any exception, and {why}", "") if is_broad else ("", why)
+    if planted.asserted:
+        only_weak = bool(test.claims) and all(map(is_weak, test.claims))
+        return "it asserts only that there is a result, or its type" if only_weak else "", ""
+    is_sure = len(planted.functions) == planted.entered or planted.tried >= _MANY_FAULTS
+    if planted.tried < _LEAST_FAULTS or not is_sure:
+        return "", f"only {planted.tried} faults could be planted in what it runs"
+    return _why_undetected(test, planted), ""
+
+
+def _why_undetected(test: WrittenTest, planted: Planted) -> str:
+    if not test.claims:
+        call = thrown_away(test.function)
+        return f"it asserts nothing, and does not use the result of `{call}`" if call else ""
+    where = ", ".join(f"`{name}`" for name in dict.fromkeys(planted.functions[:3]))
+    but = "; some only crash it" if planted.crashed else ""
+    return f"no assertion fails for any of {planted.tried} faults planted in {where}{but}"
+
+
+def _finding(test: WrittenTest, code: str, message: str) -> ReportedFinding:
+    return ReportedFinding(
+        path=test.path, line=test.line, node_id=test.key, code=code, message=message
+    )

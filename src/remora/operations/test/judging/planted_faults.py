@@ -1,0 +1,167 @@
+"""Tests that no planted fault makes fail: what they assert does not depend on the code that they run.
+
+    def test_total():
+        cart = Cart(["a", "b"])
+        cart.total()
+        assert cart.items == ["a", "b"]
+
+With each fault in `total`, this test passes. The functions that a test enters get faults, those that
+it calls itself first, until one of its assertions fails. A fault that only crashes the test proves
+nothing.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple
+
+import msgspec
+
+from remora.code.pytest_model.pytest_file import is_of_tests
+from remora.code.syntax.source import Source, read_source
+from remora.errors import HostError
+from remora.ids import display_name, split_node_key, unescape_path
+from remora.operations.test.judging.written_test import WrittenTest
+from remora.operations.test.mutants import Mutant, function_named, mutants, probe
+from remora.operations.test.runner.collection_check import import_roots
+from remora.operations.test.runner.coverage import ObservedRun
+from remora.operations.test.runner.mutation_check import test_order
+from remora.operations.test.runner.parent import Order, run_in_child
+from remora.tools.tree import ToolTree
+
+_MOST_FUNCTIONS = 12
+"""Functions of a test in which faults are planted (decision)."""
+_SECONDS = 60.0
+"""Time limit of the tests of a function with all its faults."""
+
+
+class Planted(msgspec.Struct):
+    """What planted faults have shown of a test.
+
+    `asserted` is true if a fault made an assertion fail. `tried` counts the faults, `functions` has
+    the names of the functions in which they were, and `entered` counts those that the test enters.
+    """
+
+    asserted: bool = False
+    crashed: bool = False
+    tried: int = 0
+    entered: int = 0
+    functions: list[str] = msgspec.field(default_factory=list)
+
+
+class _Group(NamedTuple):
+    """A function with faults, and the tests that it is tried with."""
+
+    key: str
+    faults: Sequence[Mutant]
+    order: Order
+
+
+def plant_faults(
+    place: ToolTree, tests: Sequence[WrittenTest], seen: ObservedRun, is_over: Callable[[], bool]
+) -> dict[str, Planted]:
+    """Return what planted faults show of each test that entered a function of the project, by ID."""
+    known = {test.id: test for test in tests}
+    waiting = {name: found for name in known if (found := [*_entered(name, seen)])}
+    planted = {name: Planted(entered=len(keys)) for name, keys in waiting.items()}
+    for step in range(_MOST_FUNCTIONS):
+        if is_over():
+            break
+        groups = dict[str, list[str]]()
+        for name, keys in waiting.items():
+            if not planted[name].asserted and step < len(keys):
+                groups.setdefault(keys[step], []).append(name)
+        orders = [
+            group
+            for key, names in groups.items()
+            if (group := _group(place, key, [known[name] for name in names]))
+        ]
+        for group, result in zip(
+            orders, run_orders(place, [group.order for group in orders]), strict=True
+        ):
+            _note(group, result, planted)
+    return planted
+
+
+def _entered(test: str, seen: ObservedRun) -> Iterator[str]:
+    """Yield the keys of the project's functions that a test entered, those that it called first."""
+    own, *others = seen.tests.get(test, ("",))
+    called = [callee for caller, callee, _ in seen.calls if caller == own]
+    for key in dict.fromkeys([*(key for key in called if key in others), *others]):
+        if not is_of_tests(unescape_path(split_node_key(key)[0])):
+            yield key
+
+
+def _group(place: ToolTree, key: str, tests: Sequence[WrittenTest]) -> _Group | None:
+    path, qualname = split_node_key(key)
+    path = unescape_path(path)
+    try:
+        content = place.read(path)
+    except HostError:
+        return None
+    faults = mutants(content, qualname)
+    ids = [test.id for test in tests]
+    order = fault_order(place, path, content, qualname, ids, faults) if faults else None
+    return None if order is None else _Group(key, faults, {**order, "each": True})
+
+
+def fault_order(
+    place: ToolTree,
+    path: str,
+    content: bytes,
+    qualname: str,
+    ids: Sequence[str],
+    faults: Sequence[Mutant],
+) -> Order | None:
+    """Return the order to run tests with each fault of a function, or None if it has no such code."""
+    made, source = probe(content, qualname), read_source(path, content)
+    function = function_named(source.tree, qualname) if isinstance(source, Source) else None
+    if not made or function is None:
+        return None
+    decorators = (each.lineno for each in function.decorator_list)
+    return {
+        **test_order(place, path, ids, _SECONDS),
+        "mutants": [fault.function for fault in faults],
+        "qualname": qualname,
+        "header": [min([function.lineno, *decorators]), function.lineno],
+        "probe": made,
+    }
+
+
+def run_orders(place: ToolTree, orders: Sequence[Order]) -> list[Mapping[str, Any] | None]:
+    """Return the results of orders, which run in two processes."""
+    halves = orders[::2], orders[1::2]
+    roots = import_roots(place)
+
+    def work(half: Sequence[Order]) -> list[Mapping[str, Any] | None]:
+        if not half:
+            return []
+        results = run_in_child(place, roots, half)
+        return [results.of(number) for number in range(len(half))]
+
+    with ThreadPoolExecutor(2) as pool:
+        first, second = pool.map(work, halves)
+    found: list[Mapping[str, Any] | None] = [None] * len(orders)
+    found[::2], found[1::2] = first, second
+    return found
+
+
+def _note(
+    group: _Group,
+    result: Mapping[str, Any] | None,
+    planted: Mapping[str, Planted],
+) -> None:
+    """Add what the faults of a function show to what is known of its tests."""
+    if result is None or result.get("problem") or not result.get("swapped"):
+        return
+    reaching = {name.partition("[")[0] for name in result.get("reaching") or ()}
+    for name in reaching & planted.keys():
+        planted[name].tried += result.get("tried") or 0
+        planted[name].functions.append(display_name(group.key).rpartition(":")[2])
+    for row, number, is_assertion in result.get("kills") or ():
+        name = row.partition("[")[0]
+        if name not in reaching & planted.keys() or not 0 <= number < len(group.faults):
+            continue
+        if is_assertion:
+            planted[name].asserted = True
+        else:
+            planted[name].crashed = True

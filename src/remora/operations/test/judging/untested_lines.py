@@ -1,0 +1,98 @@
+"""Changed lines that no test notices.
+
+    def discount(total):
+        if total > 100:          # changed from 50
+            return total * 0.9
+        return total
+
+If the tests that reach `discount` pass with `total >= 100`, too, none of them has the boundary. Only
+faults on changed lines are planted. A function that no test reaches is one finding.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from remora.code.pytest_model.pytest_file import is_of_tests
+from remora.code.syntax.nodes import Node
+from remora.operations.judged_change import Change, ChangedFile
+from remora.operations.reported_finding import ReportedFinding
+from remora.operations.test.judging.planted_faults import fault_order, run_orders
+from remora.operations.test.mutants import Mutant, mutants
+from remora.operations.test.planning.tested_names import NodesWithTests
+from remora.operations.test.runner.parent import Order
+
+UNTESTED, UNNOTICED = "untested code", "unnoticed fault"
+_MOST_FAULTS = 60
+"""Faults of a function, of which those on changed lines are planted."""
+_MOST_TESTS = 40
+"""Tests of a function, the nearest first, that run with its faults."""
+
+
+class _Subject(NamedTuple):
+    """A changed function, the faults on its changed lines, and the tests that may reach it."""
+
+    file: ChangedFile
+    node: Node
+    faults: Sequence[Mutant]
+    tests: Sequence[str]
+
+
+def untested_lines(change: Change, is_over: Callable[[], bool]) -> Iterator[ReportedFinding]:
+    """Yield the changed functions that no test reaches, and faults on lines that no test notices."""
+    related = NodesWithTests(change.after.tree)
+    subjects = list(_subjects(change, related))
+    for subject in subjects:
+        if not subject.tests:
+            name = subject.node.qualname
+            yield _finding(subject, subject.faults[0], UNTESTED, f"no test reaches `{name}`")
+    orders = [(each, order) for each in subjects if each.tests and (order := _order(change, each))]
+    if not orders or is_over():
+        return
+    results = run_orders(change.after, [order for _, order in orders])
+    for (subject, _), result in zip(orders, results, strict=True):
+        yield from _unnoticed(subject, result)
+
+
+def _subjects(change: Change, related: NodesWithTests) -> Iterator[_Subject]:
+    for path, file in change.files.items():
+        if file.after is None or is_of_tests(path):
+            continue
+        for node in file.changed_functions:
+            faults = [
+                fault
+                for fault in mutants(file.after, node.qualname, _MOST_FAULTS)
+                if fault.line in file.lines
+            ]
+            if faults:
+                tests = related.tests_of(node.key)[:_MOST_TESTS]
+                yield _Subject(file, node, faults, tests)
+
+
+def _order(change: Change, subject: _Subject) -> Order | None:
+    content = subject.file.after or b""
+    words = subject.file.path, content, subject.node.qualname, subject.tests, subject.faults
+    return fault_order(change.after, *words)
+
+
+def _unnoticed(subject: _Subject, result: Mapping[str, Any] | None) -> Iterator[ReportedFinding]:
+    """Yield the first fault of each line with which all tests pass."""
+    if result is None or result.get("problem") or not result.get("swapped"):
+        return
+    if not result.get("reaching"):
+        name = subject.node.qualname
+        yield _finding(subject, subject.faults[0], UNTESTED, f"no test enters `{name}`")
+        return
+    alive = [n for n in result.get("lines") or () if 0 <= n < len(subject.faults)]
+    first = {subject.faults[n].line: subject.faults[n] for n in reversed(alive)}
+    for line in sorted(first):
+        yield _finding(subject, first[line], UNNOTICED, f"no test notices if {first[line].what}")
+
+
+def _finding(subject: _Subject, fault: Mutant, code: str, message: str) -> ReportedFinding:
+    return ReportedFinding(
+        path=subject.file.path,
+        line=fault.line,
+        node_id=subject.node.key,
+        code=code,
+        message=message,
+    )

@@ -1,0 +1,173 @@
+"""A project before and after a change, as two folders."""
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from shutil import copyfile, copytree
+from tempfile import TemporaryDirectory
+from typing import NamedTuple
+
+from remora.errors import OutsideError, UsageError
+from remora.files.git import git_output
+from remora.files.project_files import ProjectFiles, is_private, project_files
+from remora.operations.judged_change import ChangedFile
+from remora.rmtree import try_remove_tree
+from remora.runs.planning.changed_nodes import commit_of
+from remora.workspaces.commit_files import CommittedFile, committed_files, indexed_files, open_blobs
+from remora.workspaces.copy.snapshot import BaseSnapshot, take_base
+from remora.workspaces.rooted_files import READ_LIMIT
+
+_BEFORE, _AFTER = "before", "after"
+_DIFFER = 1
+"""The exit code of `git diff --no-index` if the folders differ."""
+
+
+class ChangeRequest(NamedTuple):
+    """Which change is judged.
+
+    `revisions` is `A..B`, `A...B` (from their merge base) or `A`, which is compared with the files
+    of the project; empty means HEAD. With `staged`, the index is compared with HEAD. `diff` has a
+    unified diff, which is applied to a copy of the project's files.
+    """
+
+    revisions: str = ""
+    staged: bool = False
+    diff: bytes | None = None
+
+
+class ChangeTrees(NamedTuple):
+    """Two folders with a project's files, and the files that differ, by path."""
+
+    before: Path
+    after: Path
+    files: Mapping[str, ChangedFile]
+
+
+@contextmanager
+def change_trees(
+    root: Path, request: ChangeRequest, include: Sequence[str]
+) -> Iterator[ChangeTrees]:
+    """Yield the two sides of a change, which are removed at the end.
+
+    Files that git ignores but packages need are in both. Raises UsageError if a revision is unknown
+    or a diff does not apply.
+    """
+    files = project_files(root, include=include)
+    with TemporaryDirectory(prefix="remora-judge-") as name:
+        folder = Path(name)
+        base = take_base(root, files, folder / "base")
+        for side, committed in zip((_BEFORE, _AFTER), _sides(root, request), strict=True):
+            copytree(base.folder, folder / side, symlinks=True, copy_function=copyfile)
+            if committed is not None:
+                _check_out(root, committed, files, base, folder / side)
+        try_remove_tree(base.folder)
+        if request.diff is not None:
+            _apply(request.diff, folder / _AFTER)
+        yield ChangeTrees(folder / _BEFORE, folder / _AFTER, _changed_files(folder))
+
+
+def _sides(root: Path, request: ChangeRequest) -> list[Mapping[str, CommittedFile] | None]:
+    """Return the files of git on both sides. None means the files of the project."""
+    if request.diff is not None:
+        return [None, None]
+    if request.staged:
+        return [committed_files(root, commit_of(root, "HEAD")), indexed_files(root)]
+    first, dots, second = request.revisions.partition("..")
+    is_from_base = second.startswith(".")
+    before = _commit(root, first or "HEAD")
+    if not dots:
+        return [committed_files(root, before), None]
+    after = _commit(root, second.removeprefix(".") or "HEAD")
+    if is_from_base:
+        before = git_output(root, "merge-base", before, after).decode().strip()
+    return [committed_files(root, before), committed_files(root, after)]
+
+
+def _commit(root: Path, revision: str) -> str:
+    try:
+        return commit_of(root, revision)
+    except UsageError as error:
+        is_shallow = git_output(root, "rev-parse", "--is-shallow-repository").strip() == b"true"
+        hint = (
+            "this clone is shallow: fetch the commit with `git fetch`" if is_shallow else error.hint
+        )
+        raise UsageError(error.message, hint=hint) from error
+
+
+def _check_out(
+    root: Path,
+    committed: Mapping[str, CommittedFile],
+    files: ProjectFiles,
+    base: BaseSnapshot,
+    tree: Path,
+) -> None:
+    """Turn a copy of the project's files into those of a commit or of the index."""
+    for path in files.paths:
+        if path in base.files and path not in committed:
+            (tree / path).unlink()
+    wanted = [
+        (path, file)
+        for path, file in committed.items()
+        if not is_private(path) and not _is_same(tree / path, file)
+    ]
+    contents = open_blobs(root, [file.blob for _, file in wanted])
+    for (path, file), content in zip(wanted, contents, strict=True):
+        target = tree / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with target.open("wb") as out:
+            for piece in content.pieces():
+                out.write(piece)
+        target.chmod(file.mode)
+
+
+def _is_same(path: Path, file: CommittedFile) -> bool:
+    if not path.is_file():
+        return False
+    content = path.read_bytes()
+    return file.has_content(len(content), [content])
+
+
+def _apply(diff: bytes, tree: Path) -> None:
+    """Apply a diff to a folder. Raises UsageError if it does not apply."""
+    git_output(tree, "init", "--quiet")  # a repository around it would limit what is applied
+    try:
+        git_output(tree, "apply", "--whitespace=nowarn", "-", stdin=diff)
+    except OutsideError as error:
+        raise UsageError(
+            f"the diff does not apply to the files of the project: {error.message}",
+            hint="make it against these files, as `git diff` does",
+        ) from error
+    finally:
+        try_remove_tree(tree / ".git")
+
+
+def _changed_files(folder: Path) -> dict[str, ChangedFile]:
+    """Return the files that differ, by their new path, or by the old one if they are gone."""
+    words = ("diff", "--no-index", "--raw", "-z", "-M", "--no-ext-diff", _BEFORE, _AFTER)
+    output = git_output(folder, *words, succeeds=(0, _DIFFER))
+    entries = iter(output.split(b"\0"))
+    found: dict[str, ChangedFile] = {}
+    for head in entries:
+        if not head:
+            continue
+        kind = head.rpartition(b" ")[2][:1]
+        old = _relative(next(entries))
+        new = _relative(next(entries)) if kind in b"RC" else old
+        found[new] = ChangedFile(
+            path=new,
+            before=_content(folder / _BEFORE / old),
+            after=_content(folder / _AFTER / new),
+        )
+    return found
+
+
+def _relative(path: bytes) -> str:
+    return os.fsdecode(path).partition("/")[2]
+
+
+def _content(path: Path) -> bytes | None:
+    """Return the content of a file, or None if there is none or it is too large to be judged."""
+    if not path.is_file() or path.stat().st_size > READ_LIMIT:
+        return None
+    return path.read_bytes()

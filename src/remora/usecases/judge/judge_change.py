@@ -1,0 +1,163 @@
+"""Judges a change that a person, an agent or a bot has made: the use case of `remora judge`."""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+
+import msgspec
+
+from remora.bootstrap.invocation import Invocation
+from remora.bootstrap.open_project import open_project
+from remora.bootstrap.project_interpreter import interpreter_for
+from remora.code.syntax.extract import parse_module
+from remora.code.syntax.nodes import Module
+from remora.code.syntax.source import parse_error
+from remora.errors import RemoraError
+from remora.ids import escape_path, split_node_key
+from remora.operations.base import Report
+from remora.operations.judged_change import Change, ChangedFile, Unjudged
+from remora.operations.reported_finding import ReportedFinding
+from remora.runs.execution.agent_settings import options_for
+from remora.runs.planning.run_request import RunRequest
+from remora.runs.project import Project
+from remora.runs.report.problems import Problem, reported_problem
+from remora.sandbox.interpreters import ProjectPython
+from remora.text import count
+from remora.tools.tree import ToolTree
+from remora.usecases.check.baseline import Baseline, new_problems, updated
+from remora.usecases.judge.change_trees import ChangeRequest, change_trees
+from remora.usecases.judge.worse_gates import worse_gates
+
+_MOST_FILES = 300
+"""Changed Python files that are judged (decision: more are not read by a person either)."""
+_RUNNING = "what needs code to run: tests, lines that no test notices, the project's own checks"
+
+
+class Judgement(msgspec.Struct, frozen=True, kw_only=True):
+    """What is to be said against a change.
+
+    `problems` are ordered by file and line, and `unjudged` says what could not be judged, and why.
+    `files` is the number of changed Python files. With a baseline, there are only new problems, and
+    `known` is the number of the others. `seconds` is how long it took.
+    """
+
+    root: str
+    files: int
+    problems: tuple[Problem, ...]
+    unjudged: tuple[Unjudged, ...]
+    seconds: float
+    known: int | None = None
+
+
+def judge_change(
+    invocation: Invocation,
+    request: ChangeRequest,
+    tell: Callable[[str], None],
+    *,
+    static: bool = False,
+    baseline: Baseline | None = None,
+) -> Judgement:
+    """Judge a change. With `static`, no code of the project runs.
+
+    Nothing of the project is changed or recorded. Raises UsageError if there is no such change.
+    """
+    begun = time.monotonic()
+    project = open_project(invocation)
+    tell("copying the project before and after the change")
+    with change_trees(project.root, request, project.config.workspace.include) as trees:
+        python, why = _python(invocation, project, static=static)
+        files = {path: file for path, file in trees.files.items() if path.endswith(".py")}
+        chosen = dict(sorted(files.items())[:_MOST_FILES])
+        change = Change(
+            before=ToolTree(trees.before),
+            after=ToolTree(trees.after, python),
+            files=chosen,
+            environ=invocation.environ,
+        )
+        said = [*_said(project, change, tell)] if chosen else []
+        said += [*_unread(chosen)]
+        if python is not None and trees.files:
+            said += worse_gates(change, project.config.gates.time_s, tell)
+        elif chosen and why:
+            said.append(Unjudged(what=_RUNNING, why=why))
+        if len(files) > len(chosen):
+            left = count(len(files) - len(chosen), "changed file")
+            said.append(Unjudged(what=left, why=f"at most {_MOST_FILES} are judged"))
+        found = sorted(
+            (each for each in said if isinstance(each, Problem)),
+            key=lambda problem: (problem.path, problem.line, problem.operation, problem.code),
+        )
+        problems, known = tuple(project.redact.clean(found)), None
+        if baseline is not None:
+            if baseline.update:
+                baseline = updated(baseline, problems, trees.after)
+            new = new_problems(baseline, problems, trees.after)
+            problems, known = new, len(problems) - len(new)
+    return Judgement(
+        root=str(project.root),
+        files=len(files),
+        problems=problems,
+        unjudged=tuple(project.redact.clean([e for e in said if isinstance(e, Unjudged)])),
+        seconds=round(time.monotonic() - begun, 1),
+        known=known,
+    )
+
+
+def _python(
+    invocation: Invocation, project: Project, *, static: bool
+) -> tuple[ProjectPython | None, str]:
+    """Return the project's interpreter, or None and why its code is not run."""
+    if static:
+        return None, ""
+    try:
+        return interpreter_for(invocation, project.root, project.config), ""
+    except RemoraError as error:
+        return None, error.with_hint
+
+
+def _said(
+    project: Project, change: Change, tell: Callable[[str], None]
+) -> Iterator[Problem | Unjudged]:
+    """Yield what operations say against a change, and what they could not judge."""
+    for operation in project.operations.all:
+        report = project.operations.report(operation.name)
+        if report is not None:
+            tell(f"comparing {operation.name} findings before and after the change")
+            options = options_for(project.config, operation.name, RunRequest())
+            for finding in _new_findings(report, change, options):
+                yield reported_problem(operation.name, finding, fixable=False)
+    for name, judge in project.operations.judges.items():
+        judged = judge(change, tell)
+        yield from (reported_problem(name, each, fixable=False) for each in judged.findings)
+        yield from judged.unjudged
+
+
+def _new_findings(
+    report: Report, change: Change, options: dict[str, object]
+) -> list[ReportedFinding]:
+    """Return the findings that a change has caused: those that were not there before."""
+    known = {_key(each) for each in report(change.before, _modules(change, after=False), options)}
+    after = report(change.after, _modules(change, after=True), options)
+    return [each for each in after if _key(each) not in known]
+
+
+def _key(finding: ReportedFinding) -> tuple[str, str, str]:
+    """Return what stays the same about a finding if its file is renamed."""
+    return split_node_key(finding.node_id)[1], finding.code, finding.message
+
+
+def _modules(change: Change, *, after: bool) -> Sequence[Module]:
+    if after:
+        return [module for file in change.files.values() if (module := file.module) is not None]
+    found = (
+        parse_module(escape_path(path), file.before)
+        for path, file in change.files.items()
+        if file.before is not None
+    )
+    return [module for module in found if isinstance(module, Module)]
+
+
+def _unread(files: dict[str, ChangedFile]) -> Iterator[Unjudged]:
+    for path, file in files.items():
+        error = None if file.after is None else parse_error(file.after)
+        if error is not None:
+            yield Unjudged(what=path, why=error)

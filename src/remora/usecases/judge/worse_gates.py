@@ -1,0 +1,70 @@
+"""A project's own checks, run before and after a change."""
+
+import re
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from remora.errors import HostError
+from remora.operations.judged_change import Change, Unjudged
+from remora.runs.gates.find import find_gates
+from remora.runs.gates.gate import Facts, Gate, worse
+from remora.runs.report.problems import Problem
+
+GATE = "gate"
+"""The operation in the problems of gates."""
+_PATH = re.compile(r"^([\w./-]+\.pyi?)\b")
+"""The file that a gate's text begins with."""
+
+
+def worse_gates(
+    change: Change, seconds: float, tell: Callable[[str], None]
+) -> Iterator[Problem | Unjudged]:
+    """Yield what is worse after a change according to each gate, and the gates that do not judge."""
+    ends, place = time.monotonic() + seconds, change.after
+    gates, missing = find_gates(place, place.files.glob("**/*", look=place.left), place.python)
+    for gap in missing:
+        yield Unjudged(what=gap.name, why=gap.missing)
+    for gate in gates:
+        tell(f"checking the project: {gate.label}")
+        try:
+            texts = _worse(gate, change, ends)
+        except HostError as error:
+            yield Unjudged(what=gate.label, why=error.message)
+            continue
+        for text in texts:
+            yield _problem(gate, text)
+
+
+def _worse(gate: Gate, change: Change, ends: float) -> Sequence[str]:
+    """Return what is worse. A gate that runs code must say so twice."""
+    said = _compared(gate, change, ends)
+    again = _compared(gate, change, ends) if said and gate.runs_code else said
+    return [text for text in said if text in again]
+
+
+def _compared(gate: Gate, change: Change, ends: float) -> list[str]:
+    def measure(folder: Path) -> Facts:
+        left = ends - time.monotonic()
+        if left <= 0:
+            raise HostError("no time left (gates.time_s)")
+        return gate.measure(folder, left, ())
+
+    with ThreadPoolExecutor(2) as pool:
+        before, after = pool.map(measure, (change.before.tree, change.after.tree))
+    return worse(before, after)
+
+
+def _problem(gate: Gate, text: str) -> Problem:
+    found = _PATH.match(text)
+    return Problem(
+        path=found[1] if found else ".",
+        line=1,
+        end_line=1,
+        operation=GATE,
+        code=gate.name,
+        name="",
+        message=text if gate.name in text else f"{gate.label}: {text}",
+        fixable=False,
+    )

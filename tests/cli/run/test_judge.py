@@ -1,0 +1,189 @@
+"""`remora judge`: a change is judged, and nothing of the project is changed."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from remora.sandbox.interpreters import ProjectPython
+from tests.cli.conftest import Remora, git, write
+
+SHOP = '''\
+def discount(total):
+    """Return the price after the discount.
+
+    Args:
+        total: The price before.
+    """
+    if total > 50:
+        return total * 0.9
+    return total
+'''
+TESTS = """\
+from shop import discount
+
+
+def test_small_prices_stay():
+    assert discount(10) == 10
+"""
+HOLLOW = """
+
+def test_large_prices():
+    found = discount(200)
+    assert discount(10) == 10 or found == found or True
+"""
+NEW = SHOP.replace("def discount(total)", "def discount(amount)").replace("total >", "amount >")
+NEW = NEW.replace("return total", "return amount")
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Path:
+    files = {"shop.py": SHOP, "tests/test_shop.py": TESTS, "pyproject.toml": ""}
+    root = write(tmp_path / "shop", files)
+    git(root, "init", "-q")
+    git(root, "add", "-A")
+    git(root, "commit", "-q", "-m", "start")
+    return root
+
+
+@pytest.fixture
+def unchanged(shop: Path) -> Iterator[None]:
+    """After the test, git's state is what it was."""
+    yield
+    assert git(shop, "for-each-ref", "refs/remora") == ""
+    assert not (shop / ".agentfs").exists()
+
+
+@pytest.mark.usefixtures("unchanged")
+def test_the_static_half_needs_no_environment(shop: Path, poor: Remora) -> None:
+    write(shop, {"shop.py": NEW, "tests/test_shop.py": TESTS + HOLLOW})
+    done = poor("judge", "--static", cwd=shop)
+    assert done.code == 1
+    assert done.out.splitlines() == [
+        "shop.py:5: docstring renamed-parameter: discount: parameter `total` is documented but does not exist; the "
+        "signature has `amount`",
+        "tests/test_shop.py:8: test: test_large_prices: `discount(10) == 10 or discount(200) == "
+        "discount(200) or True` is true whatever the code does",
+        "2 remarks on 2 changed Python files",
+    ]
+
+
+def test_a_change_of_nothing_is_told_so(shop: Path, poor: Remora) -> None:
+    write(shop, {"README.md": "# Shop\n"})
+    assert poor("judge", "--static", cwd=shop).out == "no Python file is changed\n"
+    write(shop, {"shop.py": SHOP + "\n\nX = 1\n"})
+    done = poor("judge", "--static", cwd=shop)
+    assert (done.code, done.out) == (0, "nothing to say against 1 changed Python file\n")
+
+
+def test_without_an_environment_it_says_what_it_could_not_judge(shop: Path, poor: Remora) -> None:
+    write(shop, {"tests/test_shop.py": TESTS + HOLLOW})
+    done = poor("judge", cwd=shop)
+    assert done.code == 1
+    assert "not judged: what needs code to run" in done.err
+    assert "has no .venv, and no environment is active" in done.err
+
+
+@pytest.mark.parametrize(
+    "words", [("--staged",), ("HEAD",), ("HEAD~1..HEAD",), ("--diff", "../one.diff")]
+)
+def test_each_way_to_name_a_change(shop: Path, poor: Remora, words: tuple[str, ...]) -> None:
+    """What is not part of the change is not judged."""
+    write(shop, {"tests/test_shop.py": TESTS + HOLLOW})
+    diff = git(shop, "diff")
+    if words == ("--staged",):
+        git(shop, "add", "-A")
+        write(shop, {"tests/test_shop.py": TESTS})
+    elif words[0] == "HEAD~1..HEAD":
+        git(shop, "commit", "-q", "-a", "-m", "more")
+        write(shop, {"shop.py": NEW})
+    elif words[0] == "--diff":
+        write(shop, {"tests/test_shop.py": TESTS})
+        (shop.parent / "one.diff").write_text(f"{diff}\n")
+    found = poor("judge", "--static", "--json", *words, cwd=shop).document
+    assert [problem["code"] for problem in found["problems"]] == ["hollow test"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("nothing..HEAD",), "unknown git revision 'nothing'"),
+        (("--diff", "gone.diff"), "gone.diff: No such file or directory"),
+        (("--diff", "bad.diff"), "the diff does not apply"),
+        (("--staged", "HEAD"), "exclude each other"),
+        (("--json", "--format", "sarif"), "--json conflicts with"),
+    ],
+)
+def test_a_change_that_cannot_be_read(
+    shop: Path, poor: Remora, words: tuple[str, ...], said: str
+) -> None:
+    write(shop, {"bad.diff": "--- a/shop.py\n+++ b/shop.py\n@@ -1 +1 @@\n-no\n+yes\n"})
+    done = poor("judge", "--static", *words, cwd=shop)
+    assert (done.code, said in done.err) == (2, True)
+
+
+def test_files_that_are_renamed_gone_broken_or_binary(shop: Path, poor: Remora) -> None:
+    git(shop, "mv", "tests/test_shop.py", "tests/test_discount.py")
+    write(shop, {"broken.py": "def (:\n", "picture.py": "\0\0"})
+    (shop / "shop.py").unlink()
+    found = poor("judge", "--static", "--json", cwd=shop).document
+    assert found["problems"] == []
+    assert {part["what"] for part in found["unjudged"]} == {"broken.py", "picture.py"}
+    (shop / "tests/test_discount.py").unlink()
+    found = poor("judge", "--static", "--json", cwd=shop).document
+    assert "1 deleted test: tests/test_shop.py::test_small_prices_stay" in {
+        part["what"] for part in found["unjudged"]
+    }
+
+
+def test_known_problems_are_left_out(shop: Path, poor: Remora) -> None:
+    write(shop, {"tests/test_shop.py": TESTS + HOLLOW})
+    words = ("judge", "--static", "--baseline", "known.jsonl")
+    assert poor(*words, "--update-baseline", cwd=shop).code == 0
+    assert poor(*words, cwd=shop).out == (
+        "nothing to say against 1 changed Python file, 1 known left out\n"
+    )
+
+
+def test_formats_for_machines_and_pull_requests(shop: Path, poor: Remora) -> None:
+    write(shop, {"tests/test_shop.py": TESTS + HOLLOW})
+    log = json.loads(poor("judge", "--static", "--format", "sarif", cwd=shop).out)
+    (result,) = log["runs"][0]["results"]
+    assert result["ruleId"] == "remora/test/hollow test"
+    shown = poor("judge", "--static", "--format", "github", cwd=shop).out
+    assert "line=8" in shown
+    text = poor("judge", "--static", "--format", "markdown", cwd=shop).out
+    assert text.startswith(
+        "## Remora: 1 remark on 1 changed Python file\n\n- `tests/test_shop.py:8`"
+    )
+
+
+LARGE = """
+
+def test_large_prices_are_less():
+    assert discount(200) < 200
+
+
+def test_the_user(monkeypatch):
+    import os
+
+    assert discount(10) == 10
+    assert os.environ["TZ"] == "UTC"
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(120)
+@pytest.mark.usefixtures("unchanged")
+def test_what_runs_is_judged_by_running_it(
+    shop: Path, poor: Remora, plain_python: ProjectPython
+) -> None:
+    user = replace(poor, environ={"VIRTUAL_ENV": str(plain_python.python.parent.parent)})
+    write(shop, {"shop.py": SHOP.replace("50", "100"), "tests/test_shop.py": TESTS + LARGE})
+    found = user("judge", "--json", cwd=shop).document
+    said = [(problem["code"], problem["line"]) for problem in found["problems"]]
+    assert ("unnoticed fault", 7) in said
+    assert ("environment-bound test", 12) in said
+    assert not any(code == "hollow test" for code, _ in said)

@@ -1,0 +1,199 @@
+"""What the source of a test says against it."""
+
+import ast
+from pathlib import Path
+from textwrap import dedent, indent
+
+import pytest
+
+from remora.code.syntax.definitions import FunctionNode
+from remora.operations.judged_change import Change, ChangedFile
+from remora.operations.test.judging.claims import claims_of
+from remora.operations.test.judging.duplicates import duplicates
+from remora.operations.test.judging.hollow import is_weak, thrown_away, why_hollow
+from remora.operations.test.judging.mocks import why_mocked
+from remora.operations.test.judging.written_test import changed_tests, deleted_tests
+from remora.tools.tree import ToolTree
+
+
+def written(body: str, head: str = "def test_it():") -> FunctionNode:
+    (function,) = ast.parse(f"{head}\n{indent(dedent(body), '    ')}").body
+    assert isinstance(function, FunctionNode)
+    return function
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("assert add(1, 2) == 3", "total = add(1, 2)\nassert 3 == total"),
+        ("self.assertEqual(f(x), 3)", "assert f(x) == 3"),
+        ("self.assertTrue(f(x) > 1)", "assert f(x) > 1"),
+        ("assert a() and b()", "assert b()\nassert a()"),
+        ("self.assertIsNone(f())", "found = f()\nassert found is None"),
+    ],
+)
+def test_the_same_claims_have_the_same_texts(one: str, other: str) -> None:
+    first, second = ({claim.text for claim in claims_of(written(body))} for body in (one, other))
+    assert first == second != set()
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("assert add(1, 2) == 3", "assert add(1, 2) == 4"),
+        ("assert f(1)", "for n in (1, 2):\n    assert f(1)"),
+        ("with pytest.raises(ValueError):\n    f(1)", "with pytest.raises(ValueError):\n    f(2)"),
+        ("x = 1\nx = f(x)\nassert x", "x = f(1)\nassert x"),  # assigned twice: not replaced
+    ],
+)
+def test_other_claims_have_other_texts(one: str, other: str) -> None:
+    first, second = ([claim.text for claim in claims_of(written(body))] for body in (one, other))
+    assert first != second
+
+
+@pytest.mark.parametrize(
+    ("body", "why"),
+    [
+        ("found = f()\nassert (found == 1, 'one')", "is true whatever the code does"),
+        ("found = f()\nassert found == found", None),  # f() may differ from itself
+        ("f()\nassert items == items", "`items == items` is true whatever the code does"),
+        ("f()\nassert 'a'.upper() == 'A'", "is true whatever the code does"),
+        ("assert isinstance(f(), object)", "is true whatever the code does"),
+        ("assert len(f()) >= 0", "is true whatever the code does"),
+        ("assert f() or True", "is true whatever the code does"),
+        ("self.assertTrue(f(), 3)", "does not compare: 3 is its message"),
+        ("try:\n    assert f()\nexcept AssertionError:\n    pass", "it catches the AssertionError"),
+        ("with suppress(Exception):\n    assert f()", "it catches the AssertionError"),
+        ("f() == 3", "`f() == 3` is compared, but not asserted"),
+        ("def check():\n    assert f()\nf()", "its assertions are in `check`, which is not called"),
+        ("assert f() == 3", None),
+        ("try:\n    assert f()\nexcept AssertionError:\n    raise", None),
+        ("try:\n    f()\nexcept Exception:\n    pytest.fail('no')\nassert g()", None),
+        ("def check():\n    assert f()\ng(check)", None),
+        ("self.assertTrue(f(), 'a message')", None),
+    ],
+)
+def test_assertions_that_cannot_fail(body: str, why: str | None) -> None:
+    function = written(body)
+    said = why_hollow(function, claims_of(function))
+    assert (why in said) if why else not said
+
+
+@pytest.mark.parametrize(
+    ("body", "head", "why"),
+    [
+        (
+            "monkeypatch.setattr(shop, 'price', lambda item: 3)\nassert shop.price('tea') == 3",
+            "def test_it(monkeypatch):",
+            "it replaces `price`, which it then calls",
+        ),
+        (
+            "mock_it.side_effect = [True]\nassert shop.confirm() is True\nassert mock_it.called",
+            "@mock.patch('shop.confirm')\ndef test_it(mock_it):",
+            "it replaces `confirm`, which it then calls",
+        ),
+        (
+            "clock = Mock(return_value=7)\nassert clock() == 7",
+            "def test_it():",
+            "it asserts only what its own mocks",
+        ),
+        (
+            "with patch('shop.render', return_value='<p>tea</p>'):\n"
+            "    assert shop.page() == '<p>tea</p>'",
+            "def test_it():",
+            "it asserts only what its own mocks return",
+        ),
+        (
+            "with patch.object(Path, 'clean') as clean:\n    shop.Path('/').clean()\n"
+            "    clean.assert_called_once()",
+            "def test_it():",
+            "it replaces `clean`, and only the test itself calls it",
+        ),
+        (
+            "send = Mock()\nshop.order('tea', send)\nsend.assert_called_once_with('tea')",
+            "def test_it():",
+            "",
+        ),
+        (
+            "with patch('shop.fetch', return_value='3 EUR'):\n    assert shop.price('tea') == 3",
+            "def test_it():",
+            "",
+        ),
+    ],
+)
+def test_assertions_about_mocks_of_the_test(body: str, head: str, why: str) -> None:
+    function = written(body, head)
+    said = why_mocked(function, claims_of(function))
+    assert (why in said) if why else not said
+
+
+def test_a_weak_claim_says_only_that_there_is_a_result() -> None:
+    claims = claims_of(
+        written("assert f() is not None\nself.assertIsInstance(g(), int)\nassert h()")
+    )
+    assert [is_weak(claim) for claim in claims] == [True, True, False]
+
+
+def test_a_result_that_no_statement_reads_is_thrown_away() -> None:
+    assert thrown_away(written("found = shop.price('tea')")) == "shop.price"
+    assert thrown_away(written("found = shop.price('tea')\nprint(found)")) == ""
+
+
+KNOWN = """\
+def test_length():
+    assert len(Cart("a", "b")) == 2
+    assert len(Cart()) == 0
+
+
+def test_order():
+    cart = Cart("a")
+    cart.add("b")
+    assert list(cart) == ["a", "b"]
+"""
+ADDED = """
+
+def test_length_of_two():
+    cart = Cart("a", "b")
+    assert 2 == len(cart)
+
+
+def test_order_without_adding():
+    cart = Cart("a")
+    assert list(cart) == ["a", "b"]
+
+
+def test_length_of_one():
+    assert len(Cart("a")) == 1
+
+
+def test_length_of_one_again():
+    assert 1 == len(Cart("a"))
+"""
+
+
+def change(before: str, after: str, path: str = "tests/test_cart.py") -> Change:
+    file = ChangedFile(path=path, before=before.encode(), after=after.encode())
+    tree = ToolTree(Path("/nowhere"))
+    return Change(before=tree, after=tree, files={path: file})
+
+
+def test_a_test_that_claims_nothing_new_is_a_duplicate() -> None:
+    """Not one that changes something else before, nor the first of two new ones."""
+    added = change(KNOWN, KNOWN + ADDED)
+    found = duplicates(added, [*changed_tests(added)])
+    assert {test.partition("::")[2]: known.name for test, known in found.items()} == {
+        "test_length_of_two": "test_length",
+        "test_length_of_one_again": "test_length_of_one",
+    }
+
+
+def test_only_tests_with_changed_lines_are_judged() -> None:
+    edited = change(KNOWN, KNOWN.replace("== 0", "== 1"))
+    assert [test.name for test in changed_tests(edited)] == ["test_length"]
+    assert [*changed_tests(change(KNOWN, KNOWN + ADDED, path="shop/cart.py"))] == []
+
+
+def test_tests_that_are_gone_are_named() -> None:
+    gone = change(KNOWN + ADDED, KNOWN)
+    assert deleted_tests(gone)[0] == "tests/test_cart.py::test_length_of_two"
+    assert deleted_tests(change(KNOWN, KNOWN)) == []
