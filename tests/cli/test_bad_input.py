@@ -485,9 +485,3 @@ def test_init_never_overwrites(poor: Remora, project: Path) -> None:
     assert poor("init", "--json", cwd=project).error["code"] == "usage_error"
     assert tree(project) == before
     assert poor("analyze", "--dry-run", cwd=project).code == 0
-
-
-def test_a_model_cannot_decide_if_there_is_none(poor: Remora, project: Path) -> None:
-    done = poor("analyze", "-o", "lint", "--decisions", "model", cwd=project)
-    assert (done.code, "no model is configured" in done.err) == (2, True)
-    assert "--model URL" in done.err

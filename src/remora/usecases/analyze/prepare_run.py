@@ -15,7 +15,7 @@ from remora.agents.definition.agent import Agent, agent_named, load_agents
 from remora.bootstrap.invocation import Invocation, path_hint
 from remora.bootstrap.open_project import open_project
 from remora.bootstrap.project_interpreter import python_for_some
-from remora.config.schema import NO_MODEL, Config
+from remora.config.schema import NO_MODEL
 from remora.errors import UsageError
 from remora.files.patterns import IgnoreRules
 from remora.files.project_files import ProjectFiles, project_files
@@ -86,7 +86,7 @@ def prepare(
     try:
         source, selection = _select_copied(invocation, request, project, base, files)
         observed = observed_values(invocation, project, agents)
-        provider = _provider(invocation, config)
+        provider = used_provider(config.model, cache=invocation.folders.cache)
         driven = driven_operations(agents, config, provider, request.proved, config.model.name)
         reached_by_tests = frozenset(test.node for test in project.observed_tests())
         work = [
@@ -125,17 +125,6 @@ def prepare(
         observed=observed,
         workers=workers,
     )
-
-
-def _provider(invocation: Invocation, config: Config) -> str:
-    """Return the provider of the model. Raises UsageError if none can decide although one must."""
-    provider = used_provider(config.model, cache=invocation.folders.cache)
-    if provider == NO_MODEL and invocation.flags.get("runner.decisions") == "model":
-        raise UsageError(
-            "no model is configured that could decide",
-            hint="name its server with --model URL, or run `remora model`",
-        )
-    return provider
 
 
 def select_source(
