@@ -96,6 +96,7 @@ class Pull:
             model=None,
             problems=tuple(self.problems),
             changes=tuple(self.changes),
+            taken_out=(),
             failures=(),
             totals=totals,
         )

@@ -7,7 +7,7 @@ import pytest
 
 import remora as library
 from tests.cli.conftest import Remora, git, write
-from tests.cli.run.test_check import RULES, UNUSED, WRONG
+from tests.cli.run.test_check import RULES, UNFIXABLE, UNUSED, WRONG
 
 BASELINE = "known.jsonl"
 
@@ -105,6 +105,14 @@ def test_a_check_that_was_stopped_keeps_the_baseline(shop: Path, poor: Remora) -
     update = ("check", "--baseline", BASELINE, "--update-baseline")
     assert poor(*update, "--max-time", "0.001", cwd=shop).code == 130
     assert (shop / BASELINE).read_bytes() == before
+
+
+def test_the_given_baseline_is_named_where_new_problems_can_be_accepted(
+    shop: Path, poor: Remora
+) -> None:
+    write(shop, {"c.py": UNFIXABLE})
+    out = poor("check", "--baseline", BASELINE, cwd=shop).out
+    assert f"`--baseline {BASELINE} --update-baseline` accepts it as known" in out.splitlines()
 
 
 def test_bad_baselines_are_named(shop: Path, poor: Remora) -> None:

@@ -166,8 +166,9 @@ def test_what_nobody_can_fix_is_reported_too(shop: Path, poor: Remora) -> None:
     done = poor("check", "b.py", cwd=shop)
     assert done.code == 1
     assert done.out.splitlines()[1:] == [
-        "1 problem in 1 file, which needs a person or a model",
-        "  --baseline FILE --update-baseline accepts them as known",
+        "1 problem in 1 file, which needs a person or a model: edit it, or with a model, run",
+        "  remora analyze --decisions model",
+        "`--baseline FILE --update-baseline` accepts it as known",
     ]
     (shop / "b.py").write_text(WRONG)
 

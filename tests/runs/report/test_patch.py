@@ -1,6 +1,7 @@
 """All changes of a run in one patch."""
 
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from msgspec.structs import replace
 from remora.runs.planning.changed_nodes import changed_lines
 from remora.runs.report.check_markdown import check_markdown
 from remora.runs.report.patch import combined_patch
-from remora.runs.report.problems import find_problems
+from remora.runs.report.problems import Problem, find_problems
 from remora.runs.report.report_builder import make_report
 from remora.runs.report.report_model import Edit, FileChange, Report
 from remora.trace.redact.redactor import Redactor
@@ -17,6 +18,7 @@ from tests.runs.conftest import GIT, RULES, Kept, analyzed, last
 
 REDACT = Redactor(bytes(32))
 TOKEN = "ghp_" + "a1B2c3D4" * 4 + "e5F6"
+SECRET = "its diff has a secret, or is binary"
 CODE = 'import os\n\n\ndef load():\n    """Read."""\n    import re\n\n    return 1\n'
 
 
@@ -39,6 +41,10 @@ def with_edits(report: Report, *edits: Edit, path: str = "a.py") -> Report:
     return replace(report, jobs=jobs)
 
 
+def markdown(report: Report, problems: Sequence[Problem]) -> str:
+    return "".join(f"{line}\n" for line in check_markdown(report, problems, 2))
+
+
 def applied(tree: Path, patch: str) -> None:
     subprocess.run(
         [*GIT, "apply", "-"], cwd=tree, input=patch, text=True, check=True, capture_output=True
@@ -55,31 +61,32 @@ def test_neighbouring_changes_of_a_file_are_one_diff_that_git_takes(
     report: Report, tree: Path
 ) -> None:
     both = with_edits(report, Edit(1, 2, ""), Edit(3, 5, "def load() -> int:\n"))
-    applied(tree, combined_patch(both, tree, REDACT))
+    applied(tree, combined_patch(both, tree, REDACT)[0])
     assert (tree / "a.py").read_text().startswith('\ndef load() -> int:\n    """Read."""\n')
 
 
 def test_of_two_changes_of_a_line_the_first_is_taken(report: Report, tree: Path) -> None:
     both = with_edits(report, Edit(8, 9, "    return 2\n"), Edit(8, 9, "    return 3\n"))
-    applied(tree, combined_patch(both, tree, REDACT))
+    applied(tree, combined_patch(both, tree, REDACT)[0])
     assert (tree / "a.py").read_text().endswith("    return 2\n")
     same = with_edits(report, Edit(8, 9, "    return 2\n"), Edit(8, 9, "    return 2\n"))
-    assert combined_patch(same, tree, REDACT) == ""
+    assert combined_patch(same, tree, REDACT)[0] == ""
 
 
 def test_a_new_file_and_a_decided_change(report: Report, tree: Path) -> None:
     new = with_edits(report, Edit(1, 1, "x = 1\n"), path="tests/b.py")
-    applied(tree, combined_patch(new, tree, REDACT))
+    applied(tree, combined_patch(new, tree, REDACT)[0])
     assert (tree / "tests/b.py").read_text() == "x = 1\n"
     done = replace(new, jobs=tuple(replace(job, review="rejected") for job in new.jobs))
-    assert combined_patch(done, tree, REDACT) == ""
+    assert combined_patch(done, tree, REDACT) == ("", {})
 
 
 def test_a_change_with_a_secret_is_left_out(report: Report, tree: Path) -> None:
     """Its edits are unknown, because the patch would write a placeholder."""
     (job, *_) = with_edits(report, Edit(1, 2, "")).jobs
     secret = replace(job, files=(replace(job.files[0], edits=None),))
-    assert combined_patch(replace(report, jobs=(secret,)), tree, REDACT) == ""
+    patch, left_out = combined_patch(replace(report, jobs=(secret,)), tree, REDACT)
+    assert (patch, left_out) == ("", {"a.py": SECRET})
 
 
 def test_lines_around_a_change_may_have_a_secret(report: Report, tree: Path) -> None:
@@ -90,7 +97,8 @@ def test_lines_around_a_change_may_have_a_secret(report: Report, tree: Path) -> 
     (file,) = job.files
     both = replace(job, files=(file, replace(file, path="b.py")))
     far = replace(job, files=(replace(file, path="b.py", edits=(Edit(7, 8, ""),)),))
-    patch = combined_patch(replace(report, jobs=(both, far)), tree, REDACT)
+    patch, left_out = combined_patch(replace(report, jobs=(both, far)), tree, REDACT)
+    assert left_out == {"a.py": SECRET, "b.py": SECRET}
     assert TOKEN not in patch
     applied(tree, patch)
     assert "import os" in (tree / "a.py").read_text()
@@ -104,7 +112,7 @@ def test_jobs_that_failed_are_listed_without_problems(report: Report) -> None:
     failed = replace(
         report, jobs=(job,), unreadable=({"path": "bad.py", "detail": "line 1: invalid syntax"},)
     )
-    text = check_markdown(failed, (), 2)
+    text = markdown(failed, ())
     assert "\nNot checked:\n" in text
     assert "- lint `a.py" in text
     assert "the tool &lt;crashed" in text or "the tool \\<crashed" in text
@@ -113,11 +121,11 @@ def test_jobs_that_failed_are_listed_without_problems(report: Report) -> None:
 
 def test_the_comment_lists_fifty_problems_and_folds_the_diffs(report: Report, tree: Path) -> None:
     problems = find_problems(report, tree)
-    text = check_markdown(report, problems * 30, 2)
+    text = markdown(report, problems * 30)
     assert text.startswith("## Remora: 60 problems, 60 with a fix\n\n- `a.py:1` lint")
     assert "- 10 more\n" in text
     assert text.count("<details>") == len(report.jobs)
-    assert check_markdown(report, (), 2) == "## Remora: no problems in 2 files\n"
+    assert markdown(report, ()) == "## Remora: no problems in 2 files\n"
 
 
 def test_the_changed_lines_are_those_of_the_new_file(tree: Path) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from os.path import relpath
 from pathlib import Path
+from shlex import quote
 from typing import Any, NamedTuple
 
 import click
@@ -22,11 +23,17 @@ from remora.errors import DiskError, ModelError
 from remora.ids import unescape_path
 from remora.runs.execution.run import RunObserver
 from remora.runs.planning.run_request import RunRequest
-from remora.runs.report.check_document import changes_of, check_document, failures_of
+from remora.runs.report.check_document import (
+    changes_of,
+    check_document,
+    failures_of,
+    taken_out_of,
+    unread_of,
+)
 from remora.runs.report.check_markdown import check_markdown
 from remora.runs.report.github_annotations import annotations
 from remora.runs.report.job_findings import lint_left
-from remora.runs.report.problems import problems_text
+from remora.runs.report.problems import fixes_text, marked_texts
 from remora.runs.report.report_formats import as_json
 from remora.runs.report.sarif import sarif
 from remora.text import count, escape_line
@@ -68,40 +75,47 @@ def run_check(
         result = check_files(
             invocation, request, watching, max_time=max_time, baseline=output.baseline
         )
+    command = _next_command(options, result, request, flags)
     if output.reports is not None:
-        _write_check_reports(output.reports, result)
+        _write_check_reports(output.reports, result, command)
     if options.json:
         print_json(_document_of(result))
     elif output.form == "sarif":
         print_json(sarif(result.report, result.problems))
     else:
-        command = _next_command(options, result, request, flags)
         print_lines(_lines(result, command, output))
-    _note_gaps(options, result, output.baseline)
+    _note_gaps(options, result, output)
     return _exit_code(result, request.paths)
 
 
 def _lines(result: CheckResult, command: str, output: CheckOutput) -> Iterator[str]:
+    width = terminal_width()
     if output.form == "github":
-        failures = failures_of(result.report)
-        yield from annotations(result.problems, result.root, result.changed, failures)
+        failed = failures_of(result.report), unread_of(result.report)
+        yield from annotations(result.problems, result.root, result.changed, *failed)
     else:
-        for line in problems_text(result.problems):
-            yield from wrap_text(line, terminal_width(), "  ")
+        for place, text in marked_texts(result.problems):
+            yield from wrap_text(escape_line(f"{place}: {text}"), width, "  ")
     for change in changes_of(result.report) if output.diff else ():
         yield ""
         for file in change.files:
             yield from styled_lines(file.diff)
     if output.diff and result.problems:
         yield ""
-    for line in _total(result, command, output.form):
-        yield from [line] if command in line else wrap_text(line, terminal_width(), "  ")
-    yield from map(escape_line, result.report.gates if output.form != "github" else ())
+    judged = _judgement(result) if output.form != "github" else ()
+    for line in (*_total(result, command, output), *judged):
+        yield from wrap_text(line, None if line.startswith("  ") else width, "  ")
 
 
-def _total(result: CheckResult, command: str, form: str) -> Iterator[str]:
-    """Yield the number of problems, and the command that fixes them."""
-    new = _new(result)
+def _judgement(result: CheckResult) -> Iterator[str]:
+    """Yield what gates report, and what they took out."""
+    yield from map(escape_line, result.report.gates)
+    yield from (failure.text for failure in taken_out_of(result.report))
+
+
+def _total(result: CheckResult, command: str, output: CheckOutput) -> Iterator[str]:
+    """Yield the number of problems, and the indented command that fixes them."""
+    new = "" if result.known is None else "new "
     left = 0 if new else sum(number for _, number, _ in lint_left(result.view))
     if not result.problems:
         if left:
@@ -116,32 +130,27 @@ def _total(result: CheckResult, command: str, form: str) -> Iterator[str]:
         yield f"ruff reports {count(left, 'other finding')} (-v lists them)"
     files = count(len({each.path for each in result.problems}), "file")
     total = f"{count(len(result.problems), f'{new}problem')} in {files}"
-    fixable = sum(each.fixable for each in result.problems)
-    if not fixable:
-        need = "needs" if len(result.problems) == 1 else "need"
-        yield f"{total}, which {need} a person or a model"
-        yield "  --baseline FILE --update-baseline accepts them as known"
+    if not any(problem.fixable for problem in result.problems):
+        need, them = ("needs", "it") if len(result.problems) == 1 else ("need", "them")
+        file = "FILE" if output.baseline is None else quote(str(output.baseline.file))
+        yield f"{total}, which {need} a person or a model: edit {them}, or with a model, run"
+        yield f"  {command}"
+        yield escape_line(f"`--baseline {file} --update-baseline` accepts {them} as known")
         return
-    marked = " (marked [*])" if form == "text" else ""
-    share = "all" if fixable == len(result.problems) else f"{fixable:,}{marked}"
-    fixes = (
-        "verified changes fix" if result.report.gates else "unless your tests object, this fixes"
-    )
-    yield f"{total}; {fixes} {share} of them:"
-    yield escape_line(f"  {command}")  # a file name may contain a line that GitHub would obey
-
-
-def _new(result: CheckResult) -> str:
-    return "" if result.known is None else "new "
+    mark = " (marked [*])" if output.form == "text" else ""
+    yield f"{total}; {fixes_text(result.problems, mark, judged=bool(result.report.gates))}:"
+    yield f"  {command}"
 
 
 def _next_command(
     options: Options, result: CheckResult, request: RunRequest, flags: Mapping[str, Any]
 ) -> str:
+    if not any(problem.fixable for problem in result.problems):
+        return escape_line(next_command(options, result.root, "analyze", "--decisions", "model"))
     words = [*_words(request, flags), *_paths(result, request)]
     analyze = next_command(options, result.root, "analyze", *words)
     accept = next_command(options, result.root, "accept", "last", "--all")
-    return f"{analyze} && {accept}"
+    return escape_line(f"{analyze} && {accept}")  # GitHub would obey a line of a file name
 
 
 def _words(request: RunRequest, flags: Mapping[str, Any]) -> list[str]:
@@ -167,9 +176,9 @@ def _paths(result: CheckResult, request: RunRequest) -> list[str]:
     return given if len(given) <= _MOST_PATHS else []
 
 
-def _note_gaps(options: Options, result: CheckResult, baseline: Baseline | None) -> None:
+def _note_gaps(options: Options, result: CheckResult, output: CheckOutput) -> None:
     """Print what was not checked or known, and with `-v` what needs a person or a model."""
-    known = count(result.known or 0, "known problem")
+    known, baseline = count(result.known or 0, "known problem"), output.baseline
     if baseline is not None and baseline.update:
         failed = result.stopped or failures_of(result.report)
         said = "was not changed" if failed else f"has {known} now"
@@ -177,10 +186,11 @@ def _note_gaps(options: Options, result: CheckResult, baseline: Baseline | None)
     elif result.known:
         note(options, f"{known} left out")
     for failure in failures_of(result.report):
-        what = f"{failure.operation} {failure.path} {failure.name}".rstrip()
-        note(options, f"not checked: {what}: {failure.error}")
+        note(options, f"not checked: {failure.text}")
     for line in unreadable_lines({"unreadable": list(result.report.unreadable)}, None):
         note(options, click.unstyle(line))
+    for path, why in (result.unpatched if output.reports is not None else {}).items():
+        note(options, f"not in remora.patch: {path}: {why}")
     if options.verbose:
         plan = plan_as_run(result.plan, result.view)
         note(options, *left_lines(plan, verbose=True), *standard_lines(plan))
@@ -205,16 +215,17 @@ def _document_of(result: CheckResult) -> dict[str, Any]:
     return document
 
 
-def _write_check_reports(folder: Path, result: CheckResult) -> None:
+def _write_check_reports(folder: Path, result: CheckResult, command: str) -> None:
     """Write remora.json, remora.sarif, remora.md and remora.patch to a folder.
 
     Raises DiskError if a file cannot be written.
     """
     report, problems = result.report, result.problems
+    lines = check_markdown(report, problems, result.files, command, result.known, result.unpatched)
     texts = {
         "remora.json": as_json(_document_of(result)),
         "remora.sarif": as_json(sarif(report, problems)),
-        "remora.md": check_markdown(report, problems, result.files, _new(result)),
+        "remora.md": "".join(f"{line}\n" for line in lines),
         "remora.patch": result.patch,
     }
     try:

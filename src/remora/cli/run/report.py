@@ -76,13 +76,14 @@ def _annotate(project: "Project", report: "Report", revision: str | None) -> Non
     """
     from remora.ids import unescape_path
     from remora.runs.planning.changed_nodes import changed_lines
-    from remora.runs.report.check_document import failures_of
+    from remora.runs.report.check_document import failures_of, unread_of
     from remora.runs.report.github_annotations import annotations
     from remora.runs.report.problems import find_problems
 
-    problems = find_problems(report, project.root)
+    problems, unread = find_problems(report, project.root), unread_of(report)
     lines = None
     if revision is not None:
-        paths = sorted({unescape_path(each.path) for each in problems})
+        found = {each.path for each in problems} | {file.path for file in unread}
+        paths = sorted(map(unescape_path, found))
         lines = changed_lines(project.root, project.root, revision or "HEAD", paths)
-    print_lines(annotations(problems, project.root, lines, failures_of(report)))
+    print_lines(annotations(problems, project.root, lines, failures_of(report), unread))

@@ -6,9 +6,11 @@ from typing import Any
 
 import msgspec
 
+from remora.runs.planning.source_files import is_notebook
 from remora.runs.report.problems import Problem
-from remora.runs.report.report_model import FileChange, Report
+from remora.runs.report.report_model import FileChange, JobReport, Report
 from remora.statuses import CUT_SHORT, UNDECIDED
+from remora.text import escape_line
 
 
 class CheckedChange(msgspec.Struct, frozen=True, kw_only=True):
@@ -21,12 +23,21 @@ class CheckedChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Failure(msgspec.Struct, frozen=True, kw_only=True):
-    """A job that ended with an error, so that its part was not checked."""
+    """A job that ended with an error, so that its part was not checked, or a change that failed.
+
+    `operation` and `name` are empty for a file that cannot be parsed.
+    """
 
     operation: str
     path: str
     name: str
     error: str
+
+    @property
+    def text(self) -> str:
+        """The failure in a line, e.g. `lint a.py: taken out by pytest (F541, line 3): …`."""
+        what = " ".join(filter(None, (self.operation, self.path, self.name)))
+        return escape_line(f"{what}: {self.error}")
 
 
 class CheckTotals(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,6 +57,7 @@ class CheckDocument(msgspec.Struct, frozen=True, kw_only=True):
     model: str | None
     problems: tuple[Problem, ...]
     changes: tuple[CheckedChange, ...]
+    taken_out: tuple[Failure, ...]
     failures: tuple[Failure, ...]
     totals: CheckTotals
 
@@ -58,6 +70,7 @@ def check_document(
         model=report.model,
         problems=tuple(problems),
         changes=changes_of(report),
+        taken_out=taken_out_of(report),
         failures=failures_of(report),
         totals=CheckTotals(
             problems=len(problems),
@@ -72,12 +85,7 @@ def check_document(
 def changes_of(report: Report) -> tuple[CheckedChange, ...]:
     """Return the change sets that have not been decided on."""
     return tuple(
-        CheckedChange(
-            operation=job.operation,
-            path=job.path,
-            name=job.qualname,
-            files=job.files,
-        )
+        CheckedChange(operation=job.operation, path=job.path, name=job.qualname, files=job.files)
         for job in report.jobs
         if job.review in UNDECIDED and job.files
     )
@@ -85,13 +93,26 @@ def changes_of(report: Report) -> tuple[CheckedChange, ...]:
 
 def failures_of(report: Report) -> tuple[Failure, ...]:
     """Return the jobs that ended with an error."""
+    jobs = (job for job in report.jobs if job.status in CUT_SHORT)
+    return tuple(_failure(job, job.error or job.status) for job in jobs)
+
+
+def unread_of(report: Report) -> tuple[Failure, ...]:
+    """Return the files that cannot be parsed, without notebooks, which are not meant to be."""
     return tuple(
-        Failure(
-            operation=job.operation, path=job.path, name=job.qualname, error=job.error or job.status
-        )
-        for job in report.jobs
-        if job.status in CUT_SHORT
+        Failure(operation="", path=file["path"], name="", error=file["detail"])
+        for file in report.unreadable
+        if not is_notebook(file["path"])
     )
+
+
+def taken_out_of(report: Report) -> tuple[Failure, ...]:
+    """Return what gates took out of change sets, and why."""
+    return tuple(_failure(job, reason) for job in report.jobs for reason in job.taken_out)
+
+
+def _failure(job: JobReport, error: str) -> Failure:
+    return Failure(operation=job.operation, path=job.path, name=job.qualname, error=error)
 
 
 def check_schema() -> dict[str, Any]:

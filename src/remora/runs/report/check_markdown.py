@@ -1,57 +1,78 @@
 """The problems of a check in Markdown, for a comment on a pull request."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from remora.pictures.markup import escaped
-from remora.runs.report.check_document import changes_of, failures_of
+from remora.runs.report.check_document import Failure, changes_of, failures_of, taken_out_of
 from remora.runs.report.markdown import code, escape_markdown, folded_diffs
-from remora.runs.report.problems import Problem
+from remora.runs.report.problems import Problem, fixes_text, marked_texts
 from remora.runs.report.report_model import Report
 from remora.text import count
 
 _MOST = 50
-"""Maximum number of problems that are listed."""
+"""Maximum number of lines in a list."""
 
 
-def check_markdown(report: Report, problems: Sequence[Problem], files: int, new: str = "") -> str:
-    """Return a heading, the problems, and the diffs that fix them.
+def check_markdown(
+    report: Report,
+    problems: Sequence[Problem],
+    files: int,
+    command: str = "",
+    known: int | None = None,
+    unpatched: Mapping[str, str] = {},
+) -> Iterator[str]:
+    """Yield a heading, the problems, the command and the diffs that fix them, and what is missing.
 
-    `new` is a word before `problems`, if known problems are left out.
+    `known` is the number of problems that a baseline left out, or None without one. `unpatched` has
+    the files that the patch leaves out, and why.
     """
-    return "\n".join(_lines(report, problems, files, new)) + "\n"
-
-
-def _lines(report: Report, problems: Sequence[Problem], files: int, new: str) -> Iterator[str]:
-    if not problems:
+    new = "" if known is None else "new "
+    if problems:
+        fixable = sum(problem.fixable for problem in problems)
+        total = count(len(problems), f"{new}problem")
+        yield f"## Remora: {total}, {fixable:,} with a fix\n"
+        listed = marked_texts(problems)
+        yield from _shortened([f"{code(place)} {escape_markdown(text)}" for place, text in listed])
+        if fixable:
+            fixes = fixes_text(problems, " (marked [*])", judged=bool(report.gates))
+            yield f"\n{escape_markdown(fixes[0].upper() + fixes[1:])}:\n\n{code(command)}"
+    else:
         yield f"## Remora: no {new}problems in {count(files, 'file')}"
-        yield from _not_checked(report)
-        return
-    fixable = sum(each.fixable for each in problems)
-    total = count(len(problems), f"{new}problem")
-    yield f"## Remora: {total}, {fixable:,} with a fix\n"
-    for each in problems[:_MOST]:
-        yield f"- {code(f'{each.path}:{each.line}')} {escape_markdown(each.text)}"
-    if len(problems) > _MOST:
-        yield f"- {len(problems) - _MOST:,} more"
-    yield from _not_checked(report)
-    yield from _diffs(report)
-    yield f"\n<sub>Remora {escape_markdown(report.version)} changed nothing.</sub>"
+    if known:
+        yield f"\n{count(known, 'known problem')} left out."
+    taken_out = [*map(_failed, taken_out_of(report))]
+    yield from _listed("Taken out by the project's own checks", taken_out)
+    yield from _listed("Not checked", _not_checked(report))
+    left_out = [f"{code(path)}: {why}" for path, why in unpatched.items()]
+    yield from _listed("Not in `remora.patch`", left_out)
+    if problems:
+        yield from _diffs(report)
+        yield f"\n<sub>Remora {escape_markdown(report.version)} changed nothing.</sub>"
 
 
-def _not_checked(report: Report) -> Iterator[str]:
-    """Yield the jobs that failed and the files that cannot be parsed."""
-    lines = [
-        f"- {each.operation} {code(f'{each.path} {each.name}'.rstrip())} {escape_markdown(each.error)}"
-        for each in failures_of(report)
-    ]
-    lines += [
-        f"- {code(each['path'])} {escape_markdown(each['detail'])}" for each in report.unreadable
-    ]
+def _listed(title: str, lines: Sequence[str]) -> Iterator[str]:
     if lines:
-        yield "\nNot checked:\n"
-        yield from lines[:_MOST]
+        yield f"\n{title}:\n"
+        yield from _shortened(lines)
+
+
+def _shortened(lines: Sequence[str]) -> Iterator[str]:
+    yield from (f"- {line}" for line in lines[:_MOST])
     if len(lines) > _MOST:
         yield f"- {len(lines) - _MOST:,} more"
+
+
+def _not_checked(report: Report) -> list[str]:
+    """Return the jobs that failed and the files that cannot be parsed."""
+    unread = (
+        f"{code(each['path'])} {escape_markdown(each['detail'])}" for each in report.unreadable
+    )
+    return [*map(_failed, failures_of(report)), *unread]
+
+
+def _failed(failure: Failure) -> str:
+    place = code(f"{failure.path} {failure.name}".rstrip())
+    return f"{failure.operation} {place} {escape_markdown(failure.error)}"
 
 
 def _diffs(report: Report) -> Iterator[str]:

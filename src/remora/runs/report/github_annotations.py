@@ -22,13 +22,17 @@ def annotations(
     root: Path,
     changed: ChangedLines | None,
     failures: Sequence[Failure] = (),
+    unread: Sequence[Failure] = (),
 ) -> Iterator[str]:
     """Yield up to ten workflow commands, and a line that says how many problems they leave out.
 
-    Jobs that failed come first. Each kind of problem is shown before any is shown twice, and what
-    has no fix comes first. With `changed`, only problems on changed lines are shown.
+    Jobs and files that failed come first. Each kind of problem is shown before any is shown twice, and what
+    has no fix comes first. With `changed`, only problems on changed lines are shown,
+    and only unread files with some.
     """
-    failed = failures[:MAX_ANNOTATIONS]
+    if changed is not None:
+        unread = [file for file in unread if changed.get(unescape_path(file.path))]
+    failed = (*failures, *unread)[:MAX_ANNOTATIONS]
     yield from (_failure_command(each, root) for each in failed)
     found = list(problems)
     if changed is not None:
@@ -71,7 +75,7 @@ def _command(problem: Problem, root: Path) -> str:
 
 def _failure_command(failure: Failure, root: Path) -> str:
     path = escape_line(str(root / unescape_path(failure.path)))
-    title = _property(f"Remora ({failure.operation})")
+    title = _property(f"Remora ({failure.operation})" if failure.operation else "Remora")
     message = escape_line(f"not checked: {failure.path} {failure.name}".rstrip())
     return f"::error title={title},file={_property(path)}::{_data(f'{message}: {failure.error}')}"
 

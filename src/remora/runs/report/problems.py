@@ -1,6 +1,6 @@
 """Problems in the user's files: what a run would change, and what operations report."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -91,16 +91,23 @@ def fixes_problem(job: JobReport, problem: Problem) -> bool:
     return is_same and problem.fixable and job.qualname in ("", problem.name)
 
 
-def problems_text(problems: Iterable[Problem]) -> Iterator[str]:
-    """Yield a line for each problem, such as ``a.py:3: lint F401: `os` imported but unused``.
+def marked_texts(problems: Sequence[Problem]) -> Iterator[tuple[str, str]]:
+    """Yield the place of each problem, and its text, such as ``lint F401: `os` imported ...``.
 
-    If only some are fixable, these end with ` [*]`.
+    If only some are fixable, their texts end with ` [*]`.
     """
-    listed = list(problems)
-    is_mixed = 0 < sum(problem.fixable for problem in listed) < len(listed)
-    for problem in listed:
+    is_mixed = not all(problem.fixable for problem in problems)
+    for problem in problems:
         mark = " [*]" if is_mixed and problem.fixable else ""
-        yield f"{escape_line(problem.path)}:{problem.line}: {problem.text}{mark}"
+        yield f"{problem.path}:{problem.line}", f"{problem.text}{mark}"
+
+
+def fixes_text(problems: Sequence[Problem], mark: str, *, judged: bool) -> str:
+    """Return how many problems are fixed, such as `verified changes fix 1 (marked [*]) of them`."""
+    fixable = sum(problem.fixable for problem in problems)
+    share = "all" if fixable == len(problems) else f"{fixable:,}{mark}"
+    fixes = "verified changes fix" if judged else "unless your tests object, this fixes"
+    return f"{fixes} {share} of them"
 
 
 def reported_problem(operation: str, finding: ReportedFinding, *, fixable: bool) -> Problem:

@@ -44,8 +44,10 @@ def make_report(
 def _raw(project: ProjectRecords, view: RunView) -> Report:
     plan = view.start.plan
     documents = [job_document(job) for job in view.jobs]
+    lost = {taken.agent_id: taken.reasons for taken in view.gates.taken_out} if view.gates else {}
     jobs = tuple(
-        _job(project, job, document) for job, document in zip(view.jobs, documents, strict=True)
+        _job(project, job, document, lost.get(job.agent_id, ()))
+        for job, document in zip(view.jobs, documents, strict=True)
     )
     sums = totals_by_operation(documents, plan, project.operations.totals)
     keys = [total.key for total in project.operations.totals if total.counts_findings]
@@ -75,7 +77,9 @@ def _raw(project: ProjectRecords, view: RunView) -> Report:
     )
 
 
-def _job(project: ProjectRecords, job: JobView, document: dict[str, Any]) -> JobReport:
+def _job(
+    project: ProjectRecords, job: JobView, document: dict[str, Any], taken_out: tuple[str, ...]
+) -> JobReport:
     path, name = split_node_key(job.node_id)
     known = fixed_and_left(document)
     files = _files(project, job)
@@ -102,6 +106,7 @@ def _job(project: ProjectRecords, job: JobView, document: dict[str, Any]) -> Job
         branch=job.branch,
         error=job.error,
         reasons=job.all_reasons,
+        taken_out=taken_out,
         head=job.head,
         written=written_text(document["written"]) if document["written"] else "",
         proof=job.proof,
@@ -174,6 +179,7 @@ def _redacted_job(job: JobReport, redact: Redactor) -> JobReport:
         conflicts=redact.clean(job.conflicts),
         error=redact.clean(job.error),
         reasons=redact.clean(job.reasons),
+        taken_out=redact.clean(job.taken_out),
     )
 
 

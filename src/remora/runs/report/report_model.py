@@ -57,7 +57,8 @@ class JobReport(msgspec.Struct, frozen=True, kw_only=True):
 
     `state` is the verdict, or the status if there is no verdict. `fixes` contains the findings that
     the change set fixes, as far as tools listed them. `reasons` has what the model left or took
-    back, and how far what it edited is tested. `written` describes what was accepted if it is not
+    back, and how far what it edited is tested. `taken_out` says why gates took out parts of the
+    change set, or all of it. `written` describes what was accepted if it is not
     the whole change set, such as `2 of 3 hunks`. `proof` is that of `JobView`.
     """
 
@@ -81,6 +82,7 @@ class JobReport(msgspec.Struct, frozen=True, kw_only=True):
     branch: str | None
     error: str | None
     reasons: tuple[str, ...] = ()
+    taken_out: tuple[str, ...] = ()
     head: Head
     written: str = ""
     proof: str = ""

@@ -9,6 +9,7 @@ from urllib.parse import quote
 
 from remora.ids import MODULE, display_name, node_key, unescape_path
 from remora.operations.base import is_lint_code
+from remora.runs.report.check_document import failures_of, unread_of
 from remora.runs.report.problems import Problem, fixes_problem
 from remora.runs.report.report_layout import finding_text, fixes_of, left_codes, reasons
 from remora.runs.report.report_model import Edit, FileChange, Finding, JobReport, Report
@@ -87,8 +88,10 @@ def _invocation(report: Report) -> dict[str, Any]:
         if job.status in WITHOUT_RESULT
         for text in [*reasons(job), *([] if job.error else [job.status])]
     ]
+    unread = unread_of(report)
+    notifications += [{"level": "error", "message": {"text": _message(f.text)}} for f in unread]
     return {
-        "executionSuccessful": report.status == ENDED,
+        "executionSuccessful": report.status == ENDED and not (unread or failures_of(report)),
         "startTimeUtc": report.started,
         **({"toolExecutionNotifications": notifications} if notifications else {}),
     }

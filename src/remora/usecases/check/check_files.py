@@ -22,7 +22,7 @@ from remora.runs.planning.run_request import RunRequest
 from remora.runs.planning.source_files import is_notebook
 from remora.runs.project import Project, ProjectRecords
 from remora.runs.records.results import RunView, read_run
-from remora.runs.report.check_document import failures_of
+from remora.runs.report.check_document import Failure, failures_of, unread_of
 from remora.runs.report.github_annotations import ChangedLines
 from remora.runs.report.patch import combined_patch
 from remora.runs.report.problems import Problem, find_problems, fixes_problem
@@ -48,9 +48,10 @@ class CheckResult:
 
     `problems` are ordered by file and line. `report` and `view` describe the run, whose records no
     longer exist. `nodes` and `files` are the numbers of selected ones. `patch` contains the changes for
-    `git apply`. `changed` has the changed lines of the files with problems if a revision was given.
-    `stopped` is the reason if the check was stopped early. With a baseline, there are only new
-    problems, and the changes that fix them, and `known` is the number of the others.
+    `git apply`, and `unpatched` the files whose changes it leaves out, and why. `changed`
+    has the changed lines of the files with problems, or that cannot be parsed, if a revision was
+    given. `stopped` is the reason if the check was stopped early. With a baseline, there are only
+    new problems, and the changes that fix them, and `known` is the number of the others.
     """
 
     root: Path
@@ -61,6 +62,7 @@ class CheckResult:
     report: Report
     view: RunView
     patch: str
+    unpatched: Mapping[str, str]
     changed: ChangedLines | None
     stopped: str
     known: int | None = None
@@ -207,6 +209,7 @@ def _result(
             if job.review not in UNDECIDED or any(fixes_problem(job, each) for each in problems)
         )
         report = replaced(report, jobs=tuple(jobs))
+    patch, unpatched = combined_patch(report, base.folder, project.redact)
     return CheckResult(
         root=project.root,
         plan=prepared.plan,
@@ -215,17 +218,18 @@ def _result(
         problems=problems,
         report=report,
         view=view,
-        patch=combined_patch(report, base.folder, project.redact),
-        changed=_changed_lines(project, base.folder, request, problems),
+        patch=patch,
+        unpatched=unpatched,
+        changed=_changed_lines(project, base.folder, request, (*problems, *unread_of(report))),
         stopped=stopped,
         known=None if baseline is None else found - len(problems),
     )
 
 
 def _changed_lines(
-    project: ProjectRecords, tree: Path, request: RunRequest, problems: Sequence[Problem]
+    project: ProjectRecords, tree: Path, request: RunRequest, found: Sequence[Problem | Failure]
 ) -> Mapping[str, frozenset[int]] | None:
     if request.changed is None:
         return None
-    paths = sorted({unescape_path(each.path) for each in problems})
+    paths = sorted({unescape_path(each.path) for each in found})
     return changed_lines(project.root, tree, request.changed or "HEAD", paths)
