@@ -149,7 +149,7 @@ class TestRepositories:
         shop.analyze()
         again = onto(shop, wanted=ONE)
         assert len(again.accepted) == 1
-        assert again.notes[0].endswith("already on the branch fixes")
+        assert (again.already, again.branch) == (again.accepted, "fixes")
         assert shop.git("rev-parse", "fixes") == tip
 
     def test_it_begins_at_head_where_it_is_merged_or_head_is_detached(self, shop: Desk) -> None:

@@ -4,10 +4,12 @@ import shlex
 import subprocess
 from pathlib import Path
 
+import click
 import pytest
 
 from tests.cli.conftest import Done, git, tree, write
 from tests.cli.four_changes import Four
+from tests.cli.test_terminal import on_terminal
 
 NAMES = ("a.py", "a.py:load", "b.py", "b.py:load")
 
@@ -65,15 +67,16 @@ def test_the_printed_commands_push_the_branch_and_open_the_pull_request(desk: De
 
 def test_the_text_says_what_changed_what_was_verified_and_how_to_take_it_back(desk: Desk) -> None:
     assert desk("accept", "last", "--all", "--pr").code == 0
-    changes, _, others = desk.text.partition("What verified them")
+    changes, _, others = desk.text.partition("What the project's own checks report")
+    proof, _, gaps = others.partition("What they did not check:\n\n")
     for name in NAMES:
-        assert f"\n- `{name}`: steps F401\n" in changes
+        assert f"\n- `{name}`: steps F401 unused-import\n" in changes
     run_id = desk("runs", "--json").document["runs"][0]["run_id"]
     (gates,) = [
         line for line in desk("show", "last").out.splitlines() if "the same as before" in line
     ]
-    assert f"- {gates}" in others
-    assert "not tested: " in others
+    assert f"- {gates}" in proof
+    assert gaps.startswith("- not tested: ")
     assert "`git revert COMMIT`" in others
     assert f"Run {run_id}." in others
 
@@ -94,6 +97,57 @@ def test_a_branch_that_is_open_gets_more_commits(desk: Desk) -> None:
     assert desk.branches() == ["main", "remora/steps-f401"]
     assert f"`{NAMES[0]}`" in desk.text
     assert f"`{NAMES[1]}`" in desk.text
+
+
+@pytest.fixture
+def again(desk: Desk) -> Desk:
+    """All changes are on a branch, and a second run proposes them again."""
+    assert desk("accept", "last", "--all", "--pr").code == 0
+    assert desk("analyze", "-o", "steps", "--json").code == 0
+    return desk
+
+
+def test_what_the_branch_has_already_is_not_said_to_be_committed(again: Desk) -> None:
+    tip = git(again.root, "rev-parse", "remora/steps-f401")
+    out = again("accept", "last", "--all", "--pr").out
+    said = "nothing was committed: the branch remora/steps-f401 has these changes already"
+    assert said in out.splitlines()
+    assert "committed to the branch" not in out
+    assert git(again.root, "rev-parse", "remora/steps-f401") == tip
+
+
+def test_what_is_new_on_the_branch_is_counted(desk: Desk) -> None:
+    for operation in (NAMES[0], "--all"):
+        assert desk("analyze", "-o", "steps", "--json").code == 0
+        done = desk("accept", "last", operation, "--git-branch", "fixes")
+    assert "committed 3 of them to the branch fixes: your files are unchanged" in done.out
+
+
+def test_a_sentence_about_a_long_branch_is_wrapped_between_words(desk: Desk) -> None:
+    words = ("accept", "last", "--all", "--git-branch", "a" * 60)
+    seen = click.unstyle(on_terminal(desk.four.remora, desk.root, *words, columns=80))
+    assert f"committed to the branch\r\n{'a' * 60}: your files are\r\nunchanged\r\n" in seen
+
+
+def test_a_document_lists_what_the_branch_has_already(again: Desk) -> None:
+    found = again("accept", "last", "--all", "--pr", "--json").document
+    assert found["branch"] == "remora/steps-f401"
+    assert found["already"] == found["accepted"]
+    assert len(found["already"]) == 4
+
+
+def test_a_branch_that_would_have_what_head_has_is_not_made(again: Desk) -> None:
+    git(again.root, "merge", "-q", "remora/steps-f401")
+    done = again("accept", "last", "--all", "--git-branch", "other")
+    assert "nothing was committed: HEAD has these changes already" in done.out.splitlines()
+    assert "other" not in again.branches()
+
+
+def test_a_document_names_no_branch_if_nothing_is_pending(desk: Desk) -> None:
+    assert desk("accept", "last", "--all").code == 0
+    found = desk("accept", "last", "--all", "--json", "--git-branch", "z").document
+    assert "branch" not in found
+    assert "z" not in desk.branches()
 
 
 def test_a_branch_has_no_pull_request_if_nothing_is_on_it(desk: Desk) -> None:

@@ -10,7 +10,7 @@ import click
 import msgspec
 
 from remora.cli.app.options import Options
-from remora.cli.app.output import emit, indented, note, print_failure
+from remora.cli.app.output import emit, indented, note, print_failure, wrapped
 from remora.cli.app.project_context import next_command, project_of
 from remora.cli.app.working import working
 from remora.cli.views.progress import accept_progress
@@ -47,7 +47,7 @@ def accept(
         show = next_command(options, project.root, "show", run)
         note(options, f"changes accepted before the interruption are kept; `{show}` lists them")
         raise
-    done = with_pull_request(project, done, branch) if pr and branch else done
+    done = with_pull_request(project, done, done.branch) if pr and done.branch else done
     return _print_accepted(options, project, done, branch)
 
 
@@ -75,7 +75,7 @@ def _print_accepted(
         redo = next_command(options, project.root, "analyze")
         where = f" on the branch {git_branch}" if git_branch else f"; to fix them, run `{redo}`"
         note(options, f"applying the changes together caused these findings{where}")
-    document = _document(done, "accepted", "conflicts", branch=git_branch)
+    document = _document(done, "accepted", "conflicts")
     emit(options, document, _accepted(options, project, done, git_branch))
     return _exit_code(done)
 
@@ -111,7 +111,7 @@ def revert(options: Options, run: str, nodes: tuple[str, ...], *, trust_run: boo
     return _exit_code(done)
 
 
-def _document(done: Verdicts, *lists: str, branch: str | None = None) -> dict[str, Any]:
+def _document(done: Verdicts, *lists: str) -> dict[str, Any]:
     """Return the JSON document about verdicts. It always has `lists`, and other parts if needed.
 
     `error` is an error that came after some verdicts.
@@ -119,7 +119,8 @@ def _document(done: Verdicts, *lists: str, branch: str | None = None) -> dict[st
     found = done.error
     parts = {
         "created": done.created,
-        "branch": branch,
+        "branch": done.accepted and done.branch,
+        "already": done.already,
         "pull_request": done.pull_request,
         "damaged": done.damaged,
         "notes": done.notes,
@@ -176,11 +177,11 @@ def _accepted(
     yield from _named(ACCEPTED, "green", done.accepted, parts)
     yield from (escape_line(f"created {path}") for path in done.created)
     if branch and done.accepted:
-        yield escape_line(f"committed to the branch {branch}: your files are unchanged")
+        yield from wrapped(_on_branch(done, branch))
     if done.pull_request:
-        yield escape_line(
-            f"the text of the pull request is in {done.pull_request['body_file']}; next:"
-        )
+        yield "the text of the pull request:"
+        yield escape_line(f"  {done.pull_request['body_file']}")
+        yield "next:"
         yield from (escape_line(f"  {words}") for words in done.pull_request["commands"])
     yield from conflict_lines(options, project, done)
     if done.accepted and not branch:
@@ -188,6 +189,16 @@ def _accepted(
         yield f"to take them back, run `{back}`"
     if done.accepted or done.conflicts:
         yield from _recorded(options, done)
+
+
+def _on_branch(done: Verdicts, branch: str) -> str:
+    """Return what was committed to the branch."""
+    number = len(done.accepted) - len(done.already)
+    if not number:
+        where = f"the branch {branch}" if done.branch else "HEAD"
+        return f"nothing was committed: {where} has these changes already"
+    some = f" {number} of them" if done.already else ""
+    return f"committed{some} to the branch {branch}: your files are unchanged"
 
 
 def conflict_lines(options: Options, project: ProjectRecords, done: Verdicts) -> Iterator[str]:

@@ -60,12 +60,12 @@ def code_lines(jobs: Sequence[Document], width: int | None) -> Iterator[str]:
         fixed.update(code for code in done if is_lint_code(code))
         codes.update(code for code in (*done, *left) if is_lint_code(code))
     if codes:
-        from remora.tools.host.ruff.rules import all_rules
+        from remora.tools.host.ruff.rules import rule_codes, with_name
 
-        names = {rule.code: rule.name for rule in all_rules()}
+        codes_of_ruff = rule_codes()
         often = dict.fromkeys(code for code, _ in (*fixed.most_common(), *codes.most_common()))
-        known = [code for code in often if code in names][:_MOST_RULES]
-        said = ", ".join(f"{code}\N{NO-BREAK SPACE}{names[code]}" for code in known)
+        known = [code for code in often if code in codes_of_ruff][:_MOST_RULES]
+        said = ", ".join(with_name(code).replace(" ", "\N{NO-BREAK SPACE}") for code in known)
         yield from wrap_text(f"codes: {said}", width, "  ") if said else ()
 
 

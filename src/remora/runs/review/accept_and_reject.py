@@ -61,7 +61,9 @@ class Verdicts:
     that were observed in accepted tests. `created` contains the paths of new files among the user's
     files. `reverted` contains the nodes whose accepted change set was removed, and `reopened` those
     whose verdict was withdrawn. `error` is set if the review ended early, after some verdicts.
-    `view` is the run after the review. `pull_request` has a title, a file of text, and commands.
+    `branch` is the branch that has what was accepted, if any, and `already` has the nodes whose
+    changes were there, or in HEAD, before. `view` is the run after the review. `pull_request` has a
+    title, a file of text, and commands.
     """
 
     run_id: str
@@ -75,6 +77,8 @@ class Verdicts:
     new_findings: Sequence[str] = ()
     observed: Observation | None = None
     created: Sequence[str] = ()
+    branch: str = ""
+    already: Sequence[str] = ()
     reverted: Sequence[str] = ()
     reopened: Sequence[str] = ()
     error: RemoraError | None = None

@@ -76,7 +76,7 @@ def accept_onto_branch(  # noqa: PLR0913 (the options of the command)
     """
     record, known = own_record(project, run, trusted=trusted)
     complete_branch(project)
-    branch = open_branch(project.root, name)
+    branch, already = open_branch(project.root, name), list[str]()
     with open_run(project, record) as stream:
         view = read_run(project, stream.record, known)
         picked = select_changes(project, view, nodes, every=every, narrow=narrow)
@@ -84,11 +84,12 @@ def accept_onto_branch(  # noqa: PLR0913 (the options of the command)
         def commit(change: ReadyChange, recheck: Recheck) -> list[dict[str, Any]]:
             nonlocal branch
             branch = reread_branch(branch)
-            return _commit_one(project, stream, change, branch, recheck)
+            return _commit_one(project, stream, change, branch, recheck, already)
 
         refused = judge(view, picked.usable, _tree(project, branch))
         done = accept_each(project, stream, picked, commit, progress, refused)
-        return replace(done, created=())  # of the user's files
+        name = "" if reread_branch(branch).is_new else branch.name
+        return replace(done, created=(), branch=name, already=already)  # no files of the user
 
 
 def _commit_one(
@@ -97,11 +98,13 @@ def _commit_one(
     change: ReadyChange,
     branch: Branch,
     recheck: Recheck,
+    already: list[str],
 ) -> list[dict[str, Any]]:
     """Accept a change onto the branch. Return the conflicts, which are empty on success.
 
     The change set is merged with the tip of the branch and verified. Then the tree is stored, the
-    journal is written, the review is recorded, and the commit is made.
+    journal is written, the review is recorded, and the commit is made. If the branch has the
+    change, there is no commit, and its node is added to `already`.
     """
 
     def prepare(patches: Sequence[FilePatch]) -> PreparedChanges:
@@ -120,7 +123,7 @@ def _commit_one(
     with TemporaryDirectory(prefix="remora-index-") as folder:
         written = write_tree(branch, prepared.writes, Path(folder, "index"))
     if is_unchanged(branch, written):
-        recheck.notes.append(f"{display_name(job.node_id)}: already on the branch {branch.name}")
+        already.append(job.node_id)
         stream.append(review)
         return [*change.collisions]
     with JournalFolder(project.state / "journal").locked():

@@ -18,6 +18,7 @@ from remora.runs.review.accept_and_reject import Verdicts
 from remora.runs.review.branch import waiting_branches
 from remora.runs.review.ready_changes import ReadyChange, written_change
 from remora.text import count, some_of
+from remora.tools.host.ruff.rules import with_name
 from remora.trace.content.private_files import disk_errors, open_folder
 from remora.usecases.review.chosen import Chosen, chosen_changes
 from remora.workspaces.apply.git_branch import open_branch
@@ -25,7 +26,8 @@ from remora.workspaces.apply.git_branch import open_branch
 _NAMED = 3
 """Rules that a title names, and the most that the name of a branch has."""
 _TEXT = """\
-Remora made these changes, each as a commit, after they passed the checks of its agents:
+Remora, a tool that maintains Python code, made these changes.
+Each is a commit of its own, and was checked before it was proposed:
 
 {changes}
 
@@ -70,9 +72,11 @@ def with_pull_request(project: Project, done: Verdicts, branch: str) -> Verdicts
     operations, rules = _named(changes)
     files = count(len({patch.path for change in changes for patch in change.patches}), "file")
     title = f"{', '.join(operations)}: fix {some_of(rules, _NAMED) or 'code'} in {files}"
-    gates = "".join(f"- {escape_markdown(text)}\n" for text in gate_texts(done.view))
-    gates = gates and f"What verified them beside these:\n\n{gates}\n"
-    text = _TEXT.format(changes="\n".join(map(_line, changes)), gates=gates, run=done.run_id)
+    gates = gate_texts(done.view)
+    proof = _listed("What the project's own checks report with all changes", gates[:1])
+    gaps = _listed("What they did not check", gates[1:])
+    lines = "\n".join(map(_line, changes))
+    text = _TEXT.format(changes=lines, gates=proof + gaps, run=done.run_id)
     path = project.trace.runs / f"{branch.replace('/', '-')}.md"
     with disk_errors(path):
         os.close(open_folder(path.parent))  # a link could lead anywhere
@@ -90,6 +94,12 @@ def _named(changes: Sequence[ReadyChange]) -> tuple[list[str], list[str]]:
     return sorted({c.job.operation for c in changes}), sorted({r for c in changes for r in c.rules})
 
 
+def _listed(title: str, texts: Sequence[str]) -> str:
+    lines = "".join(f"- {escape_markdown(text)}\n" for text in texts)
+    return lines and f"{title}:\n\n{lines}\n"
+
+
 def _line(change: ReadyChange) -> str:
-    rules = escape_markdown(", ".join(change.rules)) + ("" if change.is_whole else " (a part)")
+    rules = escape_markdown(", ".join(map(with_name, change.rules)))
+    rules += "" if change.is_whole else " (a part)"
     return f"- {code(display_name(change.job.node_id))}: {change.job.operation} {rules}"

@@ -43,6 +43,11 @@ class Rule(msgspec.Struct):
         return next((version_of(each.since) for each in self.status.values()), (0, 0, 0))
 
 
+def with_name(code: str) -> str:
+    """Return a code with the name of its rule, such as `F401 unused-import`, or as it is."""
+    return next((f"{code} {rule.name}" for rule in all_rules() if rule.code == code), code)
+
+
 def rule_codes() -> frozenset[str]:
     """Return the codes of all rules, or an empty set if ruff cannot list them."""
     return frozenset(each.code for each in all_rules() if each.code)
