@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import click
 import jsonschema
 import pytest
 
@@ -11,6 +12,7 @@ from remora.runs.report.check_document import check_schema
 from remora.sandbox.interpreters import ProjectPython
 from tests.cli.conftest import Done, Remora, git, write
 from tests.cli.run.test_check import RULES, UNFIXABLE, UNUSED
+from tests.cli.test_terminal import on_terminal
 from tests.runs.report.sarif_schema import LOG
 
 TOKEN = "ghp_" + "a1B2c3D4" * 4 + "e5F6"
@@ -56,6 +58,17 @@ class TestTakenOut:
     def test_the_terminal_says_why(self, done: Done) -> None:
         assert f"lint {self.LOST}" in done.out.splitlines()
         assert "told.py:1:" not in done.out
+
+    def test_no_line_is_broken_in_a_word(
+        self, shop: Path, poor: Remora, plain_python: ProjectPython
+    ) -> None:
+        write(shop, {"told.py": TOLD, "test_told.py": TEST})
+        user = replace(poor, environ={"VIRTUAL_ENV": str(plain_python.python.parents[1])})
+        words = ("check", "-o", "lint", "--gates")
+        seen = click.unstyle(on_terminal(user, shop, *words, columns=60, code=1))
+        lines = [line for line in seen.splitlines() if not line.startswith("  remora ")]
+        assert "  test_told.py::test_source fails" in lines
+        assert max(map(len, lines)) <= 60
 
     def test_the_comment_says_why(self, done: Done, shop: Path) -> None:
         title, _, lost = report(shop).partition("Taken out by the project's own checks:\n\n")
@@ -140,8 +153,8 @@ def test_a_notebook_alone_leaves_an_execution_successful(shop: Path, poor: Remor
 def test_a_file_that_the_patch_leaves_out_is_named(shop: Path, poor: Remora) -> None:
     write(shop, {"a.py": UNUSED.replace("import os\n", f'import os\n\nTOKEN = "{TOKEN}"\n')})
     done = poor("check", "--reports", "out", cwd=shop)
-    why = "its diff has a secret, or is binary"
-    assert f"not in remora.patch: a.py: {why}" in done.err.splitlines()
-    assert f"\nNot in `remora.patch`:\n\n- `a.py`: {why}\n" in report(shop)
+    why = "which have a secret or cannot be in a patch"
+    assert f"the patch leaves out changes of a.py, {why}" in done.err.splitlines()
+    assert f"\n\nthe patch leaves out changes of a.py, {why}\n" in report(shop)
     assert (shop / "out/remora.patch").read_text() == ""
-    assert "remora.patch" not in poor("check", cwd=shop).err, "no patch is written"
+    assert poor("check", cwd=shop).err == "", "no patch is written"

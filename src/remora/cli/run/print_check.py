@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager, ExitStack
 from os.path import relpath
 from pathlib import Path
 from shlex import quote
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import click
 import msgspec
@@ -28,7 +28,7 @@ from remora.runs.report.check_document import (
     check_document,
     failures_of,
     taken_out_of,
-    unread_of,
+    unchecked_of,
 )
 from remora.runs.report.check_markdown import check_markdown
 from remora.runs.report.github_annotations import annotations
@@ -91,8 +91,8 @@ def run_check(
 def _lines(result: CheckResult, command: str, output: CheckOutput) -> Iterator[str]:
     width = terminal_width()
     if output.form == "github":
-        failed = failures_of(result.report), unread_of(result.report)
-        yield from annotations(result.problems, result.root, result.changed, *failed)
+        failures = unchecked_of(result.report)
+        yield from annotations(result.problems, result.root, result.changed, failures)
     else:
         for place, text in marked_texts(result.problems):
             yield from wrap_text(escape_line(f"{place}: {text}"), width, "  ")
@@ -102,15 +102,10 @@ def _lines(result: CheckResult, command: str, output: CheckOutput) -> Iterator[s
             yield from styled_lines(file.diff)
     if output.diff and result.problems:
         yield ""
-    judged = _judgement(result) if output.form != "github" else ()
+    lost = [failure.text for failure in taken_out_of(result.report)]
+    judged = [*map(escape_line, result.report.gates), *lost] if output.form != "github" else []
     for line in (*_total(result, command, output), *judged):
         yield from wrap_text(line, None if line.startswith("  ") else width, "  ")
-
-
-def _judgement(result: CheckResult) -> Iterator[str]:
-    """Yield what gates report, and what they took out."""
-    yield from map(escape_line, result.report.gates)
-    yield from (failure.text for failure in taken_out_of(result.report))
 
 
 def _total(result: CheckResult, command: str, output: CheckOutput) -> Iterator[str]:
@@ -189,8 +184,8 @@ def _note_gaps(options: Options, result: CheckResult, output: CheckOutput) -> No
         note(options, f"not checked: {failure.text}")
     for line in unreadable_lines({"unreadable": list(result.report.unreadable)}, None):
         note(options, click.unstyle(line))
-    for path, why in (result.unpatched if output.reports is not None else {}).items():
-        note(options, f"not in remora.patch: {path}: {why}")
+    if output.reports is not None and result.unpatched:
+        note(options, result.unpatched)
     if options.verbose:
         plan = plan_as_run(result.plan, result.view)
         note(options, *left_lines(plan, verbose=True), *standard_lines(plan))
@@ -211,8 +206,7 @@ def _exit_code(result: CheckResult, named: Sequence[Path]) -> int:
 def _document_of(result: CheckResult) -> dict[str, Any]:
     """Return the document of `check --json`."""
     found = check_document(result.root, result.report, result.problems, result.nodes)
-    document: dict[str, Any] = msgspec.to_builtins(found)
-    return document
+    return cast(dict[str, Any], msgspec.to_builtins(found))
 
 
 def _write_check_reports(folder: Path, result: CheckResult, command: str) -> None:

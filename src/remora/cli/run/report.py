@@ -76,14 +76,14 @@ def _annotate(project: "Project", report: "Report", revision: str | None) -> Non
     """
     from remora.ids import unescape_path
     from remora.runs.planning.changed_nodes import changed_lines
-    from remora.runs.report.check_document import failures_of, unread_of
+    from remora.runs.report.check_document import unchecked_of
     from remora.runs.report.github_annotations import annotations
     from remora.runs.report.problems import find_problems
 
-    problems, unread = find_problems(report, project.root), unread_of(report)
+    problems, failed = find_problems(report, project.root), unchecked_of(report)
     lines = None
     if revision is not None:
-        found = {each.path for each in problems} | {file.path for file in unread}
+        found = {each.path for each in problems} | {each.path for each in failed}
         paths = sorted(map(unescape_path, found))
         lines = changed_lines(project.root, project.root, revision or "HEAD", paths)
-    print_lines(annotations(problems, project.root, lines, failures_of(report), unread))
+    print_lines(annotations(problems, project.root, lines, failed))

@@ -23,10 +23,7 @@ class CheckedChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Failure(msgspec.Struct, frozen=True, kw_only=True):
-    """A job that ended with an error, so that its part was not checked, or a change that failed.
-
-    `operation` and `name` are empty for a file that cannot be parsed.
-    """
+    """A job that ended with an error, a file that cannot be parsed, or what gates took out."""
 
     operation: str
     path: str
@@ -97,13 +94,12 @@ def failures_of(report: Report) -> tuple[Failure, ...]:
     return tuple(_failure(job, job.error or job.status) for job in jobs)
 
 
-def unread_of(report: Report) -> tuple[Failure, ...]:
-    """Return the files that cannot be parsed, without notebooks, which are not meant to be."""
-    return tuple(
-        Failure(operation="", path=file["path"], name="", error=file["detail"])
-        for file in report.unreadable
-        if not is_notebook(file["path"])
-    )
+def unchecked_of(report: Report, *, notebooks: bool = False) -> tuple[Failure, ...]:
+    """Return the jobs that ended with an error, and, without an operation, files that failed."""
+    files = ((file["path"], file["detail"]) for file in report.unreadable)
+    files = (each for each in files if notebooks or not is_notebook(each[0]))
+    unread = (Failure(operation="", path=path, name="", error=why) for path, why in files)
+    return (*failures_of(report), *unread)
 
 
 def taken_out_of(report: Report) -> tuple[Failure, ...]:

@@ -1,9 +1,9 @@
 """The problems of a check in Markdown, for a comment on a pull request."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from remora.pictures.markup import escaped
-from remora.runs.report.check_document import Failure, changes_of, failures_of, taken_out_of
+from remora.runs.report.check_document import Failure, changes_of, taken_out_of, unchecked_of
 from remora.runs.report.markdown import code, escape_markdown, folded_diffs
 from remora.runs.report.problems import Problem, fixes_text, marked_texts
 from remora.runs.report.report_model import Report
@@ -19,20 +19,19 @@ def check_markdown(
     files: int,
     command: str = "",
     known: int | None = None,
-    unpatched: Mapping[str, str] = {},
+    unpatched: str = "",
 ) -> Iterator[str]:
     """Yield a heading, the problems, the command and the diffs that fix them, and what is missing.
 
-    `known` is the number of problems that a baseline left out, or None without one. `unpatched` has
-    the files that the patch leaves out, and why.
+    `known` is the number of problems that a baseline left out, or None without one. `unpatched`
+    says which changes the patch leaves out.
     """
     new = "" if known is None else "new "
     if problems:
         fixable = sum(problem.fixable for problem in problems)
         total = count(len(problems), f"{new}problem")
-        yield f"## Remora: {total}, {fixable:,} with a fix\n"
-        listed = marked_texts(problems)
-        yield from _shortened([f"{code(place)} {escape_markdown(text)}" for place, text in listed])
+        lines = [f"{code(place)} {escape_markdown(text)}" for place, text in marked_texts(problems)]
+        yield from _listed(f"## Remora: {total}, {fixable:,} with a fix\n", lines)
         if fixable:
             fixes = fixes_text(problems, " (marked [*])", judged=bool(report.gates))
             yield f"\n{escape_markdown(fixes[0].upper() + fixes[1:])}:\n\n{code(command)}"
@@ -41,38 +40,26 @@ def check_markdown(
     if known:
         yield f"\n{count(known, 'known problem')} left out."
     taken_out = [*map(_failed, taken_out_of(report))]
-    yield from _listed("Taken out by the project's own checks", taken_out)
-    yield from _listed("Not checked", _not_checked(report))
-    left_out = [f"{code(path)}: {why}" for path, why in unpatched.items()]
-    yield from _listed("Not in `remora.patch`", left_out)
+    yield from _listed("\nTaken out by the project's own checks:\n", taken_out)
+    unchecked = [*map(_failed, unchecked_of(report, notebooks=True))]
+    yield from _listed("\nNot checked:\n", unchecked)
+    if unpatched:
+        yield f"\n{escape_markdown(unpatched)}"
     if problems:
         yield from _diffs(report)
         yield f"\n<sub>Remora {escape_markdown(report.version)} changed nothing.</sub>"
 
 
 def _listed(title: str, lines: Sequence[str]) -> Iterator[str]:
-    if lines:
-        yield f"\n{title}:\n"
-        yield from _shortened(lines)
-
-
-def _shortened(lines: Sequence[str]) -> Iterator[str]:
+    yield from [title] if lines else []
     yield from (f"- {line}" for line in lines[:_MOST])
     if len(lines) > _MOST:
         yield f"- {len(lines) - _MOST:,} more"
 
 
-def _not_checked(report: Report) -> list[str]:
-    """Return the jobs that failed and the files that cannot be parsed."""
-    unread = (
-        f"{code(each['path'])} {escape_markdown(each['detail'])}" for each in report.unreadable
-    )
-    return [*map(_failed, failures_of(report)), *unread]
-
-
 def _failed(failure: Failure) -> str:
     place = code(f"{failure.path} {failure.name}".rstrip())
-    return f"{failure.operation} {place} {escape_markdown(failure.error)}"
+    return f"{failure.operation} {place} {escape_markdown(failure.error)}".lstrip()
 
 
 def _diffs(report: Report) -> Iterator[str]:

@@ -22,17 +22,16 @@ def annotations(
     root: Path,
     changed: ChangedLines | None,
     failures: Sequence[Failure] = (),
-    unread: Sequence[Failure] = (),
 ) -> Iterator[str]:
     """Yield up to ten workflow commands, and a line that says how many problems they leave out.
 
-    Jobs and files that failed come first. Each kind of problem is shown before any is shown twice, and what
-    has no fix comes first. With `changed`, only problems on changed lines are shown,
-    and only unread files with some.
+    Jobs and files that failed come first. Each kind of problem is shown before any is shown twice,
+    and what has no fix comes first. With `changed`, only problems on changed lines are shown,
+    and only unread files that have some.
     """
     if changed is not None:
-        unread = [file for file in unread if changed.get(unescape_path(file.path))]
-    failed = (*failures, *unread)[:MAX_ANNOTATIONS]
+        failures = [e for e in failures if e.operation or changed.get(unescape_path(e.path))]
+    failed = failures[:MAX_ANNOTATIONS]
     yield from (_failure_command(each, root) for each in failed)
     found = list(problems)
     if changed is not None:

@@ -1,6 +1,6 @@
 """All changes of a run as one patch, which `git apply` takes."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -14,51 +14,52 @@ from remora.workspaces.copy.changes import diff
 from remora.workspaces.rooted_files import RootedFiles
 
 
-def combined_patch(report: Report, tree: Path, redact: Redactor) -> tuple[str, Mapping[str, str]]:
+def combined_patch(report: Report, tree: Path, redact: Redactor) -> tuple[str, str]:
     """Return a patch with the undecided changes of a run, one diff for each file.
 
     `tree` contains the files of the start of the run. A change set is left out if it changes lines
     that an earlier one changes, deletes a file, or changes a binary file or one in whose diff
-    `redact` finds a secret. The files of those that were left out are returned, too, and why.
+    `redact` finds a secret. A text about what was left out, if any, is returned, too.
     """
     files = RootedFiles(tree)
     secret: set[str] = set()
     while True:
-        edits, left_out = _edits(report, secret)
+        lost: set[str] = set()
+        edits = _edits(report, secret, lost)
         diffs = {path: _diff(files, path, found) for path, found in sorted(edits.items())}
         found = {path for path, text in diffs.items() if redact.text(text) != text}
         if not found:
-            return "".join(diffs.values()), left_out
+            why = "which have a secret or cannot be in a patch"
+            names = f"the patch leaves out changes of {', '.join(sorted(lost))}, {why}"
+            return "".join(diffs.values()), names if lost else ""
         secret |= found  # the lines around a change have a secret
 
 
-def _edits(report: Report, secret: Collection[str]) -> tuple[dict[str, list[Edit]], dict[str, str]]:
-    """Return the edits of each file, and why change sets have none, by file."""
+def _edits(report: Report, left_out: Collection[str], lost: set[str]) -> dict[str, list[Edit]]:
+    """Return the edits of each file. Add the files of change sets that have none to `lost`."""
     edits: dict[str, list[Edit]] = {}
-    left_out: dict[str, str] = {}
     for job in (job for job in report.jobs if job.review in UNDECIDED):
-        if why := _obstacle(job.files, edits, secret):
-            left_out |= dict.fromkeys((file.path for file in job.files), why)
-            continue
-        for file in job.files:
-            known = edits.setdefault(file.path, [])
-            known += [edit for edit in file.edits or () if edit not in known]
-    return edits, left_out
+        if not _fits(job.files, edits, left_out):
+            lost.update(file.path for file in job.files)
+        else:
+            for file in job.files:
+                known = edits.setdefault(file.path, [])
+                known += [edit for edit in file.edits or () if edit not in known]
+    return edits
 
 
-def _obstacle(
-    files: Iterable[FileChange], edits: dict[str, list[Edit]], secret: Collection[str]
-) -> str:
-    """Return why a change set cannot be in the patch, or an empty string."""
-    for file in files:
-        if file.edits is None or file.path in secret:
-            return "its diff has a secret, or is binary"
-        if file.kind == "deleted":
-            return "it is deleted"
-        known = edits.get(file.path, ())
-        if any(_overlap(edit, other) for edit in file.edits for other in known):
-            return "two changes of it have the same lines"
-    return ""
+def _fits(
+    files: Iterable[FileChange], edits: dict[str, list[Edit]], left_out: Collection[str]
+) -> bool:
+    return all(
+        file.edits is not None
+        and file.kind != "deleted"
+        and file.path not in left_out
+        and not any(
+            _overlap(edit, other) for edit in file.edits for other in edits.get(file.path, ())
+        )
+        for file in files
+    )
 
 
 def _overlap(one: Edit, other: Edit) -> bool:

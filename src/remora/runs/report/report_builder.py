@@ -179,7 +179,6 @@ def _redacted_job(job: JobReport, redact: Redactor) -> JobReport:
         conflicts=redact.clean(job.conflicts),
         error=redact.clean(job.error),
         reasons=redact.clean(job.reasons),
-        taken_out=redact.clean(job.taken_out),
     )
 
 

@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from remora.ids import MODULE, display_name, node_key, unescape_path
 from remora.operations.base import is_lint_code
-from remora.runs.report.check_document import failures_of, unread_of
+from remora.runs.report.check_document import unchecked_of
 from remora.runs.report.problems import Problem, fixes_problem
 from remora.runs.report.report_layout import finding_text, fixes_of, left_codes, reasons
 from remora.runs.report.report_model import Edit, FileChange, Finding, JobReport, Report
@@ -88,10 +88,11 @@ def _invocation(report: Report) -> dict[str, Any]:
         if job.status in WITHOUT_RESULT
         for text in [*reasons(job), *([] if job.error else [job.status])]
     ]
-    unread = unread_of(report)
-    notifications += [{"level": "error", "message": {"text": _message(f.text)}} for f in unread]
+    wrong = unchecked_of(report)
+    unread = (_message(failure.text) for failure in wrong if not failure.operation)
+    notifications += [{"level": "error", "message": {"text": text}} for text in unread]
     return {
-        "executionSuccessful": report.status == ENDED and not (unread or failures_of(report)),
+        "executionSuccessful": report.status == ENDED and not wrong,
         "startTimeUtc": report.started,
         **({"toolExecutionNotifications": notifications} if notifications else {}),
     }

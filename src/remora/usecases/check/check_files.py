@@ -22,7 +22,7 @@ from remora.runs.planning.run_request import RunRequest
 from remora.runs.planning.source_files import is_notebook
 from remora.runs.project import Project, ProjectRecords
 from remora.runs.records.results import RunView, read_run
-from remora.runs.report.check_document import Failure, failures_of, unread_of
+from remora.runs.report.check_document import Failure, failures_of, unchecked_of
 from remora.runs.report.github_annotations import ChangedLines
 from remora.runs.report.patch import combined_patch
 from remora.runs.report.problems import Problem, find_problems, fixes_problem
@@ -47,11 +47,11 @@ class CheckResult:
     """What the agents would change, and what operations report.
 
     `problems` are ordered by file and line. `report` and `view` describe the run, whose records no
-    longer exist. `nodes` and `files` are the numbers of selected ones. `patch` contains the changes for
-    `git apply`, and `unpatched` the files whose changes it leaves out, and why. `changed`
-    has the changed lines of the files with problems, or that cannot be parsed, if a revision was
-    given. `stopped` is the reason if the check was stopped early. With a baseline, there are only
-    new problems, and the changes that fix them, and `known` is the number of the others.
+    longer exist. `nodes` and `files` are the numbers of selected ones. `patch` contains the changes
+    for `git apply`, and `unpatched` says what it leaves out. `changed` has the changed lines of the
+    files with problems, or that cannot be parsed, if a revision was given. `stopped` is the reason
+    if the check was stopped early. With a baseline, there are only new problems, and the changes
+    that fix them, and `known` is the number of the others.
     """
 
     root: Path
@@ -62,7 +62,7 @@ class CheckResult:
     report: Report
     view: RunView
     patch: str
-    unpatched: Mapping[str, str]
+    unpatched: str
     changed: ChangedLines | None
     stopped: str
     known: int | None = None
@@ -220,7 +220,7 @@ def _result(
         view=view,
         patch=patch,
         unpatched=unpatched,
-        changed=_changed_lines(project, base.folder, request, (*problems, *unread_of(report))),
+        changed=_changed_lines(project, base.folder, request, (*problems, *unchecked_of(report))),
         stopped=stopped,
         known=None if baseline is None else found - len(problems),
     )
