@@ -117,9 +117,12 @@ def test_what_the_branch_has_already_is_not_said_to_be_committed(again: Desk) ->
 
 
 def test_what_is_new_on_the_branch_is_counted(desk: Desk) -> None:
-    for operation in (NAMES[0], "--all"):
+    def commit(selected: str) -> Done:
         assert desk("analyze", "-o", "steps", "--json").code == 0
-        done = desk("accept", "last", operation, "--git-branch", "fixes")
+        return desk("accept", "last", selected, "--git-branch", "fixes")
+
+    commit(NAMES[0])
+    done = commit("--all")
     assert "committed 3 of them to the branch fixes: your files are unchanged" in done.out
 
 

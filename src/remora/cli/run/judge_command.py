@@ -112,10 +112,10 @@ def _print(options: Options, found: "Judgement", form: str) -> None:
 
 
 def _lines(found: "Judgement") -> Iterator[str]:
-    from remora.runs.report.problems import problems_text
-    from remora.text import count
+    from remora.text import count, escape_line
 
-    for line in problems_text(found.problems):
+    for problem in found.problems:
+        line = f"{escape_line(problem.path)}:{problem.line}: {problem.text}"
         yield from wrap_text(line, terminal_width(), "  ")
     known = f", {found.known:,} known left out" if found.known else ""
     files = count(found.files, "changed Python file")

@@ -61,7 +61,8 @@ def test_other_claims_have_other_texts(one: str, other: str) -> None:
         ("assert isinstance(f(), object)", "is true whatever the code does"),
         ("assert len(f()) >= 0", "is true whatever the code does"),
         ("assert f() or True", "is true whatever the code does"),
-        ("self.assertTrue(f(), 3)", "does not compare: 3 is its message"),
+        ("self.assertTrue(f(), 3)", "does not compare: `3` is its message"),
+        ("self.assertTrue(f(), [1])", "does not compare: `[1]` is its message"),
         ("try:\n    assert f()\nexcept AssertionError:\n    pass", "it catches the AssertionError"),
         ("with suppress(Exception):\n    assert f()", "it catches the AssertionError"),
         ("f() == 3", "`f() == 3` is compared, but not asserted"),
@@ -137,6 +138,24 @@ def test_a_weak_claim_says_only_that_there_is_a_result() -> None:
 def test_a_result_that_no_statement_reads_is_thrown_away() -> None:
     assert thrown_away(written("found = shop.price('tea')")) == "shop.price"
     assert thrown_away(written("found = shop.price('tea')\nprint(found)")) == ""
+
+
+TWICE = """\
+def test_{name}():
+    cart = Cart({kind})
+    total = cart.pay(3)
+    assert total == 3
+    total = cart.pay(4)
+    assert total == 7
+"""
+
+
+def test_variables_with_several_values_count_with_what_they_are_made_of() -> None:
+    known, new = TWICE.format(name="a", kind="1"), TWICE.format(name="b", kind="2")
+    added = change(known, f"{known}\n\n{new}")
+    assert duplicates(added, [*changed_tests(added)]) == {}
+    again = change(known, f"{known}\n\n{TWICE.format(name='b', kind='1')}")
+    assert [*duplicates(again, [*changed_tests(again)])] == ["tests/test_cart.py::test_b"]
 
 
 KNOWN = """\

@@ -71,7 +71,9 @@ def effects_of(function: FunctionNode) -> list[ast.AST]:
                 continue
             case ast.Expr(value=value) if statement.lineno not in lines:
                 found.append(inlined(value, values))
-            case ast.Assign() | ast.AugAssign() | ast.Delete():
+            case ast.Assign(targets=targets, value=value):
+                found += [*targets, inlined(value, values)]
+            case ast.AugAssign() | ast.Delete():
                 found.append(statement)
             case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
                 found.append(statement)

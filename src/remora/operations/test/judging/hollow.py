@@ -150,11 +150,20 @@ def why_misused(function: FunctionNode) -> str:
     for node in ast.walk(function):
         match node:
             case ast.Call(func=ast.Attribute(attr="assertTrue" | "assertFalse"), args=[_, second]):
-                if isinstance(second, ast.Constant) and not isinstance(second.value, str):
-                    return (
-                        f"`{ast.unparse(node)}` does not compare: {second.value!r} is its message"
-                    )
+                if not _may_be_text(second):
+                    shown = ast.unparse(second)
+                    return f"`{ast.unparse(node)}` does not compare: `{shown}` is its message"
     return ""
+
+
+def _may_be_text(expression: ast.expr) -> bool:
+    """Return True unless an expression is certainly not a message."""
+    match expression:
+        case ast.Constant(value=value):
+            return isinstance(value, str)
+        case ast.List() | ast.Dict() | ast.Tuple() | ast.Set():
+            return False
+    return True
 
 
 def expects_anything(function: FunctionNode) -> bool:

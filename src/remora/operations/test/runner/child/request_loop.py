@@ -23,6 +23,7 @@ def main() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.chdir(asked["folder"])
+    os.environ["PYTHONPATH"] = os.pathsep.join(asked["paths"])  # of processes that tests start
     if asked["shift"]:
         shift_clocks(asked["shift"])
     if asked["host"]:
