@@ -49,11 +49,20 @@ def init_faults(text: str) -> list[str]:
 
 def reads_environment(text: str) -> bool:
     # parsing all modules takes a second
-    return re.search(r"\b(environ|getenv)\b", text) is not None and any(
+    if re.search(r"\b(environ|getenv)\b", text) is None:
+        return False
+    nodes = list(ast.walk(ast.parse(text)))
+    written = {
+        node.value
+        for node in nodes
+        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store)
+    }
+    return any(
         isinstance(node, ast.Attribute)
         and isinstance(node.value, ast.Name)
         and (node.value.id, node.attr) in {("os", "environ"), ("os", "getenv")}
-        for node in ast.walk(ast.parse(text))
+        for node in nodes
+        if node not in written
     )
 
 
@@ -179,6 +188,7 @@ def test_the_checks_see_planted_faults() -> None:
     assert first_line_fault("import os\n") is not None
     assert reads_environment("import os\nx = os.environ['A']\n")
     assert not reads_environment("x = caller.environ['A']\n")
+    assert not reads_environment("import os\nos.environ['A'] = 'x'\n")
     clean = '"""P."""\nfrom a import b\n__all__ = ["b"]\n_HOMES = {"b": "a"}\n'
     assert init_faults(clean) == []
     assert init_faults(clean + "_CACHE = dict(a=1)\ndef load(): ...\n") == [

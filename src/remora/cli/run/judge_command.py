@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-import msgspec
 
 from remora.cli.app.options import PATH, Options, command, unsandboxed_option
 from remora.cli.app.output import note, print_json, print_lines, terminal_width, wrap_text
@@ -91,6 +90,8 @@ def _diff(file: Path) -> bytes:
 
 
 def _print(options: Options, found: "Judgement", form: str) -> None:
+    import msgspec
+
     from remora.runs.report.github_annotations import annotations
     from remora.runs.report.sarif import sarif_of_problems
     from remora.usecases.judge.judged_markdown import judged_markdown
