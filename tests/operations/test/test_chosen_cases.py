@@ -86,12 +86,6 @@ def test_equal_calls_after_other_statements_are_judged_apart() -> None:
     assert chosen((good, set()), problems=late) == ([], "f(x): it takes longer than a second")
 
 
-def test_documented_examples_come_before_better_calls_in_tests() -> None:
-    shown, tested = case("f(1)", source="docstring"), case("f(2)", source="test")
-    assert chosen((tested, {1, 2}), (shown, {1})) == (["f(2)", "f(1)"], "")
-    assert chosen((tested, {1}), (shown, {1})) == (["f(1)"], "")
-
-
 def test_further_examples_with_another_result_are_added_to_a_first_test() -> None:
     shown = [(case(f"f({n})[:]", f"'{n % 3}'", "docstring"), {1}) for n in range(9)]
     assert chosen(*shown) == (["f(0)[:]", "f(1)[:]", "f(2)[:]"], "")

@@ -11,7 +11,6 @@ from remora.operations.test.function_plan import (
     plan_missing,
     project_texts,
 )
-from remora.operations.test.host_write import run_tests, write_cases
 from remora.operations.test.runner.mutation_check import prove_together
 from remora.sandbox.interpreters import ProjectPython
 from remora.tools.tree import ToolTree
@@ -74,25 +73,22 @@ def calls(plan: FunctionPlan) -> list[str]:
     return [case.call for case in plan.cases]
 
 
-def test_a_case_is_proposed_for_faults_that_the_tests_miss(tree: Path, place: ToolTree) -> None:
+def test_boundaries_and_examples_that_tests_miss_are_further_cases(
+    tree: Path, place: ToolTree
+) -> None:
+    (tree / "shop.py").write_text(PRICE)
+    (tree / "test_shop.py").write_text(f"{WEAK}    assert shipping(3) == 5\n")
+    plan = further(place)
+    added = [(dict(each.changed), each.expected) for each in plan.further]
+    assert added == [({"weight": "10"}, "5"), ({"weight": "11"}, "12")]
+    assert (plan.worth["killed"], plan.worth["mutants"]) == (5, 5)
+
+
+def test_a_test_of_one_behavior_gets_no_other_one(tree: Path, place: ToolTree) -> None:
     (tree / "shop.py").write_text(PRICE)
     (tree / "test_shop.py").write_text(WEAK)
     plan = further(place)
-    assert "shipping(20)" in calls(plan)
-    assert (plan.worth["killed"], plan.worth["mutants"]) == (2, 5)
-    ids = write_cases(place, "shop.py", "shipping", plan.cases)["ids"]
-    assert run_tests(place, ids)["passed"]
-
-
-@pytest.mark.slow
-def test_a_row_that_a_table_lacks_is_named(tree: Path, place: ToolTree) -> None:
-    (tree / "shop.py").write_text(PRICE)
-    table = "import pytest\n\n\n@pytest.mark.parametrize('weight', [1, 2])\n"
-    test = WEAK.replace("(2)", "(weight)").replace("test_shipping()", "test_shipping(weight)")
-    (tree / "test_shop.py").write_text(test.replace("\n\n\n", f"\n{table}"))
-    plan = further(place)
-    row = "it needs a person or a model: a row for shipping(20) in the table of test_shipping"
-    assert plan.reason.startswith(row)
+    assert (plan.further, plan.needs_writer) == ((), True)
 
 
 def test_examples_that_run_count_as_existing_tests(tree: Path, place: ToolTree) -> None:
@@ -101,7 +97,7 @@ def test_examples_that_run_count_as_existing_tests(tree: Path, place: ToolTree) 
     assert "its examples run" in further(place).reason
     (tree / "test_shop.py").write_text(WEAK)
     plan = further(place)
-    assert "shipping(20)" not in calls(plan)
+    assert (plan.further, plan.needs_writer) == ((), True)
 
 
 def test_tests_that_change_their_arguments_say_nothing_about_faults(

@@ -1,5 +1,6 @@
 """Checks that a change only adds tests, and that they pass and detect faults."""
 
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 import msgspec
@@ -10,18 +11,23 @@ from remora.ids import split_node_key
 from remora.operations.submission import Submission
 from remora.operations.test.file_tests import tests_by_function
 from remora.operations.test.host_model_tests import MAX_TESTS
-from remora.operations.test.insert.added_tests import added_tests
+from remora.operations.test.insert.added_tests import added_tests, extended_tests
 from remora.operations.test.insert.new_file import is_new_package, package_of
 from remora.operations.test.insert.tolerated_findings import tolerated_rules
 from remora.operations.test.insert_location import is_unittest_file
-from remora.operations.test.runner.mutation_check import PROOF_S, Proof, prove_together
+from remora.operations.test.runner.mutation_check import (
+    PROOF_S,
+    Proof,
+    further_faults,
+    prove_together,
+)
 from remora.operations.test.source_blocks import is_test_name
 from remora.tools.host.ruff.finding import new_findings
 from remora.tools.tree import ToolTree
 
 
 def test_only_adds(submission: Submission) -> str:
-    """Check that the change set only adds tests to a single test file.
+    """Check that the change set only adds tests, or cases of existing ones, to a single test file.
 
     They may come with imports and with other functions that help them.
 
@@ -61,7 +67,8 @@ def test_passes(submission: Submission) -> str:
 def test_kills_mutant(submission: Submission) -> str:
     """Check that the new tests fail for a fault in a function that they mention.
 
-    A function of which they detect no fault is left out, if they detect faults in another one.
+    A function of which they detect no fault is left out, if they detect faults in another one. An
+    existing test with further cases has to detect a fault that it did not detect without them.
     """
     proofs, groups = _proofs(submission), _groups(submission)
     if isinstance(proofs, str) or isinstance(groups, str):
@@ -72,7 +79,30 @@ def test_kills_mutant(submission: Submission) -> str:
             return proof.problem
         if not detecting.issuperset(groups[name]):
             return f"the test detects none of {proof.tried} faults in {name}"
-    return ""
+    return _further_problem(submission, groups)
+
+
+def _further_problem(submission: Submission, groups: Mapping[str, Sequence[str]]) -> str:
+    """Return which existing test detects no fault that it did not detect without further cases."""
+    ((path, (before, after)),) = _without_package(submission).items()
+    extended = {f"{path}::{name.replace('.', '::')}" for name in extended_tests(before, after)}
+    if not extended or submission.in_tree is None:
+        return ""
+
+    def work(place: ToolTree) -> str:
+        detecting = set[str]()
+        with place.within(PROOF_S):
+            for node, ids in groups.items():
+                own = [each for each in ids if each in extended]
+                if own and further_faults(place, (submission.path, node), own, (path, before)):
+                    detecting.update(own)
+        missing = sorted(extended - detecting)
+        return f"the further cases of {missing[0]} detect no further fault" if missing else ""
+
+    try:
+        return submission.in_tree(work)
+    except HostError as error:
+        return error.message
 
 
 def _functions(submission: Submission) -> list[str]:
@@ -91,7 +121,8 @@ def _new_tests(submission: Submission) -> list[str] | str:
     names = added_tests(path, before, after)
     if isinstance(names, str):
         return names
-    return [f"{path}::{name.replace('.', '::')}" for name in names if is_test_name(name)]
+    tests = [*extended_tests(before, after), *filter(is_test_name, names)]
+    return [f"{path}::{name.replace('.', '::')}" for name in tests]
 
 
 def _without_package(submission: Submission) -> dict[str, tuple[bytes | None, bytes | None]]:

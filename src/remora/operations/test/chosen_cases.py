@@ -46,7 +46,7 @@ def chosen_cases(
         case, killed = min(
             useful,
             key=lambda one: (
-                one[0].source == "test", -len(one[1] - known), _is_trivial(one[0]), _length(one[0]),
+                -len(one[1] - known), _is_trivial(one[0]), _length(one[0]),
             ),
         )  # fmt: skip
         chosen.append(case)

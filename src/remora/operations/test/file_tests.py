@@ -15,7 +15,8 @@ from remora.operations.test.function_plan import (
     plan_missing,
     project_texts,
 )
-from remora.operations.test.host_write import write_cases
+from remora.operations.test.host_write import write_cases, write_further
+from remora.operations.test.insert.further_cases import FurtherCase
 from remora.operations.test.insert.new_file import package_of
 from remora.operations.test.runner.mutation_check import prove_together
 from remora.operations.test.source_blocks import functions_of, reached_names, used_names
@@ -34,18 +35,18 @@ def write_tests(
 ) -> dict[str, Any]:
     """Write tests of some functions of a file into one test file.
 
-    `nodes` contains their qualnames. Each function is tried with the calls that examples show; with
-    `strengthen`, the tests assert what its existing tests miss. At most 25 functions get tests. The
-    tests then run together, and tests that fail or detect no mutant are removed.
+    `nodes` contains their qualnames. Each function is tried with the calls that documentation
+    shows; with `strengthen`, its existing tests get further cases that they miss. At most 25
+    functions get tests. The tests then run together, and what fails or detects no mutant is removed.
 
     The result contains the `path` of the test file, or an empty string; the `ids` of the new tests,
-    and those of each function in `tests`; the reason that a function has none in `reasons`; those
+    and those of each function in `tests`; the names of existing tests that were `extended`; the reason that a function has none in `reasons`; those
     of them for which a model may know calls in `open`, at most 25; and the counts `killed`,
     `mutants`, `lines` and `all_lines` of each tested function in `worth`.
     """
     tried = _plans(place, path, nodes, strengthen=strengthen)
-    plans = {name: plan for name, plan in tried.items() if plan.cases}
-    reasons = {name: plan.reason for name, plan in tried.items() if not plan.cases}
+    plans = {name: plan for name, plan in tried.items() if plan.cases or plan.further}
+    reasons = {name: plan.reason for name, plan in tried.items() if name not in plans}
     written: dict[str, dict[str, Any]] = {}
     while plans:
         subject = target_at(place, path, next(iter(plans)))
@@ -61,12 +62,13 @@ def write_tests(
         plans = {name: plan for name, plan in plans.items() if name not in problems}
     return {
         "path": next((each["path"] for each in written.values()), ""),
-        "tests": {name: each["ids"] for name, each in written.items()},
+        "tests": {
+            name: [] if plans[name].further else each["ids"] for name, each in written.items()
+        },
         "ids": [one for each in written.values() for one in each["ids"]],
+        "extended": [further.like.test for name in written for further in plans[name].further],
         "reasons": reasons,
-        "open": [name for name in reasons if tried[name].needs_writer or tried[name].cases][
-            :_MOST_PLANNED
-        ],
+        "open": [name for name in reasons if tried[name].can_continue][:_MOST_PLANNED],
         "worth": {name: dict(plan.worth) for name, plan in plans.items()},
     }
 
@@ -77,7 +79,7 @@ def _plans(
     texts = project_texts(place)
     found: dict[str, FunctionPlan] = {}
     for node in nodes:
-        planned = sum(bool(plan.cases) for plan in found.values())
+        planned = sum(bool(plan.cases or plan.further) for plan in found.values())
         if planned >= _MOST_PLANNED or place.left() < _RESERVED_S:
             found[node] = FunctionPlan(reason=_LATER)
             continue
@@ -108,15 +110,49 @@ def restorer(place: ToolTree, path: str) -> Callable[[], None]:
 def _write(
     place: ToolTree, path: str, plans: Mapping[str, FunctionPlan]
 ) -> tuple[dict[str, dict[str, Any]], dict[str, str]]:
-    """Return what was written for each function, and the reasons for which it was not."""
-    written: dict[str, dict[str, Any]] = {}
-    problems: dict[str, str] = {}
+    """Return what was written for each function, and the reasons for which it was not.
+
+    Further cases come first, because their places are those in the file as it was.
+    """
+    written, problems = _write_further(
+        place, path, {name: plan.further for name, plan in plans.items() if plan.further}
+    )
     for node, plan in plans.items():
         try:
-            written[node] = write_cases(place, path, node, plan.cases)
+            if plan.cases:
+                written[node] = write_cases(place, path, node, plan.cases)
         except HostError as error:
             problems[node] = error.message
     return written, problems
+
+
+def _write_further(
+    place: ToolTree, path: str, further: Mapping[str, Sequence[FurtherCase]]
+) -> tuple[dict[str, dict[str, Any]], dict[str, str]]:
+    """Write further cases, and return the same as `_write`. Each function is tried alone, too."""
+    if not further:
+        return {}, {}
+    subject = target_at(place, path, next(iter(further)))
+    assert not isinstance(subject, str)  # it has a plan
+    home = home_of(place, subject, test_files(place))
+    try:
+        write_further(place, home, [case for cases in further.values() for case in cases])
+    except HostError as error:
+        if len(further) == 1:
+            return {}, dict.fromkeys(further, error.message)
+        problems: dict[str, str] = {}
+        for node, cases in further.items():
+            restore = restorer(place, home.path)
+            problems |= _write_further(place, path, {node: cases})[1]
+            restore()
+        return {}, problems or dict.fromkeys(further, error.message)
+    ids = {
+        node: [
+            *dict.fromkeys(f"{home.path}::{each.like.test.replace('.', '::')}" for each in cases)
+        ]
+        for node, cases in further.items()
+    }
+    return {node: {"path": home.path, "ids": own} for node, own in ids.items()}, {}
 
 
 def _unproved(place: ToolTree, path: str, ids: Mapping[str, list[str]]) -> dict[str, str]:

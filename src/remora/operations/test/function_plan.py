@@ -7,8 +7,13 @@ from typing import NamedTuple
 from remora.ids import escape_path, node_key
 from remora.operations.test.cases.case import Case
 from remora.operations.test.chosen_cases import chosen_cases, detected_by
-from remora.operations.test.function_context import target_at, test_files
-from remora.operations.test.inputs.project_examples import ProjectExamples, candidate_calls
+from remora.operations.test.function_context import home_of, target_at, test_files
+from remora.operations.test.inputs.project_examples import (
+    ProjectExamples,
+    documented_calls,
+    further_calls,
+)
+from remora.operations.test.insert.further_cases import FurtherCase, further_case
 from remora.operations.test.mutants import CALL, CONDITION, Mutant, mutants
 from remora.operations.test.planning.run_doctests import RunDoctests
 from remora.operations.test.planning.tested_names import NodesWithTests
@@ -26,16 +31,22 @@ _MOST_MISSED = 1 / 3
 
 
 class FunctionPlan(NamedTuple):
-    """The cases of a new test, or the `reason` that there are none.
+    """The cases of a new test, or the `further` ones of existing tests, or the `reason` for none.
 
     `worth` contains the number of `killed` mutants and of all `mutants`, and that of the executed
     `lines` of `all_lines`. If `needs_writer` is true, other calls of the function may change it.
     """
 
     cases: Sequence[Case] = ()
+    further: Sequence[FurtherCase] = ()
     worth: Mapping[str, int] = {}
     reason: str = ""
     needs_writer: bool = False
+
+    @property
+    def can_continue(self) -> bool:
+        """Whether a model may know more cases, such as those of a test that turned out wrong."""
+        return self.needs_writer or bool(self.cases or self.further)
 
 
 class ProjectTexts(NamedTuple):
@@ -43,24 +54,26 @@ class ProjectTexts(NamedTuple):
 
     examples: ProjectExamples
     doctests: RunDoctests
+    tests: dict[str, str]
 
 
 def project_texts(place: ToolTree) -> ProjectTexts:
     """Return the texts of a project, as they are now."""
-    return ProjectTexts(ProjectExamples(place), RunDoctests(place, test_files(place)))
+    tests = test_files(place)
+    return ProjectTexts(ProjectExamples(place), RunDoctests(place, tests), tests)
 
 
 def plan_missing(place: ToolTree, path: str, node: str, texts: ProjectTexts) -> FunctionPlan:
     """Return the cases of a first test of a function. `node` is its qualname.
 
-    The function is called as documentation and its own tests call it. Each call runs twice in
-    different circumstances, and once with each mutant.
+    The function is called as documentation calls it. Each call runs twice in different
+    circumstances, and once with each mutant.
     """
     subject = target_at(place, path, node)
     if isinstance(subject, str):
         return FunctionPlan(reason=subject)
     trivial = why_trivial(subject)
-    calls = [] if trivial == CONSTANT else candidate_calls(subject, texts.examples)
+    calls = [] if trivial == CONSTANT else documented_calls(subject, texts.examples)
     if not calls:
         reason = trivial or f"{_NEEDS_WRITER}no example shows arguments for it"
         return FunctionPlan(reason=reason, needs_writer=not trivial)
@@ -79,12 +92,12 @@ def plan_missing(place: ToolTree, path: str, node: str, texts: ProjectTexts) -> 
 
 
 def plan_further(place: ToolTree, path: str, node: str, texts: ProjectTexts) -> FunctionPlan:
-    """Return cases that detect faults which the existing tests of a function do not detect.
+    """Return cases for the existing tests of a function, which detect faults that these miss.
 
     The tests that reach the function run with each mutant. Mutants that survive are tried with
-    calls from documentation and from its tests, and `mutants` counts only these. A function that no
-    test reaches is handled by `plan_missing`, unless its examples run as tests. Where a test of the
-    function has a table, the reason names a row that it lacks.
+    boundary values of the function's code and with calls from documentation, and `mutants` counts
+    only these. A function that no test reaches is handled by `plan_missing`, unless its examples
+    run as tests.
     """
     subject = target_at(place, path, node)
     if isinstance(subject, str):
@@ -97,41 +110,32 @@ def plan_further(place: ToolTree, path: str, node: str, texts: ProjectTexts) -> 
         if texts.doctests.are_tests_of(subject.function, subject.path):
             return FunctionPlan(reason=_RUN_EXAMPLES)
         return plan_missing(place, path, node, texts)
-    return _plan_for_survivors(place, subject, texts, alive, direct)
+    if not alive.mutants:
+        return FunctionPlan(reason=f"its tests detect all {alive.tried} planted faults")
+    return _plan_for_survivors(place, subject, texts, alive)
 
 
 def _plan_for_survivors(
-    place: ToolTree,
-    subject: TargetFunction,
-    texts: ProjectTexts,
-    alive: Survivors,
-    tests: Sequence[str],
+    place: ToolTree, subject: TargetFunction, texts: ProjectTexts, alive: Survivors
 ) -> FunctionPlan:
-    """Return calls that detect survivors of `tests`, of which one may have a table."""
-    detected = FunctionPlan(reason=f"its tests detect all {alive.tried} planted faults")
-    if not alive.mutants:
-        return detected
-    calls = candidate_calls(subject, texts.examples)
+    home = home_of(place, subject, texts.tests)
+    own = texts.examples.own_cases(subject, home.path)
+    calls = further_calls(subject, own, texts.examples) if own else []
     found = try_calls(place, subject, calls, faults=alive.mutants)
-    run = (
-        {"docstring"} if texts.doctests.are_tests_of(subject.function, subject.path) else set[str]()
+    places = [further_case(case, subject, own) for case in found.cases]
+    kept = [number for number, further in enumerate(places) if further is not None]
+    found = found._replace(
+        cases=[found.cases[number] for number in kept],
+        killed=[found.killed[number] for number in kept],
     )
-    pairs = zip(found.cases, found.killed, strict=True)
-    known = frozenset[int]().union(*(dead for case, dead in pairs if case.source in run))
-    found = found._replace(killed=[dead - known for dead in found.killed])
-    survive = len(alive.mutants) - len(known)
-    if not survive:
-        return detected
     chosen, _ = chosen_cases(subject, found, is_first=False)
     if not chosen:
-        few = f"{survive} of {alive.tried} planted faults survive its tests"
-        why = f"{_NEEDS_WRITER}{few}, and no known call detects them"
+        few = f"{len(alive.mutants)} of {alive.tried} planted faults survive its tests"
+        why = f"{_NEEDS_WRITER}{few}, and no known call that fits into them detects one"
         return FunctionPlan(reason=why, needs_writer=True)
-    table = texts.examples.table_of(tests)
-    if table and not chosen[0].setup:
-        row = f"a row for {chosen[0].call} in the table of {table} would detect faults"
-        return FunctionPlan(reason=f"{_NEEDS_WRITER}{row}")
-    return _plan_of(subject, chosen, len(detected_by(chosen, found)), survive)
+    further = [each for case in chosen if (each := further_case(case, subject, own)) is not None]
+    plan = _plan_of(subject, chosen, len(detected_by(chosen, found)), len(alive.mutants))
+    return plan._replace(cases=(), further=further)
 
 
 def _misses_behavior(

@@ -8,6 +8,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from remora.code.edit.import_edits import Imported, imported_names
+from remora.code.edit.parsed_text import ParsedText
 from remora.code.edit.text_lines import Text, decode, newline_of, split_lines, with_newline
 from remora.code.syntax.source import parse_text
 from remora.errors import HostError
@@ -16,6 +17,7 @@ from remora.operations.test.cases.case import Case
 from remora.operations.test.cases.drafts import Draft, case_drafts
 from remora.operations.test.function_context import home_of, target_at, test_files
 from remora.operations.test.insert.added_tests import with_tests
+from remora.operations.test.insert.further_cases import FurtherCase, with_further_cases
 from remora.operations.test.insert.new_file import NO_PACKAGE, make_package
 from remora.operations.test.insert.tolerated_findings import tolerated_rules
 from remora.operations.test.insert_location import InsertLocation
@@ -75,6 +77,19 @@ def write_cases(place: ToolTree, path: str, node: str, cases: Sequence[Case]) ->
     raise problem
 
 
+def write_further(place: ToolTree, home: InsertLocation, cases: Sequence[FurtherCase]) -> None:
+    """Add further cases to existing tests of a file.
+
+    Raises HostError, without writing anything, if the file would have new findings or longer lines.
+    """
+    text = text_before(place, home)
+    body = with_further_cases(text.body, cases, ParsedText(text.body))
+    known, width = {*split_lines(text.body)}, width_of(place, home.path)
+    if any(len(line) > width for line in split_lines(body) if line not in known):
+        raise HostError(f"{home.path}: a line would be longer than {width} characters")
+    save_tests(place, home, text._replace(body=body))
+
+
 def _without_constants(case: Case, own: ast.Module | None) -> Case:
     """Return the case without the statements that are in its test file."""
     known = {ast.unparse(one) for one in own.body} if own is not None else set[str]()
@@ -116,10 +131,7 @@ def _free_test_name(place: ToolTree, home: InsertLocation, cases: list[Case]) ->
         for case in cases
     ]  # fmt: skip
     shared = sorted(filter(None, set[str | None].intersection(*keywords))) if keywords else []
-    if shared:
-        return f"{home.test_name}_with_{shared[0]}"
-    shown = all(case.source in ("docstring", "documentation") for case in cases)
-    return f"{home.test_name}_{'examples' if shown else 'more_cases'}"
+    return f"{home.test_name}_{f'with_{shared[0]}' if shared else 'examples'}"
 
 
 def _written(

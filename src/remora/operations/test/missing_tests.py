@@ -13,9 +13,13 @@ from remora.code.syntax.effects import own_nodes
 from remora.code.syntax.nodes import Module, Node
 from remora.code.syntax.source import Source, Unreadable, read_source
 from remora.errors import HostError
-from remora.operations.test.inputs.project_examples import ProjectExamples, candidate_calls
+from remora.operations.test.inputs.project_examples import (
+    ProjectExamples,
+    documented_calls,
+    further_calls,
+)
 from remora.operations.test.planning.tested_names import NodesWithTests, TestedNames
-from remora.operations.test.target_function import is_importable, target_in
+from remora.operations.test.target_function import TargetFunction, is_importable, target_in
 from remora.operations.test.testable_functions import is_script, needs_test
 from remora.operations.test.trivial_functions import CONSTANT, why_trivial
 from remora.tools.tree import ToolTree
@@ -69,11 +73,22 @@ class TestNeed:
             return NOT_CALLABLE
         trivial = why_trivial(subject)
         has_result = _has_result(function)
-        if trivial != CONSTANT and has_result and candidate_calls(subject, self._examples):
+        if trivial != CONSTANT and has_result and self._has_calls(subject):
             return ""
         if trivial:
             return TRIVIAL
         return WITHOUT_ARGUMENTS if has_result else WITHOUT_RESULT
+
+    def _has_calls(self, subject: TargetFunction) -> bool:
+        """Return True if documentation calls the function, or its tests have further cases."""
+        examples = self._examples
+        if documented_calls(subject, examples):
+            return True
+        tests = examples.tests_of(subject) if self._strengthen else ()
+        return any(
+            further_calls(subject, examples.own_cases(subject, path), examples)
+            for path in dict.fromkeys(test.partition("::")[0] for test in tests)
+        )
 
     @cached_property
     def _examples(self) -> ProjectExamples:

@@ -1,11 +1,11 @@
-"""With what a function is called: documentation and its own tests."""
+"""With what a function is called: documentation, and boundaries beside the cases of its tests."""
 
 from pathlib import Path
 
 import pytest
 
 from remora.operations.test.inputs.call_input import CallInput
-from remora.operations.test.inputs.project_examples import ProjectExamples, candidate_calls
+from remora.operations.test.inputs.project_examples import ProjectExamples, documented_calls
 from remora.operations.test.target_function import TargetFunction, find_target
 from remora.tools.tree import ToolTree
 
@@ -97,7 +97,7 @@ def calls_of_total(tree: Path) -> list[CallInput]:
     files["test_shop.py"] = TESTS
     for name, text in files.items():
         (tree / name).write_text(text)
-    return candidate_calls(subject(SHOP, "Cart.total", "shop.py"), ProjectExamples(ToolTree(tree)))
+    return documented_calls(subject(SHOP, "Cart.total", "shop.py"), ProjectExamples(ToolTree(tree)))
 
 
 def test_documentation_comes_first_and_other_code_is_no_example(tmp_path: Path) -> None:
@@ -106,8 +106,8 @@ def test_documentation_comes_first_and_other_code_is_no_example(tmp_path: Path) 
         call="Cart('Eve').total()", imports=("from shop import Cart",), source="docstring"
     )
     sources = [each.source for each in found]
-    assert sources == sorted(sources, key=["docstring", "documentation", "test"].index)
-    assert set(sources) == {"docstring", "documentation", "test"}
+    assert sources == sorted(sources, key=["docstring", "documentation"].index)
+    assert set(sources) == {"docstring", "documentation"}
 
 
 def test_each_call_brings_what_it_needs(tmp_path: Path) -> None:
@@ -118,7 +118,12 @@ def test_each_call_brings_what_it_needs(tmp_path: Path) -> None:
     assert ("documentation", readme, "cart.total()", ("import shop",)) in found
     module = ("cart = Cart('Ann')", "cart.add('pear', price=2)")
     assert ("documentation", module, "cart.total()", ("from shop import Cart",)) in found
-    calls = {(setup, call) for source, setup, call, _ in found if source == "test"}
+
+
+def test_a_model_is_shown_the_calls_in_tests_too(tmp_path: Path) -> None:
+    calls_of_total(tmp_path)
+    found = ProjectExamples(ToolTree(tmp_path)).calls_of(subject(SHOP, "Cart.total", "shop.py"))
+    calls = {(each.setup, each.call) for each in found if each.source == "test"}
     made = ("RATE = 0.2", "cart = Cart('Ann')", "cart.add('pear', 2)")
     assert calls == {(made, "cart.total(RATE)")}
 
@@ -160,7 +165,7 @@ def test_examples_that_show_a_value_change_nothing(tmp_path: Path) -> None:
     )
     (tmp_path / "shop.py").write_text("")
     target = subject(SHOP, "Cart.total", "shop.py")
-    found = candidate_calls(target, ProjectExamples(ToolTree(tmp_path)))
+    found = documented_calls(target, ProjectExamples(ToolTree(tmp_path)))
     shown = [one for one in found if one.source == "documentation"]
     setups = [one.setup for one in shown if "tax" in one.call]
     assert setups == [("iter = s.Cart('Ann')",)]
@@ -172,7 +177,7 @@ def test_a_variable_with_the_name_of_the_function_that_makes_it_is_no_example(
 ) -> None:
     doc = '"""\n    >>> cart = cart()\n    >>> f(cart)\n    """'
     source = f"def cart(): ...\n\n\ndef f(one):\n    {doc}\n    return one\n"
-    assert candidate_calls(subject(source), ProjectExamples(ToolTree(tmp_path))) == []
+    assert documented_calls(subject(source), ProjectExamples(ToolTree(tmp_path))) == []
 
 
 @pytest.mark.parametrize(
@@ -193,5 +198,5 @@ def test_a_function_of_another_module_is_a_namesake(
     exists = {"shop/__init__.py"}.__contains__
     target = find_target("shop/text.py", b"def load(text):\n    return text[0]\n", "load", exists)
     assert isinstance(target, TargetFunction)
-    found = candidate_calls(target, ProjectExamples(ToolTree(tmp_path)))
+    found = documented_calls(target, ProjectExamples(ToolTree(tmp_path)))
     assert [each.call for each in found] == calls

@@ -4,15 +4,17 @@ import ast
 import builtins
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
-from typing import Literal
+from typing import Literal, get_args
 
 import msgspec
 
 from remora.code.edit.import_edits import Imported, imported_names
 
-Source = Literal["docstring", "documentation", "call", "test"]
-SOURCES: tuple[Source, ...] = ("docstring", "documentation", "call", "test")
-"""Where arguments can be from. What a reader recognizes as an example comes first."""
+Source = Literal["docstring", "documentation", "boundary", "call", "test"]
+SOURCES: tuple[Source, ...] = get_args(Source)
+"""Where arguments can be from. What a reader recognizes as an example comes first.
+
+A `boundary` is read from the function's own code."""
 _BUILTINS = frozenset(dir(builtins))
 
 

@@ -4,15 +4,18 @@ import ast
 import builtins
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
+
+import msgspec
 
 from remora.code.edit.import_edits import Imported, imported_names
 from remora.code.pytest_model.pytest_file import is_conftest, is_test_file
 from remora.code.syntax.definitions import DefinitionNode
 from remora.code.syntax.source import Unreadable, read_source
 from remora.errors import HostError
+from remora.operations.test.inputs.boundaries import boundary_values
 from remora.operations.test.inputs.call_input import (
     SOURCES,
     CallInput,
@@ -21,14 +24,21 @@ from remora.operations.test.inputs.call_input import (
 )
 from remora.operations.test.inputs.code_blocks import code_in
 from remora.operations.test.inputs.code_slices import Snippet, calls_in
+from remora.operations.test.inputs.own_cases import (
+    OwnCase,
+    arguments_of,
+    own_cases,
+    with_arguments,
+)
 from remora.operations.test.inputs.shown_values import Wanted
 from remora.operations.test.inputs.type_check import contradicts
 from remora.operations.test.source_blocks import COMMON_NAMES, tests_of, used_names
 from remora.operations.test.target_function import TargetFunction, import_name
-from remora.python_text import parse
+from remora.python_text import literal, parse
 from remora.tools.tree import ToolTree
 
 _MOST_CALLS = 24
+_DOCUMENTED = frozenset({"docstring", "documentation"})
 _MOST_PER_SNIPPET = 8
 _MOST_FILES = 40
 _LONGEST_CONSTANT = 400
@@ -42,16 +52,41 @@ _SURROUNDINGS = re.compile(
 """Names in a call whose values depend on where the test runs."""
 
 
-def candidate_calls(subject: TargetFunction, examples: "ProjectExamples") -> list[CallInput]:
-    """Return the calls of the function in documentation, and then those in its tests.
+def documented_calls(subject: TargetFunction, examples: "ProjectExamples") -> list[CallInput]:
+    """Return the calls of the function in docstrings and documentation.
 
     Calls that contradict annotations, or that are of a namesake, are left out.
     """
     return [
         each
         for each in examples.calls_of(subject)
-        if each.source != "call" and _is_possible(each, subject) and _is_fit(each, subject)
+        if each.source in _DOCUMENTED and _is_possible(each, subject) and _is_fit(each, subject)
     ]
+
+
+def further_calls(
+    subject: TargetFunction, own: Sequence[OwnCase], examples: "ProjectExamples"
+) -> list[CallInput]:
+    """Return calls that could be further cases of the function's existing tests.
+
+    They pass a boundary value of the code for one parameter of an existing case, or are documented.
+    """
+    known = [{name: ast.unparse(value) for name, value in case.given.items()} for case in own]
+    found: dict[str, CallInput] = {}
+    for case in own:
+        within = {*ast.walk(case.code)}
+        for name, shown in case.given.items():
+            if shown not in within:
+                continue
+            for value in boundary_values(subject.function, name, literal(ast.unparse(shown))):
+                call = with_arguments(case.call, subject, {name: repr(value)})
+                found.setdefault(call.call, msgspec.structs.replace(call, source="boundary"))
+    calls = [*documented_calls(subject, examples), *found.values()]
+    return [
+        call
+        for call in calls
+        if arguments_of(call.call, subject) not in known and _is_fit(call, subject)
+    ][:_MOST_CALLS]
 
 
 def _is_fit(call: CallInput, subject: TargetFunction) -> bool:
@@ -140,17 +175,18 @@ class ProjectExamples:
                     found.append(f"{path}::{qualname.replace('.', '::')}")
         return found
 
-    def table_of(self, ids: Iterable[str]) -> str:
-        """Return the first of some tests, given by their pytest ids, that has a table of cases."""
-        for each in ids:
-            path, _, name = each.partition("::")
-            tree = self.tree(path)
-            test = tests_of(tree).get(name.replace("::", ".")) if tree is not None else None
-            if test is not None and any(
-                "parametrize" in used_names(d) for d in test.decorator_list
-            ):
-                return name
-        return ""
+    def own_cases(self, subject: TargetFunction, path: str) -> list[OwnCase]:
+        """Return the cases of the function in the tests of a file, if it exists."""
+        tree = self.tree(path) if self._place.files.exists(path) else None
+        if tree is None:
+            return []
+        known = {**self._public_names(subject), **self._names_of(path, tree)}
+        return [
+            case
+            for qualname, test in tests_of(tree).items()
+            if subject.function.name in used_names(test)
+            for case in own_cases(test, qualname, subject, known, _constants(tree))
+        ]
 
     def _snippets(self, name: str, subject: TargetFunction) -> Iterator[Snippet]:
         known = self._public_names(subject)

@@ -1,6 +1,7 @@
 """Insertion of tests into a test file, and detection of the tests that a change adds."""
 
 import ast
+import copy
 import textwrap
 from collections.abc import Mapping, Sequence
 
@@ -156,7 +157,7 @@ def added_tests(path: str, before: bytes | None, after: bytes | None) -> list[st
     """Return the qualnames of the added tests, or an error if there are any other changes.
 
     A test is a function, or a method of a class. The class may be new, too. Other functions that
-    were added, which help tests, are also returned.
+    were added, which help tests, are also returned. Existing tests may have further cases.
     """
     old, new = (parse_text(_decoded(each)) for each in (before or b"", after or b""))
     if not isinstance(old, ast.Module) or not isinstance(new, ast.Module):
@@ -166,13 +167,56 @@ def added_tests(path: str, before: bytes | None, after: bytes | None) -> list[st
     rest = without_tests(new, names)
     if before is None and ast.get_docstring(new) is not None:
         rest = rest[1:]
-    if _dumped(rest) != _dumped(old.body):
+    extended = _extended(old, new)
+    if _dumped(_without_functions(rest, extended)) != _dumped(
+        _without_functions(old.body, extended)
+    ):
         return f"{path}: more than tests was changed"
     if not set(imported_names(old)) <= set(imported_names(new)):
         return f"{path}: an import was removed"
-    if not _is_within(_lines(before, old), split_lines(_decoded(after or b""))):
+    if not _is_within(_lines(before, old, extended), split_lines(_decoded(after or b""))):
         return f"{path}: existing lines were removed"
-    return names if any(map(is_test_name, names)) else f"{path}: there is no new test"
+    if not extended and not any(map(is_test_name, names)):
+        return f"{path}: there is no new test"
+    return names
+
+
+def extended_tests(before: bytes | None, after: bytes | None) -> list[str]:
+    """Return the qualnames of the tests that only have further rows or assertions at their end."""
+    old, new = (parse_text(_decoded(each)) for each in (before or b"", after or b""))
+    if not isinstance(old, ast.Module) or not isinstance(new, ast.Module):
+        return []
+    return _extended(old, new)
+
+
+def _extended(old: ast.Module, new: ast.Module) -> list[str]:
+    tests = tests_of(new)
+    return [
+        name
+        for name, test in tests_of(old).items()
+        if name in tests and ast.dump(test) != ast.dump(tests[name]) and _extends(test, tests[name])
+    ]
+
+
+def _extends(old: ast.FunctionDef, new: ast.FunctionDef) -> bool:
+    """Return True if a test is another one with further rows or assertions at its end."""
+    shorter = copy.deepcopy(new)
+    further = shorter.body[len(old.body) :]
+    if not all(isinstance(each, ast.Assert | ast.With | ast.Expr) for each in further):
+        return False
+    del shorter.body[len(old.body) :]
+    for kept, made in zip(old.decorator_list, shorter.decorator_list, strict=False):
+        match kept, made:
+            case ast.Call(args=[_, ast.List() | ast.Tuple() as few]), ast.Call(
+                args=[_, ast.List() | ast.Tuple() as many]
+            ):
+                del many.elts[len(few.elts) :]
+    return ast.dump(shorter) == ast.dump(old)
+
+
+def _without_functions(body: Sequence[ast.stmt], names: Sequence[str]) -> list[ast.stmt]:
+    """Return the statements of a test file without some of its tests."""
+    return without_tests(ast.Module([*body], []), names) if names else [*body]
 
 
 def _decoded(content: bytes) -> str:
@@ -184,15 +228,15 @@ def _dumped(statements: Sequence[ast.stmt]) -> list[str]:
     return [ast.dump(one) for one in kept]
 
 
-def _lines(content: bytes | None, tree: ast.Module) -> list[str]:
-    imported = {
-        number
-        for one in tree.body
-        if isinstance(one, ImportNode)
-        for number in range(one.lineno, (one.end_lineno or one.lineno) + 1)
-    }
+def _lines(content: bytes | None, tree: ast.Module, tests: Sequence[str]) -> list[str]:
+    """Return the lines of a file, but for those of its imports and of some tests."""
+    left_out = [one for one in tree.body if isinstance(one, ImportNode)]
+    functions = tests_of(tree)
+    spans = [(one.lineno, one.end_lineno or one.lineno) for one in left_out]
+    spans += [(first_line(functions[name]), functions[name].end_lineno or 0) for name in tests]
+    numbers = {number for first, last in spans for number in range(first, last + 1)}
     lines = split_lines(_decoded(content or b""))
-    return [line for number, line in enumerate(lines, 1) if number not in imported and line.strip()]
+    return [line for number, line in enumerate(lines, 1) if number not in numbers and line.strip()]
 
 
 def _is_within(wanted: Sequence[str], lines: Sequence[str]) -> bool:
@@ -217,7 +261,7 @@ def merge_added_tests(
     Return None if the change does more than add tests, or if a name is already in use.
     """
     names = added_tests(path, before, after)
-    if isinstance(names, str) or b"\r" in ours:
+    if isinstance(names, str) or extended_tests(before, after) or b"\r" in ours:
         return None
     theirs, text = _decoded(after or b""), ours.decode("utf-8", "replace")
     tree, base = parse_text(theirs), parse_text(_decoded(before or b""))

@@ -12,7 +12,11 @@ from remora.code.pytest_model.pytest_file import is_test_file
 from remora.code.syntax.definitions import ImportNode
 from remora.code.syntax.source import parse_text
 from remora.operations.test.cases.assertions import names_in
-from remora.operations.test.insert.added_tests import added_tests, merge_added_tests
+from remora.operations.test.insert.added_tests import (
+    added_tests,
+    extended_tests,
+    merge_added_tests,
+)
 from remora.operations.test.source_blocks import first_line, functions_of, without_tests
 from remora.tools.host.ruff.finding import new_findings
 from remora.tools.host.style_config import width_of
@@ -63,7 +67,8 @@ def remove_added_tests(
     change did more than add tests, or if any of the tests was edited afterwards.
     """
     names = added_tests(path, before, after)
-    if isinstance(names, str) or b"\r" in ours or ours.startswith(BOM_UTF8):
+    is_known = isinstance(names, list) and not extended_tests(before, after)
+    if not is_known or b"\r" in ours or ours.startswith(BOM_UTF8):
         return None
     try:
         texts = [(each or b"").decode() for each in (before, after, ours)]

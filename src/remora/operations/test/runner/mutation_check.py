@@ -291,3 +291,23 @@ def surviving_mutants(
         tried=found.get("tried", 0),
         tests=tests,
     )
+
+
+def further_faults(
+    place: ToolTree, function: tuple[str, str], ids: Sequence[str], before: tuple[str, bytes | None]
+) -> int:
+    """Return how many mutants tests detect that they did not detect before they were changed.
+
+    `function` is the path and qualname of a function, and `before` the path of the test file and its
+    earlier content. Raises HostError like `surviving_mutants`.
+    """
+    subject = _subject(place, *function)
+    path, earlier = before
+    now = place.read(path)
+    place.write(path, earlier or b"")
+    try:
+        faults = mutants(place.read(subject.path), subject.qualname)
+        alive = surviving_mutants(place, subject, ids, faults).mutants
+    finally:
+        place.write(path, now)
+    return len(alive) - len(surviving_mutants(place, subject, ids, alive).mutants) if alive else 0
