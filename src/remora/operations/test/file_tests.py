@@ -66,7 +66,9 @@ def write_tests(
             name: [] if plans[name].further else each["ids"] for name, each in written.items()
         },
         "ids": [one for each in written.values() for one in each["ids"]],
-        "extended": [further.like.test for name in written for further in plans[name].further],
+        "extended": [
+            *dict.fromkeys(each.like.test for name in written for each in plans[name].further)
+        ],
         "reasons": reasons,
         "open": [name for name in reasons if tried[name].can_continue][:_MOST_PLANNED],
         "worth": {name: dict(plan.worth) for name, plan in plans.items()},
