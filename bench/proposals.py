@@ -1,7 +1,8 @@
-"""Write the pending proposals of lint as diffs for readers: one for each file, or for each rule.
+"""Write the pending proposals of a run as diffs for readers: one for each file, rule or hunk.
 
     python bench/proposals.py ~/src/khal ~/src/lark --out proposals
     python bench/proposals.py ~/src/khal --out proposals --by rule --option=--select=E,F,UP
+    python bench/proposals.py ~/src/khal --out proposals --by hunk --operation test
 
 Each folder is a project with its environment in `.venv`, so that its gates judge. A diff for each
 rule has the hunks of all files whose group has its label. The first line of a diff says what it is
@@ -26,10 +27,10 @@ from remora.workspaces.copy.changes import diff
 from remora.workspaces.hunks import with_hunks
 
 
-def analyzed(root: Path, options: list[str]) -> str:
-    """Analyze a project with lint, and return the ID of the run, or an empty text without one."""
+def analyzed(root: Path, operation: str, options: list[str]) -> str:
+    """Analyze a project, and return the ID of the run, or an empty text without one."""
     remora = str(Path(sys.executable).with_name("remora"))
-    command = [remora, "analyze", ".", "-o", "lint", *options, "--json"]
+    command = [remora, "analyze", ".", "-o", operation, *options, "--json"]
     done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
     document = json.loads(done.stdout)
     return str(document["run_id"] or "")
@@ -45,7 +46,8 @@ def proposals(root: Path, run_id: str, by: str) -> dict[str, list[str]]:
         change = ready_change(project, job)
         labels = defaultdict[str, set[int]](set)
         for hunk in labelled_hunks(change.whole, job, change.hunks):
-            labels[hunk.path if by == "file" else hunk.label].add(hunk.number)
+            by_hunk = f"{hunk.path} hunk {hunk.number}"
+            labels[{"file": hunk.path, "rule": hunk.label, "hunk": by_hunk}[by]].add(hunk.number)
         for label, numbers in labels.items():
             for patch in with_hunks(change.whole, numbers):
                 found[label].append(diff(patch.path, patch.base, patch.theirs, mode=patch.mode))
@@ -57,16 +59,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("folders", nargs="+", type=Path)
     parser.add_argument("--out", type=Path, required=True, help="folder of the diffs")
-    parser.add_argument("--by", choices=("file", "rule"), default="file")
+    parser.add_argument("--by", choices=("file", "rule", "hunk"), default="file")
+    parser.add_argument("--operation", default="lint")
     parser.add_argument("--option", action="append", default=[], help="an option of `analyze`")
     given = parser.parse_args()
-    folder = given.out / "lint"
+    folder = given.out / given.operation
     folder.mkdir(parents=True, exist_ok=True)
     for root in map(Path.resolve, given.folders):
-        run_id = analyzed(root, given.option)
+        run_id = analyzed(root, given.operation, given.option)
         found = proposals(root, run_id, given.by) if run_id else {}
         for number, (label, diffs) in enumerate(sorted(found.items()), 1):
-            text = f"# {root.name} {label} lint {root}\n" + "".join(diffs)
+            text = f"# {root.name} {label} {given.operation} {root}\n" + "".join(diffs)
             (folder / f"{root.name}-{number:02}.diff").write_bytes(
                 text.encode("utf-8", "surrogateescape")
             )

@@ -24,9 +24,8 @@ from typing import NamedTuple
 from remora.code.syntax.extract import parse_module
 from remora.code.syntax.nodes import Module
 from remora.errors import HostError
+from remora.operations.test.file_tests import write_tests
 from remora.operations.test.function_context import target_at
-from remora.operations.test.function_plan import plan_further, plan_missing, project_texts
-from remora.operations.test.host_write import write_cases
 from remora.operations.test.missing_tests import TestNeed
 from remora.operations.test.mutants import mutants
 from remora.operations.test.runner.mutation_check import surviving_mutants
@@ -101,22 +100,19 @@ class Package:
     def ours(self, path: str, qualname: str) -> Measured | None:
         """Return what we propose, or None if we propose nothing."""
         start = time.monotonic()
-        plan_of = plan_further if self.strengthen else plan_missing
-        plan = plan_of(self.place, path, qualname, project_texts(self.place))
-        if not plan.cases:
-            print(f"# {self.name} {path}:{qualname}: {plan.reason}", file=sys.stderr)
+        done = write_tests(self.place, path, [qualname], strengthen=self.strengthen)
+        if not done["ids"]:
+            print(f"# {self.name} {path}:{qualname}: {done['reasons'][qualname]}", file=sys.stderr)
             return None
-        written = write_cases(self.place, path, qualname, plan.cases)
         seconds = time.monotonic() - start
-        normal = any(not case.raises for case in plan.cases)
-        name = written["ids"][0].rpartition("::")[2]
-        show(self.tree / written["path"], name, f"{self.name} {path}:{qualname}")
+        name = done["ids"][0].rpartition("::")[2]
+        text = show(self.tree / done["path"], name, f"{self.name} {path}:{qualname}")
+        normal = "assert " in text or "assertEqual" in text
         if self.strengthen:
-            passes = self._proved(path, qualname, written["ids"], Measured()).passes
-            return Measured(passes, normal, plan.worth["killed"], plan.worth["mutants"], seconds)
-        return self._proved(
-            path, qualname, written["ids"], Measured(normal=normal, seconds=seconds)
-        )
+            worth = done["worth"][qualname]
+            passes = self._proved(path, qualname, done["ids"], Measured()).passes
+            return Measured(passes, normal, worth["killed"], worth["mutants"], seconds)
+        return self._proved(path, qualname, done["ids"], Measured(normal=normal, seconds=seconds))
 
     def ghost(self, path: str, qualname: str) -> Measured | None:
         """Return what `hypothesis write` proposes, or None if it cannot import the function."""
@@ -190,14 +186,16 @@ class Package:
         return measured._replace(passes=bool(found.tests), killed=killed)
 
 
-def show(file: Path, name: str, title: str) -> None:
-    """Print the source of a proposed test to standard error."""
+def show(file: Path, name: str, title: str) -> str:
+    """Print the source of a proposed or extended test to standard error, and return it."""
     module = parse_module("x.py", file.read_bytes())
     assert isinstance(module, Module)
     for node in module.nodes:
-        if node.qualname == name:
+        if node.qualname.rpartition(".")[2] == name:
             lines = file.read_text().splitlines()[node.line_start - 1 : node.line_end]
             print(f"# {title}", *lines, "", sep="\n", file=sys.stderr)
+            return "\n".join(lines)
+    return ""
 
 
 def row(name: str, tool: str, asked: int, found: Sequence[Measured | None]) -> str:
@@ -276,7 +274,7 @@ def _small() -> dict[str, float]:
         (source / "test_sizes.py").write_text(TEST)
         package = Package(source, python, Path(place) / "old", strengthen=True)
         start = time.monotonic()
-        plan_further(package.place, "sizes.py", "parse_size", project_texts(package.place))
+        write_tests(package.place, "sizes.py", ["parse_size"], strengthen=True)
         strengthened = time.monotonic() - start
         subject = target_at(package.place, "sizes.py", "parse_size")
         assert isinstance(subject, TargetFunction)
