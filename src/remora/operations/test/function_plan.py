@@ -17,6 +17,7 @@ from remora.operations.test.insert.further_cases import FurtherCase, further_cas
 from remora.operations.test.mutants import CALL, CONDITION, Mutant, mutants
 from remora.operations.test.planning.run_doctests import RunDoctests
 from remora.operations.test.planning.tested_names import NodesWithTests
+from remora.operations.test.runner.equivalent_faults import without_equivalent
 from remora.operations.test.runner.mutation_check import Survivors, surviving_mutants
 from remora.operations.test.runner.trials import NotImported, try_calls
 from remora.operations.test.target_function import TargetFunction
@@ -134,7 +135,10 @@ def _plan_for_survivors(
         why = f"{_NEEDS_WRITER}{few}, and no known call that fits into them detects one"
         return FunctionPlan(reason=why, needs_writer=True)
     further = [each for case in chosen if (each := further_case(case, subject, own)) is not None]
-    plan = _plan_of(subject, chosen, len(detected_by(chosen, found)), len(alive.mutants))
+    dead = detected_by(chosen, found)
+    others = [fault for number, fault in enumerate(alive.mutants) if number not in dead]
+    left = without_equivalent(place, subject, [case.call for case in own], others)
+    plan = _plan_of(subject, chosen, len(dead), len(dead) + len(left))
     return plan._replace(cases=(), further=further)
 
 

@@ -16,10 +16,15 @@ from remora.code.pytest_model.pytest_file import is_of_tests
 from remora.code.syntax.nodes import Node
 from remora.operations.judged_change import Change, ChangedFile
 from remora.operations.reported_finding import ReportedFinding
+from remora.operations.test.function_context import target_at
+from remora.operations.test.inputs.project_examples import ProjectExamples
 from remora.operations.test.judging.planted_faults import fault_order, run_orders
 from remora.operations.test.mutants import Mutant, mutants
 from remora.operations.test.planning.tested_names import NodesWithTests
+from remora.operations.test.runner.equivalent_faults import without_equivalent
 from remora.operations.test.runner.parent import Order
+from remora.tools.file_tree import FileTree
+from remora.tools.tree import ToolTree
 
 UNTESTED, UNNOTICED = "untested code", "unnoticed fault"
 _MOST_FAULTS = 60
@@ -50,7 +55,7 @@ def untested_lines(change: Change, is_over: Callable[[], bool]) -> Iterator[Repo
         return
     results = run_orders(change.after, [order for _, order in orders])
     for (subject, _), result in zip(orders, results, strict=True):
-        yield from _unnoticed(subject, result)
+        yield from _unnoticed(change, subject, result)
 
 
 def _subjects(change: Change, related: NodesWithTests) -> Iterator[_Subject]:
@@ -74,7 +79,9 @@ def _order(change: Change, subject: _Subject) -> Order | None:
     return fault_order(change.after, *words)
 
 
-def _unnoticed(subject: _Subject, result: Mapping[str, Any] | None) -> Iterator[ReportedFinding]:
+def _unnoticed(
+    change: Change, subject: _Subject, result: Mapping[str, Any] | None
+) -> Iterator[ReportedFinding]:
     """Yield the first fault of each line with which all tests pass."""
     if result is None or result.get("problem") or not result.get("swapped"):
         return
@@ -82,10 +89,26 @@ def _unnoticed(subject: _Subject, result: Mapping[str, Any] | None) -> Iterator[
         name = subject.node.qualname
         yield _finding(subject, subject.faults[0], UNTESTED, f"no test enters `{name}`")
         return
-    alive = [n for n in result.get("lines") or () if 0 <= n < len(subject.faults)]
-    first = {subject.faults[n].line: subject.faults[n] for n in reversed(alive)}
+    numbers = [n for n in result.get("lines") or () if 0 <= n < len(subject.faults)]
+    alive = _without_equivalent(change, subject, [subject.faults[n] for n in numbers])
+    first = {fault.line: fault for fault in reversed(alive)}
     for line in sorted(first):
         yield _finding(subject, first[line], UNNOTICED, f"no test notices if {first[line].what}")
+
+
+def _without_equivalent(
+    change: Change, subject: _Subject, alive: Sequence[Mutant]
+) -> Sequence[Mutant]:
+    """Return the faults that some input tells apart, as far as the function can be called."""
+    place, target = change.after, target_at(change.after, subject.file.path, subject.node.qualname)
+    if not alive or isinstance(target, str):
+        return alive
+    known = place.once(_examples).calls_of(target)
+    return without_equivalent(place, target, known, alive)
+
+
+def _examples(tree: FileTree) -> ProjectExamples:
+    return ProjectExamples(ToolTree(tree.tree))
 
 
 def _finding(subject: _Subject, fault: Mutant, code: str, message: str) -> ReportedFinding:

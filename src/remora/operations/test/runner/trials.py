@@ -71,7 +71,7 @@ def try_calls(
 
     Raises NotImported if the module cannot be imported, or is imported from a different location.
     """
-    plain = _order(place, subject, calls, _ALL_CALLS_S, _MAX_LATE_CALLS)
+    plain = call_order(place, subject, calls, _ALL_CALLS_S, _MAX_LATE_CALLS)
     more = {**plain, "mutants": [fault.function for fault in faults]}
     more["seconds"] = _ALL_CALLS_S + _MUTANT_CALLS_S * len(faults)
     paths = [subject.import_root]
@@ -168,13 +168,14 @@ def _without_repeats(cases: Sequence[tuple[int, Case]]) -> list[tuple[int, Case]
     return list(found.values())
 
 
-def _order(
+def call_order(
     place: ToolTree,
     subject: TargetFunction,
     calls: Sequence[CallInput],
     seconds: float,
     patience: int,
 ) -> Order:
+    """Return the order to make calls of a function, until `patience` of them took too long."""
     return {
         "module": subject.module,
         "path": str(place.seen / subject.path),
