@@ -46,7 +46,7 @@ class FunctionPlan(NamedTuple):
 
     @property
     def can_continue(self) -> bool:
-        """Whether a model may know more cases, such as those of a test that turned out wrong."""
+        """Return True if a model may know more cases, also where a test turned out to be wrong."""
         return self.needs_writer or bool(self.cases or self.further)
 
 
