@@ -45,7 +45,7 @@ def place(tmp_path: Path, plain_python: ProjectPython) -> ToolTree:
 def left(place: ToolTree, name: str, call: str) -> list[str]:
     known = [CallInput(call=call, imports=(f"from mod import {name}",), source="test")]
     faults = mutants(CODE.encode(), name)
-    return [fault.what for fault in without_equivalent(place, subject(name), known, faults)]
+    return [told.fault.what for told in without_equivalent(place, subject(name), known, faults)]
 
 
 def test_a_fault_that_changes_no_result_is_not_counted(place: ToolTree) -> None:
@@ -54,6 +54,13 @@ def test_a_fault_that_changes_no_result_is_not_counted(place: ToolTree) -> None:
     kept = left(place, "largest", "largest([3, 1, 2])")
     assert what not in kept
     assert "`number > found` became `number <= found`" in kept
+
+
+def test_the_shortest_call_that_tells_a_fault_apart_is_known(place: ToolTree) -> None:
+    known = [CallInput(call="rare('abc')", imports=("from mod import rare",))]
+    faults = [each for each in mutants(CODE.encode(), "rare") if "became `text != " in each.what]
+    (told,) = without_equivalent(place, subject("rare"), known, faults)
+    assert told.call == "rare('')"
 
 
 def test_a_fault_on_a_line_that_few_inputs_run_is_kept(place: ToolTree) -> None:

@@ -19,7 +19,7 @@ from remora.operations.test.judging.hollow import (
     thrown_away,
     why_hollow,
 )
-from remora.operations.test.judging.mocks import why_mocked
+from remora.operations.test.judging.mocks import uses_mocks, why_mocked
 from remora.operations.test.judging.planted_faults import Planted, plant_faults
 from remora.operations.test.judging.test_runs import Outcomes, run_tests
 from remora.operations.test.judging.untested_lines import untested_lines
@@ -122,7 +122,11 @@ def _run(
     planted = plant_faults(place, left, seen, lambda: time.monotonic() > ends)
     for test in left:
         why, unknown = _by_faults(test, planted.get(test.id))
-        if why:
+        if test.id not in planted and uses_mocks(test.function):
+            found[test.id] = _finding(
+                test, MOCKED, "beside its mocks, it runs no code of the project"
+            )
+        elif why:
             found[test.id] = _finding(test, HOLLOW, why)
         elif unknown:
             unjudged.append(Unjudged(what=test.id, why=unknown))

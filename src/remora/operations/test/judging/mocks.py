@@ -48,6 +48,11 @@ def why_mocked(function: FunctionNode, claims: Sequence[Claim]) -> str:
     return ""
 
 
+def uses_mocks(function: FunctionNode) -> bool:
+    """Return True if a test replaces something, or makes a mock."""
+    return bool(_mock_names(function)) or any(True for _ in _replaced(function))
+
+
 def _own_calls(function: FunctionNode) -> set[str]:
     """Return the names of the methods that a test calls on something, but for its assertions."""
     return {

@@ -38,7 +38,8 @@ class Planted(msgspec.Struct):
     """What planted faults have shown of a test.
 
     `asserted` is true if a fault made an assertion fail. `tried` counts the faults, `functions` has
-    the names of the functions in which they were, and `entered` counts those that the test enters.
+    the names of the functions in which they were, and `entered` counts those that the test enters
+    and that can have faults.
     """
 
     asserted: bool = False
@@ -70,10 +71,14 @@ def plant_faults(
         for name, keys in waiting.items():
             if not planted[name].asserted and step < len(keys):
                 groups.setdefault(keys[step], []).append(name)
+        made = {key: _faults(place, key) for key in groups}
+        for key, names in groups.items():
+            for name in names if not made[key] else ():
+                planted[name].entered -= 1
         orders = [
             group
             for key, names in groups.items()
-            if (group := _group(place, key, [known[name] for name in names]))
+            if (group := _group(place, key, made[key], [known[name] for name in names]))
         ]
         for group, result in zip(
             orders, run_orders(place, [group.order for group in orders]), strict=True
@@ -91,16 +96,23 @@ def _entered(test: str, seen: ObservedRun) -> Iterator[str]:
             yield key
 
 
-def _group(place: ToolTree, key: str, tests: Sequence[WrittenTest]) -> _Group | None:
+def _faults(place: ToolTree, key: str) -> list[Mutant]:
+    path, qualname = split_node_key(key)
+    try:
+        return mutants(place.read(unescape_path(path)), qualname)
+    except HostError:
+        return []
+
+
+def _group(
+    place: ToolTree, key: str, faults: Sequence[Mutant], tests: Sequence[WrittenTest]
+) -> _Group | None:
     path, qualname = split_node_key(key)
     path = unescape_path(path)
-    try:
-        content = place.read(path)
-    except HostError:
+    if not faults:
         return None
-    faults = mutants(content, qualname)
     ids = [test.id for test in tests]
-    order = fault_order(place, path, content, qualname, ids, faults) if faults else None
+    order = fault_order(place, path, place.read(path), qualname, ids, faults)
     return None if order is None else _Group(key, faults, {**order, "each": True})
 
 

@@ -21,7 +21,7 @@ from remora.operations.test.inputs.project_examples import ProjectExamples
 from remora.operations.test.judging.planted_faults import fault_order, run_orders
 from remora.operations.test.mutants import Mutant, mutants
 from remora.operations.test.planning.tested_names import NodesWithTests
-from remora.operations.test.runner.equivalent_faults import without_equivalent
+from remora.operations.test.runner.equivalent_faults import ToldApart, without_equivalent
 from remora.operations.test.runner.parent import Order
 from remora.tools.file_tree import FileTree
 from remora.tools.tree import ToolTree
@@ -29,6 +29,8 @@ from remora.tools.tree import ToolTree
 UNTESTED, UNNOTICED = "untested code", "unnoticed fault"
 _MOST_FAULTS = 60
 """Faults of a function, of which those on changed lines are planted."""
+_LONGEST_CALL = 60
+"""Characters of a call that a remark shows as the missing case."""
 _MOST_TESTS = 40
 """Tests of a function, the nearest first, that run with its faults."""
 
@@ -90,19 +92,19 @@ def _unnoticed(
         yield _finding(subject, subject.faults[0], UNTESTED, f"no test enters `{name}`")
         return
     numbers = [n for n in result.get("lines") or () if 0 <= n < len(subject.faults)]
-    alive = _without_equivalent(change, subject, [subject.faults[n] for n in numbers])
-    first = {fault.line: fault for fault in reversed(alive)}
+    alive = _told_apart(change, subject, [subject.faults[n] for n in numbers])
+    first = {told.fault.line: told for told in reversed(alive)}
     for line in sorted(first):
-        yield _finding(subject, first[line], UNNOTICED, f"no test notices if {first[line].what}")
+        fault, call = first[line]
+        case = f"; `{call}` would" if 0 < len(call) <= _LONGEST_CALL else ""
+        yield _finding(subject, fault, UNNOTICED, f"no test notices if {fault.what}{case}")
 
 
-def _without_equivalent(
-    change: Change, subject: _Subject, alive: Sequence[Mutant]
-) -> Sequence[Mutant]:
-    """Return the faults that some input tells apart, as far as the function can be called."""
+def _told_apart(change: Change, subject: _Subject, alive: Sequence[Mutant]) -> Sequence[ToldApart]:
+    """Return the faults that are not equivalent, as far as the function can be called."""
     place, target = change.after, target_at(change.after, subject.file.path, subject.node.qualname)
     if not alive or isinstance(target, str):
-        return alive
+        return [ToldApart(fault, "") for fault in alive]
     known = place.once(_examples).calls_of(target)
     return without_equivalent(place, target, known, alive)
 

@@ -1,6 +1,7 @@
 """Faults that no input tells apart from the code as it is."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from remora.operations.test.inputs.call_input import CallInput
 from remora.operations.test.inputs.random_calls import random_calls
@@ -17,9 +18,16 @@ _SECONDS = 20.0
 _LATE = 3
 
 
+class ToldApart(NamedTuple):
+    """A fault, and the shortest call that tells it apart, or an empty string if none is known."""
+
+    fault: Mutant
+    call: str
+
+
 def without_equivalent(
     place: ToolTree, subject: TargetFunction, known: Sequence[CallInput], faults: Sequence[Mutant]
-) -> list[Mutant]:
+) -> list[ToldApart]:
     """Return the faults without those that no input of 200 random ones tells apart.
 
     The inputs are like the known calls. A fault on a line that fewer than 50 of them run is kept,
@@ -27,15 +35,17 @@ def without_equivalent(
     """
     calls = random_calls(subject, known, _INPUTS)
     if not calls or not faults:
-        return [*faults]
+        return [ToldApart(fault, "") for fault in faults]
     order = call_order(place, subject, calls, _SECONDS, _LATE)
     order["mutants"] = [fault.function for fault in faults]
     order["seconds"] = 2 * _SECONDS
     results = run_in_child(place, [subject.import_root], [order])
     ends = [results.of(0, number) or {} for number in range(len(calls))]
     lines = [end.get("lines") or () for end in ends if end.get("how") in ("value", "raised")]
-    return [
-        fault
-        for number, fault in enumerate(faults)
-        if results.of_mutant(number) != [] or sum(fault.line in own for own in lines) < _LEAST
-    ]
+    found = []
+    for number, fault in enumerate(faults):
+        telling = results.of_mutant(number)
+        if telling != [] or sum(fault.line in own for own in lines) < _LEAST:
+            shown = [calls[each].call for each in telling or () if not calls[each].setup]
+            found.append(ToldApart(fault, min(shown, key=len, default="")))
+    return found
