@@ -1,4 +1,4 @@
-"""Top-level statements are found without parsing them."""
+"""Top-level statements are found in any version of Python's syntax."""
 
 import ast
 import itertools
@@ -62,7 +62,7 @@ def test_agrees_with_the_parser_on_all_of_the_standard_library() -> None:
         r'rf"\{x}"',
         '"\\\n"',
         "'''a ' b '' c'''",
-        'br"\\"',
+        r'br"\\"',
         "{1: (2, [3,\n4])}",
     ],
 )
