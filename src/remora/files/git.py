@@ -3,19 +3,16 @@
 import os
 import shutil
 import subprocess
-import time
 from collections.abc import Mapping
 from pathlib import Path
 
 from remora.errors import OutsideError
-from remora.files.git_pipe_wait import StallDetector, has_stalled, remember_stall
 
 _NEVER = ("core.fsmonitor=false", f"core.hooksPath={os.devnull}", "log.showSignature=false")
 _GIT = ("git", *(word for setting in _NEVER for word in ("-c", setting)))
 _GIT_SECONDS = 120
 _QUICK = frozenset({"rev-parse", "config"})
-_QUICK_SECONDS = 10  # these read a few small files; only an endless file takes longer
-_LOOK_SECONDS = 0.1
+_QUICK_SECONDS = 10  # these read a few small files; only a pipe or an endless file takes longer
 _MEMORY = 1 << 30
 """Bytes. Git reads ignore files and refs as a whole; to list a million files takes a third of it."""
 # the shell sets the limit, because `preexec_fn` is not safe with threads
@@ -62,15 +59,20 @@ def git_output(
     """Run git in `root` and return its output.
 
     `index` is the index file to use instead of the repository's index. With `git_dir`, git does not
-    search for a repository. Raises OutsideError if git is missing, stalls, times out, or exits with a
-    status that is not in `succeeds`.
+    search for a repository. Raises OutsideError if git is missing, times out, or exits with a status
+    that is not in `succeeds`.
     """
-    check_not_stalled(root)
     paths = {"GIT_INDEX_FILE": index, "GIT_DIR": git_dir}
     environment = {name: str(path) for name, path in paths.items() if path}
     with start_git(root, *words, environment=environment, stderr=subprocess.PIPE) as process:
+        limit = _QUICK_SECONDS if words[0] in _QUICK else _GIT_SECONDS
         try:
-            output, problem = _communicate(process, root, words[0], stdin)
+            output, problem = process.communicate(stdin, timeout=limit)
+        except subprocess.TimeoutExpired as error:
+            raise OutsideError(
+                f"git {words[0]} timed out after {limit:g} s",
+                hint=f"a pipe or device may block it: run `find . -type p` in {root}",
+            ) from error
         except OSError as error:
             raise OutsideError(f"git {words[0]} could not run: {error}") from error
         finally:
@@ -118,38 +120,6 @@ def start_git(
         )
     except OSError as error:
         raise OutsideError(f"git could not run: {error}") from error
-
-
-def _communicate(
-    process: subprocess.Popen[bytes], root: Path, word: str, stdin: bytes
-) -> tuple[bytes, bytes]:
-    limit = _QUICK_SECONDS if word in _QUICK else _GIT_SECONDS
-    deadline = time.monotonic() + limit
-    detector = StallDetector(process.pid)
-    data: bytes | None = stdin
-    while True:
-        try:
-            return process.communicate(data, timeout=_LOOK_SECONDS)
-        except subprocess.TimeoutExpired as error:
-            data = None  # `communicate` keeps the rest of the input
-            if detector.is_stalled():
-                remember_stall(root)
-                raise _stall_error(f"git {word}", root) from error
-            if time.monotonic() >= deadline:
-                raise OutsideError(f"git {word} timed out after {limit:g} s") from error
-
-
-def check_not_stalled(root: Path) -> None:
-    """Raise OutsideError if git stalled in this folder within the last minute."""
-    if has_stalled(root):
-        raise _stall_error("git", root)
-
-
-def _stall_error(command: str, root: Path) -> OutsideError:
-    return OutsideError(
-        f"{command} is blocked by a pipe or device in {root}",
-        hint="`find . -type p` lists the pipes in a repository",
-    )
 
 
 _PROTOCOLS = "https:ssh:file"

@@ -3,18 +3,16 @@
 import os
 import select
 import subprocess
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from remora.errors import OutsideError
-from remora.files.git import check_not_stalled, start_git
-from remora.files.git_pipe_wait import StallDetector
+from remora.files.git import start_git
 
 _SILENT_SECONDS = 15.0
 """Maximum seconds between two answers. Git answers path by path, so a longer pause means that it
-reads an endless file."""
+reads a pipe or an endless file."""
 _WORDS = ("check-ignore", "--no-index", "--stdin", "-z", "-v", "-n")
 _FIELDS = 4
 """Number of fields per answer: file, line and pattern of the matching rule, and path.
@@ -22,7 +20,6 @@ _FIELDS = 4
 The first three are empty if no rule matches.
 """
 _PART = 1 << 16
-_LOOK_MS = 100
 
 
 class IgnoreAnswer(NamedTuple):
@@ -69,24 +66,11 @@ class GitIgnores:
 
     def _running_process(self) -> subprocess.Popen[bytes]:
         if self._process is None:
-            check_not_stalled(self._root)
             self._process = start_git(self._root, *_WORDS, environment={"GIT_FLUSH": "1"})
             for stream in (self._process.stdin, self._process.stdout):
                 assert stream is not None
                 os.set_blocking(stream.fileno(), False)
         return self._process
-
-    def _check_alive(self, detector: StallDetector, until: float) -> None:
-        """Raise OutsideError if git has stalled or has not answered in time."""
-        if detector.is_stalled():
-            self.close()
-            raise OutsideError(
-                f"git check-ignore is blocked by a pipe or device in {self._root}",
-                hint="`find . -type p` lists the pipes in a folder",
-            )
-        if time.monotonic() >= until:
-            self.close()
-            raise OutsideError(f"git check-ignore timed out: no output for {_SILENT_SECONDS:g} s")
 
     def _exchange(self, process: subprocess.Popen[bytes], query: bytes, ends: int) -> bytes:
         """Write `query`, and read until `ends` fields are complete or git exits."""
@@ -97,12 +81,13 @@ class GitIgnores:
         poll.register(out, select.POLLIN)
         poll.register(into, select.POLLOUT)
         output, unsent = bytearray(), memoryview(query)
-        detector, until = StallDetector(process.pid), time.monotonic() + _SILENT_SECONDS
         while ends > 0:
-            if not (ready := dict(poll.poll(_LOOK_MS))):
-                self._check_alive(detector, until)
-                continue
-            until = time.monotonic() + _SILENT_SECONDS
+            if not (ready := dict(poll.poll(_SILENT_SECONDS * 1000))):
+                self.close()
+                raise OutsideError(
+                    f"git check-ignore timed out: no output for {_SILENT_SECONDS:g} s",
+                    hint=f"a pipe or device may block it: run `find . -type p` in {self._root}",
+                )
             if into in ready:
                 unsent = unsent[_write(into, unsent) :]
                 if not unsent:

@@ -4,7 +4,6 @@ import hashlib
 import os
 import select
 import subprocess
-import time
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -12,14 +11,12 @@ import msgspec
 
 from remora.errors import OutsideError, UsageError
 from remora.files.git import git_output, start_git
-from remora.files.git_pipe_wait import StallDetector
 from remora.ids import is_id
 
 _REGULAR = {b"100644": 0o644, b"100755": 0o755, b"100664": 0o644}
 
 # Otherwise git holds the content of blobs up to 512 MB, and maps whole packs.
 _IN_PIECES = ("core.bigFileThreshold=1m", "core.packedGitWindowSize=1m", "core.packedGitLimit=16m")
-_LOOK_MS = 100
 GIT_STALL_SECONDS = 60.0
 """Maximum seconds that git may take to find an object, or pause while writing it."""
 
@@ -134,7 +131,6 @@ class _BatchOutput:
 
     def __init__(self, git: subprocess.Popen[bytes]) -> None:
         assert git.stdout
-        self._pid = git.pid
         self._stream = git.stdout.fileno()
         self._buffer = bytearray()
         self._ready = select.poll()
@@ -158,13 +154,11 @@ class _BatchOutput:
         return piece
 
     def _read_more(self, blob: str) -> None:
-        detector, until = StallDetector(self._pid), time.monotonic() + GIT_STALL_SECONDS
-        while not self._ready.poll(_LOOK_MS):
-            if detector.is_stalled() or time.monotonic() >= until:
-                raise OutsideError(
-                    f"git cannot read the object {blob}",
-                    hint="run `git fsck`; the file under .git/objects may not be a regular file",
-                )
+        if not self._ready.poll(GIT_STALL_SECONDS * 1000):
+            raise OutsideError(
+                f"git cannot read the object {blob}",
+                hint="run `git fsck`; the file under .git/objects may not be a regular file",
+            )
         if not (data := os.read(self._stream, 1 << 20)):
             raise OutsideError(f"git exited before printing {blob}", hint="run `git fsck`")
         self._buffer += data

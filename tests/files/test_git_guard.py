@@ -1,8 +1,7 @@
-"""A repository with pipes or huge files costs about a second, wherever git would read them."""
+"""A repository with pipes or huge files costs no more than the limits, wherever git would read them."""
 
 import os
 import subprocess
-import sys
 import time
 from collections.abc import Callable
 from functools import partial
@@ -11,21 +10,13 @@ from pathlib import Path
 import pytest
 
 from remora.errors import OutsideError
-from remora.files import git, git_pipe_wait
+from remora.files import git
 from remora.files.git import git_output
-from remora.files.git_pipe_wait import StallDetector
 from remora.files.project_files import project_files
 
-SECONDS = 8.0
-"""Far below 43 s, on a machine that is busy: idle, the slowest takes 1.7 s."""
+SECONDS = 20.0
+"""Far below the real limits, on a machine that is busy."""
 GIT = ("git", "-c", "user.name=a", "-c", "user.email=a@example.org")
-
-
-@pytest.fixture(autouse=True)
-def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Only the detector ends a git that waits."""
-    monkeypatch.setattr(git, "_QUICK_SECONDS", 3600)
-    monkeypatch.setattr(git, "_GIT_SECONDS", 3600)
 
 
 @pytest.fixture
@@ -91,7 +82,6 @@ SPOILED: dict[str, Callable[[Path], object]] = {
 SOME = {"HEAD", "index, behind a file", "an ignore file"}
 
 
-@pytest.mark.needs("/proc")
 @pytest.mark.parametrize(
     "spoils",
     [
@@ -99,10 +89,11 @@ SOME = {"HEAD", "index, behind a file", "an ignore file"}
         for name, spoils in SPOILED.items()
     ],
 )
-def test_a_pipe_costs_about_a_second(
+def test_a_pipe_costs_no_more_than_the_limits(
     root: Path, spoils: Callable[[Path], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(git_pipe_wait, "STALL_SECONDS", 0.3)
+    monkeypatch.setattr(git, "_QUICK_SECONDS", 0.5)
+    monkeypatch.setattr(git, "_GIT_SECONDS", 0.5)
     spoils(root)
     begun = time.monotonic()
     files = project_files(root)
@@ -126,57 +117,15 @@ def _touched(path: Path) -> Path:
     return path
 
 
-@pytest.mark.needs("/proc")
-def test_the_next_call_for_that_folder_fails_at_once(
-    root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(git_pipe_wait, "STALL_SECONDS", 0.3)
+def test_a_git_that_waits_for_a_pipe_is_ended(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(git, "_QUICK_SECONDS", 0.3)
     pipe(root / ".git/packed-refs")
-    with pytest.raises(OutsideError, match="git rev-parse is blocked by a pipe") as caught:
+    with pytest.raises(OutsideError, match="git rev-parse timed out") as caught:
         git_output(root, "rev-parse", "HEAD~0")
     assert "find . -type p" in caught.value.hint
-    (root / ".git/packed-refs").unlink()
-    with pytest.raises(OutsideError, match="git is blocked by a pipe"):
-        git_output(root, "rev-parse", "HEAD")
-    monkeypatch.setattr(git_pipe_wait, "_REMEMBERED_SECONDS", 0.0)
-    assert git_output(root, "rev-parse", "HEAD")
 
 
 def test_a_long_answer_and_a_long_question_pass(root: Path) -> None:
     text = b"x" * (4 << 20)
     name = git_output(root, "hash-object", "-w", "--stdin", stdin=text).decode().strip()
     assert git_output(root, "cat-file", "blob", name) == text
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("code", "is_stalled"),
-    [
-        ("import time; time.sleep(60)", True),
-        ("while True: pass", False),
-        ("import time\nwhile True: time.sleep(0.02)", False),
-        ("import threading\nwhile True: threading.Event().wait(0.02)", False),
-        (
-            "import threading, time\nthreading.Thread(target=time.sleep, args=(60,)).start()\n"
-            "while True: pass",
-            False,
-        ),
-        ("import subprocess; subprocess.run(['sleep', '2'])", False),
-    ],
-)
-def test_only_who_sleeps_all_the_time_is_stalled(
-    code: str, is_stalled: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(git_pipe_wait, "STALL_SECONDS", 0.5)
-    with subprocess.Popen([sys.executable, "-S", "-c", code], stdout=subprocess.PIPE) as process:
-        try:
-            time.sleep(0.5)
-            detector = StallDetector(process.pid)
-            found = []
-            for _ in range(14):
-                found.append(detector.is_stalled())
-                time.sleep(0.1)
-        finally:
-            process.kill()
-    assert any(found) is is_stalled
-    assert not StallDetector(process.pid).is_stalled()
