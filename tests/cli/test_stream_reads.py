@@ -113,12 +113,6 @@ def test_why_failed_jobs_are_not_looked_up_in_the_run(
     assert found == {f"read {run}": 1, f"read traces/{planted.agent_id}": 2}
 
 
-def test_a_page_reads_when_jobs_worked_in_a_second_pass(opens: Counted, project: Path) -> None:
-    """Only the timeline needs the times of all attempts, and no other command keeps them."""
-    runs = sorted(path.stem for path in (project / ".agentfs/runs").glob("*.jsonl"))
-    assert set(opens(project, "report", runs[-1], "--format", "html").values()) == {2}
-
-
 def test_the_first_line_shows_which_run_is_the_last(opens: Counted, project: Path) -> None:
     """The name `last` costs one look at the first line of each run."""
     found = opens(project, "show", "last")

@@ -35,7 +35,6 @@ COMMANDS = (
     "show last",
     "diff last",
     "check",
-    "report last --format html",
     "report last --format sarif",
     "accept last --all",
     "revert last",

@@ -287,7 +287,7 @@ def report(
     return make_report(project, read_run(project, run_named(project.trace, run)), raw=raw)
 
 
-def render(found: Report, form: Literal["md", "html", "sarif", "json"] = "md") -> str:
+def render(found: Report, form: Literal["md", "sarif", "json"] = "md") -> str:
     """Return a report as a string in the given format."""
     if form not in FORMATS:
         raise UsageError(f"unknown format {form!r}", hint=f"use one of: {', '.join(FORMATS)}")

@@ -1,4 +1,4 @@
-"""The `report` command, which shows a run as Markdown, HTML, SARIF, JSON or annotations."""
+"""The `report` command, which shows a run as Markdown, SARIF, JSON or annotations."""
 
 from typing import TYPE_CHECKING
 
@@ -28,19 +28,19 @@ if TYPE_CHECKING:
 @click.option(
     "--format",
     "form",
-    type=click.Choice(("md", "html", "sarif", "json", "github")),
+    type=click.Choice(("md", "sarif", "json", "github")),
     help="Output format. [default: md]",
 )
 @changed_option("With --format github: only lines that differ from REV (HEAD if omitted).")
 @click.option("--raw", is_flag=True, help="Do not redact secrets.")
 def report(options: Options, run: str, form: str | None, *, changed: str | None, raw: bool) -> int:
-    """Write a report of a run: Markdown for a pull request, HTML, SARIF or JSON.
+    """Write a report of a run: Markdown for a pull request, SARIF or JSON.
 
-    The HTML page is self-contained, and draws when jobs worked. SARIF 2.1.0 contains each proposed
-    change with its fix, and each remaining finding. `github` prints the changes as annotations of
-    GitHub Actions, at most ten, whose lines are those of the files at the start of the run. Secrets
-    are redacted unless --raw is given. RUN is a run ID, a unique prefix of an ID, or `last`
-    (default). The exit code is 1 if a record cannot be read.
+    SARIF 2.1.0 contains each proposed change with its fix, and each remaining finding. `github`
+    prints the changes as annotations of GitHub Actions, at most ten, whose lines are those of the
+    files at the start of the run. Secrets are redacted unless --raw is given. RUN is a run ID, a
+    unique prefix of an ID, or `last` (default). The exit code is 1 if a record cannot be read.
+    `remora trace export --format html` writes a run as one file for a browser.
     """
     from remora.runs.records.name_lookup import run_named
     from remora.runs.records.results import read_run
@@ -55,14 +55,6 @@ def report(options: Options, run: str, form: str | None, *, changed: str | None,
     view = read_run(project, run_named(project.trace, run))
     if form == "github":
         _annotate(project, make_report(project, view, raw=raw), changed)
-        return 1 if view.damaged else 0
-    if form == "html":
-        from remora.pictures.timeline import timeline
-        from remora.runs.records.run_times import read_job_times
-        from remora.runs.report.html_page import html_page
-
-        drawn = timeline(read_job_times(project.trace, view.run_id))
-        click.echo(html_page(make_report(project, view, raw=raw), drawn), nl=False)
         return 1 if view.damaged else 0
     name = form or ("json" if options.json else "md")
     click.echo(FORMATS[name](make_report(project, view, raw=raw)), nl=name in ("sarif", "json"))

@@ -5,7 +5,6 @@ from typing import Any
 
 import msgspec
 
-from remora.runs.report.html_page import html_page
 from remora.runs.report.markdown import markdown
 from remora.runs.report.report_model import Report
 from remora.runs.report.sarif import sarif
@@ -23,7 +22,6 @@ def _report_json(report: Report) -> str:
 
 FORMATS: Mapping[str, Callable[[Report], str]] = {
     "md": markdown,
-    "html": html_page,
     "sarif": lambda report: as_json(sarif(report)),
     "json": _report_json,
 }

@@ -1,4 +1,4 @@
-"""Layout shared by Markdown and HTML reports. Its strings are not escaped."""
+"""Layout of a report in Markdown. Its strings are not escaped."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -41,14 +41,11 @@ class FindingRow(NamedTuple):
 class Layout(NamedTuple):
     """The parts of a report, in reading order.
 
-    Each item of `numbers` is a value and its label. `remaining` is the number of findings, of which
-    a row may have several.
+    `remaining` is the number of findings, of which a row may have several.
     """
 
     headline: str
-    pending: str
     run: str
-    numbers: list[tuple[str, str]]
     totals: str
     details: list[str]
     findings: list[FindingRow]
@@ -64,17 +61,9 @@ def layout(report: Report) -> Layout:
     brief = [phrase.brief for phrase in phrases]
     findings = [_finding(job, finding) for job in report.jobs for finding in job.left]
     remaining = sum(finding.count for job in report.jobs for finding in job.left)
-    numbers = [(f"{one.done:,} / {one.of:,}", one.what) for one in phrases]
-    numbers += [
-        (f"{report.waiting:,}", "pending review"),
-        (f"{report.states.get('accepted', 0):,}", "accepted"),
-        (f"{remaining:,}", "remaining"),
-    ]
     return Layout(
         headline=", ".join([*brief, pending] if report.waiting or not brief else brief),
-        pending=pending,
         run=_run(report),
-        numbers=numbers,
         totals=f"{_totals(report)}. {_decisions(report)}.",
         details=[*(phrase.whole for phrase in phrases if phrase.more), *report.gates],
         findings=findings,
