@@ -81,7 +81,7 @@ async def open_house(
     with HubStore(places.db, root=root, clock=clock) as store:
         members, known = Members(root), DaemonStatus(store, places)
         indexer, watcher = Indexer(root, store, members), open_watcher(root, members)
-        upkeep = Updater(root, indexer, watcher, AnalysisPool({}), report=tell, ahead=None)
+        upkeep = Updater(root, indexer, watcher, AnalysisPool({}), report=tell)
         working = asyncio.create_task(upkeep.work())
         house = House(RequestHandler(places, known, upkeep, damaged=lambda: None), root)
         try:

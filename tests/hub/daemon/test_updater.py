@@ -31,9 +31,7 @@ def test_a_large_file_that_became_something_else_is_left_to_the_next_look(
         watcher = SweepingWatcher(note="")
         with HubStore(tmp_path / "db", root=root, clock=lambda: datetime.now(UTC)) as store:
             indexer = Indexer(root, store, members)
-            upkeep = Updater(
-                root, indexer, watcher, AnalysisPool({}), report=lambda *_: None, ahead=None
-            )
+            upkeep = Updater(root, indexer, watcher, AnalysisPool({}), report=lambda *_: None)
             upkeep._send_to_child("a.py", 3)
             await upkeep.close()
             return upkeep.pending.first(1)

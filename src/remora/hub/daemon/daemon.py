@@ -12,7 +12,6 @@ from remora.errors import OutsideError, RemoraError
 from remora.hub.daemon.analysis_pool import AnalysisPool
 from remora.hub.daemon.health import HealthCheck
 from remora.hub.daemon.link_scheduler import QUIET_S, LinkScheduler
-from remora.hub.daemon.read_ahead import ReadAhead
 from remora.hub.daemon.request_handler import RequestHandler
 from remora.hub.daemon.status import DaemonStatus
 from remora.hub.daemon.updater import Updater
@@ -111,7 +110,6 @@ class Daemon:
             parts.open_watcher(),
             AnalysisPool(self._settings.environment),
             report=self._changed,
-            ahead=ReadAhead(places.root, self._settings.environment, parts.indexer.file_limit),
         )
         self._status.updater = self._updater
         self._handler = RequestHandler(

@@ -13,7 +13,6 @@ from remora.errors import RemoraError
 from remora.hub.daemon.analysis_pool import AnalysisPool
 from remora.hub.daemon.change_queue import ChangeQueue
 from remora.hub.daemon.health import release_memory
-from remora.hub.daemon.read_ahead import ReadAhead
 from remora.hub.file_reader import Content, open_reader
 from remora.hub.index.indexer import Indexer, Refreshed
 from remora.hub.node import UpdateSource
@@ -47,7 +46,6 @@ class Updater:
         analysis: AnalysisPool,
         *,
         report: Callable[[Refreshed], None],
-        ahead: ReadAhead | None,
     ) -> None:
         self.pending = ChangeQueue()
         self.watcher = watcher
@@ -61,7 +59,6 @@ class Updater:
         self._indexer = indexer
         self._analysis = analysis
         self._report = report
-        self._ahead = ahead
         self._source: UpdateSource = "cold_start"
         self._count = 8
         self._many = False
@@ -134,7 +131,6 @@ class Updater:
             if not self.pending:
                 if not self.ready:
                     self.ready, self._source = True, "file_change"
-                    self._end_reading_ahead()
                     self._has_moved()
                     _log.info("all files have been read")
                     release_memory()
@@ -160,13 +156,7 @@ class Updater:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         await self._analysis.close()
-        self._end_reading_ahead()
         self.watcher.close()
-
-    def _end_reading_ahead(self) -> None:
-        if self._ahead is not None:
-            self._ahead.close()
-            self._ahead = None
 
     async def _pause_for_edits(self) -> None:
         """Pause briefly unless a request is waiting.
@@ -199,19 +189,12 @@ class Updater:
             self.last_sweep = time.time()
             look = self._indexer.look()
             self.pending.swept((*look.gone, *look.changed))
-            if self._ahead is not None:
-                self._ahead.start(look.changed)
             return
         self._many |= len(self.pending) > _MANY
         taken = self.pending.first(self._count)
         began = time.perf_counter()
         try:
-            done = self._indexer.refresh(
-                taken,
-                source=self._source,
-                defer_over=DEFER_OVER,
-                prepared=None if self._ahead is None else self._ahead.take,
-            )
+            done = self._indexer.refresh(taken, source=self._source, defer_over=DEFER_OVER)
         except BaseException as error:
             self._put_back(taken, error)
             raise

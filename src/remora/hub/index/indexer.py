@@ -2,7 +2,7 @@
 
 import gc
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -22,10 +22,6 @@ from remora.ids import escape_path
 _BATCH_BYTES = 4 * 1024 * 1024
 _BATCH_FILES = 1024
 """Maximum files stored together. Batches let moves be recognized; the limits bound memory."""
-
-
-Prepared = Callable[[str, str], tuple[FileFacts, bytes] | None]
-"""Returns the facts and the encoded IR of a file, given its raw path and content hash."""
 
 
 class ChangedPaths(NamedTuple):
@@ -99,18 +95,13 @@ class Indexer:
         return ChangedPaths(tuple(sorted(changed)), tuple(sorted(rows.keys() - now.keys())))
 
     def refresh(
-        self,
-        paths: Iterable[str],
-        *,
-        source: UpdateSource,
-        defer_over: int | None = None,
-        prepared: Prepared | None = None,
+        self, paths: Iterable[str], *, source: UpdateSource, defer_over: int | None = None
     ) -> Refreshed:
         """Read the files at the given raw paths and store their changes.
 
         Files that cannot be read, or that do not belong to the project, are removed from the store.
         Files of more than `defer_over` bytes are returned in `deferred`, to be stored with `supply`
-        later. `prepared` returns files that have been analyzed already.
+        later.
         """
         requested = set(paths)
         there = self._members.belonging(requested)
@@ -120,9 +111,7 @@ class Indexer:
             for path in sorted(there):
                 if (content := work.read(reader, path)) is None:
                     continue
-                if prepared and (done := prepared(path, content.file_hash)) is not None:
-                    work.take(path, content, *done)
-                elif defer_over is not None and len(content.data) > defer_over:
+                if defer_over is not None and len(content.data) > defer_over:
                     work.deferred.append(path)
                 else:
                     work.take(path, content, facts_of(path, content))
@@ -206,14 +195,12 @@ class _Work:
         self._store.seen(path, content.stamp)
         return None
 
-    def take(
-        self, path: str, content: Content, facts: FileFacts, lowered: bytes | None = None
-    ) -> None:
-        """Queue the facts of a file. `lowered` is the encoded IR if the facts have only names."""
+    def take(self, path: str, content: Content, facts: FileFacts) -> None:
+        """Queue the facts of a file."""
         if facts.detail:
             self._errors.append(FileError(path, facts.detail))
         extra = self._extras.extras(facts) if self._state else {}
-        update = pack_update(facts, content.stamp, extra=extra, extras=self._state, lowered=lowered)
+        update = pack_update(facts, content.stamp, extra=extra, extras=self._state)
         self._updates.append(update)
         self._size += len(content.data)
         if self._size > _BATCH_BYTES or len(self._updates) >= _BATCH_FILES:

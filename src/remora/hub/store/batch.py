@@ -32,14 +32,9 @@ def pack_update(
     *,
     extra: Mapping[str, dict[str, Any]] | None = None,
     extras: str = "",
-    lowered: bytes | None = None,
 ) -> FileUpdate:
-    """Create an update for a file. The IR is encoded to save memory until the update is stored.
-
-    `lowered` is the encoded IR if `facts` only contain its names.
-    """
-    if lowered is None:
-        lowered = encode_lowered(facts.lowered)
+    """Create an update for a file. The IR is encoded to save memory until the update is stored."""
+    lowered = encode_lowered(facts.lowered)
     named = LoweredFile(facts.path, facts.lowered.names)
     facts = msgspec.structs.replace(facts, lowered=named)
     return FileUpdate(facts=facts, lowered=lowered, stamp=stamp, extra=extra or {}, extras=extras)
