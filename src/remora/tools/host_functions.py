@@ -19,7 +19,7 @@ from remora.tools.host.text_files import (
     show_lines,
     write_new_file,
 )
-from remora.tools.ruff_fixes import apply_ruff_fixes, ruff_check
+from remora.tools.ruff_fixes import ruff_check
 from remora.tools.tree import ToolTree
 
 
@@ -51,7 +51,6 @@ def check_changes(place: ToolTree) -> list[str]:
 
 
 GENERIC = (
-    HostFunction(function=apply_ruff_fixes, seconds=60.0),
     HostFunction(function=check_changes, seconds=200.0),
     HostFunction(function=edit_text),
     HostFunction(function=replace_lines),

@@ -13,7 +13,6 @@ WITH_A_PATH: dict[str, list[Any]] = {
     "write_new_file": ["text"],
     "parse_python": [],
     "file_findings": [["__module__"]],
-    "apply_ruff_fixes": [[["F401", 1, None]]],
 }
 
 
@@ -106,7 +105,6 @@ def test_a_rule_is_never_an_option(refusal: Callable[..., str], rule: str) -> No
         ("edit_text", ["a", "1", "x", "y"]),
         ("ruff_check", ["a.py"]),
         ("ruff_check", [["a.py"], "F"]),
-        ("apply_ruff_fixes", ["a.py", ["F401"]]),
     ],
 )
 def test_arguments_of_another_shape_are_refused(

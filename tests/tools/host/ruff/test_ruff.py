@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 from ruff import find_ruff_bin  # type: ignore[import-untyped]
 
+from remora.code.edit.text_lines import decode
 from remora.errors import HostError
 from remora.tools.host.ruff.processes import MEMORY, RuffStoppedError
+from remora.tools.ruff_fixes import apply_fixes_together
 from remora.tools.tree import ToolTree
 
 CONFIG = '[lint]\nselect = ["E", "F", "B", "I", "UP", "PIE", "RUF"]\n'
@@ -85,89 +87,54 @@ def test_a_project_that_has_ruff_fix_always_is_only_looked_at(tree: Path, call: 
 
 
 FIXES = {
-    "the other findings stay": (
-        "import os\nimport sys\n\nprint(f'')\n", [["F401", 2]], [], "import os\n\nprint(f'')\n"
-    ),
-    "a column tells two findings of a line apart": (
-        'print(f"é", f"b")\n', [["F541", 1, 13]], [], 'print(f"é", "b")\n'
-    ),
     "edits in two places": (
-        "def f(a=[]):\n\treturn a\n", [["B006", 1]], [],
+        "def f(a=[]):\n\treturn a\n",
         "def f(a=None):\n\tif a is None:\n\t\ta = []\n\treturn a\n",
     ),
     "a fix that overlaps an earlier one is left": (
-        "import sys\nimport os\n\nprint(sys)\n", [["F401", 2, None], ["I001", 1, None]],
-        [["I001", 1, 1, "overlaps another fix"]], "import sys\n\nprint(sys)\n",
+        "import sys\nimport os\n\nprint(sys)\n", "import sys\n\nprint(sys)\n",
     ),
-    "one edit that answers two findings is made once": (
-        "from os import path, sep\n", [["F401", 1, 16], ["F401", 1, 22]], [], ""
-    ),
+    "one edit that answers two findings is made once": ("from os import path, sep\n", ""),
     "fixes that together break the program are not all made": (
-        "def f():\n    pass\n    pass\n", [["PIE790", 2], ["PIE790", 3]],
-        [["PIE790", 3, 5, "the file would not parse"]], "def f():\n    pass\n",
+        "def f():\n    pass\n    pass\n", "def f():\n    pass\n",
     ),
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("source", "findings", "skipped", "expected"), FIXES.values(), ids=FIXES)
-def test_fixes_are_applied(
-    tree: Path, call: Call, source: str, findings: list[Any], skipped: list[Any], expected: str
-) -> None:
+def fixed(tree: Path, content: bytes) -> bytes:
+    findings = [f for f in check(tree, "a.py") if f["code"] != "I001"]
+    return apply_fixes_together(decode("a.py", content), findings, unsafe=True)
+
+
+@pytest.mark.parametrize(("source", "expected"), FIXES.values(), ids=FIXES)
+def test_fixes_are_applied(tree: Path, source: str, expected: str) -> None:
     write(tree, {"a.py": source})
-    made = call("apply_ruff_fixes", "a.py", findings, unsafe=True)
-    assert made == {"applied": len(findings) - len(skipped), "skipped": skipped}
-    assert (tree / "a.py").read_text() == expected
-
-
-@pytest.mark.parametrize(
-    ("finding", "why"),
-    [
-        (["F401", 2], "a.py:2: no finding F401; findings on this line: none"),
-        (["F401", 3], "this line: E711 in column 17"),
-        (["E711", 3], "unsafe, not safe"),
-        (["F631", 5], "has no fix"),
-        (["F401"], "is not a finding"),
-        (["F401", "1", None], "is not a finding"),
-    ],
-)
-def test_nothing_is_written_where_a_fix_is_missing_or_not_safe(
-    tree: Path, refusal: Callable[..., str], finding: list[Any], why: str
-) -> None:
-    content = "import os\ndef f(a):\n    return a == None\ndef g():\n    assert (1, 2)\n"
-    write(tree, {"a.py": content})
-    assert why in refusal("apply_ruff_fixes", "a.py", [["F401", 1], finding])
-    assert (tree / "a.py").read_text() == content
-    assert "Python files only" in refusal("apply_ruff_fixes", "ruff.toml", [["F401", 1]])
+    assert fixed(tree, source.encode()) == expected.encode()
 
 
 @pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
 @pytest.mark.parametrize("ending", [b"\n", b"\r\n"])
-def test_line_endings_and_mark_stay(tree: Path, call: Call, ending: bytes, mark: bytes) -> None:
+def test_line_endings_and_mark_stay(tree: Path, ending: bytes, mark: bytes) -> None:
     lines = [b"import os", b"import sys", b"", b"", b"def f(a=[]):", b"    return sys, a", b""]
-    (tree / "a.py").write_bytes(mark + ending.join(lines))
-    call("apply_ruff_fixes", "a.py", [["F401", 1, None], ["B006", 5, None]], unsafe=True)
-    fixed = [b"import sys", b"", b"", b"def f(a=None):", b"    if a is None:", b"        a = []"]
-    assert (tree / "a.py").read_bytes() == mark + ending.join([*fixed, b"    return sys, a", b""])
+    content = mark + ending.join(lines)
+    (tree / "a.py").write_bytes(content)
+    expected = [b"import sys", b"", b"", b"def f(a=None):", b"    if a is None:", b"        a = []"]
+    assert fixed(tree, content) == mark + ending.join([*expected, b"    return sys, a", b""])
 
 
-def test_all_safe_fixes_give_what_ruff_itself_gives(tree: Path, call: Call, tmp_path: Path) -> None:
+def test_all_safe_fixes_give_what_ruff_itself_gives(tree: Path, tmp_path: Path) -> None:
     source = (
         "import sys\nimport os.path\n\n\ndef f(x):\n    y = f'ä'\n    print(f'', \"%s\" % x)\n"
         "    pass\n    return set([1, y])\n\n\nclass A(object):\n    pass\n"
     )
     write(tree, {"a.py": source})
     write(tmp_path, {"b.py": source, "ruff.toml": CONFIG})
-    apart = [
-        [f["code"], f["line"], f["column"]]
-        for f in call("ruff_check", ["a.py"], None, True)
-        if f["fix"] and f["fix"]["applicability"] == "safe" and f["code"] != "I001"
-    ]
-    made = call("apply_ruff_fixes", "a.py", apart)
+    safe = [f for f in ToolTree(tree).ruff.check(["a.py"]) if f["fix"] and f["code"] != "I001"]
+    made = apply_fixes_together(decode("a.py", source.encode()), safe, unsafe=False)
     command = [find_ruff_bin(), "check", "--no-cache", "-q", "--exit-zero", "--fix", "b.py"]
     subprocess.run(command, cwd=tmp_path, check=True)
-    assert made == {"applied": len(apart), "skipped": []}
-    assert len(apart) >= 6
-    assert (tree / "a.py").read_text() == (tmp_path / "b.py").read_text()
+    assert len(safe) >= 6
+    assert made == (tmp_path / "b.py").read_bytes()
 
 
 def test_the_findings_of_nodes_and_what_can_be_done(
@@ -184,18 +151,6 @@ def test_the_findings_of_nodes_and_what_can_be_done(
     assert inner["summary"] == "1 finding: F541; 1 with a safe fix"
     assert {f["fix_kind"] for f in call("file_findings", "b.py", [])["findings"]} == {"none"}
     assert "b.py" in refusal("file_findings", "b.py", ["f"])
-
-
-def test_a_fix_that_would_leave_a_finding_elsewhere_is_not_made(tree: Path, call: Call) -> None:
-    source = "from typing import List\n\n\ndef f(x: List[int]):\n    return f'', x\n"
-    settings = 'target-version = "py312"\n[lint]\nselect = ["F401", "UP006", "F541"]\n'
-    write(tree, {"ruff.toml": settings, "a.py": source})
-    made = call("apply_ruff_fixes", "a.py", [["UP006", 4, None], ["F541", 5, None]], node="f")
-    skipped = ["UP006", 4, 10, "it would add F401 in line 1"]
-    assert made == {"applied": 1, "skipped": [skipped]}
-    assert (tree / "a.py").read_text() == source.replace("f''", "''")
-    # without a node the caller answers for what it leaves behind
-    assert call("apply_ruff_fixes", "a.py", [["UP006", 4]])["applied"] == 1
 
 
 SETTINGS = {
