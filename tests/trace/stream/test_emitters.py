@@ -1,6 +1,5 @@
 """Emitters: the same events from all of them."""
 
-import io
 import time
 
 import pytest
@@ -9,7 +8,7 @@ from remora.errors import StreamError
 from remora.memory.delta import PacketDelta
 from remora.memory.events import AgentEnd, ContextUpdate, Event, Payload, TurnStart
 from remora.trace.read.reader import read_events
-from remora.trace.read.transcript import LlmConversationLogger, transcript
+from remora.trace.read.transcript import transcript
 from remora.trace.stream.emitters import EventEmitter, NullEventEmitter
 from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
 from remora.trace.trace_folder import TraceFolder
@@ -47,13 +46,6 @@ def test_with_and_without_a_file_events_and_hashes_are_the_same(folder: TraceFol
 
 
 class TestTranscript:
-    def test_a_logger_writes_it_as_events_arrive(self, folder: TraceFolder) -> None:
-        events, text = emit_all(to_file(folder)), io.StringIO()
-        logger = LlmConversationLogger(text.write)
-        for event in events:
-            logger(event)
-        assert text.getvalue() == "".join(f"{line}\n" for line in transcript(events))
-
     def test_it_shows_who_was_asked_what_and_what_came_of_it(self, folder: TraceFolder) -> None:
         play_run(folder)
         text = "\n".join(transcript(read_events(folder.agent_stream(AGENT))))

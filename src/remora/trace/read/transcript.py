@@ -20,30 +20,11 @@ def transcript(events: Iterable[Event]) -> Iterator[str]:
     """
     turn = 0
     for event in events:
-        yield from _lines(event, turn)
+        if event.turn != turn:
+            yield ""
+            yield f"== turn {event.turn} =="
+        yield from map(escape_line, _plain_lines(event))
         turn = event.turn
-
-
-class LlmConversationLogger:
-    """Event listener that writes the transcript as events arrive."""
-
-    def __init__(self, write: Callable[[str], object]) -> None:
-        self._write = write
-        self._turn = 0
-
-    def __call__(self, event: Event) -> None:
-        """Write the transcript lines of an event."""
-        for line in _lines(event, self._turn):
-            self._write(f"{line}\n")
-        self._turn = event.turn
-
-
-def _lines(event: Event, turn: int) -> Iterator[str]:
-    """Yield the transcript lines of an event. `turn` is the turn of the previous event."""
-    if event.turn != turn:
-        yield ""
-        yield f"== turn {event.turn} =="
-    yield from map(escape_line, _plain_lines(event))
 
 
 def _plain_lines(event: Event) -> Iterator[str]:
