@@ -67,14 +67,14 @@ def judge(  # noqa: PLR0913 (one parameter for each option)
         raise UsageError(f"--json conflicts with --format {form}", hint="use only one of them")
     with working(options, "starting") as tell:
         from remora.runs.planning.run_request import RunRequest
-        from remora.usecases.api_arguments import run_flags
         from remora.usecases.check.baseline import read_baseline
         from remora.usecases.judge.change_trees import ChangeRequest
         from remora.usecases.judge.judge_change import judge_change
 
         known = read_baseline(baseline, RunRequest(), update=update_baseline)
         request = ChangeRequest(revisions, staged, None if diff is None else _diff(diff))
-        invocation = invocation_of(options, run_flags(None, allow_unsandboxed, ()))
+        flags = {"workspace.allow_unsandboxed": True} if allow_unsandboxed else None
+        invocation = invocation_of(options, flags)
         found = judge_change(invocation, request, tell, static=static, baseline=known)
     _print(options, found, form)
     return 1 if found.problems else 0

@@ -162,11 +162,3 @@ def selected_rules_of(config: Config) -> Sequence[str]:
     """Return the ruff rules that the user selects, also for the checks of other operations."""
     found = (getattr(settings, "select", None) for settings in config.operations.values())
     return next(filter(None, found), ())
-
-
-def options_for(config: Config, operation: str, request: RunRequest) -> dict[str, Any]:
-    """Return the script options for an agent, taken from flags and the operation's settings."""
-    configured = config.operations.get(operation)
-    own = configured.model_dump(exclude={"max_turns"}, exclude_none=True) if configured else {}
-    flags = {"unsafe_fixes": request.unsafe_fixes, "strengthen": request.strengthens}
-    return flags | own

@@ -21,10 +21,10 @@ from remora.models.protocol import Model
 from remora.runs.execution.agent_settings import (
     larger_settings,
     max_turns_for,
-    options_for,
     query_settings_for,
 )
 from remora.runs.execution.run import LARGER, BaseFiles, Run
+from remora.runs.planning.run_request import options_for
 from remora.runs.records.agent_stream import agent_emitter, job_end, job_start
 from remora.runs.records.lineage import ancestors
 from remora.threads import run_in_thread

@@ -1,7 +1,11 @@
-"""Arguments of a run."""
+"""Arguments of a run, and the options that its agents get."""
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from remora.config.schema import Config
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,3 +43,11 @@ class RunRequest:
     def strengthens(self) -> bool:
         """True if tests are also proposed for functions that have tests which miss faults."""
         return self.strengthen or self.changed is not None
+
+
+def options_for(config: "Config", operation: str, request: RunRequest) -> dict[str, Any]:
+    """Return the script options for an agent, taken from flags and the operation's settings."""
+    configured = config.operations.get(operation)
+    own = configured.model_dump(exclude={"max_turns"}, exclude_none=True) if configured else {}
+    flags = {"unsafe_fixes": request.unsafe_fixes, "strengthen": request.strengthens}
+    return flags | own

@@ -22,7 +22,7 @@ from remora.files.project_files import ProjectFiles, project_files
 from remora.models.provider import used_provider
 from remora.operations.base import Operations
 from remora.rmtree import try_remove_tree
-from remora.runs.execution.agent_settings import driven_operations, options_for, selected_rules_of
+from remora.runs.execution.agent_settings import driven_operations, selected_rules_of
 from remora.runs.execution.prepared_run import PreparedRun
 from remora.runs.measured_models import proved_models
 from remora.runs.planning.changed_nodes import changed_nodes
@@ -34,7 +34,7 @@ from remora.runs.planning.plan import (
     make_plan,
     without_operations,
 )
-from remora.runs.planning.run_request import RunRequest
+from remora.runs.planning.run_request import RunRequest, options_for
 from remora.runs.planning.source_files import Source, is_notebook, read_modules, with_reasons
 from remora.runs.project import Project, ProjectRecords
 from remora.runs.retention.orphaned_bases import remove_idle_bases

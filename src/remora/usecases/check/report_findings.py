@@ -13,9 +13,8 @@ from remora.code.syntax.nodes import Module
 from remora.ids import escape_path, split_node_key
 from remora.operations.base import Report
 from remora.operations.reported_finding import ReportedFinding
-from remora.runs.execution.agent_settings import options_for
 from remora.runs.planning.plan import selected_keys
-from remora.runs.planning.run_request import RunRequest
+from remora.runs.planning.run_request import RunRequest, options_for
 from remora.runs.project import Project
 from remora.runs.records.change_set_files import patches_of
 from remora.runs.records.job_view import JobView

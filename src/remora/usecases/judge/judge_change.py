@@ -7,7 +7,6 @@ import msgspec
 
 from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import open_project
-from remora.bootstrap.project_interpreter import interpreter_for
 from remora.code.syntax.extract import parse_module
 from remora.code.syntax.nodes import Module
 from remora.code.syntax.source import parse_error
@@ -16,8 +15,7 @@ from remora.ids import escape_path, split_node_key
 from remora.operations.base import Report
 from remora.operations.judged_change import Change, ChangedFile, Unjudged
 from remora.operations.reported_finding import ReportedFinding
-from remora.runs.execution.agent_settings import options_for
-from remora.runs.planning.run_request import RunRequest
+from remora.runs.planning.run_request import RunRequest, options_for
 from remora.runs.project import Project
 from remora.runs.report.problems import Problem, reported_problem
 from remora.sandbox.interpreters import ProjectPython
@@ -25,7 +23,6 @@ from remora.text import count
 from remora.tools.tree import ToolTree
 from remora.usecases.check.baseline import Baseline, new_problems, updated
 from remora.usecases.judge.change_trees import ChangeRequest, change_trees
-from remora.usecases.judge.worse_gates import worse_gates
 
 _MOST_FILES = 300
 """Changed Python files that are judged (decision: more are not read by a person either)."""
@@ -76,6 +73,8 @@ def judge_change(
         said = [*_said(project, change, tell)] if chosen else []
         said += [*_unread(chosen)]
         if python is not None and trees.files:
+            from remora.usecases.judge.worse_gates import worse_gates
+
             said += worse_gates(change, project.config.gates.time_s, tell)
         elif chosen and why:
             said.append(Unjudged(what=_RUNNING, why=why))
@@ -108,6 +107,8 @@ def _python(
     """Return the project's interpreter, or None and why its code is not run."""
     if static:
         return None, ""
+    from remora.bootstrap.project_interpreter import interpreter_for
+
     try:
         return interpreter_for(invocation, project.root, project.config), ""
     except RemoraError as error:
