@@ -213,7 +213,7 @@ def test_no_tool_accepts_changes(invocation: Invocation) -> None:
         return [tool.name for tool in (await client.list_tools()).tools]
 
     assert ask(invocation, names) == [
-        "hub_get", "hub_callers", "hub_search", "runs", "trace_packet"
+        "hub_get", "hub_callers", "hub_search", "runs", "trace_packet", "judge_change"
     ]  # fmt: skip
 
 

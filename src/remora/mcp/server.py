@@ -1,7 +1,8 @@
 """The MCP server: tools and resources on the protocol's official implementation."""
 
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -13,7 +14,7 @@ from mcp.shared.exceptions import MCPError
 from remora.bootstrap.invocation import Invocation
 from remora.errors import NotFound, RemoraError, UsageError
 from remora.json_schema import validator
-from remora.mcp.analysis import analyze
+from remora.mcp.analysis import analyze, judge_change
 from remora.mcp.answer_page import neutral
 from remora.mcp.hub_answers import HubAnswers
 from remora.mcp.project_data import EXPLANATION, MAX_ERROR, ProjectRedactor, marked
@@ -24,6 +25,7 @@ from remora.mcp.tool_list import (
     HUB_CALLERS,
     HUB_GET,
     HUB_SEARCH,
+    JUDGE_CHANGE,
     RUNS,
     TOOLS,
     TRACE_PACKET,
@@ -65,30 +67,43 @@ class Handlers:
         self._records = records
         self._project = project
         self._invocation = invocation
-        self._is_analyzing = False
+        self._may_run = False
+        self._at_work = set[str]()
         self._answers: dict[str, Answer] = {
             HUB_GET.name: hub.get,
             HUB_CALLERS.name: hub.callers,
             HUB_SEARCH.name: hub.search,
             RUNS.name: partial(_in_thread, records.runs),
             TRACE_PACKET.name: partial(_in_thread, records.packet),
+            JUDGE_CHANGE.name: self._judge,
         }
 
     def allow_runs(self) -> None:
-        """Offer the tool that starts runs."""
+        """Offer the tool that starts runs, and let judgements run code of the project."""
+        self._may_run = True
         self._answers[ANALYZE.name] = self._analyze
 
     async def _analyze(self, arguments: Mapping[str, Any]) -> str:
-        if self._is_analyzing:
-            raise UsageError(
-                "a run that this server started has not ended",
-                hint="wait for the answer of that call, then call analyze again",
-            )
-        self._is_analyzing = True
-        try:
+        with self._alone(ANALYZE, "run"):
             return await analyze(self._invocation, self._project, arguments)
+
+    async def _judge(self, arguments: Mapping[str, Any]) -> str:
+        with self._alone(JUDGE_CHANGE, "judgement"):
+            return await judge_change(self._invocation, arguments, may_run=self._may_run)
+
+    @contextmanager
+    def _alone(self, tool: ToolSpec, what: str) -> Iterator[None]:
+        """Raise UsageError if another call of a tool that starts a process has not ended."""
+        if tool.name in self._at_work:
+            raise UsageError(
+                f"a {what} that this server started has not ended",
+                hint=f"wait for the answer of that call, then call {tool.name} again",
+            )
+        self._at_work.add(tool.name)
+        try:
+            yield
         finally:
-            self._is_analyzing = False
+            self._at_work.discard(tool.name)
 
     async def list_tools(self, *_: Any) -> types.ListToolsResult:
         return types.ListToolsResult(tools=[_tool(TOOLS[name]) for name in self._answers])

@@ -14,6 +14,8 @@ MAX_TEXT = 4096
 """Maximum characters of an argument; no path is longer."""
 MAX_ITEMS = 256
 """Maximum number of items of an argument. With MAX_TEXT, they fit on a command line."""
+MAX_DIFF = 1_000_000
+"""Maximum characters of a diff (decision: a longer one is no change that is judged as one)."""
 _NAME = {"type": "string", "description": "path:qualname, Class.method, dotted name or path:LINE"}
 _LIMIT = {"type": "integer", "minimum": 1, "maximum": MAX_PAGE}
 _OFFSET = {"type": "integer", "minimum": 0}
@@ -53,7 +55,7 @@ class ToolSpec(NamedTuple):
 def _limited(schema: dict[str, Any]) -> dict[str, Any]:
     match schema.get("type"):
         case "string":
-            return {**schema, "maxLength": MAX_TEXT, "pattern": r"\A[^\0]*\Z"}
+            return {"maxLength": MAX_TEXT, **schema, "pattern": r"\A[^\0]*\Z"}
         case "array":
             # in this order: the first error counts, so items of a list that is too long are not read
             return {"type": "array", "maxItems": MAX_ITEMS, "items": _limited(schema["items"])}
@@ -127,6 +129,19 @@ ANALYZE = ToolSpec(
     },
     is_read_only=False,
 )
+JUDGE_CHANGE = ToolSpec(
+    "judge_change",
+    "Judge a change (default: the files against HEAD): tests that cannot fail or repeat another "
+    "test, changed lines that no test notices, docstrings made wrong, checks that got worse. Call "
+    "it when you think that your change is done. `unjudged` says what was not judged, and why.",
+    {
+        "revisions": {"type": "string", "description": "REV..REV, REV...REV or REV"},
+        "diff": {"type": "string", "maxLength": MAX_DIFF, "description": "unified diff to judge"},
+        "staged": {"type": "boolean"},
+        "static": {"type": "boolean", "description": "run no code: seconds instead of minutes"},
+    },
+)
 TOOLS = {
-    tool.name: tool for tool in (HUB_GET, HUB_CALLERS, HUB_SEARCH, RUNS, TRACE_PACKET, ANALYZE)
+    tool.name: tool
+    for tool in (HUB_GET, HUB_CALLERS, HUB_SEARCH, RUNS, TRACE_PACKET, JUDGE_CHANGE, ANALYZE)
 }

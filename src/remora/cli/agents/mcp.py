@@ -26,7 +26,11 @@ _CLIENTS = ("claude", "codex", "cursor", "vscode", "agents-md")  # those of remo
     "--http", metavar="[HOST:]PORT",
     help="Serve HTTP on a loopback address instead of stdio; port 0 picks a free port.",
 )  # fmt: skip
-@click.option("--allow-run", is_flag=True, help="Offer the tool analyze, which runs agents.")
+@click.option(
+    "--allow-run",
+    is_flag=True,
+    help="Offer analyze, which runs agents, and let judge_change run tests.",
+)
 @click.option(
     "--print-config", "client", type=click.Choice(_CLIENTS),
     help="Print settings for a client, or instructions for AGENTS.md, and exit.",
@@ -37,8 +41,8 @@ def mcp(options: Options, *, http: str | None, allow_run: bool, client: str | No
     Clients such as Claude Code, Codex, Cursor and VS Code start this command and talk to it over
     stdin and stdout; --print-config prints their settings. Tools: hub_get, hub_callers and
     hub_search find symbols, their callers and tests; runs and trace_packet show what Remora's
-    agents did and what their models saw; with --allow-run, analyze starts a run. No tool changes
-    your files or accepts changes. HTTP clients need the project's token, which --print-config
+    agents did and what their models saw; judge_change judges a change; with --allow-run, analyze
+    starts a run. No tool changes your files or accepts changes. HTTP clients need the project's token, which --print-config
     --http PORT prints. Requires the extra mcp.
     """
     from remora.bootstrap.open_trace import require_extra
