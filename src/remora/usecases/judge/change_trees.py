@@ -21,6 +21,9 @@ from remora.workspaces.rooted_files import READ_LIMIT
 _BEFORE, _AFTER = "before", "after"
 _DIFFER = 1
 """The exit code of `git diff --no-index` if the folders differ."""
+_NO_MERGE_BASE = 1
+_LINK = b"120000"
+"""Git's mode of a symbolic link."""
 
 
 class ChangeRequest(NamedTuple):
@@ -57,42 +60,67 @@ def change_trees(
     with TemporaryDirectory(prefix="remora-judge-") as name:
         folder = Path(name)
         base = take_base(root, files, folder / "base")
-        for side, committed in zip((_BEFORE, _AFTER), _sides(root, request), strict=True):
+        for side, committed in zip((_BEFORE, _AFTER), _sides(root, request, files), strict=True):
             copytree(base.folder, folder / side, symlinks=True, copy_function=copyfile)
             if committed is not None:
                 _check_out(root, committed, files, base, folder / side)
         try_remove_tree(base.folder)
-        if request.diff is not None:
+        if request.diff is not None and request.diff.strip():
             _apply(request.diff, folder / _AFTER)
         yield ChangeTrees(folder / _BEFORE, folder / _AFTER, _changed_files(folder))
 
 
-def _sides(root: Path, request: ChangeRequest) -> list[Mapping[str, CommittedFile] | None]:
+def _sides(
+    root: Path, request: ChangeRequest, files: ProjectFiles
+) -> list[Mapping[str, CommittedFile] | None]:
     """Return the files of git on both sides. None means the files of the project."""
     if request.diff is not None:
         return [None, None]
     if request.staged:
-        return [committed_files(root, commit_of(root, "HEAD")), indexed_files(root)]
+        return [_committed(root, "", files), indexed_files(root)]
     first, dots, second = request.revisions.partition("..")
     is_from_base = second.startswith(".")
-    before = _commit(root, first or "HEAD")
     if not dots:
-        return [committed_files(root, before), None]
+        return [_committed(root, first, files), None]
+    before = _commit(root, first or "HEAD")
     after = _commit(root, second.removeprefix(".") or "HEAD")
     if is_from_base:
-        before = git_output(root, "merge-base", before, after).decode().strip()
+        before = _merge_base(root, before, after)
     return [committed_files(root, before), committed_files(root, after)]
+
+
+def _committed(root: Path, revision: str, files: ProjectFiles) -> Mapping[str, CommittedFile]:
+    """Return the files of a commit, or of HEAD. Before the first commit, HEAD has none."""
+    is_new = files.commit is None and not files.note
+    if is_new and not revision:
+        return {}
+    return committed_files(root, _commit(root, revision or "HEAD"))
 
 
 def _commit(root: Path, revision: str) -> str:
     try:
         return commit_of(root, revision)
     except UsageError as error:
-        is_shallow = git_output(root, "rev-parse", "--is-shallow-repository").strip() == b"true"
-        hint = (
-            "this clone is shallow: fetch the commit with `git fetch`" if is_shallow else error.hint
+        raise UsageError(error.message, hint=_shallow_hint(root) or error.hint) from error
+
+
+def _merge_base(root: Path, first: str, second: str) -> str:
+    found = git_output(root, "merge-base", first, second, succeeds=(0, _NO_MERGE_BASE))
+    if not found:
+        raise UsageError(
+            "the two commits have no common ancestor here",
+            hint=_shallow_hint(root) or "compare them with REV..REV",
         )
-        raise UsageError(error.message, hint=hint) from error
+    return found.decode().strip()
+
+
+def _shallow_hint(root: Path) -> str:
+    try:
+        is_shallow = git_output(root, "rev-parse", "--is-shallow-repository").strip() == b"true"
+    except OutsideError:  # not a repository
+        return ""
+    fetch = "this clone is shallow; fetch its history with `git fetch --unshallow`"
+    return fetch if is_shallow else ""
 
 
 def _check_out(
@@ -136,7 +164,7 @@ def _apply(diff: bytes, tree: Path) -> None:
     except OutsideError as error:
         raise UsageError(
             f"the diff does not apply to the files of the project: {error.message}",
-            hint="make it against these files, as `git diff` does",
+            hint="make it of these files with `git diff --relative --binary`",
         ) from error
     finally:
         try_remove_tree(tree / ".git")
@@ -154,6 +182,8 @@ def _changed_files(folder: Path) -> dict[str, ChangedFile]:
         kind = head.rpartition(b" ")[2][:1]
         old = _relative(next(entries))
         new = _relative(next(entries)) if kind in b"RC" else old
+        if head.split(b" ")[1] == _LINK:  # only a diff makes one; it may point to any file
+            (folder / _AFTER / new).unlink()
         found[new] = ChangedFile(
             path=new,
             before=_content(folder / _BEFORE / old),

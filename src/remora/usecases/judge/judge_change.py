@@ -159,6 +159,8 @@ def _modules(change: Change, *, after: bool) -> Sequence[Module]:
 
 def _unread(files: dict[str, ChangedFile]) -> Iterator[Unjudged]:
     for path, file in files.items():
+        if file.before is None and file.after is None:
+            yield Unjudged(what=path, why="it is too large, or a symbolic link")
         error = None if file.after is None else parse_error(file.after)
         if error is not None:
             yield Unjudged(what=path, why=error)
