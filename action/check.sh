@@ -1,14 +1,23 @@
 #!/usr/bin/env bash
-# Run `remora check`, print annotations, and write the reports for the next steps.
+# Run `remora check` or `judge`, print annotations, and write the reports for the next steps.
 # python3 -I: a file of the checkout, such as json.py, must not become a module of these steps.
 set -euo pipefail
 set -f  # an operation is a word, not a pattern of file names
 
+case "$ACTION_COMMAND" in
+  check | judge) ;;
+  *)
+    echo "::error::command: $ACTION_COMMAND is neither check nor judge"
+    exit 2
+    ;;
+esac
 reports=$(mktemp -d "$RUNNER_TEMP/remora-reports.XXXXXX")
-arguments=(check --format github --reports "$reports")
-for operation in $ACTION_OPERATIONS; do
-  arguments+=(--operation "$operation")
-done
+arguments=("$ACTION_COMMAND" --format github --reports "$reports")
+if [ "$ACTION_COMMAND" = check ]; then
+  for operation in $ACTION_OPERATIONS; do
+    arguments+=(--operation "$operation")
+  done
+fi
 if [ -n "$ACTION_BASELINE" ]; then arguments+=("--baseline=$ACTION_BASELINE"); fi
 
 if [ -n "$ACTION_CHANGED" ]; then
@@ -27,13 +36,21 @@ if [ -n "$ACTION_CHANGED" ]; then
     revision=$(git rev-parse FETCH_HEAD)
   fi
   base=$(git merge-base "$revision" HEAD 2> /dev/null || echo "$revision")
-  arguments+=("--changed=$base")
 fi
 
-arguments+=(--)
-while IFS= read -r path; do
-  if [ -n "$path" ]; then arguments+=("$path"); fi
-done <<< "$ACTION_PATHS"
+if [ "$ACTION_COMMAND" = judge ]; then
+  if [ -z "$ACTION_CHANGED" ]; then
+    echo "::error::judge needs a pull request, or the revision to compare with as \`changed\`"
+    exit 2
+  fi
+  arguments+=("$base..HEAD")
+else
+  if [ -n "$ACTION_CHANGED" ]; then arguments+=("--changed=$base"); fi
+  arguments+=(--)
+  while IFS= read -r path; do
+    if [ -n "$path" ]; then arguments+=("$path"); fi
+  done <<< "$ACTION_PATHS"
+fi
 
 status=0
 "$ACTION_PROGRAM" "${arguments[@]}" || status=$?
@@ -41,7 +58,7 @@ if [ ! -f "$reports/remora.json" ] || [ "$status" -gt 1 ]; then
   exit "$status"
 fi
 
-count='import json, sys; print(json.load(open(sys.argv[1]))["totals"]["problems"])'
+count='import json, sys; print(len(json.load(open(sys.argv[1]))["problems"]))'
 {
   echo "status=$status"
   echo "reports=$reports"

@@ -80,7 +80,7 @@ def main() -> int:
     reports = Path(os.environ["ACTION_REPORTS"])
     document = json.loads((reports / "remora.json").read_text(encoding="utf-8"))
     try:
-        text = _suggest(found, document) if document["changes"] else ""
+        text = _suggest(found, document) if document.get("changes") else ""
     except FAILURES as error:
         print(f"::warning::no suggestions: {reason(error)}")
         return 0

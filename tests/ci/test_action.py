@@ -254,6 +254,40 @@ def test_known_problems_of_a_baseline_are_left_out(root: Path, tmp_path: Path) -
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("without_installation")
+def test_a_pull_request_is_judged(root: Path, tmp_path: Path) -> None:
+    hollow = "def test_load():\n    assert True\n"
+    write(root, {"test_new.py": hollow})
+    git(root, "add", "-A")
+    git(root, "commit", "-q", "-m", "test")
+    write(root, {"test_later.py": hollow})  # of another step: it is not in the pull request
+    event = tmp_path / "event.json"
+    event.write_text(json.dumps({"pull_request": {"number": 7, "head": {"sha": "0" * 40}}}))
+    base = git(root, "rev-parse", "main").strip()
+    inputs = dict.fromkeys(("comment", "sarif", "suggestions"), "true") | {"command": "judge"}
+    with github_server() as github:
+        environ = {
+            "GITHUB_API_URL": github.url,
+            "GITHUB_REPOSITORY": "ana/shop",
+            "GITHUB_EVENT_PATH": str(event),
+        }
+        values = {"github.event.pull_request.base.sha": base, "github.token": "of-actions"}
+        runner = Runner(root, tmp_path / "1", inputs, values, environ)
+        assert runner.run() == 1, runner.log
+        assert "line=1::test_new.py:1: test_load: `True` is true whatever" in runner.log
+        assert "test_later.py" not in runner.log
+        assert runner.values["steps.check.outputs.problems"] == "1"
+        reports = Path(runner.values["steps.check.outputs.reports"])
+        jsonschema.validate(json.loads((reports / "remora.sarif").read_text()), LOG)
+        assert "## Remora: 1 remark" in (tmp_path / "1/summary").read_text()
+        assert "`test_new.py:1`" in github.comments[0]["body"]
+    push = Runner(root, tmp_path / "2", {"command": "judge"})
+    assert (push.run(), "judge needs a pull request" in push.log) == (2, True)
+    other = Runner(root, tmp_path / "3", {"command": "accept"})
+    assert (other.run(), "accept is neither check nor judge" in other.log) == (2, True)
+
+
+@pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_the_first_step_installs_remora_for_itself(root: Path, tmp_path: Path) -> None:
     runner = Runner(root, tmp_path / "run", {"paths": "old.py"})

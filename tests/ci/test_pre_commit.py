@@ -58,9 +58,9 @@ def configured(sample: Path, repository: dict[str, Any]) -> None:
     git(sample, "add", "-A")
 
 
-def commit(sample: Path, environ: dict[str, str]) -> subprocess.CompletedProcess[str]:
+def commit(sample: Path, environ: dict[str, str], *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        ["git", "commit", "-q", "-m", "work"],
+        ["git", "commit", "-q", "-m", "work", *words],
         cwd=sample,
         env=environ,
         capture_output=True,
@@ -121,6 +121,33 @@ def test_pre_commit_installs_remora_from_its_repository(
 
 
 def test_no_file_name_is_an_option_of_the_hook() -> None:
-    for hook in hooks():
-        assert hook["args"][-1] == "--"
-        assert hook["require_serial"] is True
+    check, judge = hooks()
+    assert check["args"][-1] == "--"
+    assert check["require_serial"] is True
+    assert judge["pass_filenames"] is False
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("words", [(), ("-a",), ("test_a.py",)])
+def test_what_a_commit_has_is_judged(
+    sample: Path, environ: dict[str, str], words: tuple[str, ...]
+) -> None:
+    """`git commit -a` and `git commit FILE` have an index of their own."""
+    good, hollow = "def test_a():\n    assert open\n", "def test_a():\n    assert True\n"
+    write(sample, {"test_a.py": good})
+    _, judge = hooks()
+    configured(sample, {"repo": "local", "hooks": [{**judge, "language": "system"}]})
+    git(sample, "commit", "-q", "-m", "start")
+    subprocess.run(
+        [BIN / "pre-commit", "install"], cwd=sample, env=environ, check=True, capture_output=True
+    )
+    write(sample, {"test_a.py": hollow})
+    if not words:
+        git(sample, "add", "test_a.py")
+    refused = commit(sample, environ, *words)
+    assert "test_a.py:1: test: test_a: `True` is true whatever" in refused.stdout + refused.stderr
+    write(sample, {"test_a.py": f"{good}\n"})
+    if not words:
+        git(sample, "add", "test_a.py")
+    passed = commit(sample, environ, *words)
+    assert passed.returncode == 0, passed.stdout + passed.stderr

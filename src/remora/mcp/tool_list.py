@@ -15,7 +15,7 @@ MAX_TEXT = 4096
 MAX_ITEMS = 256
 """Maximum number of items of an argument. With MAX_TEXT, they fit on a command line."""
 MAX_DIFF = 1_000_000
-"""Maximum characters of a diff (decision: a longer one is no change that is judged as one)."""
+"""Maximum characters of a diff (decision: a person does not read a longer change either)."""
 _NAME = {"type": "string", "description": "path:qualname, Class.method, dotted name or path:LINE"}
 _LIMIT = {"type": "integer", "minimum": 1, "maximum": MAX_PAGE}
 _OFFSET = {"type": "integer", "minimum": 0}

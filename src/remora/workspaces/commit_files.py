@@ -53,13 +53,13 @@ def committed_files(root: Path, commit: str) -> dict[str, CommittedFile]:
     return found
 
 
-def indexed_files(root: Path) -> dict[str, CommittedFile]:
+def indexed_files(root: Path, index: Path | None = None) -> dict[str, CommittedFile]:
     """Return the regular files under `root` in the index, keyed by root-relative path.
 
-    Files with an unresolved conflict are left out.
+    `index` is another index file than the repository's. Files with an unresolved conflict are left out.
     """
     found: dict[str, CommittedFile] = {}
-    for entry in git_output(root, "ls-files", "--stage", "-z").split(b"\0"):
+    for entry in git_output(root, "ls-files", "--stage", "-z", index=index).split(b"\0"):
         kind, _, path = entry.partition(b"\t")
         mode, *rest = kind.split()[:3] or [b""]
         if path and mode in _REGULAR and rest[1] == b"0":

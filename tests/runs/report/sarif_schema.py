@@ -81,7 +81,7 @@ _RUN = _object(
                 "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]+)?Z$",
             },
             toolExecutionNotifications=_list(
-                _object("message", message=_MESSAGE, level={"enum": ["warning", "error"]})
+                _object("message", message=_MESSAGE, level={"enum": ["note", "warning", "error"]})
             ),
         )
     ),

@@ -2,13 +2,14 @@
 
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, TextIO
 
 import click
 
 from remora.cli.app.options import Options
-from remora.errors import RemoraError
+from remora.errors import DiskError, RemoraError
 from remora.text import escape_line
 
 _COMMAND = re.compile(r"`[^`\n]*`")
@@ -50,6 +51,16 @@ def emit(options: Options, document: Any, lines: Iterable[str]) -> None:
 def print_lines(lines: Iterable[str]) -> None:
     for line in lines:
         click.echo(line)
+
+
+def write_files(folder: Path, texts: Mapping[str, str]) -> None:
+    """Write texts to a folder, by file name. Raises DiskError if a file cannot be written."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, text in texts.items():
+            (folder / name).write_bytes(text.encode("utf-8", "surrogateescape"))
+    except OSError as error:
+        raise DiskError(f"{error.filename or folder}: {error.strerror}") from error
 
 
 def print_json(document: Any) -> None:

@@ -3,18 +3,28 @@
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from remora.cli.app.options import PATH, Options, command, unsandboxed_option
-from remora.cli.app.output import note, print_json, print_lines, terminal_width, wrap_text
+from remora.cli.app.output import (
+    note,
+    print_json,
+    print_lines,
+    terminal_width,
+    wrap_text,
+    write_files,
+)
 from remora.cli.app.project_context import invocation_of
 from remora.cli.app.working import working
 from remora.errors import UsageError
 
 if TYPE_CHECKING:
     from remora.usecases.judge.judge_change import Judgement
+
+_INDEX = "GIT_INDEX_FILE"
+"""The variable that git sets for hooks of `git commit -a` and `git commit FILE`."""
 
 
 @command(
@@ -37,6 +47,9 @@ if TYPE_CHECKING:
     default="text", show_default=True, help="Output format; --json prints JSON.",
 )  # fmt: skip
 @click.option(
+    "--reports", type=PATH, metavar="DIR", help="Also write JSON, SARIF and Markdown to DIR.",
+)  # fmt: skip
+@click.option(
     "--baseline", type=PATH, metavar="FILE", help="Leave out the known problems in FILE.",
 )  # fmt: skip
 @click.option("--update-baseline", is_flag=True, help="Replace the known problems by those found.")
@@ -49,6 +62,7 @@ def judge(  # noqa: PLR0913 (one parameter for each option)
     static: bool,
     allow_unsandboxed: bool,
     form: str,
+    reports: Path | None,
     baseline: Path | None,
     update_baseline: bool,
 ) -> int:
@@ -72,10 +86,14 @@ def judge(  # noqa: PLR0913 (one parameter for each option)
         from remora.usecases.judge.judge_change import judge_change
 
         known = read_baseline(baseline, RunRequest(), update=update_baseline)
-        request = ChangeRequest(revisions, staged, None if diff is None else _diff(diff))
         flags = {"workspace.allow_unsandboxed": True} if allow_unsandboxed else None
         invocation = invocation_of(options, flags)
+        name = invocation.environ.get(_INDEX)
+        index = invocation.folder / name if name else None
+        request = ChangeRequest(revisions, staged, None if diff is None else _diff(diff), index)
         found = judge_change(invocation, request, tell, static=static, baseline=known)
+    if reports is not None:
+        _write(found, reports)
     _print(options, found, form)
     return 1 if found.problems else 0
 
@@ -90,18 +108,14 @@ def _diff(file: Path) -> bytes:
 
 
 def _print(options: Options, found: "Judgement", form: str) -> None:
-    import msgspec
-
     from remora.runs.report.github_annotations import annotations
-    from remora.runs.report.sarif import sarif_of_problems
     from remora.usecases.judge.judged_markdown import judged_markdown
-    from remora.version import __version__
 
-    unjudged = [f"{each.what}: {each.why}" for each in found.unjudged]
+    unjudged = _unjudged(found)
     if options.json:
-        print_json(msgspec.to_builtins(found))
+        print_json(_document(found))
     elif form == "sarif":
-        print_json(sarif_of_problems(found.problems, __version__, unjudged))
+        print_json(_sarif(found))
     elif form == "markdown":
         print_lines([judged_markdown(found)])
     elif form == "github":
@@ -110,6 +124,35 @@ def _print(options: Options, found: "Judgement", form: str) -> None:
     else:
         print_lines(_lines(found))
         note(options, *(f"not judged: {text}" for text in unjudged))
+
+
+def _write(found: "Judgement", folder: Path) -> None:
+    from remora.runs.report.report_formats import as_json
+    from remora.usecases.judge.judged_markdown import judged_markdown
+
+    texts = {
+        "remora.json": as_json(_document(found)),
+        "remora.sarif": as_json(_sarif(found)),
+        "remora.md": f"{judged_markdown(found)}\n",
+    }
+    write_files(folder, texts)
+
+
+def _document(found: "Judgement") -> Any:
+    import msgspec
+
+    return msgspec.to_builtins(found)
+
+
+def _sarif(found: "Judgement") -> Any:
+    from remora.runs.report.sarif import sarif_of_problems
+    from remora.version import __version__
+
+    return sarif_of_problems(found.problems, __version__, _unjudged(found))
+
+
+def _unjudged(found: "Judgement") -> list[str]:
+    return [f"{part.what}: {part.why}" for part in found.unjudged]
 
 
 def _lines(found: "Judgement") -> Iterator[str]:

@@ -12,14 +12,21 @@ import msgspec
 
 from remora.cli.app.diff_colors import styled_lines
 from remora.cli.app.options import Options
-from remora.cli.app.output import note, print_json, print_lines, terminal_width, wrap_text
+from remora.cli.app.output import (
+    note,
+    print_json,
+    print_lines,
+    terminal_width,
+    wrap_text,
+    write_files,
+)
 from remora.cli.app.project_context import invocation_of, next_command
 from remora.cli.app.working import working
 from remora.cli.run.foreground_run import jobs_exit_code
 from remora.cli.views.plan_view import left_lines, plan_as_run, standard_lines
 from remora.cli.views.progress import run_progress
 from remora.cli.views.run_view import unreadable_lines
-from remora.errors import DiskError, ModelError
+from remora.errors import ModelError
 from remora.ids import unescape_path
 from remora.runs.execution.run import RunObserver
 from remora.runs.planning.run_request import RunRequest
@@ -222,9 +229,4 @@ def _write_check_reports(folder: Path, result: CheckResult, command: str) -> Non
         "remora.md": "".join(f"{line}\n" for line in lines),
         "remora.patch": result.patch,
     }
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, text in texts.items():
-            (folder / name).write_bytes(text.encode("utf-8", "surrogateescape"))
-    except OSError as error:
-        raise DiskError(f"{error.filename or folder}: {error.strerror}") from error
+    write_files(folder, texts)

@@ -31,12 +31,14 @@ class ChangeRequest(NamedTuple):
 
     `revisions` is `A..B`, `A...B` (from their merge base) or `A`, which is compared with the files
     of the project; empty means HEAD. With `staged`, the index is compared with HEAD. `diff` has a
-    unified diff, which is applied to a copy of the project's files.
+    unified diff, which is applied to a copy of the project's files. `index_file` is the index to use
+    instead of the repository's: `git commit -a` has its own while hooks run.
     """
 
     revisions: str = ""
     staged: bool = False
     diff: bytes | None = None
+    index_file: Path | None = None
 
 
 class ChangeTrees(NamedTuple):
@@ -77,7 +79,7 @@ def _sides(
     if request.diff is not None:
         return [None, None]
     if request.staged:
-        return [_committed(root, "", files), indexed_files(root)]
+        return [_committed(root, "", files), indexed_files(root, request.index_file)]
     first, dots, second = request.revisions.partition("..")
     is_from_base = second.startswith(".")
     if not dots:
