@@ -187,3 +187,32 @@ def test_what_runs_is_judged_by_running_it(
     assert ("unnoticed fault", 7) in said
     assert ("environment-bound test", 12) in said
     assert not any(code == "hollow test" for code, _ in said)
+
+
+ANNOTATED = """
+
+def label(name: str) -> str:
+    return f"{name}!"
+"""
+TEST_OF_LABEL = """
+
+def test_label():
+    from shop import label
+
+    assert label(%s)[:1] == "4"
+    assert label(%s) != label("5")
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize(("value", "remarks"), [("42", 1), ('"42"', 0)])
+def test_values_of_tests_contradict_an_annotation(
+    shop: Path, poor: Remora, plain_python: ProjectPython, value: str, remarks: int
+) -> None:
+    user = replace(poor, environ={"VIRTUAL_ENV": str(plain_python.python.parent.parent)})
+    tests = TESTS + TEST_OF_LABEL % (value, value)
+    write(shop, {"shop.py": SHOP + ANNOTATED, "tests/test_shop.py": tests})
+    found = user("judge", "--json", cwd=shop).document
+    said = [problem["message"] for problem in found["problems"] if problem["code"] == "values"]
+    assert said == ["values in tests: shop.py: label(name: str) is given int"] * remarks

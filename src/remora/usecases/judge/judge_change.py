@@ -75,7 +75,9 @@ def judge_change(
         if python is not None and trees.files:
             from remora.usecases.judge.worse_gates import worse_gates
 
-            said += worse_gates(change, project.config.gates.time_s, tell)
+            names = [operation.name for operation in project.operations.all]
+            wrong = project.operations.contradictions(names)
+            said += worse_gates(change, project.config.gates.time_s, tell, wrong)
         elif chosen and why:
             said.append(Unjudged(what=_RUNNING, why=why))
         if len(files) > len(chosen):

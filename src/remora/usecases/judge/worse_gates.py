@@ -6,11 +6,16 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from remora.code.pytest_model.pytest_file import is_of_tests
 from remora.errors import HostError
+from remora.operations.base import Contradictions
 from remora.operations.judged_change import Change, Unjudged
+from remora.runs.gates.code_gates import ObservedTests, values_gate
 from remora.runs.gates.find import find_gates
 from remora.runs.gates.gate import Facts, Gate, worse
 from remora.runs.report.problems import Problem
+from remora.sandbox.interpreters import ProjectPython
+from remora.statuses import TEST_GATE
 
 GATE = "gate"
 """The operation in the problems of gates."""
@@ -19,11 +24,20 @@ _PATH = re.compile(r"^([\w./-]+\.pyi?)\b")
 
 
 def worse_gates(
-    change: Change, seconds: float, tell: Callable[[str], None]
+    change: Change,
+    seconds: float,
+    tell: Callable[[str], None],
+    contradictions: Contradictions | None = None,
 ) -> Iterator[Problem | Unjudged]:
-    """Yield what is worse after a change according to each gate, and the gates that do not judge."""
+    """Yield what is worse after a change according to each gate, and the gates that do not judge.
+
+    With `contradictions`, the tests are observed, and an annotation that does not accept a value is
+    worse, too.
+    """
     ends, place = time.monotonic() + seconds, change.after
     gates, missing = find_gates(place, place.files.glob("**/*", look=place.left), place.python)
+    if contradictions is not None and place.python is not None:
+        gates = [*_observing(gates, change, place.python, contradictions)]
     for gap in missing:
         yield Unjudged(what=gap.name, why=gap.missing)
     for gate in gates:
@@ -35,6 +49,33 @@ def worse_gates(
             continue
         for text in texts:
             yield _problem(gate, text)
+
+
+def _observing(
+    gates: Sequence[Gate], change: Change, python: ProjectPython, contradictions: Contradictions
+) -> Iterator[Gate]:
+    """Yield the gates. The one of tests is observed, and one of annotations follows it."""
+    files = {path for path in change.files if not is_of_tests(path)}
+    seen = {side.tree: ObservedTests(python, files) for side in (change.before, change.after)}
+    values = {side: values_gate(tests, contradictions) for side, tests in seen.items()}
+    finished = set[Path]()
+
+    def run_tests(side: Path, left: float, tests: tuple[str, ...]) -> Facts:
+        facts = seen[side].run(side, left, tests)
+        finished.add(side)
+        return facts
+
+    def compare_values(side: Path, left: float, tests: tuple[str, ...]) -> Facts:
+        if finished != seen.keys():
+            raise HostError("the tests did not finish")
+        return values[side].measure(side, left, tests) if seen[side].values else {}
+
+    for gate in gates:
+        if gate.name == TEST_GATE and files:
+            yield gate._replace(measure=run_tests)
+            yield values[change.after.tree]._replace(measure=compare_values)
+        else:
+            yield gate
 
 
 def _worse(gate: Gate, change: Change, ends: float) -> Sequence[str]:
