@@ -158,6 +158,12 @@ def test_formats_for_machines_and_pull_requests(shop: Path, poor: Remora) -> Non
     assert text.startswith(
         "## Remora: 1 remark on 1 changed Python file\n\n- `tests/test_shop.py:8`"
     )
+    page = poor("judge", "--static", "--format", "html", "--reports", "out", cwd=shop).out
+    assert "<td>tests/test_shop.py:8</td><td>hollow test</td>" in page
+    assert "<script" not in page
+    written = {path.name: path.read_text() for path in (shop / "out").iterdir()}
+    assert written.keys() == {"remora.json", "remora.sarif", "remora.md", "remora.html"}
+    assert (written["remora.html"], written["remora.md"]) == (page, text)
 
 
 LARGE = """

@@ -43,11 +43,11 @@ _INDEX = "GIT_INDEX_FILE"
 @click.option("--static", is_flag=True, help="Run no code of the project.")
 @unsandboxed_option
 @click.option(
-    "--format", "form", type=click.Choice(("text", "github", "markdown", "sarif")),
+    "--format", "form", type=click.Choice(("text", "github", "html", "markdown", "sarif")),
     default="text", show_default=True, help="Output format; --json prints JSON.",
 )  # fmt: skip
 @click.option(
-    "--reports", type=PATH, metavar="DIR", help="Also write JSON, SARIF and Markdown to DIR.",
+    "--reports", type=PATH, metavar="DIR", help="Also write JSON, SARIF, Markdown and HTML to DIR.",
 )  # fmt: skip
 @click.option(
     "--baseline", type=PATH, metavar="FILE", help="Leave out the known problems in FILE.",
@@ -118,6 +118,8 @@ def _print(options: Options, found: "Judgement", form: str) -> None:
         print_json(_sarif(found))
     elif form == "markdown":
         print_lines([judged_markdown(found)])
+    elif form == "html":
+        print_lines([_html(found).rstrip("\n")])
     elif form == "github":
         print_lines(annotations(found.problems, Path(found.root), None))
         note(options, *(f"not judged: {text}" for text in unjudged))
@@ -134,6 +136,7 @@ def _write(found: "Judgement", folder: Path) -> None:
         "remora.json": as_json(_document(found)),
         "remora.sarif": as_json(_sarif(found)),
         "remora.md": f"{judged_markdown(found)}\n",
+        "remora.html": _html(found),
     }
     write_files(folder, texts)
 
@@ -149,6 +152,13 @@ def _sarif(found: "Judgement") -> Any:
     from remora.version import __version__
 
     return sarif_of_problems(found.problems, __version__, _unjudged(found))
+
+
+def _html(found: "Judgement") -> str:
+    from remora.usecases.judge.judged_html import judged_html
+    from remora.version import __version__
+
+    return judged_html(found, __version__)
 
 
 def _unjudged(found: "Judgement") -> list[str]:
