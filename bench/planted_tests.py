@@ -5,8 +5,8 @@
 The first folder has a YAML file for each package: bad tests that people planted (`planted`, each
 with its `kind`, `file` and `code`), and the IDs of tests that the maintainers keep (`kept`). The
 others are the packages' source distributions of that version, with their environment in `.venv`.
-The planted tests of a package are one change, and its kept tests are another one. Every miss and
-every false alarm is printed.
+A planted test that names its author's home folder has @HOME@ for it. The planted tests of a package
+are one change, and its kept tests are another one. Every miss and every false alarm is printed.
 """
 
 import argparse
@@ -65,7 +65,7 @@ def plant(tree: Path, planted: list[dict[str, str]]) -> dict[str, dict[str, str]
     found = {}
     for test in planted:
         file = tree / test["file"]
-        code = textwrap.dedent(test["code"]).strip()
+        code = textwrap.dedent(test["code"]).strip().replace("@HOME@", str(Path.home()))
         before = set(spans(file.read_text()))
         file.write_text(f"{file.read_text().rstrip()}\n\n\n{code}\n")
         new = [each for each in spans(file.read_text()) if each not in before]
