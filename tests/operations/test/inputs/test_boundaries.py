@@ -29,6 +29,9 @@ from remora.operations.test.inputs.boundaries import boundary_values
         ("x > limit", 4, []),
         ("y > 50", 7, []),
         ("x == 1.5", 2.0, [1.5]),
+        ("x.startswith('/')", "a", ["/a"]),
+        ("x.endswith('k')", "10", ["10k"]),
+        ("x.endswith('k')", 10, []),
     ],
 )
 def test_values_on_both_sides_of_each_condition(condition: str, shown: Any, expected: Any) -> None:

@@ -41,6 +41,11 @@ def _values_at(node: ast.AST, parameter: str, shown: object) -> Iterator[object]
         case ast.BoolOp(values=values):
             for value in values:
                 yield from _empty(value, parameter, shown)
+        case ast.Call(
+            func=ast.Attribute(value=text, attr="startswith" | "endswith" as name),
+            args=[ast.Constant(value=str(part))],
+        ) if _is(text, parameter) and isinstance(shown, str):
+            yield part + shown if name == "startswith" else shown + part
 
 
 def _empty(test: ast.expr, parameter: str, shown: object) -> Iterator[object]:

@@ -34,6 +34,6 @@ def _same(test: WrittenTest, known: Sequence[WrittenTest]) -> Iterator[WrittenTe
     """Yield the known tests of the same class or of none that claim all that a test claims."""
     claims = {claim.text for claim in test.claims}
     for other in known:
-        is_alike = bool(claims) and test.setting == other.setting
-        if is_alike and claims <= {claim.text for claim in other.claims}:
+        is_said = bool(claims) and claims <= {claim.text for claim in other.claims}
+        if is_said and test.setting == other.setting:
             yield other
