@@ -10,7 +10,12 @@ from remora.code.syntax.definitions import FunctionNode
 from remora.operations.judged_change import Change, ChangedFile
 from remora.operations.test.judging.claims import claims_of
 from remora.operations.test.judging.duplicates import duplicates
-from remora.operations.test.judging.hollow import is_weak, thrown_away, why_hollow
+from remora.operations.test.judging.hollow import (
+    is_self_contained,
+    is_weak,
+    thrown_away,
+    why_hollow,
+)
 from remora.operations.test.judging.mocks import why_mocked
 from remora.operations.test.judging.written_test import changed_tests, deleted_tests
 from remora.tools.tree import ToolTree
@@ -81,6 +86,25 @@ def test_assertions_that_cannot_fail(body: str, why: str | None) -> None:
 
 
 @pytest.mark.parametrize(
+    ("test", "is_so"),
+    [
+        ("def test_it():\n    moved = 1 + 2\n    assert moved == 3", True),
+        ("ROWS = [1, 2]\ndef test_it():\n    assert len(ROWS) == 2", True),
+        ("ROWS = [f(1)]\ndef test_it():\n    assert len(ROWS) == 2", False),
+        ("from shop import f\ndef test_it():\n    assert f.name", False),
+        ("def test_it():\n    from shop import f\n    assert f", False),
+        ("def test_it(price):\n    assert price", False),
+        ("def helper(): ...\ndef test_it():\n    assert helper()", False),
+    ],
+)
+def test_a_test_that_uses_only_its_own_file(test: str, is_so: bool) -> None:
+    module = ast.parse(test)
+    function = module.body[-1]
+    assert isinstance(function, ast.FunctionDef)
+    assert is_self_contained(function, module) == is_so
+
+
+@pytest.mark.parametrize(
     ("body", "head", "why"),
     [
         (
@@ -130,9 +154,12 @@ def test_assertions_about_mocks_of_the_test(body: str, head: str, why: str) -> N
 
 def test_a_weak_claim_says_only_that_there_is_a_result() -> None:
     claims = claims_of(
-        written("assert f() is not None\nself.assertIsInstance(g(), int)\nassert h()")
+        written(
+            "assert f() is not None\nself.assertIsInstance(g(), int)\nassert h()\n"
+            "assert text == str(text)\nassert len(rows) == len(set(rows))"
+        )
     )
-    assert [is_weak(claim) for claim in claims] == [True, True, False]
+    assert [is_weak(claim) for claim in claims] == [True, True, False, True, False]
 
 
 def test_a_result_that_no_statement_reads_is_thrown_away() -> None:

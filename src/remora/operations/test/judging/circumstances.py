@@ -22,7 +22,7 @@ _ASPECTS: Mapping[str, tuple[str, ...]] = {
     "another user": ("USER", "LOGNAME"),
     "another terminal": ("TERM", "COLUMNS"),
     "another host name": ("HOSTNAME",),
-    "another locale": ("LC_ALL", "LANGUAGE"),
+    "another locale": ("LC_ALL", "LANG", "LANGUAGE"),
 }
 """Environment variables in which circumstances differ, in words."""
 

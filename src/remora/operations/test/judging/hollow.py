@@ -25,6 +25,7 @@ _PURE = frozenset(dir(builtins)) - {
     "globals",
     "locals",
 }
+_CONVERTING = frozenset({"str", "list", "tuple", "bytes", "len"})
 _CATCHING = frozenset({"AssertionError", "Exception", "BaseException"})
 _LEAVING = (ast.Raise, ast.Return, ast.Assert)
 
@@ -74,7 +75,37 @@ def is_weak(claim: Claim) -> bool:
             return True
         case ast.Compare(left=left, ops=[ast.Gt() | ast.GtE()], comparators=[right]):
             return _is_length(left) and _is_zero(right)
+        case ast.Compare(left=left, ops=[ast.Eq()], comparators=[right]):
+            return ast.dump(_unconverted(left)) == ast.dump(_unconverted(right))
     return False
+
+
+def _unconverted(expression: ast.expr) -> ast.expr:
+    """Return what an expression converts to a type or measures, as in `str(result)`."""
+    match expression:
+        case ast.Call(func=ast.Name(id=name), args=[inner], keywords=[]) if name in _CONVERTING:
+            return _unconverted(inner)
+    return expression
+
+
+def is_self_contained(function: FunctionNode, module: ast.Module) -> bool:
+    """Return True if a test uses nothing but built-ins and the literals of its own file."""
+    own = {
+        name
+        for statement in module.body
+        if isinstance(statement, ast.Assign) and _names(statement.value) <= _PURE
+        for target in statement.targets
+        for name in _names(target)
+    }
+    given = {argument.arg for argument in ast.walk(function.args) if isinstance(argument, ast.arg)}
+    local = {
+        node.id
+        for node in ast.walk(function)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    }
+    used = {node.id for node in ast.walk(function) if isinstance(node, ast.Name)}
+    brings = any(isinstance(node, ast.Import | ast.ImportFrom) for node in ast.walk(function))
+    return not (given or brings or function.decorator_list) and used <= own | local | _PURE
 
 
 def thrown_away(function: FunctionNode) -> str:

@@ -15,6 +15,7 @@ from remora.operations.test.judging.duplicates import duplicates
 from remora.operations.test.judging.hollow import (
     assertion_lines,
     expects_anything,
+    is_self_contained,
     is_weak,
     thrown_away,
     why_hollow,
@@ -87,6 +88,8 @@ def _by_source(
             yield test.id, _finding(test, MOCKED, why)
         elif why := why_hollow(test.function, test.claims):
             yield test.id, _finding(test, HOLLOW, why)
+        elif is_self_contained(test.function, test.module):
+            yield test.id, _finding(test, HOLLOW, "it uses nothing but what is in its own file")
 
 
 def _run(

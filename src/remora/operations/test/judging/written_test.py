@@ -15,12 +15,13 @@ from remora.operations.test.source_blocks import is_test_name
 
 
 class WrittenTest(msgspec.Struct, frozen=True, kw_only=True, dict=True):
-    """A test in a file. `line` is that of its `def`."""
+    """A test in a file, of which `module` is the syntax tree. `line` is that of its `def`."""
 
     path: str
     qualname: str
     key: str
     function: FunctionNode
+    module: ast.Module
 
     @property
     def id(self) -> str:
@@ -61,7 +62,11 @@ def tests_in(path: str, content: bytes) -> dict[str, WrittenTest]:
     }
     return {
         each.qualname: WrittenTest(
-            path=path, qualname=each.qualname, key=each.key, function=each.node
+            path=path,
+            qualname=each.qualname,
+            key=each.key,
+            function=each.node,
+            module=source.tree,
         )
         for each in find_definitions(source.tree, path)
         if isinstance(each.node, FunctionNode)

@@ -65,7 +65,7 @@ CIRCUMSTANCES = (
         moved=True,
         variables={
             "TZ": "XYZ-7", "USER": "zoe", "LOGNAME": "zoe", "TERM": "xterm-256color", "COLUMNS": "133",
-            "HOSTNAME": "elsewhere", "LC_ALL": "C", "LANGUAGE": "de",
+            "HOSTNAME": "elsewhere", "LC_ALL": "C", "LANG": "de_DE.UTF-8", "LANGUAGE": "de",
         },
     ),
 )  # fmt: skip
