@@ -86,16 +86,17 @@ def _further_problem(submission: Submission, groups: Mapping[str, Sequence[str]]
     """Return which existing test detects no fault that it did not detect without further cases."""
     ((path, (before, after)),) = _without_package(submission).items()
     extended = {f"{path}::{name.replace('.', '::')}" for name in extended_tests(before, after)}
-    if not extended or submission.in_tree is None:
+    if not extended or before is None or submission.in_tree is None:
         return ""
 
     def work(place: ToolTree) -> str:
-        detecting = set[str]()
         with place.within(PROOF_S):
-            for node, ids in groups.items():
-                own = [each for each in ids if each in extended]
-                if own and further_faults(place, (submission.path, node), own, (path, before)):
-                    detecting.update(own)
+            detecting = {
+                test
+                for node, ids in groups.items()
+                for test in extended.intersection(ids)
+                if further_faults(place, (submission.path, node), [test], (path, before))
+            }
         missing = sorted(extended - detecting)
         return f"the further cases of {missing[0]} detect no further fault" if missing else ""
 

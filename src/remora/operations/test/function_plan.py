@@ -19,7 +19,7 @@ from remora.operations.test.planning.run_doctests import RunDoctests
 from remora.operations.test.planning.tested_names import NodesWithTests
 from remora.operations.test.runner.equivalent_faults import without_equivalent
 from remora.operations.test.runner.mutation_check import Survivors, surviving_mutants
-from remora.operations.test.runner.trials import NotImported, try_calls
+from remora.operations.test.runner.trials import NotImported, TrialResults, try_calls
 from remora.operations.test.target_function import TargetFunction
 from remora.operations.test.trivial_functions import CONSTANT, why_trivial
 from remora.tools.tree import ToolTree
@@ -111,8 +111,6 @@ def plan_further(place: ToolTree, path: str, node: str, texts: ProjectTexts) -> 
         if texts.doctests.are_tests_of(subject.function, subject.path):
             return FunctionPlan(reason=_RUN_EXAMPLES)
         return plan_missing(place, path, node, texts)
-    if not alive.mutants:
-        return FunctionPlan(reason=f"its tests detect all {alive.tried} planted faults")
     return _plan_for_survivors(place, subject, texts, alive)
 
 
@@ -121,8 +119,12 @@ def _plan_for_survivors(
 ) -> FunctionPlan:
     home = home_of(place, subject, texts.tests)
     own = texts.examples.own_cases(subject, home.path)
+    known = [case.call for case in own]
+    faults = [kept.fault for kept in without_equivalent(place, subject, known, alive.mutants)]
+    if not faults:
+        return FunctionPlan(reason=f"its tests detect all {alive.tried} planted faults")
     calls = further_calls(subject, own, texts.examples) if own else []
-    found = try_calls(place, subject, calls, faults=alive.mutants)
+    found = try_calls(place, subject, calls, faults=faults) if calls else TrialResults([], [], [])
     places = [further_case(case, subject, own) for case in found.cases]
     kept = [number for number, further in enumerate(places) if further is not None]
     found = found._replace(
@@ -131,14 +133,11 @@ def _plan_for_survivors(
     )
     chosen, _ = chosen_cases(subject, found, is_first=False)
     if not chosen:
-        few = f"{len(alive.mutants)} of {alive.tried} planted faults survive its tests"
+        few = f"{len(faults)} of {alive.tried} planted faults survive its tests"
         why = f"{_NEEDS_WRITER}{few}, and no known call that fits into them detects one"
         return FunctionPlan(reason=why, needs_writer=True)
     further = [each for case in chosen if (each := further_case(case, subject, own)) is not None]
-    dead = detected_by(chosen, found)
-    others = [fault for number, fault in enumerate(alive.mutants) if number not in dead]
-    left = without_equivalent(place, subject, [case.call for case in own], others)
-    plan = _plan_of(subject, chosen, len(dead), len(dead) + len(left))
+    plan = _plan_of(subject, chosen, len(detected_by(chosen, found)), len(faults))
     return plan._replace(cases=(), further=further)
 
 

@@ -83,7 +83,7 @@ def write_further(place: ToolTree, home: InsertLocation, cases: Sequence[Further
     Raises HostError, without writing anything, if the file would have new findings or longer lines.
     """
     text = text_before(place, home)
-    body = with_further_cases(text.body, cases, ParsedText(text.body))
+    body = with_further_cases(cases, ParsedText(text.body), home.quote)
     known, width = {*split_lines(text.body)}, width_of(place, home.path)
     if any(len(line) > width for line in split_lines(body) if line not in known):
         raise HostError(f"{home.path}: a line would be longer than {width} characters")

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from remora.code.edit.parsed_text import ParsedText
+from remora.errors import HostError
 from remora.operations.test.cases.case import Case
 from remora.operations.test.inputs.project_examples import ProjectExamples
 from remora.operations.test.insert.added_tests import added_tests, extended_tests
@@ -24,13 +25,13 @@ def subject(code: str = CODE) -> TargetFunction:
     return found
 
 
-def extended(tree: Path, test: str, *cases: Case, code: str = CODE) -> str:
+def extended(tree: Path, test: str, *cases: Case, code: str = CODE, quote: str = '"') -> str:
     """Return the test file after its imports, with those of the cases that a test of it can say."""
     (tree / "test_shop.py").write_text(HEAD + test)
     target = subject(code)
     own = ProjectExamples(ToolTree(tree)).own_cases(target, "test_shop.py")
     found = [made for case in cases if (made := further_case(case, target, own)) is not None]
-    text = with_further_cases(HEAD + test, found, ParsedText(HEAD + test))
+    text = with_further_cases(found, ParsedText(HEAD + test), quote)
     ast.parse(text)
     return text.removeprefix(HEAD)
 
@@ -67,7 +68,7 @@ def test_a_row_follows_the_last_one(tmp_path: Path, end: str, expected: str) -> 
     [
         (
             "def test_grade():\n    assert grade(95) == 'A'\n    assert grade(60) == 'B'  # half\n",
-            "    assert grade(0) == 'B'\n",
+            '    assert grade(0) == "B"\n',
         ),
         (
             "class TestGrade(TestCase):\n    def test_it(self):\n"
@@ -75,8 +76,11 @@ def test_a_row_follows_the_last_one(tmp_path: Path, end: str, expected: str) -> 
             '        self.assertEqual(grade(0), "B")\n',
         ),
         (
-            '@pytest.mark.parametrize("points", [60, 70])\ndef test_low(points):\n'
-            "    assert grade(points) == 'B'\n",
+            "def test_grade():\n\tassert grade(95) == 'A'\n\tassert grade(60) == 'B'\n",
+            '\tassert grade(0) == "B"\n',
+        ),
+        (
+            "def test_m():\n    assert grade(95) == 'A', 'm'\n    assert grade(60) == 'B', 'm'\n",
             "",
         ),
         (
@@ -96,10 +100,50 @@ def test_a_row_follows_the_last_one(tmp_path: Path, end: str, expected: str) -> 
             "",
         ),
     ],
-    ids=["assert", "unittest", "same result", "other parameters", "one", "not last", "fixture"],
+    ids=["assert", "unittest", "tabs", "message", "other parameters", "one", "not last", "fixture"],
 )
 def test_an_assertion_follows_the_others(tmp_path: Path, test: str, expected: str) -> None:
     assert extended(tmp_path, test, ZERO) == test + expected
+
+
+def test_a_table_of_arguments_gets_those_with_the_same_result(tmp_path: Path) -> None:
+    test = (
+        '@pytest.mark.parametrize("points", [60, 70])\ndef test_low(points):\n'
+        "    assert grade(points) == 'B'\n"
+    )
+    high = Case(call="grade(99)", value="'A'")
+    assert extended(tmp_path, test, high, ZERO) == test.replace("70]", "70, 0]")
+
+
+@pytest.mark.parametrize(
+    "rows", ['pytest.param(95, "A", id="high"), pytest.param(60, "B", id="low")', "ROWS", "*ROWS"]
+)
+def test_a_table_with_names_or_elsewhere_stays_as_it_is(tmp_path: Path, rows: str) -> None:
+    test = TABLE.replace('\n    (95, "A"),\n    (60, "B"){end}', f"{rows}])")
+    assert extended(tmp_path, test, ZERO) == test
+
+
+def test_a_case_of_another_object_is_no_further_one(tmp_path: Path) -> None:
+    test = "def test_grade():\n    data = 95\n    assert grade(95) == 'A'\n    assert grade(60) == 'B'\n"
+    other = Case(call="grade(0)", value="'B'", setup=("data = 0",))
+    assert extended(tmp_path, test, other) == test
+
+
+@pytest.mark.parametrize(
+    ("body", "problem"),
+    [
+        ("    assert grade(95) == 'A'; assert grade(60) == 'B'\n", "several statements"),
+        ("    assert grade(\n        95,  # high\n    ) == 'A'\n    assert grade(60) == 'B'\n", ""),
+    ],
+)
+def test_what_cannot_be_repeated_alone_is_refused(tmp_path: Path, body: str, problem: str) -> None:
+    test = f"def test_grade():\n{body}"
+    if problem:
+        with pytest.raises(HostError, match=problem):
+            extended(tmp_path, test, ZERO)
+    else:
+        with pytest.raises(HostError, match="a comment"):
+            extended(tmp_path, test, Case(call="grade(0)", value="'A'"))
 
 
 def test_rows_on_one_line_stay_there(tmp_path: Path) -> None:
@@ -133,9 +177,23 @@ def test_a_truth_and_an_exception_need_a_test_of_that_kind(tmp_path: Path) -> No
         ("    assert f(1)\n", "    assert f(2)\n    assert f(1)\n"),
         ("    assert f(1)\n", "    assert f(1)\n    x = 1\n"),
         ("    assert f(1)\n", "    assert f(2)\n    assert f(3)\n"),
+        ("    assert f(1)\n", "    assert f(1)\n    yield\n"),
+        ("    assert f(1)\n", "    assert f(1)\n    with open('x', 'w'):\n        f(2)\n"),
+        ("    assert f(1)\n", "    assert f(1)\n    f(2)\n"),
     ],
 )
 def test_other_changes_of_a_test_are_no_further_cases(before: str, after: str) -> None:
     old, new = (f"def test_f():\n{body}".encode() for body in (before, after))
     assert extended_tests(old, new) == []
     assert added_tests("test_f.py", old, new) == "test_f.py: more than tests was changed"
+
+
+def test_comments_and_order_of_extended_tests_are_kept() -> None:
+    old = "def test_a():\n    # why\n    assert f(1)\n    assert f(2)\n\n\ndef test_b():\n    assert f(3)\n"
+    new = old.replace("    assert f(2)\n", "    assert f(2)\n    assert f(4)\n")
+    assert added_tests("test_f.py", old.encode(), new.encode()) == []
+    gone = new.replace("    # why\n", "")
+    assert "existing lines" in str(added_tests("test_f.py", old.encode(), gone.encode()))
+    first, _, second = new.partition("\n\n\n")
+    moved = f"{second}\n\n{first}\n"
+    assert "more than tests" in str(added_tests("test_f.py", old.encode(), moved.encode()))

@@ -26,6 +26,19 @@ def rare(text):
     if text == 'zzz':
         return text * 2
     return text
+
+
+def fill(items, number):
+    if number > 3:
+        items.append(number)
+    items.append(1)
+
+
+COUNT = iter(range(10_000))
+
+
+def unsteady(text):
+    return text + str(next(COUNT)) if text else 'none'
 """
 
 
@@ -66,6 +79,16 @@ def test_the_shortest_call_that_tells_a_fault_apart_is_known(place: ToolTree) ->
 def test_a_fault_on_a_line_that_few_inputs_run_is_kept(place: ToolTree) -> None:
     assert "it returns None" in left(place, "rare", "rare('abc')")
     assert any("* 2" in what for what in left(place, "rare", "rare('abc')"))
+
+
+@pytest.mark.parametrize(
+    ("name", "call"), [("fill", "fill([], 5)"), ("unsteady", "unsteady('abc')")]
+)
+def test_faults_are_kept_if_results_cannot_be_compared(
+    place: ToolTree, name: str, call: str
+) -> None:
+    kept = left(place, name, call)
+    assert len(kept) == len(mutants(CODE.encode(), name))
 
 
 def test_random_calls_have_the_types_of_known_ones_and_are_the_same_each_time() -> None:

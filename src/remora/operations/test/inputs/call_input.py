@@ -10,11 +10,9 @@ import msgspec
 
 from remora.code.edit.import_edits import Imported, imported_names
 
-Source = Literal["docstring", "documentation", "boundary", "call", "test"]
+Source = Literal["docstring", "documentation", "call", "test"]
 SOURCES: tuple[Source, ...] = get_args(Source)
-"""Where arguments can be from. What a reader recognizes as an example comes first.
-
-A `boundary` is read from the function's own code."""
+"""Where arguments can be from. What a reader recognizes as an example comes first."""
 _BUILTINS = frozenset(dir(builtins))
 
 

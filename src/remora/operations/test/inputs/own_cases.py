@@ -21,8 +21,8 @@ class OwnCase(NamedTuple):
     """A case in a test: what it calls, and the code that a further case would repeat.
 
     `test` is the qualname of the test. `given` maps parameters to their literal arguments, which are
-    part of the statement or row `code`, or the same for all rows. `expected` is the literal that
-    the result is compared with, or None. `outcome` is `==`, `is`, `True`, `False` or the name of the
+    part of the statement or row `code`, or the same for all rows. `expected` is what the result is
+    compared with, or None. `outcome` is `==`, `is`, `True`, `False` or the name of the
     exception. Further cases follow `last`, the last statement or row of the same kind.
     """
 
@@ -65,6 +65,8 @@ def own_cases(
         given = _given(assertion.call, subject)
         if given is None or not all(map(_is_literal, given.values())):
             continue
+        if len({*given.values()}) < len(given):
+            continue  # two parameters share a cell
         call = _input(assertion.call, [*constants, *before], subject, known)
         if call is not None:
             expected, outcome = assertion.expected, assertion.outcome
@@ -121,16 +123,32 @@ class _Filled(ast.NodeTransformer):
 
 def _table(test: ast.FunctionDef) -> tuple[list[str], list[ast.expr]]:
     """Return the columns and rows of the only decorator of a parametrized test."""
-    match test.decorator_list:
-        case [ast.Call(func=ast.Attribute(attr="parametrize"), args=[heads, rows], keywords=[])]:
-            pass
-        case _:
-            return [], []
-    if not isinstance(rows, ast.List | ast.Tuple) or not rows.elts or not _is_literal(heads):
+    rows = rows_of(test.decorator_list[0]) if len(test.decorator_list) == 1 else None
+    if rows is None or not rows.elts or any(isinstance(row, ast.Call) for row in rows.elts):
+        return [], []  # a row that is a call is a `pytest.param`, which may have an id
+    (heads, _) = test.decorator_list[0].args  # type: ignore[attr-defined]
+    if not _is_literal(heads):
         return [], []
     names = literal(ast.unparse(heads))
     columns = names.replace(",", " ").split() if isinstance(names, str) else [*names]
     return [str(name) for name in columns], rows.elts
+
+
+def rows_of(decorator: ast.expr) -> ast.List | ast.Tuple | None:
+    """Return the rows of a `parametrize` without ids, or None for another decorator."""
+    match decorator:
+        case ast.Call(
+            func=ast.Attribute(attr="parametrize"),
+            args=[_, ast.List() | ast.Tuple() as rows],
+            keywords=[],
+        ):
+            return rows
+    return None
+
+
+def is_assertion(statement: ast.stmt) -> bool:
+    """Return True for a statement in the form of an `OwnCase`: it asserts one thing about a call."""
+    return any(isinstance(side, ast.Call) for side, _, _ in _claims(statement))
 
 
 def _assertion(statement: ast.stmt, subject: TargetFunction) -> _Assertion | None:
@@ -144,7 +162,7 @@ def _assertion(statement: ast.stmt, subject: TargetFunction) -> _Assertion | Non
 def _claims(statement: ast.stmt) -> list[_Claim]:
     """Return what a statement may claim about the result of a call."""
     match statement:
-        case ast.Assert(test=test):
+        case ast.Assert(test=test, msg=None):
             return _claims_of_test(test)
         case ast.With(
             items=[

@@ -8,8 +8,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
-import msgspec
-
 from remora.code.edit.import_edits import Imported, imported_names
 from remora.code.pytest_model.pytest_file import is_conftest, is_test_file
 from remora.code.syntax.definitions import DefinitionNode
@@ -72,7 +70,7 @@ def further_calls(
     They pass a boundary value of the code for one parameter of an existing case, or are documented.
     """
     known = [{name: ast.unparse(value) for name, value in case.given.items()} for case in own]
-    found: dict[str, CallInput] = {}
+    found: dict[tuple[str, tuple[str, ...]], CallInput] = {}
     for case in own:
         within = {*ast.walk(case.code)}
         for name, shown in case.given.items():
@@ -80,7 +78,7 @@ def further_calls(
                 continue
             for value in boundary_values(subject.function, name, literal(ast.unparse(shown))):
                 call = with_arguments(case.call, subject, {name: repr(value)})
-                found.setdefault(call.call, msgspec.structs.replace(call, source="boundary"))
+                found.setdefault((call.call, call.setup), call)
     calls = [*documented_calls(subject, examples), *found.values()]
     return [
         call

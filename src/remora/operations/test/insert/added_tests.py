@@ -16,6 +16,7 @@ from remora.code.syntax.source import parse_text
 from remora.errors import HostError
 from remora.operations.test.cases.assertions import names_in
 from remora.operations.test.cases.drafts import Draft
+from remora.operations.test.inputs.own_cases import is_assertion, rows_of
 from remora.operations.test.insert_location import InsertLocation
 from remora.operations.test.source_blocks import (
     class_of,
@@ -168,9 +169,9 @@ def added_tests(path: str, before: bytes | None, after: bytes | None) -> list[st
     if before is None and ast.get_docstring(new) is not None:
         rest = rest[1:]
     extended = _extended(old, new)
-    if _dumped(_without_functions(rest, extended)) != _dumped(
-        _without_functions(old.body, extended)
-    ):
+    is_kept = [name for name in tests_of(new) if name in tests_of(old)] == [*tests_of(old)]
+    others = (_dumped(_without_functions(body, extended)) for body in (rest, old.body))
+    if not is_kept or len({*map(tuple, others)}) > 1:
         return f"{path}: more than tests was changed"
     if not set(imported_names(old)) <= set(imported_names(new)):
         return f"{path}: an import was removed"
@@ -202,15 +203,13 @@ def _extends(old: ast.FunctionDef, new: ast.FunctionDef) -> bool:
     """Return True if a test is another one with further rows or assertions at its end."""
     shorter = copy.deepcopy(new)
     further = shorter.body[len(old.body) :]
-    if not all(isinstance(each, ast.Assert | ast.With | ast.Expr) for each in further):
+    if not all(map(is_assertion, further)):
         return False
     del shorter.body[len(old.body) :]
     for kept, made in zip(old.decorator_list, shorter.decorator_list, strict=False):
-        match kept, made:
-            case ast.Call(args=[_, ast.List() | ast.Tuple() as few]), ast.Call(
-                args=[_, ast.List() | ast.Tuple() as many]
-            ):
-                del many.elts[len(few.elts) :]
+        rows, more = rows_of(kept), rows_of(made)
+        if rows is not None and more is not None:
+            del more.elts[len(rows.elts) :]
     return ast.dump(shorter) == ast.dump(old)
 
 
@@ -229,12 +228,17 @@ def _dumped(statements: Sequence[ast.stmt]) -> list[str]:
 
 
 def _lines(content: bytes | None, tree: ast.Module, tests: Sequence[str]) -> list[str]:
-    """Return the lines of a file, but for those of its imports and of some tests."""
-    left_out = [one for one in tree.body if isinstance(one, ImportNode)]
+    """Return the lines of a file, but for those of its imports and of the last rows of some tests."""
+    spans: list[ast.stmt | ast.expr] = [one for one in tree.body if isinstance(one, ImportNode)]
     functions = tests_of(tree)
-    spans = [(one.lineno, one.end_lineno or one.lineno) for one in left_out]
-    spans += [(first_line(functions[name]), functions[name].end_lineno or 0) for name in tests]
-    numbers = {number for first, last in spans for number in range(first, last + 1)}
+    for name in tests:
+        tables = map(rows_of, functions[name].decorator_list)
+        spans += [table.elts[-1] for table in tables if table is not None and table.elts]
+    numbers = {
+        number
+        for span in spans
+        for number in range(span.lineno, (span.end_lineno or span.lineno) + 1)
+    }
     lines = split_lines(_decoded(content or b""))
     return [line for number, line in enumerate(lines, 1) if number not in numbers and line.strip()]
 

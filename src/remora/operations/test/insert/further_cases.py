@@ -7,10 +7,12 @@ from typing import NamedTuple
 
 from remora.code.edit.edits import Edit, apply_edits
 from remora.code.edit.parsed_text import ParsedText
+from remora.errors import HostError
 from remora.operations.test.cases.assertions import expected_value, with_quotes
-from remora.operations.test.cases.case import Case
+from remora.operations.test.cases.case import Case, is_plain_value
 from remora.operations.test.inputs.own_cases import OwnCase, arguments_of
 from remora.operations.test.target_function import TargetFunction
+from remora.python_text import parse
 
 _END_OF_LINE = re.compile(r"(,?)[ \t]*(?:#.*)?\n")
 _TRUTHS = frozenset({"True", "False", "None"})
@@ -29,45 +31,67 @@ class FurtherCase(NamedTuple):
 
 def further_case(case: Case, subject: TargetFunction, own: Sequence[OwnCase]) -> FurtherCase | None:
     """Return how an existing test says a case, or None if none of `own` has its form."""
-    if case.claims or case.listed:
+    expected = expected_value(case.value) if case.value else ""
+    if case.claims or case.listed or expected.startswith("pytest."):
         return None
     given = arguments_of(case.call, subject)
+    found = []
     for like in own:
+        if like.given.keys() != given.keys() or not _is_alike(like, case, subject):
+            continue
         changed = {
-            name: text
-            for name, text in given.items()
-            if name in like.given and ast.unparse(like.given[name]) != text
+            name: text for name, text in given.items() if ast.unparse(like.given[name]) != text
         }
-        if like.given.keys() == given.keys() and _can_repeat(like, changed, case):
-            return FurtherCase(like, changed, expected_value(case.value) if case.value else "")
-    return None
+        if _can_repeat(like, changed, case, expected):
+            found.append(FurtherCase(like, changed, expected))
+    return min(found, key=lambda further: len(further.changed), default=None)
 
 
-def _can_repeat(like: OwnCase, changed: Mapping[str, str], case: Case) -> bool:
+def _is_alike(like: OwnCase, case: Case, subject: TargetFunction) -> bool:
+    """Return True if a case calls the same object, with no other preparation and no further import."""
+    own, made = (parse(text, "eval").body for text in (like.call.call, case.call))
+    assert isinstance(own, ast.Call)
+    assert isinstance(made, ast.Call)
+    is_same = ast.unparse(own.func) == ast.unparse(made.func)
+    is_plain = "." not in subject.qualname and not case.setup
+    has_names = is_plain_value(case.value, set()) if case.value else True
+    return case.setup == like.call.setup and (is_same or is_plain) and has_names
+
+
+def _can_repeat(like: OwnCase, changed: Mapping[str, str], case: Case, expected: str) -> bool:
     inside = {*ast.walk(like.code)}
     if any(like.given[name] not in inside for name in changed):
         return False
     if case.raises or like.expected is None:
         return like.outcome == (case.raises or case.value)
-    is_truth = ast.unparse(like.expected) in _TRUTHS
-    return is_truth == (case.value in _TRUTHS) and like.expected in inside
+    shown = ast.unparse(like.expected)
+    if (shown in _TRUTHS) != (case.value in _TRUTHS):
+        return False
+    is_known = like.outcome == "==" or shown in _TRUTHS
+    return is_known and (like.expected in inside or shown == expected)
 
 
-def with_further_cases(text: str, cases: Sequence[FurtherCase], source: ParsedText) -> str:
-    """Return a test file with further cases. `source` is the parsed text, whose nodes they name."""
+def with_further_cases(cases: Sequence[FurtherCase], source: ParsedText, quote: str) -> str:
+    """Return a test file with further cases. `source` is the parsed file, whose nodes they name.
+
+    `quote` is the quote character of its tests. Raises HostError if a case cannot be repeated
+    alone, because it has a comment or shares its line with another statement.
+    """
     by_place: dict[ast.expr | ast.stmt, list[str]] = {}
     for case in cases:
-        by_place.setdefault(case.like.last, []).append(_repeated(source, case))
-    return apply_edits(text, [_after(source, last, made) for last, made in by_place.items()])
+        by_place.setdefault(case.like.last, []).append(_repeated(source, case, quote))
+    edits = [_after(source, last, made) for last, made in by_place.items()]
+    return apply_edits(source.text, edits)
 
 
-def _repeated(source: ParsedText, case: FurtherCase) -> str:
+def _repeated(source: ParsedText, case: FurtherCase, quote: str) -> str:
     like = case.like
     start = source.start(like.code)
     text = source.text[start : source.end(like.code)]
-    quote = '"' if '"' in text and "'" not in text else "'"
+    if any("#" in line for line in text.split("\n")[:-1]):
+        raise HostError("a comment is within the case that a further one would repeat")
     replaced = {like.given[name]: value for name, value in case.changed.items()}
-    if like.expected is not None:
+    if like.expected is not None and like.expected in {*ast.walk(like.code)}:
         replaced[like.expected] = case.expected
     return apply_edits(
         text,
@@ -81,12 +105,14 @@ def _repeated(source: ParsedText, case: FurtherCase) -> str:
 def _after(source: ParsedText, last: ast.expr | ast.stmt, made: Sequence[str]) -> Edit:
     """Return the insertion of statements or rows after the last one."""
     end = source.end(last)
-    indent = " " * last.col_offset
+    indent = source.text[source.start_of_line(last.lineno) : source.start(last)]
     if isinstance(last, ast.stmt):
+        if indent.strip():
+            raise HostError("several statements are on a line")
         end = source.text.find("\n", end)
         end = len(source.text) if end < 0 else end
         return Edit(end, end, "".join(f"\n{indent}{each}" for each in made))
-    if source.text[source.start_of_line(last.lineno) : source.start(last)].strip():
+    if indent.strip():
         return Edit(end, end, "".join(f", {each}" for each in made))  # several rows on a line
     rest = _END_OF_LINE.match(source.text, end)
     if rest is None:

@@ -32,6 +32,7 @@ _STATING = {
     "assertTrue": "{}", "assertFalse": "not {}", "assertIsNone": "{} is None",
     "assertIsNotNone": "{} is not None", "assertIsInstance": "isinstance({}, {})",
 }  # fmt: skip
+_CHANGEABLE = (ast.List, ast.Dict, ast.Set, ast.ListComp, ast.DictComp, ast.SetComp)
 _RAISING = frozenset({"raises", "assertRaises", "assertRaisesRegex", "warns", "assertWarns"})
 _LONGEST = 20_000
 """Characters of a claim after which variables are no longer replaced (decision)."""
@@ -158,11 +159,18 @@ def values_of(function: FunctionNode) -> dict[str, ast.expr]:
         for node in ast.walk(function)
         if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)
     )
+    reads = Counter(
+        node.id
+        for node in ast.walk(function)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
+    )
     given = {argument.arg for argument in ast.walk(function) if isinstance(argument, ast.arg)}
     found: dict[str, ast.expr] = {}
     for node in own_statements(function):
         match node:
             case ast.Assign(targets=[ast.Name(id=name)], value=value) if stores[name] == 1:
+                if isinstance(value, _CHANGEABLE) and reads[name] > 1:
+                    continue  # what reads it first may change it
                 if name not in given and not isinstance(value, ast.Await | ast.Yield):
                     found[name] = inlined(value, found)
     return found

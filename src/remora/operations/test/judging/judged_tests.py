@@ -4,6 +4,7 @@ What can be read in their source is judged always. If the project's code may be 
 in two circumstances and with planted faults.
 """
 
+import functools
 import time
 from collections.abc import Callable, Iterator, Sequence
 
@@ -114,10 +115,8 @@ def _run(
         message = f"it fails with {words}: {there.message(test.id)}"
         found[test.id] = _finding(test, ELSEWHERE_FAILS, message)
     stable = [test for test in passing if test not in bound]
-    for test in stable:
-        lines = assertion_lines(test.function)
-        if lines and lines.isdisjoint(here.lines.get(test.path, lines)):
-            found[test.id] = _finding(test, HOLLOW, "none of its assertions is executed")
+    for test in filter(functools.partial(_asserts_nothing, here), stable):
+        found[test.id] = _finding(test, HOLLOW, "none of its assertions is executed")
     tell("planting faults in what the changed tests run")
     ends = time.monotonic() + _SECONDS
     seen = observed_run(place, here.seen, _MOST_NODES)
@@ -125,7 +124,8 @@ def _run(
     planted = plant_faults(place, left, seen, lambda: time.monotonic() > ends)
     for test in left:
         why, unknown = _by_faults(test, planted.get(test.id))
-        if test.id not in planted and uses_mocks(test.function):
+        is_known = test.id in seen.tests
+        if is_known and test.id not in planted and uses_mocks(test.function):
             found[test.id] = _finding(
                 test, MOCKED, "beside its mocks, it runs no code of the project"
             )
@@ -134,6 +134,13 @@ def _run(
         elif unknown:
             unjudged.append(Unjudged(what=test.id, why=unknown))
     return unjudged
+
+
+def _asserts_nothing(here: Outcomes, test: WrittenTest) -> bool:
+    """Return True if lines of a test were seen to run, but none of its assertions."""
+    lines = assertion_lines(test.function)
+    run = here.lines.get(test.path, lines) & test.lines
+    return bool(lines and run) and lines.isdisjoint(run)
 
 
 def _bound_to_user(

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from remora.code.pytest_model.pytest_file import is_of_tests
 from remora.code.syntax.nodes import Node
+from remora.errors import HostError
 from remora.operations.judged_change import Change, ChangedFile
 from remora.operations.reported_finding import ReportedFinding
 from remora.operations.test.function_context import target_at
@@ -21,7 +22,7 @@ from remora.operations.test.inputs.project_examples import ProjectExamples
 from remora.operations.test.judging.planted_faults import fault_order, run_orders
 from remora.operations.test.mutants import Mutant, mutants
 from remora.operations.test.planning.tested_names import NodesWithTests
-from remora.operations.test.runner.equivalent_faults import ToldApart, without_equivalent
+from remora.operations.test.runner.equivalent_faults import DistinguishedFault, without_equivalent
 from remora.operations.test.runner.parent import Order
 from remora.tools.file_tree import FileTree
 from remora.tools.tree import ToolTree
@@ -57,7 +58,7 @@ def untested_lines(change: Change, is_over: Callable[[], bool]) -> Iterator[Repo
         return
     results = run_orders(change.after, [order for _, order in orders])
     for (subject, _), result in zip(orders, results, strict=True):
-        yield from _unnoticed(change, subject, result)
+        yield from _unnoticed(change, subject, result, is_over)
 
 
 def _subjects(change: Change, related: NodesWithTests) -> Iterator[_Subject]:
@@ -82,9 +83,15 @@ def _order(change: Change, subject: _Subject) -> Order | None:
 
 
 def _unnoticed(
-    change: Change, subject: _Subject, result: Mapping[str, Any] | None
+    change: Change,
+    subject: _Subject,
+    result: Mapping[str, Any] | None,
+    is_over: Callable[[], bool],
 ) -> Iterator[ReportedFinding]:
-    """Yield the first fault of each line with which all tests pass."""
+    """Yield the first fault of each line with which all tests pass.
+
+    If there is time, equivalent faults are left out.
+    """
     if result is None or result.get("problem") or not result.get("swapped"):
         return
     if not result.get("reaching"):
@@ -92,21 +99,27 @@ def _unnoticed(
         yield _finding(subject, subject.faults[0], UNTESTED, f"no test enters `{name}`")
         return
     numbers = [n for n in result.get("lines") or () if 0 <= n < len(subject.faults)]
-    alive = _told_apart(change, subject, [subject.faults[n] for n in numbers])
-    first = {told.fault.line: told for told in reversed(alive)}
+    survivors = [subject.faults[n] for n in numbers]
+    try:
+        alive = _distinguished(change, subject, survivors, is_over=is_over())
+    except HostError:  # such as a module that cannot be imported alone
+        alive = [DistinguishedFault(fault, "") for fault in survivors]
+    first = {known.fault.line: known for known in reversed(alive)}
     for line in sorted(first):
         fault, call = first[line]
-        case = f"; `{call}` would" if 0 < len(call) <= _LONGEST_CALL else ""
+        case = f"; a test with `{call}` would" if 0 < len(call) <= _LONGEST_CALL else ""
         yield _finding(subject, fault, UNNOTICED, f"no test notices if {fault.what}{case}")
 
 
-def _told_apart(change: Change, subject: _Subject, alive: Sequence[Mutant]) -> Sequence[ToldApart]:
+def _distinguished(
+    change: Change, subject: _Subject, survivors: Sequence[Mutant], *, is_over: bool
+) -> Sequence[DistinguishedFault]:
     """Return the faults that are not equivalent, as far as the function can be called."""
     place, target = change.after, target_at(change.after, subject.file.path, subject.node.qualname)
-    if not alive or isinstance(target, str):
-        return [ToldApart(fault, "") for fault in alive]
-    known = place.once(_examples).calls_of(target)
-    return without_equivalent(place, target, known, alive)
+    known = [] if isinstance(target, str) or is_over else place.once(_examples).calls_of(target)
+    if not known or isinstance(target, str):
+        return [DistinguishedFault(fault, "") for fault in survivors]
+    return without_equivalent(place, target, known, survivors)
 
 
 def _examples(tree: FileTree) -> ProjectExamples:

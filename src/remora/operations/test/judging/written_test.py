@@ -32,6 +32,12 @@ class WrittenTest(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return self.function.lineno
 
     @property
+    def lines(self) -> frozenset[int]:
+        """The lines of its body."""
+        last = self.function.end_lineno or self.line
+        return frozenset(range(self.function.body[0].lineno, last + 1))
+
+    @property
     def name(self) -> str:
         return self.qualname.rpartition(".")[2]
 

@@ -1,7 +1,7 @@
 """Faults that no input tells apart from the code as it is."""
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 from remora.operations.test.inputs.call_input import CallInput
 from remora.operations.test.inputs.random_calls import random_calls
@@ -15,11 +15,13 @@ _INPUTS = 200
 _LEAST = 50
 """Inputs that have to run the line of a fault before it counts as equivalent (decision)."""
 _SECONDS = 20.0
+"""Time for the calls, and again for the calls with faults."""
 _LATE = 3
+"""Calls that take too long before the others are left out."""
 
 
-class ToldApart(NamedTuple):
-    """A fault, and the shortest call that tells it apart, or an empty string if none is known."""
+class DistinguishedFault(NamedTuple):
+    """A fault that is not equivalent, and the shortest call with another result, if one is known."""
 
     fault: Mutant
     call: str
@@ -27,25 +29,31 @@ class ToldApart(NamedTuple):
 
 def without_equivalent(
     place: ToolTree, subject: TargetFunction, known: Sequence[CallInput], faults: Sequence[Mutant]
-) -> list[ToldApart]:
-    """Return the faults without those that no input of 200 random ones tells apart.
+) -> list[DistinguishedFault]:
+    """Return the faults without those that no input of at most 200 random ones tells apart.
 
-    The inputs are like the known calls. A fault on a line that fewer than 50 of them run is kept,
-    because it is not known. Raises HostError if running the project's code is not allowed.
+    The inputs are like the known calls. A fault is kept if fewer than 50 of them run its line and
+    have a result that can be compared. Raises HostError if running the project's code is not
+    allowed.
     """
     calls = random_calls(subject, known, _INPUTS)
     if not calls or not faults:
-        return [ToldApart(fault, "") for fault in faults]
-    order = call_order(place, subject, calls, _SECONDS, _LATE)
+        return [DistinguishedFault(fault, "") for fault in faults]
+    order = call_order(place, subject, calls, 2 * _SECONDS, _LATE)
     order["mutants"] = [fault.function for fault in faults]
-    order["seconds"] = 2 * _SECONDS
     results = run_in_child(place, [subject.import_root], [order])
-    ends = [results.of(0, number) or {} for number in range(len(calls))]
-    lines = [end.get("lines") or () for end in ends if end.get("how") in ("value", "raised")]
+    ends = [results.of(0, number) or {} for number in results.steady()]
+    lines = [end.get("lines") or () for end in ends if _is_comparable(end)]
     found = []
     for number, fault in enumerate(faults):
-        telling = results.of_mutant(number)
-        if telling != [] or sum(fault.line in own for own in lines) < _LEAST:
-            shown = [calls[each].call for each in telling or () if not calls[each].setup]
-            found.append(ToldApart(fault, min(shown, key=len, default="")))
+        detecting = results.of_mutant(number)
+        if detecting != [] or sum(fault.line in own for own in lines) < _LEAST:
+            shown = [calls[index].call for index in detecting or () if not calls[index].setup]
+            found.append(DistinguishedFault(fault, min(shown, key=len, default="")))
     return found
+
+
+def _is_comparable(end: Mapping[str, Any]) -> bool:
+    """Return True if a call raises, or has a result of which more is known than that it is None."""
+    claims = {text for _, text in end.get("claims") or ()}
+    return end.get("how") == "raised" or not claims <= {"None"}

@@ -294,7 +294,7 @@ def surviving_mutants(
 
 
 def further_faults(
-    place: ToolTree, function: tuple[str, str], ids: Sequence[str], before: tuple[str, bytes | None]
+    place: ToolTree, function: tuple[str, str], ids: Sequence[str], before: tuple[str, bytes]
 ) -> int:
     """Return how many mutants tests detect that they did not detect before they were changed.
 
@@ -304,10 +304,13 @@ def further_faults(
     subject = _subject(place, *function)
     path, earlier = before
     now = place.read(path)
-    place.write(path, earlier or b"")
+    place.write(path, earlier)
     try:
         faults = mutants(place.read(subject.path), subject.qualname)
         alive = surviving_mutants(place, subject, ids, faults).mutants
     finally:
         place.write(path, now)
-    return len(alive) - len(surviving_mutants(place, subject, ids, alive).mutants) if alive else 0
+    if not alive:
+        return 0
+    again = surviving_mutants(place, subject, ids, alive)
+    return again.tried - len(again.mutants)

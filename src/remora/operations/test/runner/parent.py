@@ -145,6 +145,11 @@ class Results:
         found = self._files.get(f"0-m{mutant}")
         return found.get("lines", []) if found is not None and found.get("how") == "ran" else None
 
+    def steady(self) -> list[int]:
+        """Return the indexes of the calls of the first order that are compared with mutants."""
+        found = self._files.get("0-steady")
+        return [*found.get("lines", ())] if found is not None else []
+
     def is_late(self, order: int) -> bool:
         return f"{order}-late" in self._files
 
@@ -274,7 +279,7 @@ def _read(out: Path, orders: Sequence[Order]) -> dict[str, dict[str, Any]]:
 def _result_names(orders: Sequence[Order]) -> Iterator[str]:
     yield from ("pytest", "done")
     for number, order in enumerate(orders):
-        yield from (str(number), f"{number}-late")
+        yield from (str(number), f"{number}-late", f"{number}-steady")
         yield from (f"{number}-{call}" for call in range(len(order.get("calls", ()))))
         yield from (f"{number}-m{mutant}" for mutant in range(len(order.get("mutants", ()))))
 
