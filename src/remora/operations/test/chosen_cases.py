@@ -19,7 +19,7 @@ _TRIVIAL = _EMPTY | {"False"}
 _LONGEST_TEXT = 70
 _MOST_SETUP_LINES = 12
 """What a reader accepts: characters of a text, and lines before the calls."""
-NOT_DETECTED = "the calls detect no planted fault that the tests miss"
+NOT_DETECTED = "the calls detect no planted fault"
 NOTHING_SHOWN = (
     "the calls that detect faults have trivial results: empty values, False or exceptions"
 )
@@ -30,8 +30,7 @@ def chosen_cases(
 ) -> tuple[list[Case], str]:
     """Return the cases that together detect most mutants, or why there are none.
 
-    Documented examples come first. Of equal cases, those with results that are not trivial come
-    first, and then the shortest. With `is_first`, the function has no other test, so one result
+    Of equal cases, those with results that are not trivial come first, and then the shortest. With `is_first`, the function has no other test, so one result
     must not be trivial, and further documented examples with other results are added.
     """
     problems = [case_problem(subject, case) for case in found.cases]
@@ -45,10 +44,8 @@ def chosen_cases(
             break
         case, killed = min(
             useful,
-            key=lambda one: (
-                -len(one[1] - known), _is_trivial(one[0]), _length(one[0]),
-            ),
-        )  # fmt: skip
+            key=lambda one: (-len(one[1] - known), _is_trivial(one[0]), _length(one[0])),
+        )
         chosen.append(case)
         known |= killed
     if not chosen:

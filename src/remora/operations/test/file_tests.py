@@ -39,10 +39,11 @@ def write_tests(
     shows; with `strengthen`, its existing tests get further cases that they miss. At most 25
     functions get tests. The tests then run together, and what fails or detects no mutant is removed.
 
-    The result contains the `path` of the test file, or an empty string; the `ids` of the new tests,
-    and those of each function in `tests`; the names of existing tests that were `extended`; the reason that a function has none in `reasons`; those
-    of them for which a model may know calls in `open`, at most 25; and the counts `killed`,
-    `mutants`, `lines` and `all_lines` of each tested function in `worth`.
+    The result contains the `path` of the test file, or an empty string; the `ids` of all tests that
+    were written or extended; in `tests` the ids of the new ones of each function; the names of
+    existing ones that were `extended`; the reason that a function has none in `reasons`; those of
+    them for which a model may know calls in `open`, at most 25; and the counts `killed`, `mutants`,
+    `lines` and `all_lines` of each tested function in `worth`.
     """
     tried = _plans(place, path, nodes, strengthen=strengthen)
     plans = {name: plan for name, plan in tried.items() if plan.cases or plan.further}

@@ -13,10 +13,12 @@ _SIZED = (str, bytes, list, tuple)
 
 
 def boundary_values(function: FunctionNode, parameter: str, shown: object) -> list[object]:
-    """Return the values on both sides of each comparison, and the empty ones that a branch tests.
+    """Return the values at which the conditions of the code decide otherwise.
 
-    The values have the type of `shown`, a value that an existing test passes, or are None if the
-    code compares with None. The source of the method is boundary value analysis (Myers, The Art
+    They are the integers on both sides of a comparison, other literals and lengths that the code
+    compares with, texts with the beginning or end that it asks for, and the empty value where a
+    branch tests the argument. They have the type of `shown`, a value that an existing test passes,
+    or are None if the code compares with None. The source of the method is boundary value analysis (Myers, The Art
     of Software Testing).
     """
     found: list[object] = []
