@@ -13,6 +13,7 @@ from remora.operations.test.judging.duplicates import duplicates
 from remora.operations.test.judging.hollow import (
     is_self_contained,
     is_weak,
+    only_arguments,
     thrown_away,
     why_hollow,
 )
@@ -83,6 +84,20 @@ def test_assertions_that_cannot_fail(body: str, why: str | None) -> None:
     function = written(body)
     said = why_hollow(function, claims_of(function))
     assert (why in said) if why else not said
+
+
+@pytest.mark.parametrize(
+    ("body", "is_so"),
+    [
+        ("given = [1]\nf(given)\nassert given == [1]", True),
+        ("given = [1]\nfound = f(given)\nassert found == given", False),
+        ("given = [1]\nassert given == [1]", False),
+        ("given = 1\nf(given)\nassert given == 1", False),
+    ],
+)
+def test_assertions_about_arguments_that_stay_as_they_are(body: str, is_so: bool) -> None:
+    function = written(body)
+    assert only_arguments(function, claims_of(function)) == is_so
 
 
 @pytest.mark.parametrize(

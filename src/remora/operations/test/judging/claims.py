@@ -32,7 +32,7 @@ _STATING = {
     "assertTrue": "{}", "assertFalse": "not {}", "assertIsNone": "{} is None",
     "assertIsNotNone": "{} is not None", "assertIsInstance": "isinstance({}, {})",
 }  # fmt: skip
-_CHANGEABLE = (ast.List, ast.Dict, ast.Set, ast.ListComp, ast.DictComp, ast.SetComp)
+CHANGEABLE = (ast.List, ast.Dict, ast.Set, ast.ListComp, ast.DictComp, ast.SetComp)
 _RAISING = frozenset({"raises", "assertRaises", "assertRaisesRegex", "warns", "assertWarns"})
 _LONGEST = 20_000
 """Characters of a claim after which variables are no longer replaced (decision)."""
@@ -169,7 +169,7 @@ def values_of(function: FunctionNode) -> dict[str, ast.expr]:
     for node in own_statements(function):
         match node:
             case ast.Assign(targets=[ast.Name(id=name)], value=value) if stores[name] == 1:
-                if isinstance(value, _CHANGEABLE) and reads[name] > 1:
+                if isinstance(value, CHANGEABLE) and reads[name] > 1:
                     continue  # what reads it first may change it
                 if name not in given and not isinstance(value, ast.Await | ast.Yield):
                     found[name] = inlined(value, found)

@@ -13,7 +13,7 @@ import builtins
 from collections.abc import Sequence
 
 from remora.code.syntax.definitions import FunctionNode
-from remora.operations.test.judging.claims import Claim, claims_of, own_statements
+from remora.operations.test.judging.claims import CHANGEABLE, Claim, claims_of, own_statements
 
 _PURE = frozenset(dir(builtins)) - {
     "open",
@@ -195,6 +195,26 @@ def _may_be_text(expression: ast.expr) -> bool:
         case ast.List() | ast.Dict() | ast.Tuple() | ast.Set():
             return False
     return True
+
+
+def only_arguments(function: FunctionNode, claims: Sequence[Claim]) -> bool:
+    """Return True if all claims of a test are about lists and the like that it passes to a call."""
+    made = {
+        target.id
+        for statement in own_statements(function)
+        if isinstance(statement, ast.Assign) and isinstance(statement.value, CHANGEABLE)
+        for target in statement.targets
+        if isinstance(target, ast.Name)
+    }
+    passed = {
+        word.id
+        for node in ast.walk(function)
+        if isinstance(node, ast.Call)
+        for word in (*node.args, *(each.value for each in node.keywords))
+        if isinstance(word, ast.Name)
+    }
+    about = [_names(claim.node) - _PURE - {"self"} for claim in claims]
+    return bool(claims) and all(names and names <= made & passed for names in about)
 
 
 def expects_anything(function: FunctionNode) -> bool:

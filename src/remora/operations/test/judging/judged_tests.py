@@ -18,6 +18,7 @@ from remora.operations.test.judging.hollow import (
     expects_anything,
     is_self_contained,
     is_weak,
+    only_arguments,
     thrown_away,
     why_hollow,
 )
@@ -174,6 +175,10 @@ def _by_faults(test: WrittenTest, planted: Planted | None) -> tuple[str, str]:
     if planted.asserted:
         only_weak = bool(test.claims) and all(map(is_weak, test.claims))
         return "it asserts only that there is a result, or its type" if only_weak else "", ""
+    if planted.crashed and test.claims:
+        return "", f"{planted.tried} faults planted in what it runs crash it or change nothing"
+    if only_arguments(test.function, test.claims):
+        return "", "it asserts that an argument stays as it is, which no planted fault changes"
     is_sure = len(planted.functions) == planted.entered or planted.tried >= _MANY_FAULTS
     if planted.tried < _LEAST_FAULTS or not is_sure:
         return "", f"only {planted.tried} faults could be planted in what it runs"
@@ -185,8 +190,7 @@ def _why_undetected(test: WrittenTest, planted: Planted) -> str:
         call = thrown_away(test.function)
         return f"it asserts nothing, and does not use the result of `{call}`" if call else ""
     where = ", ".join(f"`{name}`" for name in dict.fromkeys(planted.functions[:3]))
-    but = "; some only crash it" if planted.crashed else ""
-    return f"no assertion fails for any of {planted.tried} faults planted in {where}{but}"
+    return f"no assertion fails for any of {planted.tried} faults planted in {where}"
 
 
 def _finding(test: WrittenTest, code: str, message: str) -> ReportedFinding:

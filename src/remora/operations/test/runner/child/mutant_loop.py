@@ -32,7 +32,7 @@ class MutantLoop:
         self.until = monotonic() + _SHARE * order["seconds"]
         self.found: Order = {"reaching": [], "lines": [], "swapped": False, "tried": 0, "kills": []}
         self.subtest_failed = False
-        self.raised: Any = None
+        self.asserted = True
 
     def pytest_runtestloop(self, session: Any) -> bool:
         functions = functions_at(self.order["path"], self.order["qualname"], *self.order["header"])
@@ -77,15 +77,13 @@ class MutantLoop:
 
         A test that does not end fails, and those after it are not tried.
         """
-        import pytest
-
-        kinds, failed = (AssertionError, pytest.fail.Exception), []
+        failed = []
         place = f"{self.name}-{name}"
 
         def work() -> None:
             for at, item in enumerate(items):
                 if not self.passes(item):
-                    failed.append((at, self.raised is None or issubclass(self.raised, kinds)))
+                    failed.append((at, self.asserted))
                 write(self.asked["out"], place, {"how": "ran", "failed": failed, "tried": at + 1})
 
         in_child(work, limit * _WAITING, limit)
@@ -94,10 +92,14 @@ class MutantLoop:
         late = [(tried, False)] if tried < len(items) else []
         return [*found.get("failed", ()), *late]
 
-    def pytest_runtest_makereport(self, call: Any) -> None:
-        """Note what a test raises."""
+    def pytest_runtest_makereport(self, item: Any, call: Any) -> None:
+        """Note whether an assertion fails, or an expression in the test's own file."""
+        import pytest
+
         if call.excinfo is not None:
-            self.raised = call.excinfo.type
+            is_assertion = issubclass(call.excinfo.type, (AssertionError, pytest.fail.Exception))
+            last = str(call.excinfo.traceback[-1].path)
+            self.asserted = is_assertion or last == str(item.fspath)
 
     def reaching(self, items: List[Any]) -> Dict[Any, float]:
         """Return the seconds of each test that enters the function, or nothing after a problem."""
@@ -141,7 +143,7 @@ class MutantLoop:
     def passes(self, item: Any) -> bool:
         from _pytest.runner import runtestprotocol
 
-        self.subtest_failed, self.raised = False, None
+        self.subtest_failed, self.asserted = False, True
         reports = runtestprotocol(item, nextitem=None, log=False)
         return all(report.passed for report in reports) and not self.subtest_failed
 
