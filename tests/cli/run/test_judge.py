@@ -177,6 +177,18 @@ def test_the_user(monkeypatch):
 
     assert discount(10) == 10
     assert os.environ["TZ"] == "UTC"
+
+
+def test_the_error_of_none_is_in_the_assertion():
+    from shop import cheapest
+
+    found = cheapest([3, 4])
+    assert found.real == 3
+"""
+CHEAPEST = """
+
+def cheapest(prices):
+    return min(prices)
 """
 
 
@@ -187,12 +199,14 @@ def test_what_runs_is_judged_by_running_it(
     shop: Path, poor: Remora, plain_python: ProjectPython
 ) -> None:
     user = replace(poor, environ={"VIRTUAL_ENV": str(plain_python.python.parent.parent)})
-    write(shop, {"shop.py": SHOP.replace("50", "100"), "tests/test_shop.py": TESTS + LARGE})
+    code = SHOP.replace("50", "100") + CHEAPEST
+    write(shop, {"shop.py": code, "tests/test_shop.py": TESTS + LARGE})
     found = user("judge", "--json", cwd=shop).document
     said = [(problem["code"], problem["line"]) for problem in found["problems"]]
     assert ("unnoticed fault", 7) in said
     assert ("environment-bound test", 12) in said
     assert not any(code == "hollow test" for code, _ in said)
+    assert not [part for part in found["unjudged"] if "test_the_error" in part["what"]]
 
 
 ANNOTATED = """
