@@ -187,7 +187,7 @@ def test_an_example_that_does_not_show_what_a_call_is_for_is_left_out(
     assert "do not show what a condition or a call is for" in plan.reason
     assert plan.needs_writer
     (tree / "stock.py").write_text(STOCK.replace("self.names.remove(name)\n        ", ""))
-    assert calls(first(place, "stock.py", "Stock.take")) == ["stock.take('pear')"]
+    assert first(place, "stock.py", "Stock.take").reason.startswith("it is a single call")
 
 
 COUNTED = '''\

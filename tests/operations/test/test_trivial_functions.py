@@ -3,7 +3,7 @@
 import pytest
 
 from remora.operations.test.target_function import TargetFunction, find_target
-from remora.operations.test.trivial_functions import CONSTANT, DELEGATES, why_trivial
+from remora.operations.test.trivial_functions import CONSTANT, WRAPS, why_trivial
 
 SOURCE = b"""
 import json
@@ -43,12 +43,12 @@ def subject(name: str) -> TargetFunction:
     ("name", "reason"),
     [
         ("minus_one", CONSTANT),
-        ("passes_on", DELEGATES),
-        ("parse", DELEGATES),
+        ("passes_on", WRAPS),
+        ("parse", WRAPS),
         ("Counters.get_seen", CONSTANT),
         ("Counters.set_seen", CONSTANT),
         ("Counters.is_open", CONSTANT),
-        ("Counters.add", DELEGATES),
+        ("Counters.add", WRAPS),
         ("changes", ""),
         ("name_of", ""),
         ("strict", ""),

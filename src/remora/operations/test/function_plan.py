@@ -21,7 +21,7 @@ from remora.operations.test.runner.equivalent_faults import without_equivalent
 from remora.operations.test.runner.mutation_check import Survivors, surviving_mutants
 from remora.operations.test.runner.trials import NotImported, TrialResults, try_calls
 from remora.operations.test.target_function import TargetFunction
-from remora.operations.test.trivial_functions import CONSTANT, why_trivial
+from remora.operations.test.trivial_functions import SAYS_NOTHING, why_trivial
 from remora.tools.tree import ToolTree
 
 _NEEDS_WRITER = "it needs a person or a model: "
@@ -74,7 +74,7 @@ def plan_missing(place: ToolTree, path: str, node: str, texts: ProjectTexts) -> 
     if isinstance(subject, str):
         return FunctionPlan(reason=subject)
     trivial = why_trivial(subject)
-    calls = [] if trivial == CONSTANT else documented_calls(subject, texts.examples)
+    calls = [] if trivial in SAYS_NOTHING else documented_calls(subject, texts.examples)
     if not calls:
         reason = trivial or f"{_NEEDS_WRITER}no example shows arguments for it"
         return FunctionPlan(reason=reason, needs_writer=not trivial)

@@ -21,7 +21,7 @@ from remora.operations.test.inputs.project_examples import (
 from remora.operations.test.planning.tested_names import NodesWithTests, TestedNames
 from remora.operations.test.target_function import TargetFunction, is_importable, target_in
 from remora.operations.test.testable_functions import is_script, needs_test
-from remora.operations.test.trivial_functions import CONSTANT, why_trivial
+from remora.operations.test.trivial_functions import SAYS_NOTHING, why_trivial
 from remora.tools.tree import ToolTree
 
 WITHOUT_ARGUMENTS = "without known arguments, which need a person or a model"
@@ -73,7 +73,7 @@ class TestNeed:
             return NOT_CALLABLE
         trivial = why_trivial(subject)
         has_result = _has_result(function)
-        if trivial != CONSTANT and has_result and self._has_calls(subject):
+        if trivial not in SAYS_NOTHING and has_result and self._has_calls(subject):
             return ""
         if trivial:
             return TRIVIAL

@@ -7,14 +7,17 @@ from remora.code.syntax.definitions import FunctionNode
 from remora.operations.test.target_function import TargetFunction
 
 CONSTANT = "it only returns or stores what it has"
+WRAPS = "it is a single call that gets its arguments"
 DELEGATES = "it only passes its arguments on"
+SAYS_NOTHING = frozenset({CONSTANT, WRAPS})
+"""Reasons for which even an example makes no test: it would test what is called."""
 _LOGGERS = frozenset({"debug", "info", "warning", "error", "exception", "log", "print"})
 
 
 def why_trivial(subject: TargetFunction) -> str:
     """Return why a test of the function says little, or an empty string.
 
-    The reason is `CONSTANT` or `DELEGATES`.
+    The reason is `CONSTANT`, `WRAPS` or `DELEGATES`.
     """
     function = subject.function
     body = [one for one in function.body if not _is_without_result(one)]
@@ -24,7 +27,7 @@ def why_trivial(subject: TargetFunction) -> str:
         if kinds <= {CONSTANT}:
             return CONSTANT
         if kinds <= {CONSTANT, DELEGATES}:
-            return DELEGATES
+            return WRAPS if len(body) == 1 else DELEGATES
     return ""
 
 
