@@ -19,6 +19,11 @@ from remora.statuses import TEST_GATE
 
 GATE = "gate"
 """The operation in the problems of gates."""
+_CONFIGURATION = (
+    "pyproject.toml", "setup.cfg", "tox.ini", "ruff.toml", ".ruff.toml", ".flake8", "mypy.ini",
+    ".mypy.ini", "pytest.ini", "ty.toml", "pyrightconfig.json",
+)  # fmt: skip
+"""Files at the root that configure gates."""
 _PATH = re.compile(r"^([\w./-]+\.pyi?)\b")
 """The file that a gate's text begins with."""
 
@@ -35,6 +40,11 @@ def worse_gates(
     worse, too.
     """
     ends, place = time.monotonic() + seconds, change.after
+    try:
+        _share_configuration(change)
+    except HostError as error:
+        yield Unjudged(what="the project's checks", why=error.message)
+        return
     gates, missing = find_gates(place, place.files.glob("**/*", look=place.left), place.python)
     if contradictions is not None and place.python is not None:
         gates = [*_observing(gates, change, place.python, contradictions)]
@@ -49,6 +59,18 @@ def worse_gates(
             continue
         for text in texts:
             yield _problem(gate, text)
+
+
+def _share_configuration(change: Change) -> None:
+    """Give the side before the change the configuration after it, so that only code is compared."""
+    before, after = change.before, change.after
+    for name in _CONFIGURATION:
+        new = after.read(name) if after.files.exists(name) else None
+        old = before.read(name) if before.files.exists(name) else None
+        if new is not None and new != old:
+            (before.create if old is None else before.write)(name, new)
+        elif new is None and old is not None:
+            before.files.remove(name)
 
 
 def _observing(

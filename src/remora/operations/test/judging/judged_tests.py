@@ -56,11 +56,12 @@ def judge_change(change: Change, tell: Callable[[str], None]) -> Judged:
         return judged
     tell("planting faults in the changed lines")
     try:
-        lines = tuple(untested_lines(change, lambda: time.monotonic() > ends))
+        found = [*untested_lines(change, lambda: time.monotonic() > ends)]
     except HostError as error:
-        unknown = Unjudged(what="whether tests notice the changed lines", why=error.message)
-        return Judged(findings=judged.findings, unjudged=(*judged.unjudged, unknown))
-    return Judged(findings=(*judged.findings, *lines), unjudged=judged.unjudged)
+        found = [Unjudged(what="whether tests notice the changed lines", why=error.message)]
+    lines = [part for part in found if not isinstance(part, Unjudged)]
+    gaps = [part for part in found if isinstance(part, Unjudged)]
+    return Judged(findings=(*judged.findings, *lines), unjudged=(*judged.unjudged, *gaps))
 
 
 def _judged_tests(

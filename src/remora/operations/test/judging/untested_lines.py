@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from remora.code.pytest_model.pytest_file import is_of_tests
 from remora.code.syntax.nodes import Node
 from remora.errors import HostError
-from remora.operations.judged_change import Change, ChangedFile
+from remora.operations.judged_change import Change, ChangedFile, Unjudged
 from remora.operations.reported_finding import ReportedFinding
 from remora.operations.test.function_context import target_at
 from remora.operations.test.inputs.project_examples import ProjectExamples
@@ -37,7 +37,10 @@ _MOST_TESTS = 40
 
 
 class _Subject(NamedTuple):
-    """A changed function, the faults on its changed lines, and the tests that may reach it."""
+    """A changed function, the faults on its changed lines, and the tests that may reach it.
+
+    Without `tests`, all tests of the project are tried.
+    """
 
     file: ChangedFile
     node: Node
@@ -45,20 +48,43 @@ class _Subject(NamedTuple):
     tests: Sequence[str]
 
 
-def untested_lines(change: Change, is_over: Callable[[], bool]) -> Iterator[ReportedFinding]:
-    """Yield the changed functions that no test reaches, and faults on lines that no test notices."""
+def untested_lines(
+    change: Change, is_over: Callable[[], bool]
+) -> Iterator[ReportedFinding | Unjudged]:
+    """Yield the changed functions that no test enters, and faults on lines that no test notices.
+
+    The tests that may reach a function run first. If none of them enters it, all tests of the
+    project run, because a registry or a command line may lead to it.
+    """
     related = NodesWithTests(change.after.tree)
     subjects = list(_subjects(change, related))
-    for subject in subjects:
-        if not subject.tests:
-            name = subject.node.qualname
-            yield _finding(subject, subject.faults[0], UNTESTED, f"no test reaches `{name}`")
-    orders = [(each, order) for each in subjects if each.tests and (order := _order(change, each))]
-    if not orders or is_over():
-        return
-    results = run_orders(change.after, [order for _, order in orders])
-    for (subject, _), result in zip(orders, results, strict=True):
+    results = [*_results(change, [subject for subject in subjects if subject.tests], is_over)]
+    entered = [(subject, result) for subject, result in results if result.get("reaching")]
+    for subject, result in entered:
         yield from _unnoticed(change, subject, result, is_over)
+    known = {subject.node.key for subject, _ in entered}
+    left = [subject._replace(tests=()) for subject in subjects if subject.node.key not in known]
+    judged = dict[str, Mapping[str, Any]]()
+    for subject, result in _results(change, left, is_over):
+        judged[subject.node.key] = result
+        yield from _unnoticed(change, subject, result, is_over)
+    for subject in left:
+        result = judged.get(subject.node.key, {})
+        if result.get("problem") or not result.get("swapped"):
+            unplanted = "a decorator hides its code" if result else "no time is left"
+            why = result.get("problem") or unplanted
+            yield Unjudged(what=f"whether a test enters {subject.node.qualname}", why=str(why))
+
+
+def _results(
+    change: Change, subjects: Sequence[_Subject], is_over: Callable[[], bool]
+) -> Iterator[tuple[_Subject, Mapping[str, Any]]]:
+    """Yield the results of tests with the faults of each subject, as far as there are some."""
+    orders = [(each, order) for each in subjects if (order := _order(change, each))]
+    if orders and not is_over():
+        results = run_orders(change.after, [order for _, order in orders])
+        for (subject, _), result in zip(orders, results, strict=True):
+            yield subject, result or {"problem": "its tests take too long"}
 
 
 def _subjects(change: Change, related: NodesWithTests) -> Iterator[_Subject]:
@@ -83,16 +109,13 @@ def _order(change: Change, subject: _Subject) -> Order | None:
 
 
 def _unnoticed(
-    change: Change,
-    subject: _Subject,
-    result: Mapping[str, Any] | None,
-    is_over: Callable[[], bool],
+    change: Change, subject: _Subject, result: Mapping[str, Any], is_over: Callable[[], bool]
 ) -> Iterator[ReportedFinding]:
     """Yield the first fault of each line with which all tests pass.
 
     If there is time, equivalent faults are left out.
     """
-    if result is None or result.get("problem") or not result.get("swapped"):
+    if result.get("problem") or not result.get("swapped"):
         return
     if not result.get("reaching"):
         name = subject.node.qualname
