@@ -120,7 +120,7 @@ class _Ran(NamedTuple):
     def messages(self) -> dict[str, str]:
         """The last line of each test that failed."""
         return {
-            name: str(test["message"])
+            name: str(test.get("message", ""))
             for name, test in self.tests.items()
             if test["outcome"] in ("failed", "error")
         }

@@ -18,6 +18,7 @@ from remora.operations.test.judging.hollow import (
     why_hollow,
 )
 from remora.operations.test.judging.mocks import why_mocked
+from remora.operations.test.judging.test_runs import Outcomes
 from remora.operations.test.judging.written_test import changed_tests, deleted_tests
 from remora.tools.tree import ToolTree
 
@@ -165,6 +166,13 @@ def test_assertions_about_mocks_of_the_test(body: str, head: str, why: str) -> N
     function = written(body, head)
     said = why_mocked(function, claims_of(function))
     assert (why in said) if why else not said
+
+
+def test_a_test_has_the_worst_outcome_of_its_rows_and_the_message_of_one() -> None:
+    rows = {"t::a[1]": {"outcome": "passed"}, "t::a[2]": {"outcome": "failed", "message": "no"}}
+    outcomes = Outcomes(rows, {})
+    assert (outcomes.of("t::a"), outcomes.message("t::a")) == ("failed", "no")
+    assert (outcomes.of("t::b"), outcomes.message("t::b")) == ("", "")
 
 
 def test_a_weak_claim_says_only_that_there_is_a_result() -> None:

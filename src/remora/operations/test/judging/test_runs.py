@@ -27,12 +27,13 @@ class Outcomes(NamedTuple):
 
     def of(self, test: str) -> str:
         """Return the outcome of a test, or an empty string if it did not run."""
-        known = {self.tests[name]["outcome"] for name in self._rows(test)}
+        known = {self.tests[name].get("outcome") for name in self._rows(test)}
         return next((outcome for outcome in _WORST if outcome in known), "")
 
     def message(self, test: str) -> str:
         """Return the last line of what a test raised, or an empty string."""
-        return next((m for name in self._rows(test) if (m := self.tests[name]["message"])), "")
+        messages = (self.tests[name].get("message") for name in self._rows(test))
+        return next(filter(None, messages), "")
 
     def _rows(self, test: str) -> list[str]:
         return [name for name in self.tests if test in (name, name.partition("[")[0])]
