@@ -131,7 +131,7 @@ def _replaced(
     code: DocumentedCode, findings: Sequence[DriftFinding]
 ) -> Iterator[tuple[int, str, str]]:
     for each in findings:
-        if each.code == "wrong-default":
+        if each.code == "wrong-default" and each.old:
             line = code.parsed.lines[each.line]
             after = line.partition(each.old)[2]
             if line.count(each.old) == 1 and _ENDS_AFTER.match(after) is not None:

@@ -10,7 +10,9 @@ from remora.code.syntax.docstring_sections import Item
 from remora.code.syntax.effects import unqualified_name
 from remora.operations.docstring.drift.drift_finding import DocumentedCode, DriftFinding
 
-_SECTIONS = frozenset(("int", "str", "bool", "bytes", "dict", "list", "tuple", "set", "float"))
+_SIMPLE = frozenset(
+    ("int", "str", "bool", "bytes", "dict", "list", "tuple", "set", "float", "Path")
+)
 _SPELLED = {"string": "str", "integer": "int", "boolean": "bool", "dictionary": "dict"}
 _COMPATIBLE = (
     frozenset(("int", "float")),
@@ -43,7 +45,8 @@ def parameter_findings(code: DocumentedCode) -> Iterator[DriftFinding]:
     items, names = documented_parameters(code), dict.fromkeys(_names(code))
     is_open = code.function is not None and bool(code.function.args.kwarg)
     spelled = {name.strip("_") for name in names}
-    used = _mentioned(code.body) | _TYPES
+    # a text in the body may name a keyword, but only if other keywords are accepted
+    used = _TYPES | (_mentioned(code.body) if is_open or code.function is None else set())
     unknown = [
         name
         for name in items
@@ -228,7 +231,7 @@ def stated_and_annotated(code: DocumentedCode, item: Item, name: str) -> tuple[s
 def is_other_type(stated: str, actual: str) -> bool:
     """Return True if both types are simple, and values of one are not meant by the other."""
     known = _SPELLED.get(stated, stated)
-    if not actual or known not in _SECTIONS or known == actual:
+    if not actual or known not in _SIMPLE or known == actual:
         return False
     return not any({known, actual} <= pair for pair in _COMPATIBLE)
 
@@ -249,4 +252,4 @@ def _simple_type(annotation: ast.expr | None) -> str:
         annotation = annotation.slice if name == "Optional" else annotation.value
     name = annotation.id if isinstance(annotation, ast.Name) else ""
     name = name.lower() if name in ("Dict", "List", "Tuple", "Set") else name
-    return name if name in _SECTIONS else ""
+    return name if name in _SIMPLE else ""

@@ -14,6 +14,7 @@ DriftCode = Literal[
     "unknown-parameter",
     "renamed-parameter",
     "missing-parameter",
+    "wrong-choice",
     "wrong-default",
     "wrong-type",
     "missing-exception",
