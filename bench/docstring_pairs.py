@@ -40,8 +40,10 @@ _OMISSIONS = ("missing-parameter", "missing-exception")
 """Findings about parts that a list leaves out, which contradict nothing."""
 _PYDOCLINT = re.compile(r"\s+(\d+): (DOC\d+):? (.*)")
 _STYLES = {"google": "google", "numpy": "numpy", "rest": "sphinx"}
-_NAMES_ONLY = ("-aths", "False", "-athd", "False", "-crt", "False", "-cyt", "False")
-"""pydoclint without types, which most docstrings leave out."""
+_UNKNOWN = ("DOC102",)
+"""Documented parameters that do not exist, by pydoclint and by ruff."""
+_LISTS = ("DOC101", "DOC102", "DOC103", "D417")
+"""Lists of parameters that differ from the signature."""
 
 
 class Alarm(NamedTuple):
@@ -127,18 +129,16 @@ def write_files(pairs: Sequence[Pair], folder: Path) -> dict[str, tuple[int, int
     return files
 
 
-def pydoclint_alarms(
-    program: str, folder: Path, options: Sequence[str]
-) -> Iterator[tuple[str, Alarm]]:
+def pydoclint_alarms(program: str, folder: Path) -> Iterator[tuple[str, Alarm]]:
     for style in sorted(each.name for each in folder.iterdir()):
-        command = [program, "-q", "--style", style, *options, str(folder / style)]
+        command = [program, "-q", "--style", style, str(folder / style)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         path = ""
         for line in (done.stdout + done.stderr).splitlines():
             found = _PYDOCLINT.match(line)
             if found is not None:
                 yield path, Alarm(found[2], found[3], int(found[1]))
-            elif line.strip():
+            elif line.endswith(".py"):  # other lines continue a message
                 path = line.strip()
 
 
@@ -170,6 +170,20 @@ def row(name: str, texts: Sequence[Texts]) -> str:
     return f"| {name} | {old} ({old / total:.1%}) | {new} ({new / total:.1%}) | {ratio} | {gone} |"
 
 
+def rows(columns: Mapping[str, list[Texts]]) -> Iterator[str]:
+    """Yield the rows of all tools, and those of the peers' rules that are most like ours."""
+    for name, texts in columns.items():
+        yield row(name, texts)
+        for title, codes in (("unknown parameters", _UNKNOWN), ("lists of parameters", _LISTS)):
+            if not name.startswith("Remora"):
+                yield row(f"{name}, {title}", [_only(pair, codes) for pair in texts])
+
+
+def _only(texts: Texts, codes: Sequence[str]) -> Texts:
+    old, new = ([alarm for alarm in alarms if alarm.code in codes] for alarms in texts)
+    return old, new
+
+
 def by_code(texts: Sequence[Texts]) -> Iterator[str]:
     """Yield the number of pairs in which a code is found in the old and in the new text."""
     counts = [
@@ -195,7 +209,7 @@ def main() -> None:
     print("| repository | commit | pairs |\n|---|---|---|", *heads, sep="\n")
     print(f"\n{len(pairs)} pairs, seed {asked.seed}\n")
     print("| finds | old texts | new texts | ratio | only in the old text |\n|---|---|---|---|---|")
-    print(*(row(name, texts) for name, texts in columns.items()), sep="\n")
+    print(*rows(columns), sep="\n")
     for name, texts in columns.items():
         print(f"\n| {name} | old | new |\n|---|---|---|", *by_code(texts), sep="\n")
     print("\nAlarms on new texts:\n")
@@ -221,9 +235,8 @@ def measure(
         folder = Path(name).resolve()
         files = write_files(pairs, folder)
         if pydoclint is not None:
-            for title, options in (("", ()), (" without types", _NAMES_ONLY)):
-                alarms = pydoclint_alarms(pydoclint, folder, options)
-                columns[f"pydoclint{title}"] = of_pairs(alarms, files, len(pairs))
+            alarms = pydoclint_alarms(pydoclint, folder)
+            columns["pydoclint"] = of_pairs(alarms, files, len(pairs))
         if ruff is not None:
             columns["ruff DOC and D417"] = of_pairs(ruff_alarms(ruff, folder), files, len(pairs))
     return columns
