@@ -67,56 +67,6 @@ def test_parameters(header: str, lines: list[str], expected: list[str], mend: Me
     assert update_plan(found).mend == mend
 
 
-GUARD = "if mode not in ('fast', 'safe'):\n    raise ValueError\nreturn work(mode)"
-
-
-@pytest.mark.parametrize(
-    ("entry", "expected"),
-    [
-        ("mode: One of 'fast' or 'exact'.", "`exact` is not accepted"),
-        ("mode: Either ``'fast'`` or ``None``.", "`safe` is accepted as well"),
-        ("mode: ``{'fast', 'exact', 'safe'}``, default 'fast'.", "`exact` is not accepted"),
-        ("mode: How.\n\n        - ``'fast'``: now\n        - 'exact' is slow", "`exact` is not accepted"),
-        ("mode: How.\n\n        - ``'fast'``: now", ""),
-        ("mode: One of 'fast' or 'safe'.", ""),
-        ("mode: Such as 'exact'.", ""),
-        ("mode: One of 'fast', 'safe' or more.", ""),
-        ("mode: One of 'left' or 'right'.", ""),
-    ],
-)  # fmt: skip
-@pytest.mark.parametrize(
-    ("header", "body"),
-    [
-        ("f(mode)", GUARD),
-        ("f(mode: str = 'fast')", GUARD),
-        ("f(mode: Literal['fast', 'safe'] = 'fast')", "return 1"),
-        ("f(mode: Optional[Literal['fast', 'safe']])", "return 1"),
-    ],
-)
-def test_documented_values_that_are_not_the_accepted_ones(
-    entry: str, expected: str, header: str, body: str
-) -> None:
-    found = node(f"def {header}:", args(entry), body)
-    assert codes(found) == (["wrong-choice mode"] if expected else [])
-    assert all(each.message.endswith(expected) for each in found.contradictions)
-    assert not update_plan(found).mend
-
-
-@pytest.mark.parametrize(
-    ("header", "body"),
-    [
-        ("f(mode)", f"mode = mode.lower()\n{GUARD}"),
-        ("f(mode)", GUARD.replace("'safe'", "OTHER")),
-        ("f(mode)", GUARD.replace("raise ValueError", "pass")),
-        ("f(mode)", GUARD.replace("not in", "in")),
-        ("f(mode)", GUARD.replace("('fast', 'safe')", "MODES")),
-        ("f(mode: Literal['fast', 'safe'] | Mode)", "return 1"),
-    ],
-)
-def test_values_are_only_compared_if_all_accepted_ones_are_known(header: str, body: str) -> None:
-    assert codes(node(f"def {header}:", args("mode: One of 'fast' or 'exact'."), body)) == []
-
-
 def test_a_text_in_the_body_is_a_parameter_only_if_other_keywords_are_accepted() -> None:
     docstring, body = args("a: One.", "gone: Two."), "return work(a, 'gone')"
     assert codes(node("def f(a):", docstring, body)) == ["unknown-parameter gone"]

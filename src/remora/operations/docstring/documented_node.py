@@ -12,7 +12,6 @@ from remora.code.syntax.signature import docstring_text
 from remora.code.syntax.source import Source, Unreadable, read_source
 from remora.errors import HostError
 from remora.ids import NodeKey, escape_path, node_key
-from remora.operations.docstring.drift.choices import choice_findings
 from remora.operations.docstring.drift.defaults import default_findings
 from remora.operations.docstring.drift.documented_parameters import (
     parameter_findings,
@@ -25,7 +24,6 @@ from remora.operations.docstring.related_texts import RelatedTexts
 _CHECKS = (
     parameter_findings,
     default_findings,
-    choice_findings,
     type_findings,
     exception_findings,
     result_findings,

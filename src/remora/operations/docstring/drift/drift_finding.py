@@ -14,7 +14,6 @@ DriftCode = Literal[
     "unknown-parameter",
     "renamed-parameter",
     "missing-parameter",
-    "wrong-choice",
     "wrong-default",
     "wrong-type",
     "missing-exception",
