@@ -43,6 +43,7 @@ def shipping(weight):
     """
     return 12 if weight > 10 else 5
 '''
+SIZE = "\n\ndef size():\n    return 10\n"
 WEAK = "from shop import shipping\n\n\ndef test_shipping():\n    assert shipping(2) == 5\n"
 STRONG = (
     WEAK + "    assert [shipping(n) for n in (10, 11, 20, 21, 30, 31)] == [5, 12, 12, 19, 19, 26]\n"
@@ -82,6 +83,15 @@ def test_boundaries_and_examples_that_tests_miss_are_further_cases(
     added = [(dict(each.changed), each.expected) for each in plan.further]
     assert added == [({"weight": "10"}, "5"), ({"weight": "11"}, "12")]
     assert (plan.worth["killed"], plan.worth["mutants"]) == (5, 5)
+
+
+def test_an_example_that_runs_is_no_further_case(tree: Path, place: ToolTree) -> None:
+    (tree / "shop.py").write_text(PRICE.replace("weight > 10", "weight > size()") + SIZE)
+    (tree / "test_shop.py").write_text(f"{WEAK}    assert shipping(3) == 5\n")
+    shown = [(dict(each.changed), each.expected) for each in further(place).further]
+    assert shown == [({"weight": "20"}, "12")]
+    (tree / "Makefile").write_text("test:\n\tpytest --doctest-modules\n")
+    assert further(place).further == ()
 
 
 def test_a_test_of_one_behavior_gets_no_other_one(tree: Path, place: ToolTree) -> None:

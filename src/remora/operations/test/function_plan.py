@@ -125,19 +125,30 @@ def _plan_for_survivors(
         return FunctionPlan(reason=f"its tests detect all {alive.tried} planted faults")
     calls = further_calls(subject, own, texts.examples) if own else []
     found = try_calls(place, subject, calls, faults=faults) if calls else TrialResults([], [], [])
+    run = texts.doctests.are_tests_of(subject.function, subject.path)
+    pairs = [*zip(found.cases, found.killed, strict=True)]
+    shown = frozenset[int]().union(
+        *(dead for case, dead in pairs if run and case.source == "docstring")
+    )
+    if len(shown) == len(faults):
+        return FunctionPlan(reason=_RUN_EXAMPLES)
     places = [further_case(case, subject, own) for case in found.cases]
-    kept = [number for number, further in enumerate(places) if further is not None]
+    kept = [
+        number
+        for number, further in enumerate(places)
+        if further is not None and not (run and found.cases[number].source == "docstring")
+    ]
     found = found._replace(
         cases=[found.cases[number] for number in kept],
-        killed=[found.killed[number] for number in kept],
+        killed=[found.killed[number] - shown for number in kept],
     )
     chosen, _ = chosen_cases(subject, found, is_first=False)
     if not chosen:
-        few = f"{len(faults)} of {alive.tried} planted faults survive its tests"
+        few = f"{len(faults) - len(shown)} of {alive.tried} planted faults survive its tests"
         why = f"{_NEEDS_WRITER}{few}, and no known call that fits into them detects one"
         return FunctionPlan(reason=why, needs_writer=True)
     further = [each for case in chosen if (each := further_case(case, subject, own)) is not None]
-    plan = _plan_of(subject, chosen, len(detected_by(chosen, found)), len(faults))
+    plan = _plan_of(subject, chosen, len(detected_by(chosen, found)), len(faults) - len(shown))
     return plan._replace(cases=(), further=further)
 
 

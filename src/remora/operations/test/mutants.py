@@ -16,8 +16,8 @@ from remora.text import clip
 MAX_MUTANTS = 20
 _MOST_SHOWN = 60
 """Characters of code in the description of a fault."""
-CONDITION, CALL = "condition", "call"
-"""Kinds of faults: negated conditions, and removed calls and `del`."""
+CONDITION, CALL, TEXT = "condition", "call", "text"
+"""Kinds of faults: negated conditions, removed calls and `del`, and other texts."""
 _OTHER_COMPARISONS: dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]] = {
     ast.Lt: (ast.LtE, ast.GtE),
     ast.LtE: (ast.Lt, ast.Gt),
@@ -297,9 +297,9 @@ def _constant(node: ast.expr, value: object) -> Iterator[tuple[str, str, _Change
         yield _changed("boundary", node, value=value + 1)
         yield _changed("boundary below", node, value=value - 1)
     elif isinstance(value, str):
-        yield _changed("constant", node, value=f"{value}x")
+        yield _changed(TEXT, node, value=f"{value}x")
     elif isinstance(value, bytes):
-        yield _changed("constant", node, value=value + b"x")
+        yield _changed(TEXT, node, value=value + b"x")
 
 
 def _changed(kind: str, node: ast.expr, **fields: object) -> tuple[str, str, _Change]:

@@ -33,7 +33,12 @@ _STATING = {
     "assertIsNotNone": "{} is not None", "assertIsInstance": "isinstance({}, {})",
 }  # fmt: skip
 CHANGEABLE = (ast.List, ast.Dict, ast.Set, ast.ListComp, ast.DictComp, ast.SetComp)
-_RAISING = frozenset({"raises", "assertRaises", "assertRaisesRegex", "warns", "assertWarns"})
+_RAISING = frozenset(
+    {
+        "raises", "assertRaises", "assertRaisesRegex", "warns", "assertWarns", "assertWarnsRegex",
+        "deprecated_call", "assertLogs",
+    }
+)  # fmt: skip
 _LONGEST = 20_000
 """Characters of a claim after which variables are no longer replaced (decision)."""
 

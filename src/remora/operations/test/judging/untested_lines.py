@@ -6,7 +6,8 @@
         return total
 
 If the tests that reach `discount` pass with `total >= 100`, too, none of them has the boundary. Only
-faults on changed lines are planted. A function that no test reaches is one finding.
+faults on changed lines are planted, but no other texts: of four such remarks on pull requests, two
+readers wanted one. A function that no test reaches is one finding.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,7 +21,7 @@ from remora.operations.reported_finding import ReportedFinding
 from remora.operations.test.function_context import target_at
 from remora.operations.test.inputs.project_examples import ProjectExamples
 from remora.operations.test.judging.planted_faults import fault_order, run_orders
-from remora.operations.test.mutants import Mutant, mutants
+from remora.operations.test.mutants import TEXT, Mutant, mutants
 from remora.operations.test.planning.tested_names import NodesWithTests
 from remora.operations.test.runner.equivalent_faults import DistinguishedFault, without_equivalent
 from remora.operations.test.runner.parent import Order
@@ -95,7 +96,7 @@ def _subjects(change: Change, related: NodesWithTests) -> Iterator[_Subject]:
             faults = [
                 fault
                 for fault in mutants(file.after, node.qualname, _MOST_FAULTS)
-                if fault.line in file.lines
+                if fault.line in file.lines and fault.kind != TEXT
             ]
             if faults:
                 tests = related.tests_of(node.key)[:_MOST_TESTS]

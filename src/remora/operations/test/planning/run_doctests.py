@@ -30,6 +30,7 @@ _OF_DOCUMENTS = re.compile(
 )
 _OF_FILES = re.compile(r"\bpython[\w.]* +-m doctest\b([^\n;&|]*)")
 _SUITE = re.compile(r"\b(?:DocTestSuite|testmod|DocTestFinder)\(")
+_FIXTURE = re.compile(r"^[ \t]*>>> .*\bgetfixture\(", re.MULTILINE)
 _PROMPT = re.compile(r"[ \t]*>>> ?(.*)")
 _CONTINUED = re.compile(r"[ \t]*\.\.\.(?: (.*)|$)")
 
@@ -45,8 +46,11 @@ class RunDoctests:
         self._tests = tests
 
     def runs(self, path: str) -> bool:
-        """Return True if a command, a setting or a test runs the examples of a module."""
-        if path in self._files or _OF_MODULES.search(self._commands):
+        """Return True if a command, a setting or a test runs the examples of a module.
+
+        An example with `getfixture` shows it as well, because only pytest provides that name.
+        """
+        if path in self._files or _OF_MODULES.search(self._commands) or self._needs_pytest:
             return True
         module = path.removesuffix(".py").rpartition("/")[2]
         return any(module in text for text in self._tests.values() if _SUITE.search(text))
@@ -65,6 +69,12 @@ class RunDoctests:
             if self.runs(path) if is_module else runs_documents and _IS_DOCUMENT.fullmatch(path):
                 found[path] = "\n".join(_examples(self._text(path)))
         return {path: text for path, text in found.items() if text}
+
+    @cached_property
+    def _needs_pytest(self) -> bool:
+        return any(
+            _FIXTURE.search(self._text(path)) for path in self._paths if path.endswith(".py")
+        )
 
     @cached_property
     def _files(self) -> set[str]:
