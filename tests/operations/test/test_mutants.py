@@ -113,3 +113,14 @@ def test_a_method_by_its_qualname() -> None:
     code = b"class A:\n    def f(self):\n        return 1\n\n\ndef f():\n    return 5\n"
     assert "5" in mutants(code, "A.f")[0].text
     assert mutants(code, "A.g") == mutants(b"def (", "f") == mutants(code, "A") == []
+
+
+def test_types_get_no_fault() -> None:
+    code = (
+        b"def f(a):\n    b: int | None = a + 1\n    return cast(int | str, b) or t.cast('x', 2)\n"
+    )
+    whats = " ".join(fault.what for fault in mutants(code, "f"))
+    assert "a - 1" in whats
+    assert "&" not in whats
+    assert "`'x'` became" not in whats
+    assert "`2` became `3`" in whats

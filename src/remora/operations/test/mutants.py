@@ -215,7 +215,7 @@ def _round_robin(lists: list[list[_T]]) -> Iterator[_T]:
 def _mutable_nodes(function: FunctionNode) -> list[ast.AST]:
     """Return the function and the nodes in its body, in source order.
 
-    The docstring is skipped, and so is everything inside f-strings, `raise` statements and nested
+    The docstring is skipped, and so are types, and everything inside f-strings, `raise` statements and nested
     definitions, except for functions that the function returns.
     """
     found: list[ast.AST] = [function]
@@ -233,8 +233,19 @@ def _mutable_nodes(function: FunctionNode) -> list[ast.AST]:
         elif not isinstance(
             node, FunctionNode | ast.ClassDef | ast.Lambda | ast.JoinedStr | ast.Raise
         ):
-            waiting.extend(reversed(list(ast.iter_child_nodes(node))))
+            waiting.extend(reversed(_parts(node)))
     return found
+
+
+def _parts(node: ast.AST) -> list[ast.AST]:
+    """Return the parts of a node that are evaluated: no annotation, and no type of a `cast`."""
+    parts = list(ast.iter_child_nodes(node))
+    match node:
+        case ast.AnnAssign(annotation=annotation):
+            return [part for part in parts if part is not annotation]
+        case ast.Call(func=ast.Name(id="cast") | ast.Attribute(attr="cast"), args=[kind, _]):
+            return [part for part in parts if part is not kind]
+    return parts
 
 
 def _without_docstring(function: FunctionNode) -> list[ast.stmt]:

@@ -34,6 +34,11 @@ def fill(items, number):
     items.append(1)
 
 
+def joined(text):
+    text = ' '.join(text) if isinstance(text, list) else text
+    return text.strip()
+
+
 COUNT = iter(range(10_000))
 
 
@@ -79,6 +84,10 @@ def test_the_shortest_call_that_tells_a_fault_apart_is_known(place: ToolTree) ->
 def test_a_fault_on_a_line_that_few_inputs_run_is_kept(place: ToolTree) -> None:
     assert "it returns None" in left(place, "rare", "rare('abc')")
     assert any("* 2" in what for what in left(place, "rare", "rare('abc')"))
+
+
+def test_a_fault_on_a_line_that_asks_for_a_type_is_kept(place: ToolTree) -> None:
+    assert any("was removed" in what for what in left(place, "joined", "joined('abc')"))
 
 
 @pytest.mark.parametrize(

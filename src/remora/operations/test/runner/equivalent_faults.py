@@ -1,8 +1,10 @@
 """Faults that no input tells apart from the code as it is."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from remora.code.edit.text_lines import split_lines
 from remora.operations.test.inputs.call_input import CallInput
 from remora.operations.test.inputs.random_calls import random_calls
 from remora.operations.test.mutants import Mutant
@@ -12,6 +14,7 @@ from remora.operations.test.target_function import TargetFunction
 from remora.tools.tree import ToolTree
 
 _INPUTS = 200
+_ASKS_FOR_TYPE = re.compile(r"\b(?:isinstance|issubclass|hasattr|callable|type)\(")
 _LEAST = 50
 """Inputs that have to run the line of a fault before it counts as equivalent (decision)."""
 _SECONDS = 20.0
@@ -33,7 +36,8 @@ def without_equivalent(
     """Return the faults without those that no input of at most 200 random ones tells apart.
 
     The inputs are like the known calls. A fault is kept if fewer than 50 of them run its line and
-    have a result that can be compared. Raises HostError if running the project's code is not
+    have a result that can be compared, or if its line asks for a type, because the inputs have the
+    types of the known calls. Raises HostError if running the project's code is not
     allowed.
     """
     calls = random_calls(subject, known, _INPUTS)
@@ -44,10 +48,12 @@ def without_equivalent(
     results = run_in_child(place, [subject.import_root], [order])
     ends = [results.of(0, number) or {} for number in results.steady()]
     lines = [end.get("lines") or () for end in ends if _is_comparable(end)]
+    code = split_lines(subject.source.utf8.decode())
     found = []
     for number, fault in enumerate(faults):
         detecting = results.of_mutant(number)
-        if detecting != [] or sum(fault.line in own for own in lines) < _LEAST:
+        is_of_types = bool(_ASKS_FOR_TYPE.search(code[fault.line - 1]))
+        if detecting != [] or is_of_types or sum(fault.line in own for own in lines) < _LEAST:
             shown = [calls[index].call for index in detecting or () if not calls[index].setup]
             found.append(DistinguishedFault(fault, min(shown, key=len, default="")))
     return found
