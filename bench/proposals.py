@@ -33,6 +33,8 @@ def analyzed(root: Path, operation: str, options: list[str]) -> str:
     command = [remora, "analyze", ".", "-o", operation, *options, "--json"]
     done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
     document = json.loads(done.stdout)
+    if "run_id" not in document:
+        raise SystemExit(f"{root.name}: {done.stdout or done.stderr}")
     return str(document["run_id"] or "")
 
 
