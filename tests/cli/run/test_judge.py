@@ -209,6 +209,18 @@ def test_what_runs_is_judged_by_running_it(
     assert not [part for part in found["unjudged"] if "test_the_error" in part["what"]]
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(120)
+def test_a_function_that_is_only_described_anew_needs_no_test(
+    shop: Path, poor: Remora, plain_python: ProjectPython
+) -> None:
+    user = replace(poor, environ={"VIRTUAL_ENV": str(plain_python.python.parent.parent)})
+    described = SHOP.replace("(total)", "(total: float) -> float").replace("The price", "Its price")
+    write(shop, {"shop.py": described})
+    found = user("judge", "--json", cwd=shop).document
+    assert [problem["code"] for problem in found["problems"]] == []
+
+
 ANNOTATED = """
 
 def label(name: str) -> str:

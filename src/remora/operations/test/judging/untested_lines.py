@@ -10,18 +10,21 @@ faults on changed lines are planted, but no other texts: of four such remarks on
 readers wanted one. A function that no test reaches is one finding.
 """
 
+import ast
+import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from remora.code.pytest_model.pytest_file import is_of_tests
 from remora.code.syntax.nodes import Node
+from remora.code.syntax.source import Source, read_source
 from remora.errors import HostError
 from remora.operations.judged_change import Change, ChangedFile, Unjudged
 from remora.operations.reported_finding import ReportedFinding
 from remora.operations.test.function_context import target_at
 from remora.operations.test.inputs.project_examples import ProjectExamples
 from remora.operations.test.judging.planted_faults import fault_order, run_orders
-from remora.operations.test.mutants import TEXT, Mutant, mutants
+from remora.operations.test.mutants import TEXT, Mutant, function_named, mutants
 from remora.operations.test.planning.tested_names import NodesWithTests
 from remora.operations.test.runner.equivalent_faults import DistinguishedFault, without_equivalent
 from remora.operations.test.runner.parent import Order
@@ -93,6 +96,8 @@ def _subjects(change: Change, related: NodesWithTests) -> Iterator[_Subject]:
         if file.after is None or is_of_tests(path):
             continue
         for node in file.changed_functions:
+            if _only_describes(file, node.qualname):
+                continue
             faults = [
                 fault
                 for fault in mutants(file.after, node.qualname, _MOST_FAULTS)
@@ -101,6 +106,30 @@ def _subjects(change: Change, related: NodesWithTests) -> Iterator[_Subject]:
             if faults:
                 tests = related.tests_of(node.key)[:_MOST_TESTS]
                 yield _Subject(file, node, faults, tests)
+
+
+def _only_describes(file: ChangedFile, qualname: str) -> bool:
+    """Return True if only annotations and the docstring of a function are changed."""
+    codes = [_code(content or b"", qualname) for content in (file.before, file.after)]
+    return codes[0] == codes[1] != ""
+
+
+def _code(content: bytes, qualname: str) -> str:
+    """Return a function without its annotations and docstring, or an empty text without one."""
+    source = read_source("", content)
+    function = function_named(source.tree, qualname) if isinstance(source, Source) else None
+    if function is None:
+        return ""
+    bare = copy.deepcopy(function)
+    bare.returns = None
+    if ast.get_docstring(bare) is not None:
+        del bare.body[0]
+    for node in ast.walk(bare):
+        if isinstance(node, ast.arg):
+            node.annotation = None
+        elif isinstance(node, ast.AnnAssign):
+            node.annotation = ast.Constant(None)
+    return ast.dump(bare)
 
 
 def _order(change: Change, subject: _Subject) -> Order | None:
