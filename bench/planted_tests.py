@@ -53,7 +53,7 @@ def spans(text: str) -> dict[str, range]:
             if isinstance(node, ast.ClassDef):
                 walk(node.body, f"{prefix}{node.name}::")
             elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
+                first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
                 found[f"{prefix}{node.name}"] = range(first, (node.end_lineno or first) + 1)
 
     walk(ast.parse(text).body, "")
@@ -68,8 +68,8 @@ def plant(tree: Path, planted: list[dict[str, str]]) -> dict[str, dict[str, str]
         code = textwrap.dedent(test["code"]).strip().replace("@HOME@", str(Path.home()))
         before = set(spans(file.read_text()))
         file.write_text(f"{file.read_text().rstrip()}\n\n\n{code}\n")
-        new = [each for each in spans(file.read_text()) if each not in before]
-        name = next(each for each in new if each.rpartition("::")[2].startswith("test"))
+        new = [test for test in spans(file.read_text()) if test not in before]
+        name = next(test for test in new if test.rpartition("::")[2].startswith("test"))
         found[f"{test['file']}::{name}"] = test
     return found
 
@@ -107,7 +107,7 @@ def judged(tree: Path) -> tuple[dict[str, str], list[str], float]:
         for name, lines in spans((tree / problem["path"]).read_text()).items():
             if problem["line"] in lines:
                 found[f"{problem['path']}::{name}"] = problem["message"]
-    return found, [f"{each['what']}: {each['why']}" for each in document["unjudged"]], seconds
+    return found, [f"{part['what']}: {part['why']}" for part in document["unjudged"]], seconds
 
 
 def measure(described: dict[str, Any], package: Path) -> Iterator[tuple[str, bool, str]]:

@@ -44,7 +44,7 @@ def chosen_cases(
             break
         case, killed = min(
             useful,
-            key=lambda one: (-len(one[1] - known), _is_trivial(one[0]), _length(one[0])),
+            key=lambda tried: (-len(tried[1] - known), _is_trivial(tried[0]), _length(tried[0])),
         )
         chosen.append(case)
         known |= killed

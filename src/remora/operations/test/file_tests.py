@@ -68,7 +68,7 @@ def write_tests(
         },
         "ids": [one for each in written.values() for one in each["ids"]],
         "extended": [
-            *dict.fromkeys(each.like.test for name in written for each in plans[name].further)
+            *dict.fromkeys(case.like.test for name in written for case in plans[name].further)
         ],
         "reasons": reasons,
         "open": [name for name in reasons if tried[name].can_continue][:_MOST_PLANNED],
@@ -151,7 +151,7 @@ def _write_further(
         return {}, problems or dict.fromkeys(further, error.message)
     ids = {
         node: [
-            *dict.fromkeys(f"{home.path}::{each.like.test.replace('.', '::')}" for each in cases)
+            *dict.fromkeys(f"{home.path}::{case.like.test.replace('.', '::')}" for case in cases)
         ]
         for node, cases in further.items()
     }

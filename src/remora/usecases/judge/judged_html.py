@@ -37,7 +37,10 @@ def _lines(found: Judgement, version: str) -> Iterator[str]:
     title = f"{Path(found.root).name}: {result if found.problems else f'nothing to say against {files}'}"
     yield _HEAD.format(title=escaped(title))
     if found.problems:
-        rows = [(f"{each.path}:{each.line}", each.code, each.text) for each in found.problems]
+        rows = [
+            (f"{problem.path}:{problem.line}", problem.code, problem.text)
+            for problem in found.problems
+        ]
         yield from _table("Remarks", ("where", "rule", "what"), rows)
     if found.unjudged:
         parts = [(part.what, part.why) for part in found.unjudged]

@@ -126,7 +126,8 @@ def test_a_table_with_names_or_elsewhere_stays_as_it_is(tmp_path: Path, rows: st
 def test_a_case_of_another_object_is_no_further_one(tmp_path: Path) -> None:
     test = "def test_grade():\n    data = 95\n    assert grade(95) == 'A'\n    assert grade(60) == 'B'\n"
     other = Case(call="grade(0)", value="'B'", setup=("data = 0",))
-    assert extended(tmp_path, test, other) == test
+    result = Case(call="grade(95)(0)", value="'B'")
+    assert extended(tmp_path, test, other, result) == test
 
 
 @pytest.mark.parametrize(

@@ -200,8 +200,8 @@ def _claims_of_method(name: str, sides: Sequence[ast.expr]) -> list[_Claim]:
 def _given(call: ast.Call, subject: TargetFunction) -> dict[str, ast.expr] | None:
     """Return the arguments of a call by parameter, or None if they cannot be told."""
     given = subject.parameters
-    names = [each.arg for each in (*given.posonlyargs, *given.args)][subject.implied :]
-    if len(call.args) > len(names) or any(isinstance(each, ast.Starred) for each in call.args):
+    names = [parameter.arg for parameter in (*given.posonlyargs, *given.args)][subject.implied :]
+    if len(call.args) > len(names) or any(isinstance(value, ast.Starred) for value in call.args):
         return None
     named = {word.arg: word.value for word in call.keywords if word.arg}
     if len(named) < len(call.keywords):
@@ -220,7 +220,7 @@ def _input(
     wanted = Wanted(subject.function.name, "." not in subject.qualname)
     text = ast.unparse(call)
     made = calls_in(Snippet(statements, known, "test"), wanted, len(statements))
-    return next((each for each in made if each.call == text), None)
+    return next((shown for shown in made if shown.call == text), None)
 
 
 def with_arguments(
@@ -231,7 +231,7 @@ def with_arguments(
     assert isinstance(tree, ast.Call)
     given = _given(tree, subject) or {}
     replaced = {id(given[name]): parse(text, "eval").body for name, text in changed.items()}
-    tree.args = [replaced.get(id(each), each) for each in tree.args]
+    tree.args = [replaced.get(id(value), value) for value in tree.args]
     for word in tree.keywords:
         word.value = replaced.get(id(word.value), word.value)
     return msgspec.structs.replace(call, call=ast.unparse(tree))

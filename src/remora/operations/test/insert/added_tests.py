@@ -160,7 +160,7 @@ def added_tests(path: str, before: bytes | None, after: bytes | None) -> list[st
     A test is a function, or a method of a class. The class may be new, too. Other functions that
     were added, which help tests, are also returned. Existing tests may have further cases.
     """
-    old, new = (parse_text(_decoded(each)) for each in (before or b"", after or b""))
+    old, new = (parse_text(_decoded(side)) for side in (before or b"", after or b""))
     if not isinstance(old, ast.Module) or not isinstance(new, ast.Module):
         return f"{path} does not parse"
     known = set(tests_of(old)) | top_level_names(old)
@@ -184,7 +184,7 @@ def added_tests(path: str, before: bytes | None, after: bytes | None) -> list[st
 
 def extended_tests(before: bytes | None, after: bytes | None) -> list[str]:
     """Return the qualnames of the tests that only have further rows or assertions at their end."""
-    old, new = (parse_text(_decoded(each)) for each in (before or b"", after or b""))
+    old, new = (parse_text(_decoded(side)) for side in (before or b"", after or b""))
     if not isinstance(old, ast.Module) or not isinstance(new, ast.Module):
         return []
     return _extended(old, new)
@@ -229,7 +229,7 @@ def _dumped(statements: Sequence[ast.stmt]) -> list[str]:
 
 def _lines(content: bytes | None, tree: ast.Module, tests: Sequence[str]) -> list[str]:
     """Return the lines of a file, but for those of its imports and of the last rows of some tests."""
-    spans: list[ast.stmt | ast.expr] = [one for one in tree.body if isinstance(one, ImportNode)]
+    spans: list[ast.stmt | ast.expr] = [node for node in tree.body if isinstance(node, ImportNode)]
     functions = tests_of(tree)
     for name in tests:
         tables = map(rows_of, functions[name].decorator_list)

@@ -10,6 +10,7 @@ from remora.code.edit.parsed_text import ParsedText
 from remora.errors import HostError
 from remora.operations.test.cases.assertions import expected_value, with_quotes
 from remora.operations.test.cases.case import Case, is_plain_value
+from remora.operations.test.inputs.call_input import is_call_of
 from remora.operations.test.inputs.own_cases import OwnCase, arguments_of
 from remora.operations.test.target_function import TargetFunction
 from remora.python_text import parse
@@ -51,7 +52,8 @@ def _is_alike(like: OwnCase, case: Case, subject: TargetFunction) -> bool:
     """Return True if a case calls the same object, with no other preparation and no further import."""
     own, made = (parse(text, "eval").body for text in (like.call.call, case.call))
     assert isinstance(own, ast.Call)
-    assert isinstance(made, ast.Call)
+    if not isinstance(made, ast.Call) or not is_call_of(subject.function.name, made):
+        return False  # such as `f(1)(2)`
     is_same = ast.unparse(own.func) == ast.unparse(made.func)
     is_plain = "." not in subject.qualname and not case.setup
     has_names = is_plain_value(case.value, set()) if case.value else True
@@ -111,13 +113,13 @@ def _after(source: ParsedText, last: ast.expr | ast.stmt, made: Sequence[str]) -
             raise HostError("several statements are on a line")
         end = source.text.find("\n", end)
         end = len(source.text) if end < 0 else end
-        return Edit(end, end, "".join(f"\n{indent}{each}" for each in made))
+        return Edit(end, end, "".join(f"\n{indent}{code}" for code in made))
     if indent.strip():
-        return Edit(end, end, "".join(f", {each}" for each in made))  # several rows on a line
+        return Edit(end, end, "".join(f", {code}" for code in made))  # several rows on a line
     rest = _END_OF_LINE.match(source.text, end)
     if rest is None:
-        return Edit(end, end, "".join(f",\n{indent}{each}" for each in made))
-    lines = "".join(f"{indent}{each},\n" for each in made)
+        return Edit(end, end, "".join(f",\n{indent}{code}" for code in made))
+    lines = "".join(f"{indent}{code},\n" for code in made)
     if rest[1]:
         return Edit(rest.end(), rest.end(), lines)
     return Edit(end, rest.end(), f",{rest[0]}{lines[:-2]}\n")

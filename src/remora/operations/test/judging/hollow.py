@@ -210,7 +210,7 @@ def only_arguments(function: FunctionNode, claims: Sequence[Claim]) -> bool:
         word.id
         for node in ast.walk(function)
         if isinstance(node, ast.Call)
-        for word in (*node.args, *(each.value for each in node.keywords))
+        for word in (*node.args, *(keyword.value for keyword in node.keywords))
         if isinstance(word, ast.Name)
     }
     about = [_names(claim.node) - _PURE - {"self"} for claim in claims]

@@ -84,7 +84,7 @@ def _results(
     change: Change, subjects: Sequence[_Subject], is_over: Callable[[], bool]
 ) -> Iterator[tuple[_Subject, Mapping[str, Any]]]:
     """Yield the results of tests with the faults of each subject, as far as there are some."""
-    orders = [(each, order) for each in subjects if (order := _order(change, each))]
+    orders = [(subject, order) for subject in subjects if (order := _order(change, subject))]
     if orders and not is_over():
         results = run_orders(change.after, [order for _, order in orders])
         for (subject, _), result in zip(orders, results, strict=True):
