@@ -75,7 +75,7 @@ def test_a_change_of_nothing_is_told_so(shop: Path, poor: Remora) -> None:
     assert poor("judge", "--static", cwd=shop).out == "no Python file is changed\n"
     write(shop, {"shop.py": SHOP + "\n\nX = 1\n"})
     done = poor("judge", "--static", cwd=shop)
-    assert (done.code, done.out) == (0, "nothing to say against 1 changed Python file\n")
+    assert (done.code, done.out) == (0, "no remarks on 1 changed Python file\n")
 
 
 def test_without_an_environment_it_says_what_it_could_not_judge(shop: Path, poor: Remora) -> None:
@@ -142,9 +142,7 @@ def test_known_problems_are_left_out(shop: Path, poor: Remora) -> None:
     write(shop, {"tests/test_shop.py": TESTS + HOLLOW})
     words = ("judge", "--static", "--baseline", "known.jsonl")
     assert poor(*words, "--update-baseline", cwd=shop).code == 0
-    assert poor(*words, cwd=shop).out == (
-        "nothing to say against 1 changed Python file, 1 known left out\n"
-    )
+    assert poor(*words, cwd=shop).out == ("no remarks on 1 changed Python file, 1 known left out\n")
 
 
 def test_formats_for_machines_and_pull_requests(shop: Path, poor: Remora) -> None:

@@ -72,7 +72,7 @@ def judge(  # noqa: PLR0913 (one parameter for each option)
     with your files (default: HEAD). It names tests that cannot fail, repeat another test, assert only what
     their mocks return, or depend on where they run; changed lines that no test notices; docstrings
     that the change made wrong; and checks of the project that got worse. What could not be judged
-    is named with the reason. The exit code is 0 if there is nothing to say, and 1 otherwise.
+    is named with the reason. The exit code is 0 without remarks, and 1 otherwise.
     Tests run in isolation, in copies of the project; nothing is changed or recorded.
     """
     if (diff is not None) + staged + bool(revisions) > 1:
@@ -178,4 +178,4 @@ def _lines(found: "Judgement") -> Iterator[str]:
     elif found.problems:
         yield f"{count(len(found.problems), 'remark')} on {files}{known}"
     else:
-        yield f"nothing to say against {files}{known}"
+        yield f"no remarks on {files}{known}"

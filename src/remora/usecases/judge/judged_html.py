@@ -34,7 +34,7 @@ def judged_html(found: Judgement, version: str) -> str:
 def _lines(found: Judgement, version: str) -> Iterator[str]:
     files = count(found.files, "changed Python file")
     result = f"{count(len(found.problems), 'remark')} on {files}"
-    title = f"{Path(found.root).name}: {result if found.problems else f'nothing to say against {files}'}"
+    title = f"{Path(found.root).name}: {result if found.problems else f'no remarks on {files}'}"
     yield _HEAD.format(title=escaped(title))
     if found.problems:
         rows = [

@@ -20,7 +20,7 @@ def _lines(found: Judgement) -> Iterator[str]:
     if found.problems:
         yield f"## Remora: {count(len(found.problems), 'remark')} on {files}\n"
     else:
-        yield f"## Remora: nothing to say against {files}"
+        yield f"## Remora: no remarks on {files}"
     for problem in found.problems[:_MOST]:
         place = code(f"{problem.path}:{problem.line}")
         yield f"- {place} {escape_markdown(problem.text)}"
