@@ -6,7 +6,7 @@ The first folder has a YAML file for each package: bad tests that people planted
 with its `kind`, `file` and `code`), and the IDs of tests that the maintainers keep (`kept`). The
 others are the packages' source distributions of that version, with their environment in `.venv`.
 A planted test that names its author's home folder has @HOME@ for it. The planted tests of a package
-are one change, and its kept tests are another one. Every miss and every false alarm is printed.
+are one change, and its kept tests are another one. What is said of each of them is printed.
 """
 
 import argparse
@@ -143,8 +143,10 @@ def main() -> None:
         for kind, is_bad, line in measure(described, package):
             of[kind] += 1
             bad[kind] += is_bad
-            if is_bad == (kind == "kept"):
-                print(f"{'false alarm' if is_bad else 'missed'}: {kind}: {line}", flush=True)
+            wrong = "false alarm" if is_bad else "missed"
+            if is_bad or kind != "kept":
+                is_wrong = is_bad == (kind == "kept")
+                print(f"{wrong if is_wrong else 'found'}: {kind}: {line}", flush=True)
     print("\n| kind | tests | called bad |\n|---|---|---|")
     for kind, number in sorted(of.items()):
         print(f"| {kind} | {number} | {bad[kind]} |")

@@ -82,7 +82,7 @@ def test_boundaries_and_examples_that_tests_miss_are_further_cases(
     plan = further(place)
     added = [(dict(each.changed), each.expected) for each in plan.further]
     assert added == [({"weight": "10"}, "5"), ({"weight": "11"}, "12")]
-    assert (plan.worth["killed"], plan.worth["mutants"]) == (5, 5)
+    assert (plan.worth["killed"], plan.worth["mutants"]) == (6, 6)
 
 
 def test_an_example_that_runs_is_no_further_case(tree: Path, place: ToolTree) -> None:

@@ -17,7 +17,14 @@ KINDS = {
         "it returns None",
     },
     "return not a": {"the not of `not a` was removed", "it returns None"},
-    "return a and b": {"`a and b` became `a or b`", "it returns None"},
+    "return a and b": {
+        "`a and b` became `a or b`", "`a and b` became `a`", "`a and b` became `b`",
+        "it returns None",
+    },
+    "return min(a, b)": {
+        "`min(a, b)` became `a`", "`min(a, b)` became `b`",
+        "two arguments of `min(a, b)` were swapped", "it returns None",
+    },
     "return True": {"`True` became `False`", "it returns None"},
     "return b(a, 'x')": {
         "two arguments of `b(a, 'x')` were swapped",
@@ -28,7 +35,7 @@ KINDS = {
     "a.append(b)": {"`a.append(b)` was removed"},
     "raise ValueError('told')": {"`raise ValueError('told')` was removed"},
     "return f'{a} of 1'": {"it returns None"},
-}
+}  # fmt: skip
 LINES = (
     "x = a + 1", "if a < b:\n        x = 2", "a.append(b)", "while not b:\n        b = a(b, 1)", '"""Said."""',
     "return a if b == 'k' else None", "raise ValueError(a)", "def inner(c):\n        return c * 2", "x += b // 3",

@@ -2,6 +2,7 @@
 
 import ast
 import copy
+import functools
 from collections.abc import Callable, Iterator
 from typing import TypeVar
 
@@ -265,6 +266,12 @@ def _ignored_options(function: FunctionNode) -> Iterator[tuple[str, str, _Change
 def _faults(node: ast.AST) -> Iterator[tuple[str, str, _Change]]:
     if isinstance(node, ast.expr):
         yield from _faults_in_expression(node)
+        for choice in _choices(node):
+            yield (
+                "choice",
+                f"{_shown(node)} became {_shown(choice)}",
+                functools.partial(_become, choice),
+            )
     match node:
         case ast.If(test=test) | ast.While(test=test) | ast.IfExp(test=test):
             yield CONDITION, f"the condition {_shown(test)} was negated", _negate
@@ -299,6 +306,22 @@ def _faults_in_expression(node: ast.expr) -> Iterator[tuple[str, str, _Change]]:
             yield from _constant(node, value)
         case ast.Call(args=[first, second, *_]) if ast.dump(first) != ast.dump(second):
             yield "arguments", f"two arguments of {_shown(node)} were swapped", _swap
+
+
+def _choices(node: ast.expr) -> list[ast.expr]:
+    """Return the parts of which an expression chooses one: no branch shows which one."""
+    match node:
+        case ast.IfExp(body=body, orelse=orelse):
+            return [body, orelse]
+        case ast.BoolOp(values=[first, second]):
+            return [first, second]
+        case ast.Call(func=ast.Name(id="min" | "max"), args=[first, second], keywords=[]):
+            return [first, second]
+    return []
+
+
+def _become(other: ast.AST, _: ast.AST) -> ast.AST:
+    return other
 
 
 def _constant(node: ast.expr, value: object) -> Iterator[tuple[str, str, _Change]]:

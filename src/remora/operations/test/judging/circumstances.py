@@ -7,24 +7,57 @@ Such a test passes only for one user. The tests run in two circumstances that di
 that a test must not depend on. Those with different outcomes run again for each difference alone.
 """
 
+import ast
 from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
+from remora.code.syntax.definitions import FunctionNode
+from remora.operations.test.judging.claims import inlined, values_of
 from remora.operations.test.judging.test_runs import Outcomes, run_tests
 from remora.operations.test.runner.parent import CIRCUMSTANCES, Circumstances
 from remora.tools.tree import ToolTree
 
-HERE, ELSEWHERE = CIRCUMSTANCES
+_ASCII = {"PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+"""With the locale `C`, these variables make ASCII the encoding of files that are opened without one."""
+HERE = CIRCUMSTANCES[0]
+ELSEWHERE = replace(CIRCUMSTANCES[1], variables={**CIRCUMSTANCES[1].variables, **_ASCII})
 _OF_USERS = ("HOME", "USER", "LOGNAME", "SHELL", "TZ", "LANG", "LC_ALL", "TERM", "COLUMNS", "PATH")
 _ASPECTS: Mapping[str, tuple[str, ...]] = {
     "another time zone": ("TZ",),
     "another user": ("USER", "LOGNAME"),
     "another terminal": ("TERM", "COLUMNS"),
-    "another host name": ("HOSTNAME",),
+    "another machine": ("HOSTNAME",),
     "another locale": ("LC_ALL", "LANG", "LANGUAGE"),
+    "another default encoding": ("LC_ALL", *_ASCII),
 }
 """Environment variables in which circumstances differ, in words."""
+
+
+_MACHINE = ("/etc/", "/home/", "/opt/", "/proc/", "/root/", "/tmp/", "/usr/", "/var/", "C:\\")  # noqa: S108
+_USING_PATHS = frozenset(
+    {
+        "exists", "getsize", "isdir", "isfile", "is_dir", "is_file", "listdir", "mkdir", "makedirs",
+        "open", "read_bytes", "read_text", "stat", "touch", "write_bytes", "write_text",
+    }
+)  # fmt: skip
+_MOST_OTHERS = 20
+"""Other tests of a file that show whether its tests depend on the same (decision)."""
+
+
+def machine_path(function: FunctionNode) -> str:
+    """Return an absolute path of the machine that a test reads or writes, or an empty string."""
+    values = values_of(function)
+    for node in ast.walk(function):
+        if not isinstance(node, ast.Call):
+            continue
+        name = getattr(node.func, "attr", "") or getattr(node.func, "id", "")
+        if name in _USING_PATHS:
+            for part in ast.walk(inlined(node, values)):
+                match part:
+                    case ast.Constant(value=str(text)) if text.startswith(_MACHINE):
+                        return text
+    return ""
 
 
 def of_this_user(environ: Mapping[str, str]) -> Circumstances:
@@ -44,6 +77,13 @@ def causes(place: ToolTree, ids: Sequence[str]) -> dict[str, str]:
         outcomes = run_tests(place, waiting, under) if waiting else Outcomes({}, {})
         found |= {test: words for test in waiting if outcomes.of(test) in ("failed", "error")}
     return found
+
+
+def shared(place: ToolTree, words: str, others: Sequence[str]) -> bool:
+    """Return True if other tests fail in the circumstances with these words, too."""
+    under, asked = _single_differences()[words], others[:_MOST_OTHERS]
+    outcomes = run_tests(place, asked, under) if asked else Outcomes({}, {})
+    return any(outcomes.of(test) in ("failed", "error") for test in asked)
 
 
 def _single_differences() -> dict[str, Circumstances]:

@@ -98,6 +98,8 @@ def is_self_contained(function: FunctionNode, module: ast.Module) -> bool:
         for name in _names(target)
     }
     given = {argument.arg for argument in ast.walk(function.args) if isinstance(argument, ast.arg)}
+    if not _fixtures(function):
+        given -= {"self"}
     local = {
         node.id
         for node in ast.walk(function)
@@ -105,7 +107,20 @@ def is_self_contained(function: FunctionNode, module: ast.Module) -> bool:
     }
     used = {node.id for node in ast.walk(function) if isinstance(node, ast.Name)}
     brings = any(isinstance(node, ast.Import | ast.ImportFrom) for node in ast.walk(function))
-    return not (given or brings or function.decorator_list) and used <= own | local | _PURE
+    known = own | local | _PURE | {"self"}
+    return not (given or brings or function.decorator_list) and used <= known
+
+
+def _fixtures(function: FunctionNode) -> set[str]:
+    """Return the attributes of `self` that a test uses beside the methods of unittest."""
+    return {
+        node.attr
+        for node in ast.walk(function)
+        if isinstance(node, ast.Attribute)
+        and isinstance(node.value, ast.Name)
+        and node.value.id == "self"
+        and not node.attr.startswith(("assert", "fail", "subTest"))
+    }
 
 
 def thrown_away(function: FunctionNode) -> str:

@@ -11,7 +11,14 @@ from collections.abc import Callable, Iterator, Sequence
 from remora.errors import HostError
 from remora.operations.judged_change import Change, Judged, Unjudged
 from remora.operations.reported_finding import ReportedFinding
-from remora.operations.test.judging.circumstances import ELSEWHERE, HERE, causes, of_this_user
+from remora.operations.test.judging.circumstances import (
+    ELSEWHERE,
+    HERE,
+    causes,
+    machine_path,
+    of_this_user,
+    shared,
+)
 from remora.operations.test.judging.duplicates import duplicates
 from remora.operations.test.judging.hollow import (
     assertion_lines,
@@ -24,9 +31,15 @@ from remora.operations.test.judging.hollow import (
 )
 from remora.operations.test.judging.mocks import uses_mocks, why_mocked
 from remora.operations.test.judging.planted_faults import Planted, plant_faults
+from remora.operations.test.judging.repeated import repeated_tests
 from remora.operations.test.judging.test_runs import Outcomes, run_tests
 from remora.operations.test.judging.untested_lines import untested_lines
-from remora.operations.test.judging.written_test import WrittenTest, changed_tests, deleted_tests
+from remora.operations.test.judging.written_test import (
+    WrittenTest,
+    changed_tests,
+    deleted_tests,
+    tests_in,
+)
 from remora.operations.test.runner.coverage import observed_run
 from remora.text import count, some_of
 
@@ -35,25 +48,32 @@ ELSEWHERE_FAILS = "environment-bound test"
 _GONE = "what they tested is judged only where it has changed"
 _SECONDS = 50.0
 """Time for planted faults (decision: an answer within a minute)."""
+_SECONDS_OF_LINES = 25.0
+"""Part of that time for the changed lines, which come first."""
 _LEAST_FAULTS = 3
 """With fewer faults, tests that detect none of them say little (decision)."""
 _MANY_FAULTS = 25
 """With so many faults, it does not matter if some functions have none (decision)."""
+_MANY_SURVIVORS = 5
+"""With so many faults that change nothing, it does not matter if others crash (decision)."""
 _MOST_NODES = 20_000
 
 
 def judge_change(change: Change, tell: Callable[[str], None]) -> Judged:
     """Return the changed tests that say nothing, and the changed lines that no test notices."""
-    ends = time.monotonic() + _SECONDS
-    tests = [*changed_tests(change)]
-    judged = _judged_tests(change, tests, tell) if tests else Judged()
+    begun = time.monotonic()
+    lines = _judged_lines(change, begun + _SECONDS_OF_LINES, tell)
+    tests = _judged_tests(change, [*changed_tests(change)], begun + _SECONDS, tell)
+    unjudged = [*lines.unjudged, *tests.unjudged]
     if gone := deleted_tests(change):
-        unknown = Unjudged(
-            what=f"{count(len(gone), 'deleted test')}: {some_of(gone, 3)}", why=_GONE
-        )
-        judged = Judged(findings=judged.findings, unjudged=(*judged.unjudged, unknown))
+        what = f"{count(len(gone), 'deleted test')}: {some_of(gone, 3)}"
+        unjudged.append(Unjudged(what=what, why=_GONE))
+    return Judged(findings=(*tests.findings, *lines.findings), unjudged=tuple(unjudged))
+
+
+def _judged_lines(change: Change, ends: float, tell: Callable[[str], None]) -> Judged:
     if change.after.python is None:
-        return judged
+        return Judged()
     tell("planting faults in the changed lines")
     try:
         found = [*untested_lines(change, lambda: time.monotonic() > ends)]
@@ -61,18 +81,18 @@ def judge_change(change: Change, tell: Callable[[str], None]) -> Judged:
         found = [Unjudged(what="whether tests notice the changed lines", why=error.message)]
     lines = [part for part in found if not isinstance(part, Unjudged)]
     gaps = [part for part in found if isinstance(part, Unjudged)]
-    return Judged(findings=(*judged.findings, *lines), unjudged=(*judged.unjudged, *gaps))
+    return Judged(findings=tuple(lines), unjudged=tuple(gaps))
 
 
 def _judged_tests(
-    change: Change, tests: Sequence[WrittenTest], tell: Callable[[str], None]
+    change: Change, tests: Sequence[WrittenTest], ends: float, tell: Callable[[str], None]
 ) -> Judged:
     found = dict(_by_source(change, tests))
     left = [test for test in tests if test.id not in found]
     unjudged = list[Unjudged]()
     try:
         if left and change.after.python is not None:
-            unjudged = _run(change, left, found, tell)
+            unjudged = _run(change, left, found, ends, tell)
     except HostError as error:
         whether = f"whether {count(len(left), 'changed test')} can fail"
         unjudged = [Unjudged(what=whether, why=error.message)]
@@ -93,12 +113,16 @@ def _by_source(
             yield test.id, _finding(test, HOLLOW, why)
         elif is_self_contained(test.function, test.module):
             yield test.id, _finding(test, HOLLOW, "it uses nothing but what is in its own file")
+        elif (path := machine_path(test.function)) and not uses_mocks(test.function):
+            message = f"it uses `{path}`, which other machines lack or share with other programs"
+            yield test.id, _finding(test, ELSEWHERE_FAILS, message)
 
 
 def _run(
     change: Change,
     tests: Sequence[WrittenTest],
     found: dict[str, ReportedFinding],
+    ends: float,
     tell: Callable[[str], None],
 ) -> list[Unjudged]:
     """Judge tests by running them, add findings to `found`, and return what could not be judged."""
@@ -111,31 +135,46 @@ def _run(
     others = [test for test in tests if test not in passing]
     unjudged = [*_bound_to_user(change, others, here, found)]
     bound = [test for test in passing if there.of(test.id) in ("failed", "error")]
-    reasons = causes(place, [test.id for test in bound]) if bound else {}
-    for test in bound:
-        words = reasons[test.id] or "other surroundings"
-        message = f"it fails with {words}: {there.message(test.id)}"
-        found[test.id] = _finding(test, ELSEWHERE_FAILS, message)
+    unjudged += _bound(change, bound, there, found)
     stable = [test for test in passing if test not in bound]
     for test in filter(functools.partial(_asserts_nothing, here), stable):
         found[test.id] = _finding(test, HOLLOW, "none of its assertions is executed")
-    tell("planting faults in what the changed tests run")
-    ends = time.monotonic() + _SECONDS
-    seen = observed_run(place, here.seen, _MOST_NODES)
     left = [test for test in stable if test.id not in found]
+    tell("planting faults in what the changed tests run")
+    return [*unjudged, *_plant(change, left, here, found, ends)]
+
+
+def _plant(
+    change: Change,
+    tests: Sequence[WrittenTest],
+    here: Outcomes,
+    found: dict[str, ReportedFinding],
+    ends: float,
+) -> Iterator[Unjudged]:
+    """Judge tests by planted faults, add findings to `found`, and yield what is left open.
+
+    Half of the time until `ends` is for tests that may repeat others.
+    """
+    place, half = change.after, (time.monotonic() + ends) / 2
+    seen = observed_run(place, here.seen, _MOST_NODES)
+    known = {test.id: test for test in tests}
+    repeated, late = repeated_tests(change, tests, seen, lambda: time.monotonic() > half)
+    found |= {test: _finding(known[test], DUPLICATE, why) for test, why in repeated.items()}
+    if late:
+        whether = f"whether {count(len(late), 'test')} repeat others: {some_of(late, 3)}"
+        yield Unjudged(what=whether, why="no time is left")
+    left = [test for test in tests if test.id not in found]
     planted = plant_faults(place, left, seen, lambda: time.monotonic() > ends)
     for test in left:
         why, unknown = _by_faults(test, planted.get(test.id))
         is_known = test.id in seen.tests
         if is_known and test.id not in planted and uses_mocks(test.function):
-            found[test.id] = _finding(
-                test, MOCKED, "beside its mocks, it runs no code of the project"
-            )
+            words = "beside its mocks, it runs no code of the project"
+            found[test.id] = _finding(test, MOCKED, words)
         elif why:
             found[test.id] = _finding(test, HOLLOW, why)
         elif unknown:
-            unjudged.append(Unjudged(what=test.id, why=unknown))
-    return unjudged
+            yield Unjudged(what=test.id, why=unknown)
 
 
 def _asserts_nothing(here: Outcomes, test: WrittenTest) -> bool:
@@ -143,6 +182,30 @@ def _asserts_nothing(here: Outcomes, test: WrittenTest) -> bool:
     lines = assertion_lines(test.function)
     run = here.lines.get(test.path, lines) & test.lines
     return bool(lines and run) and lines.isdisjoint(run)
+
+
+def _bound(
+    change: Change,
+    tests: Sequence[WrittenTest],
+    there: Outcomes,
+    found: dict[str, ReportedFinding],
+) -> Iterator[Unjudged]:
+    """Add a finding for tests that fail elsewhere, and yield those whose file has more of them."""
+    place, reasons = change.after, causes(change.after, [test.id for test in tests])
+    changed = {test.id for test in changed_tests(change)}
+    habits = dict[tuple[str, str], bool]()
+    for test in tests:
+        words = reasons[test.id]
+        message = f"it fails with {words or 'other surroundings'}: {there.message(test.id)}"
+        if words and (test.path, words) not in habits:
+            every = tests_in(test.path, change.files[test.path].after or b"").values()
+            others = [other.id for other in every if other.id not in changed]
+            habits[test.path, words] = shared(place, words, others)
+        if habits.get((test.path, words)):
+            why = f"it fails with {words}, like tests that its file already had"
+            yield Unjudged(what=test.id, why=why)
+        else:
+            found[test.id] = _finding(test, ELSEWHERE_FAILS, message)
 
 
 def _bound_to_user(
@@ -176,7 +239,7 @@ def _by_faults(test: WrittenTest, planted: Planted | None) -> tuple[str, str]:
     if planted.asserted:
         only_weak = bool(test.claims) and all(map(is_weak, test.claims))
         return "it asserts only that there is a result, or its type" if only_weak else "", ""
-    if planted.crashed and test.claims:
+    if planted.crashed and test.claims and not _has_survived(test, planted):
         return "", f"{planted.tried} faults planted in what it runs crash it or change nothing"
     if only_arguments(test.function, test.claims):
         return "", "it asserts that an argument stays as it is, which no planted fault changes"
@@ -184,6 +247,12 @@ def _by_faults(test: WrittenTest, planted: Planted | None) -> tuple[str, str]:
     if planted.tried < _LEAST_FAULTS or not is_sure:
         return "", f"only {planted.tried} faults could be planted in what it runs"
     return _why_undetected(test, planted), ""
+
+
+def _has_survived(test: WrittenTest, planted: Planted) -> bool:
+    """Return True if many faults do not even crash a test that expects no exception."""
+    expects_exception = any(claim.test is None for claim in test.claims)
+    return not expects_exception and planted.tried - planted.crashed >= _MANY_SURVIVORS
 
 
 def _why_undetected(test: WrittenTest, planted: Planted) -> str:

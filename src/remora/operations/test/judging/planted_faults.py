@@ -10,7 +10,7 @@ it calls itself first, until one of its assertions fails. A fault that only cras
 nothing.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
@@ -21,7 +21,7 @@ from remora.code.syntax.source import Source, read_source
 from remora.errors import HostError
 from remora.ids import display_name, split_node_key, unescape_path
 from remora.operations.test.judging.written_test import WrittenTest
-from remora.operations.test.mutants import Mutant, function_named, mutants, probe
+from remora.operations.test.mutants import MAX_MUTANTS, Mutant, function_named, mutants, probe
 from remora.operations.test.runner.collection_check import import_roots
 from remora.operations.test.runner.coverage import ObservedRun
 from remora.operations.test.runner.mutation_check import test_order
@@ -30,6 +30,8 @@ from remora.tools.tree import ToolTree
 
 _MOST_FUNCTIONS = 12
 """Functions of a test in which faults are planted (decision)."""
+_MANY_FAULTS = 60
+"""Faults of a function, if it matters that two tests detect the same ones (decision)."""
 _SECONDS = 60.0
 """Time limit of the tests of a function with all its faults."""
 
@@ -37,13 +39,13 @@ _SECONDS = 60.0
 class Planted(msgspec.Struct):
     """What planted faults have shown of a test.
 
-    `asserted` is true if a fault made an assertion fail. `tried` counts the faults, `functions` has
-    the names of the functions in which they were, and `entered` counts those that the test enters
+    `asserted` is true if a fault made an assertion fail. `tried` counts the faults, and `crashed`
+    those with which the test ended in an exception of the project's code. `functions` has the names of the functions in which they were, and `entered` counts those that the test enters
     and that can have faults.
     """
 
     asserted: bool = False
-    crashed: bool = False
+    crashed: int = 0
     tried: int = 0
     entered: int = 0
     functions: list[str] = msgspec.field(default_factory=list)
@@ -61,8 +63,8 @@ def plant_faults(
     place: ToolTree, tests: Sequence[WrittenTest], seen: ObservedRun, is_over: Callable[[], bool]
 ) -> dict[str, Planted]:
     """Return what planted faults show of each test that entered a function of the project, by ID."""
-    known = {test.id: test for test in tests}
-    waiting = {name: found for name in known if (found := [*_entered(name, seen)])}
+    names = [test.id for test in tests]
+    waiting = {name: keys for name in names if (keys := entered_functions(name, seen))}
     planted = {name: Planted(entered=len(keys)) for name, keys in waiting.items()}
     for step in range(_MOST_FUNCTIONS):
         if is_over():
@@ -78,7 +80,7 @@ def plant_faults(
         orders = [
             group
             for key, names in groups.items()
-            if (group := _group(place, key, made[key], [known[name] for name in names]))
+            if (group := _group(place, key, made[key], names))
         ]
         for group, result in zip(
             orders, run_orders(place, [group.order for group in orders]), strict=True
@@ -87,31 +89,50 @@ def plant_faults(
     return planted
 
 
-def _entered(test: str, seen: ObservedRun) -> Iterator[str]:
-    """Yield the keys of the project's functions that a test entered, those that it called first."""
+def faults_detected(
+    place: ToolTree, tests: Sequence[str], functions: Sequence[str]
+) -> dict[str, set[tuple[str, int]]]:
+    """Return the planted faults for which each test fails: their functions' keys, and numbers.
+
+    `tests` are IDs, and `functions` keys.
+    """
+    detected: dict[str, set[tuple[str, int]]] = {test: set() for test in tests}
+    groups = [
+        group._replace(order={**group.order, "whole": True})
+        for key in functions
+        if (group := _group(place, key, _faults(place, key, _MANY_FAULTS), tests))
+    ]
+    results = run_orders(place, [group.order for group in groups])
+    for group, result in zip(groups, results, strict=True):
+        known = {} if result is None or result.get("problem") else result
+        for row, number, _ in known.get("kills") or ():
+            detected[row.partition("[")[0]].add((group.key, number))
+    return detected
+
+
+def entered_functions(test: str, seen: ObservedRun) -> list[str]:
+    """Return the keys of the project's functions that a test entered, those that it called first."""
     own, *others = seen.tests.get(test, ("",))
     called = [callee for caller, callee, _ in seen.calls if caller == own]
-    for key in dict.fromkeys([*(key for key in called if key in others), *others]):
-        if not is_of_tests(unescape_path(split_node_key(key)[0])):
-            yield key
+    keys = dict.fromkeys([*(key for key in called if key in others), *others])
+    return [key for key in keys if not is_of_tests(unescape_path(split_node_key(key)[0]))]
 
 
-def _faults(place: ToolTree, key: str) -> list[Mutant]:
+def _faults(place: ToolTree, key: str, most: int = MAX_MUTANTS) -> list[Mutant]:
     path, qualname = split_node_key(key)
     try:
-        return mutants(place.read(unescape_path(path)), qualname)
+        return mutants(place.read(unescape_path(path)), qualname, most)
     except HostError:
         return []
 
 
 def _group(
-    place: ToolTree, key: str, faults: Sequence[Mutant], tests: Sequence[WrittenTest]
+    place: ToolTree, key: str, faults: Sequence[Mutant], ids: Sequence[str]
 ) -> _Group | None:
     path, qualname = split_node_key(key)
     path = unescape_path(path)
     if not faults:
         return None
-    ids = [test.id for test in tests]
     order = fault_order(place, path, place.read(path), qualname, ids, faults)
     return None if order is None else _Group(key, faults, {**order, "each": True})
 
@@ -169,11 +190,13 @@ def _note(
     for name in reaching & planted.keys():
         planted[name].tried += result.get("tried") or 0
         planted[name].functions.append(display_name(group.key).rpartition(":")[2])
+    crashed = set[tuple[str, int]]()
     for row, number, is_assertion in result.get("kills") or ():
         name = row.partition("[")[0]
         if name not in reaching & planted.keys() or not 0 <= number < len(group.faults):
             continue
         if is_assertion:
             planted[name].asserted = True
-        else:
-            planted[name].crashed = True
+        elif (name, number) not in crashed:
+            crashed.add((name, number))
+            planted[name].crashed += 1

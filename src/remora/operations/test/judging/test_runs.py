@@ -40,17 +40,24 @@ class Outcomes(NamedTuple):
 
 
 def run_tests(
-    place: ToolTree, ids: Sequence[str], under: Circumstances, *, traced: bool = False
+    place: ToolTree,
+    ids: Sequence[str],
+    under: Circumstances,
+    *,
+    traced: bool = False,
+    branching: bool = False,
 ) -> Outcomes:
     """Run tests once, those of each file apart. Raises HostError if no code may be run.
 
-    If they are `traced`, the result has the executed lines of the test files.
+    If they are `traced`, the result has the executed lines of the test files, or with `branching`
+    the executed branches of all files instead.
     """
+    how = {"all": True, "traced": traced, "branching": branching}
     files = {test.partition("::")[0]: None for test in ids}
     orders = []
     for path in files:
         own = [test for test in ids if test.partition("::")[0] == path]
-        orders.append({**test_order(place, path, own, _SECONDS), "all": True, "traced": traced})
+        orders.append({**test_order(place, path, own, _SECONDS), **how})
     results = run_in_child(place, import_roots(place), orders, under)
     tests, problems, seen = dict[str, Any](), dict[str, str](), dict[str, Any]()
     lines = dict[str, frozenset[int]]()

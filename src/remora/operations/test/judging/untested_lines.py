@@ -34,6 +34,8 @@ from remora.tools.tree import ToolTree
 UNTESTED, UNNOTICED = "untested code", "unnoticed fault"
 _MOST_FAULTS = 60
 """Faults of a function, of which those on changed lines are planted."""
+_AT_ONCE = 6
+"""Functions that are tried before time is looked at again (decision)."""
 _LONGEST_CALL = 60
 """Characters of a call that a remark shows as the missing case."""
 _MOST_TESTS = 40
@@ -83,11 +85,13 @@ def untested_lines(
 def _results(
     change: Change, subjects: Sequence[_Subject], is_over: Callable[[], bool]
 ) -> Iterator[tuple[_Subject, Mapping[str, Any]]]:
-    """Yield the results of tests with the faults of each subject, as far as there are some."""
+    """Yield the results of tests with the faults of each subject, as far as there is time."""
     orders = [(subject, order) for subject in subjects if (order := _order(change, subject))]
-    if orders and not is_over():
-        results = run_orders(change.after, [order for _, order in orders])
-        for (subject, _), result in zip(orders, results, strict=True):
+    while orders and not is_over():
+        at_once = _AT_ONCE if orders[0][0].tests else 2  # as many as there are processes
+        chunk, orders = orders[:at_once], orders[at_once:]
+        results = run_orders(change.after, [order for _, order in chunk])
+        for (subject, _), result in zip(chunk, results, strict=True):
             yield subject, result or {"problem": "its tests take too long"}
 
 

@@ -89,11 +89,13 @@ class TracedTest(msgspec.Struct):
     """Code that a test entered.
 
     `codes` contains the file, first line and name of each function. `calls` contains the caller's
-    index, the line of the call and the callee's index.
+    index, the line of the call and the callee's index. `branches` contains, if they were asked for,
+    the file of each executed line, the line before it in the same call, and its own number.
     """
 
     codes: list[tuple[str, int, str]] = []
     calls: list[tuple[int, int, int]] = []
+    branches: list[tuple[str, int, int]] = []
 
 
 class _ChildResult(msgspec.Struct, omit_defaults=True):

@@ -57,7 +57,8 @@ class MutantLoop:
     def kill_each(self, functions: List[FunctionType], items: List[Any], took: Order) -> None:
         """Find faults for which each test fails, until one of its assertions has failed.
 
-        A kill is the test, the number of the fault, and whether an assertion failed.
+        If the order is `whole`, all faults are tried with all tests. A kill is the test, the number
+        of the fault, and whether an assertion failed.
         """
         waiting = list(items)
         for number, text in enumerate(self.order["mutants"]):
@@ -69,7 +70,7 @@ class MutantLoop:
             limit = _LEAST_S + 3 * sum(took[item] for item in waiting)
             kills = self.failures(f"m{number}", waiting, limit)
             self.found["kills"] += [(waiting[at].nodeid, number, how) for at, how in kills]
-            asserted = {at for at, how in kills if how}
+            asserted = {at for at, how in kills if how and not self.order.get("whole")}
             waiting = [item for at, item in enumerate(waiting) if at not in asserted]
 
     def failures(self, name: str, items: List[Any], limit: float) -> List[Any]:

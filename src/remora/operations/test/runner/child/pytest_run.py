@@ -24,7 +24,8 @@ class Reports:
 
     def __init__(self, asked: Order, order: Order, hookwrapper: Any) -> None:
         self.tests: dict[str, Any] = {}
-        self.lines = Lines(order["path"], asked["root"])
+        branching = bool(order.get("branching"))
+        self.lines = Lines(order["path"], asked["root"], branching=branching)
         self.effects = Effects(asked["root"], asked["scratch"])
         self.seen: dict[str, Order] = {}
         self.failed: list[str] = []
@@ -50,7 +51,7 @@ class Reports:
         if not (self.looks and is_nearest):
             yield
             return
-        self.lines.entered, self.lines.calls = {}, {}
+        self.lines.entered, self.lines.calls, self.lines.branches = {}, {}, set()
         with self.effects, self.lines:
             yield
         self.seen[item.nodeid] = self.lines.results()

@@ -17,12 +17,17 @@ class Lines:
     """Traces the executed lines of one file, and the calls between functions under `root`.
 
     `direct` is true if a call from outside the project has entered the function with the lines
-    `header`, at once or through decorators.
+    `header`, at once or through decorators. With `branching`, it is lines of all files that are
+    traced, each with the line of the same call that was executed before it.
     """
 
-    def __init__(self, path: str, root: str, header: tuple[int, ...] = ()) -> None:
+    def __init__(
+        self, path: str, root: str, header: tuple[int, ...] = (), branching: bool = False
+    ) -> None:
         self.path = path
         self.header = header
+        self.branching = branching
+        self.branches: set[tuple[str, int, int]] = set()
         self.direct = False
         self.prefix = root + os.sep
         self.seen: set[int] = set()
@@ -58,6 +63,8 @@ class Lines:
             self.direct = self.direct or self.is_direct(caller)
         if caller is not None and self.own(caller.f_code) and called_by(code, caller.f_code):
             self.calls[caller.f_code, caller.f_lineno, code] = None
+        if self.branching:
+            return self.branch_recorder(file)
         return self.step if self.prefix + file == self.path else None
 
     def is_direct(self, caller: FrameType | None) -> bool:
@@ -71,8 +78,22 @@ class Lines:
             self.seen.add(frame.f_lineno)
         return self.step
 
+    def branch_recorder(self, file: str) -> Any:
+        """Return a function that traces a call. Its end counts as line 0."""
+        before = 0
+
+        def record(frame: FrameType, event: str, _: Any) -> Any:
+            nonlocal before
+            if event in ("line", "return"):
+                line = frame.f_lineno if event == "line" else 0
+                self.branches.add((file, before, line))
+                before = line
+            return record
+
+        return record
+
     def results(self) -> Order:
-        """Return the code objects that were entered, and the calls between them.
+        """Return the code objects that were entered, the calls between them, and the branches.
 
         A call consists of the caller's index, the line number and the callee's index.
         """
@@ -83,7 +104,7 @@ class Lines:
             if caller in numbers
         ]
         codes = [[self.own(code), code.co_firstlineno, code.co_name] for code in numbers]
-        return {"codes": codes, "calls": calls}
+        return {"codes": codes, "calls": calls, "branches": sorted(self.branches)}
 
 
 def called_by(code: CodeType, caller: CodeType) -> bool:

@@ -1,0 +1,116 @@
+"""Real runs: added tests that another test of their file makes superfluous."""
+
+from pathlib import Path
+
+import pytest
+
+from remora.operations.judged_change import Change, ChangedFile
+from remora.operations.test.judging import written_test
+from remora.operations.test.judging.circumstances import HERE, machine_path
+from remora.operations.test.judging.repeated import repeated_tests
+from remora.operations.test.judging.test_runs import run_tests
+from remora.operations.test.judging.written_test import changed_tests
+from remora.operations.test.runner.coverage import observed_run
+from remora.sandbox.interpreters import ProjectPython
+from remora.tools.tree import ToolTree
+from tests.isolation_levels import need
+
+CODE = """\
+UNITS = {"sec": 1, "min": 60}
+
+
+def seconds(text, limit=100):
+    number, _, unit = text.partition(" ")
+    if unit not in UNITS:
+        raise ValueError(unit)
+    return min(int(number), limit) * UNITS[unit]
+"""
+BEFORE = """\
+import pytest
+
+from times import seconds
+
+
+def test_seconds():
+    assert seconds("5 sec") == 5
+
+
+def test_unknown_units():
+    with pytest.raises(ValueError):
+        seconds("5 h")
+"""
+ADDED = """
+
+def test_many_seconds():
+    assert seconds("70 sec") == 70
+
+
+def test_minutes():
+    assert seconds("5 min") == 300
+
+
+def test_no_more_than_the_limit():
+    assert seconds("500 sec") == 100
+
+
+def test_another_limit():
+    assert seconds("500 sec", limit=10) == 10
+
+
+def test_another_unknown_unit():
+    with pytest.raises(ValueError):
+        seconds("70 d")
+
+
+def test_type():
+    assert isinstance(seconds("5 sec"), int)
+"""
+PATH = "tests/test_times.py"
+
+
+@pytest.fixture
+def added(tmp_path: Path, plain_python: ProjectPython) -> Change:
+    need(2)
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "times.py").write_text(CODE)
+    (tmp_path / PATH).write_text(BEFORE + ADDED)
+    file = ChangedFile(path=PATH, before=BEFORE.encode(), after=(BEFORE + ADDED).encode())
+    tree = ToolTree(tmp_path, plain_python)
+    return Change(before=tree, after=tree, files={PATH: file})
+
+
+def test_equal_branches_words_and_faults_make_a_test_superfluous(added: Change) -> None:
+    """Not another unit or parameter, nor a fault that only the new test detects.
+
+    `test_no_more_than_the_limit` detects that `min(int(number), limit)` became `int(number)`.
+    """
+    tests = [*changed_tests(added)]
+    seen = observed_run(
+        added.after, run_tests(added.after, [test.id for test in tests], HERE, traced=True).seen
+    )
+    repeated, late = repeated_tests(added, tests, seen, lambda: False)
+    assert {test.partition("::")[2]: why.split()[0] for test, why in repeated.items()} == {
+        "test_many_seconds": "`test_seconds`",
+        "test_another_unknown_unit": "`test_unknown_units`",
+        "test_type": "`test_seconds`",
+    }
+    assert late == []
+    assert repeated_tests(added, tests, seen, lambda: True)[1] != []
+
+
+@pytest.mark.parametrize(
+    ("body", "path"),
+    [
+        ("assert open('/etc/os-release').read()", "/etc/os-release"),
+        ("where = '/tmp/' + name\nwith open(where) as file:\n    assert file", "/tmp/"),
+        ("assert Path('/usr/bin/env').exists()", "/usr/bin/env"),
+        ("assert normalized('/usr/bin/../env') == '/usr/env'", ""),
+        ("assert open('data/sample.txt').read()", ""),
+    ],
+)
+def test_paths_of_the_machine_that_a_test_uses(body: str, path: str) -> None:
+    lines = "\n    ".join(body.splitlines())
+    (test,) = written_test.tests_in(
+        "test_it.py", f"def test_it():\n    {lines}\n".encode()
+    ).values()
+    assert machine_path(test.function) == path
