@@ -34,7 +34,7 @@ _ASPECTS: Mapping[str, tuple[str, ...]] = {
 """Environment variables in which circumstances differ, in words."""
 
 
-_MACHINE = ("/etc/", "/home/", "/opt/", "/proc/", "/root/", "/tmp/", "/usr/", "/var/", "C:\\")  # noqa: S108
+_MACHINE = ("/etc/", "/home/", "/opt/", "/proc/", "/tmp/", "/usr/", "/var/", "C:\\")  # noqa: S108
 _USING_PATHS = frozenset(
     {
         "exists", "getsize", "isdir", "isfile", "is_dir", "is_file", "listdir", "mkdir", "makedirs",

@@ -39,13 +39,13 @@ _SECONDS = 60.0
 class Planted(msgspec.Struct):
     """What planted faults have shown of a test.
 
-    `asserted` is true if a fault made an assertion fail. `tried` counts the faults, and `crashed`
-    those with which the test ended in an exception of the project's code. `functions` has the names of the functions in which they were, and `entered` counts those that the test enters
+    `asserted` is true if a fault made an assertion fail. `tried` counts the faults, `functions` has
+    the names of the functions in which they were, and `entered` counts those that the test enters
     and that can have faults.
     """
 
     asserted: bool = False
-    crashed: int = 0
+    crashed: bool = False
     tried: int = 0
     entered: int = 0
     functions: list[str] = msgspec.field(default_factory=list)
@@ -190,13 +190,11 @@ def _note(
     for name in reaching & planted.keys():
         planted[name].tried += result.get("tried") or 0
         planted[name].functions.append(display_name(group.key).rpartition(":")[2])
-    crashed = set[tuple[str, int]]()
     for row, number, is_assertion in result.get("kills") or ():
         name = row.partition("[")[0]
         if name not in reaching & planted.keys() or not 0 <= number < len(group.faults):
             continue
         if is_assertion:
             planted[name].asserted = True
-        elif (name, number) not in crashed:
-            crashed.add((name, number))
-            planted[name].crashed += 1
+        else:
+            planted[name].crashed = True
