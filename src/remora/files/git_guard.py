@@ -4,29 +4,21 @@ Git would block forever if it read a pipe or a device, and reads ignore files as
 """
 
 import os
-import re
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 from remora.errors import OutsideError
 from remora.files.git import git_output
-from remora.regular_file import open_regular
 from remora.text import too_large
 
 _READ_AT_ONCE = ("HEAD", "commondir", "config", "config.worktree", "index", "info/exclude")
-_CONFIGS = ("config", "config.worktree")
-_PATH_SETTING = re.compile(
-    rb'^[^#;\n]*?\b(?:path|excludesfile)[ \t]*=[ \t]*"?([^"\n#;]+)', re.IGNORECASE | re.MULTILINE
-)
 _MAX_BYTES = 1 << 20
 _MAX_READ = 1 << 24
 """Maximum size of a configuration or excludes file in bytes. Each branch adds to the former."""
-_MAX_CONFIGS = 100
 
 
 def check_git_files(root: Path) -> None:
-    """Check the files that git reads first, and the files that its configuration refers to.
+    """Check the files that git reads first. Those that its configuration includes are not checked.
 
     Raises OutsideError if any of them is a pipe, a device or, except for the index, too large.
     """
@@ -37,7 +29,6 @@ def check_git_files(root: Path) -> None:
         return
     for name in _READ_AT_ONCE:
         _check(git / name, sys.maxsize if name == "index" else _MAX_READ)
-    _check_named([git / name for name in _CONFIGS], git.parent)
 
 
 def check_excludes(root: Path, top: Path) -> None:
@@ -66,35 +57,3 @@ def _check(path: Path, limit: int = _MAX_READ) -> None:
         raise OutsideError(f"{path} is not a regular file")
     if path.is_file() and (size := path.stat().st_size) > limit:
         raise OutsideError(f"{path}: {too_large(size, limit)}")
-
-
-def _check_named(configs: list[Path], top: Path) -> None:
-    """Check all files that the configurations refer to, directly or through includes."""
-    waiting = [*configs]
-    checked: set[Path] = set()
-    while waiting and len(checked) < _MAX_CONFIGS:
-        config = waiting.pop()
-        if config in checked or not config.is_file():
-            continue
-        checked.add(config)
-        for path in _named_files(config, top):
-            _check(path)
-            waiting.append(path)
-
-
-def _named_files(config: Path, top: Path) -> Iterator[Path]:
-    """Yield the files that a configuration file refers to.
-
-    Each relative path is resolved in two ways: against the configuration's folder (as git does for
-    includes), and against `top` (as git does for other settings).
-    """
-    try:
-        with open_regular(config) as file:
-            text = file.read(_MAX_BYTES)
-    except OSError:
-        return
-    for found in _PATH_SETTING.findall(text):
-        name = os.fsdecode(found.strip())
-        if "\0" not in name:
-            path = Path.home() / name[2:] if name.startswith("~/") else Path(name)
-            yield from {config.parent / path, top / path}
