@@ -149,30 +149,6 @@ CHANGES = {
           def f():
               return sep, s
         """,
-    "UP008: aligned lines move with their bracket, except in texts": """
-          class Shelf(Base):
-              def add(self, name):
-        -         return super(Shelf, self).add(name,
-        -                                       count(name,
-        -                                             size=1))
-        +         return super().add(name,
-        +                            count(name,
-        +                                  size=1))
-
-              def text(self):
-        -         return super(Shelf, self).text(1, '''
-        +         return super().text(1, '''
-                                                 a text
-                  ''', [2,
-                        3],
-        -                                        4)
-        +                             4)
-
-              def plain(self):
-        -         return super(Shelf, self).plain(
-        +         return super().plain(
-                      1, 2)
-        """,
 }
 
 

@@ -1,16 +1,11 @@
 """Formats fixed files as the project formats its code."""
 
-import functools
-import io
 import re
-import tokenize
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from difflib import SequenceMatcher
 from functools import cached_property
 from itertools import takewhile
-from typing import NamedTuple
 
 from remora.code.edit.comments import is_for_tool
 from remora.code.edit.text_lines import Text, split_lines
@@ -18,7 +13,6 @@ from remora.errors import HostError
 from remora.tools.host.ruff.processes import RuffStoppedError
 from remora.tools.host.style_config import (
     DEFAULT_WIDTH,
-    TEXT_TOKENS,
     black_options,
     configured_width,
     habitual_width,
@@ -34,8 +28,7 @@ class FileFormat:
 
     Ruff's formatter is tried with the project's ruff configuration, and then with its Black
     configuration. If neither leaves the file unchanged, its changed versions are not formatted, and
-    only lose blank lines that are left over where other lines were removed. Lines that are aligned
-    with a bracket stay so.
+    only lose blank lines that are left over where other lines were removed.
     """
 
     def __init__(self, place: ToolTree, path: str, text: Text) -> None:
@@ -61,7 +54,6 @@ class FileFormat:
                 raise
             except HostError:  # it does not parse
                 return changed
-        body = with_aligned_lines(self._text.body, body)
         body = without_extra_blank_lines(self._text.body, body)
         if self._text.body[:1] not in ("\r", "\n"):
             body = body.lstrip("\r\n")
@@ -124,80 +116,3 @@ def _blank_runs(body: str) -> list[int]:
 def _blank(lines: Iterator[str]) -> int:
     """Return the number of blank lines before the first other line."""
     return sum(1 for _ in takewhile(lambda line: not line.strip(), lines))
-
-
-class _Bracket(NamedTuple):
-    """A bracket with aligned lines: its line and column from 0, and the lines that it moves."""
-
-    line: int
-    column: int
-    moves: tuple[int, ...]
-
-
-def with_aligned_lines(before: str, after: str) -> str:
-    """Return `after` with the lines aligned with a bracket that `before` aligns with it.
-
-    A fix that makes the code before a bracket shorter moves the bracket, but not the lines below.
-    """
-    brackets = _aligned_brackets(before)
-    if not brackets or before == after:
-        return after
-    old, new = split_lines(before), split_lines(after, keepends=True)
-    now = _new_places(old, [line.rstrip("\r\n") for line in new])
-    shifts: Counter[int] = Counter()
-    for line in {each.line for each in brackets}:
-        moved = {
-            each
-            for bracket in brackets
-            if bracket.line == line and line in now
-            if new[now[line]].rstrip("\r\n").endswith(old[line][bracket.column :])
-            for each in bracket.moves
-        }
-        for each in moved:
-            shifts[each] += len(new[now[line]].rstrip("\r\n")) - len(old[line])
-    for line, shift in shifts.items():
-        place = now.get(line)
-        if place is not None and _indent(new[place]) == _indent(old[line]):
-            new[place] = " " * (_indent(old[line]) + shift) + new[place].lstrip(" ")
-    return "".join(new)
-
-
-@functools.lru_cache(maxsize=4)  # for all fixes of a file
-def _aligned_brackets(body: str) -> tuple[_Bracket, ...]:
-    lines = split_lines(body)
-    return tuple(_brackets(body, lines))
-
-
-def _brackets(body: str, lines: list[str]) -> Iterator[_Bracket]:
-    """Yield the brackets with a line below that begins right of them, where their content begins.
-
-    Lines inside of texts do not move.
-    """
-    inside_texts: set[int] = set()
-    waiting: list[tuple[int, int]] = []
-    with suppress(tokenize.TokenError, SyntaxError):
-        for token in tokenize.generate_tokens(io.StringIO(body).readline):
-            line, column = token.start[0] - 1, token.start[1]
-            if token.type in TEXT_TOKENS:
-                inside_texts |= set(range(line + 1, token.end[0]))
-            elif token.string in ("(", "[", "{"):
-                waiting.append((line, column))
-            elif token.string in (")", "]", "}") and waiting:
-                first, start = waiting.pop()
-                below = [each for each in range(first + 1, line + 1) if each not in inside_texts]
-                if any(_indent(lines[each]) == start + 1 for each in below):
-                    moves = (each for each in below if _indent(lines[each]) > start)
-                    yield _Bracket(first, start, tuple(moves))
-
-
-def _new_places(old: list[str], new: list[str]) -> dict[int, int]:
-    """Return the new index of each line that is unchanged, or changed in its place."""
-    found: dict[int, int] = {}
-    for kind, start, end, to, stop in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-        if kind in ("equal", "replace") and end - start == stop - to:
-            found |= dict(zip(range(start, end), range(to, stop), strict=True))
-    return found
-
-
-def _indent(line: str) -> int:
-    return len(line) - len(line.lstrip(" "))
