@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Set
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 from msgspec.structs import replace
 
@@ -30,15 +30,13 @@ _VERDICTS: Mapping[str | None, Verdict] = {VERIFIED: "verified", NO_CHANGE: "not
 class Targets(Protocol):
     """The targets of an operation, of which `found` were possible.
 
-    `contents` are the files of a copy that differ from the project, and `settings` those that a run
-    on the copy needs.
+    `contents` are the files of a copy that differ from the project.
     """
 
     basis: Basis
     found: int
     targets: Sequence[Target]
     contents: Mapping[str, bytes]
-    settings: Mapping[str, Any]
     request: RunRequest
 
     def results(self, copy: Path, view: RunView | None) -> list[TargetResult]:
@@ -103,7 +101,6 @@ class HiddenParts:
             for path, text in hidden.items()
             if text != texts[path] and path not in broken
         }
-        self.settings = restorer.settings
         # models that write are only asked about the functions and classes that have slots
         keys = frozenset(node_key(escape_path(slot.path), slot.qualname) for slot in self._slots)
         self.request = _request(agent, keys)
@@ -133,7 +130,6 @@ class CheckedJobs:
 
     basis: Basis = "checks"
     contents: Mapping[str, bytes] = {}
-    settings: Mapping[str, Any] = {}
 
     def __init__(self, agent: Agent, nodes: Iterable[str], number: int, seed: int) -> None:
         """Choose at most `number` of the nodes on which an arm would work."""

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 
@@ -51,14 +51,12 @@ class Restorer(msgspec.Struct, frozen=True, kw_only=True):
     - `read` returns these parts of files, whether a person or the operation wrote them.
     - `hide` returns the texts of all files without the given slots.
     - With `alone`, at most one slot of a definition is hidden, because the others show how.
-    - `settings` are settings that the operation needs to see what is missing.
     """
 
     find: Callable[[Texts], Sequence[Slot]]
     read: Callable[[Texts], Iterable[Slot]]
     hide: Callable[[Texts, Sequence[Slot]], dict[str, str]]
     alone: bool = False
-    settings: Mapping[str, Any] = {}
 
 
 def without_slots(

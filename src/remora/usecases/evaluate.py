@@ -126,7 +126,7 @@ class _CopyRunner:
 
     def __call__(self, folder: ArmFolder, name: str, arm: Arm, targets: Targets) -> CopyRun:
         started = time.monotonic()
-        invocation = self._invocation_for(folder, arm, targets)
+        invocation = self._invocation_for(folder, arm)
         copy = replace(open_project(invocation), cache=folder.cache, state=folder.state)
         record = _record(copy)
         begins = "started" if record is None else f"continued, {_jobs_done(record)}"
@@ -144,7 +144,7 @@ class _CopyRunner:
         seconds = time.monotonic() - started
         return CopyRun(project=copy, run_id=run_id, seconds=seconds, resumed=record is not None)
 
-    def _invocation_for(self, folder: ArmFolder, arm: Arm, targets: Targets) -> Invocation:
+    def _invocation_for(self, folder: ArmFolder, arm: Arm) -> Invocation:
         given = self._invocation.config_file
         flags = {
             **self._invocation.flags,
@@ -154,7 +154,6 @@ class _CopyRunner:
             **({"hub.enabled": "auto"} if self._project.config.hub.enabled is True else {}),
             "gates.time_s": 0,
             **arm.settings,
-            **targets.settings,
         }
         return replace(
             self._invocation,

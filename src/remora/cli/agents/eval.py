@@ -26,7 +26,7 @@ _LONGEST = 60
         "remora eval -o lint --arm configured --arm configured,memory=raw,samples=3 --json",
     ),
 )
-@operations_option("Operation or agent to measure; repeatable. [default: lint, docstring, types]")
+@operations_option("Operation or agent to measure; repeatable. [default: docstring, types]")
 @click.option(
     "--arm", "arms", metavar="ARM", multiple=True, default=("rules",), show_default=True,
     help="rules, embedded, configured or a server's address, with options; repeatable.",
@@ -51,7 +51,7 @@ def eval_(
 ) -> int:
     """Compare models and settings on your own code.
 
-    For lint, docstring and types, parts that people wrote are hidden in a private copy, and
+    For docstring and types, parts that people wrote are hidden in a private copy, and
     compared with what the operation writes there. For other operations and your own agents, the
     checks of their results decide. Your files are not changed. Each --arm works on the same
     targets. It may end with options such as ",renderer=json": decoding, renderer, memory (packets,

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 def _load() -> Parts:
     from remora.operations.lint.checks import fewer_findings, whole_fixes
-    from remora.operations.lint.hidden_causes import RESTORER
     from remora.operations.lint.host_findings import file_findings
     from remora.operations.lint.host_fix import fix_findings
     from remora.operations.lint.lint_need import all_findings, fixable_findings
@@ -37,7 +36,6 @@ def _load() -> Parts:
             HostFunction(function=file_findings, seconds=60.0),
             HostFunction(function=fix_findings, seconds=120.0),
         ),
-        restorer=RESTORER,
     )
 
 

@@ -84,16 +84,11 @@ def _unused_name(source: ParsedText, handler: ast.ExceptHandler) -> tuple[Edit, 
     inner = [node for statement in handler.body for node in ast.walk(statement)]
     if not handler.name or any(handler.name in _names_of(node) for node in inner):
         return ()
-    return (without_name(source, handler),)
-
-
-def without_name(source: ParsedText, handler: ast.ExceptHandler) -> Edit:
-    """Return the edit that removes the name of a handler's exception."""
     assert handler.type is not None  # only an exception with a type has a name
     pattern = re.compile(rf"\s+as\s+{handler.name}\b")
     found = pattern.search(source.text, source.end(handler.type))
     assert found is not None
-    return Edit(found.start(), found.end(), "")
+    return (Edit(found.start(), found.end(), ""),)
 
 
 def _hides_causes(tree: ast.Module) -> bool:
