@@ -3,16 +3,15 @@
 import asyncio
 import json
 import os
-import stat
 import sys
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from functools import partial
-from select import PIPE_BUF, select
 from typing import Any, cast
 
 import anyio
 import mcp_types as types
+from anyio import to_thread
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 from pydantic import ValidationError
@@ -56,59 +55,21 @@ def take_standard_streams() -> tuple[int, int]:
     return requests, responses
 
 
-class RequestLines:
-    """Messages from a descriptor. A pipe is read by the event loop, which is faster than a thread.
+async def _messages(requests: int, wire: anyio.AsyncFile[str]) -> AsyncIterator[str]:
+    """Yield the lines that are messages.
 
-    A line that is not a message is refused on `wire`, because the library does not answer it.
+    Others are refused on `wire`, because the library does not answer them. The rest of a line that
+    is too long is read as further lines.
     """
-
-    def __init__(self, descriptor: int, wire: "ResponseLines") -> None:
-        self._file = os.fdopen(descriptor, "rb")
-        self._wire = wire
-
-    async def __aiter__(self) -> AsyncIterator[str]:
-        read = await self._line_reader()
-        while True:
-            try:
-                line = await read()
-            except ValueError:  # the rest of a line that is too long is read as further lines
-                line = b"too long"
-            if not line:
-                return
+    with os.fdopen(requests, "rb") as file:
+        read = partial(file.readline, MAX_LINE_BYTES)
+        while line := await to_thread.run_sync(read, abandon_on_cancel=True):
             text = line.decode(errors="replace")
             if (refusal := _refusal(text)) is None:
                 yield text
             elif text.strip():
-                await self._wire.write(refusal)
-
-    async def _line_reader(self) -> Callable[[], Awaitable[bytes]]:
-        mode = os.fstat(self._file.fileno()).st_mode
-        if not (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)):
-            return partial(asyncio.to_thread, self._file.readline, MAX_LINE_BYTES)
-        lines = asyncio.StreamReader(limit=MAX_LINE_BYTES)
-        await asyncio.get_running_loop().connect_read_pipe(
-            partial(asyncio.StreamReaderProtocol, lines), self._file
-        )
-        return lines.readline
-
-
-class ResponseLines:
-    """Writes lines to a descriptor, and waits in a thread only if the client does not read."""
-
-    def __init__(self, descriptor: int) -> None:
-        self._descriptor = descriptor
-        self._turn = asyncio.Lock()
-
-    async def write(self, line: str) -> None:
-        data = line.encode("utf-8", "backslashreplace")
-        async with self._turn:
-            for start in range(0, len(data), PIPE_BUF):
-                if not select([], [self._descriptor], [], 0)[1]:
-                    await asyncio.to_thread(select, [], [self._descriptor], [])
-                os.write(self._descriptor, data[start : start + PIPE_BUF])  # does not block
-
-    async def flush(self) -> None:
-        """Do nothing: `write` has handed everything to the system."""
+                await wire.write(refusal)
+                await wire.flush()
 
 
 def _refusal(line: str) -> str | None:
@@ -143,10 +104,11 @@ def _request_id(line: str) -> int | str | None:
 async def _serve(server: Server[Any], requests: int, responses: int) -> None:
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(_end_with_parent, tasks.cancel_scope)
-        # the library only iterates over the one, and only writes to and flushes the other
-        written = ResponseLines(responses)
-        lines = cast(anyio.AsyncFile[str], RequestLines(requests, written))
-        wire = cast(anyio.AsyncFile[str], written)
+        wire = anyio.wrap_file(
+            os.fdopen(responses, "w", encoding="utf-8", errors="backslashreplace")
+        )
+        # the library only iterates over it
+        lines = cast(anyio.AsyncFile[str], _messages(requests, wire))
         async with stdio_server(lines, wire) as (read, write):
             await server.run(read, write, server.create_initialization_options())
         tasks.cancel_scope.cancel()
