@@ -1,11 +1,8 @@
 """Prints events, either one per line or as one JSON document."""
 
-import codecs
 import json
 import re
-import signal
-import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -22,9 +19,7 @@ from remora.trace.read.reader import decode_part, last_event, read_events
 _TYPE = max(map(len, PAYLOADS))
 
 _NON_ASCII = re.compile(r"[^\x00-\x7f]+")
-_UTF8 = codecs.getincrementaldecoder("utf-8")
-_PIECE = 1 << 18
-Write = Callable[[Iterable[str]], None]
+Write = Callable[[str], None]
 
 
 class Columns:
@@ -74,14 +69,10 @@ def json_document(name: str, member: str) -> Iterator[Write]:
     """
     between = ""
 
-    def write(pieces: Iterable[str]) -> None:
+    def write(item: str) -> None:
         nonlocal between
-        with delay_interrupt():  # Ctrl-C takes effect between items
-            click.echo(between or _opening(name, member), nl=False)
-            for piece in pieces:
-                click.echo(piece, nl=False)
-            click.echo()
-            between = ","  # printed with the next item, so that readers get each line at once
+        click.echo((between or _opening(name, member)) + item)
+        between = ","  # printed with the next item, so that readers get each line at once
 
     ending = "]}"
     try:
@@ -98,55 +89,22 @@ def json_document(name: str, member: str) -> Iterator[Write]:
             click.echo(ending if between else f"{_opening(name, member)}{ending}")
 
 
-@contextmanager
-def delay_interrupt() -> Iterator[None]:
-    """Delay the first Ctrl-C until the block exits. A second Ctrl-C interrupts immediately."""
-    if (
-        threading.current_thread() is not threading.main_thread()
-    ):  # only the main thread gets signals
-        yield
-        return
-    came: list[int] = []
-
-    def wait(number: int, _frame: object) -> None:
-        came.append(number)
-        if len(came) > 1:
-            raise KeyboardInterrupt
-
-    before = {number: signal.signal(number, wait) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-    if came:
-        raise KeyboardInterrupt
-
-
 def _opening(name: str, member: str) -> str:
     return f'{{"agent_id": {json.dumps(name)}, "{member}": [\n'
 
 
-def event_json(line: bytes) -> Iterator[str]:
-    """Yield a recorded line as ASCII JSON, in parts.
+def event_json(line: bytes) -> str:
+    """Return a recorded line as ASCII JSON.
 
     Non-ASCII characters occur only in strings, where they are escaped.
     """
-    for piece in _decoded_pieces(line):
-        yield _NON_ASCII.sub(lambda found: json.dumps(found[0])[1:-1], piece)
+    return _NON_ASCII.sub(lambda found: json.dumps(found[0])[1:-1], _decoded(line))
 
 
-def string_json(line: bytes) -> Iterator[str]:
-    """Yield a recorded line as a JSON string, in parts. The line may be invalid UTF-8."""
-    yield '"'
-    for piece in _decoded_pieces(line):
-        yield json.dumps(piece)[1:-1]
-    yield '"'
+def string_json(line: bytes) -> str:
+    """Return a recorded line as a JSON string. The line may be invalid UTF-8."""
+    return json.dumps(_decoded(line))
 
 
-def _decoded_pieces(line: bytes) -> Iterator[str]:
-    """Decode a line in parts, because a 60 MB line would need several times its size in memory."""
-    decoder, view = _UTF8("surrogateescape"), memoryview(line)
-    for place in range(0, len(view), _PIECE):
-        yield decoder.decode(view[place : place + _PIECE])
-    yield decoder.decode(b"", final=True)
+def _decoded(line: bytes) -> str:
+    return line.decode("utf-8", "surrogateescape")

@@ -87,7 +87,7 @@ def transcript(options: Options, agent: str, *, messages: bool) -> int:
         count = count_events(path)
         with json_document(name, "lines") as write:
             for line in transcript_of(islice(read_events(path), count)):
-                write([json.dumps(line)])
+                write(json.dumps(line))
         return 0
     print_lines(transcript_of(read_events(path)))
     return 0
