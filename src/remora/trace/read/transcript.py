@@ -80,20 +80,6 @@ def _result(data: dict[str, Any]) -> Iterator[str]:
             yield f"{_INDENT}changed {change.get('path')}"
 
 
-def _run_started(data: dict[str, Any]) -> Iterator[str]:
-    base = data.get("base")
-    commit = base.get("commit") if isinstance(base, dict) else None
-    yield f"{_INDENT}on {commit or 'no commit'}"
-
-
-def _reviewed(data: dict[str, Any]) -> Iterator[str]:
-    yield f"{_INDENT}by {data.get('surface')}"
-    written = data.get("written")
-    if isinstance(written, dict):
-        hunks = f"hunks {_json(written.get('hunks'))} of {written.get('of')}"
-        yield _INDENT + ("edited" if written.get("edited") else hunks)
-
-
 def _gates(data: dict[str, Any]) -> Iterator[str]:
     for taken in data.get("taken_out") or ():
         for reason in taken.get("reasons") or ():
@@ -107,8 +93,6 @@ _DETAILS: dict[str, Callable[[dict[str, Any]], Iterator[str]]] = {
     "tool_result": _result,
     "submit_result": lambda data: _quoted("summary", data.get("summary")),
     "agent_end": lambda data: iter([f"{_INDENT}{data['error']}"] if data.get("error") else ()),
-    "run_start": _run_started,
-    "review": _reviewed,
     "gates": _gates,
     "run_end": lambda data: iter([f"{_INDENT}{_json(data.get('totals'))}"]),
 }
