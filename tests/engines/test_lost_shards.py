@@ -4,7 +4,7 @@ import pytest
 
 pytest.importorskip("psycopg", reason="the extra `postgres` is not installed")
 
-from remora.engines.lost_shards import FIRST_PAUSE, LostShards
+from remora.engines.ray_engine import FIRST_PAUSE, LostShards
 from remora.trace.postgres.store import AgentClaim
 
 SHARDS = {"a": 0, "b": 0, "c": 0, "d": 1}

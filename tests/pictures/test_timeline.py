@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from remora.pictures.job_time import JobTime, Span
-from remora.pictures.lanes import lanes_of
-from remora.pictures.timeline import timeline
+from remora.pictures.timeline import lanes_of, timeline
 from tests.pictures.drawn import HOSTILE, assert_harmless, boxes, height, parsed, texts
 
 START = 1.79e9

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remora.pym.top_level_statements import top_level_statements
+from remora.pym.declarations import top_level_statements
 
 STANDARD_LIBRARY = Path(sysconfig.get_path("stdlib"))
 CLAUSES = ("else", "elif", "except", "finally")

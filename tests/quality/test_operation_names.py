@@ -14,7 +14,7 @@ _OTHER_MEANINGS = {
     "cli/hub/observe.py": "a number of tests",
     "code/pytest_model/caller_search.py": "the role of a function for pytest",
     "code/pytest_model/pytest_file.py": "the role of a function for pytest, and a folder",
-    "code/callgraph/rules/fixture_parameters.py": "how the names of tests begin",
+    "code/callgraph/rules/call_rules.py": "how the names of tests begin",
     "hub/index_check.py": "the docstring of a node",
     "hub/lookup/not_found.py": "a folder, and a word",
     "hub/observe/observation_reader.py": "a kind of record",

@@ -6,7 +6,7 @@ import pytest
 from rich.console import Console
 
 from remora.agents.job import AgentResult
-from remora.cli.sweep.sweep_progress import SweepProgress
+from remora.cli.sweep.start_sweep import SweepProgress
 from remora.cli.views.live_display import LiveDisplay
 from remora.cli.views.progress import LineProgress
 from remora.usecases.analyze.run_limits import RunBudget

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from remora.hub.members.members import Members
-from remora.hub.watch.mount_types import MountTable
+from remora.hub.watch.inotify import MountTable
 from remora.hub.watch.watcher import open_watcher
 from tests.hub.small_files import put
 

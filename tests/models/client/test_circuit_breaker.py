@@ -11,9 +11,9 @@ from msgspec.structs import replace
 
 from remora.chat import Message
 from remora.errors import ModelError
-from remora.models.client.circuit_breaker import FAILURES, PAUSE_S, CircuitBreaker
 from remora.models.client.retry_policy import Failure, Reply, RequestLimits
 from remora.models.client.server_address import parse_address
+from remora.models.client.sync_http import FAILURES, PAUSE_S, CircuitBreaker
 from remora.models.token_counters import ServerTokenizer
 from tests.models.client.test_openai_client import CHAT, REQUEST, client_for, says
 

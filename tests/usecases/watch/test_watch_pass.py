@@ -15,8 +15,7 @@ from remora.rmtree import remove_tree
 from remora.runs.planning.source_files import read_modules
 from remora.usecases.analyze.execute_plan import create_records
 from remora.usecases.api_arguments import run_flags
-from remora.usecases.watch.outdated_proposals import pending_proposals
-from remora.usecases.watch.watch_pass import analyze_changes
+from remora.usecases.watch.watch_pass import analyze_changes, pending_proposals
 from remora.usecases.watch.watch_settings import WatchSettings, settings_hash
 from tests.misbehaving_server import FAULTS, good
 from tests.odd_files import ODD

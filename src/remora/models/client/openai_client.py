@@ -6,15 +6,18 @@ It uses llama.cpp's endpoints if they are available.
 import asyncio
 import itertools
 import json
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import httpx2
+import msgspec
 from msgspec.structs import replace
 
 from remora.chat import ParserMiss, answer_form
 from remora.config.schema import ModelConfig
+from remora.config.user_folders import make_private
 from remora.errors import ContextTooLarge, ModelError, UnparsedAnswer
 from remora.models.client import wire_format
 from remora.models.client.http_errors import unusable_answer
@@ -36,8 +39,43 @@ from remora.models.client.server_probe import (
 from remora.models.client.sync_http import LARGEST_BODY, ServerConnection, http_options
 from remora.models.families import family_of
 from remora.models.protocol import Answer, Request, Strategy, TokenCounter, without_cache
-from remora.models.token_counters import ServerTokenizer, UpperBound, UsageCounter
-from remora.models.token_ratios import TokenRatios
+from remora.models.token_counters import (
+    SPARSEST,
+    ServerTokenizer,
+    TokenRatio,
+    UpperBound,
+    UsageCounter,
+)
+from remora.regular_file import replace_file
+
+_FILE = "token_ratios.json"
+
+
+class TokenRatios:
+    """The kept ratio of one model of one server. A file that cannot be used is ignored."""
+
+    def __init__(self, cache: Path, server: str) -> None:
+        self._file = cache / _FILE
+        self._server = server
+
+    def read(self) -> TokenRatio | None:
+        """Return the ratio, or None if the server has not answered yet."""
+        ratio = self._all().get(self._server)
+        return ratio if ratio is not None and SPARSEST <= ratio.low <= ratio.high else None
+
+    def write(self, ratio: TokenRatio) -> None:
+        """Keep the ratio. Of two processes that write at the same time, one may be forgotten."""
+        content = msgspec.json.encode({**self._all(), self._server: ratio})
+        with suppress(OSError):
+            make_private(self._file.parent)
+            replace_file(self._file, content)
+
+    def _all(self) -> dict[str, TokenRatio]:
+        try:
+            return msgspec.json.decode(self._file.read_bytes(), type=dict[str, TokenRatio])
+        except (OSError, msgspec.DecodeError):
+            return {}
+
 
 _PROBE_S = 10.0
 

@@ -8,37 +8,83 @@ from dataclasses import dataclass, replace
 from hashlib import file_digest
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import NamedTuple
 
 import msgspec
 
 from remora.agents.job import Job
 from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import open_project
-from remora.errors import HostError
+from remora.errors import HostError, RemoraError
 from remora.files.project_files import project_files
-from remora.ids import file_of_key
+from remora.ids import file_of_key, split_node_key
 from remora.regular_file import open_regular
 from remora.runs.execution.prepared_run import PreparedRun
 from remora.runs.execution.run import concurrency_of
 from remora.runs.planning.changed_nodes import changed_files
 from remora.runs.planning.run_request import RunRequest
-from remora.runs.project import Project
+from remora.runs.project import Project, ProjectRecords
 from remora.runs.records.job_view import JobView
-from remora.runs.records.results import read_run
+from remora.runs.records.results import RunView, read_run
+from remora.runs.records.run_listing import list_run_lines
 from remora.runs.review.repeats import withdraw
-from remora.statuses import CUT_SHORT, WITHOUT_RESULT
+from remora.statuses import CUT_SHORT, UNDECIDED, WITHOUT_RESULT
 from remora.tools.file_tree import TEXT_LIMIT
 from remora.usecases.analyze.prepare_run import prepare, select_source
 from remora.usecases.analyze.run_result import execute
 from remora.usecases.watch.analyzed_nodes import AnalyzedNodes, node_texts
-from remora.usecases.watch.outdated_proposals import (
-    OUTDATED,
-    keys_of_job,
-    pending_proposals,
-    split_outdated,
-)
 from remora.usecases.watch.watch_settings import WatchSettings, settings_hash
 from remora.workspaces.rooted_files import RootedFiles
+
+OUTDATED = "outdated: the code changed after this was proposed"
+
+
+class Proposal(NamedTuple):
+    """A pending change set of a watched run."""
+
+    run: RunView
+    job: JobView
+
+
+def keys_of_job(job: JobView, among: Collection[str]) -> set[str]:
+    """Return the keys of the nodes that a job worked on. `among` has those of all nodes."""
+    if job.nodes is None:
+        return {job.node_id}
+    if job.nodes:
+        return {*job.nodes}
+    path = split_node_key(job.node_id)[0]
+    return {job.node_id, *(key for key in among if split_node_key(key)[0] == path)}
+
+
+def pending_proposals(project: ProjectRecords) -> list[Proposal]:
+    """Return the pending change sets of watched runs. Damaged runs are left out."""
+    found: list[Proposal] = []
+    for line in list_run_lines(project.trace):
+        if line.watched and line.is_open:
+            with suppress(RemoraError):
+                run = read_run(project, line.run_id)
+                found += [Proposal(run, job) for job in run.jobs if job.review in UNDECIDED]
+    return found
+
+
+def split_outdated(
+    proposals: list[Proposal], changed: Collection[str], among: Collection[str]
+) -> tuple[list[Proposal], set[str]]:
+    """Return the proposals for nodes that have changed, and the keys of all of their nodes.
+
+    A job may have worked on several nodes of a file. Proposals for its other nodes are outdated
+    too, because these nodes are analyzed again.
+    """
+    keys = set(changed)
+    outdated: list[Proposal] = []
+    while found := [
+        each for each in proposals if not keys.isdisjoint(keys_of_job(each.job, among))
+    ]:
+        outdated += found
+        proposals = [each for each in proposals if each not in found]
+        keys = keys.union(*(keys_of_job(each.job, among) for each in found))
+    return outdated, keys
+
 
 _STORED = "watch.json"
 
