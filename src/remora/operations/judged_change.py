@@ -45,12 +45,14 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     """A change to a project: its files before and after, and those that differ, by path.
 
     If `after.python` is None, no code of the project may be run. `environ` has the user's variables.
+    After `seconds`, nothing more is tried.
     """
 
     before: ToolTree
     after: ToolTree
     files: Mapping[str, ChangedFile]
     environ: Mapping[str, str] = {}
+    seconds: float = 50.0
 
 
 class Unjudged(msgspec.Struct, frozen=True, kw_only=True):

@@ -26,6 +26,8 @@ from remora.usecases.judge.change_trees import ChangeRequest, change_trees
 
 _MOST_FILES = 300
 """Changed Python files that are judged (decision: more are not read by a person either)."""
+_SECONDS, _LEAST_SECONDS = 55.0, 20.0
+"""An answer comes within a minute, but faults get some time after the project's own checks."""
 _RUNNING = "what needs code to run: tests, lines that no test notices, the project's own checks"
 
 
@@ -70,8 +72,7 @@ def judge_change(
             files=chosen,
             environ=invocation.environ,
         )
-        said = [*_said(project, change, tell)] if chosen else []
-        said += [*_unread(chosen)]
+        said: list[Problem | Unjudged] = [*_unread(chosen)]
         if python is not None and trees.files:
             from remora.usecases.judge.worse_gates import worse_gates
 
@@ -80,6 +81,9 @@ def judge_change(
             said += worse_gates(change, project.config.gates.time_s, tell, wrong)
         elif chosen and why:
             said.append(Unjudged(what=_RUNNING, why=why))
+        seconds = max(_SECONDS - (time.monotonic() - begun), _LEAST_SECONDS)
+        change = msgspec.structs.replace(change, seconds=seconds)
+        said += [*_said(project, change, tell)] if chosen else []
         if len(files) > len(chosen):
             left = count(len(files) - len(chosen), "changed file")
             said.append(Unjudged(what=left, why=f"at most {_MOST_FILES} are judged"))

@@ -126,7 +126,26 @@ def _compared(gate: Gate, change: Change, ends: float) -> list[str]:
 
     with ThreadPoolExecutor(2) as pool:
         before, after = pool.map(measure, (change.before.tree, change.after.tree))
-    return worse(before, after)
+    return worse(
+        {
+            fact: level
+            for fact, level in before.items()
+            if after.get(fact) or not _is_removed(change, fact)
+        },
+        after,
+    )
+
+
+def _is_removed(change: Change, fact: str) -> bool:
+    """Return True if a fact is about a test that the change removes, or whose rows it changes."""
+    path, _, inner = fact.partition("::")
+    if not inner or path not in change.files:
+        return bool(inner) and not change.after.files.exists(path)
+    file = change.files[path]
+    name = inner.partition("[")[0].rpartition("::")[2]
+    nodes = file.module.nodes if file.module is not None else ()
+    same = [node for node in nodes if node.qualname.rpartition(".")[2] == name]
+    return not same or any(node in file.changed_functions for node in same)
 
 
 def _problem(gate: Gate, text: str) -> Problem:

@@ -46,10 +46,6 @@ from remora.text import count, some_of
 HOLLOW, DUPLICATE, MOCKED = "hollow test", "duplicate test", "mocked test"
 ELSEWHERE_FAILS = "environment-bound test"
 _GONE = "what they tested is judged only where it has changed"
-_SECONDS = 50.0
-"""Time for planted faults (decision: an answer within a minute)."""
-_SECONDS_OF_LINES = 25.0
-"""Part of that time for the changed lines, which come first."""
 _LEAST_FAULTS = 3
 """With fewer faults, tests that detect none of them say little (decision)."""
 _MANY_FAULTS = 25
@@ -60,8 +56,8 @@ _MOST_NODES = 20_000
 def judge_change(change: Change, tell: Callable[[str], None]) -> Judged:
     """Return the changed tests that say nothing, and the changed lines that no test notices."""
     begun = time.monotonic()
-    lines = _judged_lines(change, begun + _SECONDS_OF_LINES, tell)
-    tests = _judged_tests(change, [*changed_tests(change)], begun + _SECONDS, tell)
+    lines = _judged_lines(change, begun + change.seconds / 2, tell)
+    tests = _judged_tests(change, [*changed_tests(change)], begun + change.seconds, tell)
     unjudged = [*lines.unjudged, *tests.unjudged]
     if gone := deleted_tests(change):
         what = f"{count(len(gone), 'deleted test')}: {some_of(gone, 3)}"

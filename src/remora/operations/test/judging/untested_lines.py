@@ -28,6 +28,7 @@ from remora.operations.test.mutants import TEXT, Mutant, function_named, mutants
 from remora.operations.test.planning.tested_names import NodesWithTests
 from remora.operations.test.runner.equivalent_faults import DistinguishedFault, without_equivalent
 from remora.operations.test.runner.parent import Order
+from remora.text import count
 from remora.tools.file_tree import FileTree
 from remora.tools.tree import ToolTree
 
@@ -145,7 +146,7 @@ def _order(change: Change, subject: _Subject) -> Order | None:
 def _unnoticed(
     change: Change, subject: _Subject, result: Mapping[str, Any], is_over: Callable[[], bool]
 ) -> Iterator[ReportedFinding]:
-    """Yield the first fault of each line with which all tests pass.
+    """Yield a finding if all tests pass with faults of a function, with the first one in words.
 
     If there is time, equivalent faults are left out.
     """
@@ -162,10 +163,14 @@ def _unnoticed(
     except HostError:  # such as a module that cannot be imported alone
         alive = [DistinguishedFault(fault, "") for fault in survivors]
     first = {known.fault.line: known for known in reversed(alive)}
-    for line in sorted(first):
+    if first:
+        line, *others = sorted(first)
         fault, call = first[line]
         case = f"; a test with `{call}` would" if 0 < len(call) <= _LONGEST_CALL else ""
-        yield _finding(subject, fault, UNNOTICED, f"no test notices if {fault.what}{case}")
+        more = f", nor faults on {count(len(others), 'more changed line')}" if others else ""
+        where = f" ({', '.join(map(str, others))})" if others else ""
+        said = f"no test notices if {fault.what}{case}{more}{where}"
+        yield _finding(subject, fault, UNNOTICED, said)
 
 
 def _distinguished(

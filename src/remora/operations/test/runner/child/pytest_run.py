@@ -29,6 +29,7 @@ class Reports:
         self.effects = Effects(asked["root"], asked["scratch"])
         self.seen: dict[str, Order] = {}
         self.failed: list[str] = []
+        self.wanted = order["ids"] if order.get("all") else []
         self.looks = (order.get("text") is None and not order.get("all")) or order.get("traced")
 
         @hookwrapper  # type: ignore[untyped-decorator]
@@ -55,6 +56,12 @@ class Reports:
         with self.effects, self.lines:
             yield
         self.seen[item.nodeid] = self.lines.results()
+
+    def pytest_collection_modifyitems(self, items: list[Any]) -> None:
+        """Leave out the other tests of the files. A test that is not collected is no error."""
+        if self.wanted:
+            names = ((item.nodeid.partition("[")[0], item) for item in items)
+            items[:] = [item for name, item in names if {name, item.nodeid} & {*self.wanted}]
 
     def pytest_runtest_logreport(self, report: Any) -> None:
         known = self.tests.setdefault(report.nodeid, {"outcome": "passed", "message": "", "ms": 0})
@@ -96,8 +103,14 @@ class Tail(io.TextIOBase):
 
 
 def locations(asked: Order, order: Order) -> list[str]:
-    """Return the tests to run as arguments that are valid in every working directory."""
-    return [os.path.join(asked["root"], each) for each in order["ids"]]
+    """Return the tests to run as arguments that are valid in every working directory.
+
+    If all of them run, whatever fails, these are files: an unknown test would be an error.
+    """
+    ids = order["ids"]
+    if order.get("all"):
+        ids = dict.fromkeys(each.partition("::")[0] for each in ids)
+    return [os.path.join(asked["root"], each) for each in ids]
 
 
 def options(asked: Order, order: Order) -> list[str]:
