@@ -58,7 +58,7 @@ class Reports:
         self.seen[item.nodeid] = self.lines.results()
 
     def pytest_collection_modifyitems(self, items: list[Any]) -> None:
-        """Leave out the other tests of the files. A test that is not collected is no error."""
+        """Leave out the other tests of the files. A missing test is not an error."""
         if self.wanted:
             names = ((item.nodeid.partition("[")[0], item) for item in items)
             items[:] = [item for name, item in names if {name, item.nodeid} & {*self.wanted}]
