@@ -7,14 +7,13 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import click
-import msgspec
 
 from remora.cli.app.output import fit_line, print_failure
 from remora.errors import RemoraError, StreamDamaged
 from remora.memory.events import PAYLOADS, Event
 from remora.text import escape_line
 from remora.trace.read.event_summary import summarize_event
-from remora.trace.read.reader import decode_part, last_event, read_events
+from remora.trace.read.reader import last_event
 
 _TYPE = max(map(len, PAYLOADS))
 
@@ -44,19 +43,6 @@ class Columns:
         return fit_line(
             escape_line(f"{numbers}  {event.type:<{_TYPE}}  {summarize_event(event)}".rstrip())
         )
-
-
-def count_events(path: Path) -> int:
-    """Read all events and return their number. Raises StreamDamaged if an event cannot be read.
-
-    Call this function before printing a document. Damage then raises an error instead of leaving an
-    incomplete document.
-    """
-    count = 0
-    for event in read_events(path):
-        decode_part(event, dict[str, msgspec.Raw])
-        count += 1
-    return count
 
 
 @contextmanager

@@ -3,7 +3,6 @@
 import json
 import sys
 from collections.abc import Iterable
-from itertools import islice
 from pathlib import Path
 
 import click
@@ -69,7 +68,7 @@ def transcript(options: Options, agent: str, *, messages: bool) -> int:
     With --messages, print {"agent_id", "messages"}: the conversation in the form of OpenAI's API,
     with the complete results of tools.
     """
-    from remora.cli.trace.event_lines import count_events, json_document
+    from remora.cli.trace.event_lines import json_document
     from remora.runs.records.name_lookup import stream_named
     from remora.trace.read.reader import read_events
     from remora.trace.read.transcript import transcript as transcript_of
@@ -84,9 +83,8 @@ def transcript(options: Options, agent: str, *, messages: bool) -> int:
         return 0
     path = path_of(folder, name)
     if options.json:
-        count = count_events(path)
         with json_document(name, "lines") as write:
-            for line in transcript_of(islice(read_events(path), count)):
+            for line in transcript_of(read_events(path)):
                 write(json.dumps(line))
         return 0
     print_lines(transcript_of(read_events(path)))
@@ -103,12 +101,11 @@ def _print_listing(path: Path) -> None:
 
 
 def _print_document(name: str, path: Path) -> None:
-    from remora.cli.trace.event_lines import count_events, event_json, json_document
+    from remora.cli.trace.event_lines import event_json, json_document
     from remora.trace.read.reader import read_lines
 
-    count = count_events(path)
     with json_document(name, "events") as write:
-        for line in islice(read_lines(path), count):  # the stream may have grown
+        for line in read_lines(path):
             write(event_json(line))
 
 
