@@ -18,14 +18,12 @@ def review_event(
     *,
     feedback: str | None = None,
     branch: str | None = None,
-    refused: tuple[str, ...] = (),
 ) -> Review:
     """Return the event that records a verdict.
 
     `feedback` must already be redacted. `branch` is the branch that the change set was committed
-    to. `refused` contains the identities of hunks that must not be proposed again. If a part is
-    accepted, it stays so after a rejection, a withdrawal or a conflict of the rest. What is pending stays so
-    after a conflict, and after a part was reverted.
+    to. If a part is accepted, it stays so after a rejection, a withdrawal or a conflict of the rest.
+    What is pending stays so after a conflict, and after a part was reverted.
     """
     is_part_kept = job.written is not None and verdict in (REJECTED, WITHDRAWN, CONFLICT)
     return Review(
@@ -36,7 +34,6 @@ def review_event(
         feedback=feedback,
         surface=project.surface,
         branch=branch or job.branch,
-        refused=refused,
         written=job.written,
         left=job.left if verdict in (CONFLICT, REVERTED) else (),
         present=job.present,
