@@ -9,12 +9,10 @@ from remora.code.syntax.node_patterns import nearest
 from remora.errors import DiskError, NotFound, RemoraError
 from remora.hub.file_limits import too_large
 from remora.hub.lookup.names import split_name
-from remora.ids import escape_path, split_node_key
+from remora.ids import escape_path
 
 _PYTHON = (".py", ".pyi")
 _POOL_SIZE = 2000
-_MAX_LISTED, _LOOKED_AT = 3, 9
-_TEST_FOLDERS = {"tests", "test", "examples", "example", "docs", "bench", "benchmarks"}
 
 
 def path_error(
@@ -89,24 +87,10 @@ def _outside_error(path: str, root: Path) -> NotFound:
 
 def unknown_node(name: str, keys: Iterable[str]) -> NotFound:
     """Return the error for a name or key that is not in `keys`."""
-    near = _nearest_keys(name, similar_keys(name, keys))
+    near = nearest(name, similar_keys(name, keys))
     listed = ", ".join(key.removeprefix("node:") for key in near)
     hint = f"did you mean {listed}?" if near else "use `remora hub search WORD` to find nodes"
     return NotFound(f"there is no node {name.removeprefix('node:')}", hint=hint)
-
-
-def _nearest_keys(name: str, pool: Iterable[str]) -> list[str]:
-    """Return the keys most similar to `name`.
-
-    Tests, examples, docs and benchmarks come last unless `name` contains `test` or `example`.
-    """
-    near = nearest(name, pool, _LOOKED_AT)
-    wants_tests = any(word in name.casefold() for word in ("test", "example"))
-    return sorted(near, key=lambda key: not wants_tests and _is_test_or_example(key))[:_MAX_LISTED]
-
-
-def _is_test_or_example(key: str) -> bool:
-    return not _TEST_FOLDERS.isdisjoint(split_node_key(key)[0].split("/")[:-1])
 
 
 def similar_keys(name: str, keys: Iterable[str]) -> list[str]:
