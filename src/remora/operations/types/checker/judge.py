@@ -139,8 +139,7 @@ def _suspects(group: Terms, found: Diagnostic, index: ProjectIndex) -> set[Key]:
     """Return the annotations that a diagnostic may be due to.
 
     These are annotations of functions around it or named by it, and of those only the ones that it
-    names, if there are any. Without any, they are those of functions named in the function around
-    it, and then those of the same file.
+    names, if there are any. Without any, they are those of the same file.
 
     A line of a signature has the names of all its parameters. There, only the message counts, which
     may also name a class of a type. It is the same where the line is not known.
@@ -157,10 +156,7 @@ def _suspects(group: Terms, found: Diagnostic, index: ProjectIndex) -> set[Key]:
         or group[key] in expected
         or not classes.isdisjoint(names_in(group[key]))
     }
-    if named or around:
-        return named or around
-    near = {key for key in group if _is_near(key, found, _words_around(found, index), index)}
-    return near or {key for key in group if key[0] == found.path}
+    return named or around or {key for key in group if key[0] == found.path}
 
 
 def _line_of_code(found: Diagnostic, index: ProjectIndex) -> str:
@@ -177,17 +173,6 @@ def _line_of_code(found: Diagnostic, index: ProjectIndex) -> str:
         for each in file.functions
     )
     return "" if is_signature else file.source.lines[found.line - 1]
-
-
-def _words_around(found: Diagnostic, index: ProjectIndex) -> set[str]:
-    """Return the words of the innermost function around a diagnostic."""
-    file = index.files.get(found.path)
-    words: set[str] = set()
-    for function in file.functions if file is not None else ():
-        if file is not None and _is_inside(found.line, function):
-            lines = file.source.lines[function.node.lineno - 1 : function.node.end_lineno]
-            words = set(_WORD.findall("".join(lines)))
-    return words
 
 
 def _is_near(key: Key, found: Diagnostic, words: set[str], index: ProjectIndex) -> bool:
