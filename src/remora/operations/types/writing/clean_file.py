@@ -11,9 +11,10 @@ from remora.code.syntax.definitions import FunctionNode
 from remora.errors import HostError
 from remora.operations.types.checker.judge import Terms
 from remora.operations.types.source.slots import Slot, SourceText, annotations_of
-from remora.tools.host.ruff.finding import Finding, edits_of, new_findings, new_lines, suspects
+from remora.tools.host.ruff.finding import Finding, edits_of, new_findings, suspects
 from remora.tools.host.style_config import wrapping_width
 from remora.tools.tree import ToolTree
+from remora.workspaces.apply.line_diff import new_lines
 
 _TRIES = 4
 _FIXED = frozenset(
@@ -91,7 +92,8 @@ def _once_fixed(
             path, after.encode(), fixable=sorted(fresh), unsafe=True
         ).content
         return content.decode()
-    new, own = new_lines(before, after), _own_annotations(SourceText(after), kept)
+    new = new_lines(before.encode(), after.encode())
+    own = _own_annotations(SourceText(after), kept)
     edits: list[Edit] = []
     for each in wanted:
         found = edits_of(after, each["fix"])

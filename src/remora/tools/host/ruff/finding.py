@@ -3,12 +3,12 @@
 import os
 import re
 from collections import Counter
-from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any
 
 from remora.code.edit.edits import Edit
-from remora.code.edit.text_lines import Line, lines_of, offset, split_lines
+from remora.code.edit.text_lines import Line, lines_of, offset
+from remora.workspaces.apply.line_diff import new_lines
 
 Finding = dict[str, Any]
 
@@ -101,7 +101,7 @@ def suspects(before: str, after: str, extra: list[Finding], found: list[Finding]
     """
     if not extra:
         return []
-    new = new_lines(before, after)
+    new = new_lines(before.encode(), after.encode())
     keys = set(map(comparison_key, extra))
     changed = [
         each
@@ -111,24 +111,6 @@ def suspects(before: str, after: str, extra: list[Finding], found: list[Finding]
     ]
     explained = set(map(comparison_key, changed))
     return [*changed, *(each for each in extra if comparison_key(each) not in explained)]
-
-
-def new_lines(before: str, after: str) -> set[int]:
-    """Return the numbers of the lines of a text that an older text does not have there.
-
-    In long files, lines that occur often are only searched for next to others, and count as old if
-    they occur anywhere, because the time would grow with the square of their number.
-    """
-    old, lines = split_lines(before), split_lines(after)
-    matcher = SequenceMatcher(None, old, lines)
-    frequent = matcher.bpopular.intersection(old)  # type: ignore[attr-defined] # not in the stubs
-    return {
-        number + 1
-        for tag, _, _, first, last in matcher.get_opcodes()
-        if tag != "equal"
-        for number in range(first, last)
-        if lines[number] not in frequent
-    }
 
 
 def comparison_key(finding: Finding) -> tuple[str, str]:
