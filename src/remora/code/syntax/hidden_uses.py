@@ -1,4 +1,4 @@
-"""Names that linters miss: those in types that are strings or comments."""
+"""Names that a file uses, also those that linters miss: in strings, types and comments."""
 
 import ast
 import re
@@ -7,6 +7,19 @@ from collections.abc import Iterator
 _WORD = re.compile(r"[^\W\d]\w*")
 _TYPE_COMMENT = re.compile(r"#[ \t]*type:(?![ \t]*ignore)(.*)")
 _TYPE_ALIAS = "TypeAlias"
+
+
+def used_words(tree: ast.Module) -> set[str]:
+    """Return the names that a file refers to, and all words in its strings except docstrings."""
+    found: set[str] = set()
+    docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        match node:
+            case ast.Name(id=name):
+                found.add(name)
+            case ast.Constant(value=str(text)) if id(node) not in docstrings:
+                found.update(_WORD.findall(text))
+    return found
 
 
 def hidden_uses(text: str, tree: ast.Module) -> set[str]:

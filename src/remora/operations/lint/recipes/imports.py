@@ -1,11 +1,11 @@
 """Removes names of `typing` that other fixes leave unused."""
 
 import ast
-import re
 from collections.abc import Collection, Sequence, Set
 
 from remora.code.edit.edits import Edit
 from remora.code.edit.parsed_text import ParsedText
+from remora.code.syntax.hidden_uses import used_words
 from remora.operations.lint.recipes.apply import Proposal, keeping
 from remora.tools.host.ruff.finding import Finding
 
@@ -21,7 +21,7 @@ def without_unused(
     found = [finding for finding in findings if finding["code"] in UNUSED_NAMES]
     if not found:
         return []
-    used = _used_words(source.tree)
+    used = used_words(source.tree)
     wanted = frozenset(used_before) - used
     proposals = [
         Proposal(finding, edits)
@@ -68,15 +68,3 @@ def _without_names(source: ParsedText, node: ast.ImportFrom, names: Set[str]) ->
         Edit(source.start_of_line(number), source.start_of_line(number + 1), "")
         for number in numbers
     )
-
-
-def _used_words(tree: ast.Module) -> frozenset[str]:
-    """Return the names that a file uses, also in strings that are not statements."""
-    statements = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    found: set[str] = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Name):
-            found.add(node.id)
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-            found.update(re.findall(r"\w+", node.value) if id(node) not in statements else ())
-    return frozenset(found)

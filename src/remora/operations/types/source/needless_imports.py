@@ -1,16 +1,13 @@
 """Removal of imports that a file needed only for what an edit removed."""
 
 import ast
-import re
 from collections.abc import Collection, Iterator
 
 from remora.code.edit.edits import Edit, apply_edits
 from remora.code.edit.parsed_text import ParsedText
 from remora.code.syntax.definitions import ImportNode
-from remora.code.syntax.hidden_uses import hidden_uses
+from remora.code.syntax.hidden_uses import hidden_uses, used_words
 from remora.code.syntax.source import parse_text
-
-_WORD = re.compile(r"[^\W\d]\w*")
 
 
 def import_names(text: str) -> set[tuple[str, str]]:
@@ -36,23 +33,10 @@ def without_needless_imports(
     if stem == "__init__" or isinstance(parse_text(after), str):
         return after
     source = ParsedText(after)
-    needless = _used_names(ParsedText(before).tree) - _used_names(source.tree)
+    needless = used_words(ParsedText(before).tree) - used_words(source.tree)
     needless -= hidden_uses(after, source.tree)
     needless -= {name for module, name in imported if module == stem}
     return apply_edits(after, _edits(source, needless))
-
-
-def _used_names(tree: ast.Module) -> set[str]:
-    """Return the names that a file refers to, and all words in its strings except docstrings."""
-    found: set[str] = set()
-    docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    for node in ast.walk(tree):
-        match node:
-            case ast.Name(id=name):
-                found.add(name)
-            case ast.Constant(value=str(text)) if id(node) not in docstrings:
-                found.update(_WORD.findall(text))
-    return found
 
 
 def _edits(source: ParsedText, needless: Collection[str]) -> Iterator[Edit]:
