@@ -112,8 +112,8 @@ PROBE = "__remora_called__"
 """Name of the builtin function that a probe calls."""
 
 
-def probe(source: bytes, qualname: str) -> str:
-    """Return the source of a function that reports each call, within its classes.
+def probe(source: bytes, qualname: str, number: int = 0) -> str:
+    """Return the source of a function that reports each call with a number, within its classes.
 
     Return an empty string if the function does not exist.
     """
@@ -122,7 +122,7 @@ def probe(source: bytes, qualname: str) -> str:
     if found is None or not isinstance(read, Source):
         return ""
     reporting = copy.deepcopy(found)
-    call = ast.Expr(ast.Call(ast.Name(PROBE), [], []))
+    call = ast.Expr(ast.Call(ast.Name(PROBE), [ast.Constant(number)], []))
     reporting.body = [call, *_without_docstring(reporting)]
     return _File(read, found, qualname).alone(reporting)
 

@@ -1,5 +1,6 @@
 """A project's own checks, run before and after a change."""
 
+import functools
 import re
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -24,6 +25,8 @@ _CONFIGURATION = (
     ".mypy.ini", "pytest.ini", "ty.toml", "pyrightconfig.json",
 )  # fmt: skip
 """Files at the root that configure gates."""
+_LONGEST_TESTS = 8.0
+"""Seconds of tests that run again observed (decision: the answer comes within a minute)."""
 _PATH = re.compile(r"^([\w./-]+\.pyi?)\b")
 """The file that a gate's text begins with."""
 
@@ -76,32 +79,39 @@ def _share_configuration(change: Change) -> None:
 def _observing(
     gates: Sequence[Gate], change: Change, python: ProjectPython, contradictions: Contradictions
 ) -> Iterator[Gate]:
-    """Yield the gates. The one of tests is observed, and one of annotations follows it.
+    """Yield the gates, and after that of tests one of annotations, for which they run observed.
 
-    Observed tests take about 2.4 times as long (measured on argh), so nothing is observed unless an
-    annotated function has changed.
+    Observed tests take 2.4 times as long (argh) to 4 times (check-jsonschema), so they run only if
+    an annotated function has changed, and not if they are slow.
     """
     files = {path for path, file in change.files.items() if _has_annotations(path, file)}
     seen = {side.tree: ObservedTests(python, files) for side in (change.before, change.after)}
     values = {side: values_gate(tests, contradictions) for side, tests in seen.items()}
-    finished = set[Path]()
-
-    def run_tests(side: Path, left: float, tests: tuple[str, ...]) -> Facts:
-        facts = seen[side].run(side, left, tests)
-        finished.add(side)
-        return facts
+    took = dict[Path, float]()
 
     def compare_values(side: Path, left: float, tests: tuple[str, ...]) -> Facts:
-        if finished != seen.keys():
+        if took.keys() != seen.keys():
             raise HostError("the tests did not finish")
+        if (longest := max(took.values())) > _LONGEST_TESTS:
+            raise HostError(f"the tests take {longest:.0f} s, and observed they take far longer")
+        seen[side].run(side, left, tests)
         return values[side].measure(side, left, tests) if seen[side].values else {}
 
     for gate in gates:
         if gate.name == TEST_GATE and files:
-            yield gate._replace(measure=run_tests)
+            yield gate._replace(measure=functools.partial(_timed, gate, took))
             yield values[change.after.tree]._replace(measure=compare_values)
         else:
             yield gate
+
+
+def _timed(
+    gate: Gate, took: dict[Path, float], side: Path, left: float, tests: tuple[str, ...]
+) -> Facts:
+    begun = time.monotonic()
+    facts = gate.measure(side, left, tests)
+    took[side] = time.monotonic() - begun
+    return facts
 
 
 def _has_annotations(path: str, file: ChangedFile) -> bool:

@@ -160,7 +160,9 @@ def _plant(
     left = [test for test in tests if test.id not in found]
     planted = plant_faults(place, left, seen, lambda: time.monotonic() > ends)
     for test in left:
-        why, unknown = _by_faults(test, planted.get(test.id))
+        shown = planted.get(test.id)
+        is_late = shown is not None and shown.late
+        why, unknown = ("", "no time is left") if is_late else _by_faults(test, shown)
         is_known = test.id in seen.tests
         if is_known and test.id not in planted and uses_mocks(test.function):
             words = "beside its mocks, it runs no code of the project"

@@ -10,6 +10,7 @@ it calls itself first, until one of its assertions fails. A fault that only cras
 nothing.
 """
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
@@ -41,13 +42,14 @@ class Planted(msgspec.Struct):
 
     `asserted` is true if a fault made an assertion fail. `tried` counts the faults, `functions` has
     the names of the functions in which they were, and `entered` counts those that the test enters
-    and that can have faults.
+    and that can have faults. `late` is true if there was no time for more of them.
     """
 
     asserted: bool = False
     crashed: bool = False
     tried: int = 0
     entered: int = 0
+    late: bool = False
     functions: list[str] = msgspec.field(default_factory=list)
 
 
@@ -67,12 +69,11 @@ def plant_faults(
     waiting = {name: keys for name in names if (keys := entered_functions(name, seen))}
     planted = {name: Planted(entered=len(keys)) for name, keys in waiting.items()}
     for step in range(_MOST_FUNCTIONS):
+        groups = _groups(waiting, planted, step)
         if is_over():
+            for name in itertools.chain.from_iterable(groups.values()):
+                planted[name].late = True
             break
-        groups = dict[str, list[str]]()
-        for name, keys in waiting.items():
-            if not planted[name].asserted and step < len(keys):
-                groups.setdefault(keys[step], []).append(name)
         made = {key: _faults(place, key) for key in groups}
         for key, names in groups.items():
             for name in names if not made[key] else ():
@@ -87,6 +88,17 @@ def plant_faults(
         ):
             _note(group, result, planted)
     return planted
+
+
+def _groups(
+    waiting: Mapping[str, Sequence[str]], planted: Mapping[str, Planted], step: int
+) -> dict[str, list[str]]:
+    """Return the functions that are next, with the tests of which no assertion has failed yet."""
+    groups = dict[str, list[str]]()
+    for name, keys in waiting.items():
+        if not planted[name].asserted and step < len(keys):
+            groups.setdefault(keys[step], []).append(name)
+    return groups
 
 
 def faults_detected(
@@ -146,14 +158,24 @@ def fault_order(
     faults: Sequence[Mutant],
 ) -> Order | None:
     """Return the order to run tests with each fault of a function, or None if it has no such code."""
-    made, source = probe(content, qualname), read_source(path, content)
+    probing = probe_of(place, path, content, qualname)
+    if probing is None:
+        return None
+    functions = [fault.function for fault in faults]
+    return {**test_order(place, path, ids, _SECONDS), **probing, "mutants": functions}
+
+
+def probe_of(
+    place: ToolTree, path: str, content: bytes, qualname: str, number: int = 0
+) -> Order | None:
+    """Return how to find a function and replace it with one that reports its calls, or None."""
+    made, source = probe(content, qualname, number), read_source(path, content)
     function = function_named(source.tree, qualname) if isinstance(source, Source) else None
     if not made or function is None:
         return None
     decorators = (each.lineno for each in function.decorator_list)
     return {
-        **test_order(place, path, ids, _SECONDS),
-        "mutants": [fault.function for fault in faults],
+        "path": str(place.seen / path),
         "qualname": qualname,
         "header": [min([function.lineno, *decorators]), function.lineno],
         "probe": made,

@@ -6,12 +6,13 @@
 The second one runs no branch of the project that the first one does not run, and detects no planted
 fault that it does not detect. It must not mention anything of the project's either that the other
 one does not mention: with `parse("5m")`, where `m` is a key in the project's code, it would be
-another case although the branches are the same.
+another case although the branches are the same. Nor may it fail with the code before the change,
+with which the other one passes.
 """
 
 import ast
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -52,7 +53,7 @@ def repeated_tests(
     place, others = change.after, {test.id: _others(change, test, seen) for test in added}
     asked = [test.id for test in added if others[test.id]]
     ids = dict.fromkeys([*asked, *(other.id for test in asked for other in others[test])])
-    found, late = dict[str, str](), list[str]()
+    found, twins, late = dict[str, str](), dict[str, str](), list[str]()
     if not asked:
         return found, late
     outcomes = run_tests(place, [*ids], HERE, traced=True, branching=True)
@@ -73,8 +74,30 @@ def repeated_tests(
             late.append(test)
         elif same and detected:
             words = count(detected, "planted fault")
-            found[test] = f"`{same[0].name}` runs all that it runs, and detects the same {words}"
-    return found, late
+            why = f"`{same[0].name}` runs all that it runs, and detects the same {words}"
+            found[test], twins[test] = why, same[0].id
+    detecting = _detecting(change, twins)
+    return {test: why for test, why in found.items() if test not in detecting}, late
+
+
+def _detecting(change: Change, twins: Mapping[str, str]) -> list[str]:
+    """Return the tests that fail with the code before the change, unlike those that they repeat.
+
+    The tests after the change are written into the tree before it.
+    """
+    if not twins:
+        return []
+    before = ToolTree(change.before.tree, change.after.python)
+    for path, file in change.files.items():
+        if is_of_tests(path) and file.after is not None:
+            write = before.write if before.files.exists(path) else before.create
+            write(path, file.after)
+    outcomes = run_tests(before, [*dict.fromkeys([*twins, *twins.values()])], HERE)
+    return [
+        test
+        for test, twin in twins.items()
+        if outcomes.of(test) != "passed" and outcomes.of(twin) == "passed"
+    ]
 
 
 def _is_added(change: Change, test: WrittenTest) -> bool:

@@ -23,10 +23,10 @@ from remora.operations.judged_change import Change, ChangedFile, Unjudged
 from remora.operations.reported_finding import ReportedFinding
 from remora.operations.test.function_context import target_at
 from remora.operations.test.inputs.project_examples import ProjectExamples
-from remora.operations.test.judging.planted_faults import fault_order, run_orders
+from remora.operations.test.judging.planted_faults import fault_order, probe_of, run_orders
 from remora.operations.test.mutants import TEXT, Mutant, function_named, mutants
-from remora.operations.test.planning.tested_names import NodesWithTests
 from remora.operations.test.runner.equivalent_faults import DistinguishedFault, without_equivalent
+from remora.operations.test.runner.mutation_check import test_order
 from remora.operations.test.runner.parent import Order
 from remora.text import count
 from remora.tools.file_tree import FileTree
@@ -39,20 +39,19 @@ _AT_ONCE = 6
 """Functions that are tried before time is looked at again (decision)."""
 _LONGEST_CALL = 60
 """Characters of a call that a remark shows as the missing case."""
-_MOST_TESTS = 40
-"""Tests of a function, the nearest first, that run with its faults."""
+_PARTS = 2
+"""Processes that share the tests."""
+_LEAST_SECONDS = 10.0
+"""Time for all tests to run once, even if less is left (decision)."""
 
 
 class _Subject(NamedTuple):
-    """A changed function, the faults on its changed lines, and the tests that may reach it.
-
-    Without `tests`, all tests of the project are tried.
-    """
+    """A changed function, the faults on its changed lines, and the tests that enter it."""
 
     file: ChangedFile
     node: Node
     faults: Sequence[Mutant]
-    tests: Sequence[str]
+    tests: Sequence[str] = ()
 
 
 def untested_lines(
@@ -60,27 +59,75 @@ def untested_lines(
 ) -> Iterator[ReportedFinding | Unjudged]:
     """Yield the changed functions that no test enters, and faults on lines that no test notices.
 
-    The tests that may reach a function run first. If none of them enters it, all tests of the
-    project run, because a registry or a command line may lead to it.
+    All tests run once, to learn which functions each of them enters.
     """
-    related = NodesWithTests(change.after.tree)
-    subjects = list(_subjects(change, related))
-    results = [*_results(change, [subject for subject in subjects if subject.tests], is_over)]
-    entered = [(subject, result) for subject, result in results if result.get("reaching")]
-    for subject, result in entered:
-        yield from _unnoticed(change, subject, result, is_over)
-    known = {subject.node.key for subject, _ in entered}
-    left = [subject._replace(tests=()) for subject in subjects if subject.node.key not in known]
+    subjects = list(_subjects(change))
+    entering = _entering(change, subjects) if subjects else _Entering({}, {}, True)
+    known = [
+        subject._replace(tests=tests)
+        for subject in subjects
+        if (tests := entering.tests.get(subject.node.key))
+    ]
     judged = dict[str, Mapping[str, Any]]()
-    for subject, result in _results(change, left, is_over):
+    for subject, result in _results(change, known, is_over):
         judged[subject.node.key] = result
-        yield from _unnoticed(change, subject, result, is_over)
-    for subject in left:
-        result = judged.get(subject.node.key, {})
-        if result.get("problem") or not result.get("swapped"):
-            unplanted = "a decorator hides its code" if result else "no time is left"
-            why = result.get("problem") or unplanted
-            yield Unjudged(what=f"whether a test enters {subject.node.qualname}", why=str(why))
+        every = (
+            "no test"
+            if entering.complete
+            else f"none of the first {count(len(subject.tests), 'test')}"
+        )
+        yield from _unnoticed(change, subject, result, every, is_over)
+    for subject in subjects:
+        key = subject.node.key
+        if why := entering.unknown.get(key):
+            yield Unjudged(what=f"whether a test enters {subject.node.qualname}", why=why)
+        elif key not in entering.tests:
+            said = f"no test enters `{subject.node.qualname}`"
+            yield _finding(subject, subject.faults[0], UNTESTED, said)
+        elif why := _problem(judged.get(key)):
+            yield Unjudged(what=f"whether tests notice faults in {subject.node.qualname}", why=why)
+
+
+class _Entering(NamedTuple):
+    """The tests that enter each function, and why that is not known, by the node's key.
+
+    If not all tests ran, it is not `complete`.
+    """
+
+    tests: dict[str, list[str]]
+    unknown: dict[str, str]
+    complete: bool
+
+
+def _entering(change: Change, subjects: Sequence[_Subject]) -> _Entering:
+    place, tests, unknown = change.after, dict[str, list[str]](), dict[str, str]()
+    probes = list[Order]()
+    for subject in subjects:
+        words = subject.file.path, subject.file.after or b"", subject.node.qualname
+        probes.append(probe_of(place, *words, number=len(probes)) or {})
+    seconds = max(change.seconds / 2, _LEAST_SECONDS)
+    order = {**test_order(place, "", (), seconds), "probes": probes}
+    results = run_orders(place, [{**order, "part": [part, _PARTS]} for part in range(_PARTS)])
+    keys, problem = [subject.node.key for subject in subjects], ""
+    for result in results:
+        found = result or {"problem": "the tests take too long"}
+        for test, number in found.get("entering", ()):
+            tests.setdefault(keys[number % len(keys)], []).append(test)
+        unknown |= {keys[n % len(keys)]: "a decorator hides it" for n in found.get("fixed", ())}
+        late = "" if found.get("complete") else "no time is left"
+        problem = found.get("problem") or problem or late
+    if problem:
+        unknown |= dict.fromkeys(keys, problem)
+    found = {key: [*dict.fromkeys(names)] for key, names in tests.items()}
+    left = {key: why for key, why in unknown.items() if key not in found}
+    return _Entering(found, left, complete=not problem)
+
+
+def _problem(result: Mapping[str, Any] | None) -> str:
+    """Return why faults of a function could not be tried, or an empty string."""
+    if result is None:
+        return "no time is left"
+    return str(result.get("problem") or "") or ("" if result.get("swapped") else "a test fails")
 
 
 def _results(
@@ -89,14 +136,13 @@ def _results(
     """Yield the results of tests with the faults of each subject, as far as there is time."""
     orders = [(subject, order) for subject in subjects if (order := _order(change, subject))]
     while orders and not is_over():
-        at_once = _AT_ONCE if orders[0][0].tests else 2  # as many as there are processes
-        chunk, orders = orders[:at_once], orders[at_once:]
+        chunk, orders = orders[:_AT_ONCE], orders[_AT_ONCE:]
         results = run_orders(change.after, [order for _, order in chunk])
         for (subject, _), result in zip(chunk, results, strict=True):
             yield subject, result or {"problem": "its tests take too long"}
 
 
-def _subjects(change: Change, related: NodesWithTests) -> Iterator[_Subject]:
+def _subjects(change: Change) -> Iterator[_Subject]:
     for path, file in change.files.items():
         if file.after is None or is_of_tests(path):
             continue
@@ -109,8 +155,7 @@ def _subjects(change: Change, related: NodesWithTests) -> Iterator[_Subject]:
                 if fault.line in file.lines and fault.kind != TEXT
             ]
             if faults:
-                tests = related.tests_of(node.key)[:_MOST_TESTS]
-                yield _Subject(file, node, faults, tests)
+                yield _Subject(file, node, faults)
 
 
 def _only_describes(file: ChangedFile, qualname: str) -> bool:
@@ -144,17 +189,19 @@ def _order(change: Change, subject: _Subject) -> Order | None:
 
 
 def _unnoticed(
-    change: Change, subject: _Subject, result: Mapping[str, Any], is_over: Callable[[], bool]
+    change: Change,
+    subject: _Subject,
+    result: Mapping[str, Any],
+    every: str,
+    is_over: Callable[[], bool],
 ) -> Iterator[ReportedFinding]:
     """Yield a finding if all tests pass with faults of a function, with the first one in words.
 
+    `every` says which tests ran.
+
     If there is time, equivalent faults are left out.
     """
-    if result.get("problem") or not result.get("swapped"):
-        return
-    if not result.get("reaching"):
-        name = subject.node.qualname
-        yield _finding(subject, subject.faults[0], UNTESTED, f"no test enters `{name}`")
+    if _problem(result):
         return
     numbers = [n for n in result.get("lines") or () if 0 <= n < len(subject.faults)]
     survivors = [subject.faults[n] for n in numbers]
@@ -169,7 +216,7 @@ def _unnoticed(
         case = f"; a test with `{call}` would" if 0 < len(call) <= _LONGEST_CALL else ""
         more = f", nor faults on {count(len(others), 'more changed line')}" if others else ""
         where = f" ({', '.join(map(str, others))})" if others else ""
-        said = f"no test notices if {fault.what}{case}{more}{where}"
+        said = f"{every} notices if {fault.what}{case}{more}{where}"
         yield _finding(subject, fault, UNNOTICED, said)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 import os
 from types import FunctionType
-from typing import Any, Dict, List
+from typing import Any, Dict, List, Set
 
 from .code_swap import functions_at, mutated_code, swap
 from .fork import Order, in_child, monotonic, read, write
@@ -111,8 +111,8 @@ class MutantLoop:
             if monotonic() - start >= _BASELINE_S:
                 self.found["problem"] = "its tests take too long to run them with each fault"
                 return {}
-            recorder.entered = False
-            if self.passes(item) and recorder.entered:
+            recorder.numbers = set()
+            if self.passes(item) and recorder.numbers:
                 found.append(item)
         limit = _LEAST_S + 2 * (monotonic() - start)
         took: Dict[Any, float] = {}
@@ -153,12 +153,55 @@ class MutantLoop:
         self.subtest_failed = self.subtest_failed or report.failed
 
 
+class EntryLoop:
+    """Pytest plugin that runs tests once, and notes which of some functions each of them enters.
+
+    An order has a `part` of the test files, as number and count, and in `probes` for each function
+    what `MutantLoop` is given. `found` has the pairs of tests and numbers of functions, and the
+    numbers of those whose code cannot be replaced.
+    """
+
+    def __init__(self, order: Order) -> None:
+        self.order = order
+        self.until = monotonic() + _SHARE * order["seconds"]
+        self.found: Order = {"entering": [], "fixed": [], "complete": False}
+
+    def pytest_runtestloop(self, session: Any) -> bool:
+        from _pytest.runner import runtestprotocol
+
+        for number, probe in enumerate(self.order["probes"]):
+            if not (probe and replace(probe)):
+                self.found["fixed"].append(number)
+        recorder, items = Recorder(), self.own(session.items)
+        for item, following in zip(items, [*items[1:], None]):  # noqa: B905 - Python 3.8
+            if monotonic() > self.until:
+                return True
+            recorder.numbers = set()
+            runtestprotocol(item, nextitem=following, log=False)
+            name = item.nodeid.partition("[")[0]
+            self.found["entering"] += [(name, number) for number in sorted(recorder.numbers)]
+        self.found["complete"] = True
+        return True
+
+    def own(self, items: List[Any]) -> List[Any]:
+        """Return the tests of the part, which has whole files."""
+        part, parts = self.order["part"]
+        files = list(dict.fromkeys(str(item.fspath) for item in items))
+        return [item for item in items if files.index(str(item.fspath)) % parts == part]
+
+
+def replace(probe: Order) -> bool:
+    """Replace a function with its probe. Return False if that is not possible."""
+    functions = functions_at(probe["path"], probe["qualname"], *probe["header"])
+    return swap(functions, mutated_code(probe["probe"], probe["path"], probe["qualname"]))
+
+
 class Recorder:
-    """Records that a test calls a function."""
+    """Records that a test calls functions, by the numbers that their probes give."""
 
     def __init__(self) -> None:
-        self.entered = False
+        self.numbers: Set[int] = set()
         setattr(builtins, PROBE, self.note)
 
-    def note(self) -> None:
-        self.entered = True
+    def note(self, number: int) -> None:
+        self.numbers.add(number)

@@ -11,7 +11,7 @@ import unittest
 from typing import Any, Iterator
 
 from .fork import Order, line_of, write
-from .mutant_loop import MutantLoop
+from .mutant_loop import EntryLoop, MutantLoop
 from .tracer import Effects, Lines, foreign_module_error
 
 _TAIL = 4_000
@@ -121,11 +121,22 @@ def options(asked: Order, order: Order) -> list[str]:
 
 def run_with_mutants(asked: Order, name: str, order: Order) -> None:
     """Run tests on the unchanged function and with each mutant. Tests are collected once."""
+    run_with(MutantLoop(asked, name, order), asked, name, order)
+
+
+def run_with_probes(asked: Order, name: str, order: Order) -> None:
+    """Run tests once, to learn which of some functions each of them enters."""
+    run_with(EntryLoop(order), asked, name, order, "--continue-on-collection-errors")
+
+
+def run_with(
+    loop: MutantLoop | EntryLoop, asked: Order, name: str, order: Order, *more: str
+) -> None:
+    """Run pytest with another test loop, and write what it has found."""
     import pytest
 
-    loop, stderr = MutantLoop(asked, name, order), Tail()
-    words, problem = options(asked, order), ""
-    with contextlib.redirect_stderr(stderr):
+    words, problem = [*options(asked, order), *more], ""
+    with contextlib.redirect_stderr(Tail()):
         try:
             pytest.main([*words, *locations(asked, order)], plugins=[loop])
         except BaseException as error:

@@ -13,7 +13,7 @@ from .code_run import run_code
 from .determinism import block_network, rename_host, shift_clocks
 from .fork import Order, in_child, write
 from .function_calls import run_calls
-from .pytest_run import run_tests, run_with_mutants
+from .pytest_run import run_tests, run_with_mutants, run_with_probes
 
 
 def main() -> None:
@@ -81,6 +81,8 @@ def run_order(asked: Order, name: str, order: Order) -> None:
     def work() -> None:
         if "ids" in order and "mutants" in order:
             run_with_mutants(asked, name, order)
+        elif "probes" in order:
+            run_with_probes(asked, name, order)
         elif "ids" in order:
             run_tests(asked, name, order)
         elif "code" in order:
