@@ -28,13 +28,15 @@ from remora.operations.test.mutants import TEXT, Mutant, function_named, mutants
 from remora.operations.test.runner.equivalent_faults import DistinguishedFault, without_equivalent
 from remora.operations.test.runner.mutation_check import test_order
 from remora.operations.test.runner.parent import Order
-from remora.text import count
+from remora.text import count, plural, some_of
 from remora.tools.file_tree import FileTree
 from remora.tools.tree import ToolTree
 
 UNTESTED, UNNOTICED = "untested code", "unnoticed fault"
 _MOST_FAULTS = 60
 """Faults of a function, of which those on changed lines are planted."""
+_ENOUGH = 4
+"""Faults that no test notices, after which no more are tried (decision)."""
 _AT_ONCE = 6
 """Functions that are tried before time is looked at again (decision)."""
 _LONGEST_CALL = 60
@@ -185,7 +187,8 @@ def _code(content: bytes, qualname: str) -> str:
 def _order(change: Change, subject: _Subject) -> Order | None:
     content = subject.file.after or b""
     words = subject.file.path, content, subject.node.qualname, subject.tests, subject.faults
-    return fault_order(change.after, *words)
+    order = fault_order(change.after, *words)
+    return None if order is None else {**order, "enough": _ENOUGH}
 
 
 def _unnoticed(
@@ -214,9 +217,9 @@ def _unnoticed(
         line, *others = sorted(first)
         fault, call = first[line]
         case = f"; a test with `{call}` would" if 0 < len(call) <= _LONGEST_CALL else ""
-        more = f", nor faults on {count(len(others), 'more changed line')}" if others else ""
-        where = f" ({', '.join(map(str, others))})" if others else ""
-        said = f"{every} notices if {fault.what}{case}{more}{where}"
+        lines = f"{plural('line', len(others))} {some_of([*map(str, others)], _ENOUGH)}"
+        more = f", nor a fault on {lines}" if others else ""
+        said = f"{every} notices if {fault.what}{case}{more}"
         yield _finding(subject, fault, UNNOTICED, said)
 
 

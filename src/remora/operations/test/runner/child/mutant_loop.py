@@ -24,7 +24,8 @@ class MutantLoop:
     """Pytest plugin that replaces the test loop. `found` is the result of the order.
 
     Tests that enter the function run with mutants, the fastest first. If one of them does not pass
-    twice, or if time is up before all tests ran, no mutant is known to survive.
+    twice, or if time is up before all tests ran, no mutant is known to survive. If an order has
+    `enough`, no mutant is tried after so many that survive.
     """
 
     def __init__(self, asked: Order, name: str, order: Order) -> None:
@@ -47,7 +48,8 @@ class MutantLoop:
             self.kill_each(functions, alive, took)
             return True
         for number, text in enumerate(self.order["mutants"] if alive else ()):
-            if monotonic() > self.until:
+            is_enough = len(self.found["lines"]) == self.order.get("enough")
+            if is_enough or monotonic() > self.until:
                 break
             self.found["tried"] = number + 1
             if self.prepare(functions, text) and self.all_pass(f"m{number}", alive, limit):
@@ -104,24 +106,20 @@ class MutantLoop:
 
     def reaching(self, items: List[Any]) -> Dict[Any, float]:
         """Return the seconds of each test that enters the function, or nothing after a problem."""
-        recorder = Recorder()
-        start = monotonic()
-        found: List[Any] = []
+        recorder, begun = Recorder(), monotonic()
+        took: Dict[Any, float] = {}
         for item in items:
-            if monotonic() - start >= _BASELINE_S:
+            start = monotonic()
+            if start - begun >= _BASELINE_S:
                 self.found["problem"] = "its tests take too long to run them with each fault"
                 return {}
             recorder.numbers = set()
             if self.passes(item) and recorder.numbers:
-                found.append(item)
-        limit = _LEAST_S + 2 * (monotonic() - start)
-        took: Dict[Any, float] = {}
-        for item in found:
-            start = monotonic()
-            if not self.all_pass("again", [item], limit):
-                self.found["problem"] = "a test passes once, but not when it is repeated"
-                return {}
-            took[item] = monotonic() - start
+                took[item] = monotonic() - start
+        alive = sorted(took, key=lambda item: took[item])
+        if not self.all_pass("again", alive, _LEAST_S + 2 * (monotonic() - begun)):
+            self.found["problem"] = "a test passes once, but not when it is repeated"
+            return {}
         return took
 
     def prepare(self, functions: List[FunctionType], text: str) -> bool:
