@@ -1,11 +1,17 @@
 """The values at which the branches of a function decide otherwise."""
 
-import ast
 from typing import Any
 
 import pytest
 
 from remora.operations.test.inputs.boundaries import boundary_values
+from remora.operations.test.target_function import TargetFunction, find_target
+
+
+def values(code: str, shown: Any, **others: str) -> list[object]:
+    subject = find_target("a.py", code.encode(), "f", lambda _: False)
+    assert isinstance(subject, TargetFunction)
+    return boundary_values(subject, "x", {"x": repr(shown), **others})
 
 
 @pytest.mark.parametrize(
@@ -24,9 +30,15 @@ from remora.operations.test.inputs.boundaries import boundary_values
         ("x", "a", [""]),
         ("not x", [1], [[]]),
         ("y and x", 4, [0]),
-        ("x", True, []),
+        ("x", True, [False]),
         ("x", None, []),
-        ("x > limit", 4, []),
+        ("x > unknown", 4, []),
+        ("x > 0", 7.5, [0.0]),
+        ("x == 0", True, []),
+        ("x > y", 7, [2, 3, 4]),
+        ("x > LIMIT", 7, [49, 50, 51]),
+        ("len(x) > limit", "ab", ["a", "aba"]),
+        ("x.startswith(PREFIX)", "a", ["/a"]),
         ("y > 50", 7, []),
         ("x == 1.5", 2.0, [1.5]),
         ("x.startswith('/')", "a", ["/a"]),
@@ -35,13 +47,16 @@ from remora.operations.test.inputs.boundaries import boundary_values
     ],
 )
 def test_values_on_both_sides_of_each_condition(condition: str, shown: Any, expected: Any) -> None:
-    (function,) = ast.parse(f"def f(x, y):\n    if {condition}:\n        return 1").body
-    assert isinstance(function, ast.FunctionDef)
-    assert boundary_values(function, "x", shown) == expected
+    code = f"LIMIT = 50\nPREFIX = '/'\n\ndef f(x, y, limit=2):\n    if {condition}:\n        return 1\n"
+    assert values(code, shown, y="3") == expected
+
+
+def test_an_argument_of_unknown_value_or_none_is_no_limit() -> None:
+    code = "def f(x, y=None):\n    return x == y or x > y\n"
+    assert values(code, 7) == []
+    assert values(code, 7, y="limit()") == []
 
 
 def test_conditions_of_inner_functions_are_others() -> None:
-    text = "def f(x):\n    def g(x):\n        return x > 3\n    return g(x) if x else 0"
-    (function,) = ast.parse(text).body
-    assert isinstance(function, ast.FunctionDef)
-    assert boundary_values(function, "x", 7) == [0]
+    code = "def f(x):\n    def g(x):\n        return x > 3\n    return g(x) if x else 0\n"
+    assert values(code, 7) == [0]

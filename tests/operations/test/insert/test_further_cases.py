@@ -90,20 +90,39 @@ def test_a_row_follows_the_last_one(tmp_path: Path, end: str, expected: str) -> 
         ),
         ("def test_one():\n    assert grade(95) == 'A'\n", ""),
         (
-            "def test_more():\n    assert grade(95) == 'A'\n    assert grade(60) == 'B'\n"
-            "    print()\n",
-            "",
-        ),
-        (
             "def test_fixture(points):\n    assert grade(points) == 'A'\n"
             "    assert grade(points) == 'B'\n",
             "",
         ),
     ],
-    ids=["assert", "unittest", "tabs", "message", "other parameters", "one", "not last", "fixture"],
+    ids=["assert", "unittest", "tabs", "message", "other parameters", "one", "fixture"],
 )
 def test_an_assertion_follows_the_others(tmp_path: Path, test: str, expected: str) -> None:
     assert extended(tmp_path, test, ZERO) == test + expected
+
+
+def test_an_assertion_follows_the_last_one_about_the_function(tmp_path: Path) -> None:
+    test = "def test_grade():\n    assert grade(95) == 'A'\n    assert grade(60) == 'B'\n    assert other(1)\n"
+    made = extended(tmp_path, test, ZERO)
+    assert made == test.replace("    assert o", '    assert grade(0) == "B"\n    assert o')
+    before, after = (f"{HEAD}{text}".encode() for text in (test, made))
+    assert added_tests("test_shop.py", before, after) == []
+    assert extended_tests(before, after) == ["test_grade"]
+
+
+def test_arguments_of_a_row_may_be_listed_in_a_cell(tmp_path: Path) -> None:
+    table = TABLE.replace("(95,", "([95],").replace("(60,", "([60],").replace("grade(p", "grade(*p")
+    made = extended(tmp_path, table.replace("{end}", ",\n])"), ZERO)
+    assert made == table.replace("{end}", ',\n    ([0], "B"),\n])')
+
+
+def test_an_argument_that_stays_may_be_an_expression(tmp_path: Path) -> None:
+    test = (
+        "def test_grade():\n    assert grade(95, name=str(1)) == 'A'\n"
+        "    assert grade(60, name=str(1)) == 'B'\n"
+    )
+    made = extended(tmp_path, test, Case(call="grade(0, name=str(1))", value="'B'"))
+    assert made == test + '    assert grade(0, name=str(1)) == "B"\n'
 
 
 def test_a_table_of_arguments_gets_those_with_the_same_result(tmp_path: Path) -> None:

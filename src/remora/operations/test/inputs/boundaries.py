@@ -1,10 +1,11 @@
 """Values of a parameter at the boundaries that a function's code names."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
-from remora.code.syntax.definitions import FunctionNode
+from remora.code.syntax.definitions import default_values
 from remora.code.syntax.effects import own_nodes
+from remora.operations.test.target_function import TargetFunction
 from remora.python_text import literal
 
 _LONGEST = 12
@@ -12,75 +13,120 @@ _LONGEST = 12
 _SIZED = (str, bytes, list, tuple)
 
 
-def boundary_values(function: FunctionNode, parameter: str, shown: object) -> list[object]:
+def boundary_values(
+    subject: TargetFunction, parameter: str, given: Mapping[str, str]
+) -> list[object]:
     """Return the values at which the conditions of the code decide otherwise.
 
-    They are the integers on both sides of a comparison, other literals and lengths that the code
+    A call that passes the default says less than one without it, so the default is left out.
+    The others are the integers on both sides of a comparison, other values and lengths that the code
     compares with, texts with the beginning or end that it asks for, and the empty value where a
-    branch tests the argument. They have the type of `shown`, a value that an existing test passes,
-    or are None if the code compares with None. The source of the method is boundary value analysis (Myers, The Art
-    of Software Testing).
+    branch tests the argument. They have the type of the argument in `given`, the literal arguments
+    of an existing case, or are None if the code compares with None. What the code compares with is
+    a literal, a constant of the module, or another argument. The source of the method is boundary
+    value analysis (Myers, The Art of Software Testing).
     """
+    shown = literal(given[parameter])
+    constants = _constants(subject)
+    default = constants.pop(parameter, given[parameter])
+    limits = _Limits(parameter, shown, {**constants, **given})
     found: list[object] = []
-    for node in own_nodes(function.body):
-        for value in _values_at(node, parameter, shown):
-            if value != shown and not any(value == other for other in found):
+    for node in own_nodes(subject.function.body):
+        for value in limits.at(node):
+            is_known = any(
+                value == other and type(value) is type(other) for other in (shown, *found)
+            )
+            if not is_known and repr(value) != default:
                 found.append(value)
     return found
 
 
-def _values_at(node: ast.AST, parameter: str, shown: object) -> Iterator[object]:
-    match node:
-        case ast.Compare(left=left, ops=operators, comparators=others):
-            sides = [left, *others]
-            for first, operator, second in zip(sides, operators, others, strict=False):
-                yield from _compared(first, operator, second, parameter, shown)
-                yield from _compared(second, operator, first, parameter, shown)
-        case ast.If(test=test) | ast.While(test=test) | ast.IfExp(test=test):
-            yield from _empty(test, parameter, shown)
-        case ast.UnaryOp(op=ast.Not(), operand=operand):
-            yield from _empty(operand, parameter, shown)
-        case ast.BoolOp(values=values):
-            for value in values:
-                yield from _empty(value, parameter, shown)
-        case ast.Call(
-            func=ast.Attribute(value=text, attr="startswith" | "endswith" as name),
-            args=[ast.Constant(value=str(part))],
-        ) if _is(text, parameter) and isinstance(shown, str):
-            yield part + shown if name == "startswith" else shown + part
+def _constants(subject: TargetFunction) -> dict[str, str]:
+    """Return the values of the module's constants and of the defaults, as source code."""
+    found = dict(default_values(subject.parameters))
+    for one in subject.source.tree.body:
+        match one:
+            case (
+                ast.Assign(targets=[ast.Name(id=name)], value=ast.expr() as value)
+                | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value)
+            ) if isinstance(value, ast.Constant | ast.UnaryOp | ast.Tuple):
+                found.setdefault(name, value)
+    return {name: ast.unparse(value) for name, value in found.items()}
 
 
-def _empty(test: ast.expr, parameter: str, shown: object) -> Iterator[object]:
-    if _is(test, parameter) and not isinstance(shown, bool) and shown is not None:
-        yield type(shown)()
+class _Limits:
+    """The values of a parameter at the limits in a condition. `known` has the values of names."""
 
+    def __init__(self, parameter: str, shown: object, known: Mapping[str, str]) -> None:
+        self._parameter = parameter
+        self._shown = shown
+        self._known = known
 
-def _compared(
-    side: ast.expr, operator: ast.cmpop, other: ast.expr, parameter: str, shown: object
-) -> Iterator[object]:
-    try:
-        limit = literal(ast.unparse(other))
-    except (ValueError, TypeError, SyntaxError):
-        return
-    if _is(side, parameter):
-        values: list[object] = [limit]
-        if isinstance(operator, ast.In | ast.NotIn):
-            values = [*limit] if isinstance(limit, tuple | list | set | frozenset) else []
-        elif type(limit) is int:
-            values = [limit - 1, limit, limit + 1]
-        yield from (value for value in values if value is None or type(value) is type(shown))
-    elif isinstance(shown, _SIZED) and type(limit) is int and _is_length(side, parameter):
-        for length in (limit - 1, limit, limit + 1):
-            if 0 <= length <= _LONGEST and (shown or not length):
-                yield (shown * (length // max(1, len(shown)) + 1))[:length]
+    def at(self, node: ast.AST) -> Iterator[object]:
+        match node:
+            case ast.Compare(left=left, ops=operators, comparators=others):
+                sides = [left, *others]
+                for first, operator, second in zip(sides, operators, others, strict=False):
+                    yield from self._compared(first, operator, second)
+                    yield from self._compared(second, operator, first)
+            case (
+                ast.If(test=test)
+                | ast.While(test=test)
+                | ast.IfExp(test=test)
+                | ast.UnaryOp(op=ast.Not(), operand=test)
+            ):
+                yield from self._empty(test)
+            case ast.BoolOp(values=values):
+                for value in values:
+                    yield from self._empty(value)
+            case ast.Call(func=ast.Attribute(value=text, attr=name), args=[part]):
+                yield from self._with_affix(name, part) if self._is(text) else ()
 
+    def _with_affix(self, name: str, part: ast.expr) -> Iterator[str]:
+        shown, affix = self._shown, self._value(part)
+        if isinstance(shown, str) and isinstance(affix, str):
+            made = {"startswith": affix + shown, "endswith": shown + affix}
+            yield from [made[name]] if name in made else ()
 
-def _is(side: ast.expr, parameter: str) -> bool:
-    return isinstance(side, ast.Name) and side.id == parameter
+    def _empty(self, test: ast.expr) -> Iterator[object]:
+        if self._is(test) and self._shown is not None:
+            yield not self._shown if isinstance(self._shown, bool) else type(self._shown)()
 
+    def _compared(self, side: ast.expr, operator: ast.cmpop, other: ast.expr) -> Iterator[object]:
+        shown, limit = self._shown, self._value(other)
+        if self._is(side):
+            values = [limit]
+            if isinstance(operator, ast.In | ast.NotIn):
+                values = [*limit] if isinstance(limit, tuple | list | set | frozenset) else []
+            elif type(limit) is int:
+                values = [limit - 1, limit, limit + 1, float(limit)]
+            says_none = isinstance(other, ast.Constant) and other.value is None
+            yield from (
+                value
+                for value in values
+                if type(value) is type(shown) or (value is None and says_none)
+            )
+        elif isinstance(shown, _SIZED) and type(limit) is int and self._is_length(side):
+            for length in (limit - 1, limit, limit + 1):
+                if 0 <= length <= _LONGEST and (shown or not length):
+                    yield (shown * (length // max(1, len(shown)) + 1))[:length]
 
-def _is_length(side: ast.expr, parameter: str) -> bool:
-    match side:
-        case ast.Call(func=ast.Name(id="len"), args=[argument]):
-            return _is(argument, parameter)
-    return False
+    def _value(self, node: ast.expr) -> object:
+        """Return the value of a literal or a known name, or None."""
+        if self._is(node):
+            return None
+        text = self._known.get(node.id, "None") if isinstance(node, ast.Name) else ast.unparse(node)
+        try:
+            value: object = literal(text)
+        except (ValueError, TypeError, SyntaxError):
+            return None
+        return value
+
+    def _is(self, side: ast.expr) -> bool:
+        return isinstance(side, ast.Name) and side.id == self._parameter
+
+    def _is_length(self, side: ast.expr) -> bool:
+        match side:
+            case ast.Call(func=ast.Name(id="len"), args=[argument]):
+                return self._is(argument)
+        return False

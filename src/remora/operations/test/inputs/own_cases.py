@@ -20,8 +20,8 @@ _RAISES = frozenset({"raises", "assertRaises"})
 class OwnCase(NamedTuple):
     """A case in a test: what it calls, and the code that a further case would repeat.
 
-    `test` is the qualname of the test. `given` maps parameters to their literal arguments, which are
-    part of the statement or row `code`, or the same for all rows. `expected` is what the result is
+    `test` is the qualname of the test. `given` maps parameters to their arguments, of which some are
+    literals. They are part of the statement or row `code`, or the same for all rows. `expected` is what the result is
     compared with, or None. `outcome` is `==`, `is`, `True`, `False` or the name of the
     exception. Further cases follow `last`, the last statement or row of the same kind.
     """
@@ -63,7 +63,7 @@ def own_cases(
     cases = []
     for assertion, before, code, last in found:
         given = _given(assertion.call, subject)
-        if given is None or not all(map(_is_literal, given.values())):
+        if given is None or not any(map(is_literal, given.values())):
             continue
         if len({*given.values()}) < len(given):
             continue  # two parameters share a cell
@@ -77,12 +77,13 @@ def own_cases(
 def _statements(
     body: Sequence[ast.stmt], subject: TargetFunction
 ) -> list[tuple[_Assertion, list[ast.stmt], ast.stmt, ast.stmt]]:
-    """Return the assertions of a test that only has several of them after its preparation."""
+    """Return the assertions of a test that has several of them."""
     found = [(number, _assertion(statement, subject)) for number, statement in enumerate(body)]
     known = [(number, assertion) for number, assertion in found if assertion is not None]
-    if len(known) < 2 or known[-1][0] != len(body) - 1:
+    if len(known) < 2:
         return []
-    return [(assertion, [*body[:number]], body[number], body[-1]) for number, assertion in known]
+    last = body[known[-1][0]]
+    return [(assertion, [*body[:number]], body[number], last) for number, assertion in known]
 
 
 def _rows(
@@ -91,11 +92,12 @@ def _rows(
     """Yield the rows of a table whose columns are all arguments, or the expected result."""
     columns, rows = _table(test)
     assertion = _assertion(body[-1], subject) if body else None
-    given = _given(assertion.call, subject) if assertion is not None else None
-    if not columns or assertion is None or given is None:
+    if not columns or assertion is None:
         return
-    parts = [*given.values(), *filter(None, [assertion.expected])]
-    if {part.id for part in parts if isinstance(part, ast.Name)} != {*columns}:
+    words = [word.value for word in assertion.call.keywords]
+    parts = [*assertion.call.args, *words, *filter(None, [assertion.expected])]
+    plain = [part.value if isinstance(part, ast.Starred) else part for part in parts]
+    if not {part.id for part in plain if isinstance(part, ast.Name)} >= {*columns}:
         return
     for row in rows:
         cells = row.elts if len(columns) > 1 and isinstance(row, ast.Tuple | ast.List) else [row]
@@ -105,20 +107,24 @@ def _rows(
         call = filled.visit(copy.deepcopy(assertion.call))
         expected = assertion.expected
         if isinstance(expected, ast.Name):
-            expected = filled.cells[expected.id]
-        if expected is None or _is_literal(expected):
+            expected = filled.cells.get(expected.id, expected)
+        if expected is None or is_literal(expected):
             own = _Assertion(call, expected, assertion.outcome)
             yield own, [*body[:-1]], row, rows[-1]
 
 
 class _Filled(ast.NodeTransformer):
-    """Replaces the parameters of a table with the cells of a row."""
+    """Replaces the parameters of a table with the cells of a row, as in `f(*arguments)`."""
 
     def __init__(self, cells: Mapping[str, ast.expr]) -> None:
         self.cells = cells
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
         return self.cells.get(node.id, node)
+
+    def visit_Starred(self, node: ast.Starred) -> ast.expr | list[ast.expr]:
+        made = self.visit(node.value)
+        return made.elts if isinstance(made, ast.List | ast.Tuple) else node
 
 
 def _table(test: ast.FunctionDef) -> tuple[list[str], list[ast.expr]]:
@@ -127,7 +133,7 @@ def _table(test: ast.FunctionDef) -> tuple[list[str], list[ast.expr]]:
     if rows is None or not rows.elts or any(isinstance(row, ast.Call) for row in rows.elts):
         return [], []  # a row that is a call is a `pytest.param`, which may have an id
     (heads, _) = test.decorator_list[0].args  # type: ignore[attr-defined]
-    if not _is_literal(heads):
+    if not is_literal(heads):
         return [], []
     names = literal(ast.unparse(heads))
     columns = names.replace(",", " ").split() if isinstance(names, str) else [*names]
@@ -244,7 +250,8 @@ def arguments_of(call: str, subject: TargetFunction) -> dict[str, str]:
     return {name: ast.unparse(value) for name, value in (given or {}).items()}
 
 
-def _is_literal(node: ast.expr) -> bool:
+def is_literal(node: ast.expr) -> bool:
+    """Return True for a literal, such as `-1` or `["a"]`."""
     try:
         literal(ast.unparse(node))
     except (ValueError, TypeError, SyntaxError):

@@ -25,6 +25,7 @@ from remora.operations.test.inputs.code_slices import Snippet, calls_in
 from remora.operations.test.inputs.own_cases import (
     OwnCase,
     arguments_of,
+    is_literal,
     own_cases,
     with_arguments,
 )
@@ -32,7 +33,7 @@ from remora.operations.test.inputs.shown_values import Wanted
 from remora.operations.test.inputs.type_check import contradicts
 from remora.operations.test.source_blocks import COMMON_NAMES, tests_of, used_names
 from remora.operations.test.target_function import TargetFunction, import_name
-from remora.python_text import literal, parse
+from remora.python_text import parse
 from remora.tools.tree import ToolTree
 
 _MOST_CALLS = 24
@@ -71,12 +72,12 @@ def further_calls(
     """
     known = [{name: ast.unparse(value) for name, value in case.given.items()} for case in own]
     found: dict[tuple[str, tuple[str, ...]], CallInput] = {}
-    for case in own:
+    for case, given in zip(own, known, strict=True):
         within = {*ast.walk(case.code)}
         for name, shown in case.given.items():
-            if shown not in within:
+            if shown not in within or not is_literal(shown):
                 continue
-            for value in boundary_values(subject.function, name, literal(ast.unparse(shown))):
+            for value in boundary_values(subject, name, given):
                 call = with_arguments(case.call, subject, {name: repr(value)})
                 found.setdefault((call.call, call.setup), call)
     calls = [*documented_calls(subject, examples), *found.values()]

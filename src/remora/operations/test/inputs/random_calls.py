@@ -11,7 +11,7 @@ from remora.operations.test.inputs.boundaries import boundary_values
 from remora.operations.test.inputs.call_input import CallInput
 from remora.operations.test.inputs.own_cases import arguments_of, with_arguments
 from remora.operations.test.target_function import TargetFunction
-from remora.python_text import literal, parse
+from remora.python_text import parse
 
 _CHARACTERS = " aBz09-_./:,\n\té"
 _LARGEST = 1_000
@@ -43,9 +43,10 @@ def random_calls(subject: TargetFunction, known: Sequence[CallInput], most: int)
 def _at_boundaries(subject: TargetFunction, known: Sequence[CallInput]) -> list[CallInput]:
     found: list[CallInput] = []
     for call in known:
-        for name, text in arguments_of(call.call, subject).items():
+        given = arguments_of(call.call, subject)
+        for name in given:
             try:
-                values = boundary_values(subject.function, name, literal(text))
+                values = boundary_values(subject, name, given)
             except (ValueError, TypeError, SyntaxError):
                 continue
             found += [with_arguments(call, subject, {name: repr(value)}) for value in values]

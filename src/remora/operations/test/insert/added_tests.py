@@ -183,7 +183,7 @@ def added_tests(path: str, before: bytes | None, after: bytes | None) -> list[st
 
 
 def extended_tests(before: bytes | None, after: bytes | None) -> list[str]:
-    """Return the qualnames of the tests that only have further rows or assertions at their end."""
+    """Return the qualnames of the tests that only have further rows, or assertions after others."""
     old, new = (parse_text(_decoded(side)) for side in (before or b"", after or b""))
     if not isinstance(old, ast.Module) or not isinstance(new, ast.Module):
         return []
@@ -200,12 +200,15 @@ def _extended(old: ast.Module, new: ast.Module) -> list[str]:
 
 
 def _extends(old: ast.FunctionDef, new: ast.FunctionDef) -> bool:
-    """Return True if a test is another one with further rows or assertions at its end."""
+    """Return True if a test is another one with further rows, or assertions after others."""
     shorter = copy.deepcopy(new)
-    further = shorter.body[len(old.body) :]
-    if not all(map(is_assertion, further)):
-        return False
-    del shorter.body[len(old.body) :]
+    shorter.body = []
+    for statement, before in zip(new.body, [None, *new.body], strict=False):
+        left = old.body[len(shorter.body) :]
+        if left and ast.dump(statement) == ast.dump(left[0]):
+            shorter.body.append(statement)
+        elif before is None or not (is_assertion(before) and is_assertion(statement)):
+            return False
     for kept, made in zip(old.decorator_list, shorter.decorator_list, strict=False):
         rows, more = rows_of(kept), rows_of(made)
         if rows is not None and more is not None:
