@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from remora.errors import HostError
+from remora.operations.test.file_tests import write_tests
 from remora.operations.test.function_plan import (
     FunctionPlan,
     plan_further,
@@ -243,3 +244,14 @@ def test_tests_that_fail_beside_others_do_not_pass(tree: Path, plain_python: Pro
     proofs = prove_together(ToolTree(tree, plain_python), "labels.py", groups)
     assert proofs["label"].problem.startswith("beside other tests, ")
     assert not proofs["title"].problem
+
+
+def test_further_cases_go_into_the_file_with_the_existing_ones(tree: Path, place: ToolTree) -> None:
+    (tree / "shop.py").write_text(PRICE)
+    (tree / "test_prices.py").write_text(f"{WEAK}    assert shipping(3) == 5\n")
+    (tree / "test_shop.py").write_text("def test_nothing():\n    assert True\n")
+    done = write_tests(place, "shop.py", ["shipping"], strengthen=True)
+    assert (done["path"], done["extended"]) == ("test_prices.py", ["test_shipping"])
+    assert (
+        (tree / "test_prices.py").read_text().endswith("(10) == 5\n    assert shipping(11) == 12\n")
+    )

@@ -48,11 +48,13 @@ def write_tests(
     tried = _plans(place, path, nodes, strengthen=strengthen)
     plans = {name: plan for name, plan in tried.items() if plan.cases or plan.further}
     reasons = {name: plan.reason for name, plan in tried.items() if name not in plans}
+    paths = _paths(place, path, plans)
+    home = next(iter(paths.values()), "")
+    reasons |= {name: _LATER for name in plans if paths[name] != home}
+    plans = {name: plan for name, plan in plans.items() if paths[name] == home}
     written: dict[str, dict[str, Any]] = {}
     while plans:
-        subject = target_at(place, path, next(iter(plans)))
-        assert not isinstance(subject, str)  # it has a plan
-        restore = restorer(place, home_of(place, subject, test_files(place)).path)
+        restore = restorer(place, home)
         written, problems = _write(place, path, plans)
         problems |= _unproved(place, path, {name: each["ids"] for name, each in written.items()})
         if not problems:
@@ -92,6 +94,17 @@ def _plans(
                 found[node] = plan_of(place, path, node, texts)
         except HostError as error:
             found[node] = FunctionPlan(reason=error.message)
+    return found
+
+
+def _paths(place: ToolTree, path: str, plans: Mapping[str, FunctionPlan]) -> dict[str, str]:
+    """Return the test file of each function. Further cases go into that of the existing ones."""
+    tests, found = test_files(place), dict[str, str]()
+    for node, plan in plans.items():
+        subject = target_at(place, path, node)
+        assert not isinstance(subject, str)  # it has a plan
+        at = plan.further[0].like.path if plan.further else ""
+        found[node] = at or home_of(place, subject, tests).path
     return found
 
 
@@ -137,7 +150,8 @@ def _write_further(
         return {}, {}
     subject = target_at(place, path, next(iter(further)))
     assert not isinstance(subject, str)  # it has a plan
-    home = home_of(place, subject, test_files(place))
+    at = further[next(iter(further))][0].like.path
+    home = home_of(place, subject, test_files(place), at)
     try:
         write_further(place, home, [case for cases in further.values() for case in cases])
     except HostError as error:

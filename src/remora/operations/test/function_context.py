@@ -48,8 +48,10 @@ def test_files(place: ToolTree) -> dict[str, str]:
     return found
 
 
-def home_of(place: ToolTree, subject: TargetFunction, tests: dict[str, str]) -> InsertLocation:
-    """Return the location of a new test of the function."""
+def home_of(
+    place: ToolTree, subject: TargetFunction, tests: dict[str, str], at: str = ""
+) -> InsertLocation:
+    """Return the location of a new test of the function, which is in the file `at` if it is given."""
 
     def tree_of(path: str) -> ast.Module | None:
         tree = parse_text(decode(path, place.read(path)).body) if place.files.exists(path) else None
@@ -57,7 +59,7 @@ def home_of(place: ToolTree, subject: TargetFunction, tests: dict[str, str]) -> 
 
     public = _public_modules(subject, tree_of)
     new = new_files(place, tests)
-    path = test_path(subject, tests, place.files.exists, new)
+    path = at or test_path(subject, tests, place.files.exists, new)
     required = RequiredStyle() if tests else required_style(place, path)
     home = locate_test(
         subject,
@@ -65,7 +67,7 @@ def home_of(place: ToolTree, subject: TargetFunction, tests: dict[str, str]) -> 
         place.files.exists,
         public,
         typed=requires_annotations(place) or required.annotations,
-        new=new,
+        path=path,
     )
     if required.docstrings:
         home = replace(home, docstring=f'"""Test `{subject.function.name}`."""')

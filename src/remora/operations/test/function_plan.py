@@ -8,6 +8,7 @@ from remora.ids import escape_path, node_key
 from remora.operations.test.cases.case import Case
 from remora.operations.test.chosen_cases import chosen_cases, detected_by
 from remora.operations.test.function_context import home_of, target_at, test_files
+from remora.operations.test.inputs.own_cases import OwnCase
 from remora.operations.test.inputs.project_examples import (
     ProjectExamples,
     documented_calls,
@@ -18,7 +19,11 @@ from remora.operations.test.mutants import CALL, CONDITION, Mutant, mutants
 from remora.operations.test.planning.run_doctests import RunDoctests
 from remora.operations.test.planning.tested_names import NodesWithTests
 from remora.operations.test.runner.equivalent_faults import without_equivalent
-from remora.operations.test.runner.mutation_check import Survivors, surviving_mutants
+from remora.operations.test.runner.mutation_check import (
+    Survivors,
+    boundary_faults,
+    surviving_mutants,
+)
 from remora.operations.test.runner.trials import NotImported, TrialResults, try_calls
 from remora.operations.test.target_function import TargetFunction
 from remora.operations.test.trivial_functions import SAYS_NOTHING, why_trivial
@@ -105,20 +110,25 @@ def plan_further(place: ToolTree, path: str, node: str, texts: ProjectTexts) -> 
         return FunctionPlan(reason=subject)
     direct = texts.examples.tests_of(subject)
     ids = direct or NodesWithTests(place.tree).tests_of(node_key(escape_path(path), node))
-    faults = mutants(place.read(path), node)
+    faults = boundary_faults(place.read(path), node)
     alive = surviving_mutants(place, subject, ids[:_MOST_TESTS], faults) if ids else None
     if alive is None or not alive.tests:
         if texts.doctests.are_tests_of(subject.function, subject.path):
             return FunctionPlan(reason=_RUN_EXAMPLES)
         return plan_missing(place, path, node, texts)
-    return _plan_for_survivors(place, subject, texts, alive)
+    home = home_of(place, subject, texts.tests).path
+    files = dict.fromkeys([home, *(each.partition("::")[0] for each in direct)])
+    cases = (texts.examples.own_cases(subject, each) for each in files)
+    return _plan_for_survivors(place, subject, texts, alive, next(filter(None, cases), []))
 
 
 def _plan_for_survivors(
-    place: ToolTree, subject: TargetFunction, texts: ProjectTexts, alive: Survivors
+    place: ToolTree,
+    subject: TargetFunction,
+    texts: ProjectTexts,
+    alive: Survivors,
+    own: Sequence[OwnCase],
 ) -> FunctionPlan:
-    home = home_of(place, subject, texts.tests)
-    own = texts.examples.own_cases(subject, home.path)
     known = [case.call for case in own]
     faults = [kept.fault for kept in without_equivalent(place, subject, known, alive.mutants)]
     if not faults:

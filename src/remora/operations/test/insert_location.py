@@ -59,15 +59,14 @@ def locate_test(
     public: Sequence[str],
     *,
     typed: bool,
-    new: NewFiles,
+    path: str,
 ) -> InsertLocation:
     """Return the location of a new test.
 
     `tests` maps each test file's path to its source. `public` contains the packages that provide
-    the function, too. `typed` is true if the first tests of a project are annotated. `new` says where
-    a new file goes.
+    the function, too. `typed` is true if the first tests of a project are annotated. `path` is that
+    of the file.
     """
-    path = test_path(subject, tests, exists, new)
     around = {path: tests[path]} if path in tests else dict(tests)
     relative = _is_relative(path, tests)
     names = module_names(subject.source.tree)

@@ -17,7 +17,12 @@ from remora.operations.test.insert.added_tests import (
     with_tests,
 )
 from remora.operations.test.insert.merge_patches import remove_added_tests
-from remora.operations.test.insert_location import InsertLocation, import_form, locate_test
+from remora.operations.test.insert_location import (
+    InsertLocation,
+    import_form,
+    locate_test,
+    test_path,
+)
 from remora.operations.test.new_files import NewFiles
 from remora.operations.test.source_blocks import with_block
 from remora.operations.test.target_function import TargetFunction, find_target
@@ -43,9 +48,9 @@ def home(
         found,
         tests,
         there.__contains__,
-        new=NewFiles(tuple(folders), ends=False),
         public=(),
         typed=False,
+        path=test_path(found, tests, there.__contains__, NewFiles(tuple(folders), ends=False)),
     )
     assert made.path == path
     return made

@@ -20,12 +20,13 @@ _RAISES = frozenset({"raises", "assertRaises"})
 class OwnCase(NamedTuple):
     """A case in a test: what it calls, and the code that a further case would repeat.
 
-    `test` is the qualname of the test. `given` maps parameters to their arguments, of which some are
+    `path` is the test file, and `test` the qualname of the test. `given` maps parameters to their arguments, of which some are
     literals. They are part of the statement or row `code`, or the same for all rows. `expected` is what the result is
     compared with, or None. `outcome` is `==`, `is`, `True`, `False` or the name of the
     exception. Further cases follow `last`, the last statement or row of the same kind.
     """
 
+    path: str
     test: str
     call: CallInput
     given: Mapping[str, ast.expr]
@@ -46,6 +47,7 @@ class _Assertion(NamedTuple):
 
 
 def own_cases(
+    path: str,
     test: ast.FunctionDef,
     qualname: str,
     subject: TargetFunction,
@@ -70,7 +72,7 @@ def own_cases(
         call = _input(assertion.call, [*constants, *before], subject, known)
         if call is not None:
             expected, outcome = assertion.expected, assertion.outcome
-            cases.append(OwnCase(qualname, call, given, expected, outcome, code, last))
+            cases.append(OwnCase(path, qualname, call, given, expected, outcome, code, last))
     return cases
 
 

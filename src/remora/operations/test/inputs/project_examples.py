@@ -184,7 +184,7 @@ class ProjectExamples:
             case
             for qualname, test in tests_of(tree).items()
             if subject.function.name in used_names(test)
-            for case in own_cases(test, qualname, subject, known, _constants(tree))
+            for case in own_cases(path, test, qualname, subject, known, _constants(tree))
         ]
 
     def _snippets(self, name: str, subject: TargetFunction) -> Iterator[Snippet]:

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from remora.errors import HostError
-from remora.operations.test.mutants import MAX_MUTANTS, Mutant, mutants, probe
+from remora.operations.test.mutants import CONDITION, MAX_MUTANTS, Mutant, mutants, probe
 from remora.operations.test.runner.coverage import ObservedRun, observed_run
 from remora.operations.test.runner.parent import CIRCUMSTANCES, Order, run_in_child
 from remora.operations.test.target_function import TargetFunction, find_target
@@ -22,6 +22,14 @@ _MUTANT_CPU_S = 2.0
 """Limits of the tests with a mutant, to which the tests' own time is added. Beyond them, the mutant
 is detected."""
 _AT_ONCE = 4
+_DECIDING = (
+    "comparison True", "comparison False", "boundary", "boundary below", CONDITION, "and or", "not",
+    "choice", "option",
+)  # fmt: skip
+"""Kinds of faults that a boundary may tell apart from the code, the closest first."""
+_EVERY = 400
+_MOST_FURTHER = 40
+"""Mutants with which tests with further cases run. Of 20 of all kinds, 4 are of comparisons."""
 _CONFIG_FILES = ("pyproject.toml", "pytest.ini", "tox.ini", "setup.cfg")
 _IMPORT_MODE = "--import-mode=importlib"
 
@@ -293,6 +301,13 @@ def surviving_mutants(
     )
 
 
+def boundary_faults(source: bytes, qualname: str) -> list[Mutant]:
+    """Return at most 40 mutants of the comparisons, numbers and conditions of a function."""
+    every = mutants(source, qualname, _EVERY)
+    found = [fault for kind in _DECIDING for fault in every if fault.kind == kind][:_MOST_FURTHER]
+    return sorted(found, key=lambda fault: fault.line)
+
+
 def further_faults(
     place: ToolTree, function: tuple[str, str], ids: Sequence[str], before: tuple[str, bytes]
 ) -> int:
@@ -306,7 +321,7 @@ def further_faults(
     now = place.read(path)
     place.write(path, earlier)
     try:
-        faults = mutants(place.read(subject.path), subject.qualname)
+        faults = boundary_faults(place.read(subject.path), subject.qualname)
         alive = surviving_mutants(place, subject, ids, faults).mutants
     finally:
         place.write(path, now)
