@@ -35,6 +35,7 @@ from remora.tools.tree import ToolTree
 UNTESTED, UNNOTICED = "untested code", "unnoticed fault"
 _MOST_FAULTS = 60
 """Faults of a function, of which those on changed lines are planted."""
+_NOT_IMPORTED = "no test imports its file"
 _ENOUGH = 4
 """Faults that no test notices, after which no more are tried (decision)."""
 _AT_ONCE = 6
@@ -112,17 +113,18 @@ def _entering(change: Change, subjects: Sequence[_Subject]) -> _Entering:
     results = run_orders(place, [{**order, "part": [part, _PARTS]} for part in range(_PARTS)])
     keys, problem = [subject.node.key for subject in subjects], ""
     for result in results:
-        found = result or {"problem": "the tests take too long"}
-        for test, number in found.get("entering", ()):
+        found: Mapping[str, Any] = result or {"problem": "the tests take too long"}
+        for test, number in found.get("entering") or ():
             tests.setdefault(keys[number % len(keys)], []).append(test)
-        unknown |= {keys[n % len(keys)]: "a decorator hides it" for n in found.get("fixed", ())}
+        for words, why in (("fixed", "a decorator hides it"), ("unknown", _NOT_IMPORTED)):
+            unknown |= {keys[number % len(keys)]: why for number in found.get(words) or ()}
         late = "" if found.get("complete") else "no time is left"
         problem = found.get("problem") or problem or late
     if problem:
         unknown |= dict.fromkeys(keys, problem)
-    found = {key: [*dict.fromkeys(names)] for key, names in tests.items()}
-    left = {key: why for key, why in unknown.items() if key not in found}
-    return _Entering(found, left, complete=not problem)
+    known = {key: [*dict.fromkeys(names)] for key, names in tests.items()}
+    left = {key: why for key, why in unknown.items() if key not in known}
+    return _Entering(known, left, complete=not problem)
 
 
 def _problem(result: Mapping[str, Any] | None) -> str:

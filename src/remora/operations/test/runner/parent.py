@@ -112,6 +112,7 @@ class _ChildResult(msgspec.Struct, omit_defaults=True):
     kills: list[tuple[str, int, bool]] = []
     entering: list[tuple[str, int]] = []
     fixed: list[int] = []
+    unknown: list[int] = []
     complete: bool = False
     swapped: bool = False
     tried: int = 0

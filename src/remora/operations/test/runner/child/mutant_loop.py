@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import os
+import sys
 from types import FunctionType
 from typing import Any, Dict, List, Set
 
@@ -105,17 +106,26 @@ class MutantLoop:
             self.asserted = is_assertion or last == str(item.fspath)
 
     def reaching(self, items: List[Any]) -> Dict[Any, float]:
-        """Return the seconds of each test that enters the function, or nothing after a problem."""
-        recorder, begun = Recorder(), monotonic()
-        took: Dict[Any, float] = {}
-        for item in items:
-            start = monotonic()
-            if start - begun >= _BASELINE_S:
-                self.found["problem"] = "its tests take too long to run them with each fault"
-                return {}
-            recorder.numbers = set()
-            if self.passes(item) and recorder.numbers:
-                took[item] = monotonic() - start
+        """Return the seconds of each test that enters the function, or nothing after a problem.
+
+        Every run begins in a new process, so a test that changes its own rows passes again.
+        """
+        recorder, begun, place = Recorder(), monotonic(), self.name + "-first"
+
+        def work() -> None:
+            took = []
+            for at, item in enumerate(items):
+                start = monotonic()
+                recorder.numbers = set()
+                if self.passes(item) and recorder.numbers:
+                    took.append((at, monotonic() - start))
+            write(self.asked["out"], place, {"took": took})
+
+        if not in_child(work, _BASELINE_S):
+            self.found["problem"] = "its tests take too long to run them with each fault"
+            return {}
+        first = read(self.asked["out"], place).get("took", ())
+        took = {items[at]: seconds for at, seconds in first}
         alive = sorted(took, key=lambda item: took[item])
         if not self.all_pass("again", alive, _LEAST_S + 2 * (monotonic() - begun)):
             self.found["problem"] = "a test passes once, but not when it is repeated"
@@ -156,20 +166,19 @@ class EntryLoop:
 
     An order has a `part` of the test files, as number and count, and in `probes` for each function
     what `MutantLoop` is given. `found` has the pairs of tests and numbers of functions, and the
-    numbers of those whose code cannot be replaced.
+    numbers of those whose code cannot be replaced, and of those whose file is not imported.
     """
 
     def __init__(self, order: Order) -> None:
         self.order = order
         self.until = monotonic() + _SHARE * order["seconds"]
-        self.found: Order = {"entering": [], "fixed": [], "complete": False}
+        self.found: Order = {"entering": [], "fixed": [], "unknown": [], "complete": False}
 
     def pytest_runtestloop(self, session: Any) -> bool:
         from _pytest.runner import runtestprotocol
 
-        for number, probe in enumerate(self.order["probes"]):
-            if not (probe and replace(probe)):
-                self.found["fixed"].append(number)
+        probes = self.order["probes"]
+        fixed = [number for number, probe in enumerate(probes) if not (probe and replace(probe))]
         recorder, items = Recorder(), self.own(session.items)
         for item, following in zip(items, [*items[1:], None]):  # noqa: B905 - Python 3.8
             if monotonic() > self.until:
@@ -178,6 +187,10 @@ class EntryLoop:
             runtestprotocol(item, nextitem=following, log=False)
             name = item.nodeid.partition("[")[0]
             self.found["entering"] += [(name, number) for number in sorted(recorder.numbers)]
+        files = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
+        known = {os.path.realpath(file) for file in files if isinstance(file, str)}
+        self.found["fixed"] = [n for n in fixed if probes[n].get("path") in known]
+        self.found["unknown"] = [n for n in fixed if probes[n].get("path") not in known]
         self.found["complete"] = True
         return True
 
