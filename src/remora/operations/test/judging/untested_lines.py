@@ -116,8 +116,8 @@ def _entering(change: Change, subjects: Sequence[_Subject]) -> _Entering:
         found: Mapping[str, Any] = result or {"problem": "the tests take too long"}
         for test, number in found.get("entering") or ():
             tests.setdefault(keys[number % len(keys)], []).append(test)
-        for words, why in (("fixed", "a decorator hides it"), ("unknown", _NOT_IMPORTED)):
-            unknown |= {keys[number % len(keys)]: why for number in found.get(words) or ()}
+        for kind, why in (("fixed", "a decorator hides it"), ("unknown", _NOT_IMPORTED)):
+            unknown |= {keys[number % len(keys)]: why for number in found.get(kind) or ()}
         late = "" if found.get("complete") else "no time is left"
         problem = found.get("problem") or problem or late
     if problem:
