@@ -244,12 +244,13 @@ def test_tests_that_fail_beside_others_do_not_pass(tree: Path, plain_python: Pro
     assert not proofs["title"].problem
 
 
-def test_further_cases_go_into_the_file_with_the_existing_ones(tree: Path, place: ToolTree) -> None:
+@pytest.mark.parametrize("name", ["test_prices.py", "tests.py"])
+def test_further_cases_go_into_the_file_with_the_existing_ones(
+    tree: Path, place: ToolTree, name: str
+) -> None:
     (tree / "shop.py").write_text(PRICE)
-    (tree / "test_prices.py").write_text(f"{WEAK}    assert shipping(3) == 5\n")
+    (tree / name).write_text(f"{WEAK}    assert shipping(3) == 5\n")
     (tree / "test_shop.py").write_text("def test_nothing():\n    assert True\n")
     done = write_tests(place, "shop.py", ["shipping"], strengthen=True)
-    assert (done["path"], done["extended"]) == ("test_prices.py", ["test_shipping"])
-    assert (
-        (tree / "test_prices.py").read_text().endswith("(10) == 5\n    assert shipping(11) == 12\n")
-    )
+    assert (done["path"], done["extended"]) == (name, ["test_shipping"])
+    assert (tree / name).read_text().endswith("(10) == 5\n    assert shipping(11) == 12\n")

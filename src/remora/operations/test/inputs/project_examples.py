@@ -31,6 +31,7 @@ from remora.operations.test.inputs.own_cases import (
 )
 from remora.operations.test.inputs.shown_values import Wanted
 from remora.operations.test.inputs.type_check import contradicts
+from remora.operations.test.insert_location import is_unittest_file
 from remora.operations.test.source_blocks import COMMON_NAMES, tests_of, used_names
 from remora.operations.test.target_function import TargetFunction, import_name
 from remora.python_text import parse
@@ -166,7 +167,8 @@ class ProjectExamples:
         """Return the pytest ids of the tests that call a function of that name."""
         name, found = subject.function.name, []
         for path in self._by_name.get(name, []):
-            tree = self.tree(path) if is_test_file(path) else None
+            is_test = is_test_file(path) or is_unittest_file(path)
+            tree = self.tree(path) if is_test else None
             for qualname, test in (tests_of(tree) if tree is not None else {}).items():
                 if any(
                     name in (getattr(n, "id", ""), getattr(n, "attr", "")) for n in ast.walk(test)
