@@ -8,6 +8,7 @@ from remora.agents.verification import verify
 from remora.bootstrap.operations import BUILT_IN
 from remora.operations.submission import Submission
 from remora.operations.test.file_tests import write_tests
+from remora.operations.test.runner.mutation_check import boundary_faults
 from remora.sandbox.interpreters import ProjectPython
 from remora.tools.tree import ToolTree
 from tests.agents.conftest import a_job, of_job
@@ -70,3 +71,13 @@ def test_without_further_cases_the_file_stays_as_it_is(place: ToolTree) -> None:
     done = write_tests(place, "mod.py", ["f"], strengthen=True)
     assert place.read("test_mod.py").decode() == TEST + FURTHER
     assert "its tests detect all" in done["reasons"]["f"]
+
+
+def test_faults_of_comparisons_come_before_those_of_other_conditions() -> None:
+    lines = "".join(f"    if x > {number} and y:\n        y = g(x)\n" for number in range(20))
+    faults = boundary_faults(f"def f(x, y):\n{lines}    return y\n".encode(), "f")
+    assert len(faults) == 40
+    assert {fault.kind for fault in faults} == {"comparison True", "comparison False"}
+    assert [fault.line for fault in faults] == sorted(fault.line for fault in faults)
+    few = boundary_faults(b"def f(x):\n    print(x)\n    return x > 1\n", "f")
+    assert {fault.what.partition(" became ")[0] for fault in few} == {"`x > 1`", "`1`"}

@@ -57,6 +57,11 @@ def test_an_argument_of_unknown_value_or_none_is_no_limit() -> None:
     assert values(code, 7, y="limit()") == []
 
 
+def test_the_default_says_nothing_beyond_a_call_without_it() -> None:
+    code = "def f(x=3, strict=False):\n    return x > 3 if not strict else x\n"
+    assert values(code, 7) == [2, 4]
+
+
 def test_conditions_of_inner_functions_are_others() -> None:
     code = "def f(x):\n    def g(x):\n        return x > 3\n    return g(x) if x else 0\n"
     assert values(code, 7) == [0]
