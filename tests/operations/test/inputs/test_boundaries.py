@@ -39,6 +39,7 @@ def values(code: str, shown: Any, **others: str) -> list[object]:
         ("x > LIMIT", 7, [49, 50, 51]),
         ("len(x) > limit", "ab", ["a", "aba"]),
         ("x.startswith(PREFIX)", "a", ["/a"]),
+        ("x in SIDES", "a", ["left"]),
         ("y > 50", 7, []),
         ("x == 1.5", 2.0, [1.5]),
         ("x.startswith('/')", "a", ["/a"]),
@@ -47,7 +48,7 @@ def values(code: str, shown: Any, **others: str) -> list[object]:
     ],
 )
 def test_values_on_both_sides_of_each_condition(condition: str, shown: Any, expected: Any) -> None:
-    code = f"LIMIT = 50\nPREFIX = '/'\n\ndef f(x, y, limit=2):\n    if {condition}:\n        return 1\n"
+    code = f"LIMIT = 50\nPREFIX = '/'\nSIDES = ['left', 3]\n\ndef f(x, y, limit=2):\n    if {condition}:\n        return 1\n"
     assert values(code, shown, y="3") == expected
 
 

@@ -11,6 +11,7 @@ from remora.python_text import literal
 _LONGEST = 12
 """Length of a text or collection up to which a test shows one of exactly that length."""
 _SIZED = (str, bytes, list, tuple)
+_LITERALS = (ast.Constant, ast.UnaryOp, ast.Tuple, ast.List, ast.Set)
 
 
 def boundary_values(
@@ -49,7 +50,7 @@ def _constants(subject: TargetFunction) -> dict[str, str]:
             case (
                 ast.Assign(targets=[ast.Name(id=name)], value=ast.expr() as value)
                 | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value)
-            ) if isinstance(value, ast.Constant | ast.UnaryOp | ast.Tuple):
+            ) if isinstance(value, _LITERALS):
                 found.setdefault(name, value)
     return {name: ast.unparse(value) for name, value in found.items()}
 
