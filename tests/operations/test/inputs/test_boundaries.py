@@ -40,6 +40,9 @@ def values(code: str, shown: Any, **others: str) -> list[object]:
         ("len(x) > limit", "ab", ["a", "aba"]),
         ("x.startswith(PREFIX)", "a", ["/a"]),
         ("x in SIDES", "a", ["left"]),
+        ("x.strip().lower() == 'left'", "a", ["left"]),
+        ("abs(x) > 50", 7, [49, 50, 51]),
+        ("x.upper() == 'LEFT'", "a", []),
         ("y > 50", 7, []),
         ("x == 1.5", 2.0, [1.5]),
         ("x.startswith('/')", "a", ["/a"]),
@@ -56,6 +59,11 @@ def test_an_argument_of_unknown_value_or_none_is_no_limit() -> None:
     code = "def f(x, y=None):\n    return x == y or x > y\n"
     assert values(code, 7) == []
     assert values(code, 7, y="limit()") == []
+
+
+def test_a_name_of_the_same_value_is_the_parameter() -> None:
+    code = "def f(x):\n    size = int(x)\n    rest = size - 1\n    return size > 3 or rest > 80\n"
+    assert values(code, 7) == [2, 3, 4]
 
 
 def test_the_default_says_nothing_beyond_a_call_without_it() -> None:

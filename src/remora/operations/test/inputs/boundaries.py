@@ -1,7 +1,7 @@
 """Values of a parameter at the boundaries that a function's code names."""
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from remora.code.syntax.definitions import default_values
 from remora.code.syntax.effects import own_nodes
@@ -30,9 +30,10 @@ def boundary_values(
     shown = literal(given[parameter])
     constants = _constants(subject)
     default = constants.pop(parameter, given[parameter])
-    limits = _Limits(parameter, shown, {**constants, **given})
+    nodes = [*own_nodes(subject.function.body)]
+    limits = _Limits(_forms(nodes, parameter), shown, {**constants, **given})
     found: list[object] = []
-    for node in own_nodes(subject.function.body):
+    for node in nodes:
         for value in limits.at(node):
             is_known = any(
                 value == other and type(value) is type(other) for other in (shown, *found)
@@ -40,6 +41,30 @@ def boundary_values(
             if not is_known and repr(value) != default:
                 found.append(value)
     return found
+
+
+def _forms(nodes: Sequence[ast.AST], parameter: str) -> set[str]:
+    """Return the names of a parameter and of what is made from it, as in `text = text.strip()`."""
+    found = {parameter}
+    for node in nodes:
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                made = _unchanged(value)
+                if isinstance(made, ast.Name) and made.id in found:
+                    found.add(name)
+    return found
+
+
+def _unchanged(node: ast.expr) -> ast.expr:
+    """Return the value from which an expression makes one that equals it at the boundaries."""
+    match node:
+        case ast.Call(func=ast.Name(id="int" | "float" | "str" | "abs"), args=[inner]):
+            return _unchanged(inner)
+        case ast.Call(
+            func=ast.Attribute(value=inner, attr="strip" | "lower" | "casefold"), args=[]
+        ):
+            return _unchanged(inner)
+    return node
 
 
 def _constants(subject: TargetFunction) -> dict[str, str]:
@@ -56,10 +81,13 @@ def _constants(subject: TargetFunction) -> dict[str, str]:
 
 
 class _Limits:
-    """The values of a parameter at the limits in a condition. `known` has the values of names."""
+    """The values of a parameter at the limits in a condition.
 
-    def __init__(self, parameter: str, shown: object, known: Mapping[str, str]) -> None:
-        self._parameter = parameter
+    `names` are those of the parameter, and `known` has the values of other names.
+    """
+
+    def __init__(self, names: Collection[str], shown: object, known: Mapping[str, str]) -> None:
+        self._names = names
         self._shown = shown
         self._known = known
 
@@ -124,7 +152,8 @@ class _Limits:
         return value
 
     def _is(self, side: ast.expr) -> bool:
-        return isinstance(side, ast.Name) and side.id == self._parameter
+        made = _unchanged(side)
+        return isinstance(made, ast.Name) and made.id in self._names
 
     def _is_length(self, side: ast.expr) -> bool:
         match side:
