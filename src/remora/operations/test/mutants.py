@@ -45,6 +45,13 @@ _OTHER_OPERATORS: dict[type[ast.operator], type[ast.operator]] = {
     ast.BitOr: ast.BitAnd,
     ast.BitXor: ast.BitAnd,
 }
+_TEXT_METHODS = frozenset(
+    {
+        "capitalize", "casefold", "expandtabs", "lower", "lstrip", "removeprefix", "removesuffix",
+        "replace", "rstrip", "strip", "swapcase", "title", "upper",
+    }
+)  # fmt: skip
+"""Methods that return a text like the one they are called on."""
 _T = TypeVar("_T")
 _Change = Callable[[ast.AST], ast.AST]
 """Returns the replacement of a node."""
@@ -309,7 +316,7 @@ def _faults_in_expression(node: ast.expr) -> Iterator[tuple[str, str, _Change]]:
 
 
 def _choices(node: ast.expr) -> list[ast.expr]:
-    """Return the parts of which an expression chooses one: no branch shows which one."""
+    """Return the parts that an expression may be equal to: no branch shows when it is another."""
     match node:
         case ast.IfExp(body=body, orelse=orelse):
             return [body, orelse]
@@ -317,6 +324,10 @@ def _choices(node: ast.expr) -> list[ast.expr]:
             return [first, second]
         case ast.Call(func=ast.Name(id="min" | "max"), args=[first, second], keywords=[]):
             return [first, second]
+        case ast.Call(func=ast.Attribute(value=text, attr=name)) if name in _TEXT_METHODS:
+            return [text]
+        case ast.Call(func=ast.Name(id="abs" | "round" | "sorted"), args=[value, *_]):
+            return [value]
     return []
 
 

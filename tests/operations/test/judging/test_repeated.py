@@ -16,11 +16,11 @@ from remora.tools.tree import ToolTree
 from tests.isolation_levels import need
 
 CODE = """\
-UNITS = {"sec": 1, "min": 60}
+UNITS = {"s": 1, "m": 60}
 
 
 def seconds(text, limit=100):
-    number, _, unit = text.partition(" ")
+    number, unit = text[:-1], text[-1]
     if unit not in UNITS:
         raise ValueError(unit)
     return min(int(number), limit) * UNITS[unit]
@@ -32,38 +32,42 @@ from times import seconds
 
 
 def test_seconds():
-    assert seconds("5 sec") == 5
+    assert seconds("5s") == 5
 
 
 def test_unknown_units():
     with pytest.raises(ValueError):
-        seconds("5 h")
+        seconds("5h")
 """
 ADDED = """
 
 def test_many_seconds():
-    assert seconds("70 sec") == 70
+    assert seconds("70s") == 70
 
 
 def test_minutes():
-    assert seconds("5 min") == 300
+    assert seconds("5m") == 300
 
 
 def test_no_more_than_the_limit():
-    assert seconds("500 sec") == 100
+    assert seconds("500s") == 100
+
+
+def test_sixty_seconds():
+    assert seconds("60s") == 60
 
 
 def test_another_limit():
-    assert seconds("500 sec", limit=10) == 10
+    assert seconds("500s", limit=10) == 10
 
 
 def test_another_unknown_unit():
     with pytest.raises(ValueError):
-        seconds("70 d")
+        seconds("70d")
 
 
 def test_type():
-    assert isinstance(seconds("5 sec"), int)
+    assert isinstance(seconds("5s"), int)
 """
 PATH = "tests/test_times.py"
 
@@ -75,14 +79,17 @@ def added(tmp_path: Path, plain_python: ProjectPython) -> Change:
     (tmp_path / "times.py").write_text(CODE)
     (tmp_path / PATH).write_text(BEFORE + ADDED)
     file = ChangedFile(path=PATH, before=BEFORE.encode(), after=(BEFORE + ADDED).encode())
-    tree = ToolTree(tmp_path, plain_python)
-    return Change(before=tree, after=tree, files={PATH: file})
+    after, before = ToolTree(tmp_path, plain_python), tmp_path / "before"
+    (before / "tests").mkdir(parents=True)
+    (before / "times.py").write_text(CODE.replace("text[:-1]", "text[:-1].lstrip('6')"))
+    (before / PATH).write_text(BEFORE)
+    return Change(before=ToolTree(before), after=after, files={PATH: file})
 
 
 def test_equal_branches_words_and_faults_make_a_test_superfluous(added: Change) -> None:
     """Not another unit or parameter, nor a fault that only the new test detects.
 
-    `test_no_more_than_the_limit` detects that `min(int(number), limit)` became `int(number)`.
+    `test_sixty_seconds` fails without the change, and `test_no_more_than_the_limit` detects that `min(int(number), limit)` became `int(number)`.
     """
     tests = [*changed_tests(added)]
     seen = observed_run(
@@ -104,6 +111,9 @@ def test_equal_branches_words_and_faults_make_a_test_superfluous(added: Change) 
         ("assert open('/etc/os-release').read()", "/etc/os-release"),
         ("where = '/tmp/' + name\nwith open(where) as file:\n    assert file", "/tmp/"),
         ("assert Path('/usr/bin/env').exists()", "/usr/bin/env"),
+        ("assert os.path.getsize('/etc/hosts')", "/etc/hosts"),
+        ("(tmp_path / 'a').write_text('/var/log')", ""),
+        ("assert client.open('/home/')", ""),
         ("assert normalized('/usr/bin/../env') == '/usr/env'", ""),
         ("assert open('data/sample.txt').read()", ""),
     ],

@@ -18,10 +18,8 @@ from remora.operations.test.judging.test_runs import Outcomes, run_tests
 from remora.operations.test.runner.parent import CIRCUMSTANCES, Circumstances
 from remora.tools.tree import ToolTree
 
-_ASCII = {"PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
-"""With the locale `C`, these variables make ASCII the encoding of files that are opened without one."""
 HERE = CIRCUMSTANCES[0]
-ELSEWHERE = replace(CIRCUMSTANCES[1], variables={**CIRCUMSTANCES[1].variables, **_ASCII})
+ELSEWHERE = replace(CIRCUMSTANCES[1], ascii_files=True)
 _OF_USERS = ("HOME", "USER", "LOGNAME", "SHELL", "TZ", "LANG", "LC_ALL", "TERM", "COLUMNS", "PATH")
 _ASPECTS: Mapping[str, tuple[str, ...]] = {
     "another time zone": ("TZ",),
@@ -29,18 +27,13 @@ _ASPECTS: Mapping[str, tuple[str, ...]] = {
     "another terminal": ("TERM", "COLUMNS"),
     "another machine": ("HOSTNAME",),
     "another locale": ("LC_ALL", "LANG", "LANGUAGE"),
-    "another default encoding": ("LC_ALL", *_ASCII),
 }
 """Environment variables in which circumstances differ, in words."""
 
 
 _MACHINE = ("/etc/", "/home/", "/opt/", "/proc/", "/tmp/", "/usr/", "/var/", "C:\\")  # noqa: S108
-_USING_PATHS = frozenset(
-    {
-        "exists", "getsize", "isdir", "isfile", "is_dir", "is_file", "listdir", "mkdir", "makedirs",
-        "open", "read_bytes", "read_text", "stat", "touch", "write_bytes", "write_text",
-    }
-)  # fmt: skip
+_LOOKING = frozenset({"exists", "getmtime", "getsize", "isdir", "isfile", "islink"})
+"""Functions of `os.path` that look at the file."""
 _MOST_OTHERS = 20
 """Other tests of a file that show whether its tests depend on the same (decision)."""
 
@@ -48,15 +41,26 @@ _MOST_OTHERS = 20
 def machine_path(function: FunctionNode) -> str:
     """Return an absolute path of the machine that a test reads or writes, or an empty string."""
     values = values_of(function)
-    for node in ast.walk(function):
-        if not isinstance(node, ast.Call):
-            continue
-        name = getattr(node.func, "attr", "") or getattr(node.func, "id", "")
-        if name in _USING_PATHS:
-            for part in ast.walk(inlined(node, values)):
-                match part:
-                    case ast.Constant(value=str(text)) if text.startswith(_MACHINE):
-                        return text
+    calls = (
+        node for line in function.body for node in ast.walk(line) if isinstance(node, ast.Call)
+    )
+    for call in calls:
+        match call.func:
+            case ast.Name(id="open" | "Path"):
+                used = call.args[:1]
+            case ast.Attribute(value=ast.Name(id="os" | "io" | "shutil" | "pathlib")):
+                used = call.args[:1]
+            case ast.Attribute(
+                value=ast.Attribute(value=ast.Name(id="os"), attr="path"), attr=name
+            ):
+                used = call.args[:1] if name in _LOOKING else []
+            case _:
+                used = []
+        for part in used:
+            for text in ast.walk(inlined(part, values)):
+                match text:
+                    case ast.Constant(value=str(path)) if path.startswith(_MACHINE):
+                        return path
     return ""
 
 
@@ -82,8 +86,11 @@ def causes(place: ToolTree, ids: Sequence[str]) -> dict[str, str]:
 def shared(place: ToolTree, words: str, others: Sequence[str]) -> bool:
     """Return True if other tests fail in the circumstances with these words, too."""
     under, asked = _single_differences()[words], others[:_MOST_OTHERS]
-    outcomes = run_tests(place, asked, under) if asked else Outcomes({}, {})
-    return any(outcomes.of(test) in ("failed", "error") for test in asked)
+    if not asked:
+        return False
+    here, there = run_tests(place, asked, HERE), run_tests(place, asked, under)
+    passing = [test for test in asked if here.of(test) == "passed"]
+    return any(there.of(test) in ("failed", "error") for test in passing)
 
 
 def _single_differences() -> dict[str, Circumstances]:
@@ -92,6 +99,7 @@ def _single_differences() -> dict[str, Circumstances]:
         "another hash seed": replace(HERE, hash_seed=ELSEWHERE.hash_seed),
         "another date": replace(HERE, shift=ELSEWHERE.shift),
         "another folder": replace(HERE, moved=True),
+        "another default encoding": replace(HERE, ascii_files=True),
     }
     for words, names in _ASPECTS.items():
         own = {name: there[name] for name in names if name in there}

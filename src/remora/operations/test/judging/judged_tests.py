@@ -152,11 +152,14 @@ def _plant(
     place, half = change.after, (time.monotonic() + ends) / 2
     seen = observed_run(place, here.seen, _MOST_NODES)
     known = {test.id: test for test in tests}
-    repeated, late = repeated_tests(change, tests, seen, lambda: time.monotonic() > half)
+    try:
+        repeated, late = repeated_tests(change, tests, seen, lambda: time.monotonic() > half)
+    except HostError:
+        repeated, late = {}, list(known)
     found |= {test: _finding(known[test], DUPLICATE, why) for test, why in repeated.items()}
     if late:
         whether = f"whether {count(len(late), 'test')} repeat others: {some_of(late, 3)}"
-        yield Unjudged(what=whether, why="no time is left")
+        yield Unjudged(what=whether, why="not all faults in what they run could be tried")
     left = [test for test in tests if test.id not in found]
     planted = plant_faults(place, left, seen, lambda: time.monotonic() > ends)
     for test in left:

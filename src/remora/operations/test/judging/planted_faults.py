@@ -103,23 +103,23 @@ def _groups(
 
 def faults_detected(
     place: ToolTree, tests: Sequence[str], functions: Sequence[str]
-) -> dict[str, set[tuple[str, int]]]:
-    """Return the planted faults for which each test fails: their functions' keys, and numbers.
+) -> tuple[dict[str, set[tuple[str, int]]], bool]:
+    """Return the planted faults for which each test fails, and whether all of them were tried.
 
-    `tests` are IDs, and `functions` keys.
+    A fault is its function's key and a number. `tests` are IDs, and `functions` keys.
     """
     detected: dict[str, set[tuple[str, int]]] = {test: set() for test in tests}
-    groups = [
-        group._replace(order={**group.order, "whole": True})
-        for key in functions
-        if (group := _group(place, key, _faults(place, key, _MANY_FAULTS), tests))
-    ]
-    results = run_orders(place, [group.order for group in groups])
+    faults = {key: _faults(place, key, _MANY_FAULTS) for key in functions}
+    groups = [group for key in functions if (group := _group(place, key, faults[key], tests))]
+    results = run_orders(place, [{**group.order, "whole": True} for group in groups])
+    is_complete = len(groups) == sum(map(bool, faults.values()))
     for group, result in zip(groups, results, strict=True):
-        known = {} if result is None or result.get("problem") else result
-        for row, number, _ in known.get("kills") or ():
-            detected[row.partition("[")[0]].add((group.key, number))
-    return detected
+        tried = 0 if result is None or result.get("problem") else result.get("tried") or 0
+        is_complete = is_complete and tried == len(group.faults)
+        for row, number, _ in (result or {}).get("kills") or ():
+            if (name := row.partition("[")[0]) in detected:
+                detected[name].add((group.key, number))
+    return detected, is_complete
 
 
 def entered_functions(test: str, seen: ObservedRun) -> list[str]:

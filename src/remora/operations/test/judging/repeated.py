@@ -12,7 +12,7 @@ with which the other one passes.
 
 import ast
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -33,8 +33,10 @@ _MOST_OTHERS = 8
 """Other tests whose branches are compared, those that mention least beside (decision)."""
 _AT_ONCE = 6
 """Functions in which faults are planted before time is looked at again (decision)."""
-_WORD = re.compile(r"[^\W\d]\w{2,}")
-"""Words in texts: shorter ones are parts of any text."""
+_LEAST_FAULTS = 3
+"""With fewer planted faults that a test detects, it shows little that another one does (decision)."""
+_WORD = re.compile(r"[^\W\d_]+")
+"""Words in texts, such as the unit in `5m`."""
 
 Branches = frozenset[tuple[str, int, int]]
 
@@ -49,8 +51,9 @@ def repeated_tests(
 
     `seen` are the functions that the tests entered.
     """
-    added = [test for test in tests if _is_added(change, test)]
-    place, others = change.after, {test.id: _others(change, test, seen) for test in added}
+    old = _old_tests(change, tests)
+    added = [test for test in tests if test.id not in old]
+    place, others = change.after, _others_of(change, added, old, seen)
     asked = [test.id for test in added if others[test.id]]
     ids = dict.fromkeys([*asked, *(other.id for test in asked for other in others[test])])
     found, twins, late = dict[str, str](), dict[str, str](), list[str]()
@@ -58,32 +61,31 @@ def repeated_tests(
         return found, late
     outcomes = run_tests(place, [*ids], HERE, traced=True, branching=True)
     for test in asked:
-        same = [
-            other
-            for other in others[test]
-            if _branches(outcomes, test) <= _branches(outcomes, other.id)
-        ]
-        functions = entered_functions(test, seen) if _branches(outcomes, test) else []
-        detected = 0
-        while same and functions and not is_over():
+        branches = _branches(outcomes, test)
+        same = [other for other in others[test] if branches <= _branches(outcomes, other.id)]
+        functions = entered_functions(test, seen) if branches else []
+        detected, is_known = 0, True
+        while same and functions and is_known and not is_over():
             chunk, functions = functions[:_AT_ONCE], functions[_AT_ONCE:]
-            faults = faults_detected(place, [test, *(other.id for other in same)], chunk)
+            names = [test, *(other.id for other in same)]
+            faults, is_known = faults_detected(place, names, chunk)
             detected += len(faults[test])
             same = [other for other in same if faults[test] <= faults[other.id]]
-        if same and functions:
+        if same and (functions or not is_known):
             late.append(test)
-        elif same and detected:
+        elif same and detected >= _LEAST_FAULTS:
             words = count(detected, "planted fault")
-            why = f"`{same[0].name}` runs all that it runs, and detects the same {words}"
+            why = f"`{same[0].qualname}` runs all that it runs, and detects the same {words}"
             found[test], twins[test] = why, same[0].id
-    detecting = _detecting(change, twins)
+    detecting = _detecting(change, twins, old)
     return {test: why for test, why in found.items() if test not in detecting}, late
 
 
-def _detecting(change: Change, twins: Mapping[str, str]) -> list[str]:
+def _detecting(change: Change, twins: Mapping[str, str], old: Collection[str]) -> list[str]:
     """Return the tests that fail with the code before the change, unlike those that they repeat.
 
-    The tests after the change are written into the tree before it.
+    The tests after the change are written into the tree before it. If an old test fails there, such
+    as for a missing import, nothing is known.
     """
     if not twins:
         return []
@@ -96,39 +98,55 @@ def _detecting(change: Change, twins: Mapping[str, str]) -> list[str]:
     return [
         test
         for test, twin in twins.items()
-        if outcomes.of(test) != "passed" and outcomes.of(twin) == "passed"
+        if outcomes.of(test) != "passed" and (twin in old or outcomes.of(twin) == "passed")
     ]
 
 
-def _is_added(change: Change, test: WrittenTest) -> bool:
-    file = change.files[test.path]
-    return test.qualname not in tests_in(test.path, file.before or b"")
+def _old_tests(change: Change, tests: Sequence[WrittenTest]) -> set[str]:
+    """Return the IDs of the tests that the changed files had before."""
+    paths = {test.path for test in tests}
+    return {
+        test.id
+        for path in paths
+        for test in tests_in(path, change.files[path].before or b"").values()
+    }
 
 
-def _others(change: Change, test: WrittenTest, seen: ObservedRun) -> list[WrittenTest]:
-    """Return the tests before it, or not added, that mention all that a test mentions."""
-    words = _project_words(change.after, test, seen)
-    if not words:
-        return []
-    said = _mentioned(test, words)
-    fit = list[tuple[int, WrittenTest]]()
-    for other in tests_in(test.path, change.files[test.path].after or b"").values():
-        is_older = other.line < test.line or not _is_added(change, other)
-        beside = _mentioned(other, words)
-        if other.id != test.id and is_older and said <= beside:
-            fit.append((len(beside - said), other))
-    return [other for _, other in sorted(fit, key=lambda pair: pair[0])[:_MOST_OTHERS]]
+def _others_of(
+    change: Change, added: Sequence[WrittenTest], old: Collection[str], seen: ObservedRun
+) -> dict[str, list[WrittenTest]]:
+    """Return for each test the old ones, and those before it, that mention all that it mentions."""
+    words = _ProjectWords(change.after)
+    found = dict[str, list[WrittenTest]]()
+    for test in added:
+        known = words.of(entered_functions(test.id, seen))
+        said, fit = _mentioned(test, known), list[tuple[int, WrittenTest]]()
+        for other in tests_in(test.path, change.files[test.path].after or b"").values():
+            beside = _mentioned(other, known)
+            is_older = other.line < test.line or other.id in old
+            if other.id != test.id and is_older and said <= beside:
+                fit.append((len(beside - said), other))
+        nearest = sorted(fit, key=lambda pair: pair[0])[:_MOST_OTHERS]
+        found[test.id] = [other for _, other in nearest] if known else []
+    return found
 
 
-def _project_words(place: ToolTree, test: WrittenTest, seen: ObservedRun) -> frozenset[str]:
-    """Return the names, parameters and text values in the files with functions that a test runs."""
-    words = set[str]()
-    for key in entered_functions(test.id, seen):
-        path = unescape_path(split_node_key(key)[0])
-        source = read_source(path, place.read(path))
-        if isinstance(source, Source):
-            words.update(_words(source.tree))
-    return frozenset(words)
+class _ProjectWords:
+    """The names, parameters and text values in files of a project."""
+
+    def __init__(self, place: ToolTree) -> None:
+        self._place = place
+        self._words = dict[str, frozenset[str]]()
+
+    def of(self, functions: Iterable[str]) -> frozenset[str]:
+        """Return the words of the files that have some functions, which are given by keys."""
+        paths = dict.fromkeys(unescape_path(split_node_key(key)[0]) for key in functions)
+        for path in paths:
+            if path not in self._words:
+                source = read_source(path, self._place.read(path))
+                tree = source.tree if isinstance(source, Source) else ast.Module([], [])
+                self._words[path] = frozenset(_words(tree))
+        return frozenset().union(*(self._words[path] for path in paths))
 
 
 def _words(tree: ast.AST) -> Iterator[str]:
@@ -145,14 +163,16 @@ def _words(tree: ast.AST) -> Iterator[str]:
 
 
 def _mentioned(test: WrittenTest, words: frozenset[str]) -> set[str]:
-    """Return the project's words in a test, its fixtures, and the attributes of its class."""
-    function = test.function
+    """Return the project's words in a test, its fixtures, and what it takes from its file."""
+    function, own = test.function, _own_names(test.module)
     said = {f"fixture {argument.arg}" for argument in function.args.args}
     for node in ast.walk(function):
         match node:
             case ast.Attribute(value=ast.Name(id="self"), attr=name):
                 if not name.startswith("assert"):
-                    said.add(f"self.{name}")
+                    said |= {f"self.{name}", f"class {test.qualname.rpartition('.')[0]}"}
+            case ast.Name(id=name) if name in own:
+                said.add(f"own {name}")
             case ast.Attribute(attr=name) | ast.keyword(arg=str(name)) | ast.Name(id=name):
                 said |= {name} & words
             case ast.Constant(value=str(value)):
@@ -160,9 +180,20 @@ def _mentioned(test: WrittenTest, words: frozenset[str]) -> set[str]:
     return said
 
 
+def _own_names(module: ast.Module) -> set[str]:
+    """Return the variables of a test file."""
+    return {
+        target.id
+        for statement in module.body
+        if isinstance(statement, ast.Assign)
+        for target in statement.targets
+        if isinstance(target, ast.Name)
+    }
+
+
 def _branches(outcomes: Outcomes, test: str) -> Branches:
     """Return the branches of the project's code that a test runs, with all of its parameters."""
-    rows = (each for name, each in outcomes.seen.items() if name.partition("[")[0] == test)
+    rows = (row for name, row in outcomes.seen.items() if name.partition("[")[0] == test)
     traced = [msgspec.convert(row, TracedTest) for row in rows]
     return frozenset(
         branch for row in traced for branch in row.branches if not is_of_tests(branch[0])

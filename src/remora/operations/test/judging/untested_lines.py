@@ -44,8 +44,6 @@ _LONGEST_CALL = 60
 """Characters of a call that a remark shows as the missing case."""
 _PARTS = 2
 """Processes that share the tests."""
-_LEAST_SECONDS = 10.0
-"""Time for all tests to run once, even if less is left (decision)."""
 
 
 class _Subject(NamedTuple):
@@ -77,7 +75,7 @@ def untested_lines(
         every = (
             "no test"
             if entering.complete
-            else f"none of the first {count(len(subject.tests), 'test')}"
+            else f"none of {count(len(subject.tests), 'test')} that enter it"
         )
         yield from _unnoticed(change, subject, result, every, is_over)
     for subject in subjects:
@@ -108,8 +106,7 @@ def _entering(change: Change, subjects: Sequence[_Subject]) -> _Entering:
     for subject in subjects:
         words = subject.file.path, subject.file.after or b"", subject.node.qualname
         probes.append(probe_of(place, *words, number=len(probes)) or {})
-    seconds = max(change.seconds / 2, _LEAST_SECONDS)
-    order = {**test_order(place, "", (), seconds), "probes": probes}
+    order = {**test_order(place, "", (), change.seconds / 4), "probes": probes}
     results = run_orders(place, [{**order, "part": [part, _PARTS]} for part in range(_PARTS)])
     keys, problem = [subject.node.key for subject in subjects], ""
     for result in results:
@@ -131,7 +128,7 @@ def _problem(result: Mapping[str, Any] | None) -> str:
     """Return why faults of a function could not be tried, or an empty string."""
     if result is None:
         return "no time is left"
-    return str(result.get("problem") or "") or ("" if result.get("swapped") else "a test fails")
+    return str(result.get("problem") or "") or ("" if result.get("reaching") else "a test fails")
 
 
 def _results(

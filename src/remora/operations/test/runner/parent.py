@@ -45,12 +45,13 @@ class Circumstances(msgspec.Struct, frozen=True, kw_only=True):
 
     `shift` is added to the clock, in seconds. The variable `HOSTNAME` replaces the name of the
     machine. With `moved`, the working directory is not the project's root, and the folders in
-    `_MOVED` are others.
+    `_MOVED` are others. With `ascii_files`, files that are opened without an encoding are ASCII.
     """
 
     hash_seed: int
     shift: int = 0
     moved: bool = False
+    ascii_files: bool = False
     variables: Mapping[str, str]
 
 
@@ -188,6 +189,7 @@ def run_in_child(
             "paths": [str(root / path) if path else str(root) for path in paths],
             "shift": under.shift,
             "host": under.variables.get("HOSTNAME", ""),
+            "ascii_files": under.ascii_files,
             "orders": list(orders),
         }
         command = Command(

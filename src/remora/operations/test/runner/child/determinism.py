@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import builtins
 import contextlib
 import datetime
+import functools
 import importlib
+import io
 import os
 import platform
 import socket
@@ -41,6 +44,26 @@ def rename_host(name: str) -> None:
     renamed = os.uname_result((real.sysname, name, real.release, real.version, real.machine))
     os.uname = lambda: renamed
     socket.gethostname = lambda: name
+
+
+def open_as_ascii() -> None:
+    """Let ASCII be the encoding of text files that are opened without one, also by `pathlib`."""
+    real = open
+
+    @functools.wraps(real)
+    def opened(
+        file: Any,
+        mode: str = "r",
+        buffering: int = -1,
+        encoding: Any = None,
+        *rest: Any,
+        **more: Any,
+    ) -> Any:
+        if encoding in (None, "locale") and "b" not in mode:
+            encoding = "ascii"
+        return real(file, mode, buffering, encoding, *rest, **more)
+
+    builtins.open = io.open = opened
 
 
 def shift_clocks(seconds: int) -> None:

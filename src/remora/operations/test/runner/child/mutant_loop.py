@@ -6,7 +6,7 @@ import builtins
 import os
 import sys
 from types import FunctionType
-from typing import Any, Dict, List, Set
+from typing import Any, Dict, List, Set, Tuple
 
 from .code_swap import functions_at, mutated_code, swap
 from .fork import Order, in_child, monotonic, read, write
@@ -124,7 +124,10 @@ class MutantLoop:
         if not in_child(work, _BASELINE_S):
             self.found["problem"] = "its tests take too long to run them with each fault"
             return {}
-        first = read(self.asked["out"], place).get("took", ())
+        first = read(self.asked["out"], place).get("took")
+        if first is None:
+            self.found["problem"] = "its tests end their process"
+            return {}
         took = {items[at]: seconds for at, seconds in first}
         alive = sorted(took, key=lambda item: took[item])
         if not self.all_pass("again", alive, _LEAST_S + 2 * (monotonic() - begun)):
@@ -180,13 +183,18 @@ class EntryLoop:
         probes = self.order["probes"]
         fixed = [number for number, probe in enumerate(probes) if not (probe and replace(probe))]
         recorder, items = Recorder(), self.own(session.items)
+        entering: Dict[Tuple[str, int], None] = {}
         for item, following in zip(items, [*items[1:], None]):  # noqa: B905 - Python 3.8
             if monotonic() > self.until:
+                self.found["entering"] = list(entering)
                 return True
             recorder.numbers = set()
             runtestprotocol(item, nextitem=following, log=False)
             name = item.nodeid.partition("[")[0]
-            self.found["entering"] += [(name, number) for number in sorted(recorder.numbers)]
+            entering.update(dict.fromkeys((name, number) for number in sorted(recorder.numbers)))
+        self.found["entering"] = list(entering)
+        if session.testsfailed:
+            self.found["problem"] = "a test file cannot be collected"
         files = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
         known = {os.path.realpath(file) for file in files if isinstance(file, str)}
         self.found["fixed"] = [n for n in fixed if probes[n].get("path") in known]

@@ -29,7 +29,7 @@ class Reports:
         self.effects = Effects(asked["root"], asked["scratch"])
         self.seen: dict[str, Order] = {}
         self.failed: list[str] = []
-        self.wanted = order["ids"] if order.get("all") else []
+        self.wanted = set(order["ids"] if order.get("all") else ())
         self.looks = (order.get("text") is None and not order.get("all")) or order.get("traced")
 
         @hookwrapper  # type: ignore[untyped-decorator]
@@ -61,7 +61,7 @@ class Reports:
         """Leave out the other tests of the files. A missing test is not an error."""
         if self.wanted:
             names = ((item.nodeid.partition("[")[0], item) for item in items)
-            items[:] = [item for name, item in names if {name, item.nodeid} & {*self.wanted}]
+            items[:] = [item for name, item in names if {name, item.nodeid} & self.wanted]
 
     def pytest_runtest_logreport(self, report: Any) -> None:
         known = self.tests.setdefault(report.nodeid, {"outcome": "passed", "message": "", "ms": 0})
@@ -109,7 +109,7 @@ def locations(asked: Order, order: Order) -> list[str]:
     """
     ids = order["ids"]
     if order.get("all"):
-        ids = dict.fromkeys(each.partition("::")[0] for each in ids)
+        ids = dict.fromkeys(test.partition("::")[0] for test in ids)
     return [os.path.join(asked["root"], each) for each in ids]
 
 

@@ -10,7 +10,7 @@ import sys
 from typing import Callable
 
 from .code_run import run_code
-from .determinism import block_network, rename_host, shift_clocks
+from .determinism import block_network, open_as_ascii, rename_host, shift_clocks
 from .fork import Order, in_child, write
 from .function_calls import run_calls
 from .pytest_run import run_tests, run_with_mutants, run_with_probes
@@ -28,6 +28,8 @@ def main() -> None:
         shift_clocks(asked["shift"])
     if asked["host"]:
         rename_host(asked["host"])
+    if asked["ascii_files"]:
+        open_as_ascii()
     block_network()
     needs_pytest = not asked["orders"] or any("ids" in order for order in asked["orders"])
     if needs_pytest and not has_pytest(asked):
