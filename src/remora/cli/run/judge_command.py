@@ -34,13 +34,17 @@ _INDEX = "GIT_INDEX_FILE"
         "remora judge origin/main..HEAD",
         "remora judge --staged --static",
         "git diff | remora judge --diff -",
-        "remora judge main...feature --format markdown",
+        "remora judge main...feature --seconds 600 --format markdown",
     ),
 )
 @click.argument("revisions", metavar="[REV..REV]", default="")
 @click.option("--diff", type=PATH, metavar="FILE", help="Judge a unified diff of your files.")
 @click.option("--staged", is_flag=True, help="Judge what is staged for the next commit.")
 @click.option("--static", is_flag=True, help="Run no code of the project.")
+@click.option(
+    "--seconds", type=click.IntRange(1, 3600), default=55, show_default=True,
+    help="Time after which no more faults are planted.",
+)  # fmt: skip
 @unsandboxed_option
 @click.option(
     "--format", "form", type=click.Choice(("text", "github", "html", "markdown", "sarif")),
@@ -60,6 +64,7 @@ def judge(  # noqa: PLR0913 (one parameter for each option)
     diff: Path | None,
     staged: bool,
     static: bool,
+    seconds: int,
     allow_unsandboxed: bool,
     form: str,
     reports: Path | None,
@@ -91,7 +96,9 @@ def judge(  # noqa: PLR0913 (one parameter for each option)
         name = invocation.environ.get(_INDEX)
         index = invocation.folder / name if name else None
         request = ChangeRequest(revisions, staged, None if diff is None else _diff(diff), index)
-        found = judge_change(invocation, request, tell, static=static, baseline=known)
+        found = judge_change(
+            invocation, request, tell, seconds=seconds, static=static, baseline=known
+        )
     if reports is not None:
         _write(found, reports)
     _print(options, found, form)

@@ -26,8 +26,8 @@ from remora.usecases.judge.change_trees import ChangeRequest, change_trees
 
 _MOST_FILES = 300
 """Changed Python files that are judged (decision: more are not read by a person either)."""
-_SECONDS, _LEAST_SECONDS = 55.0, 20.0
-"""An answer comes within a minute, but faults get some time after the project's own checks."""
+_LEAST_SECONDS = 20.0
+"""Time for planted faults after slow checks of the project (decision)."""
 _RUNNING = "what needs code to run: tests, lines that no test notices, the project's own checks"
 
 
@@ -52,10 +52,13 @@ def judge_change(
     request: ChangeRequest,
     tell: Callable[[str], None],
     *,
+    seconds: float,
     static: bool = False,
     baseline: Baseline | None = None,
 ) -> Judgement:
     """Judge a change. With `static`, no code of the project runs.
+
+    After `seconds`, no more faults are planted, but after the project's checks there is some time.
 
     Nothing of the project is changed or recorded. Raises UsageError if there is no such change.
     """
@@ -81,12 +84,12 @@ def judge_change(
             said += worse_gates(change, project.config.gates.time_s, tell, wrong)
         elif chosen and why:
             said.append(Unjudged(what=_RUNNING, why=why))
-        seconds = max(_SECONDS - (time.monotonic() - begun), _LEAST_SECONDS)
-        change = msgspec.structs.replace(change, seconds=seconds)
+        left = max(seconds - (time.monotonic() - begun), _LEAST_SECONDS)
+        change = msgspec.structs.replace(change, seconds=left)
         said += [*_said(project, change, tell)] if chosen else []
         if len(files) > len(chosen):
-            left = count(len(files) - len(chosen), "changed file")
-            said.append(Unjudged(what=left, why=f"at most {_MOST_FILES} are judged"))
+            others = count(len(files) - len(chosen), "changed file")
+            said.append(Unjudged(what=others, why=f"at most {_MOST_FILES} are judged"))
         found = sorted(
             (each for each in said if isinstance(each, Problem)),
             key=lambda problem: (problem.path, problem.line, problem.operation, problem.code),

@@ -102,24 +102,29 @@ def _groups(
 
 
 def faults_detected(
-    place: ToolTree, tests: Sequence[str], functions: Sequence[str]
-) -> tuple[dict[str, set[tuple[str, int]]], bool]:
-    """Return the planted faults for which each test fails, and whether all of them were tried.
+    place: ToolTree, functions: Mapping[str, Sequence[str]]
+) -> dict[str, dict[str, set[int]] | None]:
+    """Return for each function the numbers of the faults for which each of its tests fails.
 
-    A fault is its function's key and a number. `tests` are IDs, and `functions` keys.
+    `functions` maps keys to the IDs of tests. If not all faults could be tried, the value is None.
     """
-    detected: dict[str, set[tuple[str, int]]] = {test: set() for test in tests}
     faults = {key: _faults(place, key, _MANY_FAULTS) for key in functions}
-    groups = [group for key in functions if (group := _group(place, key, faults[key], tests))]
+    groups = [
+        group
+        for key, tests in functions.items()
+        if (group := _group(place, key, faults[key], tests))
+    ]
     results = run_orders(place, [{**group.order, "whole": True} for group in groups])
-    is_complete = len(groups) == sum(map(bool, faults.values()))
+    detected: dict[str, dict[str, set[int]] | None] = {
+        key: None if found else {} for key, found in faults.items()
+    }
     for group, result in zip(groups, results, strict=True):
-        tried = 0 if result is None or result.get("problem") else result.get("tried") or 0
-        is_complete = is_complete and tried == len(group.faults)
-        for row, number, _ in (result or {}).get("kills") or ():
-            if (name := row.partition("[")[0]) in detected:
-                detected[name].add((group.key, number))
-    return detected, is_complete
+        if result is None or result.get("problem") or result.get("tried") != len(group.faults):
+            continue
+        by_test = detected[group.key] = {}
+        for row, number, _ in result.get("kills") or ():
+            by_test.setdefault(row.partition("[")[0], set()).add(number)
+    return detected
 
 
 def entered_functions(test: str, seen: ObservedRun) -> list[str]:

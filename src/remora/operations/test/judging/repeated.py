@@ -53,32 +53,82 @@ def repeated_tests(
     """
     old = _old_tests(change, tests)
     added = [test for test in tests if test.id not in old]
-    place, others = change.after, _others_of(change, added, old, seen)
+    others = _others_of(change, added, old, seen)
     asked = [test.id for test in added if others[test.id]]
     ids = dict.fromkeys([*asked, *(other.id for test in asked for other in others[test])])
-    found, twins, late = dict[str, str](), dict[str, str](), list[str]()
     if not asked:
-        return found, late
-    outcomes = run_tests(place, [*ids], HERE, traced=True, branching=True)
-    for test in asked:
-        branches = _branches(outcomes, test)
-        same = [other for other in others[test] if branches <= _branches(outcomes, other.id)]
-        functions = entered_functions(test, seen) if branches else []
-        detected, is_known = 0, True
-        while same and functions and is_known and not is_over():
-            chunk, functions = functions[:_AT_ONCE], functions[_AT_ONCE:]
-            names = [test, *(other.id for other in same)]
-            faults, is_known = faults_detected(place, names, chunk)
-            detected += len(faults[test])
-            same = [other for other in same if faults[test] <= faults[other.id]]
-        if same and (functions or not is_known):
-            late.append(test)
-        elif same and detected >= _LEAST_FAULTS:
-            words = count(detected, "planted fault")
-            why = f"`{same[0].qualname}` runs all that it runs, and detects the same {words}"
-            found[test], twins[test] = why, same[0].id
-    detecting = _detecting(change, twins, old)
-    return {test: why for test, why in found.items() if test not in detecting}, late
+        return {}, []
+    outcomes = run_tests(change.after, [*ids], HERE, traced=True, branching=True)
+    pairs = [
+        pair
+        for test in asked
+        if (pair := _pair(outcomes, test, others[test], entered_functions(test, seen))).same
+    ]
+    while (open_pairs := [pair for pair in pairs if pair.is_open]) and not is_over():
+        _try_faults(change.after, open_pairs)
+    late = [pair.test for pair in pairs if pair.same and not pair.is_tried]
+    twins = {
+        pair.test: pair
+        for pair in pairs
+        if pair.same and pair.is_tried and pair.detected >= _LEAST_FAULTS
+    }
+    detecting = _detecting(change, {test: pair.same[0].id for test, pair in twins.items()}, old)
+    return {test: pair.words for test, pair in twins.items() if test not in detecting}, late
+
+
+class _Pair(msgspec.Struct):
+    """A test, others that run all branches that it runs, and the functions with faults to try.
+
+    `detected` counts the faults that the test detects. If some could not be tried, it is not
+    `known` whether it repeats the others.
+    """
+
+    test: str
+    same: list[WrittenTest]
+    functions: list[str]
+    detected: int = 0
+    known: bool = True
+
+    @property
+    def is_open(self) -> bool:
+        return bool(self.same and self.functions and self.known)
+
+    @property
+    def is_tried(self) -> bool:
+        return self.known and not self.functions
+
+    @property
+    def words(self) -> str:
+        faults = count(self.detected, "planted fault")
+        return f"`{self.same[0].qualname}` runs all that it runs, and detects the same {faults}"
+
+
+def _pair(
+    outcomes: Outcomes, test: str, others: Sequence[WrittenTest], functions: Sequence[str]
+) -> _Pair:
+    branches = _branches(outcomes, test)
+    same = [other for other in others if branches and branches <= _branches(outcomes, other.id)]
+    return _Pair(test, same, [*functions])
+
+
+def _try_faults(place: ToolTree, pairs: Sequence[_Pair]) -> None:
+    """Plant faults in the next functions of each pair, in as few processes as possible."""
+    asked = dict[str, set[str]]()
+    chunks = {pair.test: pair.functions[:_AT_ONCE] for pair in pairs}
+    for pair in pairs:
+        del pair.functions[:_AT_ONCE]
+        for key in chunks[pair.test]:
+            asked.setdefault(key, set()).update([pair.test, *(other.id for other in pair.same)])
+    shown = faults_detected(place, {key: sorted(tests) for key, tests in asked.items()})
+    for pair in pairs:
+        for key in chunks[pair.test]:
+            by_test = shown[key]
+            if by_test is None:
+                pair.known = False
+                break
+            own = by_test.get(pair.test, set())
+            pair.detected += len(own)
+            pair.same = [other for other in pair.same if own <= by_test.get(other.id, set())]
 
 
 def _detecting(change: Change, twins: Mapping[str, str], old: Collection[str]) -> list[str]:
