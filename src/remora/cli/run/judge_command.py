@@ -33,7 +33,7 @@ _INDEX = "GIT_INDEX_FILE"
         "remora judge",
         "remora judge origin/main..HEAD",
         "remora judge --staged --static",
-        "git diff | remora judge --diff -",
+        "gh pr diff 12 | remora judge --diff -",
         "remora judge main...feature --seconds 600 --format markdown",
     ),
 )

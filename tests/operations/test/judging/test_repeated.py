@@ -16,23 +16,31 @@ from remora.tools.tree import ToolTree
 from tests.isolation_levels import need
 
 CODE = """\
-UNITS = {"s": 1, "m": 60}
+DAYS = {"mon": 1, "sun": 7}
 
 
 def seconds(text, limit=100):
     number, unit = text[:-1], text[-1]
-    if unit not in UNITS:
+    if unit not in ("s", "m"):
         raise ValueError(unit)
-    return min(int(number), limit) * UNITS[unit]
+    return min(int(number), limit) * (60 if unit == "m" else 1)
+
+
+def day(name):
+    return DAYS[name.strip()]
 """
 BEFORE = """\
 import pytest
 
-from times import seconds
+from times import day, seconds
 
 
 def test_seconds():
     assert seconds("5s") == 5
+
+
+def test_day():
+    assert day(" mon") == 1
 
 
 def test_unknown_units():
@@ -43,6 +51,10 @@ ADDED = """
 
 def test_many_seconds():
     assert seconds("70s") == 70
+
+
+def test_monday():
+    assert day("mon") == 1
 
 
 def test_minutes():
@@ -87,7 +99,7 @@ def added(tmp_path: Path, plain_python: ProjectPython) -> Change:
 
 
 def test_equal_branches_words_and_faults_make_a_test_superfluous(added: Change) -> None:
-    """Not another unit or parameter, nor a fault that only the new test detects.
+    """Not another unit, parameter or entry of a table, nor a fault that only the new test detects.
 
     `test_sixty_seconds` fails without the change, and `test_no_more_than_the_limit` detects that `min(int(number), limit)` became `int(number)`.
     """
@@ -96,10 +108,10 @@ def test_equal_branches_words_and_faults_make_a_test_superfluous(added: Change) 
         added.after, run_tests(added.after, [test.id for test in tests], HERE, traced=True).seen
     )
     repeated, late = repeated_tests(added, tests, seen, lambda: False)
-    assert {test.partition("::")[2]: why.split()[0] for test, why in repeated.items()} == {
-        "test_many_seconds": "`test_seconds`",
-        "test_another_unknown_unit": "`test_unknown_units`",
-        "test_type": "`test_seconds`",
+    assert {test.partition("::")[2]: why.split("`")[1] for test, why in repeated.items()} == {
+        "test_many_seconds": "test_seconds",
+        "test_another_unknown_unit": "test_unknown_units",
+        "test_type": "test_seconds",
     }
     assert late == []
     assert repeated_tests(added, tests, seen, lambda: True)[1] != []

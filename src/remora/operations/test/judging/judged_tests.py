@@ -108,7 +108,7 @@ def _by_source(
         elif is_self_contained(test.function, test.module):
             yield test.id, _finding(test, HOLLOW, "it uses nothing but what is in its own file")
         elif (path := machine_path(test.function)) and not uses_mocks(test.function):
-            message = f"it uses `{path}`, which other machines lack or share with other programs"
+            message = f"it uses `{path}`, which is another file or none on other machines"
             yield test.id, _finding(test, ELSEWHERE_FAILS, message)
 
 

@@ -7,7 +7,8 @@ The second one runs no branch of the project that the first one does not run, an
 fault that it does not detect. It must not mention anything of the project's either that the other
 one does not mention: with `parse("5m")`, where `m` is a key in the project's code, it would be
 another case although the branches are the same. Nor may it fail with the code before the change,
-with which the other one passes.
+with which the other one passes. Tests of functions that read a table or a pattern are left out:
+faults are planted only in functions, so nothing shows that two inputs are alike for the pattern.
 """
 
 import ast
@@ -21,9 +22,11 @@ from remora.code.syntax.source import Source, read_source
 from remora.ids import split_node_key, unescape_path
 from remora.operations.judged_change import Change
 from remora.operations.test.judging.circumstances import HERE
+from remora.operations.test.judging.claims import CHANGEABLE
 from remora.operations.test.judging.planted_faults import entered_functions, faults_detected
 from remora.operations.test.judging.test_runs import Outcomes, run_tests
 from remora.operations.test.judging.written_test import WrittenTest, tests_in
+from remora.operations.test.mutants import function_named
 from remora.operations.test.runner.coverage import ObservedRun
 from remora.operations.test.runner.parent import TracedTest
 from remora.text import count
@@ -100,7 +103,8 @@ class _Pair(msgspec.Struct):
     @property
     def words(self) -> str:
         faults = count(self.detected, "planted fault")
-        return f"`{self.same[0].qualname}` runs all that it runs, and detects the same {faults}"
+        known = self.same[0].qualname
+        return f"it adds nothing to `{known}`, which runs all that it runs and detects the same {faults}"
 
 
 def _pair(
@@ -166,10 +170,11 @@ def _others_of(
     change: Change, added: Sequence[WrittenTest], old: Collection[str], seen: ObservedRun
 ) -> dict[str, list[WrittenTest]]:
     """Return for each test the old ones, and those before it, that mention all that it mentions."""
-    words = _ProjectWords(change.after)
+    files = _ProjectFiles(change.after)
     found = dict[str, list[WrittenTest]]()
     for test in added:
-        known = words.of(entered_functions(test.id, seen))
+        functions = entered_functions(test.id, seen)
+        known = files.words(functions)
         said, fit = _mentioned(test, known), list[tuple[int, WrittenTest]]()
         for other in tests_in(test.path, change.files[test.path].after or b"").values():
             beside = _mentioned(other, known)
@@ -177,26 +182,59 @@ def _others_of(
             if other.id != test.id and is_older and said <= beside:
                 fit.append((len(beside - said), other))
         nearest = sorted(fit, key=lambda pair: pair[0])[:_MOST_OTHERS]
-        found[test.id] = [other for _, other in nearest] if known else []
+        is_judged = bool(known) and not files.read_tables(functions)
+        found[test.id] = [other for _, other in nearest] if is_judged else []
     return found
 
 
-class _ProjectWords:
-    """The names, parameters and text values in files of a project."""
+class _ProjectFiles:
+    """Files of a project, which are read once."""
 
     def __init__(self, place: ToolTree) -> None:
         self._place = place
+        self._trees = dict[str, ast.Module]()
         self._words = dict[str, frozenset[str]]()
 
-    def of(self, functions: Iterable[str]) -> frozenset[str]:
-        """Return the words of the files that have some functions, which are given by keys."""
+    def words(self, functions: Iterable[str]) -> frozenset[str]:
+        """Return the names, parameters and text values of the files that have some functions."""
         paths = dict.fromkeys(unescape_path(split_node_key(key)[0]) for key in functions)
         for path in paths:
             if path not in self._words:
-                source = read_source(path, self._place.read(path))
-                tree = source.tree if isinstance(source, Source) else ast.Module([], [])
-                self._words[path] = frozenset(_words(tree))
+                self._words[path] = frozenset(_words(self._tree(path)))
         return frozenset().union(*(self._words[path] for path in paths))
+
+    def read_tables(self, functions: Iterable[str]) -> bool:
+        """Return True if a function reads a table or a pattern, in which no fault can be planted."""
+        for key in functions:
+            path, qualname = split_node_key(key)
+            tree = self._tree(unescape_path(path))
+            function = function_named(tree, qualname)
+            used = set() if function is None else set(map(_name, ast.walk(function)))
+            if not {*_tables(tree), "re"}.isdisjoint(used):
+                return True
+        return False
+
+    def _tree(self, path: str) -> ast.Module:
+        if path not in self._trees:
+            source = read_source(path, self._place.read(path))
+            self._trees[path] = source.tree if isinstance(source, Source) else ast.Module([], [])
+        return self._trees[path]
+
+
+def _name(node: ast.AST) -> str:
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def _tables(module: ast.Module) -> Iterator[str]:
+    """Yield the module's variables with collections and results of calls."""
+    for statement in module.body:
+        match statement:
+            case (
+                ast.Assign(targets=[ast.Name(id=name)], value=value)
+                | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value)
+            ):
+                if isinstance(value, (*CHANGEABLE, ast.Tuple, ast.Call)):
+                    yield name
 
 
 def _words(tree: ast.AST) -> Iterator[str]:

@@ -79,7 +79,8 @@ class MutantLoop:
     def failures(self, name: str, items: List[Any], limit: float) -> List[Any]:
         """Return the places of the tests that fail, and whether an assertion did.
 
-        A test that does not end fails, and those after it are not tried.
+        A test that does not end fails, and those after it are not tried. If the order is `whole`,
+        they count as failed, too.
         """
         failed = []
         place = f"{self.name}-{name}"
@@ -93,8 +94,8 @@ class MutantLoop:
         in_child(work, limit * _WAITING, limit)
         found = read(self.asked["out"], place)
         tried = found.get("tried", 0)
-        late = [(tried, False)] if tried < len(items) else []
-        return [*found.get("failed", ()), *late]
+        late = range(tried, len(items) if self.order.get("whole") else min(tried + 1, len(items)))
+        return [*found.get("failed", ()), *((at, False) for at in late)]
 
     def pytest_runtest_makereport(self, item: Any, call: Any) -> None:
         """Note whether an assertion fails, or an expression in the test's own file."""
