@@ -31,7 +31,7 @@ _ASPECTS: Mapping[str, tuple[str, ...]] = {
 """Environment variables in which circumstances differ, in words."""
 
 
-_MACHINE = ("/etc/", "/home/", "/opt/", "/proc/", "/tmp/", "/usr/", "/var/", "C:\\")  # noqa: S108
+_MACHINE = ("/etc/", "/home/", "/opt/", "/tmp/", "/usr/", "/var/", "C:\\")  # noqa: S108
 _LOOKING = frozenset({"exists", "getmtime", "getsize", "isdir", "isfile", "islink"})
 """Functions of `os.path` that look at the file."""
 _MOST_OTHERS = 20
