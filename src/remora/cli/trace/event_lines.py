@@ -2,6 +2,8 @@
 
 import json
 import re
+import signal
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -57,8 +59,9 @@ def json_document(name: str, member: str) -> Iterator[Write]:
 
     def write(item: str) -> None:
         nonlocal between
-        click.echo((between or _opening(name, member)) + item)
-        between = ","  # printed with the next item, so that readers get each line at once
+        with delay_interrupt():  # Ctrl-C takes effect between items
+            click.echo((between or _opening(name, member)) + item)
+            between = ","  # printed with the next item, so that readers get each line at once
 
     ending = "]}"
     try:
@@ -73,6 +76,31 @@ def json_document(name: str, member: str) -> Iterator[Write]:
     finally:
         if ending:
             click.echo(ending if between else f"{_opening(name, member)}{ending}")
+
+
+@contextmanager
+def delay_interrupt() -> Iterator[None]:
+    """Delay the first Ctrl-C until the block exits. A second Ctrl-C interrupts immediately."""
+    if (
+        threading.current_thread() is not threading.main_thread()
+    ):  # only the main thread gets signals
+        yield
+        return
+    came: list[int] = []
+
+    def wait(number: int, _frame: object) -> None:
+        came.append(number)
+        if len(came) > 1:
+            raise KeyboardInterrupt
+
+    before = {number: signal.signal(number, wait) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    if came:
+        raise KeyboardInterrupt
 
 
 def _opening(name: str, member: str) -> str:
