@@ -7,6 +7,7 @@ from typing import NamedTuple
 from remora.ids import escape_path, node_key
 from remora.operations.test.cases.case import Case
 from remora.operations.test.chosen_cases import chosen_cases, detected_by
+from remora.operations.test.fault_kinds import CALL, CONDITION
 from remora.operations.test.function_context import home_of, target_at, test_files
 from remora.operations.test.inputs.own_cases import OwnCase
 from remora.operations.test.inputs.project_examples import (
@@ -15,7 +16,7 @@ from remora.operations.test.inputs.project_examples import (
     further_calls,
 )
 from remora.operations.test.insert.further_cases import FurtherCase, further_case
-from remora.operations.test.mutants import CALL, CONDITION, Mutant, mutants
+from remora.operations.test.mutants import Mutant, mutants
 from remora.operations.test.planning.run_doctests import RunDoctests
 from remora.operations.test.planning.tested_names import NodesWithTests
 from remora.operations.test.runner.equivalent_faults import without_equivalent
@@ -117,8 +118,8 @@ def plan_further(place: ToolTree, path: str, node: str, texts: ProjectTexts) -> 
             return FunctionPlan(reason=_RUN_EXAMPLES)
         return plan_missing(place, path, node, texts)
     home = home_of(place, subject, texts.tests).path
-    files = dict.fromkeys([home, *(each.partition("::")[0] for each in direct)])
-    cases = (texts.examples.own_cases(subject, each) for each in files)
+    files = dict.fromkeys([home, *(test.partition("::")[0] for test in direct)])
+    cases = (texts.examples.own_cases(subject, file) for file in files)
     return _plan_for_survivors(place, subject, texts, alive, next(filter(None, cases), []))
 
 

@@ -2,59 +2,23 @@
 
 import ast
 import copy
-import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TypeVar
 
 import msgspec
 
 from remora.code.edit.text_lines import split_lines
-from remora.code.syntax.definitions import FunctionNode, default_values, find_definitions
-from remora.code.syntax.effects import is_none_or_missing
+from remora.code.syntax.definitions import FunctionNode, find_definitions
 from remora.code.syntax.source import Source, Unreadable, parse_text, read_source
-from remora.text import clip
+from remora.operations.test.fault_kinds import (
+    ChangeNode,
+    ignored_options,
+    node_faults,
+    without_docstring,
+)
 
 MAX_MUTANTS = 20
-_MOST_SHOWN = 60
-"""Characters of code in the description of a fault."""
-CONDITION, CALL, TEXT = "condition", "call", "text"
-"""Kinds of faults: negated conditions, removed calls and `del`, and other texts."""
-_OTHER_COMPARISONS: dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]] = {
-    ast.Lt: (ast.LtE, ast.GtE),
-    ast.LtE: (ast.Lt, ast.Gt),
-    ast.Gt: (ast.GtE, ast.LtE),
-    ast.GtE: (ast.Gt, ast.Lt),
-    ast.Eq: (ast.NotEq,),
-    ast.NotEq: (ast.Eq,),
-    ast.Is: (ast.IsNot,),
-    ast.IsNot: (ast.Is,),
-    ast.In: (ast.NotIn,),
-    ast.NotIn: (ast.In,),
-}
-_OTHER_OPERATORS: dict[type[ast.operator], type[ast.operator]] = {
-    ast.Add: ast.Sub,
-    ast.Sub: ast.Add,
-    ast.Mult: ast.Add,
-    ast.Div: ast.Mult,
-    ast.FloorDiv: ast.Mult,
-    ast.Mod: ast.Mult,
-    ast.Pow: ast.Mult,
-    ast.LShift: ast.RShift,
-    ast.RShift: ast.LShift,
-    ast.BitAnd: ast.BitOr,
-    ast.BitOr: ast.BitAnd,
-    ast.BitXor: ast.BitAnd,
-}
-_TEXT_METHODS = frozenset(
-    {
-        "capitalize", "casefold", "expandtabs", "lower", "lstrip", "removeprefix", "removesuffix",
-        "replace", "rstrip", "strip", "swapcase", "title", "upper",
-    }
-)  # fmt: skip
-"""Methods that return a text like the one they are called on."""
 _T = TypeVar("_T")
-_Change = Callable[[ast.AST], ast.AST]
-"""Returns the replacement of a node."""
 
 
 class Mutant(msgspec.Struct, frozen=True, kw_only=True):
@@ -104,12 +68,12 @@ def mutants(source: bytes, qualname: str, most: int = MAX_MUTANTS) -> list[Mutan
     return sorted(chosen, key=lambda mutant: mutant.line)
 
 
-def _faults_by_kind(function: FunctionNode) -> list[list[tuple[str, int, int, str, _Change]]]:
+def _faults_by_kind(function: FunctionNode) -> list[list[tuple[str, int, int, str, ChangeNode]]]:
     """Return the faults of each kind: kind, the node's number, line, description and change."""
-    by_kind: dict[str, list[tuple[str, int, int, str, _Change]]] = {}
+    by_kind: dict[str, list[tuple[str, int, int, str, ChangeNode]]] = {}
     for number, node in enumerate(_mutable_nodes(function)):
         line = getattr(node, "lineno", function.lineno)
-        faults = _ignored_options(function) if node is function else _faults(node)
+        faults = ignored_options(function) if node is function else node_faults(node)
         for kind, what, change in faults:
             by_kind.setdefault(kind, []).append((kind, number, line, what, change))
     return list(by_kind.values())
@@ -130,7 +94,7 @@ def probe(source: bytes, qualname: str, number: int = 0) -> str:
         return ""
     reporting = copy.deepcopy(found)
     call = ast.Expr(ast.Call(ast.Name(PROBE), [ast.Constant(number)], []))
-    reporting.body = [call, *_without_docstring(reporting)]
+    reporting.body = [call, *without_docstring(reporting)]
     return _File(read, found, qualname).alone(reporting)
 
 
@@ -198,7 +162,7 @@ def function_named(tree: ast.Module, qualname: str) -> FunctionNode | None:
 class _Replace(ast.NodeTransformer):
     """Replaces one node with the result of `change`."""
 
-    def __init__(self, node: ast.AST, change: _Change) -> None:
+    def __init__(self, node: ast.AST, change: ChangeNode) -> None:
         self._node = node
         self._change = change
 
@@ -206,7 +170,7 @@ class _Replace(ast.NodeTransformer):
         return self._change(node) if node is self._node else self.generic_visit(node)
 
 
-def _plant_fault(function: FunctionNode, number: int, change: _Change) -> FunctionNode:
+def _plant_fault(function: FunctionNode, number: int, change: ChangeNode) -> FunctionNode:
     """Return a copy of the function in which one of its nodes is changed."""
     place = copy.deepcopy(function)
     faulty = _Replace(_mutable_nodes(place)[number], change).visit(place)
@@ -227,7 +191,7 @@ def _mutable_nodes(function: FunctionNode) -> list[ast.AST]:
     definitions, except for functions that the function returns.
     """
     found: list[ast.AST] = [function]
-    waiting: list[ast.AST] = list(reversed(_without_docstring(function)))
+    waiting: list[ast.AST] = list(reversed(without_docstring(function)))
     returned = {
         one.value.id
         for one in ast.walk(function)
@@ -237,7 +201,7 @@ def _mutable_nodes(function: FunctionNode) -> list[ast.AST]:
         node = waiting.pop()
         found.append(node)
         if isinstance(node, FunctionNode) and node.name in returned:
-            waiting.extend(reversed(_without_docstring(node)))
+            waiting.extend(reversed(without_docstring(node)))
         elif not isinstance(
             node, FunctionNode | ast.ClassDef | ast.Lambda | ast.JoinedStr | ast.Raise
         ):
@@ -254,161 +218,3 @@ def _parts(node: ast.AST) -> list[ast.AST]:
         case ast.Call(func=ast.Name(id="cast") | ast.Attribute(attr="cast"), args=[kind, _]):
             return [part for part in parts if part is not kind]
     return parts
-
-
-def _without_docstring(function: FunctionNode) -> list[ast.stmt]:
-    body = function.body
-    match body[0]:
-        case ast.Expr(value=ast.Constant(value=str())):
-            return body[1:]
-    return body
-
-
-def _ignored_options(function: FunctionNode) -> Iterator[tuple[str, str, _Change]]:
-    for name, default in default_values(function.args):
-        if _is_literal(default):
-            yield "option", f"the argument {name} was ignored", _assign_first(name, default)
-
-
-def _faults(node: ast.AST) -> Iterator[tuple[str, str, _Change]]:
-    if isinstance(node, ast.expr):
-        yield from _faults_in_expression(node)
-        for choice in _choices(node):
-            yield (
-                "choice",
-                f"{_shown(node)} became {_shown(choice)}",
-                functools.partial(_become, choice),
-            )
-    match node:
-        case ast.If(test=test) | ast.While(test=test) | ast.IfExp(test=test):
-            yield CONDITION, f"the condition {_shown(test)} was negated", _negate
-        case ast.Return(value=ast.expr() as value) if not is_none_or_missing(value):
-            yield "return", "it returns None", _set_fields(value=ast.Constant(None))
-        case (
-            ast.Expr(value=ast.Call()) | ast.Assign() | ast.AugAssign() | ast.Delete() | ast.Raise()
-        ):
-            kind = CALL if isinstance(node, ast.Expr | ast.Delete) else "statement"
-            yield (
-                kind,
-                f"{_shown(node)} was removed",
-                lambda node: ast.copy_location(ast.Pass(), node),
-            )
-
-
-def _faults_in_expression(node: ast.expr) -> Iterator[tuple[str, str, _Change]]:
-    match node:
-        case ast.Compare(ops=[op]):
-            for other in _OTHER_COMPARISONS[type(op)]:
-                kind = f"comparison {other is _OTHER_COMPARISONS[type(op)][0]}"
-                yield _changed(kind, node, ops=[other()])
-        case ast.BinOp(op=op) if type(op) in _OTHER_OPERATORS and not _is_text(node):
-            opposite = _OTHER_OPERATORS[type(op)]
-            yield _changed("arithmetic", node, op=opposite())
-        case ast.BoolOp(op=op):
-            swapped = ast.Or if isinstance(op, ast.And) else ast.And
-            yield _changed("and or", node, op=swapped())
-        case ast.UnaryOp(op=ast.Not()):
-            yield "not", f"the not of {_shown(node)} was removed", _double_negate
-        case ast.Constant(value=value):
-            yield from _constant(node, value)
-        case ast.Call(args=[first, second, *_]) if ast.dump(first) != ast.dump(second):
-            yield "arguments", f"two arguments of {_shown(node)} were swapped", _swap
-
-
-def _choices(node: ast.expr) -> list[ast.expr]:
-    """Return the parts that an expression may be equal to: no branch shows when it is another."""
-    match node:
-        case ast.IfExp(body=body, orelse=orelse):
-            return [body, orelse]
-        case ast.BoolOp(values=[first, second]):
-            return [first, second]
-        case ast.Call(func=ast.Name(id="min" | "max"), args=[first, second], keywords=[]):
-            return [first, second]
-        case ast.Call(func=ast.Attribute(value=text, attr=name)) if name in _TEXT_METHODS:
-            return [text]
-        case ast.Call(func=ast.Name(id="abs" | "round" | "sorted"), args=[value, *_]):
-            return [value]
-    return []
-
-
-def _become(other: ast.AST, _: ast.AST) -> ast.AST:
-    return other
-
-
-def _constant(node: ast.expr, value: object) -> Iterator[tuple[str, str, _Change]]:
-    if isinstance(value, bool):
-        yield _changed("constant", node, value=not value)
-    elif isinstance(value, int):
-        yield _changed("boundary", node, value=value + 1)
-        yield _changed("boundary below", node, value=value - 1)
-    elif isinstance(value, str):
-        yield _changed(TEXT, node, value=f"{value}x")
-    elif isinstance(value, bytes):
-        yield _changed(TEXT, node, value=value + b"x")
-
-
-def _changed(kind: str, node: ast.expr, **fields: object) -> tuple[str, str, _Change]:
-    """Return a fault that sets fields of an expression, described by the code before and after."""
-    change = _set_fields(**fields)
-    return kind, f"{_shown(node)} became {_shown(change(copy.copy(node)))}", change
-
-
-def _shown(node: ast.AST) -> str:
-    """Return the first line of the code, in a form that fits into a sentence."""
-    return f"`{clip(ast.unparse(node).partition(chr(10))[0], _MOST_SHOWN)}`"
-
-
-def _set_fields(**fields: object) -> _Change:
-    def change(node: ast.AST) -> ast.AST:
-        for name, value in fields.items():
-            setattr(node, name, value)
-        return node
-
-    return change
-
-
-def _assign_first(name: str, value: ast.expr) -> _Change:
-    def change(node: ast.AST) -> ast.AST:
-        assert isinstance(node, FunctionNode)
-        start = len(node.body) - len(_without_docstring(node))
-        node.body.insert(start, ast.Assign([ast.Name(name)], copy.deepcopy(value)))
-        return node
-
-    return change
-
-
-def _negate(node: ast.AST) -> ast.AST:
-    assert isinstance(node, ast.If | ast.While | ast.IfExp)
-    node.test = ast.UnaryOp(op=ast.Not(), operand=node.test)
-    return node
-
-
-def _double_negate(node: ast.AST) -> ast.AST:
-    assert isinstance(node, ast.expr)
-    return ast.UnaryOp(op=ast.Not(), operand=node)
-
-
-def _swap(node: ast.AST) -> ast.AST:
-    assert isinstance(node, ast.Call)
-    node.args[:2] = reversed(node.args[:2])
-    return node
-
-
-def _is_literal(value: ast.expr) -> bool:
-    try:
-        ast.literal_eval(value)
-    except (ValueError, TypeError, RecursionError):
-        return False
-    return True
-
-
-def _is_text(node: ast.BinOp) -> bool:
-    """Return True if an operand is a string or bytes literal.
-
-    Replacing the operator of such an operation would cause a type error.
-    """
-    return any(
-        isinstance(side, ast.JoinedStr)
-        or (isinstance(side, ast.Constant) and isinstance(side.value, str | bytes))
-        for side in (node.left, node.right)
-    )

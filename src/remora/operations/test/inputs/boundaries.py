@@ -70,8 +70,8 @@ def _unchanged(node: ast.expr) -> ast.expr:
 def _constants(subject: TargetFunction) -> dict[str, str]:
     """Return the values of the module's constants and of the defaults, as source code."""
     found = dict(default_values(subject.parameters))
-    for one in subject.source.tree.body:
-        match one:
+    for statement in subject.source.tree.body:
+        match statement:
             case (
                 ast.Assign(targets=[ast.Name(id=name)], value=ast.expr() as value)
                 | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value)

@@ -146,8 +146,7 @@ def _detecting(change: Change, twins: Mapping[str, str], old: Collection[str]) -
     before = ToolTree(change.before.tree, change.after.python)
     for path, file in change.files.items():
         if is_of_tests(path) and file.after is not None:
-            write = before.write if before.files.exists(path) else before.create
-            write(path, file.after)
+            before.files.put(path, file.after)
     outcomes = run_tests(before, [*dict.fromkeys([*twins, *twins.values()])], HERE)
     return [
         test

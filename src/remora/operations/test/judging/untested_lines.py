@@ -21,10 +21,11 @@ from remora.code.syntax.source import Source, read_source
 from remora.errors import HostError
 from remora.operations.judged_change import Change, ChangedFile, Unjudged
 from remora.operations.reported_finding import ReportedFinding
+from remora.operations.test.fault_kinds import TEXT
 from remora.operations.test.function_context import target_at
 from remora.operations.test.inputs.project_examples import ProjectExamples
 from remora.operations.test.judging.planted_faults import fault_order, probe_of, run_orders
-from remora.operations.test.mutants import TEXT, Mutant, function_named, mutants
+from remora.operations.test.mutants import Mutant, function_named, mutants
 from remora.operations.test.runner.equivalent_faults import DistinguishedFault, without_equivalent
 from remora.operations.test.runner.mutation_check import test_order
 from remora.operations.test.runner.parent import Order
@@ -112,9 +113,12 @@ def _entering(change: Change, subjects: Sequence[_Subject]) -> _Entering:
     for result in results:
         found: Mapping[str, Any] = result or {"problem": "the tests take too long"}
         for test, number in found.get("entering") or ():
-            tests.setdefault(keys[number % len(keys)], []).append(test)
+            if 0 <= number < len(keys):
+                tests.setdefault(keys[number], []).append(test)
         for kind, why in (("fixed", "a decorator hides it"), ("unknown", _NOT_IMPORTED)):
-            unknown |= {keys[number % len(keys)]: why for number in found.get(kind) or ()}
+            unknown |= {
+                key: why for number, key in enumerate(keys) if number in found.get(kind, ())
+            }
         late = "" if found.get("complete") else "no time is left"
         problem = found.get("problem") or problem or late
     if problem:

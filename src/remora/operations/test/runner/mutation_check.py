@@ -8,7 +8,8 @@ from typing import Any
 import msgspec
 
 from remora.errors import HostError
-from remora.operations.test.mutants import CONDITION, MAX_MUTANTS, Mutant, mutants, probe
+from remora.operations.test.fault_kinds import CONDITION
+from remora.operations.test.mutants import MAX_MUTANTS, Mutant, mutants, probe
 from remora.operations.test.runner.coverage import ObservedRun, observed_run
 from remora.operations.test.runner.parent import CIRCUMSTANCES, Order, run_in_child
 from remora.operations.test.target_function import TargetFunction, find_target

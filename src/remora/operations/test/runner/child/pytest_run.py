@@ -110,7 +110,7 @@ def locations(asked: Order, order: Order) -> list[str]:
     ids = order["ids"]
     if order.get("all"):
         ids = dict.fromkeys(test.partition("::")[0] for test in ids)
-    return [os.path.join(asked["root"], each) for each in ids]
+    return [os.path.join(asked["root"], test) for test in ids]
 
 
 def options(asked: Order, order: Order) -> list[str]:
