@@ -90,12 +90,12 @@ def remove(tree: Path, kept: list[str]) -> None:
         file.write_text("".join(lines))
 
 
-def judged(tree: Path) -> tuple[dict[str, str], list[str], float]:
+def judged(tree: Path, limit: int) -> tuple[dict[str, str], list[str], float]:
     """Return the remark on each test of the uncommitted change, what is unjudged, and the seconds."""
     remora = str(Path(sys.executable).with_name("remora"))
     start = time.monotonic()
     done = subprocess.run(
-        [remora, "judge", "--json"], cwd=tree, capture_output=True, text=True, check=False,
+        [remora, "judge", "--json", "--seconds", str(limit)], cwd=tree, capture_output=True, text=True, check=False,
         env={**os.environ, "REMORA_GATES__TIME_S": "0"},
     )  # fmt: skip
     seconds = time.monotonic() - start
@@ -110,12 +110,14 @@ def judged(tree: Path) -> tuple[dict[str, str], list[str], float]:
     return found, [f"{part['what']}: {part['why']}" for part in document["unjudged"]], seconds
 
 
-def measure(described: dict[str, Any], package: Path) -> Iterator[tuple[str, bool, str]]:
+def measure(
+    described: dict[str, Any], package: Path, limit: int
+) -> Iterator[tuple[str, bool, str]]:
     """Yield the kind of each test (`kept` for a good one), whether it is called bad, and a line."""
     with tempfile.TemporaryDirectory() as place:
         tree = committed(package, Path(place))
         planted = plant(tree, described["planted"])
-        found, unjudged, seconds = judged(tree)
+        found, unjudged, seconds = judged(tree, limit)
         print(f"# {package.name}: {len(planted)} planted in {seconds:.0f} s", flush=True)
         for test, about in planted.items():
             why = next((line for line in unjudged if test in line), "")
@@ -125,7 +127,7 @@ def measure(described: dict[str, Any], package: Path) -> Iterator[tuple[str, boo
         git(tree, "commit", "-qam", "without")
         git(tree, "checkout", "-q", "HEAD~1", "--", ".")
         git(tree, "reset", "-q")
-        found, unjudged, seconds = judged(tree)
+        found, unjudged, seconds = judged(tree, limit)
         print(f"# {package.name}: {len(described['kept'])} kept in {seconds:.0f} s", flush=True)
         for test in described["kept"]:
             yield "kept", test in found, f"{test}: {found.get(test, '')}"
@@ -136,11 +138,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("described", type=Path)
     parser.add_argument("packages", nargs="+", type=Path)
+    parser.add_argument("--seconds", type=int, default=55, help="limit of a judgement, in seconds")
     given = parser.parse_args()
     of, bad = Counter[str](), Counter[str]()
     for package in map(Path.absolute, given.packages):
         described = yaml.safe_load((given.described / f"{package.name}.yaml").read_text())
-        for kind, is_bad, line in measure(described, package):
+        for kind, is_bad, line in measure(described, package, given.seconds):
             of[kind] += 1
             bad[kind] += is_bad
             wrong = "false alarm" if is_bad else "missed"

@@ -54,7 +54,7 @@ def ignored_options(function: FunctionNode) -> Iterator[tuple[str, str, ChangeNo
     """Yield a fault for each argument with a literal default: it is ignored."""
     for name, default in default_values(function.args):
         if _is_literal(default):
-            yield "option", f"the argument {name} was ignored", _assign_first(name, default)
+            yield "option", f"the argument {name} was ignored", assign_first(name, default)
 
 
 def node_faults(node: ast.AST) -> Iterator[tuple[str, str, ChangeNode]]:
@@ -155,7 +155,9 @@ def _set_fields(**fields: object) -> ChangeNode:
     return change
 
 
-def _assign_first(name: str, value: ast.expr) -> ChangeNode:
+def assign_first(name: str, value: ast.expr) -> ChangeNode:
+    """Return the change of a function that gives a variable another value at its beginning."""
+
     def change(node: ast.AST) -> ast.AST:
         assert isinstance(node, FunctionNode)
         start = len(node.body) - len(without_docstring(node))

@@ -16,6 +16,7 @@ from remora.operations.test.fault_kinds import (
     node_faults,
     without_docstring,
 )
+from remora.operations.test.table_faults import table_faults
 
 MAX_MUTANTS = 20
 _T = TypeVar("_T")
@@ -77,6 +78,22 @@ def _faults_by_kind(function: FunctionNode) -> list[list[tuple[str, int, int, st
         for kind, what, change in faults:
             by_kind.setdefault(kind, []).append((kind, number, line, what, change))
     return list(by_kind.values())
+
+
+def table_mutants(source: bytes, qualname: str) -> list[str] | None:
+    """Return the sources of a function that reads other tables and patterns, within its classes.
+
+    Return None if it reads one in which not each entry can be another one.
+    """
+    read = read_source("", source)
+    found = function_named(read.tree, qualname) if isinstance(read, Source) else None
+    if found is None or not isinstance(read, Source):
+        return None
+    faulty = table_faults(read.tree, found)
+    if faulty is None:
+        return None
+    file = _File(read, found, qualname)
+    return [text for function in faulty if (text := file.alone(function))]
 
 
 PROBE = "__remora_called__"

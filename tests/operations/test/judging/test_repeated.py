@@ -16,6 +16,8 @@ from remora.tools.tree import ToolTree
 from tests.isolation_levels import need
 
 CODE = """\
+import re
+
 DAYS = {"mon": 1, "sun": 7}
 
 
@@ -28,11 +30,26 @@ def seconds(text, limit=100):
 
 def day(name):
     return DAYS[name.strip()]
+
+
+def is_code(text):
+    return bool(re.fullmatch("[a-c]+", text))
+
+
+def size(text):
+    return len(SIZES[text])
+
+
+def _sizes(name):
+    return {name: ["s"]}
+
+
+SIZES = _sizes("xs")
 """
 BEFORE = """\
 import pytest
 
-from times import day, seconds
+from times import day, is_code, seconds, size
 
 
 def test_seconds():
@@ -41,6 +58,14 @@ def test_seconds():
 
 def test_day():
     assert day(" mon") == 1
+
+
+def test_code():
+    assert is_code("aa")
+
+
+def test_size():
+    assert size("xs") == 1
 
 
 def test_unknown_units():
@@ -55,6 +80,18 @@ def test_many_seconds():
 
 def test_monday():
     assert day("mon") == 1
+
+
+def test_middle_of_a_range_of_a_pattern():
+    assert is_code("b")
+
+
+def test_first_of_a_range_of_a_pattern():
+    assert is_code("aaa")
+
+
+def test_table_of_a_call():
+    assert size("xs") == 1
 
 
 def test_minutes():
@@ -99,7 +136,7 @@ def added(tmp_path: Path, plain_python: ProjectPython) -> Change:
 
 
 def test_equal_branches_words_and_faults_make_a_test_superfluous(added: Change) -> None:
-    """Not another unit, parameter or entry of a table, nor a fault that only the new test detects.
+    """Not another unit, parameter or part of a pattern, nor a fault that only the new test detects.
 
     `test_sixty_seconds` fails without the change, and `test_no_more_than_the_limit` detects that `min(int(number), limit)` became `int(number)`.
     """
@@ -110,10 +147,12 @@ def test_equal_branches_words_and_faults_make_a_test_superfluous(added: Change) 
     repeated, late = repeated_tests(added, tests, seen, lambda: False)
     assert {test.partition("::")[2]: why.split("`")[1] for test, why in repeated.items()} == {
         "test_many_seconds": "test_seconds",
+        "test_monday": "test_day",
+        "test_first_of_a_range_of_a_pattern": "test_code",
         "test_another_unknown_unit": "test_unknown_units",
         "test_type": "test_seconds",
     }
-    assert late == []
+    assert late == [f"{PATH}::test_table_of_a_call"]
     assert repeated_tests(added, tests, seen, lambda: True)[1] != []
 
 

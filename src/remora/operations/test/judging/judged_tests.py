@@ -238,13 +238,16 @@ def _by_faults(test: WrittenTest, planted: Planted | None) -> tuple[str, str]:
     if planted.asserted:
         only_weak = bool(test.claims) and all(map(is_weak, test.claims))
         return "it asserts only that there is a result, or its type" if only_weak else "", ""
-    if planted.crashed and test.claims:
-        return "", f"{planted.tried} faults planted in what it runs crash it or change nothing"
+    if planted.raised and test.claims:
+        return "", f"it fails only with errors that {planted.tried} faults make the code raise"
     if only_arguments(test.function, test.claims):
         return "", "it asserts that an argument stays as it is, which no planted fault changes"
-    is_sure = len(planted.functions) == planted.entered or planted.tried >= _MANY_FAULTS
-    if planted.tried < _LEAST_FAULTS or not is_sure:
-        return "", f"only {planted.tried} faults could be planted in what it runs"
+    is_sure = len(planted.functions) == planted.entered or planted.passed >= _MANY_FAULTS
+    if planted.passed < _LEAST_FAULTS or not is_sure:
+        return (
+            "",
+            f"only {planted.passed} faults that do not crash could be planted in what it runs",
+        )
     return _why_undetected(test, planted), ""
 
 

@@ -22,7 +22,13 @@ from remora.code.syntax.source import Source, read_source
 from remora.errors import HostError
 from remora.ids import display_name, split_node_key, unescape_path
 from remora.operations.test.judging.written_test import WrittenTest
-from remora.operations.test.mutants import MAX_MUTANTS, Mutant, function_named, mutants, probe
+from remora.operations.test.mutants import (
+    MAX_MUTANTS,
+    function_named,
+    mutants,
+    probe,
+    table_mutants,
+)
 from remora.operations.test.runner.collection_check import import_roots
 from remora.operations.test.runner.coverage import ObservedRun
 from remora.operations.test.runner.mutation_check import test_order
@@ -40,14 +46,16 @@ _SECONDS = 60.0
 class Planted(msgspec.Struct):
     """What planted faults have shown of a test.
 
-    `asserted` is true if a fault made an assertion fail. `tried` counts the faults, `functions` has
-    the names of the functions in which they were, and `entered` counts those that the test enters
-    and that can have faults. `late` is true if there was no time for more of them.
+    `asserted` is true if a fault made an assertion fail, and `raised` if one made the code raise an
+    error, which the test may be about. `tried` counts the faults, `passed` those with which the test
+    passes, `functions` has the names of the functions in which they were, and `entered` counts those
+    that the test enters and that can have faults. `late` is true if there was no time for more.
     """
 
     asserted: bool = False
-    crashed: bool = False
+    raised: bool = False
     tried: int = 0
+    passed: int = 0
     entered: int = 0
     late: bool = False
     functions: list[str] = msgspec.field(default_factory=list)
@@ -57,7 +65,7 @@ class _Group(NamedTuple):
     """A function with faults, and the tests that it is tried with."""
 
     key: str
-    faults: Sequence[Mutant]
+    faults: Sequence[str]
     order: Order
 
 
@@ -106,9 +114,11 @@ def faults_detected(
 ) -> dict[str, dict[str, set[int]] | None]:
     """Return for each function the numbers of the faults for which each of its tests fails.
 
-    `functions` maps keys to the IDs of tests. If not all faults could be tried, the value is None.
+    `functions` maps keys to the IDs of tests. Entries of tables and patterns that the functions read
+    are faults, too. If not all faults could be tried, the value is None.
     """
-    faults = {key: _faults(place, key, _MANY_FAULTS) for key in functions}
+    tables = {key: _table_faults(place, key) for key in functions}
+    faults = {key: [*_faults(place, key, _MANY_FAULTS), *(tables[key] or ())] for key in functions}
     groups = [
         group
         for key, tests in functions.items()
@@ -116,10 +126,11 @@ def faults_detected(
     ]
     results = run_orders(place, [{**group.order, "whole": True} for group in groups])
     detected: dict[str, dict[str, set[int]] | None] = {
-        key: None if found else {} for key, found in faults.items()
+        key: None if found or tables[key] is None else {} for key, found in faults.items()
     }
     for group, result in zip(groups, results, strict=True):
-        if result is None or result.get("problem") or result.get("tried") != len(group.faults):
+        is_complete = result is not None and result.get("tried") == len(group.faults)
+        if result is None or not is_complete or result.get("problem") or tables[group.key] is None:
             continue
         by_test = detected[group.key] = {}
         for row, number, _ in result.get("kills") or ():
@@ -135,17 +146,24 @@ def entered_functions(test: str, seen: ObservedRun) -> list[str]:
     return [key for key in keys if not is_of_tests(unescape_path(split_node_key(key)[0]))]
 
 
-def _faults(place: ToolTree, key: str, most: int = MAX_MUTANTS) -> list[Mutant]:
+def _faults(place: ToolTree, key: str, most: int = MAX_MUTANTS) -> list[str]:
     path, qualname = split_node_key(key)
     try:
-        return mutants(place.read(unescape_path(path)), qualname, most)
+        found = mutants(place.read(unescape_path(path)), qualname, most)
     except HostError:
         return []
+    return [mutant.function for mutant in found]
 
 
-def _group(
-    place: ToolTree, key: str, faults: Sequence[Mutant], ids: Sequence[str]
-) -> _Group | None:
+def _table_faults(place: ToolTree, key: str) -> list[str] | None:
+    path, qualname = split_node_key(key)
+    try:
+        return table_mutants(place.read(unescape_path(path)), qualname)
+    except HostError:
+        return None
+
+
+def _group(place: ToolTree, key: str, faults: Sequence[str], ids: Sequence[str]) -> _Group | None:
     path, qualname = split_node_key(key)
     path = unescape_path(path)
     if not faults:
@@ -160,14 +178,16 @@ def fault_order(
     content: bytes,
     qualname: str,
     ids: Sequence[str],
-    faults: Sequence[Mutant],
+    faults: Sequence[str],
 ) -> Order | None:
-    """Return the order to run tests with each fault of a function, or None if it has no such code."""
+    """Return the order to run tests with each fault of a function, or None if it has no such code.
+
+    `faults` are sources of the function alone.
+    """
     probing = probe_of(place, path, content, qualname)
     if probing is None:
         return None
-    functions = [fault.function for fault in faults]
-    return {**test_order(place, path, ids, _SECONDS), **probing, "mutants": functions}
+    return {**test_order(place, path, ids, _SECONDS), **probing, "mutants": [*faults]}
 
 
 def probe_of(
@@ -217,11 +237,12 @@ def _note(
     for name in reaching & planted.keys():
         planted[name].tried += result.get("tried") or 0
         planted[name].functions.append(display_name(group.key).rpartition(":")[2])
-    for row, number, is_assertion in result.get("kills") or ():
+    failing = dict[str, set[int]]()
+    for row, number, how in result.get("kills") or ():
         name = row.partition("[")[0]
-        if name not in reaching & planted.keys() or not 0 <= number < len(group.faults):
-            continue
-        if is_assertion:
-            planted[name].asserted = True
-        else:
-            planted[name].crashed = True
+        if name in reaching & planted.keys() and 0 <= number < len(group.faults):
+            failing.setdefault(name, set()).add(number)
+            planted[name].asserted |= how == "asserted"
+            planted[name].raised |= how == "raised"
+    for name in reaching & planted.keys():
+        planted[name].passed += (result.get("tried") or 0) - len(failing.get(name, ()))

@@ -7,8 +7,8 @@ The second one runs no branch of the project that the first one does not run, an
 fault that it does not detect. It must not mention anything of the project's either that the other
 one does not mention: with `parse("5m")`, where `m` is a key in the project's code, it would be
 another case although the branches are the same. Nor may it fail with the code before the change,
-with which the other one passes. Tests of functions that read a table or a pattern are left out:
-faults are planted only in functions, so nothing shows that two inputs are alike for the pattern.
+with which the other one passes. Faults are planted in the tables and patterns that a function reads,
+too; if that is not possible, nothing shows that two inputs are alike for them, and it is left open.
 """
 
 import ast
@@ -22,11 +22,9 @@ from remora.code.syntax.source import Source, read_source
 from remora.ids import split_node_key, unescape_path
 from remora.operations.judged_change import Change
 from remora.operations.test.judging.circumstances import HERE
-from remora.operations.test.judging.claims import CHANGEABLE
 from remora.operations.test.judging.planted_faults import entered_functions, faults_detected
 from remora.operations.test.judging.test_runs import Outcomes, run_tests
 from remora.operations.test.judging.written_test import WrittenTest, tests_in
-from remora.operations.test.mutants import function_named
 from remora.operations.test.runner.coverage import ObservedRun
 from remora.operations.test.runner.parent import TracedTest
 from remora.text import count
@@ -181,8 +179,7 @@ def _others_of(
             if other.id != test.id and is_older and said <= beside:
                 fit.append((len(beside - said), other))
         nearest = sorted(fit, key=lambda pair: pair[0])[:_MOST_OTHERS]
-        is_judged = bool(known) and not files.read_tables(functions)
-        found[test.id] = [other for _, other in nearest] if is_judged else []
+        found[test.id] = [other for _, other in nearest] if known else []
     return found
 
 
@@ -202,38 +199,11 @@ class _ProjectFiles:
                 self._words[path] = frozenset(_words(self._tree(path)))
         return frozenset().union(*(self._words[path] for path in paths))
 
-    def read_tables(self, functions: Iterable[str]) -> bool:
-        """Return True if a function reads a table or a pattern, in which no fault can be planted."""
-        for key in functions:
-            path, qualname = split_node_key(key)
-            tree = self._tree(unescape_path(path))
-            function = function_named(tree, qualname)
-            used = set() if function is None else set(map(_name, ast.walk(function)))
-            if not {*_tables(tree), "re"}.isdisjoint(used):
-                return True
-        return False
-
     def _tree(self, path: str) -> ast.Module:
         if path not in self._trees:
             source = read_source(path, self._place.read(path))
             self._trees[path] = source.tree if isinstance(source, Source) else ast.Module([], [])
         return self._trees[path]
-
-
-def _name(node: ast.AST) -> str:
-    return node.id if isinstance(node, ast.Name) else ""
-
-
-def _tables(module: ast.Module) -> Iterator[str]:
-    """Yield the module's variables with collections and results of calls."""
-    for statement in module.body:
-        match statement:
-            case (
-                ast.Assign(targets=[ast.Name(id=name)], value=value)
-                | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value)
-            ):
-                if isinstance(value, (*CHANGEABLE, ast.Tuple, ast.Call)):
-                    yield name
 
 
 def _words(tree: ast.AST) -> Iterator[str]:

@@ -189,8 +189,9 @@ def _code(content: bytes, qualname: str) -> str:
 
 def _order(change: Change, subject: _Subject) -> Order | None:
     content = subject.file.after or b""
-    words = subject.file.path, content, subject.node.qualname, subject.tests, subject.faults
-    order = fault_order(change.after, *words)
+    words = subject.file.path, content, subject.node.qualname, subject.tests
+    faults = [fault.function for fault in subject.faults]
+    order = fault_order(change.after, *words, faults)
     return None if order is None else {**order, "enough": _ENOUGH}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import dis
 import os
 import sys
 from types import FunctionType
@@ -17,6 +18,7 @@ _BASELINE_S = 20.0
 _LEAST_S = 1.0
 _WAITING = 5
 """Ratio of the limit in real time, which counts for tests that wait, to the limit in CPU time."""
+_CRASHES = (TypeError, AttributeError, NameError, LookupError, ArithmeticError)
 _SHARE = 0.8
 """Share of the order's time after which no further mutants are tried."""
 
@@ -34,7 +36,7 @@ class MutantLoop:
         self.until = monotonic() + _SHARE * order["seconds"]
         self.found: Order = {"reaching": [], "lines": [], "swapped": False, "tried": 0, "kills": []}
         self.subtest_failed = False
-        self.asserted = True
+        self.how = "asserted"
 
     def pytest_runtestloop(self, session: Any) -> bool:
         functions = functions_at(self.order["path"], self.order["qualname"], *self.order["header"])
@@ -61,7 +63,7 @@ class MutantLoop:
         """Find faults for which each test fails, until one of its assertions has failed.
 
         If the order is `whole`, all faults are tried with all tests. A kill is the test, the number
-        of the fault, and whether an assertion failed.
+        of the fault, and how it failed: `asserted`, `raised` by a statement of the code, or `crashed`.
         """
         waiting = list(items)
         for number, text in enumerate(self.order["mutants"]):
@@ -73,11 +75,12 @@ class MutantLoop:
             limit = _LEAST_S + 3 * sum(took[item] for item in waiting)
             kills = self.failures(f"m{number}", waiting, limit)
             self.found["kills"] += [(waiting[at].nodeid, number, how) for at, how in kills]
-            asserted = {at for at, how in kills if how and not self.order.get("whole")}
+            is_whole = self.order.get("whole")
+            asserted = {at for at, how in kills if how == "asserted" and not is_whole}
             waiting = [item for at, item in enumerate(waiting) if at not in asserted]
 
     def failures(self, name: str, items: List[Any], limit: float) -> List[Any]:
-        """Return the places of the tests that fail, and whether an assertion did.
+        """Return the places of the tests that fail, and how.
 
         A test that does not end fails, and those after it are not tried. If the order is `whole`,
         they count as failed, too.
@@ -88,23 +91,25 @@ class MutantLoop:
         def work() -> None:
             for at, item in enumerate(items):
                 if not self.passes(item):
-                    failed.append((at, self.asserted))
+                    failed.append((at, self.how))
                 write(self.asked["out"], place, {"how": "ran", "failed": failed, "tried": at + 1})
 
         in_child(work, limit * _WAITING, limit)
         found = read(self.asked["out"], place)
         tried = found.get("tried", 0)
         late = range(tried, len(items) if self.order.get("whole") else min(tried + 1, len(items)))
-        return [*found.get("failed", ()), *((at, False) for at in late)]
+        return [*found.get("failed", ()), *((at, "raised") for at in late)]
 
     def pytest_runtest_makereport(self, item: Any, call: Any) -> None:
-        """Note whether an assertion fails, or an expression in the test's own file."""
+        """Note how a test fails. An expression in its own file counts as an assertion."""
         import pytest
 
         if call.excinfo is not None:
             is_assertion = issubclass(call.excinfo.type, (AssertionError, pytest.fail.Exception))
-            last = str(call.excinfo.traceback[-1].path)
-            self.asserted = is_assertion or last == str(item.fspath)
+            if is_assertion or str(call.excinfo.traceback[-1].path) == str(item.fspath):
+                self.how = "asserted"
+            else:
+                self.how = "crashed" if is_crash(call.excinfo.value) else "raised"
 
     def reaching(self, items: List[Any]) -> Dict[Any, float]:
         """Return the seconds of each test that enters the function, or nothing after a problem.
@@ -156,7 +161,7 @@ class MutantLoop:
     def passes(self, item: Any) -> bool:
         from _pytest.runner import runtestprotocol
 
-        self.subtest_failed, self.asserted = False, True
+        self.subtest_failed, self.how = False, "asserted"
         reports = runtestprotocol(item, nextitem=None, log=False)
         return all(report.passed for report in reports) and not self.subtest_failed
 
@@ -214,6 +219,19 @@ def replace(probe: Order) -> bool:
     """Replace a function with its probe. Return False if that is not possible."""
     functions = functions_at(probe["path"], probe["qualname"], *probe["header"])
     return swap(functions, mutated_code(probe["probe"], probe["path"], probe["qualname"]))
+
+
+def is_crash(error: BaseException) -> bool:
+    """Return True for an error of code that was handed what it cannot work with.
+
+    No `raise` statement says it, so it is not what the code promises about its input.
+    """
+    last = error.__traceback__
+    while last is not None and last.tb_next is not None:
+        last = last.tb_next
+    if last is None or not isinstance(error, _CRASHES):
+        return False
+    return last.tb_frame.f_code.co_code[last.tb_lasti] != dis.opmap["RAISE_VARARGS"]
 
 
 class Recorder:
