@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from shlex import join
-from typing import Any
+from typing import Any, NamedTuple
 
 from remora.errors import UsageError
 from remora.memory.prompt.control_tokens import KNOWN_TOKENS, neutralize_control_tokens
@@ -17,6 +17,13 @@ PAGE = 50
 MAX_PAGE = 500
 _STRING_LIMITS = (2_000, 500, 120)
 """Lengths to which strings are shortened, one after the other, until an answer fits."""
+
+
+class JobPage(NamedTuple):
+    """What a client is shown of a job: Remora's words, and the packet, which is project data."""
+
+    words: str
+    data: str
 
 
 def answer_text(

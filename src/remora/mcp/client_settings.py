@@ -88,11 +88,14 @@ CLIENTS = {
 
 
 def client_settings(
-    client: str, invocation: Invocation, address: tuple[str, int] | None, *, allow_run: bool
+    client: str,
+    invocation: Invocation,
+    address: tuple[str, int] | None,
+    flags: Sequence[str] = (),
 ) -> str:
     """Return the settings for a client, for a server on stdio or at an HTTP address.
 
-    Raises DiskError if the token for HTTP cannot be read or created.
+    `flags` are those of the command that starts a server on stdio. Raises DiskError if the token for HTTP cannot be read or created.
     """
     if address is not None:
         endpoint = Endpoint((), server_url(address), project_token(invocation))
@@ -100,7 +103,7 @@ def client_settings(
         words = ["--root", str(invocation.find_root())]
         if invocation.config_file is not None:
             words += ["--config", str(invocation.folder / invocation.config_file)]
-        words += ["mcp", *(["--allow-run"] * allow_run)]
+        words += ["mcp", *flags]
         endpoint = Endpoint([*_own_command(), *words])
     return CLIENTS[client].settings(endpoint)
 

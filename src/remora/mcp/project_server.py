@@ -1,7 +1,7 @@
 """Starts the server for a project on standard input and output, or on HTTP."""
 
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import replace
 
 from remora.bootstrap.invocation import Invocation
@@ -20,17 +20,24 @@ def serve(
     note: Callable[[str], None],
     *,
     allow_run: bool,
+    gives_jobs: bool = False,
 ) -> None:
     """Serve the project of an invocation until the client is gone or the process is interrupted.
 
     `address` is a loopback address and a port, or None for standard input and output. `note` gets
-    messages for people. Raises OutsideError if the address cannot be used.
+    messages for people. If `gives_jobs` is true, clients decide jobs. Raises OutsideError if the
+    address cannot be used.
     """
     root = invocation.find_root()
     invocation = replace(invocation, root=root)
     project = ProjectRedactor(invocation)
-    with closing(HubAnswers(invocation, project, note)) as hub:
+    with ExitStack() as stack:
+        hub = stack.enter_context(closing(HubAnswers(invocation, project, note)))
         handlers = Handlers(hub, RecordAnswers(invocation), invocation, project)
+        if gives_jobs:
+            from remora.mcp.jobs.answers import JobAnswers
+
+            handlers.offer_jobs(stack.enter_context(closing(JobAnswers(invocation))))
         if allow_run:
             handlers.allow_runs()
         server = create_server(handlers)

@@ -4,11 +4,12 @@ import logging
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote
 
 import anyio.to_thread
 import mcp_types as types
+from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 
@@ -16,7 +17,7 @@ from remora.bootstrap.invocation import Invocation
 from remora.errors import NotFound, RemoraError, UsageError
 from remora.json_schema import validator
 from remora.mcp.analysis import analyze, judge_change
-from remora.mcp.answer_page import neutral
+from remora.mcp.answer_page import JobPage, neutral
 from remora.mcp.hub_answers import HubAnswers
 from remora.mcp.project_data import EXPLANATION, MAX_ERROR, ProjectRedactor, marked
 from remora.mcp.record_answers import RecordAnswers
@@ -27,12 +28,14 @@ from remora.mcp.tool_list import (
     HUB_SEARCH,
     JUDGE_CHANGE,
     RUNS,
-    TOOLS,
     TRACE_PACKET,
     ToolSpec,
 )
 from remora.text import REPORT, bug_report_line, clip
 from remora.version import __version__
+
+if TYPE_CHECKING:  # a server without jobs plans and runs nothing in its own process
+    from remora.mcp.jobs.answers import JobAnswers
 
 SCHEME = "remora://"
 _MAX_DIGITS = 10
@@ -113,11 +116,18 @@ _INSTEAD = {
 }
 """What to call if a name does not exist."""
 
-_VALIDATORS = {name: validator(tool.strict_schema) for name, tool in TOOLS.items()}
 _MAX_VALUE = 100
 """Maximum characters of an argument in an error about it."""
 
 Answer = Callable[[Mapping[str, Any]], Awaitable[str]]
+
+
+class Offered(NamedTuple):
+    """A tool with what answers its calls, which is given the client's name, and a validator."""
+
+    spec: ToolSpec
+    answer: Callable[[Mapping[str, Any], str], Awaitable[str | JobPage]]
+    validator: Any
 
 
 class Handlers:
@@ -135,19 +145,30 @@ class Handlers:
         self._invocation = invocation
         self._may_run = False
         self._at_work = set[str]()
-        self._answers: dict[str, Answer] = {
-            HUB_GET.name: hub.get,
-            HUB_CALLERS.name: hub.callers,
-            HUB_SEARCH.name: hub.search,
-            RUNS.name: partial(_in_thread, records.runs),
-            TRACE_PACKET.name: partial(_in_thread, records.packet),
-            JUDGE_CHANGE.name: self._judge,
-        }
+        self._offered = dict[str, Offered]()
+        self._offer(HUB_GET, hub.get)
+        self._offer(HUB_CALLERS, hub.callers)
+        self._offer(HUB_SEARCH, hub.search)
+        self._offer(RUNS, partial(_in_thread, records.runs))
+        self._offer(TRACE_PACKET, partial(_in_thread, records.packet))
+        self._offer(JUDGE_CHANGE, self._judge)
+
+    def _offer(self, spec: ToolSpec, answer: Answer) -> None:
+        checked = validator(spec.strict_schema)
+        self._offered[spec.name] = Offered(spec, lambda given, _: answer(given), checked)
 
     def allow_runs(self) -> None:
         """Offer the tool that starts runs, and let judgements run code of the project."""
         self._may_run = True
-        self._answers[ANALYZE.name] = self._analyze
+        self._offer(ANALYZE, self._analyze)
+
+    def offer_jobs(self, jobs: "JobAnswers") -> None:
+        """Offer the tools of jobs, in place of those about runs and changes."""
+        for name in (RUNS.name, TRACE_PACKET.name, JUDGE_CHANGE.name, ANALYZE.name):
+            self._offered.pop(name, None)
+        for name, spec in jobs.tools.items():
+            answer = partial(_in_thread, jobs.answer, name)
+            self._offered[name] = Offered(spec, answer, validator(spec.strict_schema))
 
     async def _analyze(self, arguments: Mapping[str, Any]) -> str:
         with self._alone(ANALYZE, "run"):
@@ -172,18 +193,18 @@ class Handlers:
             self._at_work.discard(tool.name)
 
     async def list_tools(self, *_: Any) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=[_tool(TOOLS[name]) for name in self._answers])
+        return types.ListToolsResult(tools=[_tool(one.spec) for one in self._offered.values()])
 
     async def call_tool(
-        self, _context: Any, params: types.CallToolRequestParams
+        self, context: ServerRequestContext[Any], params: types.CallToolRequestParams
     ) -> types.CallToolResult:
-        answer = self._answers.get(params.name)
-        if answer is None:
+        offered = self._offered.get(params.name)
+        if offered is None:
             name = clip(params.name, _MAX_VALUE)
             return _failed(f"no tool {name!r}", self._about_missing_tool(params.name))
-        tool = TOOLS[params.name]
+        tool = offered.spec
         arguments = {name: _whole(value) for name, value in (params.arguments or {}).items()}
-        problem = next(_VALIDATORS[tool.name].iter_errors(arguments), None)
+        problem = next(offered.validator.iter_errors(arguments), None)
         if problem is not None:
             place = "".join(f"{part}: " for part in problem.path)
             value = repr(problem.instance)
@@ -191,16 +212,16 @@ class Handlers:
             about = clip(f"invalid arguments: {place}{message}", MAX_ERROR)
             return _failed(about, f"call {tool.call}")
         try:
-            text = await answer(arguments)
+            text = await offered.answer(arguments, _client_name(context))
         except Exception as error:  # noqa: BLE001 (a bug in a tool is an answer, too)
             instead = _INSTEAD.get(tool.name, "") if isinstance(error, NotFound) else ""
             return _failed(await self._error_text(error), instead, between="\n")
-        return types.CallToolResult(content=[types.TextContent(text=marked(text))])
+        return types.CallToolResult(content=[types.TextContent(text=_shown(text))])
 
     def _about_missing_tool(self, name: str) -> str:
         if name == ANALYZE.name:
             return "runs are not allowed: the person can start `remora mcp --allow-run`"
-        return f"call one of: {', '.join(self._answers)}"
+        return f"call one of: {', '.join(self._offered)}"
 
     async def list_resources(self, *_: Any) -> types.ListResourcesResult:
         found = await self._requested(listed_runs, self._records)
@@ -265,6 +286,18 @@ def _tool(tool: ToolSpec) -> types.Tool:
     return types.Tool(
         name=tool.name, description=tool.description, input_schema=tool.schema, annotations=hints
     )
+
+
+def _client_name(context: ServerRequestContext[Any]) -> str:
+    """Return the name that a client gives itself, or `unknown`."""
+    params = context.session.client_params
+    return "unknown" if params is None else neutral(clip(params.client_info.name, _MAX_VALUE))
+
+
+def _shown(answer: str | JobPage) -> str:
+    if isinstance(answer, str):
+        return marked(answer)
+    return "\n".join(filter(None, (neutral(answer.words), answer.data and marked(answer.data))))
 
 
 def _whole(value: Any) -> Any:

@@ -29,6 +29,8 @@ class ToolSpec(NamedTuple):
     properties: dict[str, Any]
     required: tuple[str, ...] = ()
     is_read_only: bool = True
+    checked: tuple[str, ...] | None = None
+    """The arguments that the server checks, if another part checks and records the others."""
 
     @property
     def schema(self) -> dict[str, Any]:
@@ -42,8 +44,16 @@ class ToolSpec(NamedTuple):
 
         So are texts and lists that cannot be passed to a program or name a file.
         """
-        limited = {name: _limited(schema) for name, schema in self.properties.items()}
-        return {**self.schema, "properties": limited, "additionalProperties": False}
+        names = self.properties if self.checked is None else self.checked
+        limited = {name: _limited(self.properties[name]) for name in names}
+        required = [name for name in self.required if name in limited]
+        is_closed = self.checked is None
+        return {
+            "type": "object",
+            "properties": limited,
+            "required": required,
+            **({"additionalProperties": False} if is_closed else {}),
+        }
 
     @property
     def call(self) -> str:

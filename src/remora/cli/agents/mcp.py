@@ -20,6 +20,7 @@ _CLIENTS = ("claude", "codex", "cursor", "vscode", "agents-md")  # those of remo
         "remora mcp --print-config claude > .mcp.json",
         "remora mcp --print-config agents-md >> AGENTS.md",
         "remora mcp --http 8765",
+        "remora mcp --jobs --print-config claude",
     ),
 )
 @click.option(
@@ -32,18 +33,28 @@ _CLIENTS = ("claude", "codex", "cursor", "vscode", "agents-md")  # those of remo
     help="Offer analyze, which runs agents, and let judge_change run tests.",
 )
 @click.option(
+    "--jobs",
+    "gives_jobs",
+    is_flag=True,
+    help="Give clients the jobs of Remora's agents, and let them call the agents' tools.",
+)
+@click.option(
     "--print-config", "client", type=click.Choice(_CLIENTS),
     help="Print settings for a client, or instructions for AGENTS.md, and exit.",
 )  # fmt: skip
-def mcp(options: Options, *, http: str | None, allow_run: bool, client: str | None) -> int:
+def mcp(
+    options: Options, *, http: str | None, allow_run: bool, gives_jobs: bool, client: str | None
+) -> int:
     """Serve facts about the code, and recorded runs, to agents that speak MCP.
 
     Clients such as Claude Code, Codex, Cursor and VS Code start this command and talk to it over
     stdin and stdout; --print-config prints their settings. Tools: hub_get, hub_callers and
     hub_search find symbols, their callers and tests; runs and trace_packet show what Remora's
     agents did and what their models saw; judge_change judges a change; with --allow-run, analyze
-    starts a run. No tool changes your files or accepts changes. HTTP clients need the project's token, which --print-config
-    --http PORT prints. Requires the extra mcp.
+    starts a run. With --jobs, a client takes jobs in place of a model: next_job shows what an
+    agent's model would see, and the agent's tools work on a private copy. No tool changes your
+    files or accepts changes. HTTP clients need the project's token, which --print-config --http
+    PORT prints. Requires the extra mcp.
     """
     from remora.bootstrap.open_trace import require_extra
     from remora.usecases.hub.target import http_address
@@ -57,7 +68,8 @@ def mcp(options: Options, *, http: str | None, allow_run: bool, client: str | No
 
         if address is not None and address[1] == 0:
             raise UsageError("settings need a port", hint="choose one, such as --http 8765")
-        settings = client_settings(client, invocation, address, allow_run=allow_run)
+        flags = [*(["--allow-run"] * allow_run), *(["--jobs"] * gives_jobs)]
+        settings = client_settings(client, invocation, address, flags)
         click.echo(settings, nl=False)
         note(options, f"this belongs in {CLIENTS[client].file}")
         if "Bearer " in settings:
@@ -70,5 +82,6 @@ def mcp(options: Options, *, http: str | None, allow_run: bool, client: str | No
     require_extra("mcp", "mcp")
     from remora.mcp.project_server import serve
 
-    serve(invocation, address, partial(note, options), allow_run=allow_run)
+    told = partial(note, options)
+    serve(invocation, address, told, allow_run=allow_run, gives_jobs=gives_jobs)
     return 0

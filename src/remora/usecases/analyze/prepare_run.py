@@ -58,6 +58,7 @@ def prepare(
     *,
     run_id: str | None = None,
     plan_only: bool = False,
+    provider: str = "",
 ) -> PreparedRun:
     """Copy the project's files and plan a run.
 
@@ -65,7 +66,7 @@ def prepare(
     `open_project(invocation, request.paths)`, if the caller has already opened the project, and
     `run_id` is the run's ID, if it is already known. With `plan_only`, the project's interpreter may
     be missing. If it is missing otherwise, the jobs of the agents that need it are left out, unless
-    all agents need it.
+    all agents need it. `provider` is that of the model, if it is not the configured one.
     """
     project = project or open_project(invocation, request.paths)
     refuse_whole_disk(project.root)
@@ -86,7 +87,7 @@ def prepare(
     try:
         source, selection = _select_copied(invocation, request, project, base, files)
         observed = observed_values(invocation, project, agents)
-        provider = used_provider(config.model, cache=invocation.folders.cache)
+        provider = provider or used_provider(config.model, cache=invocation.folders.cache)
         driven = driven_operations(agents, config, provider, request.proved, config.model.name)
         reached_by_tests = frozenset(test.node for test in project.observed_tests())
         work = [

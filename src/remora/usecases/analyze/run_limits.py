@@ -106,6 +106,13 @@ class RunBudget:
     def stop_with(self, cancel: Callable[[], object]) -> None:
         """Call `cancel` when a limit is exceeded."""
         self._cancel = cancel
+        if self.spent:
+            cancel()
+
+    def stop(self, why: str) -> None:
+        """Stop the work, also before it begins. May be called in any thread."""
+        self.spent = self.spent or why
+        self._cancel()
 
 
 class _Counting:

@@ -57,20 +57,24 @@ def execute(
     run: PreparedRun,
     watching: Watching = lambda: nullcontext(NO_OBSERVER),
     *,
+    model: Model | None = None,
     connected: Callable[[Model], None] = lambda _model: None,
     budget: RunBudget | None = None,
 ) -> RunResult:
     """Run a plan created by `prepare`. `watching` opens the observer of the jobs.
+
+    `model` decides in place of the configured models, for all agents.
 
     Errors that prevent the run from starting are raised before anything is recorded.
     """
     check_interpreter(run.project, run.python, run.agents.values())
     if run.base is not None:
         check_tests_start(run.project, run.base.folder, run.python, run.planned_agents)
-    model = model_for(invocation, run)
+    is_configured = model is None
+    model = model or model_for(invocation, run)
     models = [model]
     try:
-        own = connect_own_models(invocation, run, model)
+        own = connect_own_models(invocation, run, model) if is_configured else {}
         models += own.values()
         create_records(run.project)
         connected(model)

@@ -1,0 +1,1 @@
+"""Jobs of the project that clients of the MCP server decide."""

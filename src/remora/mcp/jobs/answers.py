@@ -1,0 +1,219 @@
+"""Answers of the tools of jobs. The first call starts a run, whose jobs ask the clients."""
+
+import json
+import logging
+import threading
+from collections.abc import Mapping
+from contextlib import closing, nullcontext
+from dataclasses import replace
+from functools import partial
+from hashlib import sha256
+from os.path import realpath
+from pathlib import Path
+from typing import Any
+
+from msgspec import structs
+
+from remora.agents.definition.agent import load_agents
+from remora.agents.job import Job
+from remora.bootstrap.invocation import Invocation
+from remora.bootstrap.open_project import open_project
+from remora.errors import ModelError, RemoraError, UsageError
+from remora.mcp.answer_page import JobPage
+from remora.mcp.jobs.desk import ClientModel, DeskObserver, JobDesk, Taken, answer_of
+from remora.mcp.jobs.tools import GIVE_UP, JOB, agent_tools, next_job_tool
+from remora.mcp.tool_list import ToolSpec
+from remora.runs.execution.prepared_run import PreparedRun
+from remora.runs.planning.plan import Plan
+from remora.runs.planning.run_request import RunRequest
+from remora.text import REPORT, bug_report_line
+from remora.usecases.analyze.prepare_run import prepare
+from remora.usecases.analyze.run_limits import RunBudget
+from remora.usecases.analyze.run_result import execute
+
+MAX_CALL = 1_000_000
+"""Maximum characters of the arguments of a call, as JSON."""
+_WAITING = 8
+"""Jobs of a run that wait for clients at a time (decision)."""
+_STOP_S = 20.0
+"""Seconds that an interrupted run may take to complete its records."""
+_SETTINGS = {
+    "runner.decisions": "model",
+    "runner.memory.mode": "packets",
+    "model.decoding": "auto",
+    "model.renderer": "auto",
+    "model.samples": 1,
+    "escalation.enabled": False,
+}
+_log = logging.getLogger("remora.mcp")
+
+
+class JobAnswers:
+    """Gives jobs to clients, and their calls to the jobs."""
+
+    def __init__(self, invocation: Invocation) -> None:
+        """Load the agents. Raises ConfigError if one of the project is invalid."""
+        flags = {**invocation.flags, **_SETTINGS}
+        self._invocation = Invocation(**{**vars(invocation), "flags": flags})
+        project = open_project(self._invocation)
+        self._root = project.root
+        agents = load_agents(project.root, project.operations)
+        tools = agent_tools(agents.values())
+        self._next = next_job_tool(agents)
+        self.tools: Mapping[str, ToolSpec] = {
+            self._next.name: self._next,
+            **tools,
+            GIVE_UP.name: GIVE_UP,
+        }
+        self._desk = JobDesk()
+        self._runs = list[_RunThread]()
+        self._given = _GivenJobs()
+        self._starting = threading.Lock()
+
+    def answer(self, tool: str, arguments: Mapping[str, Any], client: str) -> JobPage:
+        """Answer a call of one of `tools`, by a client with a name."""
+        if tool == self._next.name:
+            return self._take(arguments, client)
+        own = {name: value for name, value in arguments.items() if name != JOB}
+        lease = arguments[JOB]
+        if len(json.dumps(own)) > MAX_CALL:
+            raise UsageError(f"the call has more than {MAX_CALL:,} characters", hint="write less")
+        if tool == GIVE_UP.name:
+            gone = ModelError(f"{client} gave up: {own['because']}")
+            return self._page(self._desk.answer(lease, gone), is_new=False)
+        return self._page(self._desk.answer(lease, answer_of(tool, own, client)), is_new=False)
+
+    def close(self) -> None:
+        """Interrupt all runs, and wait until their records are complete."""
+        self._desk.close()
+        for run in self._runs:
+            run.stop()
+
+    def _take(self, arguments: Mapping[str, Any], client: str) -> JobPage:
+        if (lease := arguments.get(JOB)) is not None:
+            return self._page(self._desk.show(lease), is_new=True)
+        operation, path = arguments.get("operation"), arguments.get("path")
+        fits = partial(_fits, operation, None if path is None else self._relative(path))
+        with self._starting:  # two clients do not begin two runs of the same jobs
+            taken = self._desk.take(fits)
+            if taken is None:
+                run = self._start(operation, path, client)
+                taken = self._desk.take(fits)
+                run.raise_error()
+        if taken is None:
+            return JobPage("No job is left here.", "")
+        return self._page(taken, is_new=True)
+
+    def _relative(self, path: str) -> str:
+        whole = Path(realpath(self._invocation.folder / path))
+        if not whole.is_relative_to(self._root) or not whole.exists():
+            raise UsageError(f"{path} does not exist in the project", hint="use a file or folder")
+        return whole.relative_to(self._root).as_posix()
+
+    def _start(self, operation: str | None, path: str | None, client: str) -> "_RunThread":
+        request = RunRequest(
+            paths=() if path is None else (Path(path),),
+            operations=() if operation is None else (operation,),
+            concurrency=_WAITING,
+        )
+        model = ClientModel(client, self._desk)
+        run = _RunThread(self._invocation, request, model, self._desk, self._given)
+        self._runs.append(run)
+        return run
+
+    def _page(self, taken: Taken, *, is_new: bool) -> JobPage:
+        if taken.question is None:
+            return JobPage(_end_text(taken), "")
+        messages = taken.question.messages
+        words = f"{JOB} {taken.lease}"
+        if is_new:
+            system = "\n".join(one.content for one in messages if one.role == "system")
+            words = f"{words}: call one of {', '.join(taken.question.tools)}\n{system}"
+        return JobPage(words, "\n".join(one.content for one in messages if one.role != "system"))
+
+
+def _fits(operation: str | None, path: str | None, job: Job) -> bool:
+    is_there = path in (None, ".", job.path) or job.path.startswith(f"{path}/")
+    return is_there and operation in (None, job.operation)
+
+
+def _end_text(taken: Taken) -> str:
+    assert taken.result is not None
+    why = f": {taken.result.error}" if taken.result.error else ""
+    review = f"`remora review {taken.job.run_id}`"
+    said = f"This job has ended ({taken.result.status}{why})."
+    return f"{said} Call next_job for another one. A person accepts changes with {review}."
+
+
+class _GivenJobs:
+    """The jobs that clients were given, each with the digest of its file."""
+
+    def __init__(self) -> None:
+        self._digests = dict[tuple[str, str], str]()
+
+    def without_earlier(self, run: PreparedRun) -> Plan:
+        """Return a run's plan without the jobs that there were before, for an unchanged file."""
+        assert run.base is not None, "a new run has a base"
+        new = []
+        for job in run.plan.jobs:
+            digest = sha256((run.base.folder / job.path).read_bytes()).hexdigest()
+            if self._digests.get((job.operation, job.node_id)) != digest:
+                self._digests[job.operation, job.node_id] = digest
+                new.append(job)
+        return structs.replace(run.plan, jobs=new)
+
+
+class _RunThread:
+    """A run in a thread of its own, whose jobs are decided by clients."""
+
+    def __init__(
+        self,
+        invocation: Invocation,
+        request: RunRequest,
+        model: ClientModel,
+        desk: JobDesk,
+        given: "_GivenJobs",
+    ) -> None:
+        self._work = invocation, request, model, desk
+        self._given = given
+        self._run_id = ""
+        self._budget = RunBudget()
+        self._error: RemoraError | None = None
+        desk.begin_planning()
+        self._thread = threading.Thread(target=self._run, name="remora-jobs", daemon=True)
+        self._thread.start()
+
+    def raise_error(self) -> None:
+        """Raise the error that prevented the run from starting, if any."""
+        if self._error is not None:
+            raise self._error
+
+    def stop(self) -> None:
+        """Interrupt the run, and wait for its end."""
+        self._budget.stop("the server ended")
+        self._thread.join(_STOP_S)
+
+    def _run(self) -> None:
+        invocation, request, model, desk = self._work
+        try:
+            with closing(prepare(invocation, request, provider="mcp")) as prepared:
+                run = replace(prepared, plan=self._given.without_earlier(prepared))
+                if run.plan.jobs and not self._budget.spent:
+                    observer = DeskObserver(desk, self._note)
+                    execute(
+                        invocation,
+                        run,
+                        lambda: nullcontext(observer),
+                        model=model,
+                        budget=self._budget,
+                    )
+        except RemoraError as error:
+            self._error = error
+        except Exception as error:  # noqa: BLE001 (a bug ends the run, not the server)
+            _log.exception("a run of jobs failed")
+            self._error = RemoraError(bug_report_line(error), hint=REPORT)
+        finally:
+            desk.end_run(self._run_id)
+
+    def _note(self, run_id: str) -> None:
+        self._run_id = run_id
