@@ -16,8 +16,8 @@ from mcp.client.client import Client
 from remora.bootstrap.invocation import Invocation
 from remora.mcp.answer_page import JobPage
 from remora.mcp.hub_answers import HubAnswers
-from remora.mcp.jobs.answers import MAX_CALL, JobAnswers
 from remora.mcp.jobs.desk import LEASE_S, JobDesk
+from remora.mcp.jobs.job_answers import MAX_CALL, JobAnswers
 from remora.mcp.project_data import ProjectRedactor
 from remora.mcp.record_answers import RecordAnswers
 from remora.mcp.server import Handlers, create_server

@@ -35,7 +35,7 @@ def serve(
         hub = stack.enter_context(closing(HubAnswers(invocation, project, note)))
         handlers = Handlers(hub, RecordAnswers(invocation), invocation, project)
         if gives_jobs:
-            from remora.mcp.jobs.answers import JobAnswers
+            from remora.mcp.jobs.job_answers import JobAnswers
 
             handlers.offer_jobs(stack.enter_context(closing(JobAnswers(invocation))))
         if allow_run:

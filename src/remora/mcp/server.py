@@ -35,7 +35,7 @@ from remora.text import REPORT, bug_report_line, clip
 from remora.version import __version__
 
 if TYPE_CHECKING:  # a server without jobs plans and runs nothing in its own process
-    from remora.mcp.jobs.answers import JobAnswers
+    from remora.mcp.jobs.job_answers import JobAnswers
 
 SCHEME = "remora://"
 _MAX_DIGITS = 10

@@ -20,8 +20,8 @@ from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import open_project
 from remora.errors import ModelError, RemoraError, UsageError
 from remora.mcp.answer_page import JobPage
+from remora.mcp.jobs.client_tools import GIVE_UP, JOB, agent_tools, next_job_tool
 from remora.mcp.jobs.desk import ClientModel, DeskObserver, JobDesk, Taken, answer_of
-from remora.mcp.jobs.tools import GIVE_UP, JOB, agent_tools, next_job_tool
 from remora.mcp.tool_list import ToolSpec
 from remora.runs.execution.prepared_run import PreparedRun
 from remora.runs.planning.plan import Plan
