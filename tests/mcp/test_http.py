@@ -14,7 +14,6 @@ from mcp.client.client import Client
 from mcp.client.streamable_http import streamable_http_client
 
 from tests.cli.conftest import Remora
-from tests.mcp.project import text_of
 
 
 @pytest.fixture(scope="module")
@@ -47,9 +46,9 @@ def test_the_official_client_asks_over_http(url: str, token: str, mode: str) -> 
             httpx2.AsyncClient(headers=headers) as http,
             Client(streamable_http_client(url, http_client=http), mode=mode) as client,
         ):
-            answers = [client.call_tool("hub_get", {"name": "Cart.total"}) for _ in range(8)]
+            answers = [client.call_tool("context", {"name": "Cart.total"}) for _ in range(8)]
             for answer in await asyncio.gather(*answers):
-                assert json.loads(text_of(answer))["node_name"] == "total"
+                assert answer.structured_content["name"] == "shop/cart.py:Cart.total"
             assert (await client.read_resource("remora://diff/last")).contents
 
     asyncio.run(ask())

@@ -14,7 +14,7 @@ import pytest
 from mcp.client.client import Client
 
 from remora.bootstrap.invocation import Invocation
-from remora.mcp.answer_page import JobPage
+from remora.mcp.answer_page import Page
 from remora.mcp.hub_answers import HubAnswers
 from remora.mcp.jobs.desk import LEASE_S, JobDesk
 from remora.mcp.jobs.job_answers import MAX_CALL, JobAnswers
@@ -165,7 +165,7 @@ def test_a_job_whose_client_is_silent_is_given_to_another(root: Path, home: Path
         assert first != second
         with pytest.raises(Exception, match="another client has this job"):
             answers.answer("check", {"job": first}, "one")
-        assert isinstance(answers.answer("check", {"job": second}, "two"), JobPage)
+        assert isinstance(answers.answer("check", {"job": second}, "two"), Page)
 
 
 def test_when_the_server_ends_the_run_is_interrupted_and_its_record_complete(

@@ -35,7 +35,7 @@ def caller(token: str = "{TOKEN}"):
     return connect()
 '''
 CALLS: Mapping[str, dict[str, Any]] = {
-    "hub_get": {"name": "connect"},
+    "context": {"name": "connect"},
     "hub_callers": {"name": "connect"},
     "hub_search": {"query": "connect"},
     "runs": {"run": "last"},
@@ -74,7 +74,7 @@ async def _everything(client: Client) -> dict[str, str]:
         found[tool] = await called(
             tool, arguments | ({"agent": agent} if "agent" in arguments else {})
         )
-    found["error"] = await called("hub_get", {"name": f"{END} password='{PASSWORD}' {TOKEN}"})
+    found["error"] = await called("context", {"name": f"{END} password='{PASSWORD}' {TOKEN}"})
     for name in (f"packet/{agent}/0", f"transcript/{agent}", "diff/last"):
         (content,) = (await client.read_resource(f"remora://{name}")).contents
         found[name.partition("/")[0]] = content.text  # type: ignore[union-attr]
@@ -87,7 +87,7 @@ async def _everything(client: Client) -> dict[str, str]:
 @pytest.mark.slow
 def test_secrets_are_in_no_answer(invocation: Invocation) -> None:
     found = texts(invocation)
-    assert "<secret:acme:" in found["hub_get"]
+    assert "<secret:acme:" in found["context"]
     assert {name for name, text in found.items() if PASSWORD in text or TOKEN in text} == set()
     assert {name for name, text in found.items() if OWN in text} == set()
 
@@ -98,9 +98,9 @@ def test_a_rule_that_is_added_meanwhile_is_used(tmp_path: Path, home: Path) -> N
 
     async def asked() -> list[str]:
         async with connected(invocation_in(root, home)) as client:
-            before = await client.call_tool("hub_get", {"name": "connect"})
+            before = await client.call_tool("context", {"name": "connect"})
             (root / "remora.yaml").write_text(rules)
-            after = await client.call_tool("hub_get", {"name": "connect"})
+            after = await client.call_tool("context", {"name": "connect"})
             return [text_of(before), text_of(after)]
 
     before, after = asyncio.run(asked())

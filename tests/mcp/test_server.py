@@ -14,6 +14,7 @@ from mcp_types import INTERNAL_ERROR
 
 from remora.bootstrap.invocation import Invocation
 from remora.cli.app.options import MAX_SECONDS
+from remora.ids import display_name
 from remora.mcp.record_answers import RecordAnswers
 from remora.mcp.tool_list import ANALYZE
 from tests.cli.conftest import Remora, write
@@ -35,6 +36,19 @@ def call(invocation: Invocation, tool: str, **arguments: Any) -> Any:
     return json.loads(text_of(ask(invocation, lambda client: client.call_tool(tool, arguments))))
 
 
+def without_node_keys(document: Any) -> Any:
+    """Return a document as models get it: with names for keys, and without nulls."""
+    if isinstance(document, list):
+        return [without_node_keys(item) for item in document]
+    if not isinstance(document, dict):
+        return document
+    return {
+        key: display_name(item) if key in ("key", "node") else without_node_keys(item)
+        for key, item in document.items()
+        if item is not None
+    }
+
+
 def refused(invocation: Invocation, tool: str, **arguments: Any) -> str:
     return error_of(ask(invocation, lambda client: client.call_tool(tool, arguments)))
 
@@ -52,18 +66,14 @@ def refused_by_protocol(
     return ask(invocation, run)
 
 
-def test_hub_get_and_hub_callers_answer_what_the_commands_print(
+def test_hub_callers_answers_what_the_commands_print(
     invocation: Invocation, project: Path, home: Path
 ) -> None:
     remora = Remora(home)
-    for name in ("Cart.total", "shop/cart.py:checkout", "shop/cart.py", "Cart"):
-        answer = call(invocation, "hub_get", name=name)
-        assert isinstance(answer.pop("generation"), int)
-        assert answer == remora("hub", "get", name, "--json", cwd=project).document
     for kind in ("callers", "callees", "tests"):
         printed = remora("hub", kind, "Cart.total", "--depth", "2", "--json", cwd=project)
         answer = call(invocation, "hub_callers", name="Cart.total", kind=kind, depth=2)
-        assert answer == printed.document
+        assert answer == without_node_keys(printed.document)
         assert answer["fresh"]
 
 
@@ -71,6 +81,7 @@ def test_hub_search_answers_what_the_command_prints(
     invocation: Invocation, project: Path, home: Path
 ) -> None:
     printed = Remora(home)("hub", "search", "cart", "--json", cwd=project).document
+    printed = without_node_keys(printed)
     assert call(invocation, "hub_search", query="cart") == printed
     page = call(invocation, "hub_search", query="cart", limit=2, offset=1)
     assert page["nodes"] == printed["nodes"][1:3]
@@ -100,19 +111,19 @@ def test_trace_packet_answers_what_the_command_prints(
 @pytest.mark.parametrize(
     ("tool", "arguments", "says"),
     [
-        ("hub_get", {"name": "Cart.totl"}, "call hub_search with a part of the name"),
+        ("context", {"name": "Cart.totl"}, "call hub_search with a part of the name"),
         ("hub_callers", {"name": "nothing"}, "call hub_search with a part of the name"),
-        ("hub_get", {}, "'name' is a required property; call hub_get(name)"),
-        ("hub_get", {"name": 5}, "name: 5 is not of type 'string'; call hub_get(name)"),
-        ("hub_get", {"name": "Cart", "page": 2}, "'page' was unexpected"),
+        ("context", {}, "'name' is a required property; call context(name, budget?)"),
+        ("context", {"name": 5}, "name: 5 is not of type 'string'; call context(name, budget?)"),
+        ("context", {"name": "Cart", "page": 2}, "'page' was unexpected"),
         ("hub_callers", {"name": "Cart", "limit": 10**9}, "limit: 1000000000 is greater than"),
         ("hub_callers", {"name": "Cart", "kind": "all"}, "kind: 'all' is not one of"),
         ("hub_search", {"query": "x", "offset": -1}, "offset: -1 is less than the minimum"),
-        ("hub_get", {"name": "total.py:1"}, "call hub_search"),
-        ("hub_get", {"name": "\ud800"}, "call hub_search"),
-        ("hub_get", {"name": "a\x00b"}, "name: 'a\\x00b' does not match"),
-        ("hub_get", {"name": "a" * 5_000}, "… is too long; call hub_get(name)"),
-        ("hub_get", {"name": ""}, "call hub_search"),
+        ("context", {"name": "total.py:1"}, "call hub_search"),
+        ("context", {"name": "\ud800"}, "call hub_search"),
+        ("context", {"name": "a\x00b"}, "name: 'a\\x00b' does not match"),
+        ("context", {"name": "a" * 5_000}, "… is too long; call context(name, budget?)"),
+        ("context", {"name": ""}, "call hub_search"),
         ("hub_search", {"query": "\0"}, "does not match"),
         ("trace_packet", {"agent": "a" * 10**6}, "… is too long"),
         ("trace_packet", {"agent": "a", "turn": 1.5}, "turn: 1.5 is not of type"),
@@ -121,7 +132,7 @@ def test_trace_packet_answers_what_the_command_prints(
         ("trace_packet", {"agent": "nobody"}, "call runs with run=last to list agent IDs"),
         ("trace_packet", {"agent": "last"}, "pass an agent ID or a function"),
         ("analyze", {}, "runs are not allowed: the person can start `remora mcp --allow-run`"),
-        ("accept", {"run": "last"}, "call one of: hub_get, hub_callers, hub_search, runs"),
+        ("accept", {"run": "last"}, "call one of: context, hub_callers, hub_search, runs"),
     ],
 )
 def test_an_error_says_what_to_call_instead(
@@ -203,7 +214,7 @@ def test_many_wrong_arguments_are_refused_at_once(
 
 def test_an_ambiguous_name_lists_what_it_may_mean(tmp_path: Path, home: Path) -> None:
     root = write(tmp_path, {"a.py": "def same(): ...\n", "b.py": "def same(): ...\n"})
-    message = refused(invocation_in(root, home), "hub_get", name="same")
+    message = refused(invocation_in(root, home), "context", name="same")
     assert "a.py:same" in message
     assert "b.py:same" in message
 
@@ -213,7 +224,7 @@ def test_no_tool_accepts_changes(invocation: Invocation) -> None:
         return [tool.name for tool in (await client.list_tools()).tools]
 
     assert ask(invocation, names) == [
-        "hub_get", "hub_callers", "hub_search", "runs", "trace_packet", "judge_change"
+        "context", "hub_callers", "hub_search", "runs", "trace_packet", "judge_change"
     ]  # fmt: skip
 
 
@@ -276,14 +287,44 @@ def test_parallel_questions_are_answered_while_the_index_is_built(
 
     async def run() -> list[str]:
         async with connected(invocation_in(root, home)) as client:
-            first = asyncio.create_task(client.call_tool("hub_get", {"name": "f0"}))
+            first = asyncio.create_task(client.call_tool("context", {"name": "f0"}))
             await asyncio.sleep(0)
-            calls = [client.call_tool("hub_get", {"name": f"f{n}"}) for n in range(1, 30)]
+            calls = [client.call_tool("context", {"name": f"f{n}"}) for n in range(1, 30)]
             rest = asyncio.gather(*calls)
             first.cancel()
-            return [json.loads(text_of(each))["node_name"] for each in await rest]
+            return [each.structured_content["name"] for each in await rest]
 
-    assert asyncio.run(run()) == [f"f{n}" for n in range(1, 30)]
+    assert asyncio.run(run()) == [f"m{n}.py:f{n}" for n in range(1, 30)]
+
+
+def test_context_shows_the_source_and_what_surrounds_it(invocation: Invocation) -> None:
+    result = ask(invocation, lambda client: client.call_tool("context", {"name": "Cart.total"}))
+    text, document = text_of(result), result.structured_content
+    assert document is not None
+    assert text.splitlines()[:2] == [
+        "shop/cart.py:11-13 function Cart.total, complexity 1",
+        "11|     def total(self, discount=0):",
+    ]
+    assert "shop/cart.py:17 checkout (exact)\n16| def checkout(cart: Cart):\n17|" in text
+    assert "tests/test_cart.py::test_total_of_an_empty_cart (exact)" in text
+    assert document["tests"][0]["tier"] == "exact"
+    assert document["fresh"]
+    noise = ("node:", "null", "hash", "uid", "None")
+    assert not [word for word in noise if word in text or word in json.dumps(document)]
+
+
+def test_context_keeps_to_its_budget(tmp_path: Path, home: Path) -> None:
+    callers = "".join(f"def caller_{n}():\n    return target()\n\n\n" for n in range(100))
+    body = "".join(f"    print({n})\n" for n in range(200))
+    root = write(tmp_path, {"many.py": f"def target():\n{body}\n\n{callers}"})
+    for budget in (200, 1000, 6000):
+        given = {"name": "target", "budget": budget}
+        text = text_of(
+            ask(invocation_in(root, home), lambda client: client.call_tool("context", given))  # noqa: B023
+        )
+        assert len(text) <= 3.2 * budget + 100
+        assert "lines ..." in text or budget == 6000
+        assert ("callers" in text.splitlines()[-1]) == (budget < 6000)
 
 
 @pytest.mark.slow
@@ -311,6 +352,6 @@ def test_ten_thousand_callers_come_in_pages(tmp_path: Path, home: Path) -> None:
 def test_clients_of_an_old_protocol_are_served(invocation: Invocation, mode: str) -> None:
     async def run() -> str:
         async with connected(invocation, mode=mode) as client:
-            return text_of(await client.call_tool("hub_get", {"name": "checkout"}))
+            return text_of(await client.call_tool("context", {"name": "checkout"}))
 
-    assert json.loads(asyncio.run(run()))["node_name"] == "checkout"
+    assert "function checkout" in asyncio.run(run())

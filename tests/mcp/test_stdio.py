@@ -94,8 +94,9 @@ class Script:
 
 def test_all_tools_and_resources_over_stdio(project: Path, home: Path) -> None:
     async def everything(client: Client) -> None:
-        facts = json.loads(text_of(await client.call_tool("hub_get", {"name": "Cart.total"})))
-        assert facts["related_tests"] == [
+        facts = (await client.call_tool("context", {"name": "Cart.total"})).structured_content
+        assert facts is not None
+        assert facts["tests"] == [
             {"id": "tests/test_cart.py::test_total_of_an_empty_cart", "tier": "exact"}
         ]
         run = json.loads(text_of(await client.call_tool("runs", {"run": "last"})))
@@ -132,11 +133,8 @@ def test_an_old_client_is_answered_in_its_version(project: Path, home: Path, ver
     script = Script(project, home)
     known = version != "1999-01-01"
     assert (script.shake_hands(version)["protocolVersion"] == version) == known
-    script.call("hub_get", name="checkout")
-    assert (
-        json.loads(data_in(script.read()["result"]["content"][0]["text"]))["node_name"]
-        == "checkout"
-    )
+    script.call("context", name="checkout")
+    assert "function checkout" in data_in(script.read()["result"]["content"][0]["text"])
     assert script.close()[0] == []
 
 
@@ -147,7 +145,7 @@ def test_a_folder_whose_name_is_not_utf8_is_escaped(tmp_path: Path, home: Path) 
 
     async def ask(client: Client) -> Any:
         assert (await client.read_resource("remora://diff/last")).contents
-        assert error_of(await client.call_tool("hub_get", {"name": "nothing"}))
+        assert error_of(await client.call_tool("context", {"name": "nothing"}))
         return json.loads(text_of(await client.call_tool("runs", {"run": "last"})))
 
     assert over_stdio(root, home, ask)["jobs"]
@@ -168,7 +166,7 @@ def test_nonsense_is_refused_and_the_next_request_is_answered(script: Script) ->
     for line in ("", "no JSON", "[]", "[" * 5_000, '{"jsonrpc": "1.0"}', "x" * 1_000_000, "\x00"):
         script.send(line)
     script.begin("tools/nothing")
-    script.begin("tools/call", name=["hub_get"])
+    script.begin("tools/call", name=["context"])
     last = script.call("hub_search", query="cart")
     while (answer := script.read()).get("id") != last:
         assert "error" in answer or "method" in answer
@@ -182,7 +180,7 @@ def test_a_request_that_is_refused_is_answered_by_its_id(script: Script) -> None
         ("[" * 100_000 + "]" * 100_000, None),
         ("nothing", None),
     ):
-        params = f'{{"name": "hub_get", "arguments": {argument}}}'
+        params = f'{{"name": "context", "arguments": {argument}}}'
         script.send(f'{{"jsonrpc": "2.0", "method": "tools/call", "params": {params}, "id": "me"}}')
         answer = script.read()
         assert (answer["id"], answer["error"]["code"]) == (its, -32700)
@@ -196,10 +194,10 @@ def test_a_request_that_is_refused_is_answered_by_its_id(script: Script) -> None
 
 
 def test_a_cancelled_call_does_not_disturb_others(script: Script) -> None:
-    cancelled = script.call("hub_get", name="Cart")
+    cancelled = script.call("context", name="Cart")
     note = {"method": "notifications/cancelled", "params": {"requestId": cancelled}}
     script.send(json.dumps({"jsonrpc": "2.0", **note}))
-    last = script.call("hub_get", name="checkout")
+    last = script.call("context", name="checkout")
     while (answer := script.read())["id"] != last:
         assert answer["id"] == cancelled
     assert "checkout" in answer["result"]["content"][0]["text"]
@@ -297,9 +295,9 @@ def test_a_read_only_project_without_git_is_answered(tmp_path: Path, home: Path)
     root.chmod(0o555)
 
     async def get(client: Client) -> Any:
-        return json.loads(text_of(await client.call_tool("hub_get", {"name": "checkout"})))
+        return text_of(await client.call_tool("context", {"name": "checkout"}))
 
-    assert over_stdio(root, home, get)["node_name"] == "checkout"
+    assert "function checkout" in over_stdio(root, home, get)
 
 
 def _wait(is_true: Callable[[], bool], seconds: float) -> None:

@@ -155,7 +155,7 @@ def test_uvx_serves_mcp_within_ten_seconds(
             return {tool.name for tool in (await client.list_tools()).tools}
 
     before = processor_time()
-    assert {"hub_get", "runs"} <= asyncio.run(tools())
+    assert {"context", "runs"} <= asyncio.run(tools())
     assert 0.5 < processor_time() - before < WITHIN_S
 
 

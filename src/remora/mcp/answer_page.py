@@ -19,11 +19,12 @@ _STRING_LIMITS = (2_000, 500, 120)
 """Lengths to which strings are shortened, one after the other, until an answer fits."""
 
 
-class JobPage(NamedTuple):
-    """What a client is shown of a job: Remora's words, and the packet, which is project data."""
+class Page(NamedTuple):
+    """An answer: text of the project, Remora's words before it, and the same for programs."""
 
-    words: str
     data: str
+    words: str = ""
+    document: Mapping[str, Any] | None = None
 
 
 def answer_text(
@@ -86,7 +87,7 @@ def _page(
 ) -> dict[str, Any]:
     page, cut = dict(document), {}
     for name in lists:
-        items = document[name]
+        items = document.get(name)
         if items is None:
             continue
         kept = list(items[offset : offset + size])

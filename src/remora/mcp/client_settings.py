@@ -20,9 +20,9 @@ _TOOL_TIMEOUT_S = 330
 AGENTS_MD = """\
 ## Finding code
 
-Before you change a Python function, call the tool `hub_get` of the MCP server `remora` with its
-name. It returns the callers, the callees and the tests that run the function. Each has a tier, which
-says how certain it is; a call may be missing. Run the tests that it names after the change, and call
+Before you change a Python function, call the tool `context` of the MCP server `remora` with its
+name. It returns the source, the callers, the callees and the tests that run the function. Each has a
+tier, which says how certain it is; a call may be missing. Run the tests that it names after the change, and call
 `judge_change` before you say that it is done. If you do not know the name, call `hub_search`. If a
 change by Remora is in question, call `runs`, and `trace_packet` for what its model saw. You cannot
 accept Remora's changes; ask the user to run `remora review`.

@@ -1,4 +1,4 @@
-"""Answers of the tools `hub_get`, `hub_callers` and `hub_search`, from the project's Hub."""
+"""Answers of the tools `context`, `hub_callers` and `hub_search`, from the project's Hub."""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping, Sequence
@@ -8,22 +8,26 @@ from typing import Any, TypeVar
 import msgspec
 
 from remora.bootstrap.invocation import Invocation
+from remora.errors import HostError
 from remora.hub.link_progress import why_unknown
 from remora.hub.lookup.node_lookup import no_answer_error
 from remora.hub.protocol import MAX_FOUND
-from remora.mcp.answer_page import PAGE, answer_text
+from remora.ids import display_name, unescape_path
+from remora.mcp.answer_page import PAGE, Page, answer_text
+from remora.mcp.code_context import code_context
 from remora.mcp.project_data import ProjectRedactor
+from remora.mcp.tool_list import BUDGET
 from remora.usecases.hub.shared_hub import SharedHub
+from remora.workspaces.rooted_files import RootedFiles
 
-_LINKS = ("callers", "callees", "related_tests")
 _Result = TypeVar("_Result")
 
 
 class HubAnswers:
     """Answers about a project's code. The Hub is opened by the first question.
 
-    Answers have the format of `remora hub get|callers|search --json`, with long lists cut. Secrets
-    are replaced, also those in default values and docstrings.
+    Answers of `callers` and `search` have the format of `remora hub callers|search --json`, without
+    nulls, and with long lists cut. Secrets are replaced, also those in source code.
     """
 
     def __init__(
@@ -32,16 +36,33 @@ class HubAnswers:
         """Create the answers. `note` gets messages such as that the index is being built."""
         self._shared = SharedHub(invocation, note)
         self._project = project
+        self._files = RootedFiles(invocation.find_root())
 
-    async def get(self, arguments: Mapping[str, Any]) -> str:
-        """Return the facts about a symbol, and the generation of the Hub that they are from."""
+    async def context(self, arguments: Mapping[str, Any]) -> Page:
+        """Return a symbol's source and what surrounds it, as lines and as a document."""
         hub = await self._shared.opened()
-        context = await self._shared.facts(arguments["name"])
-        (node,) = context.values()
-        document = msgspec.to_builtins(node) | {"generation": context.generation}
-        if None in (node.callers, node.callees, node.related_tests):
-            document["unknown"] = await asyncio.to_thread(why_unknown, hub.places)
-        return await self._text(document, _command("get", node.key), _LINKS)
+        facts = await self._shared.facts(arguments["name"])
+        (node,) = facts.values()
+        called = [edge.key for edge in node.callees or () if edge.key.startswith("node:")]
+        callees = await hub.client.get_context(called) if called else {}
+        is_unknown = None in (node.callers, node.callees, node.related_tests)
+        budget = arguments.get("budget", BUDGET)
+
+        def write() -> Page:
+            why = why_unknown(hub.places) if is_unknown else ""
+            found = code_context(node, callees, self._read, budget, why)
+            redact = self._project.redact
+            return Page(
+                redact.text(found.text()), document=redact.clean(msgspec.to_builtins(found))
+            )
+
+        return await asyncio.to_thread(write)
+
+    def _read(self, path: str) -> bytes | None:
+        try:
+            return self._files.read_bytes(unescape_path(path))
+        except HostError:
+            return None
 
     async def callers(self, arguments: Mapping[str, Any]) -> str:
         """Return a page of the callers of a symbol, or of its callees or tests."""
@@ -74,12 +95,27 @@ class HubAnswers:
 
         def write() -> str:
             page = {"limit": arguments.get("limit", PAGE), "offset": arguments.get("offset", 0)}
-            return answer_text(self._project.redact.clean(document), command, lists, **page)
+            clean = _lean(self._project.redact.clean(document))
+            return answer_text(clean, command, lists, **page)
 
         return await asyncio.to_thread(write)
 
     def close(self) -> None:
         self._shared.close()
+
+
+def _lean(value: Any) -> Any:
+    """Return a document without nulls, and with names of nodes that people read."""
+    match value:
+        case Mapping():
+            return {
+                key: display_name(item) if key in ("key", "node") else _lean(item)
+                for key, item in value.items()
+                if item is not None
+            }
+        case list() | tuple():
+            return [_lean(item) for item in value]
+    return value
 
 
 def _command(verb: str, name: str) -> tuple[str, ...]:

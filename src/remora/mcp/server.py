@@ -1,5 +1,6 @@
 """The MCP server: tools and resources on the protocol's official implementation."""
 
+import json
 import logging
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -17,14 +18,14 @@ from remora.bootstrap.invocation import Invocation
 from remora.errors import NotFound, RemoraError, UsageError
 from remora.json_schema import validator
 from remora.mcp.analysis import analyze, judge_change
-from remora.mcp.answer_page import JobPage, neutral
+from remora.mcp.answer_page import Page, neutral
 from remora.mcp.hub_answers import HubAnswers
 from remora.mcp.project_data import EXPLANATION, MAX_ERROR, ProjectRedactor, marked
 from remora.mcp.record_answers import RecordAnswers
 from remora.mcp.tool_list import (
     ANALYZE,
+    CONTEXT,
     HUB_CALLERS,
-    HUB_GET,
     HUB_SEARCH,
     JUDGE_CHANGE,
     RUNS,
@@ -106,10 +107,10 @@ def listed_runs(records: RecordAnswers) -> Sequence[tuple[str, str]]:
 _log = logging.getLogger("remora.mcp")
 _INSTRUCTIONS = (
     "Facts about this Python project's functions, and what Remora's agents did to it. "
-    "Use hub_get instead of grep to find callers and tests. " + EXPLANATION
+    "Use context instead of grep and of reading files. " + EXPLANATION
 )
 _INSTEAD = {
-    HUB_GET.name: "call hub_search with a part of the name",
+    CONTEXT.name: "call hub_search with a part of the name",
     HUB_CALLERS.name: "call hub_search with a part of the name",
     RUNS.name: "call runs without arguments to list the runs",
     TRACE_PACKET.name: "call runs with run=last to list agent IDs",
@@ -119,14 +120,14 @@ _INSTEAD = {
 _MAX_VALUE = 100
 """Maximum characters of an argument in an error about it."""
 
-Answer = Callable[[Mapping[str, Any]], Awaitable[str]]
+Answer = Callable[[Mapping[str, Any]], Awaitable[str | Page]]
 
 
 class Offered(NamedTuple):
     """A tool with what answers its calls, which is given the client's name, and a validator."""
 
     spec: ToolSpec
-    answer: Callable[[Mapping[str, Any], str], Awaitable[str | JobPage]]
+    answer: Callable[[Mapping[str, Any], str], Awaitable[str | Page]]
     validator: Any
 
 
@@ -146,7 +147,7 @@ class Handlers:
         self._may_run = False
         self._at_work = set[str]()
         self._offered = dict[str, Offered]()
-        self._offer(HUB_GET, hub.get)
+        self._offer(CONTEXT, hub.context)
         self._offer(HUB_CALLERS, hub.callers)
         self._offer(HUB_SEARCH, hub.search)
         self._offer(RUNS, partial(_in_thread, records.runs))
@@ -212,11 +213,11 @@ class Handlers:
             about = clip(f"invalid arguments: {place}{message}", MAX_ERROR)
             return _failed(about, f"call {tool.call}")
         try:
-            text = await offered.answer(arguments, _client_name(context))
+            answer = await offered.answer(arguments, _client_name(context))
         except Exception as error:  # noqa: BLE001 (a bug in a tool is an answer, too)
             instead = _INSTEAD.get(tool.name, "") if isinstance(error, NotFound) else ""
             return _failed(await self._error_text(error), instead, between="\n")
-        return types.CallToolResult(content=[types.TextContent(text=_shown(text))])
+        return _result(answer)
 
     def _about_missing_tool(self, name: str) -> str:
         if name == ANALYZE.name:
@@ -294,10 +295,25 @@ def _client_name(context: ServerRequestContext[Any]) -> str:
     return "unknown" if params is None else neutral(clip(params.client_info.name, _MAX_VALUE))
 
 
-def _shown(answer: str | JobPage) -> str:
+def _result(answer: str | Page) -> types.CallToolResult:
+    """Return the result of a call. A text is a JSON document, which programs get as it is."""
     if isinstance(answer, str):
-        return marked(answer)
-    return "\n".join(filter(None, (neutral(answer.words), answer.data and marked(answer.data))))
+        answer = Page(answer, document=json.loads(answer))
+    text = "\n".join(filter(None, (neutral(answer.words), answer.data and marked(answer.data))))
+    document = _neutral_values(answer.document)
+    return types.CallToolResult(content=[types.TextContent(text=text)], structured_content=document)
+
+
+def _neutral_values(value: Any) -> Any:
+    """Return a JSON document in which all texts are neutral."""
+    match value:
+        case str():
+            return neutral(value)
+        case Mapping():
+            return {neutral(key): _neutral_values(item) for key, item in value.items()}
+        case list():
+            return [_neutral_values(item) for item in value]
+    return value
 
 
 def _whole(value: Any) -> Any:

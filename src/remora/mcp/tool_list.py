@@ -57,7 +57,7 @@ class ToolSpec(NamedTuple):
 
     @property
     def call(self) -> str:
-        """The call, such as `hub_get(name)`, for error messages."""
+        """The call, such as `context(name, budget?)`, for error messages."""
         optional = [f"{name}?" for name in self.properties if name not in self.required]
         return f"{self.name}({', '.join((*self.required, *optional))})"
 
@@ -72,15 +72,24 @@ def _limited(schema: dict[str, Any]) -> dict[str, Any]:
     return schema
 
 
-HUB_GET = ToolSpec(
-    "hub_get",
-    "Get a Python function, class or module: signature, lines, complexity, callers, callees and "
-    "the tests that run it. Call it before you change code; it replaces grep and reading files. "
-    "Links have a tier: exact, inferred, unique, possible or observed. fresh: false means files "
-    "changed meanwhile. A list named in `cut` is incomplete: page it with hub_callers.",
-    {"name": _NAME},
+CONTEXT = ToolSpec(
+    "context",
+    "Get what you must know before you change a Python function, class or module: its source, what "
+    "it uses and calls, each caller's line, and the tests that run it. It replaces grep and reading "
+    "files. Links have a tier: exact, inferred, unique, possible or observed.",
+    {
+        "name": _NAME,
+        "budget": {
+            "type": "integer",
+            "minimum": 200,
+            "maximum": 6000,
+            "description": "tokens (default 1500)",
+        },
+    },
     ("name",),
 )
+BUDGET = 1500
+"""Tokens of an answer of `context` if the client does not say how many."""
 HUB_CALLERS = ToolSpec(
     "hub_callers",
     "Page through all callers of a symbol (or its callees or tests), also indirect ones. Call it "
@@ -151,7 +160,3 @@ JUDGE_CHANGE = ToolSpec(
         "static": {"type": "boolean", "description": "run no code: seconds instead of minutes"},
     },
 )
-TOOLS = {
-    tool.name: tool
-    for tool in (HUB_GET, HUB_CALLERS, HUB_SEARCH, RUNS, TRACE_PACKET, JUDGE_CHANGE, ANALYZE)
-}

@@ -48,8 +48,8 @@ def mcp(
     """Serve facts about the code, and recorded runs, to agents that speak MCP.
 
     Clients such as Claude Code, Codex, Cursor and VS Code start this command and talk to it over
-    stdin and stdout; --print-config prints their settings. Tools: hub_get, hub_callers and
-    hub_search find symbols, their callers and tests; runs and trace_packet show what Remora's
+    stdin and stdout; --print-config prints their settings. Tools: context shows a
+    symbol with its callers and tests, which hub_callers and hub_search find; runs and trace_packet show what Remora's
     agents did and what their models saw; judge_change judges a change; with --allow-run, analyze
     starts a run. With --jobs, a client takes jobs in place of a model: next_job shows what an
     agent's model would see, and the agent's tools work on a private copy. No tool changes your

@@ -19,7 +19,7 @@ from remora.agents.job import Job
 from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import open_project
 from remora.errors import ModelError, RemoraError, UsageError
-from remora.mcp.answer_page import JobPage
+from remora.mcp.answer_page import Page
 from remora.mcp.jobs.client_tools import GIVE_UP, JOB, agent_tools, next_job_tool
 from remora.mcp.jobs.desk import ClientModel, DeskObserver, JobDesk, Taken, answer_of
 from remora.mcp.tool_list import ToolSpec
@@ -70,7 +70,7 @@ class JobAnswers:
         self._given = _GivenJobs()
         self._starting = threading.Lock()
 
-    def answer(self, tool: str, arguments: Mapping[str, Any], client: str) -> JobPage:
+    def answer(self, tool: str, arguments: Mapping[str, Any], client: str) -> Page:
         """Answer a call of one of `tools`, by a client with a name."""
         if tool == self._next.name:
             return self._take(arguments, client)
@@ -89,7 +89,7 @@ class JobAnswers:
         for run in self._runs:
             run.stop()
 
-    def _take(self, arguments: Mapping[str, Any], client: str) -> JobPage:
+    def _take(self, arguments: Mapping[str, Any], client: str) -> Page:
         if (lease := arguments.get(JOB)) is not None:
             return self._page(self._desk.show(lease), is_new=True)
         operation, path = arguments.get("operation"), arguments.get("path")
@@ -101,7 +101,7 @@ class JobAnswers:
                 taken = self._desk.take(fits)
                 run.raise_error()
         if taken is None:
-            return JobPage("No job is left here.", "")
+            return Page("", "No job is left here.")
         return self._page(taken, is_new=True)
 
     def _relative(self, path: str) -> str:
@@ -121,15 +121,15 @@ class JobAnswers:
         self._runs.append(run)
         return run
 
-    def _page(self, taken: Taken, *, is_new: bool) -> JobPage:
+    def _page(self, taken: Taken, *, is_new: bool) -> Page:
         if taken.question is None:
-            return JobPage(_end_text(taken), "")
+            return Page("", _end_text(taken))
         messages = taken.question.messages
         words = f"{JOB} {taken.lease}"
         if is_new:
             system = "\n".join(one.content for one in messages if one.role == "system")
             words = f"{words}: call one of {', '.join(taken.question.tools)}\n{system}"
-        return JobPage(words, "\n".join(one.content for one in messages if one.role != "system"))
+        return Page("\n".join(one.content for one in messages if one.role != "system"), words)
 
 
 def _fits(operation: str | None, path: str | None, job: Job) -> bool:

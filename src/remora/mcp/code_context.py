@@ -1,0 +1,197 @@
+"""What a coding agent needs to know of a symbol before it changes it, in few tokens.
+
+shop/cart.py:10-12 function many, complexity 1
+10| def many(prices):
+11|     return [round_up(price) for price in prices]
+Calls
+shop/round.py:4 def round_up(price: int) -> int (exact)
+Called by
+shop/bill.py:20 total (exact)
+19|     for bill in bills:
+20|         many(bill.prices)
+21|         print(bill)
+Tests
+tests/test_cart.py::test_many (observed)
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from remora.code.edit.text_lines import decode, split_lines
+from remora.code.links import TIER_RANK, Tier
+from remora.code.syntax.definitions import find_definitions
+from remora.code.syntax.source import Source, read_source
+from remora.code.syntax.used_definitions import lines_used_by
+from remora.errors import HostError
+from remora.hub.node import AnsweredNode
+from remora.ids import display_name, split_node_key, unescape_path
+
+BYTES_PER_TOKEN = 3
+"""Bytes of code for which a token is counted: models' tokenizers need more bytes for each."""
+_SHARE = 0.6
+"""Part of the budget that the source of the symbol may take (decision)."""
+_LONGEST_LINE = 300
+ReadFile = Callable[[str], bytes | None]
+
+
+class CodeContext(msgspec.Struct, omit_defaults=True, kw_only=True):
+    """A symbol with what surrounds it. Names are `path:qualname`, and places `path:line`.
+
+    `fresh` is false if files changed while it was read, and `left_out` counts what did not fit.
+    """
+
+    name: str
+    place: str
+    kind: str
+    complexity: int | None = None
+    source: str
+    uses: str = ""
+    observed: dict[str, Any] = {}
+    callees: list[dict[str, Any]] = []
+    callers: list[dict[str, Any]] = []
+    tests: list[dict[str, Any]] = []
+    unknown: str = ""
+    left_out: dict[str, int] = {}
+    fresh: bool
+
+    def text(self) -> str:
+        """Return the context as lines."""
+        head = f"{self.place} {self.kind} {self.name.rpartition(':')[2]}"
+        shown = [head if self.complexity is None else f"{head}, complexity {self.complexity}"]
+        if not self.fresh:
+            shown.append("files changed while this was read")
+        shown.append(self.source)
+        if self.uses:
+            shown += ["Uses", self.uses]
+        if self.observed:
+            shown.append(f"Seen at run time: {msgspec.json.encode(self.observed).decode()}")
+        shown += [*_titled("Calls", self.callees), *_titled("Called by", self.callers)]
+        if self.tests:
+            shown += ["Tests", *(f"{test['id']} ({test['tier']})" for test in self.tests)]
+        if self.unknown:
+            shown.append(f"Links are not known: {self.unknown}")
+        if self.left_out:
+            counts = ", ".join(f"{count} {what}" for what, count in self.left_out.items())
+            shown.append(f"Left out: {counts} (hub_callers pages them)")
+        return "\n".join(shown)
+
+
+def _titled(title: str, entries: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    if entries:
+        yield title
+    for entry in entries:
+        what = entry.get("signature") or entry["name"].rpartition(":")[2]
+        yield f"{entry['place']} {what} ({entry['tier']})"
+        if "code" in entry:
+            yield entry["code"]
+
+
+def code_context(
+    node: AnsweredNode,
+    callees: Mapping[str, AnsweredNode],
+    read: ReadFile,
+    budget: int,
+    unknown: str,
+) -> CodeContext:
+    """Return the context of a node in at most about `budget` tokens.
+
+    `callees` are the facts about what it calls, by key, and `unknown` says why its links are not
+    known, if they are not. The source comes first, then the surest of each kind in turn.
+    """
+    lines = _numbered(read, node.file_path)
+    last = node.line_start + node.line_count - 1
+    room = budget * BYTES_PER_TOKEN
+    found = CodeContext(
+        name=display_name(node.key),
+        place=f"{node.file_path}:{node.line_start}-{last}",
+        kind=node.node_type,
+        complexity=node.complexity,
+        source=_cut(lines[node.line_start - 1 : last], int(room * _SHARE)),
+        unknown=unknown,
+        fresh=node.fresh,
+    )
+    if node.observed is not None:
+        found.observed = msgspec.to_builtins(node.observed)
+    waiting = {
+        "callers": [_caller(edge, read) for edge in _surest(node.callers or ())],
+        "tests": [msgspec.to_builtins(test) for test in _surest(node.related_tests or ())],
+        "callees": [
+            _callee(callees[edge.key], edge.tier)
+            for edge in _surest(node.callees or ())
+            if edge.key in callees
+        ],
+    }
+    while any(waiting.values()):
+        for what, entries in waiting.items():
+            if entries:
+                getattr(found, what).append(entries[0])
+                if len(found.text().encode()) > room:
+                    getattr(found, what).pop()
+                    found.left_out[what] = len(entries)
+                    entries.clear()
+                else:
+                    del entries[0]
+    found.uses = _used(node, read, lines)
+    if len(found.text().encode()) > room:
+        found.uses = ""
+    return found
+
+
+def _surest(links: Sequence[Any]) -> list[Any]:
+    return sorted(links, key=lambda link: TIER_RANK[link.tier])
+
+
+def _numbered(read: ReadFile, path: str) -> list[str]:
+    content = read(path)
+    try:
+        text = decode(path, content or b"").body
+    except HostError:
+        return []
+    return [f"{at}| {line[:_LONGEST_LINE]}" for at, line in enumerate(split_lines(text), 1)]
+
+
+def _cut(lines: Sequence[str], room: int) -> str:
+    """Return lines, without some in the middle if they do not fit."""
+    kept = len(lines)
+    while kept > 1 and sum(len(line.encode()) + 1 for line in (*lines[:kept],)) > room:
+        kept -= max(1, kept // 10)
+    if kept == len(lines):
+        return "\n".join(lines)
+    return "\n".join([*lines[:kept], f"... {len(lines) - kept} lines ..."])
+
+
+def _caller(edge: Any, read: ReadFile) -> dict[str, Any]:
+    """Return a caller with the line of its first call, and a line before and after it."""
+    path = unescape_path(split_node_key(edge.key)[0])
+    entry = {"name": display_name(edge.key), "place": path, "tier": edge.tier}
+    if not edge.lines:
+        return entry
+    at = edge.lines[0]
+    code = "\n".join(_numbered(read, path)[max(0, at - 2) : at + 1])
+    return {**entry, "place": f"{path}:{at}", "code": code}
+
+
+def _callee(node: AnsweredNode, tier: Tier) -> dict[str, Any]:
+    return {
+        "name": display_name(node.key),
+        "place": f"{node.file_path}:{node.line_start}",
+        "signature": node.signature or node.node_name,
+        "tier": tier,
+    }
+
+
+def _used(node: AnsweredNode, read: ReadFile, lines: Sequence[str]) -> str:
+    """Return the beginnings of what the node uses in its own file, and of its class."""
+    source = read_source(node.file_path, read(node.file_path) or b"")
+    if not isinstance(source, Source):
+        return ""
+    name = split_node_key(node.key)[1]
+    for definition in find_definitions(source.tree, ""):
+        if definition.qualname == name:
+            spans = lines_used_by(source.tree, definition.node)
+            own = range(node.line_start, node.line_start + node.line_count)
+            used = {at for first, last in spans for at in range(first, last + 1)}
+            return "\n".join(lines[at - 1] for at in sorted(used.difference(own)))
+    return ""
