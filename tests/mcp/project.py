@@ -53,7 +53,11 @@ def invocation_in(root: Path, home: Path) -> Invocation:
 
 @asynccontextmanager
 async def connected(
-    invocation: Invocation, *, allow_run: bool = False, mode: str = "auto"
+    invocation: Invocation,
+    *,
+    allow_run: bool = False,
+    allow_write: bool = False,
+    mode: str = "auto",
 ) -> AsyncIterator[Client]:
     """Yield a client of a server in this process."""
     project = ProjectRedactor(invocation)
@@ -61,6 +65,8 @@ async def connected(
         handlers = Handlers(hub, RecordAnswers(invocation), invocation, project)
         if allow_run:
             handlers.allow_runs()
+        if allow_write:
+            handlers.allow_writes()
         async with Client(create_server(handlers), mode=mode) as client:
             yield client
 

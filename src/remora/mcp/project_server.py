@@ -20,6 +20,7 @@ def serve(
     note: Callable[[str], None],
     *,
     allow_run: bool,
+    allow_write: bool = False,
     gives_jobs: bool = False,
 ) -> None:
     """Serve the project of an invocation until the client is gone or the process is interrupted.
@@ -40,6 +41,8 @@ def serve(
             handlers.offer_jobs(stack.enter_context(closing(JobAnswers(invocation))))
         if allow_run:
             handlers.allow_runs()
+        if allow_write:
+            handlers.allow_writes()
         server = create_server(handlers)
         if address is None:
             from remora.mcp.stdio_transport import serve_stdio

@@ -18,7 +18,8 @@ from remora.bootstrap.invocation import Invocation
 from remora.errors import NotFound, RemoraError, UsageError
 from remora.json_schema import validator
 from remora.mcp.analysis import analyze, judge_change
-from remora.mcp.answer_page import Page, neutral
+from remora.mcp.answer_page import Page, answer_text, neutral
+from remora.mcp.edit_verdict import verify_edit
 from remora.mcp.hub_answers import HubAnswers
 from remora.mcp.project_data import EXPLANATION, MAX_ERROR, ProjectRedactor, marked
 from remora.mcp.record_answers import RecordAnswers
@@ -30,6 +31,7 @@ from remora.mcp.tool_list import (
     JUDGE_CHANGE,
     RUNS,
     TRACE_PACKET,
+    VERIFY_EDIT,
     ToolSpec,
 )
 from remora.text import REPORT, bug_report_line, clip
@@ -145,6 +147,7 @@ class Handlers:
         self._project = project
         self._invocation = invocation
         self._may_run = False
+        self._may_write = False
         self._at_work = set[str]()
         self._offered = dict[str, Offered]()
         self._offer(CONTEXT, hub.context)
@@ -153,6 +156,7 @@ class Handlers:
         self._offer(RUNS, partial(_in_thread, records.runs))
         self._offer(TRACE_PACKET, partial(_in_thread, records.packet))
         self._offer(JUDGE_CHANGE, self._judge)
+        self._offer(VERIFY_EDIT, self._verify_edit)
 
     def _offer(self, spec: ToolSpec, answer: Answer) -> None:
         checked = validator(spec.strict_schema)
@@ -165,8 +169,8 @@ class Handlers:
 
     def offer_jobs(self, jobs: "JobAnswers") -> None:
         """Offer the tools of jobs, in place of those about runs and changes."""
-        for name in (RUNS.name, TRACE_PACKET.name, JUDGE_CHANGE.name, ANALYZE.name):
-            self._offered.pop(name, None)
+        for spec in (RUNS, TRACE_PACKET, JUDGE_CHANGE, VERIFY_EDIT, ANALYZE):
+            self._offered.pop(spec.name, None)
         for name, spec in jobs.tools.items():
             answer = partial(_in_thread, jobs.answer, name)
             self._offered[name] = Offered(spec, answer, validator(spec.strict_schema))
@@ -178,6 +182,15 @@ class Handlers:
     async def _judge(self, arguments: Mapping[str, Any]) -> str:
         with self._alone(JUDGE_CHANGE, "judgement"):
             return await judge_change(self._invocation, arguments, may_run=self._may_run)
+
+    def allow_writes(self) -> None:
+        """Let `verify_edit` write edits that nothing is said against."""
+        self._may_write = True
+
+    async def _verify_edit(self, arguments: Mapping[str, Any]) -> str:
+        allowed = {"may_run": self._may_run, "may_write": self._may_write}
+        document = await verify_edit(self._invocation, arguments, **allowed)
+        return answer_text(document, ("remora", "judge"), ("problems", "unjudged"))
 
     @contextmanager
     def _alone(self, tool: ToolSpec, what: str) -> Iterator[None]:

@@ -88,6 +88,30 @@ CONTEXT = ToolSpec(
     },
     ("name",),
 )
+VERIFY_EDIT = ToolSpec(
+    "verify_edit",
+    "Judge an edit of a file before you write it: checks that get worse, docstrings made wrong, "
+    "tests that cannot fail, lines that no test notices. `apply` writes it if nothing is said "
+    "against it.",
+    {
+        "path": {"type": "string"},
+        "edits": {
+            "type": "array",
+            "maxItems": MAX_ITEMS,
+            "items": {
+                "type": "object",
+                "properties": {
+                    "old": {"type": "string", "description": "text that is there once"},
+                    "new": {"type": "string"},
+                },
+                "required": ["old", "new"],
+            },
+        },
+        "apply": {"type": "boolean"},
+    },
+    ("path", "edits"),
+    is_read_only=False,
+)
 BUDGET = 1500
 """Tokens of an answer of `context` if the client does not say how many."""
 HUB_CALLERS = ToolSpec(
@@ -122,8 +146,7 @@ RUNS = ToolSpec(
 )
 TRACE_PACKET = ToolSpec(
     "trace_packet",
-    "Get the packet that an agent's model saw at a turn (default: last). Call it to find out what "
-    "was known, and what was missing, when it decided.",
+    "Get the packet that an agent's model saw at a turn (default: last), to find out what it knew.",
     {
         "agent": {"type": "string", "description": "agent ID from runs, or a function"},
         "turn": {"type": "integer", "minimum": 0},
@@ -150,9 +173,9 @@ ANALYZE = ToolSpec(
 )
 JUDGE_CHANGE = ToolSpec(
     "judge_change",
-    "Judge a change (default: the files against HEAD): tests that cannot fail or repeat another "
-    "test, changed lines that no test notices, docstrings made wrong, checks that got worse. Call "
-    "it when you think that your change is done. `unjudged` says what was not judged, and why.",
+    "Judge a change (default: the files against HEAD) when you think that it is done: tests that "
+    "cannot fail or repeat another one, changed lines that no test notices, docstrings made wrong, "
+    "checks that got worse.",
     {
         "revisions": {"type": "string", "description": "REV..REV, REV...REV or REV"},
         "diff": {"type": "string", "maxLength": MAX_DIFF, "description": "unified diff to judge"},

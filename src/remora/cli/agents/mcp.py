@@ -30,7 +30,12 @@ _CLIENTS = ("claude", "codex", "cursor", "vscode", "agents-md")  # those of remo
 @click.option(
     "--allow-run",
     is_flag=True,
-    help="Offer analyze, which runs agents, and let judge_change run tests.",
+    help="Offer analyze, which runs agents, and let judge_change and verify_edit run tests.",
+)
+@click.option(
+    "--allow-write",
+    is_flag=True,
+    help="Let verify_edit write an edit that nothing is said against.",
 )
 @click.option(
     "--jobs",
@@ -43,17 +48,23 @@ _CLIENTS = ("claude", "codex", "cursor", "vscode", "agents-md")  # those of remo
     help="Print settings for a client, or instructions for AGENTS.md, and exit.",
 )  # fmt: skip
 def mcp(
-    options: Options, *, http: str | None, allow_run: bool, gives_jobs: bool, client: str | None
+    options: Options,
+    *,
+    http: str | None,
+    allow_run: bool,
+    allow_write: bool,
+    gives_jobs: bool,
+    client: str | None,
 ) -> int:
     """Serve facts about the code, and recorded runs, to agents that speak MCP.
 
     Clients such as Claude Code, Codex, Cursor and VS Code start this command and talk to it over
     stdin and stdout; --print-config prints their settings. Tools: context shows a
     symbol with its callers and tests, which hub_callers and hub_search find; runs and trace_packet show what Remora's
-    agents did and what their models saw; judge_change judges a change; with --allow-run, analyze
-    starts a run. With --jobs, a client takes jobs in place of a model: next_job shows what an
-    agent's model would see, and the agent's tools work on a private copy. No tool changes your
-    files or accepts changes. HTTP clients need the project's token, which --print-config --http
+    agents did and what their models saw; judge_change judges a change, and verify_edit an edit
+    before it is written; with --allow-run, analyze starts a run. With --jobs, a client takes jobs in place of a model: next_job shows what an
+    agent's model would see, and the agent's tools work on a private copy. No tool
+    accepts changes, and none writes your files without --allow-write. HTTP clients need the project's token, which --print-config --http
     PORT prints. Requires the extra mcp.
     """
     from remora.bootstrap.open_trace import require_extra
@@ -68,7 +79,8 @@ def mcp(
 
         if address is not None and address[1] == 0:
             raise UsageError("settings need a port", hint="choose one, such as --http 8765")
-        flags = [*(["--allow-run"] * allow_run), *(["--jobs"] * gives_jobs)]
+        given = {"--allow-run": allow_run, "--allow-write": allow_write, "--jobs": gives_jobs}
+        flags = [flag for flag, is_given in given.items() if is_given]
         settings = client_settings(client, invocation, address, flags)
         click.echo(settings, nl=False)
         note(options, f"this belongs in {CLIENTS[client].file}")
@@ -83,5 +95,6 @@ def mcp(
     from remora.mcp.project_server import serve
 
     told = partial(note, options)
-    serve(invocation, address, told, allow_run=allow_run, gives_jobs=gives_jobs)
+    allowed = {"allow_run": allow_run, "allow_write": allow_write, "gives_jobs": gives_jobs}
+    serve(invocation, address, told, **allowed)
     return 0

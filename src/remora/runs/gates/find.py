@@ -87,7 +87,7 @@ def _type_errors(
     checker: ProjectChecker, folder: Path, seconds: float, _: tuple[str, ...]
 ) -> Facts:
     found = checker.check(folder, seconds)
-    return problems(f"{each.path}: {each.rule} {each.message}" for each in found)
+    return problems(f"{each.path}:{each.line}: {each.rule} {each.message}" for each in found)
 
 
 def _style_gates(place: FileTree, python: ProjectPython | None) -> Iterator[Gate]:

@@ -66,10 +66,22 @@ def run_python(
     return run_command(command, output_limit=_OUTPUT_LIMIT)
 
 
+class PlacedText(str):
+    """What a checker reports, without numbers that move. `line` is where it was first reported."""
+
+    __slots__ = ("line",)
+    line: int
+
+
 def problems(texts: Iterable[str]) -> Facts:
     """Return the problems that a checker reports, without lines and other numbers that move."""
-    plain = Counter(_NUMBER.sub("N", _PLACE.sub("", text)) for text in texts)
-    return {text: -number for text, number in plain.items()}
+    found = Counter[PlacedText]()
+    for text in texts:
+        place = _PLACE.search(text)
+        plain = PlacedText(_NUMBER.sub("N", _PLACE.sub("", text)))
+        plain.line = int(place[0].split(":")[1]) if place else 1
+        found[plain] += 1
+    return {text: -number for text, number in found.items()}
 
 
 def worse(base: Facts, after: Facts) -> list[str]:

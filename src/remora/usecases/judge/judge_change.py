@@ -28,6 +28,8 @@ _MOST_FILES = 300
 """Changed Python files that are judged (decision: more are not read by a person either)."""
 _LEAST_SECONDS = 20.0
 """Time for planted faults after slow checks of the project (decision)."""
+_STATIC_GATES_S = 1.0
+"""Time for linters and type checkers if no code runs (decision: a commit waits for the answer)."""
 _RUNNING = "what needs code to run: tests, lines that no test notices, the project's own checks"
 
 
@@ -76,14 +78,9 @@ def judge_change(
             environ=invocation.environ,
         )
         said: list[Problem | Unjudged] = [*_unread(chosen)]
-        if python is not None and trees.files:
-            from remora.usecases.judge.worse_gates import worse_gates
-
-            names = [operation.name for operation in project.operations.all]
-            wrong = project.operations.contradictions(names)
-            said += worse_gates(change, project.config.gates.time_s, tell, wrong)
-        elif chosen and why:
-            said.append(Unjudged(what=_RUNNING, why=why))
+        if chosen or (python is not None and trees.files):
+            said += _worse_gates(project, change, tell)
+            said += [Unjudged(what=_RUNNING, why=why)] if why else []
         left = max(seconds - (time.monotonic() - begun), _LEAST_SECONDS)
         change = msgspec.structs.replace(change, seconds=left)
         said += [*_said(project, change, tell)] if chosen else []
@@ -108,6 +105,18 @@ def judge_change(
         seconds=round(time.monotonic() - begun, 1),
         known=known,
     )
+
+
+def _worse_gates(
+    project: Project, change: Change, tell: Callable[[str], None]
+) -> Iterator[Problem | Unjudged]:
+    """Yield what the project's checks say, or those of them that run no code of the project."""
+    from remora.usecases.judge.worse_gates import worse_gates
+
+    limit, runs_code = project.config.gates.time_s, change.after.python is not None
+    names = [operation.name for operation in project.operations.all]
+    wrong = project.operations.contradictions(names) if runs_code else None
+    return worse_gates(change, limit if runs_code else min(limit, _STATIC_GATES_S), tell, wrong)
 
 
 def _python(

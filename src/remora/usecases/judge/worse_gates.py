@@ -13,7 +13,7 @@ from remora.operations.base import Contradictions
 from remora.operations.judged_change import Change, ChangedFile, Unjudged
 from remora.runs.gates.code_gates import ObservedTests, values_gate
 from remora.runs.gates.find import find_gates
-from remora.runs.gates.gate import Facts, Gate, worse
+from remora.runs.gates.gate import Facts, Gate, PlacedText, worse
 from remora.runs.report.problems import Problem
 from remora.sandbox.interpreters import ProjectPython
 from remora.statuses import TEST_GATE
@@ -160,10 +160,11 @@ def _is_removed(change: Change, fact: str) -> bool:
 
 def _problem(gate: Gate, text: str) -> Problem:
     found = _PATH.match(text)
+    line = text.line if isinstance(text, PlacedText) else 1
     return Problem(
         path=found[1] if found else ".",
-        line=1,
-        end_line=1,
+        line=line,
+        end_line=line,
         operation=GATE,
         code=gate.name,
         name="",

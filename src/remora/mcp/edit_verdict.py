@@ -1,0 +1,82 @@
+"""The tool `verify_edit`: an edit is judged before it is written, or instead of being written.
+
+The edit is made in memory. What `remora judge` says of it is what it says of any change: the checks
+of the project that got worse, docstrings made wrong, tests that cannot fail, and, if code may run,
+changed lines that no test notices.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from remora.bootstrap.invocation import Invocation
+from remora.errors import HostError, UsageError
+from remora.mcp.command_process import document_of
+from remora.text import count
+from remora.workspaces.copy.changes import content_diff
+from remora.workspaces.rooted_files import RootedFiles
+
+_MOST_SHOWN = 60
+"""Characters of an edit in an error about it."""
+_KEPT = ("path", "line", "code", "message")
+
+
+async def verify_edit(
+    invocation: Invocation, arguments: Mapping[str, Any], *, may_run: bool, may_write: bool
+) -> dict[str, Any]:
+    """Judge an edit of a file, and write it if that is asked for and nothing is said against it.
+
+    Returns `ok`, `problems`, `unjudged` and `applied`. Raises UsageError if an edit does not fit the
+    file, if it may not be written, or if the file has changed while the edit was judged.
+    """
+    path, wants_write = arguments["path"], arguments.get("apply", False)
+    if wants_write and not may_write:
+        raise UsageError(
+            "this server may not write files",
+            hint="write the edit yourself, or ask the person to start `remora mcp --allow-write`",
+        )
+    files = RootedFiles(invocation.find_root())
+    before = _content(files, path)
+    after = edited(before, arguments["edits"])
+    static = [] if may_run else ["--static"]
+    diff = content_diff(path, before, after)
+    try:
+        document = await document_of(invocation, ["judge", *static, "--diff", "-"], diff.encode())
+    finally:  # a diff of an old content may not apply
+        if _content(files, path) != before:
+            raise UsageError(f"stale: {path} has changed meanwhile", hint="read and edit it again")
+    problems = [{key: each[key] for key in _KEPT} for each in document["problems"]]
+    verdict = {"ok": not problems, "problems": problems, "unjudged": document["unjudged"]}
+    if not wants_write:
+        return verdict
+    if not problems:
+        files.put(path, after)
+    return {**verdict, "applied": not problems}
+
+
+def edited(content: bytes | None, edits: Sequence[Mapping[str, str]]) -> bytes:
+    """Return a file's content after edits, which replace `old` with `new` one after the other.
+
+    An empty `old` is the whole of a file that does not exist. Raises UsageError, with the number of
+    the edit, if `old` is not there exactly once.
+    """
+    text, newline = content or b"", b"\r\n" if content and b"\r\n" in content else b"\n"
+    for number, edit in enumerate(edits, 1):
+        old, new = (edit[side].encode().replace(b"\n", newline) for side in ("old", "new"))
+        found = text.count(old) if old else int(content is None and not text)
+        if found != 1:
+            shown = edit["old"][:_MOST_SHOWN]
+            where = f"is there {count(found, 'time')}" if old else "is empty, but the file exists"
+            raise UsageError(
+                f"edit {number}: the text {shown!r} {where}",
+                hint="give `old` with enough lines to be there exactly once",
+            )
+        text = text.replace(old, new, 1)
+    return text
+
+
+def _content(files: RootedFiles, path: str) -> bytes | None:
+    """Return a file's content, or None if it does not exist. Raises UsageError if it is no file."""
+    try:
+        return files.read_bytes(path) if files.exists(path) else None
+    except HostError as error:
+        raise UsageError(error.message, hint="give the path of a file in the project") from error

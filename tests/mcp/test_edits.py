@@ -1,0 +1,144 @@
+"""The tool `verify_edit`: edits are judged before they are written."""
+
+import asyncio
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from remora.bootstrap.invocation import Invocation
+from remora.errors import UsageError
+from remora.mcp.edit_verdict import edited
+from tests.cli.conftest import git, write
+from tests.mcp.project import connected, error_of, invocation_in, text_of
+
+CODE = '''"""Prices."""
+
+
+def first(prices):
+    """Return the first price.
+
+    Args:
+        prices: What things cost.
+    """
+    return prices[0]
+'''
+CONFIG = "[tool.ruff.lint]\nselect = ['F']\n"
+UNUSED = [{"old": "    return prices[0]", "new": "    import os\n    return prices[0]"}]
+RENAMED = [
+    {"old": "first(prices)", "new": "first(costs)"},
+    {"old": "return prices", "new": "return costs"},
+]
+FINE = [{"old": "prices[0]", "new": "prices[0] or 0"}]
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    made = write(tmp_path / "shop", {"prices.py": CODE, "pyproject.toml": CONFIG})
+    git(made, "init", "-q")
+    return made
+
+
+def verify(
+    invocation: Invocation,
+    edits: list[dict[str, str]],
+    meanwhile: Callable[[], object] = lambda: None,
+    **arguments: Any,
+) -> Any:
+    """Call the tool on a server that may write, and change something after the call began."""
+
+    async def run() -> Any:
+        async with connected(invocation, allow_write=True) as client:
+            given = {"path": "prices.py", "edits": edits, **arguments}
+            call = asyncio.create_task(client.call_tool("verify_edit", given))
+            await asyncio.sleep(0.2)
+            meanwhile()
+            return await call
+
+    return asyncio.run(run())
+
+
+def test_what_an_edit_makes_worse_is_named_with_its_line(root: Path, home: Path) -> None:
+    invocation = invocation_in(root, home)
+    unused = json.loads(text_of(verify(invocation, UNUSED)))
+    assert not unused["ok"]
+    (problem,) = unused["problems"]
+    assert (problem["path"], problem["line"], problem["code"]) == ("prices.py", 10, "ruff")
+    assert "`os` imported but unused" in problem["message"]
+    renamed = json.loads(text_of(verify(invocation, RENAMED)))
+    assert "prices" in renamed["problems"][0]["message"]
+    assert json.loads(text_of(verify(invocation, FINE)))["ok"]
+    assert (root / "prices.py").read_text() == CODE
+
+
+def test_an_edit_is_written_only_if_nothing_is_said_against_it(root: Path, home: Path) -> None:
+    invocation, file = invocation_in(root, home), root / "prices.py"
+    refused = json.loads(text_of(verify(invocation, UNUSED, apply=True)))
+    assert (refused["applied"], file.read_text()) == (False, CODE)
+    applied = json.loads(text_of(verify(invocation, FINE, apply=True)))
+    assert applied["applied"]
+    assert file.read_text() == CODE.replace("prices[0]", "prices[0] or 0")
+    new = [{"old": "", "new": "def second(): ...\n"}]
+    assert json.loads(text_of(verify(invocation, new, path="a/new.py", apply=True)))["applied"]
+    assert (root / "a" / "new.py").read_text() == "def second(): ...\n"
+
+
+def test_a_file_that_changes_meanwhile_is_left_alone(root: Path, home: Path) -> None:
+    file = root / "prices.py"
+    stale = verify(
+        invocation_in(root, home), FINE, lambda: file.write_text(CODE + "x = 1\n"), apply=True
+    )
+    assert "stale: prices.py has changed meanwhile" in error_of(stale)
+    assert file.read_text() == CODE + "x = 1\n"
+
+
+@pytest.mark.parametrize(
+    ("edits", "path", "says"),
+    [
+        (
+            [*FINE, {"old": "absent", "new": ""}],
+            "prices.py",
+            "edit 2: the text 'absent' is there 0 times",
+        ),
+        ([{"old": "price", "new": ""}], "prices.py", "edit 1: the text 'price' is there 4 times"),
+        ([{"old": "", "new": ""}], "prices.py", "is empty, but the file exists"),
+        (FINE, "other.py", "is there 0 times"),
+        (FINE, "../prices.py", "give the path of a file in the project"),
+        ([{"old": "a"}], "prices.py", "'new' is a required property"),
+    ],
+)
+def test_an_edit_that_does_not_fit_is_an_error(
+    root: Path, home: Path, edits: list[dict[str, str]], path: str, says: str
+) -> None:
+    assert says in error_of(verify(invocation_in(root, home), edits, path=path))
+
+
+def test_without_permission_nothing_is_written(root: Path, home: Path) -> None:
+    async def run() -> Any:
+        async with connected(invocation_in(root, home)) as client:
+            given = {"path": "prices.py", "edits": FINE, "apply": True}
+            return await client.call_tool("verify_edit", given)
+
+    assert "remora mcp --allow-write" in error_of(asyncio.run(run()))
+    assert (root / "prices.py").read_text() == CODE
+
+
+def test_edits_keep_the_ends_of_lines() -> None:
+    edits = [{"old": "b\nc", "new": "x\ny"}]
+    assert edited(b"a\r\nb\r\nc", edits) == b"a\r\nx\r\ny"
+    with pytest.raises(UsageError, match="0 times"):
+        edited(None, edits)
+
+
+def test_the_tools_cost_few_tokens(root: Path, home: Path) -> None:
+    async def size() -> float:
+        async with connected(invocation_in(root, home), allow_run=True) as client:
+            tools = (await client.list_tools()).tools
+            return (
+                sum(len(tool.model_dump_json(by_alias=True, exclude_none=True)) for tool in tools)
+                / 4
+            )
+
+    assert asyncio.run(size()) <= 1000
