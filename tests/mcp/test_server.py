@@ -224,7 +224,8 @@ def test_no_tool_accepts_changes(invocation: Invocation) -> None:
         return [tool.name for tool in (await client.list_tools()).tools]
 
     assert ask(invocation, names) == [
-        "context", "hub_callers", "hub_search", "runs", "trace_packet", "judge_change"
+        "context", "hub_callers", "hub_search", "runs", "trace_packet", "judge_change",
+        "verify_edit",
     ]  # fmt: skip
 
 

@@ -75,7 +75,7 @@ def edited(content: bytes | None, edits: Sequence[Mapping[str, str]]) -> bytes:
 
 
 def _content(files: RootedFiles, path: str) -> bytes | None:
-    """Return a file's content, or None if it does not exist. Raises UsageError if it is no file."""
+    """Return a file's content, or None if it does not exist. Raises UsageError for a folder."""
     try:
         return files.read_bytes(path) if files.exists(path) else None
     except HostError as error:

@@ -156,8 +156,8 @@ TRACE_PACKET = ToolSpec(
 _OPERATIONS = [each.name for each in BUILT_IN.all]
 ANALYZE = ToolSpec(
     "analyze",
-    f"Run Remora's agents ({', '.join(_OPERATIONS)}) on private copies and list their verified "
-    "changes. Files stay as they are until a person accepts. Call it after editing Python files.",
+    "Run Remora's agents on private copies after you edited Python files, and list their verified "
+    "changes. Files stay as they are until a person accepts.",
     {
         "paths": {"type": "array", "items": {"type": "string"}},
         "operations": {"type": "array", "items": {"enum": _OPERATIONS}},
