@@ -116,8 +116,8 @@ BUDGET = 1500
 """Tokens of an answer of `context` if the client does not say how many."""
 HUB_CALLERS = ToolSpec(
     "hub_callers",
-    "Page through all callers of a symbol (or its callees or tests), also indirect ones. Call it "
-    "before you change a signature, or to choose the tests to run.",
+    "Page through all callers of a symbol (or its callees or tests), also indirect ones, such as "
+    "before you change a signature.",
     {
         "name": _NAME,
         "kind": {"enum": ["callers", "callees", "tests"]},
