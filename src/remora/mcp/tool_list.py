@@ -83,7 +83,7 @@ CONTEXT = ToolSpec(
             "type": "integer",
             "minimum": 200,
             "maximum": 6000,
-            "description": "tokens (default 1500)",
+            "description": "tokens",
         },
     },
     ("name",),
@@ -129,7 +129,7 @@ HUB_CALLERS = ToolSpec(
 )
 HUB_SEARCH = ToolSpec(
     "hub_search",
-    "Find symbols whose path or name contains all words. Call it if you do not know the name.",
+    "Find symbols whose path or name contains all words, if you do not know the name.",
     {"query": {"type": "string"}, "limit": _LIMIT, "offset": _OFFSET},
     ("query",),
 )
