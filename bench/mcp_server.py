@@ -92,7 +92,7 @@ def main() -> None:
         tools = [{k: v for k, v in each.items() if k != "_meta"} for each in listed["tools"]]
         definitions = count(json.dumps({"tools": tools}, separators=(",", ":")))
         print(f"definitions of {len(tools)} tools: {definitions} tokens (at most 1,000)")
-        chosen = functions(root, socket, server)
+        chosen = functions(root, socket)
         print_speed(socket, server, chosen)
         print_tokens(root, server, chosen, count)
 
@@ -112,7 +112,7 @@ def served() -> Iterator[tuple[Path, Line, Server]]:
             server.close()
 
 
-def functions(root: Path, socket: Line, server: Server) -> list[dict[str, Any]]:
+def functions(root: Path, socket: Line) -> list[dict[str, Any]]:
     """Return functions that have callers and tests, chosen by a fixed seed."""
     found: list[dict[str, Any]] = []
     answer = socket.ask(b'{"type":"search","query":".py","limit":10000}\n')[1]
@@ -123,8 +123,8 @@ def functions(root: Path, socket: Line, server: Server) -> list[dict[str, Any]]:
     ]
     random.Random(16).shuffle(keys)
     for key in keys:
-        _, data, _ = server.call("hub_get", name=key)[1].split("\n")  # between two marks
-        node = json.loads(data)
+        request = json.dumps({"type": "get_context", "nodes": [key]}).encode() + b"\n"
+        (node,) = json.loads(socket.ask(request)[1])["result"].values()
         if node["callers"] and node["related_tests"] and len(node["callers"]) <= 20:
             found.append(node)
         if len(found) == FUNCTIONS:
@@ -136,14 +136,14 @@ def print_speed(socket: Line, server: Server, chosen: Sequence[dict[str, Any]]) 
     key = chosen[0]["key"]
     request = json.dumps({"type": "get_context", "nodes": [key]}).encode() + b"\n"
     bare = Server(["-c", BARE], dict(os.environ))
-    size = str(len(server.call("hub_get", name=key)[1]))
+    size = str(len(server.call("context", name=key)[1]))
     names = ("socket", "MCP without an answer to find", "MCP", "MCP by name")
     spent: dict[str, list[float]] = {name: [] for name in names}
     for _ in range(ROUNDS):
         spent["socket"].append(socket.ask(request)[0])
         spent["MCP without an answer to find"].append(bare.call(size)[0])
-        spent["MCP"].append(server.call("hub_get", name=key)[0])
-        spent["MCP by name"].append(server.call("hub_get", name=chosen[0]["node_name"])[0])
+        spent["MCP"].append(server.call("context", name=key)[0])
+        spent["MCP by name"].append(server.call("context", name=chosen[0]["node_name"])[0])
     bare.close()
     p50 = {name: statistics.median(times) for name, times in spent.items()}
     for name, value in p50.items():
@@ -153,7 +153,7 @@ def print_speed(socket: Line, server: Server, chosen: Sequence[dict[str, Any]]) 
 def print_tokens(root: Path, server: Server, chosen: Sequence[dict[str, Any]], count: Any) -> None:
     spent: dict[str, list[int]] = {"hub": [], "windows": [], "files": []}
     for node in chosen:
-        _, answer = server.call("hub_get", name=node["key"])
+        _, answer = server.call("context", name=node["key"])
         spent["hub"].append(count(json.dumps({"name": node["key"]})) + count(answer))
         for name, texts in grep_reads(root, node).items():
             spent[name].append(sum(map(count, texts)))

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from remora.mcp.tool_list import HUB_CALLERS, HUB_GET, HUB_SEARCH
+from remora.mcp.tool_list import CONTEXT, HUB_CALLERS, HUB_SEARCH
 from remora.version import __version__
 from tests.cli.conftest import Remora, git
 from tests.quality.test_readme import what_is_not_understood
@@ -72,8 +72,8 @@ def test_every_command_and_option_exists(page: Path, tmp_path: Path) -> None:
 
 
 def test_every_tool_that_the_skill_names_is_served() -> None:
-    named = set(re.findall(r"`((?:hub|trace)_[a-z]+)`", SKILL.read_text(encoding="utf-8")))
-    assert named == {tool.name for tool in (HUB_SEARCH, HUB_GET, HUB_CALLERS)}
+    named = set(re.findall(r"`(context|(?:hub|trace)_[a-z]+)`", SKILL.read_text(encoding="utf-8")))
+    assert named == {tool.name for tool in (HUB_SEARCH, CONTEXT, HUB_CALLERS)}
 
 
 def test_no_page_tells_an_agent_to_accept_by_itself() -> None:
