@@ -93,6 +93,9 @@ def test_a_client_mends_what_rules_leave_and_a_person_accepts(root: Path, home: 
     remora = Remora(home)
     run = end.split("`remora review ")[1].split("`")[0]
     assert json.loads(remora("show", run, "--json", cwd=root).out)["model"] == "mcp"
+    rows = remora("trace", "export", "--run", run, "--format", "sft", cwd=root).out.splitlines()
+    tools = [json.loads(row)["tool"] for row in rows]
+    assert tools == ["edit_lines", "edit_lines", "submit_result"]
     for command in (["trace", "verify"], ["trace", "replay"], ["accept", run, "--all"]):
         done = remora(*command, cwd=root)
         assert done.code == 0, done.err
