@@ -1,7 +1,7 @@
 """Functions and classes in a file, with their qualnames and keys."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from remora.ids import MODULE, NodeKey, node_key
@@ -92,3 +92,14 @@ def default_values(args: ast.arguments) -> Iterator[tuple[str, ast.expr]]:
         *zip(args.kwonlyargs, args.kw_defaults, strict=True),
     ]
     yield from ((arg.arg, default) for arg, default in pairs if default is not None)
+
+
+def assigned_values(nodes: Iterable[ast.AST]) -> Iterator[tuple[str, ast.expr]]:
+    """Yield the names and values of assignments that have one name as their target."""
+    for node in nodes:
+        match node:
+            case (
+                ast.Assign(targets=[ast.Name(id=name)], value=value)
+                | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value)
+            ):
+                yield name, value

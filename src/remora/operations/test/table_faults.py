@@ -14,7 +14,7 @@ import copy
 import re
 from collections.abc import Iterator
 
-from remora.code.syntax.definitions import FunctionNode
+from remora.code.syntax.definitions import FunctionNode, assigned_values
 from remora.operations.test.fault_kinds import assign_first
 
 _MOST_FAULTS = 120
@@ -32,23 +32,13 @@ def table_faults(module: ast.Module, function: FunctionNode) -> list[FunctionNod
     """
     made = list[FunctionNode]()
     used = {node.id for node in ast.walk(function) if isinstance(node, ast.Name)}
-    for name, value in _variables(module):
+    for name, value in assigned_values(module.body):
         if name in used and _holds_data(value):
             faults = [*_faults_in(value)]
             if not _is_literal(value) or len(faults) > _MOST_FAULTS:
                 return None
             made += [_with_first(function, name, fault) for fault in faults]
     return [*made, *_pattern_faults(function)]
-
-
-def _variables(module: ast.Module) -> Iterator[tuple[str, ast.expr]]:
-    for statement in module.body:
-        match statement:
-            case (
-                ast.Assign(targets=[ast.Name(id=name)], value=value)
-                | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value)
-            ):
-                yield name, value
 
 
 def _holds_data(value: ast.expr) -> bool:

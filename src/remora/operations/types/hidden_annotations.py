@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 
 from remora.code.edit.edits import Edit
 from remora.code.edit.parsed_text import ParsedText
+from remora.code.syntax.definitions import assigned_values
 from remora.operations.restorer import Place, Restorer, Slot, Texts, without_slots
 from remora.operations.types.source.needless_imports import import_names, without_needless_imports
 from remora.operations.types.source.slots import (
@@ -108,14 +109,10 @@ def _aliases_in(texts: Iterable[str]) -> dict[str, str]:
     """Return the type aliases that files define, by name, without those with several meanings."""
     found: dict[str, str] = {}
     for text in texts:
-        for node in ParsedText(text).tree.body:
-            match node:
-                case (
-                    ast.Assign(targets=[ast.Name(id=name)], value=value)
-                    | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value)
-                ) if isinstance(value, ast.Subscript | ast.BinOp) and name[:1].isalpha():
-                    term = canonical(ast.unparse(value))
-                    found[name] = term if found.get(name, term) == term else ""
+        for name, value in assigned_values(ParsedText(text).tree.body):
+            if isinstance(value, ast.Subscript | ast.BinOp) and name[:1].isalpha():
+                term = canonical(ast.unparse(value))
+                found[name] = term if found.get(name, term) == term else ""
     return {name: term for name, term in found.items() if term}
 
 

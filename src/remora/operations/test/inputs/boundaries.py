@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from remora.code.syntax.definitions import default_values
+from remora.code.syntax.definitions import assigned_values, default_values
 from remora.code.syntax.effects import own_nodes
 from remora.operations.test.target_function import TargetFunction
 from remora.python_text import literal
@@ -70,13 +70,9 @@ def _unchanged(node: ast.expr) -> ast.expr:
 def _constants(subject: TargetFunction) -> dict[str, str]:
     """Return the values of the module's constants and of the defaults, as source code."""
     found = dict(default_values(subject.parameters))
-    for statement in subject.source.tree.body:
-        match statement:
-            case (
-                ast.Assign(targets=[ast.Name(id=name)], value=ast.expr() as value)
-                | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value)
-            ) if isinstance(value, _LITERALS):
-                found.setdefault(name, value)
+    for name, value in assigned_values(subject.source.tree.body):
+        if isinstance(value, _LITERALS):
+            found.setdefault(name, value)
     return {name: ast.unparse(value) for name, value in found.items()}
 
 

@@ -4,7 +4,7 @@ import ast
 import re
 from functools import lru_cache
 
-from remora.code.syntax.definitions import default_values
+from remora.code.syntax.definitions import assigned_values, default_values
 from remora.code.syntax.source import parse_text
 from remora.operations.test.inputs.call_input import last_name
 from remora.operations.test.target_function import TargetFunction
@@ -108,12 +108,8 @@ def _mentions_none(subject: TargetFunction) -> bool:
 @lru_cache(maxsize=1)  # for all functions of a file
 def _type_aliases(tree: ast.Module) -> dict[str, ast.expr]:
     found: dict[str, ast.expr] = {}
-    for one in ast.walk(tree):
-        match one:
-            case ast.Assign(targets=[ast.Name(id=name)], value=value):
-                found.setdefault(name, value)
-            case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
-                found.setdefault(name, value)
+    for name, value in assigned_values(ast.walk(tree)):
+        found.setdefault(name, value)
     return found
 
 
