@@ -11,6 +11,7 @@ from remora.chat import ToolCall, ToolSchema
 from remora.errors import RemoraError
 from remora.json_schema import validator_class
 from remora.models.decoding.grammar import closed_schema
+from remora.text import clip
 
 _SHOWN_CHARS = 60
 
@@ -90,8 +91,7 @@ def _why_no_call(raw: Any) -> str:
 
 
 def short_repr(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= _SHOWN_CHARS else text[: _SHOWN_CHARS - 1] + "…"
+    return clip(repr(value), _SHOWN_CHARS)
 
 
 def _check_names(call: ToolCall, tool: ToolSchema) -> None:
