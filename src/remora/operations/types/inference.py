@@ -130,7 +130,8 @@ class Inference:
         for path, slot in slots:
             if slot.kind != "parameter" or not self.signatures.is_sparse(path):
                 continue
-            agreed = siblings.agreed(self._function(path, slot), slot.name)
+            function = self.original.files[path].functions[slot.number]
+            agreed = siblings.agreed(function, slot.name)
             ranked = self.ranked(path, slot) if agreed else []
             fitting = [each for each in ranked if without_none(each.term) in agreed]
             if fitting:
@@ -189,9 +190,6 @@ class Inference:
         best = {key: ranked[0] for key in wanted if (ranked := self.ranked(*key))}
         self.best |= best
         return {key: each.term for key, each in best.items() if each.probability >= limit}
-
-    def _function(self, path: str, slot: Slot) -> Function:
-        return self.original.files[path].functions[slot.number]
 
     def forget(self) -> None:
         """Forget what the type checker said, because it knows more now."""
