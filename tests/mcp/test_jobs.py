@@ -91,7 +91,7 @@ def test_a_client_mends_what_rules_leave_and_a_person_accepts(root: Path, home: 
     assert "No job is left" in left
     assert (root / "prices.py").read_text() == CODE
     remora = Remora(home)
-    run = end.split("`remora review ")[1].split("`")[0]
+    run = end.split("reviews ")[1].rstrip(".")
     assert json.loads(remora("show", run, "--json", cwd=root).out)["model"] == "mcp"
     rows = remora("trace", "export", "--run", run, "--format", "sft", cwd=root).out.splitlines()
     tools = [json.loads(row)["tool"] for row in rows]
@@ -115,7 +115,8 @@ def test_each_call_is_recorded_also_one_that_is_wrong(root: Path, home: Path) ->
     wrong, foreign, gone = asyncio.run(work())
     assert "first" in wrong
     assert "write_test" in foreign
-    assert "This job has ended" in gone
+    assert "This job has ended (given up" in gone
+    assert "\nResult: " in wrong
     events = Remora(home)("trace", "show", "prices.py", "--json", cwd=root).out
     assert events.count('"bad_call"') >= 2
     assert "gave up: it is too hard" in events
@@ -132,7 +133,7 @@ def test_two_clients_get_different_jobs(root: Path, home: Path) -> None:
 
     pages = asyncio.run(work())
     assert len({job_in(page) for page in pages if "Goal:" in page}) == 3
-    assert sum("No job is left" in page for page in pages) == 1
+    assert sum("with clients, 0 ended" in page for page in pages) == 1
 
 
 def test_errors_say_what_to_do(root: Path, home: Path) -> None:

@@ -19,6 +19,7 @@ import msgspec
 from remora.agents.job import AgentResult, Job
 from remora.chat import Message, ToolCall, Usage
 from remora.errors import ModelError, NotFound, UsageError
+from remora.memory.delta import PacketDelta
 from remora.memory.events import Event, ModelRequest
 from remora.models.protocol import Answer, Capabilities, Request, TokenCounter
 from remora.models.token_counters import TokenRatio, UsageCounter
@@ -47,12 +48,16 @@ class Asked(NamedTuple):
 
 
 class Taken(NamedTuple):
-    """What a client learns about its job: a question, or how the job has ended."""
+    """What a client learns about its job: a question, or how the job has ended.
+
+    `said` is what its last call resulted in.
+    """
 
     lease: str
     job: Job
     question: Asked | None
     result: AgentResult | None = None
+    said: str = ""
 
 
 class _Waiting(msgspec.Struct):
@@ -63,10 +68,11 @@ class _Waiting(msgspec.Struct):
     result: AgentResult | None = None
     lease: str = ""
     called: float = 0.0
+    said: str = ""
 
     @property
     def taken(self) -> Taken:
-        return Taken(self.lease, self.job, self.question, self.result)
+        return Taken(self.lease, self.job, self.question, self.result, self.said)
 
 
 class JobDesk:
@@ -116,6 +122,11 @@ class JobDesk:
             self._changed.notify_all()
         return asked.answer
 
+    def note(self, job: Job, said: str) -> None:
+        """Note what a call in a job resulted in."""
+        with self._changed:
+            self._jobs[job.agent_id].said = said
+
     def end(self, job: Job, result: AgentResult) -> None:
         """Note that a job has ended."""
         with self._changed:
@@ -139,6 +150,13 @@ class JobDesk:
                 if not (is_coming or self._planning):
                     return None
                 self._changed.wait(_LOOK_S)
+
+    def counts(self, fits: Callable[[Job], bool]) -> tuple[int, int]:
+        """Return the number of jobs that fit and that clients have, and of those that have ended."""
+        with self._changed:
+            fitting = [found for found in self._jobs.values() if fits(found.job)]
+            ended = [found for found in fitting if found.result is not None]
+            return len(fitting) - len(ended), len(ended)
 
     def show(self, lease: str) -> Taken:
         """Return the question of a client's job again, or how the job has ended."""
@@ -203,6 +221,13 @@ class JobDesk:
 _job_of_task: ContextVar[Job] = ContextVar("job")
 
 
+def _said(delta: PacketDelta) -> str:
+    """Return what an event adds to a packet that a client reads first: an error, or a result."""
+    if delta.set_error:
+        return delta.set_error
+    return delta.action.summary if delta.action else ""
+
+
 class DeskObserver(NoObserver):
     """Tells a desk which jobs a run has, which one asks, and which has ended."""
 
@@ -218,6 +243,8 @@ class DeskObserver(NoObserver):
     def event(self, job: Job, event: Event) -> None:
         if event.type == ModelRequest.type:
             _job_of_task.set(job)
+        elif event.packet_delta is not None and (said := _said(event.packet_delta)):
+            self._desk.note(job, said)
 
     def ended(self, job: Job, result: AgentResult) -> None:
         self._desk.end(job, result)

@@ -101,7 +101,8 @@ class JobAnswers:
                 taken = self._desk.take(fits)
                 run.raise_error()
         if taken is None:
-            return Page("", "No job is left here.")
+            taken_by, ended = self._desk.counts(fits)
+            return Page("", f"No job is left here: {taken_by} with clients, {ended} ended.")
         return self._page(taken, is_new=True)
 
     def _relative(self, path: str) -> str:
@@ -129,7 +130,9 @@ class JobAnswers:
         if is_new:
             system = "\n".join(one.content for one in messages if one.role == "system")
             words = f"{words}: call one of {', '.join(taken.question.tools)}\n{system}"
-        return Page("\n".join(one.content for one in messages if one.role != "system"), words)
+        shown = [one.content for one in messages if one.role != "system"]
+        result = [] if is_new or not taken.said else [f"Result: {taken.said}"]
+        return Page("\n".join([*result, *shown]), words)
 
 
 def _fits(operation: str | None, path: str | None, job: Job) -> bool:
@@ -139,10 +142,10 @@ def _fits(operation: str | None, path: str | None, job: Job) -> bool:
 
 def _end_text(taken: Taken) -> str:
     assert taken.result is not None
+    is_given_up = taken.result.stop_reason == "model_error"
     why = f": {taken.result.error}" if taken.result.error else ""
-    review = f"`remora review {taken.job.run_id}`"
-    said = f"This job has ended ({taken.result.status}{why})."
-    return f"{said} Call next_job for another one. A person accepts changes with {review}."
+    said = f"This job has ended ({'given up' if is_given_up else taken.result.status}{why})."
+    return f"{said} Call next_job for another one; a person reviews {taken.job.run_id}."
 
 
 class _GivenJobs:
