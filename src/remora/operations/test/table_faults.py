@@ -13,6 +13,7 @@ import ast
 import copy
 import re
 from collections.abc import Iterator
+from itertools import islice
 
 from remora.code.syntax.definitions import FunctionNode, assigned_values
 from remora.operations.test.fault_kinds import assign_first
@@ -34,27 +35,59 @@ def table_faults(module: ast.Module, function: FunctionNode) -> list[FunctionNod
     used = {node.id for node in ast.walk(function) if isinstance(node, ast.Name)}
     for name, value in assigned_values(module.body):
         if name in used and _holds_data(value):
-            faults = [*_faults_in(value)]
-            if not _is_literal(value) or len(faults) > _MOST_FAULTS:
+            if not _is_literal(value):
+                return None
+            faults = [*islice(_faults_in(value), _MOST_FAULTS + 1)]
+            if len(faults) > _MOST_FAULTS:
                 return None
             made += [_with_first(function, name, fault) for fault in faults]
+    if any(map(_is_unknown_pattern, ast.walk(function))):
+        return None
     return [*made, *_pattern_faults(function)]
 
 
 def _holds_data(value: ast.expr) -> bool:
     """Return True for a collection with entries, and for a call that is given data."""
-    is_data = isinstance(value, (*_TABLES, ast.Call))
-    return is_data and any(isinstance(part, ast.Constant) for part in ast.walk(value))
+    if isinstance(value, _TABLES):
+        return any(isinstance(part, ast.expr) for part in ast.iter_child_nodes(value))
+    is_call = isinstance(value, ast.Call)
+    return is_call and any(isinstance(part, ast.Constant) for part in ast.walk(value))
 
 
 def _is_literal(value: ast.expr) -> bool:
-    """Return True if what a variable holds is written where it is assigned."""
+    """Return True if all that a variable holds is written where it is assigned."""
     match value:
-        case ast.Call(func=ast.Name(id=name)):
-            return name in _CONVERTING
+        case ast.Call(func=ast.Name(id=name), args=[ast.expr() as given], keywords=[]):
+            return name in _CONVERTING and isinstance(given, _TABLES) and _is_literal(given)
         case ast.Call():
             return _pattern_of(value) is not None
-    return True
+        case ast.ListComp() | ast.SetComp() | ast.DictComp():
+            return all(_is_entry(each.iter) for each in value.generators)
+        case ast.Dict(keys=keys, values=values):
+            return all(key is not None and _is_entry(key) for key in keys) and all(
+                map(_is_entry, values)
+            )
+        case ast.List(elts=entries) | ast.Tuple(elts=entries) | ast.Set(elts=entries):
+            return all(map(_is_entry, entries))
+    return False
+
+
+def _is_entry(entry: ast.expr) -> bool:
+    """Return True for constants, what calls make of them, and collections of these."""
+    match entry:
+        case ast.Constant() | ast.UnaryOp(operand=ast.Constant()):
+            return True
+        case ast.Call(args=[_, *_] as given):
+            return all(isinstance(part, ast.Constant) for part in given)
+    return _is_literal(entry)
+
+
+def _is_unknown_pattern(node: ast.AST) -> bool:
+    """Return True for a call of `re` with a pattern that is not written there."""
+    match node:
+        case ast.Call(func=ast.Attribute(value=ast.Name(id="re"), attr=name)):
+            return name != "escape" and _pattern_of(node) is None
+    return False
 
 
 def _faults_in(value: ast.expr) -> Iterator[ast.expr]:

@@ -63,7 +63,8 @@ class MutantLoop:
         """Find faults for which each test fails, until one of its assertions has failed.
 
         If the order is `whole`, all faults are tried with all tests. A kill is the test, the number
-        of the fault, and how it failed: `asserted`, `raised` by a statement of the code, or `crashed`.
+        of the fault, and how it failed: `asserted`, `raised` by a statement of the code, `crashed`, or
+        `untried`.
         """
         waiting = list(items)
         for number, text in enumerate(self.order["mutants"]):
@@ -82,8 +83,7 @@ class MutantLoop:
     def failures(self, name: str, items: List[Any], limit: float) -> List[Any]:
         """Return the places of the tests that fail, and how.
 
-        A test that does not end fails, and those after it are not tried. If the order is `whole`,
-        they count as failed, too.
+        A test that does not end fails, and those after it are `untried`.
         """
         failed = []
         place = f"{self.name}-{name}"
@@ -97,8 +97,8 @@ class MutantLoop:
         in_child(work, limit * _WAITING, limit)
         found = read(self.asked["out"], place)
         tried = found.get("tried", 0)
-        late = range(tried, len(items) if self.order.get("whole") else min(tried + 1, len(items)))
-        return [*found.get("failed", ()), *((at, "raised") for at in late)]
+        late = [(at, "untried" if at > tried else "raised") for at in range(tried, len(items))]
+        return [*found.get("failed", ()), *late]
 
     def pytest_runtest_makereport(self, item: Any, call: Any) -> None:
         """Note how a test fails. An expression in its own file counts as an assertion."""
