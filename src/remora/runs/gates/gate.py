@@ -87,12 +87,14 @@ def problems(texts: Iterable[str]) -> Facts:
 def worse(base: Facts, after: Facts) -> list[str]:
     """Return what is worse in `after` than in `base`, in words."""
     found = []
+    placed = {what: what for what in after}
     for what in {**base, **after}:
         before, now = base.get(what, 0), after.get(what, 0)
         if now < before and before > 0:
             found.append(f"{what} {'is skipped' if now else 'is no longer collected'}")
         elif now < before:
-            found.append(what if before - now == 1 else f"{what} (x{before - now})")
+            text = placed.get(what, what)
+            found.append(text if before - now == 1 else f"{text} (x{before - now})")
     return found
 
 
