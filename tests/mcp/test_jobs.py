@@ -4,6 +4,7 @@ import asyncio
 import json
 import subprocess
 import sys
+import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
@@ -14,6 +15,7 @@ import pytest
 from mcp.client.client import Client
 
 from remora.bootstrap.invocation import Invocation
+from remora.errors import RemoraError
 from remora.mcp.answer_page import Page
 from remora.mcp.hub_answers import HubAnswers
 from remora.mcp.jobs.desk import LEASE_S, JobDesk
@@ -207,3 +209,25 @@ def test_the_tools_are_short(root: Path, home: Path) -> None:
             return sum(map(len, found)) / 4
 
     assert anyio.run(size) <= 1800
+
+
+def test_a_run_that_cannot_start_leaves_its_jobs_for_the_next_call(root: Path, home: Path) -> None:
+    answers = JobAnswers(invocation_in(root, home))
+    with closing(answers):
+        (root / ".agentfs").write_text("no folder")
+        with pytest.raises(RemoraError):
+            answers.answer("next_job", {"operation": "lint"}, "one")
+        (root / ".agentfs").unlink()
+        assert "call one of" in answers.answer("next_job", {"operation": "lint"}, "one").words
+
+
+def test_closing_ends_all_runs_also_after_one_has_ended(root: Path, home: Path) -> None:
+    write(root, {"more.py": CODE})
+    answers = JobAnswers(invocation_in(root, home))
+    first = job_in(answers.answer("next_job", {"path": "prices.py"}, "one").words)
+    answers.answer("give_up", {"job": first, "because": "enough"}, "one")
+    while threads := [thread for thread in threading.enumerate() if thread.name == "remora-jobs"]:
+        threads[0].join(1)
+    assert "call one of" in answers.answer("next_job", {"path": "more.py"}, "one").words
+    answers.close()
+    assert "remora-jobs" not in [thread.name for thread in threading.enumerate()]

@@ -10,6 +10,8 @@ from remora.mcp.answer_page import answer_text
 from remora.mcp.command_process import as_revision, document_of
 from remora.mcp.project_data import ProjectRedactor
 
+NOT_RUN = {"what": "what needs code to run", "why": "the server runs without --allow-run"}
+"""What a server that may not run code does not judge."""
 _MAX_TIME_S = 300.0
 """Seconds after which a run ends if the client does not set `max_time`."""
 
@@ -45,8 +47,7 @@ async def judge_change(
     static = ["--static"] if is_read else []
     document = await document_of(invocation, ["judge", *static, *words], (diff or "").encode())
     if is_read and not arguments.get("static"):
-        only = {"what": "what needs code to run", "why": "the server runs without --allow-run"}
-        document["unjudged"] = [only, *document["unjudged"]]
+        document["unjudged"] = [NOT_RUN, *document["unjudged"]]
     return answer_text(document, ("remora", "judge", *words), ("problems", "unjudged"))
 
 

@@ -14,6 +14,8 @@ Tests
 tests/test_cart.py::test_many (observed)
 """
 
+import functools
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -26,7 +28,7 @@ from remora.code.syntax.source import Source, read_source
 from remora.code.syntax.used_definitions import lines_used_by
 from remora.errors import HostError
 from remora.hub.node import AnsweredNode
-from remora.ids import display_name, split_node_key, unescape_path
+from remora.ids import display_name, split_node_key
 
 BYTES_PER_TOKEN = 3
 """Bytes of code for which a token is counted: models' tokenizers need more bytes for each."""
@@ -39,7 +41,7 @@ ReadFile = Callable[[str], bytes | None]
 class CodeContext(msgspec.Struct, omit_defaults=True, kw_only=True):
     """A symbol with what surrounds it. Names are `path:qualname`, and places `path:line`.
 
-    `fresh` is false if files changed while it was read, and `left_out` counts what did not fit.
+    `fresh` is that of the Hub's answer, and `left_out` counts what did not fit.
     """
 
     name: str
@@ -100,7 +102,8 @@ def code_context(
     `callees` are the facts about what it calls, by key, and `unknown` says why its links are not
     known, if they are not. The source comes first, then the surest of each kind in turn.
     """
-    lines = _numbered(read, node.file_path)
+    numbered = functools.cache(functools.partial(_numbered, read))
+    lines = numbered(node.file_path)
     last = node.line_start + node.line_count - 1
     room = budget * BYTES_PER_TOKEN
     found = CodeContext(
@@ -114,25 +117,24 @@ def code_context(
     )
     if node.observed is not None:
         found.observed = msgspec.to_builtins(node.observed)
-    waiting = {
-        "callers": [_caller(edge, read) for edge in _surest(node.callers or ())],
-        "tests": [msgspec.to_builtins(test) for test in _surest(node.related_tests or ())],
-        "callees": [
-            _callee(callees[edge.key], edge.tier)
-            for edge in _surest(node.callees or ())
-            if edge.key in callees
-        ],
+    known = [edge for edge in node.callees or () if edge.key in callees]
+    waiting = {"callers": node.callers, "tests": node.related_tests, "callees": known}
+    links = {what: deque(_surest(found or ())) for what, found in waiting.items()}
+    show: Mapping[str, Callable[[Any], dict[str, Any]]] = {
+        "callers": lambda edge: _caller(edge, numbered),
+        "tests": msgspec.to_builtins,
+        "callees": lambda edge: _callee(callees[edge.key], edge.tier),
     }
-    while any(waiting.values()):
-        for what, entries in waiting.items():
-            if entries:
-                getattr(found, what).append(entries[0])
+    while any(links.values()):
+        for what, left in links.items():
+            if left:
+                getattr(found, what).append(show[what](left[0]))
                 if len(found.text().encode()) > room:
                     getattr(found, what).pop()
-                    found.left_out[what] = len(entries)
-                    entries.clear()
+                    found.left_out[what] = len(left)
+                    left.clear()
                 else:
-                    del entries[0]
+                    left.popleft()
     found.uses = _used(node, read, lines)
     if len(found.text().encode()) > room:
         found.uses = ""
@@ -162,14 +164,14 @@ def _cut(lines: Sequence[str], room: int) -> str:
     return "\n".join([*lines[:kept], f"... {len(lines) - kept} lines ..."])
 
 
-def _caller(edge: Any, read: ReadFile) -> dict[str, Any]:
+def _caller(edge: Any, numbered: Callable[[str], list[str]]) -> dict[str, Any]:
     """Return a caller with the line of its first call, and a line before and after it."""
-    path = unescape_path(split_node_key(edge.key)[0])
+    path = split_node_key(edge.key)[0]
     entry = {"name": display_name(edge.key), "place": path, "tier": edge.tier}
     if not edge.lines:
         return entry
     at = edge.lines[0]
-    code = "\n".join(_numbered(read, path)[max(0, at - 2) : at + 1])
+    code = "\n".join(numbered(path)[max(0, at - 2) : at + 1])
     return {**entry, "place": f"{path}:{at}", "code": code}
 
 

@@ -6,10 +6,12 @@ changed lines that no test notices.
 """
 
 from collections.abc import Mapping, Sequence
+from os.path import lexists
 from typing import Any
 
 from remora.bootstrap.invocation import Invocation
-from remora.errors import HostError, UsageError
+from remora.errors import HostError, RemoraError, UsageError
+from remora.mcp.analysis import NOT_RUN
 from remora.mcp.command_process import document_of
 from remora.text import count
 from remora.workspaces.copy.changes import content_diff
@@ -41,11 +43,13 @@ async def verify_edit(
     diff = content_diff(path, before, after)
     try:
         document = await document_of(invocation, ["judge", *static, "--diff", "-"], diff.encode())
-    finally:  # a diff of an old content may not apply
-        if _content(files, path) != before:
-            raise UsageError(f"stale: {path} has changed meanwhile", hint="read and edit it again")
+    except RemoraError:  # a diff of an old content may not apply
+        _refuse_stale(files, path, before)
+        raise
+    _refuse_stale(files, path, before)
+    unjudged = [*([] if may_run else [NOT_RUN]), *document["unjudged"]]
     problems = [{key: each[key] for key in _KEPT} for each in document["problems"]]
-    verdict = {"ok": not problems, "problems": problems, "unjudged": document["unjudged"]}
+    verdict = {"ok": not problems, "problems": problems, "unjudged": unjudged}
     if not wants_write:
         return verdict
     if not problems:
@@ -61,7 +65,8 @@ def edited(content: bytes | None, edits: Sequence[Mapping[str, str]]) -> bytes:
     """
     text, newline = content or b"", b"\r\n" if content and b"\r\n" in content else b"\n"
     for number, edit in enumerate(edits, 1):
-        old, new = (edit[side].encode().replace(b"\n", newline) for side in ("old", "new"))
+        plain = (edit[side].replace("\r\n", "\n").encode() for side in ("old", "new"))
+        old, new = (text.replace(b"\n", newline) for text in plain)
         found = text.count(old) if old else int(content is None and not text)
         if found != 1:
             shown = edit["old"][:_MOST_SHOWN]
@@ -74,9 +79,15 @@ def edited(content: bytes | None, edits: Sequence[Mapping[str, str]]) -> bytes:
     return text
 
 
+def _refuse_stale(files: RootedFiles, path: str, before: bytes | None) -> None:
+    if _content(files, path) != before:
+        raise UsageError(f"stale: {path} has changed meanwhile", hint="read and edit it again")
+
+
 def _content(files: RootedFiles, path: str) -> bytes | None:
     """Return a file's content, or None if it does not exist. Raises UsageError for a folder."""
     try:
-        return files.read_bytes(path) if files.exists(path) else None
+        is_there = files.exists(path) or lexists(files.root / path)
+        return files.read_bytes(path) if is_there else None
     except HostError as error:
         raise UsageError(error.message, hint="give the path of a file in the project") from error

@@ -189,7 +189,8 @@ class Handlers:
 
     async def _verify_edit(self, arguments: Mapping[str, Any]) -> str:
         allowed = {"may_run": self._may_run, "may_write": self._may_write}
-        document = await verify_edit(self._invocation, arguments, **allowed)
+        with self._alone(VERIFY_EDIT, "judgement"):
+            document = await verify_edit(self._invocation, arguments, **allowed)
         return answer_text(document, ("remora", "judge"), ("problems", "unjudged"))
 
     @contextmanager

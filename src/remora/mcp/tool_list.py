@@ -22,7 +22,7 @@ _OFFSET = {"type": "integer", "minimum": 0}
 
 
 class ToolSpec(NamedTuple):
-    """A tool. None of them writes to the user's files: only a person accepts changes."""
+    """A tool. Only a person accepts changes."""
 
     name: str
     description: str

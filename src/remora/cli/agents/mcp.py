@@ -72,6 +72,11 @@ def mcp(
 
     if options.json:
         raise UsageError("--json cannot be combined with mcp", hint="stdout carries the protocol")
+    if gives_jobs and (allow_run or allow_write):
+        raise UsageError(
+            "--jobs cannot be combined with --allow-run or --allow-write",
+            hint="use two servers: with --jobs, clients have the tools of jobs only",
+        )
     invocation = invocation_of(options)
     address = None if http is None else http_address(http)
     if client is not None:

@@ -11,9 +11,11 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from contextvars import ContextVar
 from typing import Any, NamedTuple
 
+import anyio.from_thread
 import msgspec
 
 from remora.agents.job import AgentResult, Job
@@ -30,6 +32,8 @@ LEASE_S = 900.0
 """Seconds without a call of its client after which a job may be taken by another one (decision)."""
 CONTEXT = 64_000
 """Tokens that a client's model is assumed to read beside its own work."""
+_PATIENCE_S = 120.0
+"""Seconds that a client waits for a job to be free (decision: clients give up after minutes)."""
 _LOOK_S = 1.0
 """Seconds after which a waiting thread looks if the server ends."""
 _INTERRUPTED = AgentResult(
@@ -118,7 +122,8 @@ class JobDesk:
         tools = tuple(tool.name for tool in request.decoding.tools)
         asked = Asked(request.messages or (), tools, Future())
         with self._changed:
-            self._jobs[job.agent_id].question = asked
+            waiting = self._jobs[job.agent_id]
+            waiting.question, waiting.called = asked, self._clock()
             self._changed.notify_all()
         return asked.answer
 
@@ -136,19 +141,33 @@ class JobDesk:
 
     # --- the side of the clients ---------------------------------------------------------------
 
+    @property
+    def is_planning(self) -> bool:
+        return self._planning > 0
+
     def take(self, fits: Callable[[Job], bool]) -> Taken | None:
-        """Give a client the next job that fits, or None if no such job waits or will wait."""
+        """Give a client the next job that fits, or None if no such job waits or will wait.
+
+        Raises UsageError if no job is free for a while.
+        """
+        until = self._clock() + _PATIENCE_S
         with self._changed:
             while True:
                 self._refuse_closed()
                 fitting = [found for found in self._jobs.values() if fits(found.job)]
                 if free := next(filter(self._is_free, fitting), None):
-                    self._old_leases.add(free.lease)
+                    if free.lease:
+                        self._old_leases.add(free.lease)
                     free.lease, free.called = secrets.token_hex(4), self._clock()
                     return free.taken
                 is_coming = any(not job.lease and job.result is None for job in fitting)
                 if not (is_coming or self._planning):
                     return None
+                if self._clock() > until:
+                    raise UsageError(
+                        "no job is free yet: other clients have those that wait",
+                        hint="call next_job again later",
+                    )
                 self._changed.wait(_LOOK_S)
 
     def counts(self, fits: Callable[[Job], bool]) -> tuple[int, int]:
@@ -177,6 +196,8 @@ class JobDesk:
             if question is None:
                 raise UsageError("the last call of this job has not ended", hint="wait for it")
             waiting.question = None
+            if not question.answer.set_running_or_notify_cancel():
+                raise UsageError("the run of this job ends", hint="call next_job")
             if isinstance(made, ModelError):
                 question.answer.set_exception(made)
             else:
@@ -194,9 +215,7 @@ class JobDesk:
         while waiting.question is None and waiting.result is None:
             self._refuse_closed()
             self._changed.wait(_LOOK_S)
-        waiting = self._leased(lease)
-        waiting.called = self._clock()
-        return waiting.taken
+        return self._leased(lease).taken
 
     def _leased(self, lease: str) -> _Waiting:
         if lease in self._old_leases:
@@ -206,6 +225,7 @@ class JobDesk:
             )
         for waiting in self._jobs.values():
             if waiting.lease == lease and lease:
+                waiting.called = self._clock()
                 return waiting
         raise NotFound(f"no job {lease!r}", hint="call next_job, which gives the ID of a job")
 
@@ -214,6 +234,9 @@ class JobDesk:
         return waiting.question is not None and (not waiting.lease or is_late)
 
     def _refuse_closed(self) -> None:
+        """Stop to wait if the server ends, or if the client has cancelled its call."""
+        with suppress(RuntimeError):  # not a thread of the server
+            anyio.from_thread.check_cancelled()
         if self._is_closed:
             raise UsageError("the server ends", hint="start it again")
 

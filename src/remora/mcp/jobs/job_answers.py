@@ -3,7 +3,8 @@
 import json
 import logging
 import threading
-from collections.abc import Mapping
+import time
+from collections.abc import Iterator, Mapping
 from contextlib import closing, nullcontext
 from dataclasses import replace
 from functools import partial
@@ -15,7 +16,7 @@ from typing import Any
 from msgspec import structs
 
 from remora.agents.definition.agent import load_agents
-from remora.agents.job import Job
+from remora.agents.job import AgentResult, Job
 from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import open_project
 from remora.errors import ModelError, RemoraError, UsageError
@@ -35,8 +36,8 @@ MAX_CALL = 1_000_000
 """Maximum characters of the arguments of a call, as JSON."""
 _WAITING = 8
 """Jobs of a run that wait for clients at a time (decision)."""
-_STOP_S = 20.0
-"""Seconds that an interrupted run may take to complete its records."""
+_STOP_S = 2.5
+"""Seconds that interrupted runs have to complete their records before the process ends."""
 _SETTINGS = {
     "runner.decisions": "model",
     "runner.memory.mode": "packets",
@@ -88,21 +89,24 @@ class JobAnswers:
         self._desk.close()
         for run in self._runs:
             run.stop()
+        until = time.monotonic() + _STOP_S
+        for run in self._runs:
+            run.wait(until - time.monotonic())
 
     def _take(self, arguments: Mapping[str, Any], client: str) -> Page:
         if (lease := arguments.get(JOB)) is not None:
             return self._page(self._desk.show(lease), is_new=True)
         operation, path = arguments.get("operation"), arguments.get("path")
         fits = partial(_fits, operation, None if path is None else self._relative(path))
-        with self._starting:  # two clients do not begin two runs of the same jobs
+        taken = self._desk.take(fits)
+        if taken is None:
+            run = self._start(operation, path, client)
             taken = self._desk.take(fits)
-            if taken is None:
-                run = self._start(operation, path, client)
-                taken = self._desk.take(fits)
+            if taken is None and run is not None:
                 run.raise_error()
         if taken is None:
-            taken_by, ended = self._desk.counts(fits)
-            return Page("", f"No job is left here: {taken_by} with clients, {ended} ended.")
+            with_clients, ended = self._desk.counts(fits)
+            return Page("", f"No job is left here: {with_clients} with clients, {ended} ended.")
         return self._page(taken, is_new=True)
 
     def _relative(self, path: str) -> str:
@@ -111,20 +115,25 @@ class JobAnswers:
             raise UsageError(f"{path} does not exist in the project", hint="use a file or folder")
         return whole.relative_to(self._root).as_posix()
 
-    def _start(self, operation: str | None, path: str | None, client: str) -> "_RunThread":
+    def _start(self, operation: str | None, path: str | None, client: str) -> "_RunThread | None":
+        """Start a run, unless another client has just started one, which may have such jobs."""
         request = RunRequest(
             paths=() if path is None else (Path(path),),
             operations=() if operation is None else (operation,),
             concurrency=_WAITING,
         )
         model = ClientModel(client, self._desk)
-        run = _RunThread(self._invocation, request, model, self._desk, self._given)
-        self._runs.append(run)
-        return run
+        with self._starting:
+            if self._desk.is_planning:
+                return None
+            run = _RunThread(self._invocation, request, model, self._desk, self._given)
+            self._runs.append(run)
+            return run
 
     def _page(self, taken: Taken, *, is_new: bool) -> Page:
         if taken.question is None:
-            return Page("", _end_text(taken))
+            assert taken.result is not None
+            return Page(taken.result.error or "", _end_text(taken.job, taken.result))
         messages = taken.question.messages
         words = f"{JOB} {taken.lease}"
         if is_new:
@@ -140,12 +149,10 @@ def _fits(operation: str | None, path: str | None, job: Job) -> bool:
     return is_there and operation in (None, job.operation)
 
 
-def _end_text(taken: Taken) -> str:
-    assert taken.result is not None
-    is_given_up = taken.result.stop_reason == "model_error"
-    why = f": {taken.result.error}" if taken.result.error else ""
-    said = f"This job has ended ({'given up' if is_given_up else taken.result.status}{why})."
-    return f"{said} Call next_job for another one; a person reviews {taken.job.run_id}."
+def _end_text(job: Job, result: AgentResult) -> str:
+    how = "given up" if result.stop_reason == "model_error" else result.status
+    said = f"This job has ended ({how})."
+    return f"{said} Call next_job for another one; a person reviews {job.run_id}."
 
 
 class _GivenJobs:
@@ -156,14 +163,24 @@ class _GivenJobs:
 
     def without_earlier(self, run: PreparedRun) -> Plan:
         """Return a run's plan without the jobs that there were before, for an unchanged file."""
-        assert run.base is not None, "a new run has a base"
-        new = []
-        for job in run.plan.jobs:
-            digest = sha256((run.base.folder / job.path).read_bytes()).hexdigest()
-            if self._digests.get((job.operation, job.node_id)) != digest:
-                self._digests[job.operation, job.node_id] = digest
-                new.append(job)
+        known = self._digests
+        new = [
+            job
+            for job, digest in _digests(run)
+            if known.get((job.operation, job.node_id)) != digest
+        ]
         return structs.replace(run.plan, jobs=new)
+
+    def add(self, run: PreparedRun) -> None:
+        """Add the jobs of a run that has begun."""
+        self._digests |= {(job.operation, job.node_id): digest for job, digest in _digests(run)}
+
+
+def _digests(run: PreparedRun) -> Iterator[tuple[Job, str]]:
+    """Yield the jobs of a run, each with the digest of its file."""
+    assert run.base is not None, "a new run has a base"
+    for job in run.plan.jobs:
+        yield job, sha256((run.base.folder / job.path).read_bytes()).hexdigest()
 
 
 class _RunThread:
@@ -192,9 +209,12 @@ class _RunThread:
             raise self._error
 
     def stop(self) -> None:
-        """Interrupt the run, and wait for its end."""
+        """Interrupt the run."""
         self._budget.stop("the server ended")
-        self._thread.join(_STOP_S)
+
+    def wait(self, seconds: float) -> None:
+        """Wait for the end of the run."""
+        self._thread.join(max(seconds, 0))
 
     def _run(self) -> None:
         invocation, request, model, desk = self._work
@@ -202,7 +222,7 @@ class _RunThread:
             with closing(prepare(invocation, request, provider="mcp")) as prepared:
                 run = replace(prepared, plan=self._given.without_earlier(prepared))
                 if run.plan.jobs and not self._budget.spent:
-                    observer = DeskObserver(desk, self._note)
+                    observer = DeskObserver(desk, partial(self._note, run))
                     execute(
                         invocation,
                         run,
@@ -218,5 +238,6 @@ class _RunThread:
         finally:
             desk.end_run(self._run_id)
 
-    def _note(self, run_id: str) -> None:
+    def _note(self, run: PreparedRun, run_id: str) -> None:
         self._run_id = run_id
+        self._given.add(run)

@@ -112,7 +112,8 @@ class RunBudget:
     def stop(self, why: str) -> None:
         """Stop the work, also before it begins. May be called in any thread."""
         self.spent = self.spent or why
-        self._cancel()
+        with suppress(RuntimeError):  # the loop of the work was closed just now
+            self._cancel()
 
 
 class _Counting:
@@ -164,6 +165,7 @@ def run_to_end(
             async with asyncio.timeout(budget.seconds):
                 await work()
         finally:
+            budget.stop_with(lambda: None)
             for each in models:
                 await each.aclose()
 
