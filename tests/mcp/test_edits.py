@@ -85,6 +85,13 @@ def test_an_edit_is_written_only_if_nothing_is_said_against_it(root: Path, home:
     assert (root / "a" / "new.py").read_text() == "def second(): ...\n"
 
 
+@pytest.mark.parametrize("path", [".agentfs/traces/a.jsonl", "remora.yaml", "-a.py"])
+def test_records_and_settings_are_never_written(root: Path, home: Path, path: str) -> None:
+    new = [{"old": "", "new": "a: 1\n"}]
+    assert error_of(verify(invocation_in(root, home), new, path=path, apply=True))
+    assert not (root / path).exists()
+
+
 def test_a_file_that_changes_meanwhile_is_left_alone(root: Path, home: Path) -> None:
     file = root / "prices.py"
     stale = verify(

@@ -14,6 +14,7 @@ from remora.errors import HostError, RemoraError, UsageError
 from remora.mcp.analysis import NOT_RUN
 from remora.mcp.command_process import document_of
 from remora.text import count
+from remora.tools.file_tree import FileTree
 from remora.workspaces.copy.changes import content_diff
 from remora.workspaces.rooted_files import RootedFiles
 
@@ -36,7 +37,8 @@ async def verify_edit(
             "this server may not write files",
             hint="write the edit yourself, or ask the person to start `remora mcp --allow-write`",
         )
-    files = RootedFiles(invocation.find_root())
+    tree = FileTree(invocation.find_root())
+    files = tree.files
     before = _content(files, path)
     after = edited(before, arguments["edits"])
     static = [] if may_run else ["--static"]
@@ -48,12 +50,15 @@ async def verify_edit(
         raise
     _refuse_stale(files, path, before)
     unjudged = [*([] if may_run else [NOT_RUN]), *document["unjudged"]]
-    problems = [{key: each[key] for key in _KEPT} for each in document["problems"]]
+    problems = [{key: problem[key] for key in _KEPT} for problem in document["problems"]]
     verdict = {"ok": not problems, "problems": problems, "unjudged": unjudged}
     if not wants_write:
         return verdict
     if not problems:
-        files.put(path, after)
+        try:
+            (tree.create if before is None else tree.write)(path, after)
+        except HostError as error:
+            raise UsageError(error.message, hint="edit a file of the project's code") from error
     return {**verdict, "applied": not problems}
 
 
@@ -65,8 +70,8 @@ def edited(content: bytes | None, edits: Sequence[Mapping[str, str]]) -> bytes:
     """
     text, newline = content or b"", b"\r\n" if content and b"\r\n" in content else b"\n"
     for number, edit in enumerate(edits, 1):
-        plain = (edit[side].replace("\r\n", "\n").encode() for side in ("old", "new"))
-        old, new = (text.replace(b"\n", newline) for text in plain)
+        sides = (edit[side].replace("\r\n", "\n").encode() for side in ("old", "new"))
+        old, new = (side.replace(b"\n", newline) for side in sides)
         found = text.count(old) if old else int(content is None and not text)
         if found != 1:
             shown = edit["old"][:_MOST_SHOWN]

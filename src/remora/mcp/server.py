@@ -208,7 +208,9 @@ class Handlers:
             self._at_work.discard(tool.name)
 
     async def list_tools(self, *_: Any) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=[_tool(one.spec) for one in self._offered.values()])
+        return types.ListToolsResult(
+            tools=[_tool(offered.spec) for offered in self._offered.values()]
+        )
 
     async def call_tool(
         self, context: ServerRequestContext[Any], params: types.CallToolRequestParams

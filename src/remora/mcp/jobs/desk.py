@@ -154,13 +154,13 @@ class JobDesk:
         with self._changed:
             while True:
                 self._refuse_closed()
-                fitting = [found for found in self._jobs.values() if fits(found.job)]
+                fitting = [waiting for waiting in self._jobs.values() if fits(waiting.job)]
                 if free := next(filter(self._is_free, fitting), None):
                     if free.lease:
                         self._old_leases.add(free.lease)
                     free.lease, free.called = secrets.token_hex(4), self._clock()
                     return free.taken
-                is_coming = any(not job.lease and job.result is None for job in fitting)
+                is_coming = any(not waiting.lease and waiting.result is None for waiting in fitting)
                 if not (is_coming or self._planning):
                     return None
                 if self._clock() > until:
@@ -173,8 +173,8 @@ class JobDesk:
     def counts(self, fits: Callable[[Job], bool]) -> tuple[int, int]:
         """Return the number of jobs that fit and that clients have, and of those that have ended."""
         with self._changed:
-            fitting = [found for found in self._jobs.values() if fits(found.job)]
-            ended = [found for found in fitting if found.result is not None]
+            fitting = [waiting for waiting in self._jobs.values() if fits(waiting.job)]
+            ended = [waiting for waiting in fitting if waiting.result is not None]
             return len(fitting) - len(ended), len(ended)
 
     def show(self, lease: str) -> Taken:
@@ -205,7 +205,7 @@ class JobDesk:
             return self._next_of(waiting)
 
     def close(self) -> None:
-        """Let all clients that wait go on with an error."""
+        """Answer all clients that wait with an error."""
         with self._changed:
             self._is_closed = True
             self._changed.notify_all()
@@ -252,7 +252,7 @@ def _said(delta: PacketDelta) -> str:
 
 
 class DeskObserver(NoObserver):
-    """Tells a desk which jobs a run has, which one asks, and which has ended."""
+    """Gives a desk the jobs of a run, and says which one asks and which has ended."""
 
     def __init__(self, desk: JobDesk, begun: Callable[[str], None]) -> None:
         """Create the observer. `begun` is called with the run's ID when it begins."""

@@ -137,9 +137,9 @@ class JobAnswers:
         messages = taken.question.messages
         words = f"{JOB} {taken.lease}"
         if is_new:
-            system = "\n".join(one.content for one in messages if one.role == "system")
+            system = "\n".join(message.content for message in messages if message.role == "system")
             words = f"{words}: call one of {', '.join(taken.question.tools)}\n{system}"
-        shown = [one.content for one in messages if one.role != "system"]
+        shown = [message.content for message in messages if message.role != "system"]
         result = [] if is_new or not taken.said else [f"Result: {taken.said}"]
         return Page("\n".join([*result, *shown]), words)
 

@@ -62,7 +62,7 @@ def _is_literal(value: ast.expr) -> bool:
         case ast.Call():
             return _pattern_of(value) is not None
         case ast.ListComp() | ast.SetComp() | ast.DictComp():
-            return all(_is_entry(each.iter) for each in value.generators)
+            return all(_is_entry(part.iter) for part in value.generators)
         case ast.Dict(keys=keys, values=values):
             return all(key is not None and _is_entry(key) for key in keys) and all(
                 map(_is_entry, values)
