@@ -138,7 +138,10 @@ def _rows(
     make = sft_rows if form == "sft" else functiongemma_rows
 
     def rows_of(survey: AgentSummary, attempt: Attempt) -> Iterator[Row]:
-        return make(folder, survey, attempt, tally)
+        counts = tally.operations
+        for row in make(folder, survey, attempt, tally):
+            counts[survey.operation] = counts.get(survey.operation, 0) + 1
+            yield row
 
     yield from map_agents(folder, group, tally, rows_of)
 

@@ -66,8 +66,8 @@ def test_prompts_are_those_that_the_model_was_sent(ran: Ran, agent: str, tmp_pat
     assert [row["prompt"] for row in rows] == [event["data"]["messages"] for event in sent]
     assert [row["line_hash"] for row in rows] == [event["hash"] for event in sent]
     assert told == {
-        "format": "sft", "to": str(path), "streams": 1, "records": len(rows), "left_out": {},
-        "damaged": [],
+        "format": "sft", "to": str(path), "streams": 1, "records": len(rows),
+        "operations": {rows[0]["operation"]: len(rows)}, "left_out": {}, "damaged": [],
     }  # fmt: skip
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 

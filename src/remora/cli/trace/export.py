@@ -167,11 +167,15 @@ def _export_folder(options: Options, folder: "TraceFolder", groups: "Groups", ou
 def _print_summary(options: Options, form: str, to: str, tally: "ExportCounts") -> None:
     if options.json:
         document = {"format": form, "to": to, "streams": tally.streams, "records": tally.records}
-        print_json({**document, "left_out": tally.left_out, "damaged": tally.damaged})
+        rest = {"left_out": tally.left_out, "damaged": tally.damaged}
+        print_json({**document, "operations": tally.operations, **rest})
     elif to != "stdout":
         written = count(tally.records, _RECORDS.get(form, "row"))
         source = count(tally.streams, "stream" if form == "jsonl" else "agent")
+        by_operation = ", ".join(f"{name} {number:,}" for name, number in tally.operations.items())
         print_lines(wrapped(f"{written} from {source}: {to}"))
+        if by_operation:
+            print_lines(wrapped(by_operation))
     for reason, number in sorted(tally.left_out.items()):
         note(options, f"left out: {number:,} {reason}")
     for message in tally.damaged:
