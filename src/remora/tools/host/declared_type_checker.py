@@ -166,7 +166,9 @@ class ProjectChecker(NamedTuple):
             environment={"MYPY_CACHE_DIR": str(cache)},
         )
         finished = run_command(command, output_limit=64 * 1024 * 1024)
-        if finished.timed_out or finished.returncode >= _MYPY_FAILED or finished.returncode < 0:
+        if finished.timed_out:
+            raise HostError(f"{self.label} did not finish within {command.seconds:.0f} s")
+        if finished.returncode >= _MYPY_FAILED or finished.returncode < 0:
             said = (finished.stderr.strip() or finished.stdout.strip()).decode("utf-8", "replace")
             raise HostError(f"{self.label} failed: {said.partition(chr(10))[0][:200]}".rstrip(": "))
         output = finished.stdout.decode("utf-8", "replace")

@@ -4,7 +4,8 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from shutil import copyfile, copytree
+from shutil import copy, copytree
+from stat import S_IWUSR
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
@@ -61,12 +62,13 @@ def change_trees(
     files = project_files(root, include=include)
     with TemporaryDirectory(prefix="remora-judge-") as name:
         folder = Path(name)
-        base = take_base(root, files, folder / "base")
+        base = take_base(root, files, folder / _BEFORE)
+        for path, file in base.files.items():
+            (base.folder / path).chmod(file.mode | S_IWUSR)
+        copytree(base.folder, folder / _AFTER, symlinks=True, copy_function=copy)
         for side, committed in zip((_BEFORE, _AFTER), _sides(root, request, files), strict=True):
-            copytree(base.folder, folder / side, symlinks=True, copy_function=copyfile)
             if committed is not None:
                 _check_out(root, committed, files, base, folder / side)
-        try_remove_tree(base.folder)
         if request.diff is not None and request.diff.strip():
             _apply(request.diff, folder / _AFTER)
         yield ChangeTrees(folder / _BEFORE, folder / _AFTER, _changed_files(folder))
