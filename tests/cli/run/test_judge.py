@@ -78,6 +78,24 @@ def test_a_change_of_nothing_is_told_so(shop: Path, poor: Remora) -> None:
     assert (done.code, done.out) == (0, "no remarks on 1 changed Python file\n")
 
 
+def test_the_type_checker_keeps_its_cache_for_the_next_change(shop: Path, poor: Remora) -> None:
+    """The first change waits until mypy is done, so that it has a second for the others."""
+    write(
+        shop, {"pyproject.toml": "[tool.mypy]\n", "till.py": "def total() -> int:\n    return 1\n"}
+    )
+    git(shop, "add", "-A")
+    git(shop, "commit", "-q", "-m", "types")
+    for text, code in ((" + 1", []), (" + ''", ["mypy"])):
+        write(shop, {"till.py": f"def total() -> int:\n    return 1{text}\n"})
+        found = poor("judge", "--static", "--json", cwd=shop).document
+        assert [problem["code"] for problem in found["problems"]] == code
+        kept = {
+            path.name.partition("-")[0]
+            for path in (poor.home / "cache").glob("remora/roots/*/judge/*")
+        }
+        assert kept == {"before", "after"}
+
+
 def test_without_an_environment_it_says_what_it_could_not_judge(shop: Path, poor: Remora) -> None:
     write(shop, {"tests/test_shop.py": TESTS + HOLLOW})
     done = poor("judge", cwd=shop)

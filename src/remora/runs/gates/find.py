@@ -48,11 +48,13 @@ def find_gates(
     files: Collection[str],
     python: ProjectPython | None,
     observed: ObservedTests | None = None,
+    kept: Path | None = None,
 ) -> tuple[list[Gate], list[GateResult]]:
     """Return a project's gates, the fastest first, and what cannot be one.
 
     `files` are those of the project. Without `python`, no code of the project is run. If there are
-    `observed` tests, the gate of tests fills them.
+    `observed` tests, the gate of tests fills them. `kept` is a folder for what a type checker may
+    keep for other copies of the project.
     """
     gates = [*_style_gates(place, python)]
     missing = list[GateResult]()
@@ -63,7 +65,7 @@ def find_gates(
         if checker is None:
             missing.append(GateResult(name=declared.name, missing=NOT_INSTALLED))
         else:
-            gates.append(Gate(declared.name, checker.label, partial(_type_errors, checker)))
+            gates.append(Gate(declared.name, checker.label, partial(_type_errors, checker, kept)))
     if python is None:
         return gates, missing
     gates.append(find_imports(files, python))
@@ -84,9 +86,9 @@ def is_installed(gate: Gate, python: ProjectPython | None) -> bool:
 
 
 def _type_errors(
-    checker: ProjectChecker, folder: Path, seconds: float, _: tuple[str, ...]
+    checker: ProjectChecker, kept: Path | None, folder: Path, seconds: float, _: tuple[str, ...]
 ) -> Facts:
-    found = checker.check(folder, seconds)
+    found = checker.check(folder, seconds, kept)
     return problems(f"{each.path}:{each.line}: {each.rule} {each.message}" for each in found)
 
 

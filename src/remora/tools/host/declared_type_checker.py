@@ -4,6 +4,7 @@ import re
 import shutil
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from hashlib import sha256
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
@@ -145,11 +146,12 @@ class ProjectChecker(NamedTuple):
         """What the checker is asked about the files, for answers that are kept."""
         return "\0".join((*self.command, self.label, *(self.config or ())))
 
-    def check(self, folder: Path, seconds: float) -> list[Diagnostic]:
+    def check(self, folder: Path, seconds: float, kept: Path | None = None) -> list[Diagnostic]:
         """Return the errors in the project in `folder`.
 
-        Plug-ins are the project's code, so changes of files are discarded, except for the cache,
-        which is beside the folder. Raises HostError if the checker fails or does not finish.
+        Plug-ins are the project's code, so changes of files are discarded, except for the cache.
+        Mypy's is in the folder `kept`, by question, if it is kept for other copies of the project,
+        and beside `folder` otherwise. Raises HostError if the checker fails or does not finish.
         """
         if self.config is not None:
             RootedFiles(folder).put(self.config[0], self.config[1].encode())
@@ -157,6 +159,8 @@ class ProjectChecker(NamedTuple):
         if self.python is not None:
             read += interpreter_paths(self.python.python, trusted=self.python.trusted)
         cache = folder.with_name(f"{folder.name}-cache")
+        if kept is not None:
+            cache = kept / f"{folder.name}-{sha256(self.question.encode()).hexdigest()[:16]}"
         cache.mkdir(mode=0o700, exist_ok=True)
         command = Command(
             argv=self.command,
@@ -167,7 +171,7 @@ class ProjectChecker(NamedTuple):
         )
         finished = run_command(command, output_limit=64 * 1024 * 1024)
         if finished.timed_out:
-            raise HostError(f"{self.label} did not finish within {command.seconds:.0f} s")
+            raise HostError(f"{self.label} did not finish within {command.seconds:.2g} s")
         if finished.returncode >= _MYPY_FAILED or finished.returncode < 0:
             said = (finished.stderr.strip() or finished.stdout.strip()).decode("utf-8", "replace")
             raise HostError(f"{self.label} failed: {said.partition(chr(10))[0][:200]}".rstrip(": "))

@@ -2,6 +2,8 @@
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
 
 import msgspec
 
@@ -10,7 +12,9 @@ from remora.bootstrap.open_project import open_project
 from remora.code.syntax.extract import parse_module
 from remora.code.syntax.nodes import Module
 from remora.code.syntax.source import parse_error
+from remora.config.user_folders import make_private
 from remora.errors import RemoraError
+from remora.files.file_lock import try_lock
 from remora.ids import escape_path, split_node_key
 from remora.operations.base import Report
 from remora.operations.judged_change import Change, ChangedFile, Unjudged
@@ -30,6 +34,8 @@ _LEAST_SECONDS = 20.0
 """Time for planted faults after slow checks of the project (decision)."""
 _STATIC_GATES_S = 1.0
 """Time for linters and type checkers if no code runs (decision: a commit waits for the answer)."""
+_FIRST_STATIC_GATES_S = 20.0
+"""The same for the first change of a project, which fills mypy's cache for the others (decision)."""
 _RUNNING = "what needs code to run: tests, lines that no test notices, the project's own checks"
 
 
@@ -116,7 +122,23 @@ def _worse_gates(
     limit, runs_code = project.config.gates.time_s, change.after.python is not None
     names = [operation.name for operation in project.operations.all]
     wrong = project.operations.contradictions(names) if runs_code else None
-    return worse_gates(change, limit if runs_code else min(limit, _STATIC_GATES_S), tell, wrong)
+    with _kept_folder(project) as kept:
+        if not runs_code:
+            is_first = kept is not None and not any(kept.iterdir())
+            limit = min(limit, _FIRST_STATIC_GATES_S if is_first else _STATIC_GATES_S)
+        yield from worse_gates(change, limit, tell, wrong, kept)
+
+
+@contextmanager
+def _kept_folder(project: Project) -> Iterator[Path | None]:
+    """Yield the folder in the user's cache for the type checker, or None while it is in use."""
+    folder = project.cache / "judge"
+    with ExitStack() as stack:
+        is_free = False
+        with suppress(OSError):  # no space, or no rights
+            make_private(folder)
+            is_free = stack.enter_context(try_lock(folder))
+        yield folder if is_free else None
 
 
 def _python(

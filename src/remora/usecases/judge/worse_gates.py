@@ -36,10 +36,11 @@ def worse_gates(
     seconds: float,
     tell: Callable[[str], None],
     contradictions: Contradictions | None = None,
+    kept: Path | None = None,
 ) -> Iterator[Problem | Unjudged]:
     """Yield what is worse after a change according to each gate, and the gates that do not judge.
 
-    With `contradictions`, the tests are observed, and an annotation that does not accept a value is
+    `kept` is a folder for what a type checker keeps for the next change. With `contradictions`, the tests are observed, and an annotation that does not accept a value is
     worse, too.
     """
     ends, place = time.monotonic() + seconds, change.after
@@ -48,7 +49,9 @@ def worse_gates(
     except HostError as error:
         yield Unjudged(what="the project's checks", why=error.message)
         return
-    gates, missing = find_gates(place, place.files.glob("**/*", look=place.left), place.python)
+    gates, missing = find_gates(
+        place, place.files.glob("**/*", look=place.left), place.python, kept=kept
+    )
     if contradictions is not None and place.python is not None:
         gates = [*_observing(gates, change, place.python, contradictions)]
     for gap in missing:
