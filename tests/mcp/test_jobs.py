@@ -7,6 +7,7 @@ import sys
 import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -231,3 +232,12 @@ def test_closing_ends_all_runs_also_after_one_has_ended(root: Path, home: Path) 
     assert "call one of" in answers.answer("next_job", {"path": "more.py"}, "one").words
     answers.close()
     assert "remora-jobs" not in [thread.name for thread in threading.enumerate()]
+
+
+def test_a_path_is_one_of_the_project_wherever_the_server_was_started(
+    root: Path, home: Path
+) -> None:
+    elsewhere = replace(invocation_in(root, home), folder=home, root=root)
+    with closing(JobAnswers(elsewhere)) as answers:
+        page = answers.answer("next_job", {"operation": "lint", "path": "prices.py"}, "one")
+    assert "Goal: Remove the lint findings of prices.py" in page.data

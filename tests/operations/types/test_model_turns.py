@@ -93,8 +93,12 @@ def test_a_model_reveals_annotates_revises_and_submits(project: Path) -> None:
     assert '- annotate(function="total") - missing: items, less, the result' in first
     assert "-> At line 11, item.price is float" in revealed
     assert re.search(r"ty \S+ refuses total\(items: int\): line 15: .* not iterable", refused)
-    assert "now def total(items: Iterable[Item], less=None) -> float:; accepted by ty" in written
-    assert "now def total(items: list[Item], less=None) -> float:; accepted by ty" in revised
+    assert re.search(
+        r"accepted by ty.*; now def total\(items: Iterable\[Item\], less=None\) -> float:", written
+    )
+    assert re.search(
+        r"accepted by ty.*; now def total\(items: list\[Item\], less=None\) -> float:", revised
+    )
     remora.accept(done.run_id, every=True, root=project)
     text = (project / "shop.py").read_text()
     assert "def total(items: list[Item], less=None) -> float:" in text

@@ -110,7 +110,7 @@ class JobAnswers:
         return self._page(taken, is_new=True)
 
     def _relative(self, path: str) -> str:
-        whole = Path(realpath(self._invocation.folder / path))
+        whole = Path(realpath(self._root / path))
         if not whole.is_relative_to(self._root) or not whole.exists():
             raise UsageError(f"{path} does not exist in the project", hint="use a file or folder")
         return whole.relative_to(self._root).as_posix()
@@ -118,7 +118,7 @@ class JobAnswers:
     def _start(self, operation: str | None, path: str | None, client: str) -> "_RunThread | None":
         """Start a run, unless another client has just started one, which may have such jobs."""
         request = RunRequest(
-            paths=() if path is None else (Path(path),),
+            paths=() if path is None else (self._root / path,),
             operations=() if operation is None else (operation,),
             concurrency=_WAITING,
         )
