@@ -146,6 +146,7 @@ class Planter:
         self._used = set[tuple[str, str]]()
         self._refused = set[tuple[str, str, str]]()
         self._tried = Counter[str]()
+        self._removed: list[str] = []
         paths = tree.files(tests=False)
         texts = {path: tree.read(path) for path in paths}
         self._places = [
@@ -183,7 +184,7 @@ class Planter:
         expected = {CODES[task["rule"]]} if task["kind"] == "lint" else set()
         is_good = {each for each in new if not each.startswith(_SAME)} == expected
         if task["kind"] == "lint" and is_good:
-            is_good = tree.passes()
+            is_good = tree.passes() and all(map(self._holds, self._removed))
             self._tried[task["rule"]] += not is_good
         if not is_good:
             tree.write(path, before)
@@ -240,7 +241,17 @@ class Planter:
             files[file], chosen, f"Test{name.title()}".replace("_", "")
         )
         task["mutants"] = len(faulty)
+        self._removed.append(task["truth"])
         return True
+
+    def _holds(self, tests: str) -> bool:
+        """Return True if tests that were removed would still pass."""
+        path = "test_removed.py"
+        self._tree.write(path, tests)
+        try:
+            return self._tree.passes(path)
+        finally:
+            (self._tree.root / path).unlink()
 
 
 def detected(tree: Tree, path: str, faulty: list[str], tests: Sequence[str]) -> int:

@@ -1,6 +1,6 @@
 """How many planted tasks a client of `remora mcp --jobs` finishes, judged by gates that it cannot see.
 
-    python bench/served_tasks.py prepare ~/tasks ~/src/priority ~/src/uritools ~/src/python-multipart
+    python bench/served_tasks.py prepare ~/tasks ~/src/one ~/src/two ~/src/three
     python bench/served_tasks.py client ~/tasks
     python bench/served_tasks.py score ~/tasks
 
@@ -32,7 +32,6 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import chdir
 from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any
@@ -49,8 +48,8 @@ def work(folder: Path) -> None:
     tasks = json.loads((folder / "tasks.json").read_text())
     with (folder / "client.log").open("w") as log:
         for package in dict.fromkeys(task["package"] for task in tasks):
-            with chdir(folder / package):  # paths in calls are relative to where it was started
-                server = Server(["-m", "remora", "mcp", "--jobs"], dict(os.environ))
+            words = ["-m", "remora", "--root", str(folder / package), "mcp", "--jobs"]
+            server = Server(words, dict(os.environ))
             own = [task for task in tasks if task["package"] == package]
             for kind, path in dict.fromkeys((task["kind"], task["path"]) for task in own):
                 here = [task for task in own if (task["kind"], task["path"]) == (kind, path)]
