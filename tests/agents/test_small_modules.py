@@ -26,7 +26,8 @@ from tests.agents.conftest import SOURCE, Play, Theatre, a_job
 
 class TestWatch:
     def turn(self, packet: DecisionPacket, summary: str, **more: Any) -> DecisionPacket:
-        action = new_action("t", {}, summary, "success")
+        args = {"line": more.pop("line", 1)}
+        action = new_action("t", args, summary, "success")
         return apply(packet, PacketDelta(turn=packet.turn + 1, add_action=action, **more))
 
     def endings(self, *turns: dict[str, Any]) -> list[str | None]:
@@ -47,6 +48,9 @@ class TestWatch:
     def test_progress_starts_the_count_again(self, progress: dict[str, Any]) -> None:
         turns = [{}, {}, {}, progress, {}, {}, {}, {}]
         assert self.endings(*turns) == [None] * 7 + ["no_progress"]
+
+    def test_reading_one_line_after_the_other_is_progress(self) -> None:
+        assert self.endings(*({"line": line} for line in range(9))) == [None] * 9
 
     def test_learning_a_known_fact_is_not_progress(self) -> None:
         turns = [{"update_knowledge": {"k": 1}} for _ in range(5)]

@@ -31,7 +31,7 @@ FAILURES: dict[str, tuple[dict[int, str | ModelError], int, str | None]] = {
     "max_turns": ({2: put("7"), 3: put("8"), 4: put("9")}, 3, "not done after 3 turns"),
     "model_error": ({2: put("7"), 3: GONE}, 20, "the server is gone; start it"),
     "repeated_call": ({2: put("7"), **dict.fromkeys(range(3, 20), undo(7))}, 20, None),
-    "no_progress": ({2: put("7"), **{n: call("recall", ref="turn:1", lines=[n, n]) for n in range(3, 20)}}, 20, None),
+    "no_progress": ({2: put("7"), **{n: call("recall", ref="turn:1", lines=[1 + n % 2, 2]) for n in range(3, 20)}}, 20, None),
 }  # fmt: skip
 
 

@@ -335,11 +335,11 @@ class TestEndings:
         assert (played.result.stop_reason, played.result.turns) == ("repeated_call", 3)
         assert fold_shown(played, 3)["recent_actions"][0]["count"] == 2
 
-    def test_four_turns_that_change_nothing(self, theatre: Theatre) -> None:
+    def test_four_turns_of_calls_of_before_that_change_nothing(self, theatre: Theatre) -> None:
         script = 'from remora.pym import Input\npacket: dict = Input("packet")\n'
         script += '{"result": 1, "summary": "turn " + str(packet["turn"]), "outcome": "success"}'
         played = theatre.play(Play(agent=theatre.tool(script), answers=lambda _: ACT))
-        assert (played.result.stop_reason, played.result.turns) == ("no_progress", 4)
+        assert (played.result.stop_reason, played.result.turns) == ("no_progress", 5)
 
     def test_three_invalid_calls_in_a_row(self, theatre: Theatre) -> None:
         answers = ["nonsense", ACT, *["nonsense"] * 3]

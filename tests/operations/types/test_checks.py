@@ -9,13 +9,13 @@ from remora.operations.types.checks import annotations_added, annotations_only
 BEFORE = "import os\n\ndef f(a, b: int = 1):  # why\n    return os.sep * a\n"
 
 
-def submitted(after: str) -> Submission:
+def submitted(after: str, before: str = BEFORE) -> Submission:
     return Submission(
         path="a.py",
         node_id=NodeKey("node:a.py:f"),
         node_name="f",
         qualname="f",
-        files={"a.py": (BEFORE.encode(), after.encode())},
+        files={"a.py": (before.encode(), after.encode())},
         findings_before=lambda _path: [],
         findings_after=lambda _path: [],
         names=lambda *_: [],
@@ -29,6 +29,14 @@ def test_annotations_and_imports_may_be_added_and_lines_broken() -> None:
     )
     assert annotations_only(submitted(after)) == ""
     assert annotations_added(submitted(after)) == ""
+
+
+def test_imports_for_type_checkers_may_be_beside_classes() -> None:
+    before = "from typing import TYPE_CHECKING\n\nif TYPE_CHECKING:\n    import a\n\n    class B: ...\n\ndef f(b): ...\n"
+    after = before.replace("import a\n", "import a, c\n").replace("f(b)", "f(b: c.D)")
+    assert annotations_only(submitted(after, before)) == ""
+    after = after.replace("class B", "class C")
+    assert "more than annotations" in annotations_only(submitted(after, before))
 
 
 @pytest.mark.parametrize(

@@ -77,7 +77,8 @@ class TurnCounts:
 class StopRules:
     """Stops an agent after three identical calls or four idle turns, and counts bad answers.
 
-    A turn is idle if a call succeeds and nothing is known or changed that was not before.
+    A turn is idle if a call of before succeeds again, and nothing is known or changed that was not
+    before: reading other lines of a long file is no loop.
     """
 
     def __init__(self) -> None:
@@ -102,7 +103,9 @@ class StopRules:
             )
         if newest is not None and newest.outcome == "error":
             return None  # the next packet shows why, so the next call may succeed
-        idle = not changed and _known(before) == _known(now)
+        earlier = {canonical([call.tool, call.args]) for call in before.recent_actions}
+        is_again = newest is None or canonical([newest.tool, newest.args]) in earlier
+        idle = is_again and not changed and _known(before) == _known(now)
         self._idle_turns = self._idle_turns + 1 if idle else 0
         if self._idle_turns >= MAX_IDLE_TURNS:
             return "failed", "no_progress", f"{MAX_IDLE_TURNS} turns without any change"

@@ -3,7 +3,7 @@
 import ast
 import io
 import tokenize
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from remora.code.edit.import_edits import is_type_checking
 from remora.code.edit.text_lines import decode
@@ -100,14 +100,21 @@ def _bare(tree: ast.Module) -> str:
             node.returns = None
         elif isinstance(node, ast.arg):
             node.annotation = None
-    tree.body = [each for each in tree.body if not _is_import(each)]
+    tree.body = [*_without_imports(tree.body)]
     return ast.dump(tree)
 
 
-def _is_import(node: ast.stmt) -> bool:
-    if isinstance(node, ast.If) and is_type_checking(node.test) and not node.orelse:
-        return all(isinstance(each, ImportNode | ast.Pass) for each in node.body)
-    return isinstance(node, ImportNode)
+def _without_imports(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
+    """Yield the statements of a module but for imports, also those for type checkers only."""
+    for statement in body:
+        if isinstance(statement, ImportNode):
+            continue
+        if isinstance(statement, ast.If) and is_type_checking(statement.test):
+            rest = [*_without_imports(statement.body)]
+            statement.body = [each for each in rest if not isinstance(each, ast.Pass)]
+            if not statement.body and not statement.orelse:
+                continue
+        yield statement
 
 
 def _comments(content: bytes) -> list[str]:
