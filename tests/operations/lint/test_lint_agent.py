@@ -80,6 +80,20 @@ def test_an_edit_that_cannot_be_made_is_refused(
     assert found.result.status == "no_change"
 
 
+def test_lines_that_were_asked_for_are_shown_before_those_of_earlier_calls(
+    theatre: Theatre, lint: Agent
+) -> None:
+    source = TYPO + "".join(f"value_{number} = {number}\n" for number in range(1000))
+    reads = [
+        json.dumps({"tool": "read_code", "args": {"first": first, "last": first + 399}})
+        for first in (1, 401)
+    ]
+    found = play(theatre, lint, source, answers=[*reads, SUBMIT])
+    *_, shown = [str(request.messages[-1]) for request in found.payloads(ModelRequest)]
+    assert "value_600 = 600" in shown
+    assert "value_200 = 200" not in shown
+
+
 def test_a_model_is_asked_for_the_words_of_a_docstring(theatre: Theatre, lint: Agent) -> None:
     source = 'def pay() -> int:\n    """Return what is\n    to be paid.\n    """\n    return 1\n'
     answers = [edit('    """Return what is to be paid."""', 2, 4), SUBMIT]

@@ -225,6 +225,19 @@ class TestShown:
         assert "line 1: the argument strict was ignored" in faults
         assert "line 6: it returns None" not in faults
 
+    def test_that_the_tests_are_methods_is_said_before_one_is_written(
+        self, tree: Path, run: Run
+    ) -> None:
+        method = (
+            "    def test_parse(self):\n        self.assertEqual(parse('2024-01-02'), 20240102)\n"
+        )
+        head = (
+            "import unittest\n\nfrom dates import parse\n\n\nclass TestDates(unittest.TestCase):\n"
+        )
+        (tree / "test_dates.py").write_text(head + method)
+        found = run("show_function", "dates.py", "parse", True)["view"]["knowledge_delta"]
+        assert found["form of the tests"] == "methods of unittest classes"
+
     def test_other_names_are_refused_with_those_that_there_are(self, run: Run) -> None:
         found = run("show_function", "dates.py", "missing", True)
         assert found == {"problem": "dates.py has no missing; it has parse"}
