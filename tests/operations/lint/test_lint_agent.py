@@ -80,6 +80,15 @@ def test_an_edit_that_cannot_be_made_is_refused(
     assert found.result.status == "no_change"
 
 
+def test_all_findings_of_a_rule_are_left_at_once(theatre: Theatre, lint: Agent) -> None:
+    source = "def pay() -> int:\n    return pirce + prize\n"
+    leave = json.dumps({"tool": "leave", "args": {"item": "F821", "because": "made at run time"}})
+    found = play(theatre, lint, source, answers=[leave, SUBMIT], node="pay")
+    before, after = [str(request.messages[-1]) for request in found.payloads(ModelRequest)]
+    assert before.count("F821 line 2") > 1
+    assert "F821 line 2" not in after
+
+
 def test_lines_that_were_asked_for_are_shown_before_those_of_earlier_calls(
     theatre: Theatre, lint: Agent
 ) -> None:
