@@ -14,7 +14,7 @@ another copy and judges it:
 
 - lint: the linter reports nothing new, all tests pass, and no test reaches a misspelt name, so the
   function is the original one;
-- docstring: it names the parameters of the signature, with their defaults, and no code has changed;
+- docstring: it names the parameters of the signature, with their defaults, and all tests pass;
 - test: the new tests of the function pass, and detect at least half of its hidden mutants;
 - types: mypy reports nothing new, and takes each type for the original one.
 
@@ -177,8 +177,7 @@ class Judge:
         for name, default in wanted.items():
             if names[name] != default:
                 return f"the default of {name} is {default}, not {names[name]}"
-        before = [ast.dump(each) for each in truth.body[1:]]
-        return "" if before == [ast.dump(each) for each in node.body[1:]] else "code has changed"
+        return "" if self._tree.passes() else "tests fail"
 
     def _types(self, task: Task, node: code.Function) -> str:
         path = task["path"]

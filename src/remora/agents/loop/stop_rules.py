@@ -78,7 +78,7 @@ class StopRules:
     """Stops an agent after three identical calls or four idle turns, and counts bad answers.
 
     A turn is idle if a call of before succeeds again, and nothing is known or changed that was not
-    before: reading other lines of a long file is no loop.
+    before. Reading other lines of a long file is not idle.
     """
 
     def __init__(self) -> None:
