@@ -9,7 +9,7 @@ import pytest
 
 from remora.code.syntax.extract import parse_module
 from remora.code.syntax.nodes import Module
-from remora.operations.docstring.docstring_need import docstring_work
+from remora.operations.docstring.docstring_need import docstring_work, lacks_docstring
 from remora.operations.docstring.documented_node import find_documented
 from remora.operations.docstring.exceptions.exception_classes import ExceptionClasses
 from remora.operations.docstring.related_texts import RelatedTexts
@@ -131,3 +131,25 @@ def test_tests_and_copied_code_are_left_alone(tmp_path: Path, path: str, expecte
     module = parse_module(path, OUTDATED.encode())
     assert isinstance(module, Module)
     assert docstring_work(ToolTree(tmp_path), [module], {})(module, module.nodes[1]) == expected
+
+
+STACK = """import collections.abc
+
+
+class Stack(collections.abc.MutableMapping):
+    def clear(self): ...
+
+    def peek(self): ...
+
+
+class Narrow(Stack):
+    def pop(self, key): ...
+"""
+
+
+def test_methods_that_inherit_a_docstring_need_none() -> None:
+    """Also from `collections.abc`, through a class of the file that has no such method."""
+    module = parse_module("stack.py", STACK.encode())
+    assert isinstance(module, Module)
+    lacking = [node.qualname for node in module.nodes if lacks_docstring(module, node)]
+    assert lacking == ["Stack", "Stack.peek", "Narrow"]

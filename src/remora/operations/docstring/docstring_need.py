@@ -1,5 +1,6 @@
 """Nodes whose docstring can be written or corrected, and the contradictions of all docstrings."""
 
+import collections.abc
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache, partial
@@ -137,11 +138,25 @@ def _is_public(node: Node, by_key: Mapping[str, Node]) -> bool:
 
 
 def _inherits(node: Node, holder: Node, by_key: Mapping[str, Node]) -> bool:
-    """Return True if a base class in the same file documents a method with the same name."""
+    """Return True if a base class documents a method with the same name.
+
+    Base classes in the same file are known, with theirs, and those of `collections.abc`.
+    """
     if node.node_type != "function" or holder.node_type != "class":
         return False
-    bases = _WORD.findall((holder.signature or "").partition("(")[2])
-    name = node.qualname.rpartition(".")[2]
-    path = node.key.rpartition(":")[0]
-    methods = (by_key.get(f"{path}:{base}.{name}") for base in bases)
-    return any(method is not None and method.docstring is not None for method in methods)
+    path, name = node.key.rpartition(":")[0], node.qualname.rpartition(".")[2]
+    left, seen = [holder], {holder.key}
+    while left:
+        for base in _WORD.findall((left.pop().signature or "").partition("(")[2]):
+            method = by_key.get(f"{path}:{base}.{name}")
+            if method is not None and method.docstring is not None:
+                return True
+            above = by_key.get(f"{path}:{base}")
+            if above is None:
+                inherited = getattr(getattr(collections.abc, base, None), name, None)
+                if inherited is not None and inherited.__doc__:
+                    return True
+            elif above.node_type == "class" and above.key not in seen:
+                seen.add(above.key)
+                left.append(above)
+    return False
