@@ -13,8 +13,8 @@ that wrote something, and not the opening alone.
 
 If people or agents play the model behind a server that keeps each request as `NNNN.request.json`
 and waits for `NNNN.answer.json`, `batch` writes open requests of a folder into one text, and `post`
-gives back the answers: `{"NNNN": {"tool": NAME, "args": {}}}`. Nobody may answer two batches:
-then no request is answered by somebody who knows another turn of its job.
+gives back the answers: `{"NNNN": {"tool": NAME, "args": {}}}`. Each batch needs a new person or
+agent, so that no request is answered with knowledge of another turn of its job.
 """
 
 import argparse

@@ -111,7 +111,7 @@ def _without_imports(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
             continue
         if isinstance(statement, ast.If) and is_type_checking(statement.test):
             rest = [*_without_imports(statement.body)]
-            statement.body = [each for each in rest if not isinstance(each, ast.Pass)]
+            statement.body = [inner for inner in rest if not isinstance(inner, ast.Pass)]
             if not statement.body and not statement.orelse:
                 continue
         yield statement
