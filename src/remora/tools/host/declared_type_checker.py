@@ -171,7 +171,7 @@ class ProjectChecker(NamedTuple):
         )
         finished = run_command(command, output_limit=64 * 1024 * 1024)
         if finished.timed_out:
-            raise HostError(f"{self.label} did not finish within {command.seconds:.2g} s")
+            raise HostError(f"{self.label} did not finish within {command.seconds:.1f} s")
         if finished.returncode >= _MYPY_FAILED or finished.returncode < 0:
             said = (finished.stderr.strip() or finished.stdout.strip()).decode("utf-8", "replace")
             raise HostError(f"{self.label} failed: {said.partition(chr(10))[0][:200]}".rstrip(": "))

@@ -40,8 +40,8 @@ def worse_gates(
 ) -> Iterator[Problem | Unjudged]:
     """Yield what is worse after a change according to each gate, and the gates that do not judge.
 
-    `kept` is a folder for what a type checker keeps for the next change. With `contradictions`, the tests are observed, and an annotation that does not accept a value is
-    worse, too.
+    `kept` is a folder for what a type checker keeps for the next change. With `contradictions`, the
+    tests are observed, and an annotation that does not accept a value is worse, too.
     """
     ends, place = time.monotonic() + seconds, change.after
     try:
