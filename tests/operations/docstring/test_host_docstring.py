@@ -181,6 +181,7 @@ def test_what_helps_to_write_a_docstring(tree: Path, call: Call) -> None:
     facts = call("related_facts", "lib/shop.py", "send")
     assert facts.pop("docstring of f1").startswith("Do 1.\n\nRaises:\n    ValueError: ")
     assert facts == {
+        "public functions of the file with a docstring": "2 of 3",
         "docstring of find": "Do it.",
         "calls": {"pack": "Wrap it up.", "find": "Do it."},
         "exceptions": ["KeyError"],

@@ -22,6 +22,7 @@ from remora.operations.docstring.parts import STYLES, Describable, DocstringForm
 from remora.operations.docstring.related_code import (
     callee_docstrings,
     neighbour_docstrings,
+    neighbours_with_docstring,
     some_calls,
 )
 from remora.operations.docstring.related_texts import (
@@ -154,6 +155,7 @@ def related_facts(place: ToolTree, path: str, node: str) -> dict[str, Any]:
     describable = describable_parts(found.node)
     texts = neighbour_docstrings(found)
     facts = {
+        **neighbours_with_docstring(found),
         **{f"docstring of {name}": text for name, text in texts.items()},
         "calls": callee_docstrings(place, found),
         "exceptions": list(describable.raises),

@@ -38,6 +38,25 @@ def neighbour_docstrings(found: DocumentedNode) -> dict[str, str]:
     return dict(islice((pair for pair in texts if 0 < len(pair[1]) <= _SHORT), _NEIGHBOURS))
 
 
+def neighbours_with_docstring(found: DocumentedNode) -> dict[str, str]:
+    """Return how many of the node's public neighbours have a docstring, such as "2 of 15".
+
+    They are other functions, or classes, of its class or of the file.
+    """
+    scope = found.qualname.rpartition(".")[0]
+    near = [
+        docstring_text(other.node.body)
+        for other in _definitions(found)
+        if other.key != found.key
+        and isinstance(other.node, ast.ClassDef) == isinstance(found.node, ast.ClassDef)
+        and other.qualname.rpartition(".")[0] == scope
+        and not other.node.name.startswith("_")
+    ]
+    kind = "classes" if isinstance(found.node, ast.ClassDef) else "functions"
+    name = f"public {kind} of {scope or 'the file'} with a docstring"
+    return {name: f"{sum(map(bool, near))} of {len(near)}"} if near else {}
+
+
 def callee_docstrings(place: ToolTree, found: DocumentedNode) -> dict[str, str]:
     """Return the first lines of the docstrings of functions and classes that a node uses, by name.
 
