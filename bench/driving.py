@@ -25,6 +25,7 @@ import re
 import statistics
 import subprocess
 import sys
+import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -36,6 +37,8 @@ WRITES = {"edit_lines", "write_docstring", "write_test", "annotate"}
 TURNS = 14
 WAIT_S = "20000"
 """Longest answer: people need minutes for a batch, and a job that waits too long is lost."""
+START_EVERY_S = 3
+"""Time between two runs, so that their plans do not all compete for the processor."""
 SAMPLES = 4000
 Key = tuple[str, str, str]
 """Operation, package and node of a job."""
@@ -124,9 +127,11 @@ def run(folder: Path, arm: str, server: str) -> None:
         "REMORA_MODEL__TIMEOUT_S": WAIT_S,
         "REMORA_MODEL__MAX_CONCURRENCY": "40",
         "REMORA_MODEL__MAX_TOKENS": "1000000",
+        "REMORA_GATES__TIME_S": "900",
     }
     started = []
     for number, ((operation, package, node), nodes) in enumerate(groups.items()):
+        time.sleep(START_EVERY_S)
         paths = sorted({each.rpartition(":")[0] for each in nodes})
         chosen = ["--node", node] if node else paths
         words = ["analyze", "-o", operation, "--decisions", "model", "--model", server, "--json"]
