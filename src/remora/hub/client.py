@@ -95,16 +95,16 @@ class HubClient:
         # one thread: the fallbacks are not thread-safe
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="remora-hub")
 
-    async def get_context(self, nodes: Iterable[str]) -> Context:
+    async def get_context(self, nodes: Iterable[str], *, links: bool = True) -> Context:
         """Return facts by node key, each with a `fresh` flag. Unknown nodes are left out.
 
-        Never raises.
+        Without `links`, callers, callees and tests are null, which is faster. Never raises.
         """
         valid_keys = tuple(dict.fromkeys(filter(is_utf8, nodes)))  # others are never keys
         found = Context()
         if not valid_keys:
             return found
-        answer = await self._ask(GetContext(nodes=valid_keys))
+        answer = await self._ask(GetContext(nodes=valid_keys, links=links))
         if isinstance(answer, SourceAnswer):
             found.update({key: answer.result[key] for key in valid_keys if key in answer.result})
             found.source, found.generation = answer.source, answer.generation

@@ -44,7 +44,7 @@ class HubAnswers:
         facts = await self._shared.facts(arguments["name"])
         (node,) = facts.values()
         called = [edge.key for edge in node.callees or () if edge.key.startswith("node:")]
-        callees = await hub.client.get_context(called) if called else {}
+        callees = await hub.client.get_context(called, links=False)
         is_unknown = None in (node.callers, node.callees, node.related_tests)
         budget = arguments.get("budget", BUDGET)
 

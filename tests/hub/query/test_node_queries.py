@@ -123,6 +123,14 @@ def test_a_node_is_its_own_facts_with_its_links(answers: NodeQueries) -> None:
     assert node.file_hash == read_facts("shop/cart.py", FILES["shop/cart.py"].encode()).file_hash
 
 
+def test_a_context_without_links_has_the_other_facts(answers: NodeQueries) -> None:
+    (plain,) = answers.context([TOTAL], links=False).values()
+    (linked,) = answers.context([TOTAL]).values()
+    assert (plain.callers, plain.callees, plain.related_tests) == (None, None, None)
+    assert linked.callers
+    assert (plain.signature, plain.line_start) == (linked.signature, linked.line_start)
+
+
 def test_the_context_leaves_out_what_is_unknown_and_keeps_the_order(answers: NodeQueries) -> None:
     found = answers.context([ROUNDED, "node:shop/cart.py:nobody", "", TOTAL])
     assert list(found) == [ROUNDED, TOTAL]

@@ -78,14 +78,14 @@ class NodeQueries:
         other.__dict__.update(self.__dict__, fresh=fresh)
         return other
 
-    def context(self, keys: Sequence[str]) -> dict[str, AnsweredNode]:
+    def context(self, keys: Sequence[str], *, links: bool = True) -> dict[str, AnsweredNode]:
         """Return known nodes by key, in the order of `keys`.
 
         `related_tests` is null if no tests were found in time, and `tests_complete` is False if
-        only some of them were.
+        only some of them were. Without `links`, callers, callees and tests are null.
         """
         self._begin()
-        states = ((key, self._state(key)) for key in keys)
+        states = ((key, self._state(key, links=links)) for key in keys)
         return {
             key: AnsweredNode(**msgspec.structs.asdict(state), fresh=self.fresh)
             for key, state in states
@@ -160,21 +160,20 @@ class NodeQueries:
         """Return the seconds of this request that may be spent on tests."""
         return _TESTS_SHARE * max(0.0, self.view.deadline - time.monotonic())
 
-    def _state(self, key: str) -> NodeState | None:
+    def _state(self, key: str, *, links: bool = True) -> NodeState | None:
         if (state := self._cache.get(key)) is None:
             if (stored := self.view.node(key)) is None:
                 return None
             if len(self._cache) >= _MAX_CACHED:
                 self._cache.clear()
-            state = self._assemble(key, stored)
+            state = self._assemble(key, stored, linked=links and not self.partial_links)
             if self.partial_links or has_all_tests(state):
                 self._cache[key] = state
         return state
 
-    def _assemble(self, key: str, stored: StoredNode) -> NodeState:
+    def _assemble(self, key: str, stored: StoredNode, *, linked: bool) -> NodeState:
         facts = msgspec.structs.asdict(stored.facts)
         del facts["qualname"]
-        linked = not self.partial_links
         tests, complete = self._tests_in_time(key) if linked else (None, True)
         return NodeState(
             **facts,

@@ -18,7 +18,7 @@ from remora.hub.protocol import (
 from remora.hub.query.node_queries import NodeQueries, has_all_tests
 
 _NODES: dict[type, Callable[[NodeQueries, Any], Any]] = {
-    GetContext: lambda answers, asked: answers.context(asked.nodes),
+    GetContext: lambda answers, asked: answers.context(asked.nodes, links=asked.links),
     GetNode: lambda answers, asked: answers.node(asked.node),
     Callers: lambda answers, asked: answers.callers(asked.node, asked.depth),
     Callees: lambda answers, asked: answers.callees(asked.node, asked.depth),
