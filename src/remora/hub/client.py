@@ -98,7 +98,7 @@ class HubClient:
     async def get_context(self, nodes: Iterable[str], *, links: bool = True) -> Context:
         """Return facts by node key, each with a `fresh` flag. Unknown nodes are left out.
 
-        Without `links`, callers, callees and tests are null, which is faster. Never raises.
+        Without `links`, which is faster, callers, callees and tests may be null. Never raises.
         """
         valid_keys = tuple(dict.fromkeys(filter(is_utf8, nodes)))  # others are never keys
         found = Context()

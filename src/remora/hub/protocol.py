@@ -31,7 +31,7 @@ class _RequestBase(msgspec.Struct, frozen=True, kw_only=True, tag_field="type"):
 class GetContext(_RequestBase, frozen=True, tag="get_context"):
     """Get facts of nodes by key. Unknown nodes are left out of the answer.
 
-    Without `links`, callers, callees and tests are null, and no time is spent on them.
+    Without `links`, no time is spent on callers, callees and tests, which may then be null.
     """
 
     nodes: tuple[str, ...]

@@ -123,9 +123,10 @@ def test_a_node_is_its_own_facts_with_its_links(answers: NodeQueries) -> None:
     assert node.file_hash == read_facts("shop/cart.py", FILES["shop/cart.py"].encode()).file_hash
 
 
-def test_a_context_without_links_has_the_other_facts(answers: NodeQueries) -> None:
-    (plain,) = answers.context([TOTAL], links=False).values()
-    (linked,) = answers.context([TOTAL]).values()
+def test_a_context_without_links_has_the_other_facts() -> None:
+    view = view_of(FILES)
+    (plain,) = NodeQueries(view).context([TOTAL], links=False).values()
+    (linked,) = NodeQueries(view).context([TOTAL]).values()
     assert (plain.callers, plain.callees, plain.related_tests) == (None, None, None)
     assert linked.callers
     assert (plain.signature, plain.line_start) == (linked.signature, linked.line_start)

@@ -82,7 +82,7 @@ class NodeQueries:
         """Return known nodes by key, in the order of `keys`.
 
         `related_tests` is null if no tests were found in time, and `tests_complete` is False if
-        only some of them were. Without `links`, callers, callees and tests are null.
+        only some of them were. Without `links`, callers, callees and tests may be null, too.
         """
         self._begin()
         states = ((key, self._state(key, links=links)) for key in keys)
