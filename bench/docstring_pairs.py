@@ -31,7 +31,6 @@ from remora.operations.docstring.host_docstring import (
     exception_classes,
     folder_texts,
     related_texts,
-    with_related,
 )
 from remora.operations.docstring.update_plan import update_plan
 from remora.tools.tree import ToolTree
@@ -100,7 +99,7 @@ def _documented(tree: ToolTree, pair: Pair, content: bytes) -> DocumentedNode | 
         related = related_texts(
             pair.path, content, partial(folder_texts, tree), exception_classes(tree)
         )
-        return with_related(find_documented(pair.path, content, pair.qualname, related), related)
+        return find_documented(pair.path, content, pair.qualname, related)
     except (HostError, RecursionError) as error:
         print(f"{pair.place}: {error}", file=sys.stderr)
         return None

@@ -1,10 +1,12 @@
 """Nodes whose docstring can be written or corrected, and the contradictions of all docstrings."""
 
-import collections.abc
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache, partial
 from typing import Any
+
+from msgspec.structs import replace
 
 from remora.code.folders import is_vendored
 from remora.code.pytest_model.pytest_file import is_of_tests
@@ -17,7 +19,6 @@ from remora.operations.docstring.host_docstring import (
     exception_classes,
     folder_texts,
     related_texts,
-    with_related,
 )
 from remora.operations.docstring.related_texts import RelatedTexts
 from remora.operations.docstring.update_plan import update_plan
@@ -28,7 +29,6 @@ _UNDOCUMENTED_DECORATORS = re.compile(
     r"@(?:[\w.]*\.)?(?:overload|override|setter|deleter|getter|_)\b"
 )
 _ONLY_A_PERSON = "with a docstring that contradicts the code, which only a person can correct"
-_WORD = re.compile(r"\w+")
 _REPEAT = re.compile(r"#\d+$")
 _FOLDERS = 64
 """Folders whose texts are kept: files are planned in the order of their paths, nested ones between."""
@@ -48,7 +48,8 @@ def docstring_work(
         if _is_left_alone(module):
             return 0
         if node.docstring is None:
-            return (1 if can_write else NEEDS_WRITER) if lacks_docstring(module, node) else 0
+            lacks = lacks_docstring(module, node) and not nodes.inherits_docstring(module, node)
+            return (1 if can_write else NEEDS_WRITER) if lacks else 0
         found = nodes.find(module, node)
         if found is None:
             return 0
@@ -102,17 +103,27 @@ class _Nodes:
         if node.docstring is None or node.node_type == "module":
             return None
         try:
-            if self._path != module.path:
-                self._content = self._place.read(module.path)
-                self._related = related_texts(
-                    module.path, self._content, self._folders, self._classes
-                )
-                self._path = module.path
-            return with_related(
-                find_documented(module.path, self._content, node.qualname), self._related
-            )
+            self._read(module.path)
+            return find_documented(module.path, self._content, node.qualname, self._related)
         except HostError:  # such as a file that is too large
             return None
+
+    def inherits_docstring(self, module: Module, node: Node) -> bool:
+        """Return True if a base class documents a method with the same name."""
+        owner = module.by_key.get(node.parent or "")
+        if node.node_type != "function" or owner is None or owner.node_type != "class":
+            return False
+        with suppress(HostError):
+            self._read(module.path)
+            related = replace(self._related, owner=owner.qualname.rpartition(".")[2])
+            return related.inherits_docstring(node.qualname.rpartition(".")[2])
+        return False
+
+    def _read(self, path: str) -> None:
+        if self._path != path:
+            self._content = self._place.read(path)
+            self._related = related_texts(path, self._content, self._folders, self._classes)
+            self._path = path
 
 
 def lacks_docstring(module: Module, node: Node) -> bool:
@@ -123,40 +134,13 @@ def lacks_docstring(module: Module, node: Node) -> bool:
 
 
 def _is_public(node: Node, by_key: Mapping[str, Node]) -> bool:
-    """Return True for public nodes outside functions, unless another docstring covers them."""
+    """Return True for public nodes outside functions, unless they are parts of another one."""
     if any(_UNDOCUMENTED_DECORATORS.match(decorator) for decorator in node.decorators):
         return False
     parts = [_REPEAT.sub("", part) for part in node.qualname.split(".")]
     if any(part.startswith("_") for part in parts):  # private or special
         return False
     above = by_key.get(node.parent) if node.parent is not None else None
-    if above is not None and _inherits(node, above, by_key):
-        return False
     while above is not None and above.node_type == "class":
         above = by_key.get(above.parent) if above.parent is not None else None
     return above is None or above.node_type == "module"
-
-
-def _inherits(node: Node, holder: Node, by_key: Mapping[str, Node]) -> bool:
-    """Return True if a base class documents a method with the same name.
-
-    Base classes in the same file are known, with theirs, and those of `collections.abc`.
-    """
-    if node.node_type != "function" or holder.node_type != "class":
-        return False
-    path, name = node.key.rpartition(":")[0], node.qualname.rpartition(".")[2]
-    left, seen = [holder], {holder.key}
-    while left:
-        for base in _WORD.findall((left.pop().signature or "").partition("(")[2]):
-            method = by_key.get(f"{path}:{base}.{name}")
-            if method is not None and method.docstring is not None:
-                return True
-            above = by_key.get(f"{path}:{base}")
-            if above is None:
-                inherited = getattr(getattr(collections.abc, base, None), name, None)
-                if inherited is not None and inherited.__doc__:
-                    return True
-            elif above.node_type == "class" and above.key not in seen:
-                seen.add(above.key)
-                left.append(above)
-    return False

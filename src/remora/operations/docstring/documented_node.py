@@ -6,6 +6,8 @@ from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
+from msgspec.structs import replace
+
 from remora.code.syntax.definitions import Definition, DefinitionNode, find_definitions
 from remora.code.syntax.docstring_sections import parse_docstring
 from remora.code.syntax.signature import docstring_text
@@ -93,7 +95,7 @@ class DocumentedNode:
 def find_documented(
     path: str, content: bytes, qualname: str, related: RelatedTexts | None = None
 ) -> DocumentedNode:
-    """Find a node by its qualname.
+    """Find a node by its qualname. `related` has the texts of its file and folder.
 
     Raises HostError if the file does not parse or does not contain the node.
     """
@@ -104,8 +106,9 @@ def find_documented(
         raise HostError(f"{path}: there is no {qualname}")
     above = by_key.get(here.parent)
     parent = above.node if above is not None else source.tree
-    related = related or RelatedTexts()
-    return DocumentedNode(path, qualname, source, here.node, key, parent, related)
+    owner = getattr(parent, "name", "")
+    own = replace(related or RelatedTexts(), owner=owner)
+    return DocumentedNode(path, qualname, source, here.node, key, parent, own)
 
 
 @lru_cache(maxsize=8)  # each turn needs the same file; its tree is not modified

@@ -116,7 +116,9 @@ def find_parts(texts: Texts) -> list[Slot]:
 def _is_restorable(slot: Slot, found: DocumentedNode) -> bool:
     if slot.part == _SUMMARY:
         is_one_line = parse_docstring(found.text or "").summary.split() == slot.text.split()
-        return is_one_line and _has_code(found) and not only_repeats_name(slot.text, found)
+        is_asked_for = not found.related.inherits_docstring(found.node.name)
+        says_more = _has_code(found) and not only_repeats_name(slot.text, found)
+        return is_asked_for and is_one_line and says_more
     return _unqualified(slot.part) in _missed_parts(found, slot.part)
 
 

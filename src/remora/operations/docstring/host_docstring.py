@@ -1,6 +1,5 @@
 """Host functions of the docstring agent, which plan and write docstrings."""
 
-import dataclasses
 from collections.abc import Callable, Iterator
 from functools import lru_cache, partial
 from itertools import islice
@@ -96,12 +95,7 @@ def documented(place: ToolTree, path: str, node: str) -> DocumentedNode:
     """
     content = place.read(path)
     related = related_texts(path, content, partial(folder_texts, place), exception_classes(place))
-    return with_related(find_documented(path, content, node), related)
-
-
-def with_related(found: DocumentedNode, related: RelatedTexts) -> DocumentedNode:
-    owner = getattr(found.parent, "name", "")
-    return dataclasses.replace(found, related=replace(related, owner=owner))
+    return find_documented(path, content, node, related)
 
 
 def mend_docstring(

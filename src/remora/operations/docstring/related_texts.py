@@ -1,6 +1,7 @@
 """What other docstrings of a project say and leave out."""
 
 import ast
+import collections.abc
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -83,9 +84,23 @@ class RelatedTexts(msgspec.Struct, frozen=True, kw_only=True):
         return left_out > 1 and left_out > listed
 
     def inherits_docstring(self, name: str) -> bool:
-        """Return True if a base class of the owner documents a method of this name."""
-        bases = {base for file in self.files for base in file.bases.get(self.owner, ())}
-        return any((base, name) in each.methods for each in self.files for base in bases)
+        """Return True if a base class of the owner documents a method of this name.
+
+        Base classes of other folders are not known, except those of `collections.abc`.
+        """
+        bases = self._bases(self.owner)
+        for base in bases:  # which grows
+            if any((base, name) in file.methods for file in self.files):
+                return True
+            if not any(base in file.bases for file in self.files):
+                inherited = getattr(getattr(collections.abc, base, None), name, None)
+                if inherited is not None and inherited.__doc__:
+                    return True
+            bases += [further for further in self._bases(base) if further not in bases]
+        return False
+
+    def _bases(self, owner: str) -> list[str]:
+        return [base for file in self.files for base in file.bases.get(owner, ())]
 
 
 def collect_texts(source: Source) -> FileTexts:
