@@ -92,11 +92,17 @@ class FakeDate(datetime.date, metaclass=FakeDateMeta):
 """
 SHIFTED = """\
 import datetime
+import time
 from remora.operations.test.runner.child.determinism import shift_clocks
 
 before = datetime.date.today()
 shift_clocks(10 * 86400)
 import freezegun
+
+class Formatter:
+    converter = time.gmtime
+
+assert Formatter().converter(86400)[:3] == (1970, 1, 2)
 
 assert datetime.date.today() > before
 assert issubclass(freezegun.FakeDate, type(before))

@@ -66,6 +66,16 @@ def open_as_ascii() -> None:
     builtins.open = io.open = opened
 
 
+class _Clock:
+    """A function that is no method if a class has it, such as `logging.Formatter.converter`."""
+
+    def __init__(self, read: Any) -> None:
+        self._read = read
+
+    def __call__(self, *given: Any) -> Any:
+        return self._read(*given)
+
+
 def shift_clocks(seconds: int) -> None:
     real_time, real_ns = time.time, time.time_ns
     local, utc, text = time.localtime, time.gmtime, time.strftime
@@ -80,7 +90,7 @@ def shift_clocks(seconds: int) -> None:
         "strftime": lambda form, at=None: text(form, time.localtime() if at is None else at),
     }
     for name, clock in shifted.items():
-        setattr(time, name, clock)
+        setattr(time, name, _Clock(clock))
     shift_dates(seconds)
 
 
