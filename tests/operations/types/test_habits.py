@@ -1,8 +1,8 @@
-"""What a project leaves unannotated, and what it annotates alike."""
+"""What a project leaves unannotated."""
 
 import pytest
 
-from remora.operations.types.ranking.siblings import Habits, Siblings
+from remora.operations.types.ranking.siblings import Habits
 from remora.operations.types.source.project_index import ProjectIndex
 from remora.operations.types.source.slots import RETURN
 
@@ -26,22 +26,3 @@ def test_star_parameters_stay_bare_where_most_are(text: str, expected: bool) -> 
     assert habits.omits(last, "options") is expected
     assert not habits.omits(last, "path")
     assert not habits.omits(last, RETURN)
-
-
-METHODS = "class {}:\n    def emit(self, code{}): ...\n"
-
-
-@pytest.mark.parametrize(
-    ("terms", "expected"),
-    [
-        ((": Code", ": Code", ": Code"), {"Code"}),
-        ((": Code", ": Code", ""), set()),
-        ((": Code", ": Code", ": Code", ": str"), set()),
-    ],
-)
-def test_three_methods_of_a_name_agree_on_a_parameter(
-    terms: tuple[str, ...], expected: set[str]
-) -> None:
-    text = "".join(METHODS.format(f"C{number}", term) for number, term in enumerate((*terms, "")))
-    index = ProjectIndex({"shop.py": text})
-    assert Siblings(index).agreed(index.functions["emit"][-1], "code") == expected

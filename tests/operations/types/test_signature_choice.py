@@ -1,8 +1,6 @@
 """Annotations are not scattered over code that has none."""
 
-from remora.operations.types.facts.evidence import Evidence
 from remora.operations.types.ranking.signature_choice import Signatures
-from remora.operations.types.ranking.type_candidates import Ranked, with_self
 from remora.operations.types.source.project_index import ProjectIndex
 
 BARE = """\
@@ -130,13 +128,3 @@ def test_a_getter_and_its_setter_agree() -> None:
     both = {getter: "list[str]", value: "list[str]", result: "None"}
     assert signatures.consistent(both) == both
     assert signatures.consistent({getter: "bool"}) == {getter: "bool"}
-
-
-def test_a_method_that_returns_self_returns_its_class_or_self() -> None:
-    """Both are right, so the likelier one has the probability of both."""
-    index = ProjectIndex({"box.py": "class Box:\n    def add(self): return self\n"})
-    function = next(index.every_function())
-    ranked = [Ranked("str", 0.6), Ranked("Box", 0.5), Ranked("Self", 0.25)]
-    returned = [Evidence("self", "Self"), Evidence("self", "Box")]
-    assert with_self(ranked, returned, function) == [Ranked("Box", 0.75), Ranked("str", 0.6)]
-    assert with_self(ranked, [Evidence("returned", "Box")], function) == ranked

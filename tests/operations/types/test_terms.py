@@ -2,10 +2,7 @@
 
 import pytest
 
-from remora.operations.types.facts.docstring_types import (
-    docstring_types,
-    documents_result,
-)
+from remora.operations.types.facts.docstring_types import docstring_types
 from remora.operations.types.facts.signatures import Callee, parse_callee
 from remora.operations.types.source.terms import canonical, from_checker, same
 
@@ -115,23 +112,3 @@ EPYDOC = """Pay.
 )
 def test_docstrings_name_types(docstring: str, types: dict[str, str]) -> None:
     assert docstring_types(docstring) == types
-
-
-@pytest.mark.parametrize(
-    ("docstring", "has_result"),
-    [
-        (SPHINX, True),
-        (GOOGLE, True),
-        (NUMPY, False),
-        ("Pay.\n\n@return (list - string) names", True),
-        ("Pay.\n\nReturns\n-------\nbool\n", True),
-        ("Pay.\n\nReturns:\n    None\n", False),
-        ("Pay.\n\n:returns: nothing", False),
-        ("Return the price.", True),
-        ("Returns None.", False),
-        ("Return to the menu.", False),
-        ("Pay.\n\n:returns: ``None``", False),
-    ],
-)
-def test_docstrings_name_a_result(docstring: str, has_result: bool) -> None:
-    assert documents_result(docstring) is has_result

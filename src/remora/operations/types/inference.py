@@ -19,7 +19,6 @@ from remora.operations.types.ranking.type_candidates import (
     Weights,
     candidates_for,
     rank,
-    with_self,
 )
 from remora.operations.types.source.project_index import Function, ProjectIndex
 from remora.operations.types.source.slots import RETURN, Slot
@@ -83,7 +82,7 @@ class Inference:
         self.annotations: Terms = {}
         """All annotations found so far."""
         self.best: dict[tuple[str, Slot], Ranked] = {}
-        """The last candidate of each slot: the likeliest, or one that other methods agree on."""
+        """The likeliest candidate of each slot, as last ranked."""
 
     def slots(self, paths: Iterable[str]) -> list[tuple[str, Slot]]:
         """Return the missing annotations of some files, without those on which ty fails."""
@@ -108,11 +107,10 @@ class Inference:
     def _complete(self, wanted: Iterable[tuple[str, Slot]]) -> None:
         """Add less likely annotations that complete a signature, and leave out scattered ones.
 
-        Parameters of which all equally named methods have the same type get it, too. Then results
-        that follow from the new types are added.
+        Then results that follow from the new types are added.
         """
         wanted = list(wanted)
-        for more in (self._completing, self._agreed, self._results):
+        for more in (self._completing, self._results):
             likely = more(self._left(wanted), self.annotations)
             self.annotations |= self._judged(likely, self.annotations)
         self.leave_out_scattered()
@@ -122,23 +120,6 @@ class Inference:
         typed = {(path, slot.number) for path, slot in known}
         left = [(p, s) for p, s in slots if s.kind == RETURN and (p, s.number) in typed]
         return self.likely(left)
-
-    def _agreed(self, slots: Iterable[tuple[str, Slot]], known: Terms) -> Terms:
-        """Return the types that the parameters of enough equally named methods have in `known`."""
-        siblings = self._facts().siblings
-        found = {}
-        for path, slot in slots:
-            if slot.kind != "parameter" or not self.signatures.is_sparse(path):
-                continue
-            function = self.original.files[path].functions[slot.number]
-            agreed = siblings.agreed(function, slot.name)
-            ranked = self.ranked(path, slot) if agreed else []
-            fitting = [each for each in ranked if without_none(each.term) in agreed]
-            if fitting:
-                found[path, slot] = fitting[0].term
-                self.best[path, slot] = fitting[0]
-        together = self.signatures.consistent(known | found)
-        return {key: term for key, term in found.items() if key in together}
 
     def leave_out_scattered(self) -> None:
         """Remove annotations of signatures and files most of which would stay without."""
@@ -214,12 +195,12 @@ class Inference:
         self.annotations = kept
 
     def stated(self, path: str, slot: Slot) -> set[str]:
-        """Return the types that an overridden method or the methods of the class have for a slot."""
+        """Return the types that an overridden method or others of the class have for a slot."""
         facts = self._facts()
         function = facts.project.files[path].functions[slot.number]
         known = facts.evidence.get(key_of(function, slot.name), ())
-        overridden = {each.term for each in known if each.source in ("inherited", "override")}
-        return overridden | facts.siblings.agreed(function, slot.name)
+        every = [*known, *facts.siblings.evidence(function, slot.name)]
+        return {e.term for e in every if e.source in ("inherited", "override", "same_class")}
 
     def contradicts_run(self, path: str, slot: Slot, term: str) -> bool:
         """Return True if a value that was seen while the project ran does not fit a type."""
@@ -234,8 +215,8 @@ class Inference:
         """Return the candidates of a slot that were not refused, the most likely first.
 
         A type that follows only from annotations that were found for other functions is not a
-        candidate, because one that is wrong would spread, unless other methods agree on it. `Any`
-        is not one where an annotation may as well be left out.
+        candidate, because one that is wrong would spread. `Any` is not one where an annotation may
+        as well be left out.
         """
         raise_if_cancelled()
         facts = self._facts()
@@ -259,14 +240,9 @@ class Inference:
             for each in known
             if (each.source not in WRITTEN if slot.kind == RETURN else each.source in _INDEPENDENT)
         }
-        if slot.kind != RETURN:
-            new |= facts.siblings.agreed(function, slot.name)
-        ranked = rank(candidates, self._model)
-        if not is_dense:  # otherwise the project's own annotations say which
-            ranked = with_self(ranked, known, function)
         return [
             each
-            for each in ranked
+            for each in rank(candidates, self._model)
             if (path, slot, each.term) not in self._refused
             and not (self._may_stay_open(path, slot) and "Any" in members_of(each.term))
             and (

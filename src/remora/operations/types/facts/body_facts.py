@@ -1,7 +1,6 @@
 """What a function's own code says about its parameters and its result."""
 
 import ast
-import re
 from collections.abc import Iterator
 from functools import cached_property
 
@@ -19,7 +18,6 @@ _BUILTINS = (str, dict, list, set, bytes)
 _MEMBERS = {each.__name__: frozenset(dir(each)) for each in _BUILTINS}
 _OF_OBJECTS = frozenset(dir(object)) | {"__dict__", "__name__"}
 _MIN_NAME = 3
-_TAKES_PATHS = re.compile(r"(?:io\.)?open|os\.(?:path\.)?\w+|(?:pathlib\.)?(?:Pure)?Path")
 _STUBS = ("NotImplementedError", "NotImplemented")
 
 
@@ -83,8 +81,6 @@ class FunctionBody:
             yield from self._members(name, index)
             yield from self._stored(name, index)
             yield from _class_named(self._function.path, name, index)
-            if any(_opens(each, name) for each in self._own):
-                yield "path_use", UNKNOWN
         if not any(_is_name(each, name) for each in ast.walk(self._node)):
             yield "unused", UNKNOWN
         elif _is_bool(parameter.default) and all(id(each) in self._conditions for each in uses):
@@ -206,19 +202,6 @@ def is_none(node: ast.expr | None) -> bool:
     return isinstance(node, ast.Constant) and node.value is None
 
 
-def stored_as(node: FunctionNode) -> dict[str, str]:
-    """Return the name that each attribute of `self` is set to, in the body of `__init__`."""
-    found = {}
-    for each in node.body:
-        match each:
-            case ast.Assign(
-                targets=[ast.Attribute(value=ast.Name(id="self"), attr=attribute)],
-                value=ast.Name(id=name),
-            ):
-                found[attribute] = name
-    return found
-
-
 def _is_name(node: ast.AST, name: str) -> bool:
     return isinstance(node, ast.Name) and node.id == name
 
@@ -276,10 +259,3 @@ def _in_loop(body: list[ast.stmt]) -> Iterator[ast.AST]:
         yield node
         if not isinstance(node, ast.For | ast.While | ast.AsyncFor | FunctionNode | ast.ClassDef):
             waiting += ast.iter_child_nodes(node)
-
-
-def _opens(node: ast.AST, name: str) -> bool:
-    """Return True for calls that take any kind of path, such as `open(name)`."""
-    if not isinstance(node, ast.Call) or not any(_is_name(each, name) for each in node.args[:1]):
-        return False
-    return bool(_TAKES_PATHS.fullmatch(ast.unparse(node.func)))

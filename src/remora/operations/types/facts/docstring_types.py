@@ -22,10 +22,6 @@ _RESULT = re.compile(r"^\s*[:@]rtype:\s*(.+)$", re.MULTILINE)
 _GOOGLE = re.compile(r"^\s+\*{0,2}(\w+)\s*\(([^()]+(?:\([^()]*\))?[^()]*)\)\s*:", re.MULTILINE)
 _NUMPY = re.compile(r"^\s*(\w+) : (.+)$", re.MULTILINE)
 _GOOGLE_RESULT = re.compile(r"^\s*Returns?:\s*\n\s+([\w\[\], .|]+?):\s", re.MULTILINE)
-_HAS_RESULT = re.compile(
-    r"(?m)^\s*(?:[:@](?:returns?|rtype)\b|Returns?:|Returns\s*\n\s*-{3,})\s*:?\s*\(?"
-    r"(?!`*(?:[Nn]one|[Nn]othing)\b)[\w`{'\"\[]|\A\s*Returns? (?:the|an?|all|True|False|whether)\b"
-)
 _WORDS = {
     "string": "str",
     "strings": "str",
@@ -72,11 +68,6 @@ def docstring_types(docstring: str) -> dict[str, str]:
 def optional_parameters(docstring: str) -> set[str]:
     """Return the parameters that may be None, such as `size` in `:param size: an int or None`."""
     return {first or second for first, second in _OR_NONE.findall(docstring)}
-
-
-def documents_result(docstring: str) -> bool:
-    """Return True if a docstring says that something other than None is returned."""
-    return bool(_HAS_RESULT.search(docstring))
 
 
 def type_of(text: str) -> str:

@@ -6,10 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from remora.code.pytest_model.pytest_file import is_of_tests
-from remora.operations.types.facts.body_facts import FunctionBody, stored_as
+from remora.operations.types.facts.body_facts import FunctionBody
 from remora.operations.types.facts.docstring_types import (
     docstring_types,
-    documents_result,
     optional_parameters,
 )
 from remora.operations.types.facts.probes import CallSite, FileProbes, Instrumented
@@ -73,8 +72,6 @@ class Collector:
         self._named: dict[SlotKey, list[str]] = defaultdict(list)
         self._tested: dict[SlotKey, list[str]] = defaultdict(list)
         self._forwarded: dict[SlotKey, list[str]] = defaultdict(list)
-        self._flows: dict[SlotKey, set[SlotKey]] = defaultdict(set)
-        """The parameters that are passed on as the value of another, by the other."""
 
     def add_probes(
         self, probes: FileProbes, copy: Instrumented, revealed: Mapping[tuple[str, int, int], str]
@@ -102,8 +99,6 @@ class Collector:
             for key, terms in places.items():
                 abstract = [_ABSTRACT.get(each, each) for each in terms]
                 self.evidence[key].append(_summary(source, abstract))
-        for key in self._flows:
-            self.evidence[key].append(Evidence("flow", union([UNKNOWN, *self._flowing(key)])))
         for function in self._index.every_function():
             raise_if_cancelled()
             self._add_static(function)
@@ -113,17 +108,6 @@ class Collector:
                 terms = [_ABSTRACT.get(each, each) for each in terms]
             self.evidence[key].append(Evidence("observed", _observed_term(terms), len(terms)))
         return self.evidence
-
-    def _flowing(self, key: SlotKey) -> Iterator[str]:
-        """Yield the types passed to parameters that are passed on to a parameter."""
-        seen, waiting = {key}, [key]
-        while waiting:
-            each = waiting.pop()
-            for places in (self._passed, self._tested):
-                yield from places.get(each, ()) if each != key else ()
-            further = self._flows.get(each, set()) - seen
-            seen |= further
-            waiting += sorted(further)
 
     def _add(self, function: Function, name: str, evidence: Evidence) -> None:
         if evidence.term:
@@ -146,19 +130,11 @@ class Collector:
             if target is not None and slot is not None and not slot.term:
                 term = from_checker(copy.revealed(argument.node, revealed) or UNKNOWN)
                 places[key_of(target, slot.name)].append(term)
-            origin = _origin(argument.node, call.inside)
-            if origin is not None and not origin[1].term:
+            if call.inside is not None and isinstance(argument.node, ast.Name):
+                given = call.inside.parameter(argument.node.id)
                 expected = _expected(target, callee, argument.position, argument.keyword)
-                if expected and isinstance(argument.node, ast.Name):
-                    self._forwarded[key_of(origin[0], origin[1].name)].append(expected)
-                if target is not None and slot is not None:
-                    self._add_flow(*origin, target, slot)
-
-    def _add_flow(
-        self, inside: Function, given: Parameter, target: Function, taken: Parameter
-    ) -> None:
-        """Add that a parameter is passed on as the value of another one."""
-        self._flows[key_of(target, taken.name)].add(key_of(inside, given.name))
+                if given is not None and not given.term and expected:
+                    self._forwarded[key_of(call.inside, given.name)].append(expected)
 
     def _target(self, call: CallSite, callee: Callee | None) -> Function | None:
         """Return the function of the project that a call calls, or None."""
@@ -244,8 +220,6 @@ class Collector:
 
     def _add_docstring(self, function: Function, docstring: str) -> None:
         """Add what a docstring names. That of a class may document the parameters of `__init__`."""
-        if documents_result(docstring):
-            self._add(function, RETURN, Evidence("documented", UNKNOWN))
         types = docstring_types(docstring)
         if function.owner is not None and function.short == "__init__" and not docstring:
             docstring = ast.get_docstring(function.owner.node) or ""
@@ -297,21 +271,6 @@ def _summary(source: str, terms: list[str]) -> Evidence:
     if not known and partly:
         total = Counter(partly).most_common(1)[0][0]
     return Evidence(source, total, len(terms), len(known) / len(terms))
-
-
-def _origin(node: ast.expr, inside: Function | None) -> tuple[Function, Parameter] | None:
-    """Return the parameter whose value an argument is, directly or as an attribute of `self`."""
-    if inside is None:
-        return None
-    match node:
-        case ast.Name(id=name):
-            found = inside.parameter(name)
-            return (inside, found) if found is not None else None
-        case ast.Attribute(value=ast.Name(id="self"), attr=attribute) if inside.owner is not None:
-            made = inside.owner.methods.get("__init__")
-            found = made.parameter(stored_as(made.node).get(attribute, "")) if made else None
-            return (made, found) if made is not None and found is not None else None
-    return None
 
 
 def _bound(function: Function, position: int, keyword: str) -> Parameter | None:

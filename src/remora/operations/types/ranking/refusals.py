@@ -36,7 +36,7 @@ _NAMESAKES = frozenset(("same_class", "same_file", "same_project", "prior"))
 _RUN = frozenset(("test_call", "observed"))
 """Sources that only say what tests happened to pass."""
 _GUESSED = frozenset(("prior", "class_name", "members", "only_members", "name"))
-_PASSED = ("call", "test_call", "name", "observed", "flow")
+_PASSED = ("call", "test_call", "name", "observed")
 _CALLED = frozenset(("call", "name"))
 _ITEMS = frozenset(("__getitem__", "__setitem__", "__delitem__", "__contains__"))
 """Methods whose parameters have names that say nothing about their types."""
@@ -47,7 +47,6 @@ GENERIC = frozenset(
     )
 )
 """Names of parameters that say nothing about their type."""
-_ONE_PATH = frozenset(("Path", "PurePath", "str"))
 
 
 @dataclass(frozen=True)
@@ -128,10 +127,6 @@ def _is_hook(missing: Missing, _term: str, _agreeing: AbstractSet[str]) -> bool:
     return missing.function.owner is not None and "stub" in missing.sources
 
 
-def _is_documented_otherwise(missing: Missing, term: str, _agreeing: AbstractSet[str]) -> bool:
-    return "documented" in missing.sources and term == "None"
-
-
 def _is_record(_slot: Missing, term: str, agreeing: AbstractSet[str]) -> bool:
     return agreeing <= {"returned"} and _has_mixed_items(term)
 
@@ -173,28 +168,6 @@ def _is_general(missing: Missing, _term: str, agreeing: AbstractSet[str]) -> boo
     name = missing.parameter.name if missing.parameter else ""
     is_general = name in GENERIC or missing.function.short in _ITEMS
     return is_general and agreeing <= _RUN | _GUESSED | _NAMESAKES | {"compared"}
-
-
-def _is_star_guess(missing: Missing, _term: str, agreeing: AbstractSet[str]) -> bool:
-    return missing.is_star and agreeing <= _RUN | _GUESSED
-
-
-def _is_one_subclass(missing: Missing, term: str, agreeing: AbstractSet[str]) -> bool:
-    index = missing.index
-    return agreeing <= _RUN | _CALLED and any(
-        len(index.subclasses.get(base, ())) > 1
-        for member in members_of(term)
-        for own in index.classes.get(head_of(member), ())[:1]
-        for base in own.bases
-        if base in index.classes
-    )
-
-
-def _is_one_path(missing: Missing, term: str, agreeing: AbstractSet[str]) -> bool:
-    if not set(members_of(without_none(term))) <= _ONE_PATH:
-        return False
-    is_path = "str" not in members_of(term)
-    return ("path_use" in missing.sources or is_path) and agreeing <= _RUN | _GUESSED
 
 
 def _contradicts_code(missing: Missing, term: str, _agreeing: AbstractSet[str]) -> bool:
@@ -251,7 +224,6 @@ _RULES = (
 )
 _OF_RESULTS = (
     Refusal("hook", "the method is empty, to be overridden", _is_hook),
-    Refusal("documented", "the docstring names another result", _is_documented_otherwise),
     Refusal("record", "only results suggest a container of several types", _is_record),
 )
 _OF_PARAMETERS = (
@@ -261,8 +233,5 @@ _OF_PARAMETERS = (
     Refusal("default", "only a default such as None or False suggests a type", _is_of_a_default),
     Refusal("general-name", "a general name says nothing of the type", _is_general),
     Refusal("name", "only a name suggests a type", _is_of_a_name),
-    Refusal("star", "nothing suggests what a star parameter takes", _is_star_guess),
-    Refusal("subclass", "callers pass one of several subclasses", _is_one_subclass),
-    Refusal("path", "paths may be texts or objects", _is_one_path),
     Refusal("one-call", "only one call suggests a type", _is_of_one_call),
 )

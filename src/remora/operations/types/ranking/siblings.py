@@ -3,7 +3,7 @@
 import functools
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import msgspec
@@ -15,8 +15,6 @@ from remora.operations.types.source.terms import without_none
 
 PRIORS = Path(__file__).with_name("name_priors.json")
 _MIN_SHARE = 0.05
-_AGREED = {"same_class": 2, "same_method": 3}
-"""How many annotations of a name are enough, by scope."""
 
 
 class NamePriors(msgspec.Struct, frozen=True):
@@ -64,31 +62,15 @@ class Siblings:
             written += len(terms)
             for name, term in terms.items():
                 plain = without_none(term) if name != RETURN else term
-                for scope, place in [*_scopes(function), *_namesakes(function)]:
+                for scope, place in _scopes(function):
                     self._tables[scope, place, _key(function, name)][plain] += 1
         self.density = written / max(total, 1)
         """Share of the annotations of the project that are written."""
 
-    def evidence(self, function: Function, name: str) -> list[Evidence]:
-        """Return the most frequent annotation of the name in each scope."""
-        return [*self._frequent(_scopes(function), _key(function, name))]
-
-    def agreed(self, function: Function, name: str) -> set[str]:
-        """Return the only annotations of a parameter that occur often enough.
-
-        Two are enough in the same class, and three in methods with the function's name. `object` is
-        left out, because special methods have it from the language.
-        """
-        scopes = [*_scopes(function)[:1], *_namesakes(function)] if function.owner else []
-        return {
-            each.term
-            for each in self._frequent(scopes, _key(function, name))
-            if each.places >= _AGREED[each.source] and each.share == 1
-            if "object" not in each.term
-        }
-
-    def _frequent(self, scopes: Iterable[tuple[str, str]], key: str) -> Iterator[Evidence]:
-        for scope, place in scopes:
+    def evidence(self, function: Function, name: str) -> Iterator[Evidence]:
+        """Yield the most frequent annotation of the name in each scope."""
+        key = _key(function, name)
+        for scope, place in _scopes(function):
             table = self._tables.get((scope, place, key))
             if table:
                 term, count = table.most_common(1)[0]
@@ -107,11 +89,6 @@ def _scopes(function: Function) -> list[tuple[str, str]]:
     owner = f"{function.path}:{function.owner.name}" if function.owner else ""
     scopes = [("same_file", function.path), ("same_project", "")]
     return [("same_class", owner), *scopes] if owner else scopes
-
-
-def _namesakes(function: Function) -> list[tuple[str, str]]:
-    """Return the scope of the methods of all classes with the name of a method."""
-    return [("same_method", function.short)] if function.owner else []
 
 
 def _key(function: Function, name: str) -> str:

@@ -68,8 +68,7 @@ def candidates_for(
     terms = dict.fromkeys(_terms(every, parameter))
     if any(each.source == "may_be_none" for each in evidence):
         terms |= dict.fromkeys(union([term, "None"]) for term in list(terms))
-    agreed = [Evidence("agreed", term) for term in siblings.agreed(function, name)]
-    missing = Missing(function, parameter, [*every, *agreed], siblings.index, is_dense)
+    missing = Missing(function, parameter, every, siblings.index, is_dense)
     rules = {term: refusal_of(missing, term) for term in terms if _is_complete(term)}
     usable = [
         Candidate(
@@ -230,19 +229,3 @@ def rank(candidates: Iterable[Candidate], model: Weights) -> list[Ranked]:
         for each in candidates
     ]
     return sorted(ranked, key=lambda each: (-each.probability, each.term))
-
-
-def with_self(
-    ranked: Sequence[Ranked], evidence: Iterable[Evidence], function: Function
-) -> list[Ranked]:
-    """Give the probabilities of `Self` and of the class to the likelier one.
-
-    Where `self` is returned, both are right.
-    """
-    owner = function.owner.name.rpartition(".")[2] if function.owner else ""
-    both = [each for each in ranked if each.term in ("Self", owner)]
-    if not both or all(each.source != "self" for each in evidence):
-        return list(ranked)
-    first = both[0]._replace(probability=min(1.0, sum(each.probability for each in both)))
-    others = [each for each in ranked if each not in both]
-    return sorted([first, *others], key=lambda each: -each.probability)
