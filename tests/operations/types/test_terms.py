@@ -65,7 +65,7 @@ SPHINX = """Pay.
 :param int count: how many
 :param name: of whom
 :type name: str or None
-:rtype: list of str
+:rtype: list[str]
 """
 GOOGLE = """Pay.
 
@@ -87,22 +87,9 @@ name : dict of strings by customer
 """
 
 
-EPYDOC = """Pay.
-
-:param flag: bool - whether
-@param shop: str of the street
-@type tax: float
-@rtype: tuple of strings
-"""
-
-
 @pytest.mark.parametrize(
     ("docstring", "types"),
     [
-        (
-            EPYDOC,
-            {"flag": "bool", "tax": "float", "return": "tuple[str, ...]"},
-        ),
         (SPHINX, {"count": "int", "name": "str | None", "return": "list[str]"}),
         (GOOGLE, {"count": "int", "name": "Name", "return": "bool"}),
         (NUMPY, {"count": "int"}),

@@ -117,13 +117,6 @@ def test_annotation_is_the_only_change(before: str, terms: dict[str, str], after
             12,
             'from shop import models\n\ndef f(a: "list[models.Order]"): ...\n',
         ),
-        # another name for a built-in type is used if other annotations do
-        (
-            "from builtins import str as text\ndef f(a): ...\n",
-            "str",
-            12,
-            "from builtins import str as text\ndef f(a: str): ...\n",
-        ),
         # a class that is defined later is quoted
         ("def f(a): ...\nclass B: ...\n", "B", 12, 'def f(a: "B"): ...\nclass B: ...\n'),
     ],
@@ -205,19 +198,3 @@ def test_signature_that_has_become_too_long_is_wrapped() -> None:
     """)
     assert wrap_signatures(before, after, 40) != after
     assert wrap_signatures(after, after, 40) == after, "it was too long before"
-
-
-def test_self_of_a_package_is_imported_for_type_checkers_only() -> None:
-    """A project may depend on `typing_extensions` for old versions of Python only."""
-    index = ProjectIndex(
-        {
-            "a.py": "class A:\n    def copy(self): ...\n",
-            "b.py": "try:\n    import typing_extensions\n    from typing_extensions import Literal\n"
-            "except ImportError:\n    pass\n",
-        }
-    )
-    file = index.files["a.py"]
-    chosen = {slot: "Self" for slot in file.source.slots if slot.name == "return"}
-    found = AnnotatedFile(file, FileNames(file, ProjectNames(index, 10)), chosen).text
-    assert "if TYPE_CHECKING:\n    from typing_extensions import Self\n" in found
-    assert 'def copy(self) -> "Self": ...' in found

@@ -35,7 +35,7 @@ COMPLETING = 0.55
 """The least probability of an annotation that completes a signature."""
 MOSTLY_ANNOTATED = 0.5
 """The part of annotations that are written above which a project counts as annotated."""
-_INDEPENDENT = frozenset(("call", "forward", "attribute"))
+_INDEPENDENT = frozenset(("call", "forward"))
 """Sources that say more of a parameter when more annotations are known."""
 
 

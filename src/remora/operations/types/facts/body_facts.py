@@ -64,10 +64,6 @@ class FunctionBody:
                 yield "nothing", "None"
             else:
                 yield "never", "NoReturn"
-        if returns and all(_is_self(each.value) for each in returns):
-            yield "self", "Self"
-            if self._function.owner is not None:
-                yield "self", self._function.owner.name.rpartition(".")[2]
 
     def parameter_facts(
         self, parameter: Parameter, index: ProjectIndex
@@ -79,7 +75,6 @@ class FunctionBody:
             yield from self._checked(name)
             yield from self._open_ends(name)
             yield from self._members(name, index)
-            yield from self._stored(name, index)
             yield from _class_named(self._function.path, name, index)
         if not any(_is_name(each, name) for each in ast.walk(self._node)):
             yield "unused", UNKNOWN
@@ -102,22 +97,18 @@ class FunctionBody:
                         yield "is_none", "None"
 
     def _open_ends(self, name: str) -> Iterator[tuple[str, str]]:
-        """Yield that the code expects None or any object for a parameter."""
+        """Yield that the code expects None for a parameter that it does not assign."""
         is_assigned = any(
             isinstance(each, ast.Name) and each.id == name and isinstance(each.ctx, ast.Store)
             for each in self._own
         )
-        for each in self._own:
+        for each in () if is_assigned else self._own:
             match each:
-                case ast.Call(func=ast.Name(id="str"), args=[ast.Name(id=converted)]) if (
-                    converted == name
-                ):
-                    yield "to_text", UNKNOWN
                 case ast.Compare(
                     left=ast.Name(id=left),
                     ops=[ast.Is() | ast.IsNot()],
                     comparators=[ast.Constant(value=None)],
-                ) if left == name and not is_assigned:
+                ) if left == name:
                     yield "may_be_none", "None"
 
     def _members(self, name: str, index: ProjectIndex) -> Iterator[tuple[str, str]]:
@@ -143,20 +134,6 @@ class FunctionBody:
         fitting = {each.name for each, members in holders if used <= members}
         if len(fitting) == 1:
             yield "members", fitting.pop().rpartition(".")[2]
-
-    def _stored(self, name: str, index: ProjectIndex) -> Iterator[tuple[str, str]]:
-        """Yield the annotation of an attribute to which a parameter is assigned."""
-        owner = self._function.owner
-        for each in self._own if owner is not None else ():
-            match each:
-                case ast.Assign(
-                    targets=[ast.Attribute(value=ast.Name(id="self"), attr=attribute)],
-                    value=ast.Name(id=value),
-                ) if value == name and owner is not None:
-                    for holder in (owner, *index.ancestors(owner)):
-                        if attribute in holder.attributes:
-                            yield "attribute", holder.attributes[attribute]
-                            break
 
 
 def _class_named(path: str, name: str, index: ProjectIndex) -> Iterator[tuple[str, str]]:
@@ -204,10 +181,6 @@ def is_none(node: ast.expr | None) -> bool:
 
 def _is_name(node: ast.AST, name: str) -> bool:
     return isinstance(node, ast.Name) and node.id == name
-
-
-def _is_self(node: ast.expr | None) -> bool:
-    return isinstance(node, ast.Name) and node.id == "self"
 
 
 def _is_docstring(node: ast.stmt) -> bool:

@@ -9,22 +9,12 @@ _FIELD_TYPE = re.compile(r"^\s*[:@](?:type|kwtype)\s+\*{0,2}(\w+):\s*(.+)$", re.
 _FIELD = re.compile(
     r"^\s*:(?:param|parameter|arg|argument|key|keyword)\s+([^:]+?)\s+\*{0,2}(\w+)\s*:", re.MULTILINE
 )
-_ALONE = re.compile(
-    r"^\s*[:@](?:param|arg)\s+\*{0,2}(\w+)\s*:\s+((?:str|string|int|integer|float|bool|boolean|bytes)"
-    r"|(?:list|tuple|set) of \w+)(?:\.?\s*$|,?\s+-\s)",
-    re.MULTILINE,
-)
-_OR_NONE = re.compile(
-    r"^\s*(?:[:@](?:param|arg)\s+(?:[^:\n]+\s)?\*{0,2}(\w+)\s*:|(\w+) :)\s+[^\n]*\bor None\b",
-    re.MULTILINE,
-)
 _RESULT = re.compile(r"^\s*[:@]rtype:\s*(.+)$", re.MULTILINE)
 _GOOGLE = re.compile(r"^\s+\*{0,2}(\w+)\s*\(([^()]+(?:\([^()]*\))?[^()]*)\)\s*:", re.MULTILINE)
 _NUMPY = re.compile(r"^\s*(\w+) : (.+)$", re.MULTILINE)
 _GOOGLE_RESULT = re.compile(r"^\s*Returns?:\s*\n\s+([\w\[\], .|]+?):\s", re.MULTILINE)
 _WORDS = {
     "string": "str",
-    "strings": "str",
     "integer": "int",
     "boolean": "bool",
     "unicode": "str",
@@ -32,14 +22,9 @@ _WORDS = {
     "function": "Callable",
     "none": "None",
     "text": "str",
-    "ints": "int",
-    "integers": "int",
-    "booleans": "bool",
-    "strs": "str",
     "true": "bool",
     "false": "bool",
 }
-_OF = re.compile(r"(list|tuple|set|iterable|sequence)s?(?: of | - ):?(\w+)", re.IGNORECASE)
 _NOISE = re.compile(
     r"(?:,\s*)?\b(?:optional|required|default\b.*|keyword.?only)\s*$", re.IGNORECASE
 )
@@ -53,7 +38,7 @@ def docstring_types(docstring: str) -> dict[str, str]:
     Texts that are not types are left out. A generic type may have no arguments.
     """
     pairs = [(each[2], each[1]) for each in _FIELD.finditer(docstring)]
-    for pattern in (_FIELD_TYPE, _ALONE, _GOOGLE, _NUMPY):
+    for pattern in (_FIELD_TYPE, _GOOGLE, _NUMPY):
         pairs += [(each[1], each[2]) for each in pattern.finditer(docstring)]
     for pattern in (_RESULT, _GOOGLE_RESULT):
         pairs += [(RETURN, each[1]) for each in pattern.finditer(docstring)]
@@ -65,23 +50,12 @@ def docstring_types(docstring: str) -> dict[str, str]:
     return found
 
 
-def optional_parameters(docstring: str) -> set[str]:
-    """Return the parameters that may be None, such as `size` in `:param size: an int or None`."""
-    return {first or second for first, second in _OR_NONE.findall(docstring)}
-
-
 def type_of(text: str) -> str:
     """Return the canonical form of a type in prose, or an empty string."""
     plain = _ROLE.sub(r"\1", text).strip().strip(".").replace("`", "")
     plain = _NOISE.sub("", plain).strip().rstrip(",")
-    plain = _OF.sub(_generic, plain)
     parts = [_part(part) for part in re.split(r"\s+or\s+|\s*\|\s*|\s*/\s*", plain)]
     return union(parts) if all(parts) else ""
-
-
-def _generic(match: re.Match[str]) -> str:
-    head, item = match[1].lower(), match[2]
-    return f"tuple[{item}, ...]" if head == "tuple" else f"{head}[{item}]"
 
 
 def _part(text: str) -> str:

@@ -7,10 +7,7 @@ from typing import NamedTuple
 
 from remora.code.pytest_model.pytest_file import is_of_tests
 from remora.operations.types.facts.body_facts import FunctionBody
-from remora.operations.types.facts.docstring_types import (
-    docstring_types,
-    optional_parameters,
-)
+from remora.operations.types.facts.docstring_types import docstring_types
 from remora.operations.types.facts.probes import CallSite, FileProbes, Instrumented
 from remora.operations.types.facts.signatures import Callee, parse_callee
 from remora.operations.types.source.project_index import Class, Function, Parameter, ProjectIndex
@@ -226,8 +223,6 @@ class Collector:
             types = {k: term for k, term in docstring_types(docstring).items() if k != RETURN}
         for name, term in types.items():
             self._add(function, name, Evidence("docstring", term))
-        for name in optional_parameters(docstring):
-            self._add(function, name, Evidence("may_be_none", "None"))
 
     def _add_overridden(self, function: Function) -> None:
         """Add annotations of the same method in ancestors and subclasses of the project."""

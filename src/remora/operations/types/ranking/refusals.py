@@ -99,7 +99,7 @@ def _is_silent(missing: Missing, term: str, agreeing: AbstractSet[str]) -> bool:
     """Return True for what an empty generator yields, and if only a guess suggests `Any`."""
     if term == "NoReturn" or not _SILENT.search(term):
         return False
-    allowed = WRITTEN | {"attribute"}
+    allowed = WRITTEN
     if missing.parameter is not None and "Any" not in term:
         allowed |= {"inherited"}
     return not agreeing & allowed
@@ -193,19 +193,10 @@ def _is_related(term: str, tested: str, index: ProjectIndex) -> bool:
 
 
 def _is_open(missing: Missing, term: str, agreeing: AbstractSet[str]) -> bool:
-    """Return True if the code takes more values than those of the type.
-
-    A value that is passed to `str()` may be any object, even if the docstring calls it a text,
-    or if other parameters with its name are numbers.
-    """
+    """Return True if the code takes more values than those of the type."""
     sources = missing.sources
-    if "to_text" in sources and agreeing <= _NAMESAKES:
-        return True
-    if agreeing & WRITTEN:
-        return False
-    return (
+    return not agreeing & WRITTEN and (
         ("unused" in sources and agreeing <= _RUN | _GUESSED | {"call", "forward"})
-        or ("to_text" in sources and "str" in members_of(term))
         or ("may_be_none" in sources and "None" not in members_of(term))
     )
 

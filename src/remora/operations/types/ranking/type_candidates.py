@@ -31,7 +31,7 @@ _ABSTRACT = ("Iterable", "Iterator", "Sequence", "Mapping", "Generator", "Mutabl
 _GENERIC = frozenset(
     (*_CONTAINERS, *_ABSTRACT, "type", "Callable", "Awaitable", "Match", "Pattern")
 )
-_INFERRED = frozenset(("call", "test_call", "forward", "attribute", "returned", "yield"))
+_INFERRED = frozenset(("call", "test_call", "forward", "returned", "yield"))
 """Sources that are types of values, as the type checker infers them."""
 _MAX_MEMBERS = 4
 

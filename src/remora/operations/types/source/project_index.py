@@ -66,14 +66,13 @@ class Function:
 
 @dataclass(eq=False)
 class Class:
-    """A class. `attributes` contains the canonical annotations in its body and of `self.x: T`."""
+    """A class. `members` contains its methods and the attributes that it sets."""
 
     path: str
     name: str
     node: ast.ClassDef
     bases: tuple[str, ...]
     methods: dict[str, Function] = field(default_factory=dict)
-    attributes: dict[str, str] = field(default_factory=dict)
     members: set[str] = field(default_factory=set)
 
 
@@ -211,7 +210,7 @@ def _file(path: str, source: SourceText) -> File:
         if holder is not None:
             holder.methods.setdefault(node.name, function)
     for each in classes.values():
-        _read_attributes(each)
+        _read_members(each)
     body = source.tree.body
     imports = dict(_imports(_top_level(body)))
     blocks = [each for each in body if isinstance(each, ast.If) and is_type_checking(each.test)]
@@ -273,21 +272,15 @@ def _base_names(node: ast.ClassDef) -> Iterator[str]:
             yield inner.attr
 
 
-def _read_attributes(given: Class) -> None:
+def _read_members(given: Class) -> None:
+    given.members |= set(given.methods)
     for node in given.node.body:
         match node:
-            case ast.AnnAssign(target=ast.Name(id=name)):
-                given.attributes[name] = _term(node.annotation)
+            case ast.AnnAssign(target=ast.Name(id=name)) | ast.Assign(targets=[ast.Name(id=name)]):
                 given.members.add(name)
-            case ast.Assign(targets=[ast.Name(id=name)]):
-                given.members.add(name)
-    given.members |= set(given.methods)
     for function in given.methods.values():
         for inner in ast.walk(function.node):
             match inner:
-                case ast.AnnAssign(target=ast.Attribute(value=ast.Name(id="self"), attr=name)):
-                    given.attributes.setdefault(name, _term(inner.annotation))
-                    given.members.add(name)
                 case ast.Attribute(value=ast.Name(id="self"), attr=name, ctx=ast.Store()):
                     given.members.add(name)
 

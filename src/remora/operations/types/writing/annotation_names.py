@@ -17,7 +17,7 @@ from remora.operations.types.writing.stdlib_names import (
 )
 
 _BUILTIN_GENERIC = re.compile(rf"\b(?:{'|'.join(OLD_ALIASES)})\[")
-_GENERICS_SINCE, _UNION_SINCE, _SELF_SINCE, _LAZY_SINCE = 9, 10, 11, 14
+_GENERICS_SINCE, _UNION_SINCE, _LAZY_SINCE = 9, 10, 14
 
 
 class Import(NamedTuple):
@@ -58,14 +58,6 @@ class ProjectNames:
         every = [_imports_relatively(file) for file in self.index.files.values()]
         return every.count(True) > every.count(False)
 
-    @cached_property
-    def uses_extensions(self) -> bool:
-        return any(
-            module == "typing_extensions"
-            for file in self.index.files.values()
-            for module, _ in file.imports.values()
-        )
-
 
 class FileNames:
     """Writes types as annotations of one file."""
@@ -76,13 +68,6 @@ class FileNames:
         text = file.source.text
         self._lazy = ("__future__", "annotations") in file.imports.values()
         self._lazy = self._lazy or project.minor >= _LAZY_SINCE
-        every = (term for function in file.functions for _, term in function.terms())
-        used = {word for term in every for word in re.findall(r"\w+", term)}
-        self._by_original = {
-            (name or module): local
-            for local, (module, name) in file.imports.items()
-            if not is_builtin(name) or local in used
-        }
         self._uses_aliases = not _BUILTIN_GENERIC.search(text) and any(
             file.imports.get(alias) == ("typing", alias) for alias in OLD_ALIASES.values()
         )
@@ -142,10 +127,6 @@ class FileNames:
             return _Local(name, None, is_later)
         if self._file.imports.get(name, ("", ""))[1] == name:
             return _Local(name, None, name in self._file.lazy_imports)
-        local = self._by_original.get(name)
-        if local is not None and self._file.imports[local][1] == name:
-            aliased = _Local(local, None, local in self._file.lazy_imports)
-            return self._of_module(name) or aliased  # `import a` and `from b import Name as BName`
         if name in self._file.bindings:
             return _Local(name, None, False) if not is_builtin(name) else None
         return None
@@ -171,8 +152,6 @@ class FileNames:
 
     def _imported(self, name: str) -> "_Local | None":
         """Return a name that must be imported, or that an imported module has."""
-        if name == "Self":
-            return self._self()
         index = self._project.index
         own = [each.path for each in index.classes.get(name, []) if "." not in each.name]
         own = own or index.aliases.get(name, [])
@@ -204,13 +183,6 @@ class FileNames:
             for local, (module, original) in self._file.imports.items()
         )
         return _Local(name, Import(source, name, is_lazy), is_lazy)
-
-    def _self(self) -> "_Local | None":
-        if self._project.minor >= _SELF_SINCE:
-            return _Local("Self", Import("typing", "Self", False), False)
-        if self._project.uses_extensions:
-            return _Local("Self", Import("typing_extensions", "Self", True), True)
-        return None
 
 
 class _Local(NamedTuple):

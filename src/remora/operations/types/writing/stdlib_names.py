@@ -5,7 +5,7 @@ from collections import Counter
 STDLIB_MODULES = {
     module: frozenset(names.split())
     for module, names in {
-        "typing": "Any Literal NoReturn TextIO BinaryIO IO SupportsInt SupportsFloat "
+        "typing": "Any Literal NoReturn Self TextIO BinaryIO IO SupportsInt SupportsFloat "
         "SupportsIndex AnyStr Optional Union List Dict Tuple Set FrozenSet Type Deque DefaultDict",
         "collections.abc": "Iterable Iterator Sequence Mapping MutableMapping MutableSequence "
         "MutableSet Generator AsyncIterator AsyncIterable AsyncGenerator Awaitable Coroutine "
@@ -60,7 +60,7 @@ STDLIB_NAMES = {
     name: module for module, names in STDLIB_MODULES.items() for name in names if _COUNTS[name] == 1
 }
 """The module of each name that only one of these modules has."""
-ADDED_IN = {"Literal": 8, "SupportsIndex": 8}
+ADDED_IN = {"Literal": 8, "SupportsIndex": 8, "Self": 11}
 """The minor version of Python 3 that added a name of these modules, if it is 8 or later."""
 OLD_ALIASES = {
     "list": "List",
