@@ -98,7 +98,7 @@ REFUSED = {
     'End """ it': "the text contains triple quotes",
     "Frob the x": "the summary of its docstring only repeats the name",
     "Give back.\n\nArgs:\n    y: What came in.": "documented but does not exist",
-    "x" * 75: "the first line has 75 characters (maximum 74)",
+    "x" * 75: "the first line has 75 characters (maximum 65)",
 }
 
 

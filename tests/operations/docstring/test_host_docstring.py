@@ -166,7 +166,7 @@ def test_a_docstring_is_written_and_replaced(tree: Path, call: Call) -> None:
 
 def test_a_text_that_does_not_fit_is_refused(tree: Path, call: Call) -> None:
     (tree / "a.py").write_text(CART)
-    assert "90 characters (maximum 74)" in call("write_docstring", "a.py", "Cart.close", "x" * 90)
+    assert "90 characters (maximum 65)" in call("write_docstring", "a.py", "Cart.close", "x" * 90)
     assert (tree / "a.py").read_text() == CART
 
 

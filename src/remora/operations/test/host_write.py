@@ -31,7 +31,7 @@ from remora.tools.host.style_config import black_options, width_of
 from remora.tools.tree import ToolTree
 
 MOST_IDS = 50
-_USUAL_INDENT = 4
+_USUAL_INDENT = "    "
 _MOST_SHOWN = 5
 """Findings that a refusal names."""
 _SHOWN = 60
@@ -239,7 +239,9 @@ def _formatted_file(place: ToolTree, home: InsertLocation, content: bytes) -> by
     """
     own = ["--line-length", str(width_of(place, home.path))]
     if home.indent != _USUAL_INDENT:
-        own += ["--config", f"indent-width={home.indent}"]
+        spaces = f"indent-width={len(home.indent)}"
+        style = 'format.indent-style="tab"' if home.indent == "\t" else spaces
+        own += ["--config", style]
     options = black_options(place, home.path)
     if options is None and home.quote == "'":
         options = [*own, "--config", 'format.quote-style="single"']

@@ -18,6 +18,8 @@ from remora.operations.test.new_files import NewFiles, new_path, new_stems
 from remora.operations.test.target_function import TargetFunction, class_named, import_name
 
 _MIN_DOCSTRING_SHARE = 0.9
+_ORDER = re.compile(r"^test_\d+_")
+"""Beginning of the names of test files that have an order, such as `test_01_cart.py`."""
 _PARAMETRIZED = re.compile(r"mark\.parametrize\(\s*(?:argnames=)?([\"'][^\"']*,|[\"']|[(\[])")
 
 
@@ -31,7 +33,8 @@ class InsertLocation(msgspec.Struct, frozen=True, kw_only=True):
     method, and `base` the source of its base class if the class has to be created, which
     `base_import` imports. `test_name` is the name of the new test, and `docstring` the source of
     its docstring. Functions are inserted after the last test that uses one of the names in
-    `related`. A new file starts with `header`. `indent` is 2 or 4, the number of spaces of a level.
+    `related`. A new file starts with `header`. `indent` is that of a level: two or four spaces,
+    or a tab.
     """
 
     path: str
@@ -49,7 +52,7 @@ class InsertLocation(msgspec.Struct, frozen=True, kw_only=True):
     docstring: str = ""
     related: tuple[str, ...] = ()
     header: str = ""
-    indent: int = 4
+    indent: str = "    "
 
 
 def locate_test(
@@ -104,7 +107,7 @@ def locate_test(
     )
 
 
-def _indent(around: Mapping[str, str], module: ast.Module) -> int:
+def _indent(around: Mapping[str, str], module: ast.Module) -> str:
     """Return the indentation of the first function or class in some tests, or else in a module."""
     trees = [*map(parse_text, around.values()), module]
     bodies = [tree.body for tree in trees if isinstance(tree, ast.Module)]
@@ -112,7 +115,7 @@ def _indent(around: Mapping[str, str], module: ast.Module) -> int:
         one for body in bodies for one in body if isinstance(one, ast.FunctionDef | ast.ClassDef)
     ]
     widths = [one.body[0].col_offset for one in blocks if one.body[0].lineno > one.lineno]
-    return 2 if widths[:1] == [2] else 4
+    return {1: "\t", 2: "  "}.get(widths[0] if widths else 0, "    ")
 
 
 def _siblings(subject: TargetFunction) -> list[str]:
@@ -192,11 +195,16 @@ def _existing_path(
 ) -> str | None:
     """Return the test file named after the module, or else the one that imports most from it.
 
-    A file that is named after another module, or that imports a namesake, is not taken.
+    A file that is named after another module, or that imports a namesake, is not taken, unless it
+    has the tests of the function's class.
     """
     for each in (stem, stem.removesuffix("s"), f"{stem}s", *new_stems(subject, stem)):
         names = (f"test_{each}.py", f"{each}_test.py", f"test{each}.py")
-        named = {p: text for p, text in tests.items() if p.rpartition("/")[2] in names}
+        named = {
+            p: text
+            for p, text in tests.items()
+            if _ORDER.sub("test_", p.rpartition("/")[2]) in names
+        }
         uses = {p: _uses(subject, text) for p, text in named.items()}
         own = [p for p in sorted(named) if _is_own(subject, named[p])]
         if own:
@@ -206,6 +214,10 @@ def _existing_path(
         package = subject.module.partition(".")[0]
         imports_package = any(each.module == package for each in _imports(text))
         return path if imports_package or _uses(subject, text) else None
+    owner = subject.qualname.rpartition(".")[0]
+    beside = [p for p in sorted(tests) if re.search(rf"\bclass Test{owner}\b", tests[p])]
+    if owner and len(beside) == 1 and _uses(subject, tests[beside[0]]):
+        return beside[0]
     if "." not in subject.module:
         return None
     folder = subject.path.rpartition("/")[0]

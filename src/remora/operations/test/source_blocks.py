@@ -66,21 +66,20 @@ def class_of(tree: ast.Module, name: str) -> ast.ClassDef:
 
 
 def with_block(
-    text: str, owner: str, base: str, block: str, names: Collection[str], indent: int
+    text: str, owner: str, base: str, block: str, names: Collection[str], indent: str
 ) -> str:
     """Return the source with a test added at the end, or at the end of the class `owner`.
 
     The class is created, with the base class `base`, if it does not exist. Methods are indented by
-    `indent` spaces. A function is inserted
-    after the last test that uses one of `names`. What is added comes before a last `if __name__ ==
-    "__main__":`.
+    `indent`. A function is inserted after the last test that uses one of `names`. What is added
+    comes before a last `if __name__ == "__main__":`.
     """
     tree = parse_text(text)
     if not owner:
         return _after_related(text, tree, block, names) or _with_definition(text, tree, block)
     classes = tree.body if isinstance(tree, ast.Module) else []
     found = [one for one in classes if isinstance(one, ast.ClassDef) and one.name == owner]
-    method = textwrap.indent(block, " " * indent)
+    method = textwrap.indent(block, indent)
     if not found:
         opening = f"class {owner}({base}):" if base else f"class {owner}:"
         return _with_definition(text, tree, f"{opening}\n{method}")

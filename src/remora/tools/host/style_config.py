@@ -43,11 +43,13 @@ def convention_of(place: FileTree, path: str) -> str | None:
 
 
 def width_of(place: FileTree, path: str, *, prose: bool = False) -> int:
-    """Return the maximum line length of a file, or the default of ruff and Black.
+    """Return the maximum line length of a file.
 
-    Ruff's limit for docstrings is considered only if `prose` is True.
+    If none is configured, it is the length that the file's lines reach, up to the default of ruff
+    and Black. Ruff's limit for docstrings is considered only if `prose` is True.
     """
-    return configured_width(place, path, prose=prose) or DEFAULT_WIDTH
+    configured = configured_width(place, path, prose=prose)
+    return configured or min(habitual_width(place.text_or_empty(path)), DEFAULT_WIDTH)
 
 
 def configured_width(place: FileTree, path: str, *, prose: bool = False) -> int | None:

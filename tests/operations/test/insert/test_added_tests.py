@@ -56,11 +56,12 @@ def home(
     return made
 
 
-def test_tests_are_indented_like_their_neighbours() -> None:
-    neighbour = "class TestMod:\n  def test_a(self):\n    assert 1\n"
+@pytest.mark.parametrize("level", ["  ", "    ", "\t"])
+def test_tests_are_indented_like_their_neighbours(level: str) -> None:
+    neighbour = f"class TestMod:\n{level}def test_a(self):\n{level * 2}assert 1\n"
     place = replace(home("tests/test_mod.py", {"tests/test_mod.py": neighbour}), owner="TestMod")
     done = with_tests(neighbour, place, [Draft(name="test_b", body=["assert f(2)"])], {}, 80)
-    assert done.text == f"{neighbour}\n  def test_b(self):\n    assert f(2)\n"
+    assert done.text == f"{neighbour}\n{level}def test_b(self):\n{level * 2}assert f(2)\n"
 
 
 class TestPlace:
@@ -68,6 +69,21 @@ class TestPlace:
         assert home(
             "tests/test_mod.py", {"tests/test_mod.py": NEIGHBOUR, "tests/test_a.py": ""}
         ).exists
+
+    def test_the_file_whose_name_has_a_number(self) -> None:
+        home("tests/test_01_mod.py", {"tests/test_01_mod.py": NEIGHBOUR, "tests/test_a.py": ""})
+
+    def test_the_file_with_the_tests_of_the_class(self) -> None:
+        content = b"class Cart:\n    def f(self):\n        return 1\n"
+        found = find_target(
+            "pkg/cart_options.py", content, "Cart.f", {"pkg/__init__.py"}.__contains__
+        )
+        assert isinstance(found, TargetFunction)
+        text = "from pkg.cart_options import Cart\n\nclass TestCart:\n    pass\n"
+        tests = {"tests/test_shop.py": text, "tests/test_all.py": text.replace("Test", "Check")}
+        there = {"pkg/__init__.py", "pkg/shop.py", *tests}
+        new = NewFiles((), ends=False)
+        assert test_path(found, tests, there.__contains__, new) == "tests/test_shop.py"
 
     def test_the_file_of_the_same_name_in_singular(self) -> None:
         tests = {"tests/test_link.py": NEIGHBOUR, "tests/test_a.py": ""}
@@ -156,7 +172,7 @@ def test_at_the_end_of_one_that_is_there() -> None:
 
 def test_after_the_last_test_of_the_module() -> None:
     before = "def test_g():\n    assert g()\n\n\ndef test_other():\n    pass\n"
-    made = with_block(before, "", "", "def test_f():\n    assert f()\n", {"f", "g"}, indent=4)
+    made = with_block(before, "", "", "def test_f():\n    assert f()\n", {"f", "g"}, indent="    ")
     assert [line for line in made.splitlines() if line.startswith("def")] == [
         "def test_g():", "def test_f():", "def test_other():",
     ]  # fmt: skip

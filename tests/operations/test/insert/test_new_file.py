@@ -90,9 +90,17 @@ def test_tests_are_formatted_in_folders_that_the_formatter_leaves_out(tmp_path: 
 
 
 def test_letters_of_several_bytes_do_not_make_a_line_too_long(tmp_path: Path) -> None:
-    body = [f"assert f('{'é' * 60}') == 1"]
+    body = [f"assert f('{'é' * 50}') == 1"]
     home = InsertLocation(
         path="test_mod.py", exists=False, imports_from="mod", quote="'", typed=False
     )
     made = formatted_draft(ToolTree(tmp_path), home, Draft(name="test_f", body=body))
     assert made.body == body
+
+
+def test_drafts_are_formatted_with_the_tabs_of_their_neighbours(tmp_path: Path) -> None:
+    home = InsertLocation(
+        path="test_mod.py", exists=False, imports_from="mod", quote="'", typed=False, indent="\t"
+    )
+    draft = Draft(name="test_f", body=["for x in (1, 2):", "    assert f(x)"])
+    assert formatted_draft(ToolTree(tmp_path), home, draft).body[1] == "\tassert f(x)"

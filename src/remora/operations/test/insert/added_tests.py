@@ -150,7 +150,7 @@ def _text_of(draft: Draft, name: str, home: InsertLocation) -> str:
     parameters = ", ".join(filter(None, ["self" if home.owner else "", draft.parameters]))
     head = f"def {name.rpartition('.')[2]}({parameters}){arrow}:"
     docstring = [home.docstring] if home.docstring else []
-    body = [f"{' ' * home.indent}{line}" if line else "" for line in (*docstring, *draft.body)]
+    body = [f"{home.indent}{line}" if line else "" for line in (*docstring, *draft.body)]
     return "\n".join([*draft.decorators, head, *body]) + "\n"
 
 
@@ -292,7 +292,7 @@ def merge_added_tests(
         block = lines[first_line(added[name]) - 1 : added[name].end_lineno]
         owner = name.rpartition(".")[0]
         bases = ", ".join(map(ast.unparse, class_of(tree, owner).bases)) if owner else ""
-        indent = added[name].col_offset or 4
+        indent = lines[added[name].lineno - 1][: added[name].col_offset]
         text = with_block(text, owner, bases, textwrap.dedent("\n".join(block)) + "\n", (), indent)
     made = parse_text(text)
     is_whole = isinstance(made, ast.Module) and {*names} <= functions_of(made).keys()

@@ -67,7 +67,7 @@ def open_as_ascii() -> None:
 
 
 class _Clock:
-    """A function that is no method if a class has it, such as `logging.Formatter.converter`."""
+    """A function that stays one as a class attribute, such as `logging.Formatter.converter`."""
 
     def __init__(self, read: Any) -> None:
         self._read = read
