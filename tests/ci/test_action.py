@@ -276,10 +276,10 @@ def test_a_pull_request_is_judged(root: Path, tmp_path: Path) -> None:
         assert runner.run() == 1, runner.log
         assert "line=1::test_new.py:1: test_load: `True` is true whatever" in runner.log
         assert "test_later.py" not in runner.log
-        assert runner.values["steps.check.outputs.problems"] == "1"
+        assert runner.values["steps.check.outputs.problems"] == "2", runner.log
         reports = Path(runner.values["steps.check.outputs.reports"])
         jsonschema.validate(json.loads((reports / "remora.sarif").read_text()), LOG)
-        assert "## Remora: 1 remark" in (tmp_path / "1/summary").read_text()
+        assert "## Remora: 2 remarks" in (tmp_path / "1/summary").read_text()
         assert "`test_new.py:1`" in github.comments[0]["body"]
     push = Runner(root, tmp_path / "2", {"command": "judge"})
     assert (push.run(), "judge needs a pull request" in push.log) == (2, True)

@@ -149,7 +149,7 @@ def test_a_review_of_an_owner_shows_nothing_else(remora: Remora, swept: Path) ->
         assert "── @boss @team/b ──" in terminal.sees(ASK)
         terminal.press("n")
         terminal.types("no")
-        terminal.sees("Nothing is left to decide")
+        terminal.sees("That was the last change")
         terminal.press("q")
         code, rest = terminal.ends()
     assert (code, "1 rejected" in rest, "pending" in rest) == (0, True, False)
