@@ -59,7 +59,9 @@ def test_without_consent_nothing_is_sent(
     address = choose(project, listener)
     done = user(*words, cwd=project)
     assert done.code == 2, done.err
-    assert f"send its code to {address}, and you have not agreed" in " ".join((done.out + done.err).split())
+    assert f"send its code to {address}, and you have not agreed" in " ".join(
+        (done.out + done.err).split()
+    )
     assert listener.keys == []
     assert not (project / ".agentfs").exists()
 
