@@ -55,8 +55,8 @@ WRITTEN = '''\
     """Find how uncertain each number is.
 
     Args:
-        values: The numbers, in any order, each of which may occur more than once and be
-            negative or not.
+        values: The numbers, in any order, each of which may occur more than
+            once and be negative or not.
         limit: From where on a number is left out.
 
     Returns:
@@ -124,7 +124,7 @@ def test_a_refused_docstring_is_written_better(
     job, shown = analyze(files, "spread", write_in_two_attempts)
     assert job["status"] == "verified"
     assert job["decided_by"]["model"] == 4
-    assert "- write_docstring() - first line: at most 78 characters" in shown[0]
+    assert "- write_docstring() - first line: at most 69 characters" in shown[0]
     assert "then Args, Returns, Raises in google style" in shown[0]
     assert 'docstring of scale: "Multiply each number.\\n\\nArgs:' in shown[0]
     assert 'calls: {"weigh":"Return how far a number is from the truth."' in shown[0]
