@@ -195,12 +195,21 @@ class Inference:
         self.annotations = kept
 
     def stated(self, path: str, slot: Slot) -> set[str]:
-        """Return the types that an overridden method or others of the class have for a slot."""
+        """Return the types that an overridden method has for a slot, or all others of the class.
+
+        One other method is not enough, and `object` does not count, because special methods have
+        it from the language.
+        """
         facts = self._facts()
         function = facts.project.files[path].functions[slot.number]
         known = facts.evidence.get(key_of(function, slot.name), ())
-        every = [*known, *facts.siblings.evidence(function, slot.name)]
-        return {e.term for e in every if e.source in ("inherited", "override", "same_class")}
+        overridden = {each.term for each in known if each.source in ("inherited", "override")}
+        return overridden | {
+            sibling.term
+            for sibling in facts.siblings.evidence(function, slot.name)
+            if sibling.source == "same_class" and sibling.places > 1 and sibling.share == 1
+            if "object" not in sibling.term
+        }
 
     def contradicts_run(self, path: str, slot: Slot, term: str) -> bool:
         """Return True if a value that was seen while the project ran does not fit a type."""
@@ -241,17 +250,17 @@ class Inference:
             if (each.source not in WRITTEN if slot.kind == RETURN else each.source in _INDEPENDENT)
         }
         return [
-            each
-            for each in rank(candidates, self._model)
-            if (path, slot, each.term) not in self._refused
-            and not (self._may_stay_open(path, slot) and "Any" in members_of(each.term))
+            candidate
+            for candidate in rank(candidates, self._model)
+            if (path, slot, candidate.term) not in self._refused
+            and not (self._may_stay_open(path, slot) and "Any" in members_of(candidate.term))
             and (
                 slot.kind != RETURN
-                or overrides_agree(function, each.term, facts.project, facts.evidence)
+                or overrides_agree(function, candidate.term, facts.project, facts.evidence)
             )
             and (
-                each.term in self._first.get((path, slot), (each.term,))
-                or any(same(without_none(each.term), without_none(term)) for term in new)
+                candidate.term in self._first.get((path, slot), (candidate.term,))
+                or any(same(without_none(candidate.term), without_none(term)) for term in new)
             )
         ]
 

@@ -102,8 +102,8 @@ class FunctionBody:
             isinstance(each, ast.Name) and each.id == name and isinstance(each.ctx, ast.Store)
             for each in self._own
         )
-        for each in () if is_assigned else self._own:
-            match each:
+        for node in () if is_assigned else self._own:
+            match node:
                 case ast.Compare(
                     left=ast.Name(id=left),
                     ops=[ast.Is() | ast.IsNot()],

@@ -99,10 +99,8 @@ def _is_silent(missing: Missing, term: str, agreeing: AbstractSet[str]) -> bool:
     """Return True for what an empty generator yields, and if only a guess suggests `Any`."""
     if term == "NoReturn" or not _SILENT.search(term):
         return False
-    allowed = WRITTEN
-    if missing.parameter is not None and "Any" not in term:
-        allowed |= {"inherited"}
-    return not agreeing & allowed
+    is_parameter = missing.parameter is not None and "Any" not in term
+    return not agreeing & (WRITTEN | {"inherited"} if is_parameter else WRITTEN)
 
 
 def _contradicts_values(missing: Missing, term: str, _agreeing: AbstractSet[str]) -> bool:
