@@ -2,11 +2,8 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from functools import lru_cache, partial
 from typing import Any
-
-from msgspec.structs import replace
 
 from remora.code.folders import is_vendored
 from remora.code.pytest_model.pytest_file import is_of_tests
@@ -45,19 +42,18 @@ def docstring_work(
     nodes, can_write = _Nodes(place), bool(options.get("open"))
 
     def amount(module: Module, node: Node) -> int | str:
-        if _is_left_alone(module):
-            return 0
-        if node.docstring is None:
-            lacks = lacks_docstring(module, node) and not nodes.inherits_docstring(module, node)
-            return (1 if can_write else NEEDS_WRITER) if lacks else 0
-        found = nodes.find(module, node)
+        has_work = node.docstring is not None or lacks_docstring(module, node)
+        found = nodes.find(module, node) if has_work and not _is_left_alone(module) else None
         if found is None:
             return 0
+        for_writer = 1 if can_write else NEEDS_WRITER
+        if found.text is None:
+            return 0 if found.related.inherits_docstring(found.node.name) else for_writer
         plan = update_plan(found)
         if plan.mend and is_writable(found):
             return 1
         if plan.left:
-            return 1 if can_write else NEEDS_WRITER
+            return for_writer
         return _ONLY_A_PERSON if found.contradictions or plan.mend else 0
 
     return amount
@@ -70,7 +66,8 @@ def reported_contradictions(
     nodes = _Nodes(place)
     for module in modules:
         for node in () if _is_left_alone(module) else module.nodes:
-            found = None if node.skip else nodes.find(module, node)
+            is_left = node.skip or node.docstring is None
+            found = None if is_left else nodes.find(module, node)
             if found is None:
                 continue
             for each in found.contradictions:
@@ -99,8 +96,8 @@ class _Nodes:
         self._folders = lru_cache(_FOLDERS)(partial(folder_texts, self._place))
 
     def find(self, module: Module, node: Node) -> DocumentedNode | None:
-        """Return a node with its docstring, or None if it has none or its file is unreadable."""
-        if node.docstring is None or node.node_type == "module":
+        """Return a node, or None for modules and for those of an unreadable file."""
+        if node.node_type == "module":
             return None
         try:
             self._read(module.path)
@@ -108,26 +105,15 @@ class _Nodes:
         except HostError:  # such as a file that is too large
             return None
 
-    def inherits_docstring(self, module: Module, node: Node) -> bool:
-        """Return True if a base class documents a method with the same name."""
-        owner = module.by_key.get(node.parent or "")
-        if node.node_type != "function" or owner is None or owner.node_type != "class":
-            return False
-        with suppress(HostError):
-            self._read(module.path)
-            related = replace(self._related, owner=owner.qualname.rpartition(".")[2])
-            return related.inherits_docstring(node.qualname.rpartition(".")[2])
-        return False
-
     def _read(self, path: str) -> None:
         if self._path != path:
-            self._content = self._place.read(path)
-            self._related = related_texts(path, self._content, self._folders, self._classes)
-            self._path = path
+            content = self._place.read(path)
+            related = related_texts(path, content, self._folders, self._classes)
+            self._path, self._content, self._related = path, content, related
 
 
 def lacks_docstring(module: Module, node: Node) -> bool:
-    """Return True if the node has no docstring but should have one."""
+    """Return True if the node has no docstring but should have one, or inherit one."""
     if node.docstring is not None or node.node_type == "module" or is_of_tests(module.path):
         return False
     return _is_public(node, module.by_key)

@@ -88,19 +88,23 @@ class RelatedTexts(msgspec.Struct, frozen=True, kw_only=True):
 
         Base classes of other folders are not known, except those of `collections.abc`.
         """
-        bases = self._bases(self.owner)
-        for base in bases:  # which grows
-            if any((base, name) in file.methods for file in self.files):
+        waiting, found = self._bases(self.owner), set[str]()
+        while waiting:
+            base = waiting.pop()
+            if self._documents(base, name):
                 return True
-            if not any(base in file.bases for file in self.files):
-                inherited = getattr(getattr(collections.abc, base, None), name, None)
-                if inherited is not None and inherited.__doc__:
-                    return True
-            bases += [further for further in self._bases(base) if further not in bases]
+            found.add(base)
+            waiting |= self._bases(base) - found
         return False
 
-    def _bases(self, owner: str) -> list[str]:
-        return [base for file in self.files for base in file.bases.get(owner, ())]
+    def _documents(self, base: str, name: str) -> bool:
+        if any(base in file.bases for file in self.files):
+            return any((base, name) in file.methods for file in self.files)
+        inherited = getattr(getattr(collections.abc, base, None), name, None)
+        return inherited is not None and bool(inherited.__doc__)
+
+    def _bases(self, owner: str) -> set[str]:
+        return {base for file in self.files for base in file.bases.get(owner, ())}
 
 
 def collect_texts(source: Source) -> FileTexts:
