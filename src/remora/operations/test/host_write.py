@@ -27,7 +27,7 @@ from remora.operations.test.source_blocks import tests_of
 from remora.operations.test.target_function import TargetFunction
 from remora.python_text import parse
 from remora.tools.host.ruff.finding import Finding, new_findings
-from remora.tools.host.style_config import black_options, width_of
+from remora.tools.host.style_config import black_options, formatter_width, width_of
 from remora.tools.tree import ToolTree
 
 MOST_IDS = 50
@@ -234,18 +234,19 @@ def formatted_lines(place: ToolTree, home: InsertLocation, body: str, *, levels:
 def _formatted_file(place: ToolTree, home: InsertLocation, content: bytes) -> bytes:
     """Return the content of a test file formatted like a draft.
 
-    In a file that the project excludes from formatting, only the width of the lines is the
-    project's.
+    Without a formatter, and in a file that the project excludes from formatting, only the width of
+    the lines is the project's.
     """
     own = ["--line-length", str(width_of(place, home.path))]
+    is_unusual = home.quote == "'" or home.indent != _USUAL_INDENT
+    if home.quote == "'":
+        own += ["--config", 'format.quote-style="single"']
     if home.indent != _USUAL_INDENT:
         spaces = f"indent-width={len(home.indent)}"
         style = 'format.indent-style="tab"' if home.indent == "\t" else spaces
         own += ["--config", style]
     options = black_options(place, home.path)
-    if options is None and home.quote == "'":
-        options = [*own, "--config", 'format.quote-style="single"']
-    if options is None and home.indent != _USUAL_INDENT:
+    if options is None and (is_unusual or formatter_width(place, home.path) is None):
         options = own
     try:
         if (

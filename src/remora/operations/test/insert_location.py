@@ -4,12 +4,13 @@ import ast
 import functools
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Literal
 
 import msgspec
 
 from remora.code.edit.import_edits import Imported, imported_names, relative_module
+from remora.code.edit.text_lines import split_lines
 from remora.code.pytest_model.pytest_file import is_test_file
 from remora.code.syntax.definitions import DefinitionNode, ImportNode
 from remora.code.syntax.source import parse_text
@@ -18,6 +19,7 @@ from remora.operations.test.new_files import NewFiles, new_path, new_stems
 from remora.operations.test.target_function import TargetFunction, class_named, import_name
 
 _MIN_DOCSTRING_SHARE = 0.9
+_INDENTS = ("\t", "  ", "    ")
 _ORDER = re.compile(r"^test_\d+_")
 """Beginning of the names of test files that have an order, such as `test_01_cart.py`."""
 _PARAMETRIZED = re.compile(r"mark\.parametrize\(\s*(?:argnames=)?([\"'][^\"']*,|[\"']|[(\[])")
@@ -103,19 +105,21 @@ def locate_test(
         docstring=_docstring(around, subject.function.name),
         related=tuple(names),
         table=_table_style(tests),
-        indent=_indent(around, subject.source.tree),
+        indent=_indent([*around.values(), subject.source.utf8.decode()]),
     )
 
 
-def _indent(around: Mapping[str, str], module: ast.Module) -> str:
-    """Return the indentation of the first function or class in some tests, or else in a module."""
-    trees = [*map(parse_text, around.values()), module]
-    bodies = [tree.body for tree in trees if isinstance(tree, ast.Module)]
-    blocks = [
-        one for body in bodies for one in body if isinstance(one, ast.FunctionDef | ast.ClassDef)
-    ]
-    widths = [one.body[0].col_offset for one in blocks if one.body[0].lineno > one.lineno]
-    return {1: "\t", 2: "  "}.get(widths[0] if widths else 0, "    ")
+def _indent(texts: Iterable[str]) -> str:
+    """Return the indentation of the first function or class: two or four spaces, or a tab."""
+    for text in texts:
+        tree, lines = parse_text(text), split_lines(text)
+        for block in tree.body if isinstance(tree, ast.Module) else ():
+            if isinstance(block, ast.FunctionDef | ast.ClassDef):
+                first = block.body[0]
+                if first.lineno > block.lineno:
+                    indent = lines[first.lineno - 1][: first.col_offset]
+                    return indent if indent in _INDENTS else _INDENTS[-1]
+    return _INDENTS[-1]
 
 
 def _siblings(subject: TargetFunction) -> list[str]:
@@ -195,16 +199,12 @@ def _existing_path(
 ) -> str | None:
     """Return the test file named after the module, or else the one that imports most from it.
 
-    A file that is named after another module, or that imports a namesake, is not taken, unless it
-    has the tests of the function's class.
+    A file that is named after another module, or that imports a namesake, is not taken. The only
+    file with the tests of the function's class comes before those that import most.
     """
     for each in (stem, stem.removesuffix("s"), f"{stem}s", *new_stems(subject, stem)):
         names = (f"test_{each}.py", f"{each}_test.py", f"test{each}.py")
-        named = {
-            p: text
-            for p, text in tests.items()
-            if _ORDER.sub("test_", p.rpartition("/")[2]) in names
-        }
+        named = {p: text for p, text in tests.items() if _name(p) in names}
         uses = {p: _uses(subject, text) for p, text in named.items()}
         own = [p for p in sorted(named) if _is_own(subject, named[p])]
         if own:
@@ -214,10 +214,8 @@ def _existing_path(
         package = subject.module.partition(".")[0]
         imports_package = any(each.module == package for each in _imports(text))
         return path if imports_package or _uses(subject, text) else None
-    owner = subject.qualname.rpartition(".")[0]
-    beside = [p for p in sorted(tests) if re.search(rf"\bclass Test{owner}\b", tests[p])]
-    if owner and len(beside) == 1 and _uses(subject, tests[beside[0]]):
-        return beside[0]
+    if beside := _path_of_class_tests(subject, tests):
+        return beside
     if "." not in subject.module:
         return None
     folder = subject.path.rpartition("/")[0]
@@ -229,6 +227,16 @@ def _existing_path(
     return _most_used(uses)
 
 
+def _path_of_class_tests(subject: TargetFunction, tests: Mapping[str, str]) -> str | None:
+    """Return the only file that has a class named after the class of a method, such as `TestCart`."""
+    owner = subject.qualname.rpartition(".")[0].rpartition(".")[2]
+    if not owner:
+        return None
+    opening = re.compile(rf"(?m)^class Test{re.escape(owner)}\b")
+    found = [p for p, text in tests.items() if opening.search(text) and _uses(subject, text)]
+    return found[0] if len(found) == 1 else None
+
+
 def _most_used(uses: Mapping[str, int]) -> str | None:
     """Return the path with the highest count, unless there are several."""
     best = sorted(uses, key=lambda p: uses[p])[-2:]
@@ -236,8 +244,13 @@ def _most_used(uses: Mapping[str, int]) -> str | None:
     return best[-1] if is_clear and uses[best[-1]] else None
 
 
+def _name(path: str) -> str:
+    """Return the name of a test file, without the number that orders it."""
+    return _ORDER.sub("test_", path.rpartition("/")[2])
+
+
 def _tested_stem(path: str) -> str:
-    name = path.removesuffix(".py").rpartition("/")[2]
+    name = _name(path).removesuffix(".py")
     return name.removeprefix("test_").removesuffix("_test")
 
 

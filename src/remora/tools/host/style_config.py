@@ -59,23 +59,13 @@ def configured_width(place: FileTree, path: str, *, prose: bool = False) -> int 
     it is the length that pre-commit passes to Black, or the length that flake8 or pycodestyle
     reports.
     """
-    width = _formatter_width(place, path, prose=prose)
+    width = formatter_width(place, path, prose=prose)
     if width is None and _hook_arguments(place, "black") is None:
         width = _flake8_width(place)
     return _within_limits(width)
 
 
-def wrapping_width(place: FileTree, path: str, text: str) -> int:
-    """Return the length beyond which lines of a file are wrapped.
-
-    Without a formatter, it is the length that its lines reach, up to the length that flake8 reports.
-    """
-    width = _within_limits(_formatter_width(place, path))
-    reported = configured_width(place, path) or _MOST
-    return width or min(habitual_width(text), reported)
-
-
-def _formatter_width(place: FileTree, path: str, *, prose: bool = False) -> int | None:
+def formatter_width(place: FileTree, path: str, *, prose: bool = False) -> int | None:
     """Return the line length of ruff or Black, by settings or pre-commit, or None."""
     width = _set_width(place, path, prose=prose)
     if width is not None:
@@ -84,6 +74,16 @@ def _formatter_width(place: FileTree, path: str, *, prose: bool = False) -> int 
         return DEFAULT_WIDTH
     words = _hook_arguments(place, "black")
     return None if words is None else _option_width(" ".join(words)) or DEFAULT_WIDTH
+
+
+def wrapping_width(place: FileTree, path: str, text: str) -> int:
+    """Return the length beyond which lines of a file are wrapped.
+
+    Without a formatter, it is the length that its lines reach, up to the length that flake8 reports.
+    """
+    width = _within_limits(formatter_width(place, path))
+    reported = configured_width(place, path) or _MOST
+    return width or min(habitual_width(text), reported)
 
 
 def _set_width(place: FileTree, path: str, *, prose: bool = False) -> int | None:

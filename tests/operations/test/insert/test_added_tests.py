@@ -64,6 +64,11 @@ def test_tests_are_indented_like_their_neighbours(level: str) -> None:
     assert done.text == f"{neighbour}\n{level}def test_b(self):\n{level * 2}assert f(2)\n"
 
 
+def test_one_space_is_not_a_tab() -> None:
+    tests = {"tests/test_mod.py": "from pkg.mod import f\ndef test_a():\n assert f()\n"}
+    assert home("tests/test_mod.py", tests).indent == "    "
+
+
 class TestPlace:
     def test_the_file_that_is_named_after_the_module(self) -> None:
         assert home(

@@ -98,6 +98,21 @@ def test_letters_of_several_bytes_do_not_make_a_line_too_long(tmp_path: Path) ->
     assert made.body == body
 
 
+@pytest.mark.parametrize(
+    ("settings", "fits"), [("", False), ("[flake8]\nmax-line-length = 90\n", True)]
+)
+def test_without_a_formatter_a_draft_has_the_width_of_its_file(
+    tmp_path: Path, settings: str, fits: bool
+) -> None:
+    write(tmp_path, {"setup.cfg": settings, "test_mod.py": "def test_a():\n    assert 1\n"})
+    home = InsertLocation(
+        path="test_mod.py", exists=True, imports_from="mod", quote='"', typed=False
+    )
+    statement = f'assert f("{"a " * 30}", 12345) == 1'  # 81 characters with four spaces before it
+    made = formatted_draft(ToolTree(tmp_path), home, Draft(name="test_f", body=[statement]))
+    assert (made.body == [statement]) is fits
+
+
 def test_drafts_are_formatted_with_the_tabs_of_their_neighbours(tmp_path: Path) -> None:
     home = InsertLocation(
         path="test_mod.py", exists=False, imports_from="mod", quote="'", typed=False, indent="\t"
