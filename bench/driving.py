@@ -39,6 +39,8 @@ WAIT_S = "20000"
 """Longest answer: people need minutes for a batch, and a job that waits too long is lost."""
 START_EVERY_S = 3
 """Time between two runs, so that their plans do not all compete for the processor."""
+GATES_TIME_S = "900"
+"""Longest gates: the runs of an arm share the processor, and each may need the tests of a project."""
 SAMPLES = 4000
 Key = tuple[str, str, str]
 """Operation, package and node of a job."""
@@ -127,11 +129,11 @@ def run(folder: Path, arm: str, server: str) -> None:
         "REMORA_MODEL__TIMEOUT_S": WAIT_S,
         "REMORA_MODEL__MAX_CONCURRENCY": "40",
         "REMORA_MODEL__MAX_TOKENS": "1000000",
-        "REMORA_GATES__TIME_S": "900",
+        "REMORA_GATES__TIME_S": GATES_TIME_S,
     }
     started = []
     for number, ((operation, package, node), nodes) in enumerate(groups.items()):
-        time.sleep(START_EVERY_S)
+        time.sleep(START_EVERY_S if number else 0)
         paths = sorted({each.rpartition(":")[0] for each in nodes})
         chosen = ["--node", node] if node else paths
         words = ["analyze", "-o", operation, "--decisions", "model", "--model", server, "--json"]
