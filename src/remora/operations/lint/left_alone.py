@@ -24,8 +24,8 @@ from remora.operations.lint.fixable_findings import FixableFindings, Place, plac
 from remora.operations.lint.used_imports import NeededImports
 from remora.tools.host.ruff.config_files import is_configured, oldest_minor, supports_python_2
 from remora.tools.host.ruff.finding import Finding
-from remora.tools.host.ruff.import_style import tool_settings
 from remora.tools.host.ruff.ruff_versions import ruff_use, version_of
+from remora.tools.host.ruff.rule_choice import uses_flake8
 from remora.tools.tree import ToolTree
 
 _HEAD = 2000  # characters
@@ -39,7 +39,6 @@ _UNUSED = (_UNUSED_IMPORT, "F841", "PIE790")
 """Rules about what has no effect."""
 _NO_QA = "RUF100"
 _OF_VERSION = ("RUF10", "I001")
-_HOOK = re.compile(r"^\s*-?\s*id:\s*flake8\b", re.MULTILINE)
 _VERSION = re.compile(r"^\s*__version__\s*=", re.MULTILINE)
 _NO_EFFECT = "PIE790"
 _PYTHON_3 = (
@@ -258,7 +257,5 @@ def _kept_suppressions(place: ToolTree, findings: Sequence[Finding]) -> dict[str
     if use.version is not None and use.version.number[:2] != version_of(version("ruff"))[:2]:
         return dict.fromkeys(found, "the project pins another version of ruff")
     texts = [finding["message"] for finding in findings if finding["code"] == _NO_QA]
-    uses_flake8 = _HOOK.search(place.text_or_empty(".pre-commit-config.yaml")) is not None
-    uses_flake8 = uses_flake8 or bool([*tool_settings(place, "flake8")])
-    is_for_another = uses_flake8 or any("unknown:" in text for text in texts)
+    is_for_another = uses_flake8(place) or any("unknown:" in text for text in texts)
     return {_NO_QA: "another linter may need the comment"} if is_for_another else {}

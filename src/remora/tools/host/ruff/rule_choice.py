@@ -43,6 +43,7 @@ Those of order, which may have a meaning, are such rules unless the project sele
 """
 _FIRST = ("E", "F")
 _CLASSIC_SINCE, _WIDE_SINCE = (0, 1, 0), (0, 16, 0)
+_FLAKE8_HOOK = re.compile(r"^\s*-?\s*id:\s*flake8\b", re.MULTILINE)
 _MOST_SHOWN = 10
 
 
@@ -72,8 +73,9 @@ def rule_choice(place: FileTree, path: str, selected: Sequence[str]) -> RuleChoi
     """Return the rules to check in a file or folder.
 
     The rules that the user selects come first, without those that only their own codes select. A
-    project that pins an older ruff gets only rules that this version has, and its default rules if it does not select others. A project that does not select
-    rules gets the defaults of ruff, without those of taste unless it pins a version that has them.
+    project that pins an older ruff gets only rules that this version has, and its default rules if it does not select others. A project without ruff that uses flake8
+    gets what flake8 checks. Another one that does not select rules gets the defaults of ruff, without
+    those of taste unless it pins a version that has them.
     """
     if not selected:
         return _of_project(place, path, has_taste=False)
@@ -106,6 +108,12 @@ def _held_back(place: FileTree, path: str, selected: Sequence[str]) -> list[str]
     return sorted(left_out | order)
 
 
+def uses_flake8(place: FileTree) -> bool:
+    """Return True if a project configures flake8, or runs it in pre-commit."""
+    hooks = place.text_or_empty(".pre-commit-config.yaml")
+    return _FLAKE8_HOOK.search(hooks) is not None or bool([*tool_settings(place, "flake8")])
+
+
 def _ignored_by_flake8(place: FileTree) -> Iterator[str]:
     """Yield the selectors of rules that the project ignores in flake8. Ruff may not know some."""
     for settings in tool_settings(place, "flake8"):
@@ -125,6 +133,10 @@ def _of_project(place: FileTree, path: str, *, has_taste: bool) -> RuleChoice:
         if has_taste or (used is not None and (use.is_chosen or settings)):
             left_out = [_IMPORT_ORDER] if [*tool_settings(place, "isort")] else []
             return RuleChoice(_ignoring(left_out + _newer_codes(settings, used)), f"{text}, {why}")
+        if used is None and not settings and uses_flake8(place):
+            codes = expand([*_ignored_by_flake8(place)], (), sorted(rule_codes()))
+            text = f"{_shown(CLASSIC)}, because the project uses flake8"
+            return RuleChoice(("--select", ",".join(CLASSIC), *_ignoring(codes)), text)
         left_out = _codes_of_taste(settings)
         text += f" without rules of taste, {why}; --select default adds them"
         return RuleChoice(_ignoring(left_out), text)
