@@ -138,21 +138,23 @@ def test_a_retry(opens: Counted, two: Path) -> None:
     run, path = run_of(two)
     parent, other = (agent_of(two, file)[0] for file in ("src/settings.py", "src/other.py"))
     found = opens(two, "retry", path.stem, "src/settings.py:__module__")
-    assert found.pop(f"read {other}") == 1
+    assert found.pop(f"read {other}") == 2  # what the gates judge, and the result
     # before the retry; after the agent's own appends, its pending and its repeated proposals, as no
-    # writer keeps them; and the result
-    assert found.pop(f"read {run}") == 4
+    # writer keeps them; what was rejected before and what the gates judge; and the result
+    assert found.pop(f"read {run}") == 6
     # the verdict and the new attempt's start; then its end, after the models are connected; then
     # what repeats an older run
     assert found.pop(f"lock {run}") == 3 * LOCK
     # the change set, the fork point, what the new attempt may recall,
-    # and in the result: what was known before the fork, and the parent's own change set
-    assert found.pop(f"read {parent}") == 6  # one more for the model that its definition named
+    # the model that its definition named; and, for the gates and for the result, what was known
+    # before the fork, and the parent's own change set
+    assert found.pop(f"read {parent}") == 8
     (child,) = {name.removeprefix("read ").removeprefix("lock ") for name in found}
     # its first line is synced before the run names it; then it runs
     assert found[f"lock {child}"] == 2 * LOCK
-    # what is left to do, again under the run's lock, what the loop continues from, and the result
-    assert found[f"read {child}"] == 4
+    # what is left to do, again under the run's lock, what the loop continues from, what the gates
+    # judge, and the result
+    assert found[f"read {child}"] == 5
 
 
 @pytest.mark.slow
