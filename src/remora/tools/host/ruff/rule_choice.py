@@ -44,6 +44,7 @@ Those of order, which may have a meaning, are such rules unless the project sele
 _FIRST = ("E", "F")
 _CLASSIC_SINCE, _WIDE_SINCE = (0, 1, 0), (0, 16, 0)
 _FLAKE8_HOOK = re.compile(r"^\s*-?\s*id:\s*flake8\b", re.MULTILINE)
+_PATTERN = re.compile(r"(?:[\w./-]|(?<!\*)\*)+")
 _MOST_SHOWN = 10
 
 
@@ -116,9 +117,25 @@ def uses_flake8(place: FileTree) -> bool:
 
 def _ignored_by_flake8(place: FileTree) -> Iterator[str]:
     """Yield the selectors of rules that the project ignores in flake8. Ruff may not know some."""
+    for value in _flake8_values(place, "ignore", "extend-ignore"):
+        yield from re.findall(r"[A-Z]+\d*", value)
+
+
+def _excluded_by_flake8(place: FileTree) -> Iterator[str]:
+    """Yield the paths and names that flake8 leaves out, but for patterns that ruff may not have."""
+    for value in _flake8_values(place, "exclude", "extend-exclude"):
+        for path in re.split(r"[,\s]+", value):
+            if _PATTERN.fullmatch(path):
+                yield path.removeprefix("./").rstrip("/")
+
+
+def _flake8_values(place: FileTree, *keys: str) -> Iterator[str]:
+    """Yield the values of flake8's settings, each as one text without comments."""
     for settings in tool_settings(place, "flake8"):
-        for key in ("ignore", "extend-ignore"):
-            yield from re.findall(r"[A-Z]+\d*", re.sub("#.*", "", str(settings.get(key, ""))))
+        for key in keys:
+            value = settings.get(key, "")
+            text = ",".join(map(str, value)) if isinstance(value, list) else str(value)
+            yield re.sub("#.*", "", text)
 
 
 def _of_project(place: FileTree, path: str, *, has_taste: bool) -> RuleChoice:
@@ -135,8 +152,9 @@ def _of_project(place: FileTree, path: str, *, has_taste: bool) -> RuleChoice:
             return RuleChoice(_ignoring(left_out + _newer_codes(settings, used)), f"{text}, {why}")
         if used is None and not settings and uses_flake8(place):
             codes = expand([*_ignored_by_flake8(place)], (), sorted(rule_codes()))
+            left_out = [f"--extend-exclude={each}" for each in _excluded_by_flake8(place)]
             text = f"{_shown(CLASSIC)}, because the project uses flake8"
-            return RuleChoice(("--select", ",".join(CLASSIC), *_ignoring(codes)), text)
+            return RuleChoice(("--select", ",".join(CLASSIC), *_ignoring(codes), *left_out), text)
         left_out = _codes_of_taste(settings)
         text += f" without rules of taste, {why}; --select default adds them"
         return RuleChoice(_ignoring(left_out), text)
