@@ -36,7 +36,8 @@ FINE = [{"old": "prices[0]", "new": "prices[0] or 0"}]
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    made = write(tmp_path / "shop", {"prices.py": CODE, "pyproject.toml": CONFIG})
+    environment = {"env/pyvenv.cfg": ""}
+    made = write(tmp_path / "shop", {"prices.py": CODE, "pyproject.toml": CONFIG, **environment})
     git(made, "init", "-q")
     return made
 
@@ -70,6 +71,20 @@ def test_what_an_edit_makes_worse_is_named_with_its_line(root: Path, home: Path)
     renamed = json.loads(text_of(verify(invocation, RENAMED)))
     assert "prices" in renamed["problems"][0]["message"]
     assert json.loads(text_of(verify(invocation, FINE)))["ok"]
+    assert (root / "prices.py").read_text() == CODE
+
+
+@pytest.mark.parametrize("path", ["prices.py", "./prices.py", "{root}/prices.py"])
+def test_what_is_wrong_in_any_project_is_named_without_a_linter(
+    root: Path, home: Path, path: str
+) -> None:
+    (root / "pyproject.toml").unlink()
+    invocation, file = invocation_in(root, home), path.format(root=root)
+    for new, says in (("prices[", "invalid-syntax"), ("costs[0]", "Undefined name `costs`")):
+        edits = [{"old": "prices[0]", "new": new}]
+        said = json.loads(text_of(verify(invocation, edits, path=file, apply=True)))
+        assert says in said["problems"][0]["message"]
+        assert not said["applied"]
     assert (root / "prices.py").read_text() == CODE
 
 
@@ -111,7 +126,8 @@ def test_a_file_that_changes_meanwhile_is_left_alone(root: Path, home: Path) -> 
         ),
         ([{"old": "price", "new": ""}], "prices.py", "edit 1: the text 'price' is there 4 times"),
         ([{"old": "", "new": ""}], "prices.py", "is empty, but the file exists"),
-        (FINE, "other.py", "is there 0 times"),
+        (FINE, "other.py", "cannot be there: the file does not exist"),
+        ([{"old": "", "new": "import os\n"}], "env/lib/a.pth", "in a folder of dependencies"),
         (FINE, "../prices.py", "give the path of a file in the project"),
         ([{"old": "a"}], "prices.py", "'new' is a required property"),
     ],
@@ -135,7 +151,7 @@ def test_without_permission_nothing_is_written(root: Path, home: Path) -> None:
 def test_edits_keep_the_ends_of_lines() -> None:
     edits = [{"old": "b\nc", "new": "x\ny"}]
     assert edited(b"a\r\nb\r\nc", edits) == b"a\r\nx\r\ny"
-    with pytest.raises(UsageError, match="0 times"):
+    with pytest.raises(UsageError, match="does not exist"):
         edited(None, edits)
 
 

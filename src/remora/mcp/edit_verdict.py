@@ -6,11 +6,13 @@ changed lines that no test notices.
 """
 
 from collections.abc import Mapping, Sequence
-from os.path import lexists
+from os.path import lexists, normpath
+from pathlib import Path
 from typing import Any
 
 from remora.bootstrap.invocation import Invocation
 from remora.errors import HostError, RemoraError, UsageError
+from remora.files.walk import is_dependency_folder
 from remora.mcp.analysis import NOT_RUN
 from remora.mcp.command_process import document_of
 from remora.text import count
@@ -31,14 +33,14 @@ async def verify_edit(
     Returns `ok`, `problems`, `unjudged` and `applied`. Raises UsageError if an edit does not fit the
     file, if it may not be written, or if the file has changed while the edit was judged.
     """
-    path, wants_write = arguments["path"], arguments.get("apply", False)
+    wants_write = arguments.get("apply", False)
     if wants_write and not may_write:
         raise UsageError(
             "this server may not write files",
             hint="write the edit yourself, or ask the person to start `remora mcp --allow-write`",
         )
     tree = FileTree(invocation.find_root())
-    files = tree.files
+    files, path = tree.files, _path_in(tree.files.root, arguments["path"])
     before = _content(files, path)
     after = edited(before, arguments["edits"])
     static = [] if may_run else ["--static"]
@@ -76,12 +78,23 @@ def edited(content: bytes | None, edits: Sequence[Mapping[str, str]]) -> bytes:
         if found != 1:
             shown = edit["old"][:_MOST_SHOWN]
             where = f"is there {count(found, 'time')}" if old else "is empty, but the file exists"
+            where = "cannot be there: the file does not exist" if content is None else where
             raise UsageError(
                 f"edit {number}: the text {shown!r} {where}",
                 hint="give `old` with enough lines to be there exactly once",
             )
         text = text.replace(old, new, 1)
     return text
+
+
+def _path_in(root: Path, path: str) -> str:
+    """Return a path relative to the root. Raises UsageError for the files of an environment."""
+    whole = Path(normpath(root / path))
+    inside = whole.relative_to(root).as_posix() if whole.is_relative_to(root) else path
+    folders = [str(folder) for folder in Path(inside).parents][:-1]
+    if any(is_dependency_folder(root, folder) for folder in folders):
+        raise UsageError(f"{path}: in a folder of dependencies", hint="edit the project's own code")
+    return inside
 
 
 def _refuse_stale(files: RootedFiles, path: str, before: bytes | None) -> None:

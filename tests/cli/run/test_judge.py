@@ -147,8 +147,11 @@ def test_files_that_are_renamed_gone_broken_or_binary(shop: Path, poor: Remora) 
     write(shop, {"broken.py": "def (:\n", "picture.py": "\0\0"})
     (shop / "shop.py").unlink()
     found = poor("judge", "--static", "--json", cwd=shop).document
-    assert found["problems"] == []
-    assert {part["what"] for part in found["unjudged"]} == {"broken.py", "picture.py"}
+    broken = {"broken.py", "picture.py"}
+    assert {(problem["path"], problem["code"]) for problem in found["problems"]} == {
+        (path, "ruff") for path in broken
+    }
+    assert {part["what"] for part in found["unjudged"]} == broken
     (shop / "tests/test_discount.py").unlink()
     found = poor("judge", "--static", "--json", cwd=shop).document
     assert "1 deleted test: tests/test_shop.py::test_small_prices_stay" in {

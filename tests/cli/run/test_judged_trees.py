@@ -89,7 +89,8 @@ def test_a_diff_of_binary_files_links_and_nothing(shop: Path, poor: Remora) -> N
     (shop.parent / "empty").write_text("\n")
     git(shop, "reset", "-q", "--hard")
     found = poor(*STATIC, "--diff", "../whole", cwd=shop).document
-    assert [problem["code"] for problem in found["problems"]] == ["renamed-parameter"]
+    said = {(problem["path"], problem["code"]) for problem in found["problems"]}
+    assert said == {("data.py", "ruff"), ("shop.py", "renamed-parameter")}
     assert {part["what"]: part["why"] for part in found["unjudged"]} == {
         "link.py": "it is too large, or a symbolic link",
         "data.py": "line 1: contains a NUL byte",
@@ -128,7 +129,7 @@ def test_the_files_of_a_range_are_those_of_its_commits(shop: Path, poor: Remora)
 
 
 def test_before_the_first_commit_everything_is_new(tmp_path: Path, poor: Remora) -> None:
-    root = write(tmp_path / "new", {"test_shop.py": HOLLOW, "later.py": ""})
+    root = write(tmp_path / "new", {"test_shop.py": TESTS + HOLLOW, "later.py": ""})
     git(root, "init", "-q")
     git(root, "add", "test_shop.py")
     assert codes(poor, root, "--staged") == [("test_shop.py", "hollow test")]

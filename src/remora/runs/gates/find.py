@@ -36,6 +36,10 @@ _COMMANDS = {
     "ruff": "ruff check --no-fix --no-cache --output-format=pylint .",
     "ruff format": "ruff format --check --no-cache .",
 }
+_MISTAKES = (
+    "ruff check --isolated --no-fix --no-cache --output-format=pylint"
+    " --select=F63,F7,F82 --target-version=py314 ."
+)
 _ONE_LINE = {"RUFF_OUTPUT_FORMAT": "concise"}
 """Lets `ruff format` print a line for each file. Versions before 0.12 do so, without an option."""
 _NAMES = {"ruff": "ruff(?:-pre-commit)?", "ruff format": "ruff[-. ]format"}
@@ -77,6 +81,12 @@ def find_gates(
     else:
         gates.append(pytest_gate(python, observed))
     return gates, missing
+
+
+def mistakes_gate(place: FileTree) -> Gate:
+    """Return the gate for projects without ruff: files that do not parse, and undefined names."""
+    own = ProjectPython(python=Path(sys.executable), root=place.tree, trusted=True)
+    return Gate("ruff", "ruff", partial(_style_problems, _MISTAKES.split(), [own]))
 
 
 def is_installed(gate: Gate, python: ProjectPython | None) -> bool:

@@ -12,7 +12,7 @@ from remora.errors import HostError
 from remora.operations.base import Contradictions
 from remora.operations.judged_change import Change, ChangedFile, Unjudged
 from remora.runs.gates.code_gates import ObservedTests, values_gate
-from remora.runs.gates.find import find_gates
+from remora.runs.gates.find import find_gates, mistakes_gate
 from remora.runs.gates.gate import Facts, Gate, PlacedText, worse
 from remora.runs.report.problems import Problem
 from remora.sandbox.interpreters import ProjectPython
@@ -52,6 +52,8 @@ def worse_gates(
     gates, missing = find_gates(
         place, place.files.glob("**/*", look=place.left), place.python, kept=kept
     )
+    if all(gate.name != "ruff" for gate in gates):
+        gates = [mistakes_gate(place), *gates]
     if contradictions is not None and place.python is not None:
         gates = [*_observing(gates, change, place.python, contradictions)]
     for gap in missing:
