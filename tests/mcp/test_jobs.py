@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import subprocess
 import sys
 import threading
@@ -14,6 +15,7 @@ from typing import Any
 import anyio
 import pytest
 from mcp.client.client import Client
+from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from remora.bootstrap.invocation import Invocation
 from remora.errors import RemoraError
@@ -139,6 +141,45 @@ def test_two_clients_get_different_jobs(root: Path, home: Path) -> None:
     assert sum("with clients, 0 ended" in page for page in pages) == 1
 
 
+def test_two_servers_give_different_jobs(root: Path, home: Path) -> None:
+    write(root, {f"more{number}.py": CODE for number in range(5)})
+    given = StdioServerParameters(
+        command=sys.executable,
+        args=["-m", "remora", "mcp", "--jobs"],
+        cwd=str(root),
+        env=Remora(home).environment,
+    )
+
+    async def work() -> list[str]:
+        async with Client(stdio_client(given)) as one, Client(stdio_client(given)) as two:
+            return [
+                await told(client, "next_job", operation="lint")
+                for client in (one, two, one, two, two, one, one)
+            ]
+
+    pages = asyncio.run(work())
+    assert "4 with clients of other servers" in pages.pop(4)
+    assert len({match[0] for page in pages if (match := re.search(r"\w+\.py", page))}) == 6
+
+
+def test_a_client_is_told_that_its_part_is_not_in_the_result(root: Path, home: Path) -> None:
+    config = {"pyproject.toml": "[tool.ruff.lint]\nselect = ['B', 'E', 'F']\n"}
+    unused = CODE.replace("def first", "import os\n\n\ndef first")
+    write(root, {"prices.py": unused, "more.py": unused, **config})
+
+    async def work() -> tuple[str, str]:
+        async with serving(invocation_in(root, home)) as client:
+            job = job_in(await told(client, "next_job", operation="lint", path="prices.py"))
+            gone = await told(client, "give_up", job=job, because="it is too hard")
+            job = job_in(await told(client, "next_job", operation="lint", path="more.py"))
+            wrong = {"job": job, "first": "x", "last": 1, "text": ""}
+            return gone, [await told(client, "edit_lines", **wrong) for _ in range(3)][-1]
+
+    gone, wrong = asyncio.run(work())
+    assert "ended without your part; what rules did is verified" in gone
+    assert "After 3 invalid calls in a row, this job was ended for you (verified)" in wrong
+
+
 def test_errors_say_what_to_do(root: Path, home: Path) -> None:
     async def work() -> list[Any]:
         async with serving(invocation_in(root, home)) as client:
@@ -182,6 +223,7 @@ def test_when_the_server_ends_the_run_is_interrupted_and_its_record_complete(
     script = f"""
 import sys, asyncio
 from mcp.client.client import Client
+from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
 async def main():

@@ -27,11 +27,22 @@ tier, which says how certain it is; a call may be missing. Run the tests that it
 change by Remora is in question, call `runs`, and `trace_packet` for what its model saw. You cannot
 accept Remora's changes; ask the user to run `remora review`.
 """
+JOBS_MD = """\
+## Jobs of Remora
+
+To work for Remora, call `next_job` of the MCP server `remora-jobs`, then the tools that its answer
+names, with the job's ID. Call `submit_result` when the job is done, `leave` for an item that should
+stay as it is, and `give_up` if you cannot do it. You cannot accept Remora's changes; ask the user to
+run `remora review`.
+"""
+_NAME, _JOBS_NAME = "remora", "remora-jobs"
+"""Names of the server without and with `--jobs`, which a client may have side by side."""
 
 
 class Endpoint(NamedTuple):
-    """How a client reaches the server: a command, or a URL and a token."""
+    """How a client reaches the server with a name: a command, or a URL and a token."""
 
+    name: str
     command: Sequence[str]
     url: str = ""
     token: str = ""
@@ -55,7 +66,7 @@ def _json_settings(servers: str, *, typed: bool) -> Callable[[Endpoint], str]:
             entry = {"type": "stdio", "command": command, "args": words}
         if not typed:
             del entry["type"]
-        return json.dumps({servers: {"remora": entry}}, indent=2) + "\n"
+        return json.dumps({servers: {endpoint.name: entry}}, indent=2) + "\n"
 
     return settings
 
@@ -70,7 +81,7 @@ def _toml_settings(endpoint: Endpoint) -> str:
         entries = {"command": _json(command), "args": _json(words)}
     entries["tool_timeout_sec"] = str(_TOOL_TIMEOUT_S)
     lines = [f"{name} = {value}\n" for name, value in entries.items()]
-    return "[mcp_servers.remora]\n" + "".join(lines)
+    return f"[mcp_servers.{endpoint.name}]\n" + "".join(lines)
 
 
 def _json(value: object) -> str:
@@ -82,7 +93,9 @@ CLIENTS = {
     "codex": Client(".codex/config.toml", _toml_settings),
     "cursor": Client(".cursor/mcp.json", _json_settings("mcpServers", typed=False)),
     "vscode": Client(".vscode/mcp.json", _json_settings("servers", typed=True)),
-    "agents-md": Client("AGENTS.md", lambda _endpoint: AGENTS_MD),
+    "agents-md": Client(
+        "AGENTS.md", lambda server: JOBS_MD if server.name == _JOBS_NAME else AGENTS_MD
+    ),
 }
 """Clients by the name of `--print-config`."""
 
@@ -95,16 +108,17 @@ def client_settings(
 ) -> str:
     """Return the settings for a client, for a server on stdio or at an HTTP address.
 
-    `flags` are those of the command that starts a server on stdio. Raises DiskError if the token for HTTP cannot be read or created.
+    `flags` are those of the command that starts the server. Raises DiskError if the token for HTTP cannot be read or created.
     """
+    name = _JOBS_NAME if "--jobs" in flags else _NAME
     if address is not None:
-        endpoint = Endpoint((), server_url(address), project_token(invocation))
+        endpoint = Endpoint(name, (), server_url(address), project_token(invocation))
     else:
         words = ["--root", str(invocation.find_root())]
         if invocation.config_file is not None:
             words += ["--config", str(invocation.folder / invocation.config_file)]
         words += ["mcp", *flags]
-        endpoint = Endpoint([*_own_command(), *words])
+        endpoint = Endpoint(name, [*_own_command(), *words])
     return CLIENTS[client].settings(endpoint)
 
 

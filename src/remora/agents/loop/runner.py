@@ -14,7 +14,7 @@ from remora.agents.loop.change_tracker import ChangeTracker
 from remora.agents.loop.decider import Decider
 from remora.agents.loop.dependencies import AgentDependencies
 from remora.agents.loop.packet_updates import PacketUpdates, error_delta
-from remora.agents.loop.state import AgentState
+from remora.agents.loop.state import FLOOR, AgentState
 from remora.agents.loop.stop_rules import Ending, refusal, submission_ending
 from remora.agents.loop.tool_execution import (
     ScriptInputs,
@@ -175,7 +175,7 @@ class AgentRunner:
             if ending is not None:
                 if not self._state.can_fall_back(ending):
                     return ending
-                fall = ContextUpdate(source="floor", value=list(ending))
+                fall = ContextUpdate(source=FLOOR, value=list(ending))
                 self._emit(fall, self.context.packet.turn)
             await run_in_thread(self.dependencies.emitter.end_turn)
 

@@ -54,6 +54,9 @@ from remora.trace.read.reader import decode_part, update_source
 _Kind = TypeVar("_Kind", bound=Payload)
 NOTHING_OFFERED = "the candidates script offers no action"
 
+FLOOR = "floor"
+"""Source of the update after which only what the opening did can be submitted."""
+
 
 class TurnState(msgspec.Struct, kw_only=True):
     """The recorded state of a turn.
@@ -288,7 +291,7 @@ class AgentState:
             self.is_opening, self.turn.has_candidates = False, False
             self.floor, self.turn_after_floor = net_changes(self.all_changes), event.turn
             self.submission = self._whole(event, ContextUpdate).value
-        elif source == "floor":
+        elif source == FLOOR:
             self.lost_model = msgspec.convert(self._whole(event, ContextUpdate).value, Ending)
             self.ending, self.turn.is_over = None, True
             self._stop_rules = StopRules()

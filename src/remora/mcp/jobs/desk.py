@@ -19,14 +19,16 @@ import anyio.from_thread
 import msgspec
 
 from remora.agents.job import AgentResult, Job
+from remora.agents.loop.state import FLOOR
 from remora.chat import Message, ToolCall, Usage
 from remora.errors import ModelError, NotFound, UsageError
 from remora.memory.delta import PacketDelta
-from remora.memory.events import Event, ModelRequest
+from remora.memory.events import ContextUpdate, Event, ModelRequest
 from remora.models.protocol import Answer, Capabilities, Request, TokenCounter
 from remora.models.token_counters import TokenRatio, UsageCounter
 from remora.runs.execution.run import NoObserver
 from remora.runs.planning.plan import Plan
+from remora.trace.read.reader import decode_part, update_source
 
 LEASE_S = 900.0
 """Seconds without a call of its client after which a job may be taken by another one (decision)."""
@@ -54,7 +56,8 @@ class Asked(NamedTuple):
 class Taken(NamedTuple):
     """What a client learns about its job: a question, or how the job has ended.
 
-    `said` is what its last call resulted in.
+    `said` is what its last call resulted in. `lost` is why nothing that it did is part of the
+    result, or an empty string.
     """
 
     lease: str
@@ -62,6 +65,7 @@ class Taken(NamedTuple):
     question: Asked | None
     result: AgentResult | None = None
     said: str = ""
+    lost: str = ""
 
 
 class _Waiting(msgspec.Struct):
@@ -73,10 +77,11 @@ class _Waiting(msgspec.Struct):
     lease: str = ""
     called: float = 0.0
     said: str = ""
+    lost: str = ""
 
     @property
     def taken(self) -> Taken:
-        return Taken(self.lease, self.job, self.question, self.result, self.said)
+        return Taken(self.lease, self.job, self.question, self.result, self.said, self.lost)
 
 
 class JobDesk:
@@ -131,6 +136,11 @@ class JobDesk:
         """Note what a call in a job resulted in."""
         with self._changed:
             self._jobs[job.agent_id].said = said
+
+    def note_loss(self, job: Job, why: str) -> None:
+        """Note that only what rules have done in a job is left."""
+        with self._changed:
+            self._jobs[job.agent_id].lost = why
 
     def end(self, job: Job, result: AgentResult) -> None:
         """Note that a job has ended."""
@@ -251,6 +261,12 @@ def _said(delta: PacketDelta) -> str:
     return delta.action.summary if delta.action else ""
 
 
+class _Lost(msgspec.Struct, frozen=True):
+    """The part of an event that the model's part is lost: how the job would have ended."""
+
+    value: tuple[str, ...]
+
+
 class DeskObserver(NoObserver):
     """Gives a desk the jobs of a run, and says which one asks and which has ended."""
 
@@ -266,6 +282,8 @@ class DeskObserver(NoObserver):
     def event(self, job: Job, event: Event) -> None:
         if event.type == ModelRequest.type:
             _job_of_task.set(job)
+        elif event.type == ContextUpdate.type and update_source(event) == FLOOR:
+            self._desk.note_loss(job, decode_part(event, _Lost).value[-1])
         elif event.packet_delta is not None and (said := _said(event.packet_delta)):
             self._desk.note(job, said)
 

@@ -1,7 +1,9 @@
 """Answers of the tools of jobs. The first call starts a run, whose jobs ask the clients."""
 
+import fcntl
 import json
 import logging
+import os
 import threading
 import time
 from collections.abc import Iterator, Mapping
@@ -17,9 +19,11 @@ from msgspec import structs
 
 from remora.agents.definition.agent import load_agents
 from remora.agents.job import AgentResult, Job
+from remora.agents.loop.stop_rules import MAX_BAD_CALLS
 from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import open_project
-from remora.errors import ModelError, RemoraError, UsageError
+from remora.config.user_folders import make_private
+from remora.errors import DiskError, ModelError, RemoraError, UsageError
 from remora.mcp.answer_page import Page
 from remora.mcp.jobs.client_tools import GIVE_UP, JOB, agent_tools, next_job_tool
 from remora.mcp.jobs.desk import ClientModel, DeskObserver, JobDesk, Taken, answer_of
@@ -36,6 +40,8 @@ MAX_CALL = 1_000_000
 """Maximum characters of the arguments of a call, as JSON."""
 _WAITING = 8
 """Jobs of a run that wait for clients at a time (decision)."""
+_AT_ONCE = 4
+"""Jobs of a run (decision: those that a client does in minutes are not there for another server)."""
 _STOP_S = 2.5
 """Seconds that interrupted runs have to complete their records before the process ends."""
 _SETTINGS = {
@@ -68,7 +74,7 @@ class JobAnswers:
         }
         self._desk = JobDesk()
         self._runs = list[_RunThread]()
-        self._given = _GivenJobs()
+        self._given = _GivenJobs(project.cache)
         self._starting = threading.Lock()
 
     def answer(self, tool: str, arguments: Mapping[str, Any], client: str) -> Page:
@@ -92,6 +98,7 @@ class JobAnswers:
         until = time.monotonic() + _STOP_S
         for run in self._runs:
             run.wait(until - time.monotonic())
+        self._given.close()
 
     def _take(self, arguments: Mapping[str, Any], client: str) -> Page:
         if (lease := arguments.get(JOB)) is not None:
@@ -106,7 +113,10 @@ class JobAnswers:
                 run.raise_error()
         if taken is None:
             with_clients, ended = self._desk.counts(fits)
-            return Page("", f"No job is left here: {with_clients} with clients, {ended} ended.")
+            said = f"No job is left here: {with_clients} with clients, {ended} ended"
+            if self._given.elsewhere:
+                said += f", {self._given.elsewhere} with clients of other servers"
+            return Page("", f"{said}.")
         return self._page(taken, is_new=True)
 
     def _relative(self, path: str) -> str:
@@ -133,7 +143,7 @@ class JobAnswers:
     def _page(self, taken: Taken, *, is_new: bool) -> Page:
         if taken.question is None:
             assert taken.result is not None
-            return Page(taken.result.error or "", _end_text(taken.job, taken.result))
+            return Page(taken.result.error or taken.lost, _end_text(taken, taken.result))
         messages = taken.question.messages
         words = f"{JOB} {taken.lease}"
         if is_new:
@@ -149,27 +159,59 @@ def _fits(operation: str | None, path: str | None, job: Job) -> bool:
     return is_there and operation in (None, job.operation)
 
 
-def _end_text(job: Job, result: AgentResult) -> str:
+def _end_text(taken: Taken, result: AgentResult) -> str:
     how = "given up" if result.stop_reason == "model_error" else result.status
     said = f"This job has ended ({how})."
-    return f"{said} Call next_job for another one; a person reviews {job.run_id}."
+    if taken.lost and result.status == "verified":
+        said = "This job has ended without your part; what rules did is verified."
+    elif result.decided_by.get("fallback"):
+        said = f"After {MAX_BAD_CALLS} invalid calls in a row, this job was ended for you ({how})."
+    return f"{said} Call next_job for another one; a person reviews {taken.job.run_id}."
 
 
 class _GivenJobs:
-    """The jobs that clients were given, each with the digest of its file."""
+    """The jobs that clients were given, each with the digest of its file.
 
-    def __init__(self) -> None:
+    Another server of the project has jobs of its own: each job is a byte of a file that is locked
+    until the server ends.
+    """
+
+    def __init__(self, folder: Path) -> None:
         self._digests = dict[tuple[str, str], str]()
+        self.elsewhere = 0
+        """The number of jobs of the last plan that clients of other servers have."""
+        try:
+            make_private(folder)
+            self._file = os.open(folder / "jobs.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise DiskError(f"{folder}: {error.strerror}") from error
 
-    def without_earlier(self, run: PreparedRun) -> Plan:
-        """Return a run's plan without the jobs that there were before, for an unchanged file."""
-        known = self._digests
-        new = [
-            job
-            for job, digest in _digests(run)
-            if known.get((job.operation, job.node_id)) != digest
-        ]
+    def close(self) -> None:
+        """Let other servers have the jobs."""
+        os.close(self._file)
+
+    def next_plan(self, run: PreparedRun) -> Plan:
+        """Return a run's plan with the next jobs that no client was given for an unchanged file."""
+        new, self.elsewhere = list[Job](), 0
+        for job, digest in _digests(run):
+            if self._digests.get((job.operation, job.node_id)) == digest:
+                continue
+            if not self._lock(job):
+                self.elsewhere += 1
+            else:
+                new.append(job)
+            if len(new) == _AT_ONCE:
+                break
         return structs.replace(run.plan, jobs=new)
+
+    def _lock(self, job: Job) -> bool:
+        """Return True if the job is this server's from now on, as long as it runs."""
+        name = sha256(f"{job.operation} {job.node_id}".encode()).digest()
+        try:
+            fcntl.lockf(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, int.from_bytes(name[:7]))
+        except (BlockingIOError, PermissionError):  # which of them depends on the system
+            return False
+        return True
 
     def add(self, run: PreparedRun) -> None:
         """Add the jobs of a run that has begun."""
@@ -220,7 +262,7 @@ class _RunThread:
         invocation, request, model, desk = self._work
         try:
             with closing(prepare(invocation, request, provider="mcp")) as prepared:
-                run = replace(prepared, plan=self._given.without_earlier(prepared))
+                run = replace(prepared, plan=self._given.next_plan(prepared))
                 if run.plan.jobs and not self._budget.spent:
                     observer = DeskObserver(desk, partial(self._note, run))
                     execute(
