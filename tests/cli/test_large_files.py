@@ -1,4 +1,7 @@
-"""Files whose size a project chooses cost no memory, and what is left out has its true reason."""
+"""Files whose size a project chooses cost no memory, and what is left out has its true reason.
+
+The project's own checks are another matter: they read what they want.
+"""
 
 import subprocess
 import sys

@@ -88,6 +88,15 @@ def test_what_is_wrong_in_any_project_is_named_without_a_linter(
     assert (root / "prices.py").read_text() == CODE
 
 
+def test_names_that_flake8_knows_are_left_to_it(root: Path, home: Path) -> None:
+    (root / "pyproject.toml").unlink()
+    write(root, {".flake8": "[flake8]\nbuiltins = _\n"})
+    translated = [{"old": "prices[0]", "new": "_(prices[0])"}]
+    assert json.loads(text_of(verify(invocation_in(root, home), translated)))["ok"]
+    broken = [{"old": "prices[0]", "new": "prices["}]
+    assert not json.loads(text_of(verify(invocation_in(root, home), broken)))["ok"]
+
+
 def test_an_edit_is_written_only_if_nothing_is_said_against_it(root: Path, home: Path) -> None:
     invocation, file = invocation_in(root, home), root / "prices.py"
     refused = json.loads(text_of(verify(invocation, UNUSED, apply=True)))
@@ -126,6 +135,11 @@ def test_a_file_that_changes_meanwhile_is_left_alone(root: Path, home: Path) -> 
         ),
         ([{"old": "price", "new": ""}], "prices.py", "edit 1: the text 'price' is there 4 times"),
         ([{"old": "", "new": ""}], "prices.py", "is empty, but the file exists"),
+        (
+            [{"old": "", "new": "a a"}, {"old": "a", "new": "b"}],
+            "other.py",
+            "edit 2: the text 'a' is there 2 times",
+        ),
         (FINE, "other.py", "cannot be there: the file does not exist"),
         ([{"old": "", "new": "import os\n"}], "env/lib/a.pth", "in a folder of dependencies"),
         (FINE, "../prices.py", "give the path of a file in the project"),

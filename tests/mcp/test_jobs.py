@@ -158,7 +158,7 @@ def test_two_servers_give_different_jobs(root: Path, home: Path) -> None:
             ]
 
     pages = asyncio.run(work())
-    assert "4 with clients of other servers" in pages.pop(4)
+    assert "4 taken by other servers" in pages.pop(4)
     assert len({match[0] for page in pages if (match := re.search(r"\w+\.py", page))}) == 6
 
 
@@ -178,6 +178,36 @@ def test_a_client_is_told_that_its_part_is_not_in_the_result(root: Path, home: P
     gone, wrong = asyncio.run(work())
     assert "ended without your part; what rules did is verified" in gone
     assert "After 3 invalid calls in a row, this job was ended for you (verified)" in wrong
+
+
+def test_many_clients_get_all_jobs(root: Path, home: Path) -> None:
+    """A run has four jobs, so several runs begin at once."""
+    write(root, {f"more{number}.py": CODE for number in range(8)})
+
+    async def work() -> list[str]:
+        async with serving(invocation_in(root, home)) as client:
+            asked = [told(client, "next_job", operation="lint") for _ in range(7)]
+            return await asyncio.gather(*asked)
+
+    pages = asyncio.run(work())
+    assert len({job_in(page) for page in pages if "Goal:" in page}) == 7
+
+
+def test_the_first_suggestion_after_three_invalid_calls_may_not_end_a_job(
+    root: Path, home: Path
+) -> None:
+    write(root, {"bare.py": "def total(prices):\n    return sum(prices)\n"})
+
+    async def work() -> list[str]:
+        async with serving(invocation_in(root, home)) as client:
+            page = await told(client, "next_job", operation="docstring", path="bare.py")
+            job = job_in(page)
+            wrong = [await told(client, "write_docstring", job=job) for _ in range(3)]
+            return [wrong[-1], await told(client, "submit_result", job=job)]
+
+    again, end = asyncio.run(work())
+    assert "Goal:" in again
+    assert "This job has ended (" in end
 
 
 def test_errors_say_what_to_do(root: Path, home: Path) -> None:
@@ -223,7 +253,6 @@ def test_when_the_server_ends_the_run_is_interrupted_and_its_record_complete(
     script = f"""
 import sys, asyncio
 from mcp.client.client import Client
-from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
 async def main():

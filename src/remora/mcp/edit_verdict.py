@@ -78,11 +78,10 @@ def edited(content: bytes | None, edits: Sequence[Mapping[str, str]]) -> bytes:
         if found != 1:
             shown = edit["old"][:_MOST_SHOWN]
             where = f"is there {count(found, 'time')}" if old else "is empty, but the file exists"
-            where = "cannot be there: the file does not exist" if content is None else where
-            raise UsageError(
-                f"edit {number}: the text {shown!r} {where}",
-                hint="give `old` with enough lines to be there exactly once",
-            )
+            hint = "give `old` with enough lines to be there exactly once"
+            if content is None and not text:
+                where, hint = "cannot be there: the file does not exist", "use an empty `old` first"
+            raise UsageError(f"edit {number}: the text {shown!r} {where}", hint=hint)
         text = text.replace(old, new, 1)
     return text
 

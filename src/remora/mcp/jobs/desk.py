@@ -23,7 +23,7 @@ from remora.agents.loop.state import FLOOR
 from remora.chat import Message, ToolCall, Usage
 from remora.errors import ModelError, NotFound, UsageError
 from remora.memory.delta import PacketDelta
-from remora.memory.events import ContextUpdate, Event, ModelRequest
+from remora.memory.events import ContextUpdate, Event, ModelRequest, ToolCalled
 from remora.models.protocol import Answer, Capabilities, Request, TokenCounter
 from remora.models.token_counters import TokenRatio, UsageCounter
 from remora.runs.execution.run import NoObserver
@@ -57,7 +57,8 @@ class Taken(NamedTuple):
     """What a client learns about its job: a question, or how the job has ended.
 
     `said` is what its last call resulted in. `lost` is why nothing that it did is part of the
-    result, or an empty string.
+    result, or an empty string. `is_submitted_for_client` is true if the last call of the job was
+    not the client's, whose answers were invalid.
     """
 
     lease: str
@@ -66,6 +67,7 @@ class Taken(NamedTuple):
     result: AgentResult | None = None
     said: str = ""
     lost: str = ""
+    is_submitted_for_client: bool = False
 
 
 class _Waiting(msgspec.Struct):
@@ -78,10 +80,13 @@ class _Waiting(msgspec.Struct):
     called: float = 0.0
     said: str = ""
     lost: str = ""
+    decided_by: str = ""
 
     @property
     def taken(self) -> Taken:
-        return Taken(self.lease, self.job, self.question, self.result, self.said, self.lost)
+        is_for_client = self.decided_by == "fallback"
+        known = (self.lease, self.job, self.question, self.result, self.said, self.lost)
+        return Taken(*known, is_submitted_for_client=is_for_client)
 
 
 class JobDesk:
@@ -141,6 +146,11 @@ class JobDesk:
         """Note that only what rules have done in a job is left."""
         with self._changed:
             self._jobs[job.agent_id].lost = why
+
+    def note_decision(self, job: Job, decided_by: str) -> None:
+        """Note what chose the last call in a job."""
+        with self._changed:
+            self._jobs[job.agent_id].decided_by = decided_by
 
     def end(self, job: Job, result: AgentResult) -> None:
         """Note that a job has ended."""
@@ -262,9 +272,13 @@ def _said(delta: PacketDelta) -> str:
 
 
 class _Lost(msgspec.Struct, frozen=True):
-    """The part of an event that the model's part is lost: how the job would have ended."""
+    """A context update after the client's part was lost. Its `value` ends with the reason."""
 
     value: tuple[str, ...]
+
+
+class _Decision(msgspec.Struct, frozen=True):
+    decided_by: str
 
 
 class DeskObserver(NoObserver):
@@ -284,6 +298,8 @@ class DeskObserver(NoObserver):
             _job_of_task.set(job)
         elif event.type == ContextUpdate.type and update_source(event) == FLOOR:
             self._desk.note_loss(job, decode_part(event, _Lost).value[-1])
+        elif event.type == ToolCalled.type:
+            self._desk.note_decision(job, decode_part(event, _Decision).decided_by)
         elif event.packet_delta is not None and (said := _said(event.packet_delta)):
             self._desk.note(job, said)
 

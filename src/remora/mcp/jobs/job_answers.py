@@ -38,10 +38,8 @@ from remora.usecases.analyze.run_result import execute
 
 MAX_CALL = 1_000_000
 """Maximum characters of the arguments of a call, as JSON."""
-_WAITING = 8
-"""Jobs of a run that wait for clients at a time (decision)."""
 _AT_ONCE = 4
-"""Jobs of a run (decision: those that a client does in minutes are not there for another server)."""
+"""Jobs of a run, which all wait for clients (decision: others are left for other servers)."""
 _STOP_S = 2.5
 """Seconds that interrupted runs have to complete their records before the process ends."""
 _SETTINGS = {
@@ -105,17 +103,18 @@ class JobAnswers:
             return self._page(self._desk.show(lease), is_new=True)
         operation, path = arguments.get("operation"), arguments.get("path")
         fits = partial(_fits, operation, None if path is None else self._relative(path))
-        taken = self._desk.take(fits)
-        if taken is None:
+        taken, is_all_given = self._desk.take(fits), False
+        while taken is None and not is_all_given:
             run = self._start(operation, path, client)
             taken = self._desk.take(fits)
             if taken is None and run is not None:
                 run.raise_error()
+                is_all_given = run.is_empty
         if taken is None:
             with_clients, ended = self._desk.counts(fits)
             said = f"No job is left here: {with_clients} with clients, {ended} ended"
             if self._given.elsewhere:
-                said += f", {self._given.elsewhere} with clients of other servers"
+                said += f", {self._given.elsewhere} taken by other servers"
             return Page("", f"{said}.")
         return self._page(taken, is_new=True)
 
@@ -130,7 +129,7 @@ class JobAnswers:
         request = RunRequest(
             paths=() if path is None else (self._root / path,),
             operations=() if operation is None else (operation,),
-            concurrency=_WAITING,
+            concurrency=_AT_ONCE,
         )
         model = ClientModel(client, self._desk)
         with self._starting:
@@ -164,7 +163,7 @@ def _end_text(taken: Taken, result: AgentResult) -> str:
     said = f"This job has ended ({how})."
     if taken.lost and result.status == "verified":
         said = "This job has ended without your part; what rules did is verified."
-    elif result.decided_by.get("fallback"):
+    elif taken.is_submitted_for_client:
         said = f"After {MAX_BAD_CALLS} invalid calls in a row, this job was ended for you ({how})."
     return f"{said} Call next_job for another one; a person reviews {taken.job.run_id}."
 
@@ -179,7 +178,7 @@ class _GivenJobs:
     def __init__(self, folder: Path) -> None:
         self._digests = dict[tuple[str, str], str]()
         self.elsewhere = 0
-        """The number of jobs of the last plan that clients of other servers have."""
+        """The number of jobs of the last plan that other servers have taken."""
         try:
             make_private(folder)
             self._file = os.open(folder / "jobs.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -239,6 +238,8 @@ class _RunThread:
         self._work = invocation, request, model, desk
         self._given = given
         self._run_id = ""
+        self.is_empty = False
+        """True if there was no job for the run."""
         self._budget = RunBudget()
         self._error: RemoraError | None = None
         desk.begin_planning()
@@ -263,6 +264,7 @@ class _RunThread:
         try:
             with closing(prepare(invocation, request, provider="mcp")) as prepared:
                 run = replace(prepared, plan=self._given.next_plan(prepared))
+                self.is_empty = not run.plan.jobs
                 if run.plan.jobs and not self._budget.spent:
                     observer = DeskObserver(desk, partial(self._note, run))
                     execute(

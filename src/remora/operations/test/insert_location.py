@@ -199,8 +199,8 @@ def _existing_path(
 ) -> str | None:
     """Return the test file named after the module, or else the one that imports most from it.
 
-    A file that is named after another module, or that imports a namesake, is not taken. The only
-    file with the tests of the function's class comes before those that import most.
+    A file that is named after another module, or that imports a namesake, is not taken, unless it
+    is the only one with the tests of the function's class.
     """
     for each in (stem, stem.removesuffix("s"), f"{stem}s", *new_stems(subject, stem)):
         names = (f"test_{each}.py", f"{each}_test.py", f"test{each}.py")
@@ -228,8 +228,8 @@ def _existing_path(
 
 
 def _path_of_class_tests(subject: TargetFunction, tests: Mapping[str, str]) -> str | None:
-    """Return the only file that has a class named after the class of a method, such as `TestCart`."""
-    owner = subject.qualname.rpartition(".")[0].rpartition(".")[2]
+    """Return the only file that uses the module and has a test class named after a method's class."""
+    owner = subject.qualname.rpartition(".")[0]
     if not owner:
         return None
     opening = re.compile(rf"(?m)^class Test{re.escape(owner)}\b")

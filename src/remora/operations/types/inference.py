@@ -208,7 +208,7 @@ class Inference:
             sibling.term
             for sibling in facts.siblings.evidence(function, slot.name)
             if sibling.source == "same_class" and sibling.places > 1 and sibling.share == 1
-            if "object" not in sibling.term
+            if "object" not in members_of(sibling.term)
         }
 
     def contradicts_run(self, path: str, slot: Slot, term: str) -> bool:

@@ -22,6 +22,7 @@ from remora.tools.host.declared_type_checker import (
     settings_texts,
 )
 from remora.tools.host.pytest_settings import configured_folders
+from remora.tools.host.ruff.rule_choice import uses_flake8
 
 _ENDED = (0, 1, 123)
 """Exit codes of a run that came to its end. Black returns 123 if a file does not parse."""
@@ -37,9 +38,10 @@ _COMMANDS = {
     "ruff format": "ruff format --check --no-cache .",
 }
 _MISTAKES = (
-    "ruff check --isolated --no-fix --no-cache --output-format=pylint"
-    " --select=F63,F7,F82 --target-version=py314 ."
+    "ruff check --isolated --no-fix --no-cache --output-format=pylint --select={} "
+    f"--target-version=py3{sys.version_info.minor} ."
 )
+"""Newer syntax than that of this interpreter is an error to Remora, too."""
 _ONE_LINE = {"RUFF_OUTPUT_FORMAT": "concise"}
 """Lets `ruff format` print a line for each file. Versions before 0.12 do so, without an option."""
 _NAMES = {"ruff": "ruff(?:-pre-commit)?", "ruff format": "ruff[-. ]format"}
@@ -84,9 +86,13 @@ def find_gates(
 
 
 def mistakes_gate(place: FileTree) -> Gate:
-    """Return the gate for projects without ruff: files that do not parse, and undefined names."""
+    """Return the gate for projects without ruff: files that do not parse, and undefined names.
+
+    Which names are undefined is left to flake8, if the project uses it.
+    """
     own = ProjectPython(python=Path(sys.executable), root=place.tree, trusted=True)
-    return Gate("ruff", "ruff", partial(_style_problems, _MISTAKES.split(), [own]))
+    words = _MISTAKES.format("E9" if uses_flake8(place) else "F82").split()
+    return Gate("ruff", "ruff", partial(_style_problems, words, [own]))
 
 
 def is_installed(gate: Gate, python: ProjectPython | None) -> bool:

@@ -78,7 +78,7 @@ class TestPlace:
     def test_the_file_whose_name_has_a_number(self) -> None:
         home("tests/test_01_mod.py", {"tests/test_01_mod.py": NEIGHBOUR, "tests/test_a.py": ""})
 
-    def test_the_file_with_the_tests_of_the_class(self) -> None:
+    def test_the_only_file_with_the_tests_of_the_class(self) -> None:
         content = b"class Cart:\n    def f(self):\n        return 1\n"
         found = find_target(
             "pkg/cart_options.py", content, "Cart.f", {"pkg/__init__.py"}.__contains__

@@ -99,8 +99,8 @@ def _is_silent(missing: Missing, term: str, agreeing: AbstractSet[str]) -> bool:
     """Return True for what an empty generator yields, and if only a guess suggests `Any`."""
     if term == "NoReturn" or not _SILENT.search(term):
         return False
-    is_parameter = missing.parameter is not None and "Any" not in term
-    return not agreeing & (WRITTEN | {"inherited"} if is_parameter else WRITTEN)
+    may_inherit = missing.parameter is not None and "Any" not in term
+    return not agreeing & (WRITTEN | {"inherited"} if may_inherit else WRITTEN)
 
 
 def _contradicts_values(missing: Missing, term: str, _agreeing: AbstractSet[str]) -> bool:

@@ -44,7 +44,7 @@ Those of order, which may have a meaning, are such rules unless the project sele
 _FIRST = ("E", "F")
 _CLASSIC_SINCE, _WIDE_SINCE = (0, 1, 0), (0, 16, 0)
 _FLAKE8_HOOK = re.compile(r"^\s*-?\s*id:\s*flake8\b", re.MULTILINE)
-_PATTERN = re.compile(r"(?:[\w./-]|(?<!\*)\*)+")
+_PATTERN = re.compile(r"(?=.*\w)(?:[\w./-]|(?<!\*)\*)+")
 _MOST_SHOWN = 10
 
 
@@ -74,9 +74,10 @@ def rule_choice(place: FileTree, path: str, selected: Sequence[str]) -> RuleChoi
     """Return the rules to check in a file or folder.
 
     The rules that the user selects come first, without those that only their own codes select. A
-    project that pins an older ruff gets only rules that this version has, and its default rules if it does not select others. A project without ruff that uses flake8
-    gets what flake8 checks. Another one that does not select rules gets the defaults of ruff, without
-    those of taste unless it pins a version that has them.
+    project that pins an older ruff gets only rules that this version has, and its default rules if
+    it does not select others. One without ruff that uses flake8 gets the rules that flake8 has by
+    default. Another one that does not select rules gets the defaults of ruff, without those of taste
+    unless it pins a version that has them.
     """
     if not selected:
         return _of_project(place, path, has_taste=False)
@@ -153,7 +154,7 @@ def _of_project(place: FileTree, path: str, *, has_taste: bool) -> RuleChoice:
         if used is None and not settings and uses_flake8(place):
             codes = expand([*_ignored_by_flake8(place)], (), sorted(rule_codes()))
             left_out = [f"--extend-exclude={each}" for each in _excluded_by_flake8(place)]
-            text = f"{_shown(CLASSIC)}, because the project uses flake8"
+            text = f"{_shown(CLASSIC)}, because the project uses flake8; --select adds others"
             return RuleChoice(("--select", ",".join(CLASSIC), *_ignoring(codes), *left_out), text)
         left_out = _codes_of_taste(settings)
         text += f" without rules of taste, {why}; --select default adds them"
