@@ -117,6 +117,19 @@ def test_a_fix_is_left_out_for_a_reason(tmp_path: Path, name: str) -> None:
     assert reason in kept_findings(place, "a.py", before, found, fixes).values()
 
 
+def test_an_assertion_that_would_equal_another_is_left(tmp_path: Path) -> None:
+    source = "def test_a(a, b):\n    assert not a == b\n    assert a != b\n    assert not a != b\n"
+    expected = source.replace("not a != b", "a == b")
+    assert edited(tmp_path, {"a.py": source}, "SIM") == expected
+
+
+def test_branches_with_equal_conditions_stay(tmp_path: Path) -> None:
+    """One of them may have been meant for something else."""
+    source = "def f(a):\n    if a == 1:\n        print(a)\n    elif a == {}:\n        print(a)\n"
+    assert edited(tmp_path, {"a.py": source.format(1)}, "SIM114") == source.format(1)
+    assert "or a == 2" in edited(tmp_path, {"a.py": source.format(2)}, "SIM114")
+
+
 @pytest.mark.parametrize(
     ("path", "selected", "is_fixed"),
     [

@@ -80,6 +80,24 @@ def _new_style(node: ast.AST) -> tuple[str, ...]:
     return ()
 
 
+def repetitions(body: str) -> list[int]:
+    """Return the lines of assertions that an earlier one of their function equals, and of `a or a`."""
+    lines = list[int]()
+    for node in nodes_of(body):
+        if isinstance(node, ast.BoolOp):
+            texts = [ast.dump(value) for value in node.values]
+            lines += [node.lineno] if len({*texts}) < len(texts) else []
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            known = set[str]()
+            for inner in ast.walk(node):
+                match inner:
+                    case ast.Assert() | ast.Call(func=ast.Attribute(attr="assertEqual")):
+                        text = ast.dump(inner)
+                        lines += [inner.lineno] if text in known else []
+                        known.add(text)
+    return lines
+
+
 def _is_formatted(node: ast.AST) -> bool:
     """Return True for a text that `%` or `format` fills."""
     match node:

@@ -11,6 +11,7 @@ from remora.code.edit.parsed_text import ParsedText
 from remora.code.edit.text_lines import decode, lines_of, split_lines
 from remora.errors import HostError
 from remora.operations.lint.added_imports import with_added_imports_moved
+from remora.operations.lint.conversions import repetitions
 from remora.operations.lint.fixable_findings import FixableFindings, Place, place_of
 from remora.operations.lint.formatting import FileFormat
 from remora.operations.lint.host_findings import describe_findings, findings_on_nodes
@@ -29,8 +30,8 @@ from remora.workspaces.apply.line_diff import diff_hunks
 
 _MAX_PASSES = 20
 _MAX_RECIPE_PASSES = 4
-_LONG_LINE, _SPACE = "long line", "space at the end"
-_OWN = (_LONG_LINE, _SPACE)
+_LONG_LINE, _REPEATED, _SPACE = "long line", "repetition", "space at the end"
+_OWN = (_LONG_LINE, _REPEATED, _SPACE)
 """Codes of findings that ruff does not report, and that no fix may add."""
 
 
@@ -104,16 +105,16 @@ class _Fixer:
         return self._checked[content]
 
     def _keep(self, content: bytes, found: list[Finding]) -> None:
-        """Keep the findings of a version.
+        """Keep the findings of a version. Repeated assertions and conditions count, too.
 
-        Lines that are too long or end in white space count, too, if ruff is not configured. They are
-        not fixed, but a fix that adds one is left out. With `--select default`, ruff's fixes that lead
+        So do lines that are too long or end in white space if ruff is not configured. They are not
+        fixed, but a fix that adds one is left out. With `--select default`, ruff's fixes that lead
         to long lines are still applied.
         """
         body, width = decode(self._path, content).body, self._format.width
+        found = [*found, *_own_findings(_REPEATED, repetitions(body))]
         if not self._is_configured:
             numbered = [*enumerate(split_lines(body), 1)]
-            found = [*found]
             found += _own_findings(_LONG_LINE, [n for n, line in numbered if len(line) > width])
             found += _own_findings(_SPACE, [n for n, line in numbered if line != line.rstrip()])
         self._checked[content] = found
