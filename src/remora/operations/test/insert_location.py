@@ -199,8 +199,7 @@ def _existing_path(
 ) -> str | None:
     """Return the test file named after the module, or else the one that imports most from it.
 
-    A file that is named after another module, or that imports a namesake, is not taken, unless it
-    is the only one with the tests of the function's class.
+    A file that is named after another module, or that imports a namesake, is not taken.
     """
     for each in (stem, stem.removesuffix("s"), f"{stem}s", *new_stems(subject, stem)):
         names = (f"test_{each}.py", f"{each}_test.py", f"test{each}.py")
@@ -214,8 +213,6 @@ def _existing_path(
         package = subject.module.partition(".")[0]
         imports_package = any(each.module == package for each in _imports(text))
         return path if imports_package or _uses(subject, text) else None
-    if beside := _path_of_class_tests(subject, tests):
-        return beside
     if "." not in subject.module:
         return None
     folder = subject.path.rpartition("/")[0]
@@ -225,16 +222,6 @@ def _existing_path(
         if not exists(f"{folder}/{_tested_stem(p)}.py")
     }
     return _most_used(uses)
-
-
-def _path_of_class_tests(subject: TargetFunction, tests: Mapping[str, str]) -> str | None:
-    """Return the only file that uses the module and has a test class named after a method's class."""
-    owner = subject.qualname.rpartition(".")[0]
-    if not owner:
-        return None
-    opening = re.compile(rf"(?m)^class Test{re.escape(owner)}\b")
-    found = [p for p, text in tests.items() if opening.search(text) and _uses(subject, text)]
-    return found[0] if len(found) == 1 else None
 
 
 def _most_used(uses: Mapping[str, int]) -> str | None:

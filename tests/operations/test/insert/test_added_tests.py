@@ -78,18 +78,6 @@ class TestPlace:
     def test_the_file_whose_name_has_a_number(self) -> None:
         home("tests/test_01_mod.py", {"tests/test_01_mod.py": NEIGHBOUR, "tests/test_a.py": ""})
 
-    def test_the_only_file_with_the_tests_of_the_class(self) -> None:
-        content = b"class Cart:\n    def f(self):\n        return 1\n"
-        found = find_target(
-            "pkg/cart_options.py", content, "Cart.f", {"pkg/__init__.py"}.__contains__
-        )
-        assert isinstance(found, TargetFunction)
-        text = "from pkg.cart_options import Cart\n\nclass TestCart:\n    pass\n"
-        tests = {"tests/test_shop.py": text, "tests/test_all.py": text.replace("Test", "Check")}
-        there = {"pkg/__init__.py", "pkg/shop.py", *tests}
-        new = NewFiles((), ends=False)
-        assert test_path(found, tests, there.__contains__, new) == "tests/test_shop.py"
-
     def test_the_file_of_the_same_name_in_singular(self) -> None:
         tests = {"tests/test_link.py": NEIGHBOUR, "tests/test_a.py": ""}
         home("tests/test_link.py", tests, "pkg/links.py")
