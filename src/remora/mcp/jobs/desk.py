@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from contextvars import ContextVar
+from copy import copy
 from typing import Any, NamedTuple
 
 import anyio.from_thread
@@ -53,25 +54,13 @@ class Asked(NamedTuple):
     answer: "Future[Answer]"
 
 
-class Taken(NamedTuple):
-    """What a client learns about its job: a question, or how the job has ended.
+class Taken(msgspec.Struct):
+    """A job that has begun, with its question, or how it has ended.
 
-    `said` is what its last call resulted in. `lost` is why nothing that it did is part of the
-    result, or an empty string. `is_submitted_for_client` is true if the last call of the job was
-    not the client's, whose answers were invalid.
+    `called` is the time of its client's last call, and `said` is what that resulted in. `lost` is
+    why nothing that the client did is part of the result, or an empty string. `decided_by` is what
+    chose the last call.
     """
-
-    lease: str
-    job: Job
-    question: Asked | None
-    result: AgentResult | None = None
-    said: str = ""
-    lost: str = ""
-    is_submitted_for_client: bool = False
-
-
-class _Waiting(msgspec.Struct):
-    """A job that has begun. `called` is the time of its client's last call."""
 
     job: Job
     question: Asked | None = None
@@ -82,12 +71,6 @@ class _Waiting(msgspec.Struct):
     lost: str = ""
     decided_by: str = ""
 
-    @property
-    def taken(self) -> Taken:
-        is_for_client = self.decided_by == "fallback"
-        known = (self.lease, self.job, self.question, self.result, self.said, self.lost)
-        return Taken(*known, is_submitted_for_client=is_for_client)
-
 
 class JobDesk:
     """Jobs of runs, with their questions and leases. Its methods may be called in any thread."""
@@ -95,7 +78,7 @@ class JobDesk:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._changed = threading.Condition()
-        self._jobs = dict[str, _Waiting]()
+        self._jobs = dict[str, Taken]()
         self._planning = 0
         self._old_leases = set[str]()
         self._is_closed = False
@@ -110,7 +93,7 @@ class JobDesk:
     def plan(self, jobs: Sequence[Job]) -> None:
         """Note the jobs of a run, which will ask."""
         with self._changed:
-            self._jobs |= {job.agent_id: _Waiting(job) for job in jobs}
+            self._jobs |= {job.agent_id: Taken(job) for job in jobs}
             self._end_planning()
 
     def end_run(self, run_id: str) -> None:
@@ -179,7 +162,7 @@ class JobDesk:
                     if free.lease:
                         self._old_leases.add(free.lease)
                     free.lease, free.called = secrets.token_hex(4), self._clock()
-                    return free.taken
+                    return copy(free)
                 is_coming = any(not waiting.lease and waiting.result is None for waiting in fitting)
                 if not (is_coming or self._planning):
                     return None
@@ -230,14 +213,14 @@ class JobDesk:
             self._is_closed = True
             self._changed.notify_all()
 
-    def _next_of(self, waiting: _Waiting) -> Taken:
+    def _next_of(self, waiting: Taken) -> Taken:
         lease = waiting.lease
         while waiting.question is None and waiting.result is None:
             self._refuse_closed()
             self._changed.wait(_LOOK_S)
-        return self._leased(lease).taken
+        return copy(self._leased(lease))
 
-    def _leased(self, lease: str) -> _Waiting:
+    def _leased(self, lease: str) -> Taken:
         if lease in self._old_leases:
             raise UsageError(
                 "another client has this job, because you made no call for too long",
@@ -249,7 +232,7 @@ class JobDesk:
                 return waiting
         raise NotFound(f"no job {lease!r}", hint="call next_job, which gives the ID of a job")
 
-    def _is_free(self, waiting: _Waiting) -> bool:
+    def _is_free(self, waiting: Taken) -> bool:
         is_late = self._clock() - waiting.called > LEASE_S
         return waiting.question is not None and (not waiting.lease or is_late)
 

@@ -96,7 +96,6 @@ class JobAnswers:
         until = time.monotonic() + _STOP_S
         for run in self._runs:
             run.wait(until - time.monotonic())
-        self._given.close()
 
     def _take(self, arguments: Mapping[str, Any], client: str) -> Page:
         if (lease := arguments.get(JOB)) is not None:
@@ -163,7 +162,7 @@ def _end_text(taken: Taken, result: AgentResult) -> str:
     said = f"This job has ended ({how})."
     if taken.lost and result.status == "verified":
         said = "This job has ended without your part; what rules did is verified."
-    elif taken.is_submitted_for_client:
+    elif taken.decided_by == "fallback":
         said = f"After {MAX_BAD_CALLS} invalid calls in a row, this job was ended for you ({how})."
     return f"{said} Call next_job for another one; a person reviews {taken.job.run_id}."
 
@@ -184,10 +183,6 @@ class _GivenJobs:
             self._file = os.open(folder / "jobs.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         except OSError as error:
             raise DiskError(f"{folder}: {error.strerror}") from error
-
-    def close(self) -> None:
-        """Let other servers have the jobs."""
-        os.close(self._file)
 
     def next_plan(self, run: PreparedRun) -> Plan:
         """Return a run's plan with the next jobs that no client was given for an unchanged file."""

@@ -203,7 +203,7 @@ class Inference:
         facts = self._facts()
         function = facts.project.files[path].functions[slot.number]
         known = facts.evidence.get(key_of(function, slot.name), ())
-        overridden = {each.term for each in known if each.source in ("inherited", "override")}
+        overridden = {fact.term for fact in known if fact.source in ("inherited", "override")}
         return overridden | {
             sibling.term
             for sibling in facts.siblings.evidence(function, slot.name)

@@ -153,7 +153,7 @@ def _of_project(place: FileTree, path: str, *, has_taste: bool) -> RuleChoice:
             return RuleChoice(_ignoring(left_out + _newer_codes(settings, used)), f"{text}, {why}")
         if used is None and not settings and uses_flake8(place):
             codes = expand([*_ignored_by_flake8(place)], (), sorted(rule_codes()))
-            left_out = [f"--extend-exclude={each}" for each in _excluded_by_flake8(place)]
+            left_out = [f"--extend-exclude={pattern}" for pattern in _excluded_by_flake8(place)]
             text = f"{_shown(CLASSIC)}, because the project uses flake8; --select adds others"
             return RuleChoice(("--select", ",".join(CLASSIC), *_ignoring(codes), *left_out), text)
         left_out = _codes_of_taste(settings)
