@@ -12,7 +12,7 @@ from remora.operations.docstring.documented_node import find_documented
 from remora.operations.docstring.given_text import plain_text, text_problem
 from remora.operations.docstring.parts import DocstringFormat
 from remora.operations.docstring.style import StyleCounts, docstring_format
-from tests.operations.lint.test_recipes import versions
+from tests.operations.lint.fixed_files import versions
 
 FUNCTION = """
 def move(shelf: str, count: int = 1, *, by: Person | None = None) -> bool:

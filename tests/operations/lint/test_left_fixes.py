@@ -9,7 +9,7 @@ from remora.operations.lint.fixable_findings import FixableFindings
 from remora.operations.lint.left_alone import kept_findings
 from remora.tools.host.ruff.ruff import Ruff
 from remora.tools.tree import ToolTree
-from tests.operations.lint.test_recipes import versions
+from tests.operations.lint.fixed_files import versions
 from tests.operations.lint.test_ruff_fixes import edited
 
 COMMENT = "the fix removes a comment"
@@ -165,16 +165,6 @@ def test_a_fix_that_leaves_space_at_the_end_of_a_line_is_left_out(tmp_path: Path
     text = "print(\n    (\n        'a'\n        'b'\n    )\n)\n"
     assert edited(tmp_path, {"a.py": text}, "UP034") == text
     assert edited(tmp_path, {"a.py": "print(('a'))\n"}, "UP034") == "print('a')\n"
-
-
-def test_an_exit_gets_no_cause(tmp_path: Path) -> None:
-    source = (
-        "def f(path):\n    try:\n        open(path)\n    except OSError:\n        raise {}(1)\n"
-    )
-    assert edited(tmp_path, {"a.py": source.format("SystemExit")}, "B904").endswith(
-        "SystemExit(1)\n"
-    )
-    assert "from err" in edited(tmp_path, {"a.py": source.format("ValueError")}, "B904")
 
 
 def test_quotes_are_selected_only_by_their_code(tmp_path: Path) -> None:

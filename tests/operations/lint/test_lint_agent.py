@@ -11,19 +11,7 @@ from remora.memory.events import ModelRequest, SubmitResult, ToolResulted
 from remora.operations.lint.operation import LINT
 from tests.agents.conftest import SUBMIT, Play, Played, Theatre
 
-RAISES = """\
-try:
-    f()
-except KeyError:
-    raise ValueError("no key")
-"""
-NAMED = """\
-try:
-    f()
-except TypeError as error:
-    raise ValueError("no text") from error
-"""
-SELECTED = {"ruff.toml": 'lint.select = ["B904", "F"]\n'}
+SELECTED = {"ruff.toml": 'lint.select = ["F"]\n'}
 
 
 @pytest.fixture(scope="module")
@@ -40,9 +28,8 @@ def text_after(found: Played) -> str:
     return (found.after or b"").decode()
 
 
-@pytest.mark.parametrize("source", [NAMED + RAISES, "import os\n"], ids=["habit", "no cause"])
-def test_rules_fix_it_without_a_model(theatre: Theatre, lint: Agent, source: str) -> None:
-    found = play(theatre, lint, source, decisions="rules")
+def test_rules_fix_it_without_a_model(theatre: Theatre, lint: Agent) -> None:
+    found = play(theatre, lint, "import os\n", decisions="rules")
     assert found.payloads(ModelRequest) == []
     assert found.result.status == "submitted"
 

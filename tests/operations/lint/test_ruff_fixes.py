@@ -9,7 +9,7 @@ import pytest
 from remora.operations.lint.host_fix import fix_findings
 from remora.tools.host.ruff.ruff import Ruff
 from remora.tools.tree import ToolTree
-from tests.operations.lint.test_recipes import fixed, lines, versions
+from tests.operations.lint.fixed_files import fixed, lines, versions
 
 CHANGES = {
     "F401: generated files stay": """
@@ -307,6 +307,14 @@ def test_the_idioms_of_a_project(tmp_path: Path, code: str) -> None:
     assert new in edited(tmp_path, {"a.py": old, "b.py": new * 3, "c.py": new}, prefix)
 
 
+def test_an_import_for_new_types_needs_new_types(tmp_path: Path) -> None:
+    """FA100 adds an import by which `Optional[int]` could become what the project does not use."""
+    old = "from typing import Optional\n\n\ndef f(x: Optional[int]): ...\n"
+    files = {"a.py": old, "pyproject.toml": '[project]\nname = "a"\nrequires-python = ">=3.8"\n'}
+    assert edited(tmp_path, files | {"b.py": old}, "FA", "UP", "F") == old
+    assert edited(tmp_path, files | {"b.py": ""}, "FA", "UP", "F").startswith("from __future__")
+
+
 LONG = """
 def f(name_of_the_file):
     return "https://files.example.org/a_path/with_no_space/{0}/{0}".format(
@@ -323,6 +331,14 @@ def test_a_fix_makes_a_line_too_long_only_if_the_user_selects_the_defaults(
 ) -> None:
     new = edited(tmp_path, {"a.py": lines(LONG)}, *selected)
     assert ('no_space/{name_of_the_file}/{name_of_the_file}"' in new) is is_fixed
+
+
+def test_long_lines_beside_a_fix_that_is_left_out(tmp_path: Path) -> None:
+    version = "import sys\n\nif sys.version_info >= (3,):\n    x = 1\nelse:\n    x = 2\n"
+    files = {"a.py": version + lines(LONG), "b.py": "from a import sys\n"}
+    new = edited(tmp_path, files, "default")
+    assert version in new, "another file needs the import"
+    assert '{name_of_the_file}"' in new
 
 
 UNCONFIGURED = {

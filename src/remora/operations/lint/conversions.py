@@ -18,16 +18,18 @@ from remora.tools.host.ruff.finding import Finding
 _F_STRINGS, _ORDER = ("FLY", "UP030", "UP031", "UP032"), ("SIM300",)
 """Beginnings of rules that convert one way of writing into another, in a whole file."""
 _OPTIONAL = (rb"\b(?:Optional|Union)\[", rb"\| None\b")
+_GENERIC = (
+    rb"(?<![\w.])(?:typing\.|t\.)?(?:Dict|FrozenSet|List|Set|Tuple|Type)\[",
+    rb"(?<![\w.])(?:dict|frozenset|list|set|tuple|type)\[",
+)
 IDIOMS = {
+    "FA100": (rb"|".join((_OPTIONAL[0], _GENERIC[0])), rb"|".join((_OPTIONAL[1], _GENERIC[1]))),
     "PYI032": (
         rb"def __(?:eq|ne)__\(self, \w+: (?:\w+\.)?Any\b",
         rb"def __(?:eq|ne)__\(self, \w+: object\b",
     ),
     "UP004": (rb"^[ \t]*class \w+\(object\):", rb"^[ \t]*class \w+:"),
-    "UP006": (
-        rb"(?<![\w.])(?:typing\.|t\.)?(?:Dict|FrozenSet|List|Set|Tuple|Type)\[",
-        rb"(?<![\w.])(?:dict|frozenset|list|set|tuple|type)\[",
-    ),
+    "UP006": _GENERIC,
     "UP007": _OPTIONAL,
     "UP008": (rb"\bsuper\(\s*\w+\s*,", rb"\bsuper\(\)"),
     "UP011": (rb"@(?:functools\.)?lru_cache\(\)", rb"@(?:functools\.)?lru_cache\s"),

@@ -1,4 +1,4 @@
-"""Choice of the findings that may be fixed: by ruff, by ruff in preview mode, or by recipes."""
+"""Choice of the findings that may be fixed: by ruff, by ruff in preview mode, or by the recipe."""
 
 from collections.abc import Callable, Sequence
 

@@ -17,7 +17,6 @@ from remora.operations.lint.formatting import FileFormat
 from remora.operations.lint.host_findings import describe_findings, findings_on_nodes
 from remora.operations.lint.left_alone import LeftAlone, is_generated
 from remora.operations.lint.recipes.apply import Proposal, apply_proposals, edited
-from remora.operations.lint.recipes.exceptions import chained
 from remora.operations.lint.recipes.imports import UNUSED_NAMES, without_unused
 from remora.operations.lint.used_imports import bound_names, imported_names
 from remora.tools.host.ruff.config_files import is_configured
@@ -41,8 +40,8 @@ def fix_findings(
     """Fix the findings of a file, or only the findings on the lines of `nodes`.
 
     The whole file is first fixed as `ruff check --fix` fixes it. For nodes, fixes may also change
-    other lines of the file, for example to add an import. Recipes then fix findings that ruff has
-    no fix for. Unsafe fixes are applied only if `unsafe` is True. Fixes that would add findings are
+    other lines of the file, for example to add an import. A recipe then removes what these fixes
+    leave unused. Unsafe fixes are applied only if `unsafe` is True. Fixes that would add findings are
     left out. A file that was formatted before is formatted again. Generated files stay as they are.
 
     Returns the counts of the fixed findings by code in `fixed`, the first and the last line of each
@@ -108,14 +107,14 @@ class _Fixer:
         """Keep the findings of a version. Repeated assertions and conditions count, too.
 
         So do lines that are too long or end in white space if ruff is not configured. They are not
-        fixed, but a fix that adds one is left out. With `--select default`, ruff's fixes that lead
-        to long lines are still applied.
+        fixed, but a fix that adds one is left out. `--select default` permits long lines.
         """
         body, width = decode(self._path, content).body, self._format.width
         found = [*found, *_own_findings(_REPEATED, repetitions(body))]
         if not self._is_configured:
             numbered = [*enumerate(split_lines(body), 1)]
-            found += _own_findings(_LONG_LINE, [n for n, line in numbered if len(line) > width])
+            if DEFAULT not in self._place.ruff.selected:
+                found += _own_findings(_LONG_LINE, [n for n, line in numbered if len(line) > width])
             found += _own_findings(_SPACE, [n for n, line in numbered if line != line.rstrip()])
         self._checked[content] = found
 
@@ -138,7 +137,7 @@ class _Fixer:
         return tidy if not new_findings(self.check(content), self.check(tidy)) else content
 
     def with_recipes(self, content: bytes) -> bytes:
-        """Fix findings that ruff does not fix, by recipes and by its fixes in preview mode."""
+        """Fix findings that ruff does not fix, by the recipe and by its fixes in preview mode."""
         names = self._names
         tries_preview = True
         for _ in range(_MAX_RECIPE_PASSES):
@@ -156,7 +155,7 @@ class _Fixer:
                 if not self._allows(finding) and self._fixes.may_go_beyond_ruff(self._path, finding)
             ]
             source = self._parsed(body)
-            proposals = chained(source, wanted) + without_unused(source, wanted, names)
+            proposals = without_unused(source, wanted, names)
             proposals += _ruff_fixes(body, filter(self._allows, own))
             if tries_preview:
                 check = partial(self._place.ruff.check_text, self._path, body.encode())
@@ -176,32 +175,26 @@ class _Fixer:
     def _settled(self, body: str, *, before: list[Finding]) -> tuple[bytes, list[Finding]]:
         """Return a changed version in its format and its findings.
 
-        If it has new findings that ruff or recipes fix, they are fixed, too.
+        If it has new findings that ruff or the recipe fixes, they are fixed, too.
         """
         fixed, _ = self._mended(self._format.formatted(body), before)
         return fixed, self.check(fixed)
 
     def _mended(self, content: bytes, before: list[Finding]) -> tuple[bytes, list[Finding]]:
-        """Fix the new findings of a version, by ruff and by recipes. Also return those that stay."""
-        extra = self._added(before, content)
+        """Fix the new findings of a version, by ruff and by the recipe. Also return those that stay."""
+        extra = new_findings(before, self.check(content))
         codes = sorted({finding["code"] for finding in extra if self._allows(finding)})
         if codes:
             content = self._fix_step_by_step(content, codes)
-            extra = self._added(before, content)
+            extra = new_findings(before, self.check(content))
         if not extra or any(map(self.kept(content).__contains__, map(place_of, extra))):
             return content, extra
         if all(finding["code"] in UNUSED_NAMES for finding in extra):
             body = decode(self._path, content).body
             more = without_unused(self._parsed(body), self.check(content), self._names)
             content = self._format.formatted(edited(body, more))
-            extra = self._added(before, content)
+            extra = new_findings(before, self.check(content))
         return content, extra
-
-    def _added(self, before: list[Finding], content: bytes) -> list[Finding]:
-        """Return the new findings of a version, without those that `--select default` permits."""
-        extra = new_findings(before, self.check(content))
-        may_be_long = DEFAULT in self._place.ruff.selected
-        return [finding for finding in extra if finding["code"] != _LONG_LINE or not may_be_long]
 
     def kept(self, content: bytes) -> dict[Place, str]:
         """Return the findings of a version that stay, with the reasons."""

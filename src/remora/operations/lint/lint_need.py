@@ -2,17 +2,14 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from typing import Any
 
-from remora.code.edit.parsed_text import ParsedText
 from remora.code.edit.text_lines import decode
 from remora.code.syntax.nodes import Module, Node, node_at_line
 from remora.errors import ConfigError, HostError
 from remora.operations.base import KEPT, NEEDS_UNSAFE, NO_FIX, FindingCounts
 from remora.operations.lint.fixable_findings import FixableFindings, Place, place_of
 from remora.operations.lint.left_alone import kept_findings
-from remora.operations.lint.recipes.exceptions import MISSING, chained
 from remora.tools.host.ruff.finding import Finding
 from remora.tools.host.ruff.processes import RuffStoppedError
 from remora.tools.tree import ToolTree
@@ -40,10 +37,10 @@ def fixable_findings(
 ) -> FindingCounts:
     """Return a function that counts a node's findings that can be fixed.
 
-    A finding can be fixed if ruff has a fix, also in preview mode, or if a cause can be named.
-    Unsafe fixes count only if the option `unsafe_fixes` is set. Findings without a fix count if the
-    option `open` is True, because a model can write lines. Findings of generated files cannot be
-    fixed. Raises ConfigError if ruff fails.
+    A finding can be fixed if ruff has a fix, also in preview mode. Unsafe fixes count only if the
+    option `unsafe_fixes` is set. Findings without a fix count if the option `open` is True, because
+    a model can write lines. Findings of generated files cannot be fixed. Raises ConfigError if ruff
+    fails.
     """
     fixes = FixableFindings(place, unsafe=bool(options.get("unsafe_fixes")))
     ruff = _RuffRuns(place, modules)
@@ -57,7 +54,6 @@ def fixable_findings(
         if not fixes.has_fix(finding) and fixes.may_go_beyond_ruff(finding["path"], finding)
     ]
     fixable += fixes.in_preview(others, ruff.findings)
-    fixable += _chained(place, others)
     place.ruff.find_formatted(sorted({finding["path"] for finding in fixable}))
     if options.get("open"):
         known = {place_of(finding) for finding in fixable}
@@ -125,17 +121,6 @@ def _by_path(findings: Sequence[Finding]) -> dict[str, list[Finding]]:
     for finding in findings:
         by_path[finding["path"]].append(finding)
     return by_path
-
-
-def _chained(place: ToolTree, findings: Sequence[Finding]) -> list[Finding]:
-    """Return the findings of exceptions whose cause can be named."""
-    fixed: list[Finding] = []
-    missing = [finding for finding in findings if finding["code"] == MISSING]
-    for path, here in _by_path(missing).items():
-        with suppress(HostError, SyntaxError):
-            source = ParsedText(decode(path, place.read(path)).body)
-            fixed += [proposal.finding for proposal in chained(source, here)]
-    return fixed
 
 
 class _RuffRuns:

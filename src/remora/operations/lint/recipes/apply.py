@@ -1,16 +1,13 @@
 """Applies proposed fixes, and keeps only those whose result passes every check."""
 
-import ast
 import re
 from bisect import bisect_left, bisect_right, insort
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 
 from remora.code.edit.edits import Edit, apply_edits, overlap
 from remora.code.edit.text_lines import lines_of
-from remora.code.syntax.source import parse_text
 from remora.operations.lint.used_imports import bound_names
 from remora.tools.host.ruff.finding import Finding, comparison_key, new_findings
 
@@ -134,31 +131,6 @@ def _placed(body: str, proposals: Sequence[Proposal]) -> Iterator[tuple[Proposal
     for proposal in proposals:
         firsts, lasts = zip(*(lines[edit] for edit in proposal.edits), strict=True)
         yield proposal, range(min(firsts), max(lasts) + 1)
-
-
-def keeping(
-    body: str, proposals: Sequence[Proposal], forget: Callable[[ast.Module], None]
-) -> list[Proposal]:
-    """Return the proposals that keep the meaning of a file: all, or those that do so alone.
-
-    `forget` removes from a syntax tree what the proposals may change.
-    """
-
-    def meaning(text: str) -> str | None:
-        tree = parse_text(text)
-        if isinstance(tree, str):
-            return None
-        forget(tree)
-        with suppress(RecursionError):
-            return ast.dump(tree)
-        return None
-
-    before = meaning(body) if proposals else None
-    if before is None:
-        return []
-    if meaning(edited(body, proposals)) == before:
-        return list(proposals)
-    return [proposal for proposal in proposals if meaning(edited(body, [proposal])) == before]
 
 
 def apply_proposals(

@@ -2,11 +2,13 @@
 
 import ast
 from collections.abc import Collection, Sequence, Set
+from contextlib import suppress
 
 from remora.code.edit.edits import Edit
 from remora.code.edit.parsed_text import ParsedText
 from remora.code.syntax.hidden_uses import used_words
-from remora.operations.lint.recipes.apply import Proposal, keeping
+from remora.code.syntax.source import parse_text
+from remora.operations.lint.recipes.apply import Proposal, edited
 from remora.tools.host.ruff.finding import Finding
 
 UNUSED_NAMES = frozenset(("UP035", "F401"))
@@ -30,14 +32,26 @@ def without_unused(
         if node.lineno <= finding["line"] <= (node.end_lineno or 0)
         and (edits := _without_names(source, node, wanted))
     ]
+    meaning = _meaning(source.text, used)
+    return [
+        proposal
+        for proposal in proposals
+        if meaning and _meaning(edited(source.text, [proposal]), used) == meaning
+    ]
 
-    def forget(tree: ast.Module) -> None:
-        for node in _imports(tree):
-            node.names = [name for name in node.names if name.asname or name.name in used]
-            if not node.names:
-                tree.body.remove(node)
 
-    return keeping(source.text, proposals, forget)
+def _meaning(text: str, used: Collection[str]) -> str:
+    """Return the syntax tree of a text without unused names of types, or "" if it has none."""
+    tree = parse_text(text)
+    if isinstance(tree, str):
+        return ""
+    for node in _imports(tree):
+        node.names = [name for name in node.names if name.asname or name.name in used]
+        if not node.names:
+            tree.body.remove(node)
+    with suppress(RecursionError):
+        return ast.dump(tree)
+    return ""
 
 
 def _imports(tree: ast.Module) -> list[ast.ImportFrom]:
