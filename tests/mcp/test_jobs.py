@@ -268,7 +268,12 @@ asyncio.run(main())
     assert "Goal: Remove the lint findings" in done.stdout
     (run,) = json.loads(Remora(home)("runs", "--json", cwd=root).out)["runs"]
     assert run["status"] == "interrupted"
-    assert Remora(home)("trace", "verify", cwd=root).code == 0
+    remora = Remora(home)
+    assert remora("trace", "verify", cwd=root).code == 0
+    assert "let a client call next_job" in (shown := remora("show", "last", cwd=root).out)
+    assert "--resume" not in shown
+    resumed = remora("analyze", "--resume", "last", cwd=root)
+    assert (resumed.code, "let a client call next_job" in resumed.err) == (2, True)
 
 
 def test_the_tools_are_short(root: Path, home: Path) -> None:

@@ -59,7 +59,12 @@ def succeeded(summary: str, result: Any = None) -> dict[str, Any]:
 
 
 def leave(item: str, because: str) -> dict[str, Any]:
-    """Return the result of the `leave` tool. The packet shows the reason as a fact."""
+    """Return the result of the `leave` tool. The packet shows the reason as a fact.
+
+    Raises `HostError` if there is no item or no reason.
+    """
+    if not (item.strip() and because.strip()):
+        raise HostError("leave needs an item and a reason")
     facts = {f"left {item[:_MAX_ITEM]}": because}
     made = {"item": item, "because": because}
     return {**succeeded(f"Left {item}: {because}", made), "knowledge_delta": facts}

@@ -141,6 +141,8 @@ def without_cache(request: Request) -> Request:
     return msgspec.structs.replace(request, decoding=decoding)
 
 
+MCP = "mcp"
+"""The recorded provider of clients of the MCP server that decide in place of a model."""
 NAME = "none"
 """The recorded name of the model, and the value of `--model none`."""
 

@@ -52,15 +52,14 @@ def execute_call(call: ToolCall, agent: Agent, inputs: ScriptInputs) -> ToolExec
     """Execute a validated call. Tool errors are part of the result and are never raised."""
     if call.tool == SUBMIT:
         return builtin_result({"result": None, "summary": "Submitted", "outcome": "success"})
-    if call.tool == RECALL:
-        try:
-            return builtin_result(
-                recall(call.args["ref"], list(call.args["lines"]), inputs.outputs)
-            )
-        except HostError as error:
-            return builtin_result({"result": None, "error": error.message, "outcome": "error"})
-    if call.tool == LEAVE:
-        return builtin_result(leave(call.args["item"], call.args["because"]))
+    try:
+        if call.tool == RECALL:
+            lines = list(call.args["lines"])
+            return builtin_result(recall(call.args["ref"], lines, inputs.outputs))
+        if call.tool == LEAVE:
+            return builtin_result(leave(call.args["item"], call.args["because"]))
+    except HostError as error:
+        return builtin_result({"result": None, "error": error.message, "outcome": "error"})
     return run_script_tool(agent.tools[call.tool], call.args, inputs)
 
 

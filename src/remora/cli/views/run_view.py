@@ -26,7 +26,11 @@ from remora.runs.records.decision_sources import sources_text
 from remora.runs.records.job_view import JobView
 from remora.runs.records.model_part import ModelPart, model_text
 from remora.runs.records.results import JobDocuments, RunView
-from remora.runs.records.run_record import is_of_other_program, recorded_selectors
+from remora.runs.records.run_record import (
+    is_of_client,
+    is_of_other_program,
+    recorded_selectors,
+)
 from remora.runs.records.totals import Document, totals_by_operation
 from remora.runs.report.gate_texts import gate_texts
 from remora.runs.report.job_findings import lint_left
@@ -208,7 +212,7 @@ def _next(options: Options, project: ProjectRecords, view: RunView) -> Iterator[
     left = view.planned - sum(job.status != INTERRUPTED for job in view.jobs)
     if view.status == INTERRUPTED and left and not is_of_other_program(view.start):
         title = f"to run the {left:,} that did not finish:"
-        yield from _commands(options, project, title, [("analyze", "--resume", view.run_id)])
+        yield from _commands(options, project, view, title, [("analyze", "--resume", view.run_id)])
     yield from _wrong(options, project, view, view.jobs)
 
 
@@ -238,14 +242,22 @@ def _wrong(
             [("trace", "why", agent) for agent in islice(wrong, 1)],
         ),
     ):
-        yield from _commands(options, project, title, commands)
+        yield from _commands(options, project, view, title, commands)
 
 
 def _commands(
-    options: Options, project: ProjectRecords, title: str, commands: Sequence[Sequence[str]]
+    options: Options,
+    project: ProjectRecords,
+    view: RunView,
+    title: str,
+    commands: Sequence[Sequence[str]],
 ) -> Iterator[str]:
-    if commands:
-        yield from ["", title]
+    if not commands:
+        return
+    yield from ["", title]
+    if is_of_client(view.start) and commands[0][0] != "trace":
+        yield "  let a client call next_job"
+    else:
         yield from (f"  {next_command(options, project.root, *words)}" for words in commands)
 
 

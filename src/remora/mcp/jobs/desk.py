@@ -25,7 +25,7 @@ from remora.chat import Message, ToolCall, Usage
 from remora.errors import ModelError, NotFound, UsageError
 from remora.memory.delta import PacketDelta
 from remora.memory.events import ContextUpdate, Event, ModelRequest, ToolCalled
-from remora.models.protocol import Answer, Capabilities, Request, TokenCounter
+from remora.models.protocol import MCP, Answer, Capabilities, Request, TokenCounter
 from remora.models.token_counters import TokenRatio, UsageCounter
 from remora.runs.execution.run import NoObserver
 from remora.runs.planning.plan import Plan
@@ -303,7 +303,7 @@ class ClientModel:
 
     def describe(self) -> dict[str, Any]:
         """Return the data that identifies the client in a stream."""
-        return {"provider": "mcp", "name": self.name, "counter": self.counter.name}
+        return {"provider": MCP, "name": self.name, "counter": self.counter.name}
 
     async def ask(self, request: Request) -> Answer:
         """Wait for the call of the client that has the job which asks in this task."""

@@ -51,6 +51,11 @@ def is_of_other_program(start: RunStart) -> bool:
     return start.config.items() >= OTHER_PROGRAM.items()
 
 
+def is_of_client(start: RunStart) -> bool:
+    """Return True if clients of the MCP server decided in place of a model."""
+    return start.config.get("by_client") is True
+
+
 def check_continuable(run_id: str, start: RunStart) -> None:
     """Raise UsageError if Remora cannot run the jobs of a run, because it did not run them."""
     if is_of_other_program(start):

@@ -7,7 +7,7 @@ from typing import Any
 from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import connect_helpers, connect_model
 from remora.errors import DiskError
-from remora.models.protocol import Model, NoModel
+from remora.models.protocol import MCP, Model, NoModel
 from remora.models.provider import model_is_optional, wants_none
 from remora.runs.execution.agent_settings import query_settings_for
 from remora.runs.execution.execute import execute
@@ -119,5 +119,6 @@ def settings_to_record(prepared: PreparedRun, model: Model) -> dict[str, Any]:
         "max_turns": request.max_turns,
         "environment": environment_digest(python) if python else None,
         **({"watched": True} if request.watched else {}),
+        **({"by_client": True} if model.describe().get("provider") == MCP else {}),
         **({"proved": sorted(request.proved)} if request.proved else {}),
     }

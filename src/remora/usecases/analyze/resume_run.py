@@ -21,7 +21,7 @@ from remora.runs.planning.plan import Plan
 from remora.runs.project import Project
 from remora.runs.records.agent_stream import start_and_end_of
 from remora.runs.records.attempts import Attempt, Attempts
-from remora.runs.records.run_record import RunRecord, check_continuable
+from remora.runs.records.run_record import RunRecord, check_continuable, is_of_client
 from remora.runs.records.run_stream import open_run
 from remora.usecases.analyze.prepare_run import agents_for
 from remora.usecases.analyze.recorded_settings import recorded_config, recorded_request
@@ -160,6 +160,11 @@ def _require_address(project: Project, start: RunStart, names: Sequence[str]) ->
     recorded = start.config.get("model")
     address = recorded.get("base_url") if isinstance(recorded, dict) else None
     model = project.config.model
+    if names and is_of_client(start):
+        raise UsageError(
+            "clients of `remora mcp --jobs` decided in this run, in place of a model",
+            hint="let a client call next_job, which gives it what is left to do",
+        )
     if names and address and model_is_optional(model):
         raise UsageError(
             f"the run used the model {names[0]} at {address}, but no address is configured now",
