@@ -240,6 +240,18 @@ def test_a_function_that_is_only_described_anew_needs_no_test(
     assert [problem["code"] for problem in found["problems"]] == []
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(120)
+def test_why_no_test_can_be_collected(
+    shop: Path, poor: Remora, plain_python: ProjectPython
+) -> None:
+    user = replace(poor, environ={"VIRTUAL_ENV": str(plain_python.python.parent.parent)})
+    write(shop, {"shop.py": SHOP.replace("50", "100"), "tests/conftest.py": "def f(:\n"})
+    found = user("judge", "--json", cwd=shop).document
+    (reach,) = [part for part in found["unjudged"] if "enters discount" in part["what"]]
+    assert reach["why"] == "pytest runs no test: SyntaxError: invalid syntax"
+
+
 ANNOTATED = """
 
 def label(name: str) -> str:

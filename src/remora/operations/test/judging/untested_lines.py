@@ -111,7 +111,9 @@ def _entering(change: Change, subjects: Sequence[_Subject]) -> _Entering:
     results = run_orders(place, [{**order, "part": [part, _PARTS]} for part in range(_PARTS)])
     keys, problem = [subject.node.key for subject in subjects], ""
     for result in results:
-        found: Mapping[str, Any] = result or {"problem": "the tests take too long"}
+        found: Mapping[str, Any] = (
+            {"problem": "the tests take too long"} if result is None else result
+        )
         for test, number in found.get("entering") or ():
             if 0 <= number < len(keys):
                 tests.setdefault(keys[number], []).append(test)

@@ -16,6 +16,8 @@ from .tracer import Effects, Lines, foreign_module_error
 
 _TAIL = 4_000
 INTERNAL = "INTERNALERROR> "
+_NOT_RUN = (3, 4)
+"""Exit codes of pytest after an internal error and wrong use, such as a conftest.py that raises."""
 RAISED = re.compile(r"[\w.]*(Error|Exception|Warning)\b.*: ")
 
 
@@ -86,7 +88,7 @@ def is_unittest(item: Any) -> bool:
 def worst(text: str) -> str:
     lines = text.replace(INTERNAL, "").splitlines()
     errors = [line[1:].strip() for line in lines if line.startswith("E ")]
-    errors = errors or [line for line in lines if RAISED.match(line)]
+    errors = [*filter(RAISED.match, errors)] or errors or [*filter(RAISED.match, lines)]
     found = errors or [line.strip() for line in lines if line.strip()]
     return (found[0] if errors else found[-1] if found else "")[:200]
 
@@ -135,10 +137,11 @@ def run_with(
     """Run pytest with another test loop, and write what it has found."""
     import pytest
 
-    words, problem = [*options(asked, order), *more], ""
-    with contextlib.redirect_stderr(Tail()):
+    words, problem, stderr = [*options(asked, order), *more], "", Tail()
+    with contextlib.redirect_stderr(stderr):
         try:
-            pytest.main([*words, *locations(asked, order)], plugins=[loop])
+            if int(pytest.main([*words, *locations(asked, order)], plugins=[loop])) in _NOT_RUN:
+                problem = f"pytest runs no test: {worst(stderr.text)}"
         except BaseException as error:
             problem = f"pytest does not start: {type(error).__name__}: {line_of(error)}"
     problem = problem or foreign_module_error(asked) or loop.found.get("problem", "")
