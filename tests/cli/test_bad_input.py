@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import SETTINGS, Ran, Remora, command, step_agent, tree, write
+from tests.cli.conftest import SETTINGS, Ran, Remora, command, git, step_agent, tree, write
 
 AGENT = """\
 name: own
@@ -376,6 +376,17 @@ def test_without_git_the_target_folder_is_the_project(remora: Remora, tmp_path: 
     assert (plain / "a.py").read_text() == ""
     assert remora("trace", "verify", cwd=plain).code == 0
     assert remora("analyze", "--changed", cwd=plain).code == 2
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder away")
+def test_git_refuses_a_repository_of_another_user(remora: Remora, tmp_path: Path) -> None:
+    shop = write(tmp_path / "shop", {"a.py": "import os\n"})
+    git(shop, "init", "-q")
+    for path in [shop, shop / ".git"]:
+        os.chown(path, 12345, 12345)
+    said = remora("analyze", cwd=shop).err
+    assert "another user owns it; if you trust it, run `git config" in said
+    assert "no git repository" not in said
 
 
 @pytest.mark.slow

@@ -94,15 +94,17 @@ def runs_outside_database(project: "ProjectRecords") -> Path | None:
     return own if project.trace.path != own and (own / "runs").is_dir() else None
 
 
-def outside_git(root: Path) -> bool:
-    """Return True if the folder is not in a git repository, or if git is not installed."""
-    from remora.files.git import git_output
+def why_no_git(root: Path) -> str:
+    """Return why git is not used in the folder, or an empty string if it is."""
+    from remora.files.git import ForeignRepository, git_output
 
     try:
         git_output(root, "rev-parse", "--git-dir")
+    except ForeignRepository as error:
+        return f"{error.message}; {error.hint}"
     except OutsideError:
-        return True
-    return False
+        return "no git repository found"
+    return ""
 
 
 def next_command(options: Options, root: Path, *words: str) -> str:
