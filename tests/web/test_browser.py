@@ -221,7 +221,7 @@ def test_the_page_of_a_run_that_is_running_is_kept_up_to_date(
             write(line)
         expect(page.locator("#totals")).to_contain_text("1 failed")
         write(None)
-        expect(page.locator("#status")).to_have_text("ended")
+        expect(page.locator("#status")).to_have_text("failed")
         expect(page.locator("#status .running")).to_have_count(0)
         expect(page.locator("#badge .badge.good")).to_be_visible()
 
