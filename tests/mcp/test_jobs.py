@@ -114,12 +114,14 @@ def test_each_call_is_recorded_also_one_that_is_wrong(root: Path, home: Path) ->
             return [
                 await told(client, "edit_lines", job=job, first="x", last=1, text=""),
                 await told(client, "write_test", job=job, function="first", code=""),
+                await told(client, "leave", job=job, item="B006", because=" "),
                 await told(client, "give_up", job=job, because="it is too hard"),
             ]
 
-    wrong, foreign, gone = asyncio.run(work())
+    wrong, foreign, idle, gone = asyncio.run(work())
     assert "first" in wrong
     assert "write_test" in foreign
+    assert "Result: leave needs an item and a reason" in idle
     assert "This job has ended (given up" in gone
     assert "\nResult: " in wrong
     events = Remora(home)("trace", "show", "prices.py", "--json", cwd=root).out
