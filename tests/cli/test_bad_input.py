@@ -385,7 +385,8 @@ def test_git_refuses_a_repository_of_another_user(remora: Remora, tmp_path: Path
     for path in [shop, shop / ".git"]:
         os.chown(path, 12345, 12345)
     said = remora("analyze", cwd=shop).err
-    assert "another user owns it; if you trust it, run `git config" in said
+    assert "because another user owns it" in said
+    assert "if you trust it, run `git config" in said
     assert "no git repository" not in said
 
 

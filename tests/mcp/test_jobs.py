@@ -28,6 +28,7 @@ from remora.mcp.record_answers import RecordAnswers
 from remora.mcp.server import Handlers, create_server
 from tests.cli.conftest import Remora, write
 from tests.mcp.project import error_of, invocation_in
+from tests.openai_server import answer, openai_server, send_json
 
 CODE = '''"""Prices."""
 
@@ -115,13 +116,14 @@ def test_each_call_is_recorded_also_one_that_is_wrong(root: Path, home: Path) ->
                 await told(client, "edit_lines", job=job, first="x", last=1, text=""),
                 await told(client, "write_test", job=job, function="first", code=""),
                 await told(client, "leave", job=job, item="B006", because=" "),
+                await told(client, "leave", job=job, item=" ", because="it is right"),
                 await told(client, "give_up", job=job, because="it is too hard"),
             ]
 
-    wrong, foreign, idle, gone = asyncio.run(work())
+    wrong, foreign, *idle, gone = asyncio.run(work())
     assert "first" in wrong
     assert "write_test" in foreign
-    assert "Result: leave needs an item and a reason" in idle
+    assert all("Result: leave needs an item and a reason" in text for text in idle)
     assert "This job has ended (given up" in gone
     assert "\nResult: " in wrong
     events = Remora(home)("trace", "show", "prices.py", "--json", cwd=root).out
@@ -276,6 +278,13 @@ asyncio.run(main())
     assert "--resume" not in shown
     resumed = remora("analyze", "--resume", "last", cwd=root)
     assert (resumed.code, "let a client call next_job" in resumed.err) == (2, True)
+    with openai_server(
+        lambda handler, _request, _number: send_json(handler, answer(text="no")), model="mcp"
+    ) as server:
+        resumed = remora("analyze", "--resume", "last", "--model", server.address, cwd=root)
+    assert "let a client" not in resumed.err, "a server has the model by that name"
+    (run,) = json.loads(remora("runs", "--json", cwd=root).out)["runs"]
+    assert run["status"] != "interrupted"
 
 
 def test_the_tools_are_short(root: Path, home: Path) -> None:

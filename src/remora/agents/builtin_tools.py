@@ -63,7 +63,8 @@ def leave(item: str, because: str) -> dict[str, Any]:
 
     Raises `HostError` if there is no item or no reason.
     """
-    if not (item.strip() and because.strip()):
+    item, because = item.strip(), because.strip()
+    if not (item and because):
         raise HostError("leave needs an item and a reason")
     facts = {f"left {item[:_MAX_ITEM]}": because}
     made = {"item": item, "because": because}

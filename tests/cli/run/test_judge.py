@@ -242,14 +242,21 @@ def test_a_function_that_is_only_described_anew_needs_no_test(
 
 @pytest.mark.slow
 @pytest.mark.timeout(120)
-def test_why_no_test_can_be_collected(
-    shop: Path, poor: Remora, plain_python: ProjectPython
+@pytest.mark.parametrize(
+    ("conftest", "why"),
+    [
+        ("def f(:\n", "SyntaxError: invalid syntax"),
+        ("def pytest_collection_modifyitems():\n    raise KeyError('x')\n", "KeyError: 'x'"),
+    ],
+)
+def test_why_pytest_runs_no_test(
+    shop: Path, poor: Remora, plain_python: ProjectPython, conftest: str, why: str
 ) -> None:
     user = replace(poor, environ={"VIRTUAL_ENV": str(plain_python.python.parent.parent)})
-    write(shop, {"shop.py": SHOP.replace("50", "100"), "tests/conftest.py": "def f(:\n"})
+    write(shop, {"shop.py": SHOP.replace("50", "100"), "tests/conftest.py": conftest})
     found = user("judge", "--json", cwd=shop).document
     (reach,) = [part for part in found["unjudged"] if "enters discount" in part["what"]]
-    assert reach["why"] == "pytest runs no test: SyntaxError: invalid syntax"
+    assert reach["why"] == f"pytest runs no test: {why}"
 
 
 ANNOTATED = """

@@ -55,6 +55,15 @@ CHANGES = {
         + def f() -> list[dict]:
               return []
         """,
+    "UP006,UP035: an import with a backslash stays whole": """
+          from typing import Any, \\
+              List
+
+
+        - def f(x: Any) -> List[int]:
+        + def f(x: Any) -> list[int]:
+              return x
+        """,
     "UP006,UP035: a name that a text uses stays": """
           from typing import List
 
@@ -312,6 +321,8 @@ def test_an_import_for_new_types_needs_new_types(tmp_path: Path) -> None:
     old = "from typing import Optional\n\n\ndef f(x: Optional[int]): ...\n"
     files = {"a.py": old, "pyproject.toml": '[project]\nname = "a"\nrequires-python = ">=3.8"\n'}
     assert edited(tmp_path, files | {"b.py": old}, "FA", "UP", "F") == old
+    new = {"b.py": "def f(x: int | None): ...\n" * 2}
+    assert edited(tmp_path, files | new, "FA", "UP", "F").startswith("from __future__")
     assert edited(tmp_path, files | {"b.py": ""}, "FA", "UP", "F").startswith("from __future__")
 
 

@@ -94,17 +94,16 @@ def runs_outside_database(project: "ProjectRecords") -> Path | None:
     return own if project.trace.path != own and (own / "runs").is_dir() else None
 
 
-def why_no_git(root: Path) -> str:
-    """Return why git is not used in the folder, or an empty string if it is."""
-    from remora.files.git import ForeignRepository, git_output
+def git_error(root: Path) -> OutsideError | None:
+    """Return why git is not used in the folder, or None if it is."""
+    from remora.files.git import git_output
 
     try:
         git_output(root, "rev-parse", "--git-dir")
-    except ForeignRepository as error:
-        return f"{error.message}; {error.hint}"
-    except OutsideError:
-        return "no git repository found"
-    return ""
+    except OutsideError as error:
+        has_repository = any((folder / ".git").exists() for folder in (root, *root.parents))
+        return error if has_repository else OutsideError("no git repository found")
+    return None
 
 
 def next_command(options: Options, root: Path, *words: str) -> str:

@@ -15,7 +15,7 @@ from remora.cli.app.address_consent import ask_for_addresses, open_with_consent
 from remora.cli.app.json_lines import LinePrinter
 from remora.cli.app.options import Options
 from remora.cli.app.output import emit, note
-from remora.cli.app.project_context import complete_journals_of, invocation_of, why_no_git
+from remora.cli.app.project_context import complete_journals_of, git_error, invocation_of
 from remora.cli.app.run_options import RunOptions
 from remora.cli.app.working import working
 from remora.cli.run.foreground_run import (
@@ -185,9 +185,11 @@ def _announce(
     note(options, f"run {prepared.run_id}, {used}")
     _note_measurements(options, invocation, prepared, model, driven)
     root = prepared.project.root
-    if why := why_no_git(root):
+    if error := git_error(root):
         used = f": using {root} as the project, with records in .agentfs/"
-        note(options, why + (used if Path.cwd().is_relative_to(root) else ""))
+        note(options, error.message + (used if Path.cwd().is_relative_to(root) else ""))
+        if error.hint:
+            note(options, error.hint)
     print_isolation(options)
 
 

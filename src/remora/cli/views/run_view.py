@@ -26,11 +26,7 @@ from remora.runs.records.decision_sources import sources_text
 from remora.runs.records.job_view import JobView
 from remora.runs.records.model_part import ModelPart, model_text
 from remora.runs.records.results import JobDocuments, RunView
-from remora.runs.records.run_record import (
-    is_of_client,
-    is_of_other_program,
-    recorded_selectors,
-)
+from remora.runs.records.run_record import is_of_client, is_of_other_program, recorded_selectors
 from remora.runs.records.totals import Document, totals_by_operation
 from remora.runs.report.gate_texts import gate_texts
 from remora.runs.report.job_findings import lint_left
@@ -212,7 +208,7 @@ def _next(options: Options, project: ProjectRecords, view: RunView) -> Iterator[
     left = view.planned - sum(job.status != INTERRUPTED for job in view.jobs)
     if view.status == INTERRUPTED and left and not is_of_other_program(view.start):
         title = f"to run the {left:,} that did not finish:"
-        yield from _commands(options, project, view, title, [("analyze", "--resume", view.run_id)])
+        yield from _repeats(options, project, view, title, [("analyze", "--resume", view.run_id)])
     yield from _wrong(options, project, view, view.jobs)
 
 
@@ -223,7 +219,7 @@ def _wrong(
     stale = [display_name(job.node_id) for job in jobs if job.review == STALE]
     wrong = (job.agent_id for job in jobs if job.status in FAILURES and not job.damaged)
     lost = (display_name(job.node_id) for job in jobs if job.stop_reason == "model_error")
-    for title, commands in (
+    for title, repeats in (
         (
             "to redo conflicting changes on your current files:",
             [_redo(view, job.operation, job.node_id) for job in jobs if job.review == CONFLICT],
@@ -236,28 +232,37 @@ def _wrong(
             "to ask the model again:",
             [("retry", view.run_id, escape_line(node)) for node in islice(lost, 1)],
         ),
+    ):
+        yield from _repeats(options, project, view, title, repeats)
+    for title, commands in (
         ("to see what cannot be read:", [("trace", "verify", one) for one in unread]),
         (
             "to see why it failed, with the evidence:",
             [("trace", "why", agent) for agent in islice(wrong, 1)],
         ),
     ):
-        yield from _commands(options, project, view, title, commands)
+        yield from _commands(options, project, title, commands)
 
 
-def _commands(
+def _repeats(
     options: Options,
     project: ProjectRecords,
     view: RunView,
     title: str,
     commands: Sequence[Sequence[str]],
 ) -> Iterator[str]:
-    if not commands:
-        return
-    yield from ["", title]
-    if is_of_client(view.start) and commands[0][0] != "trace":
-        yield "  let a client call next_job"
+    """Yield commands that run jobs again, or for jobs of clients, what does so."""
+    if commands and is_of_client(view.start):
+        yield from ["", title, "  let a client call next_job"]
     else:
+        yield from _commands(options, project, title, commands)
+
+
+def _commands(
+    options: Options, project: ProjectRecords, title: str, commands: Sequence[Sequence[str]]
+) -> Iterator[str]:
+    if commands:
+        yield from ["", title]
         yield from (f"  {next_command(options, project.root, *words)}" for words in commands)
 
 

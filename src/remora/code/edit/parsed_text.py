@@ -6,7 +6,7 @@ from bisect import bisect_left
 from remora.code.edit.text_lines import split_lines
 from remora.code.syntax.source import parse_text
 
-Positioned = ast.expr | ast.stmt | ast.arg | ast.keyword | ast.excepthandler
+Positioned = ast.expr | ast.stmt | ast.arg | ast.keyword
 
 
 class ParsedText:

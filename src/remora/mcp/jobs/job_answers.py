@@ -28,6 +28,7 @@ from remora.mcp.answer_page import Page
 from remora.mcp.jobs.client_tools import GIVE_UP, JOB, agent_tools, next_job_tool
 from remora.mcp.jobs.desk import ClientModel, DeskObserver, JobDesk, Taken, answer_of
 from remora.mcp.tool_list import ToolSpec
+from remora.models.protocol import MCP
 from remora.runs.execution.prepared_run import PreparedRun
 from remora.runs.planning.plan import Plan
 from remora.runs.planning.run_request import RunRequest
@@ -257,7 +258,7 @@ class _RunThread:
     def _run(self) -> None:
         invocation, request, model, desk = self._work
         try:
-            with closing(prepare(invocation, request, provider="mcp")) as prepared:
+            with closing(prepare(invocation, request, provider=MCP)) as prepared:
                 run = replace(prepared, plan=self._given.next_plan(prepared))
                 self.is_empty = not run.plan.jobs
                 if run.plan.jobs and not self._budget.spent:

@@ -160,10 +160,11 @@ def _require_address(project: Project, start: RunStart, names: Sequence[str]) ->
     recorded = start.config.get("model")
     address = recorded.get("base_url") if isinstance(recorded, dict) else None
     model = project.config.model
-    if names and is_of_client(start):
+    if is_of_client(start) and start.config["model_name"] in names and model_is_optional(model):
         raise UsageError(
             "clients of `remora mcp --jobs` decided in this run, in place of a model",
-            hint="let a client call next_job, which gives it what is left to do",
+            hint="let a client call next_job, or pass `--model URL` of a server whose model "
+            "has the client's name",
         )
     if names and address and model_is_optional(model):
         raise UsageError(

@@ -1,1 +1,1 @@
-"""Recipes, which fix findings that ruff has no fix for."""
+"""Trials of fixes, and the recipe that removes imports which other fixes leave unused."""

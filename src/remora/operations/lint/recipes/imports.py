@@ -4,11 +4,11 @@ import ast
 from collections.abc import Collection, Sequence, Set
 from contextlib import suppress
 
-from remora.code.edit.edits import Edit
+from remora.code.edit.edits import Edit, apply_edits
 from remora.code.edit.parsed_text import ParsedText
 from remora.code.syntax.hidden_uses import used_words
 from remora.code.syntax.source import parse_text
-from remora.operations.lint.recipes.apply import Proposal, edited
+from remora.operations.lint.recipes.apply import Proposal
 from remora.tools.host.ruff.finding import Finding
 
 UNUSED_NAMES = frozenset(("UP035", "F401"))
@@ -32,26 +32,28 @@ def without_unused(
         if node.lineno <= finding["line"] <= (node.end_lineno or 0)
         and (edits := _without_names(source, node, wanted))
     ]
-    meaning = _meaning(source.text, used)
-    return [
-        proposal
-        for proposal in proposals
-        if meaning and _meaning(edited(source.text, [proposal]), used) == meaning
-    ]
+    meaning = _dump_without(source.text, used) if proposals else None
+    if meaning is None:
+        return []
+    every = {proposal.edits for proposal in proposals}  # findings of one import have the same
+    kept = {
+        edits for edits in every if _dump_without(apply_edits(source.text, edits), used) == meaning
+    }
+    return [proposal for proposal in proposals if proposal.edits in kept]
 
 
-def _meaning(text: str, used: Collection[str]) -> str:
-    """Return the syntax tree of a text without unused names of types, or "" if it has none."""
+def _dump_without(text: str, used: Collection[str]) -> str | None:
+    """Return the syntax tree without unused names of types as a text, or None if there is none."""
     tree = parse_text(text)
     if isinstance(tree, str):
-        return ""
+        return None
     for node in _imports(tree):
         node.names = [name for name in node.names if name.asname or name.name in used]
         if not node.names:
             tree.body.remove(node)
     with suppress(RecursionError):
         return ast.dump(tree)
-    return ""
+    return None
 
 
 def _imports(tree: ast.Module) -> list[ast.ImportFrom]:

@@ -88,7 +88,9 @@ def is_unittest(item: Any) -> bool:
 def worst(text: str) -> str:
     lines = text.replace(INTERNAL, "").splitlines()
     errors = [line[1:].strip() for line in lines if line.startswith("E ")]
-    errors = [*filter(RAISED.match, errors)] or errors or [*filter(RAISED.match, lines)]
+    if errors and errors[0].startswith("File "):  # where a file does not parse
+        errors = [*filter(RAISED.match, errors)] or errors
+    errors = errors or [line for line in lines if RAISED.match(line) or ": error: " in line]
     found = errors or [line.strip() for line in lines if line.strip()]
     return (found[0] if errors else found[-1] if found else "")[:200]
 
@@ -137,11 +139,11 @@ def run_with(
     """Run pytest with another test loop, and write what it has found."""
     import pytest
 
-    words, problem, stderr = [*options(asked, order), *more], "", Tail()
-    with contextlib.redirect_stderr(stderr):
+    words, problem, said = [*options(asked, order), *more], "", Tail()
+    with contextlib.redirect_stderr(said), contextlib.redirect_stdout(said):
         try:
             if int(pytest.main([*words, *locations(asked, order)], plugins=[loop])) in _NOT_RUN:
-                problem = f"pytest runs no test: {worst(stderr.text)}"
+                problem = f"pytest runs no test: {worst(said.text)}"
         except BaseException as error:
             problem = f"pytest does not start: {type(error).__name__}: {line_of(error)}"
     problem = problem or foreign_module_error(asked) or loop.found.get("problem", "")
