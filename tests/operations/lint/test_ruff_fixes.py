@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from remora.code.edit.parsed_text import ParsedText
 from remora.operations.lint.host_fix import fix_findings
+from remora.operations.lint.recipes.imports import without_unused
 from remora.tools.host.ruff.ruff import Ruff
 from remora.tools.tree import ToolTree
 from tests.operations.lint.fixed_files import fixed, lines, versions
@@ -324,6 +326,13 @@ def test_an_import_for_new_types_needs_new_types(tmp_path: Path) -> None:
     new = {"b.py": "def f(x: int | None): ...\n" * 2}
     assert edited(tmp_path, files | new, "FA", "UP", "F").startswith("from __future__")
     assert edited(tmp_path, files | {"b.py": ""}, "FA", "UP", "F").startswith("from __future__")
+
+
+def test_an_edit_that_breaks_a_file_is_not_proposed() -> None:
+    """Without its second line, the import goes on with the next statement."""
+    source = ParsedText("from typing import Any, \\\n    List\nx: Any = 1\n")
+    unused = {"code": "F401", "line": 1, "column": 1, "path": "a.py"}
+    assert without_unused(source, [unused], {"Any", "List"}) == []
 
 
 LONG = """
