@@ -77,10 +77,10 @@ check: setup site ## format, lint, types, import contracts, documentation
 	$(BIN)/mypy --strict --explicit-package-bases tests
 	$(BIN)/lint-imports --no-logo --no-cache
 
-site: setup $(DOCS) ## build the documentation in site/; fails on a broken link
+site: docs $(DOCS) ## build the documentation in site/; fails on a broken link
 	@$(BIN)/zensical build --strict --clean
 
-docs: setup ## write the generated reference pages
+docs: setup ## write the generated reference pages, of which only configuration.md is stored
 	@$(BIN)/python docs/generate.py
 
 bench: weights $(PEERS) ## measure speed and size, as ratios of one run

@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from remora.memory.events import PAYLOADS
 from tests.quality.test_readme import commands, what_is_not_understood
 
 DOCS = Path(__file__).parents[2] / "docs"
+STORED = "configuration.md"
 PAGES = runpy.run_path(str(DOCS / "generate.py"))["PAGES"]
 CONSOLE = re.compile(r"(?m)^\$ (remora .*)$")
 
@@ -24,10 +26,24 @@ def shown() -> list[str]:
     return sorted({command for command in plain if command.startswith("remora ")})
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_a_generated_page_is_current(name: str) -> None:
-    text = (DOCS / "reference" / name).read_text(encoding="utf-8")
-    assert text == "".join(PAGES[name]()), "run `make docs`"
+def test_the_stored_generated_page_is_current() -> None:
+    text = (DOCS / "reference" / STORED).read_text(encoding="utf-8")
+    assert text == "".join(PAGES[STORED]()), "run `make docs`"
+
+
+@pytest.mark.parametrize("name", sorted({*PAGES} - {STORED}))
+def test_git_ignores_pages_of_the_site_and_no_stored_page_links_to_them(name: str) -> None:
+    ignored = (DOCS.parent / ".gitignore").read_text(encoding="utf-8").splitlines()
+    assert f"docs/reference/{name}" in ignored
+    pages = [DOCS.parent / "README.md", *(p for p in DOCS.rglob("*.md") if p.name not in PAGES)]
+    assert [page for page in pages if f"{name})" in page.read_text(encoding="utf-8")] == []
+
+
+def test_the_page_of_events_has_every_type_and_record() -> None:
+    text = "".join(PAGES["events-and-packets.md"]())
+    for record in PAYLOADS.values():
+        assert f"\n### {record.__name__}\n" in text
+    assert [kind for kind in PAYLOADS if f"| `{kind}` |" not in text] == []
 
 
 def test_commands_are_understood(tmp_path: Path) -> None:

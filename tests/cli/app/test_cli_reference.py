@@ -1,5 +1,7 @@
-"""docs/reference/cli.md tells every command and every key, because it is printed from them."""
+"""The page of the command line, which the site build makes, has every command, option and key."""
 
+import functools
+import runpy
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,7 +13,12 @@ from remora.cli.app.options import RemoraCommand
 from remora.config.messages import known_keys
 from remora.config.schema import Config
 
-PAGE = Path(__file__).resolve().parents[3] / "docs/reference/cli.md"
+GENERATE = Path(__file__).resolve().parents[3] / "docs/generate.py"
+
+
+@functools.cache
+def page() -> str:
+    return "".join(runpy.run_path(str(GENERATE))["PAGES"]["cli.md"]())
 
 
 def commands(group: click.Group, ctx: click.Context) -> Iterator[tuple[str, click.Command]]:
@@ -30,13 +37,18 @@ def all_commands() -> dict[str, click.Command]:
 
 
 def test_every_command_is_in_it() -> None:
-    text = PAGE.read_text(encoding="utf-8")
-    for path in all_commands():
-        assert f"\n## `{path}`\n" in text
+    for path, command in all_commands().items():
+        _, heading, section = page().partition(f"\n## `{path}`\n")
+        assert heading, path
+        section = section.partition("\n## ")[0]
+        for option in command.params:
+            names = () if getattr(option, "hidden", False) else option.opts
+            missing = [name for name in names if name.startswith("-") and name not in section]
+            assert missing == [], path
 
 
 def test_every_key_is_in_it() -> None:
-    text = PAGE.read_text(encoding="utf-8").partition("## Configuration")[2]
+    text = page().partition("## Configuration")[2]
     for key in known_keys(Config, entries=BUILT_IN.settings, where=()):
         name = key.rpartition(".")[2]
         assert f"{name}:" in text or f" {name}" in text, key
