@@ -35,7 +35,7 @@ _OF_ALL = {_PARSES, "no_new_findings"}
 
 A finding that two changes cause only together, such as an unused import, is reported. It prevents
 a merge only if the file then has more findings than before, and the agent checks that (decision
-0005).
+0025).
 """
 
 
