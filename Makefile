@@ -95,12 +95,11 @@ lock: setup ## pin the newest allowed versions in requirements/*.txt
 	pin() { out=$$1; shift; $(BIN)/uv pip compile "$$@" --quiet --universal --python-version 3.11 \
 	  --generate-hashes --no-emit-package httpx2-jsfetch --no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" \
 	  $(UPGRADE) --output-file "requirements/$$out.txt"; }; \
-	pin dev pyproject.toml --extra embedded --extra types --extra postgres --extra queue --extra ray --extra mcp --extra ui --extra dev; \
+	pin dev pyproject.toml --extra embedded --extra types --extra postgres --extra queue --extra mcp --extra ui --extra dev; \
 	pin embedded pyproject.toml --extra embedded --constraint requirements/dev.txt; \
 	pin types pyproject.toml --extra types --constraint requirements/dev.txt; \
 	pin postgres pyproject.toml --extra postgres --constraint requirements/dev.txt; \
 	pin queue pyproject.toml --extra queue --constraint requirements/dev.txt; \
-	pin ray pyproject.toml --extra ray --constraint requirements/dev.txt; \
 	pin mcp pyproject.toml --extra mcp --constraint requirements/dev.txt; \
 	pin ui pyproject.toml --extra ui --constraint requirements/dev.txt; \
 	pin core pyproject.toml --constraint requirements/dev.txt; \

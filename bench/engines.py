@@ -8,7 +8,6 @@ import asyncio
 import json
 import signal
 import statistics
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -23,10 +22,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from remora.agents.job import Job
 from remora.runs.execution.engine import LocalEngine, make_shards
-from remora.runs.execution.shard_task import Repository, ShardTask, code_digest
-from remora.trace.postgres.owner import this_machine
 from tests.cli.engines.company import DISTANT, Company
-from tests.cli.engines.ray_nodes import RayCluster
 from tests.postgres_server import MISSING, PostgresServer, find_programs
 
 JOB_S = 0.05
@@ -37,14 +33,8 @@ SHARDS = 4
 ROUNDS = 3
 LOST_JOB_S, LEASE_S = 2.0, 10
 LOOPED, LOOPED_SUM = 2_000, 50_000
-BARE = 1_000
-OURS = 10
-LOCAL, QUEUE, RAY = "local", "queue", "ray"
-ENGINES = tuple(
-    name
-    for name, module in {LOCAL: "remora", QUEUE: "procrastinate", RAY: "ray"}.items()
-    if find_spec(module)
-)
+LOCAL, QUEUE = "local", "queue"
+ENGINES = (LOCAL, QUEUE) if find_spec("procrastinate") else (LOCAL,)
 _FILES = "src/measured"
 _TIMED = """
 import asyncio
@@ -60,40 +50,6 @@ async def timed(self):
 
 AgentRunner.run = timed
 """
-_RAY_TASKS = """
-import json, sys, time
-import ray
-from remora.worker.ray_task import run_on_node
-
-ray.init(address="auto", log_to_driver=False, logging_level="CRITICAL")
-words, bare_count, our_count = json.load(sys.stdin)
-
-@ray.remote
-def bare():
-    return ""
-
-ours = ray.remote(run_on_node).options(num_cpus=1, resources={"model:none": 1})
-
-def seconds(work, count):
-    begun = time.perf_counter()
-    assert set(work(count)) == {""}
-    return (time.perf_counter() - begun) / count
-
-def at_once(count):
-    return ray.get([bare.remote() for _ in range(count)])
-
-def in_turn(count):
-    return [ray.get(bare.remote()) for _ in range(count)]
-
-def shards(count):
-    return [ray.get(ours.remote(words, 1)) for _ in range(count)]
-
-found = []
-for work, count in ((at_once, bare_count), (in_turn, bare_count), (shards, our_count)):
-    work(10)  # starts the workers
-    found.append(min(seconds(work, count) for _ in range(3)))
-print(json.dumps(found))
-"""
 
 
 def main() -> dict[str, float]:
@@ -104,16 +60,12 @@ def main() -> dict[str, float]:
         return found
     server = PostgresServer().start()
     try:
-        with _company(server, "overhead", LEASE_S) as (company, cluster):
-            found |= _overhead(company, cluster)
-            if cluster is not None:
-                found |= _ray_tasks(company)
-        for engine in ENGINES[1:]:
+        with _company(server, "overhead", LEASE_S) as company:
+            found |= _overhead(company)
+        if QUEUE in ENGINES:
             for name, number in (("killed", signal.SIGKILL), ("silent", signal.SIGSTOP)):
-                with _company(server, f"{engine}_{name}", LEASE_S) as (company, cluster):
-                    found[f"{engine}: {name} node"] = _lost_node(
-                        company, cluster, engine, name, number
-                    )
+                with _company(server, f"queue_{name}", LEASE_S) as company:
+                    found[f"queue: {name} node"] = _lost_node(company, name, number)
     finally:
         server.remove()
     return found
@@ -153,13 +105,11 @@ def _job(number: int) -> Job:
     )  # fmt: skip
 
 
-def _overhead(company: Company, cluster: RayCluster | None) -> dict[str, float]:
+def _overhead(company: Company) -> dict[str, float]:
     """Measure runs of one shard and of several, one job at a time, whose engines alternate."""
     patch = _TIMED % (SHARD, JOB_S)
     if QUEUE in ENGINES:
         company.start("worker", "--concurrency", "1", patch=patch)
-    if cluster is not None:
-        cluster.add_node(company.environ, patch, '{"model:none": 1}')  # one shard at a time
     short: dict[str, list[float]] = {name: [] for name in ENGINES}
     long: dict[str, list[float]] = {name: [] for name in ENGINES}
     for _ in range(ROUNDS):
@@ -198,50 +148,16 @@ def _newest_run(company: Company) -> tuple[bytes, bytes]:
     return bytes(rows[0][0]).splitlines()[0], bytes(rows[-1][0]).splitlines()[-1]
 
 
-def _ray_tasks(company: Company) -> dict[str, float]:
-    """Measure tasks that do nothing, and those of a shard whose jobs have ended."""
-    first, _ = _newest_run(company)
-    start = json.loads(first)
-    ((project,),) = company.rows("SELECT DISTINCT project FROM streams")
-    task = ShardTask(
-        run_id=start["run_id"],
-        project=project,
-        number=0,
-        agents=tuple(job["agent_id"] for job in start["data"]["plan"]["jobs"][:SHARD]),
-        start_hash=start["hash"],
-        code=code_digest(),
-        repository=Repository(machine=this_machine(), path=str(company.project), commit=None),
-    )
-    import msgspec
-
-    done = subprocess.run(
-        [sys.executable, "-c", _RAY_TASKS],
-        input=json.dumps([msgspec.to_builtins(task), BARE, OURS]),
-        env=company.environ, cwd="/", check=True, stdout=subprocess.PIPE, text=True,
-    )  # fmt: skip
-    at_once, in_turn, ours = (seconds * 1000 for seconds in json.loads(done.stdout))
-    _printed(f"ray, a shard of {SHARD} jobs that have ended", [ours], "ms", "")
-    _printed("ray, a task that does nothing, one after the other", [in_turn], "ms", "")
-    return {
-        "ray: bare task": _printed("ray, tasks that do nothing, at once", [at_once], "ms", "<= 3")
-    }
-
-
-def _lost_node(
-    company: Company, cluster: RayCluster | None, engine: str, name: str, number: signal.Signals
-) -> float:
+def _lost_node(company: Company, name: str, number: signal.Signals) -> float:
     """Return the seconds until another machine has claimed a job of a lost node's shard."""
     patch = _TIMED % (SHARD, LOST_JOB_S)
 
     def start(more: str) -> Any:
-        if engine == RAY:
-            assert cluster is not None
-            return cluster.add_node(company.environ, more + patch)
         return company.start("worker", "--concurrency", "1", patch=more + patch)
 
     lost = start("")
     words = ("analyze", f"{_FILES}/shard_0", "-o", "lint", "--yes", "--quiet", "--concurrency", "1")
-    company.start(*words, "--engine", engine, patch=patch)
+    company.start(*words, "--engine", QUEUE, patch=patch)
     company.wait_for(
         "SELECT 1 FROM streams WHERE owner IS NOT NULL AND NOT closed "
         "AND starts_with(name, 'traces/')"
@@ -257,7 +173,7 @@ def _lost_node(
     )
     seconds = time.monotonic() - begun
     return _printed(
-        f"{engine}, {name} node, until another one has its jobs",
+        f"queue, {name} node, until another one has its jobs",
         [seconds],
         "s",
         f"<= {LEASE_S + 15}",
@@ -265,10 +181,8 @@ def _lost_node(
 
 
 @contextmanager
-def _company(
-    server: PostgresServer, name: str, lease_s: int
-) -> Iterator[tuple[Company, RayCluster | None]]:
-    """Yield a project with a file for each job, and a Ray cluster without CPUs."""
+def _company(server: PostgresServer, name: str, lease_s: int) -> Iterator[Company]:
+    """Yield a project with a file for each job."""
     with TemporaryDirectory(prefix="engines-") as folder, ExitStack() as stack:
         company = Company(Path(folder), server.new_database(name), stack)
         company.environ["REMORA_POSTGRES__LEASE_S"] = str(lease_s)
@@ -279,12 +193,7 @@ def _company(
                 (place / f"module_{number}.py").write_text("import os\n")
         company.git("add", "-A")
         company.git("-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "measured")
-        cluster = None
-        if RAY in ENGINES:
-            cluster = RayCluster(Path(folder), company.environ)
-            stack.callback(cluster.remove)
-            company.environ |= cluster.settings
-        yield company, cluster
+        yield company
 
 
 def _printed(name: str, values: list[float], unit: str, aim: str) -> float:

@@ -74,7 +74,7 @@ def test_a_project_cannot_name_a_server_elsewhere(poor: Remora, project: Path) -
         ("analyze", "pyproject.toml"),
         ("analyze", "--node", "zzz*"),
         ("analyze", "--changed=zzz"),
-        ("analyze", "--engine", "ray"),
+        ("analyze", "--engine", "queue"),
         ("analyze", "--max-nodes", "0"),
         ("analyze", "--max-turns", "1000001"),
         ("analyze", "--max-time", "nan"),

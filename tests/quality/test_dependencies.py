@@ -84,7 +84,7 @@ def test_what_only_tests_and_benchmarks_need_agrees_with_the_rest(name: str) -> 
 def test_the_extra_all_has_every_extra_that_users_want_on_one_machine() -> None:
     (requirement,) = map(Requirement, EXTRAS["all"])
     assert requirement.name == PROJECT["name"] == DISTRIBUTION
-    assert set(EXTRAS) == requirement.extras | {"all", "ray", "docs", "peers", "dev"}
+    assert set(EXTRAS) == requirement.extras | {"all", "docs", "peers", "dev"}
 
 
 def test_the_core_stays_small() -> None:

@@ -5,16 +5,16 @@ An engine adds how its workers are started, and inherits the tests.
 
 import secrets
 import signal
+import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Protocol
 
 import psycopg
 import pytest
 
-from tests.cli.engines.company import DEADLY, DISTANT, OUTDATED, SLOW, Company
+from tests.cli.engines.company import SLOW, Company
 
 LINT = ("analyze", "-o", "lint", "--yes", "--seed", "1")
 BEGUN = """
@@ -46,16 +46,6 @@ def check_changes(company: Company, at_home: dict[str, str]) -> None:
     company.check_streams()
 
 
-class WorkerProcess(Protocol):
-    """The process of a worker, or all processes of a node."""
-
-    def send_signal(self, number: int, /) -> None: ...
-
-    def poll(self) -> int | None: ...
-
-    def wait(self, timeout: float | None = None) -> int: ...
-
-
 class EngineConformance:
     """Subclass it as `Test…`, and set `engine`."""
 
@@ -63,7 +53,7 @@ class EngineConformance:
 
     def start_worker(
         self, company: Company, patch: str = "", dsn: str = ""
-    ) -> "WorkerProcess | None":
+    ) -> "subprocess.Popen[bytes] | None":
         """Start a worker, or return None if the driver runs the jobs itself."""
         raise NotImplementedError
 
@@ -135,100 +125,3 @@ class EngineConformance:
         assert not company.rows(BEGUN)
         company.remora("analyze", "--resume", "last", "--engine", self.engine)
         check_changes(company, at_home)
-
-
-class WorkerConformance(EngineConformance):
-    """For engines whose workers are other processes than the driver."""
-
-    @pytest.mark.slow
-    @pytest.mark.parametrize("is_published", [True, False], ids=["url", "bundle"])
-    def test_another_machine_fetches_the_repository(
-        self, company: Company, at_home: dict[str, str], *, is_published: bool
-    ) -> None:
-        if is_published:
-            origin = company.project.parent / "origin.git"
-            company.git("clone", "-q", "--bare", ".", str(origin))
-            publish(company, origin)
-        hidden = company.project / "src" / "shop" / "not_committed.py"
-        hidden.write_text("import os\n")  # uncommitted files come by hash
-        self.start_worker(company, DISTANT)
-        done = company.remora(*self.command)
-        assert set(company.change_sets(done["run_id"]).items()) > set(at_home.items())
-        company.check_streams()
-
-    @pytest.mark.slow
-    def test_a_worker_of_another_version_takes_no_shard_from_others(
-        self, company: Company, at_home: dict[str, str]
-    ) -> None:
-        wrong = self.start_worker(company, OUTDATED)
-        assert wrong is not None
-        driver = company.start(*self.command)
-        assert wrong.wait(60) == 2
-        assert "another version of Remora" in company.log
-        self.start_worker(company)
-        assert driver.wait(60) == 0
-        check_changes(company, at_home)
-
-    @pytest.mark.slow
-    def test_the_jobs_of_a_killed_worker_are_continued_elsewhere(
-        self, company: Company, at_home: dict[str, str]
-    ) -> None:
-        killed = self.start_worker(company, SLOW)
-        assert killed is not None
-        driver = company.start(*self.command)
-        company.wait_for(BEGUN)
-        killed.send_signal(signal.SIGKILL)
-        killed.wait()
-        assert company.rows(BEGUN), "the kill hit no job"
-        self.start_worker(company)
-        assert driver.wait(60) == 0
-        check_changes(company, at_home)
-
-    @pytest.mark.slow
-    def test_a_worker_that_was_stopped_for_longer_than_its_lease_writes_nothing(
-        self, company: Company, at_home: dict[str, str]
-    ) -> None:
-        stopped = self.start_worker(company, SLOW)
-        assert stopped is not None
-        driver = company.start(*self.command)
-        company.wait_for(BEGUN)
-        stopped.send_signal(signal.SIGSTOP)
-        assert company.rows(BEGUN), "the stop hit no job"
-        self.start_worker(company)
-        company.wait_for("SELECT 1 FROM streams WHERE deaths > 0")  # the other one has taken over
-        stopped.send_signal(signal.SIGCONT)
-        assert driver.wait(60) == 0
-        time.sleep(2)  # what it still does
-        check_changes(company, at_home)
-
-    @pytest.mark.slow
-    def test_a_worker_that_is_terminated_gives_its_jobs_back(
-        self, company: Company, at_home: dict[str, str]
-    ) -> None:
-        stopped = self.start_worker(company, SLOW)
-        assert stopped is not None
-        driver = company.start(*self.command)
-        company.wait_for(BEGUN)
-        stopped.send_signal(signal.SIGTERM)
-        stopped.wait(20)
-        assert not company.rows(BEGUN)
-        self.start_worker(company)
-        assert driver.wait(60) == 0
-        check_changes(company, at_home)
-
-    @pytest.mark.slow
-    def test_a_job_that_kills_three_workers_ends_with_an_error(self, company: Company) -> None:
-        driver = company.start(*self.command)
-        for _ in range(5):
-            worker = self.start_worker(company, DEADLY)
-            assert worker is not None
-            while worker.poll() is None and driver.poll() is None:
-                time.sleep(0.1)
-            if driver.poll() is not None:
-                break
-        assert driver.wait(60) == 1
-        jobs = {job["node_id"]: job for job in company.remora("show", "last")["jobs"]}
-        deadly = jobs.pop("node:src/shop/pricing.py:__module__")
-        assert deadly["error"] == "its worker died 3 times"
-        assert {job["status"] for job in jobs.values()} == {"verified"}
-        company.check_streams()

@@ -1,4 +1,4 @@
-"""Workers of an engine that can be killed or stopped while they run a job."""
+"""Workers of the queue that can be killed or stopped while they run a job."""
 
 import json
 import os
@@ -7,10 +7,8 @@ import subprocess
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
-from typing import Protocol
 
 from tests.cli.engines.company import SLOW, Company
-from tests.cli.engines.ray_nodes import RayCluster, RayNode
 
 MAY_WRITE = "may-write"
 """A file in the folder of the state. Without it, a successor does not append its first event."""
@@ -34,26 +32,9 @@ PostgresTraceStore.claim = late
 _OWNERS = "SELECT owner FROM streams WHERE owner IS NOT NULL AND starts_with(name, 'traces/')"
 
 
-class Workers(Protocol):
-    """Two workers, or two nodes with one worker each."""
+class Workers:
+    """Two workers of the queue."""
 
-    def kill(self, kind: str) -> None:
-        """Kill what runs a job: the `worker`, its `raylet`, or the whole `node`."""
-
-    def stop(self) -> None:
-        """Stop what runs a job with SIGSTOP."""
-
-    def go_on(self) -> None:
-        """Continue what was stopped."""
-
-    def complete(self) -> None:
-        """Add workers for those that are dead, or that their engine takes for dead."""
-
-    def clean_up(self) -> None:
-        """Kill what is left of the workers that were replaced."""
-
-
-class QueueWorkers:
     def __init__(self, company: Company, patch: str = "") -> None:
         self._company = company
         self._patch = SLOW + patch
@@ -61,6 +42,7 @@ class QueueWorkers:
         self.complete()
 
     def kill(self, kind: str) -> None:
+        """Kill what runs a job: the `worker`, or the whole `node`."""
         worker = self._at_work()
         _signal_all([worker.pid, *(_descendants(worker.pid) if kind == "node" else ())])
         worker.wait()
@@ -84,55 +66,6 @@ class QueueWorkers:
     def _at_work(self) -> "subprocess.Popen[bytes]":
         owners = _owners_of_jobs(self._company)
         return next((w for w in self._workers if w.pid in owners), self._workers[0])
-
-
-class RayWorkers:
-    def __init__(self, company: Company, cluster: RayCluster, patch: str = "") -> None:
-        company.environ |= cluster.settings
-        self._company = company
-        self._cluster = cluster
-        self._patch = SLOW + patch
-        self._nodes: list[RayNode] = []
-        self._lost: list[RayNode] = []
-        self.complete()
-
-    def kill(self, kind: str) -> None:
-        node = self._at_work()
-        if kind == "worker":
-            _signal_all(node.workers())
-            return
-        self._lose(node)
-        if kind == "raylet":
-            _signal_all([node.raylet()])
-        else:
-            node.kill()
-
-    def stop(self) -> None:
-        node = self._at_work()
-        self._lose(node)
-        node.send_signal(signal.SIGSTOP)
-
-    def go_on(self) -> None:
-        for node in self._lost:
-            node.send_signal(signal.SIGCONT)
-
-    def complete(self) -> None:
-        while len(self._nodes) < 2:
-            for node in self._nodes:
-                node.wait_until_started()
-            self._nodes.append(self._cluster.add_node(self._company.environ, self._patch))
-
-    def clean_up(self) -> None:
-        while self._lost:
-            self._lost.pop().kill()
-
-    def _lose(self, node: RayNode) -> None:
-        self._nodes.remove(node)
-        self._lost.append(node)
-
-    def _at_work(self) -> RayNode:
-        owners = _owners_of_jobs(self._company)
-        return next((n for n in self._nodes if owners & n.processes().keys()), self._nodes[0])
 
 
 def _owners_of_jobs(company: Company) -> set[int]:

@@ -9,7 +9,7 @@ import pytest
 
 from tests.cli.engines.company import Company
 from tests.cli.engines.conformance import LINT
-from tests.cli.engines.killed_workers import QueueWorkers
+from tests.cli.engines.killed_workers import Workers
 from tests.cli.engines.test_kills import RUNNING
 from tests.postgres_server import required_server
 
@@ -24,7 +24,7 @@ def test_it_logs_the_loss_of_its_shard_in_lines(tmp_path: Path) -> None:
     with ExitStack() as stack:
         stack.callback(server.remove)
         company = Company(tmp_path, server.new_database(f"continued_{secrets.token_hex(6)}"), stack)
-        workers = QueueWorkers(company)
+        workers = Workers(company)
         driver = company.start(*LINT, "--engine", "queue")
         company.wait_for(RUNNING)
         workers.stop()

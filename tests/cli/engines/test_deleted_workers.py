@@ -1,16 +1,14 @@
 """A run whose workers were deleted, and the secrets in the environments of a run by workers."""
 
-import os
 import shutil
 import subprocess
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
 
 from tests.cli.engines.company import DISTANT, Company
-from tests.cli.engines.ray_nodes import RayCluster
 from tests.openai_server import Handler, Server, answer, openai_server, send_json
 
 PASSWORD = "password-of-the-database-1"
@@ -18,23 +16,6 @@ WORKER = {"REMORA_API_KEY": "key-of-the-worker-2", "DEPLOY_TOKEN": "token-of-the
 DRIVER = {"REMORA_API_KEY": "key-of-the-driver-4", "DEPLOY_TOKEN": "token-of-the-driver-5"}
 SECRETS = [text.encode() for text in (PASSWORD, *WORKER.values(), *DRIVER.values())]
 ANALYZE = ("analyze", "-o", "lint", "--node", "src/shop/[rs]*", "--seed", "1")
-
-
-# writes down what Ray brings to a worker
-RECEIVED = """
-import os
-import ray
-from remora.worker import ray_worker
-
-run = ray_worker.run_shard_until_signal
-
-async def run_and_tell(words, concurrency):
-    with open(os.environ["RECEIVED"], "a") as file:
-        print(words, ray.get_runtime_context().runtime_env, file=file)
-    return await run(words, concurrency)
-
-ray_worker.run_shard_until_signal = run_and_tell
-"""
 
 
 @pytest.fixture
@@ -65,40 +46,10 @@ def queue_worker(company: Company) -> Iterator[None]:
     worker.wait(20)
 
 
-@contextmanager
-def ray_worker(company: Company) -> Iterator[None]:
-    """A worker on a cluster whose head knows none of the secrets."""
-    pytest.importorskip("ray", reason="the extra `ray` is not installed")
-    folder = company.project.parent / "ray"
-    folder.mkdir()
-    received = company.project.parent / "received"
-    cluster = RayCluster(folder, os.environ)
-    try:
-        environ = {**company.environ, **WORKER, "RECEIVED": str(received)}
-        cluster.add_node(environ, DISTANT + RECEIVED)
-        company.environ |= cluster.settings
-        yield
-        run = company.remora("runs")["runs"][-1]["run_id"]
-        assert run in received.read_text()
-        memory = [memory_of(pid) for pid in cluster.head.processes()]
-        assert any(b"run_on_node" in text for text in memory), "the tasks are not there"
-        assert not [secret for secret in SECRETS for text in memory if secret in text]
-        logs = files_below(cluster.folder)
-        assert any(path.name == "raylet.out" for path in logs)
-        check_files(logs)
-    finally:
-        cluster.remove()
-    assert not cluster.folder.exists()
-
-
-ENGINES = {"queue": queue_worker, "ray": ray_worker}
-
-
 @pytest.mark.slow
 @pytest.mark.timeout(500)
-@pytest.mark.parametrize("engine", ENGINES)
 def test_a_run_needs_nothing_of_its_workers_and_holds_no_secret(
-    engine: str, company: Company, model: Server
+    company: Company, model: Server
 ) -> None:
     before = sources(company)
     accept(company, company.remora(*ANALYZE)["run_id"])
@@ -107,8 +58,8 @@ def test_a_run_needs_nothing_of_its_workers_and_holds_no_secret(
     company.remora("revert", "last")
     assert sources(company) == before
 
-    with ENGINES[engine](company):
-        run = company.remora(*ANALYZE, "--engine", engine)
+    with queue_worker(company):
+        run = company.remora(*ANALYZE, "--engine", "queue")
         assert {f"Bearer {each['REMORA_API_KEY']}" for each in (WORKER, DRIVER)} <= set(model.keys)
         check_database(company, run["run_id"])
         check_files(files_below(company.project.parent))
@@ -156,17 +107,3 @@ def check_files(paths: list[Path]) -> None:
     for path in paths:
         content = path.read_bytes()
         assert not [secret for secret in SECRETS if secret in content], path
-
-
-def memory_of(pid: int) -> bytes:
-    """Return the writable memory of a process."""
-    found = []
-    with suppress(OSError), Path(f"/proc/{pid}/mem").open("rb", buffering=0) as memory:
-        for line in Path(f"/proc/{pid}/maps").read_text().splitlines():
-            area, rights = line.split()[:2]
-            if rights.startswith("rw"):
-                start, end = (int(number, 16) for number in area.split("-"))
-                with suppress(OSError, ValueError, OverflowError):
-                    memory.seek(start)
-                    found.append(memory.read(end - start))
-    return b"".join(found)

@@ -1,27 +1,22 @@
 """Every engine passes the conformance suite."""
 
-import os
 import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
-from tests.cli.engines.company import DISTANT, OUTDATED, SLOW, UNREPORTED, Company
+from tests.cli.engines.company import DEADLY, DISTANT, OUTDATED, SLOW, UNREPORTED, Company
 from tests.cli.engines.conformance import (
     BEGUN,
-    LINT,
     SERVER,
     EngineConformance,
-    WorkerConformance,
     check_changes,
     publish,
 )
-from tests.cli.engines.ray_nodes import RayCluster, RayNode
 from tests.postgres_server import required_server
 
 
@@ -33,7 +28,7 @@ class TestLocal(EngineConformance):
         """The driver runs the jobs."""
 
 
-class TestQueue(WorkerConformance):
+class TestQueue(EngineConformance):
     engine = "queue"
 
     @pytest.fixture(autouse=True)
@@ -114,72 +109,90 @@ class TestQueue(WorkerConformance):
             assert worker.poll() is None
             company.check_streams()
 
+    @pytest.mark.slow
+    @pytest.mark.parametrize("is_published", [True, False], ids=["url", "bundle"])
+    def test_another_machine_fetches_the_repository(
+        self, company: Company, at_home: dict[str, str], *, is_published: bool
+    ) -> None:
+        if is_published:
+            origin = company.project.parent / "origin.git"
+            company.git("clone", "-q", "--bare", ".", str(origin))
+            publish(company, origin)
+        hidden = company.project / "src" / "shop" / "not_committed.py"
+        hidden.write_text("import os\n")  # uncommitted files come by hash
+        self.start_worker(company, DISTANT)
+        done = company.remora(*self.command)
+        assert set(company.change_sets(done["run_id"]).items()) > set(at_home.items())
+        company.check_streams()
 
-@pytest.mark.slow
-@pytest.mark.timeout(200)
-def test_an_address_where_no_cluster_listens_is_refused_at_once(tmp_path: Path, dsn: str) -> None:
-    pytest.importorskip("ray", reason="the extra `ray` is not installed")
-    with ExitStack() as stack:
-        company = Company(tmp_path, dsn, stack)
-        company.environ["RAY_ADDRESS"] = "127.0.0.1:1"
-        began = time.monotonic()
-        refused = company.remora(*LINT, "--engine", "ray", code=3)
-        assert time.monotonic() - began < 60
-        message = refused["error"]["message"]
-        assert "nothing answers at the address of the Ray cluster, 127.0.0.1:1" in message
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(300)
-class TestRay(WorkerConformance):
-    """A cluster of a head, which the driver uses, and of nodes that run shards."""
-
-    engine = "ray"
-
-    @pytest.fixture
-    def company(self, tmp_path: Path, dsn: str, ray_cluster: RayCluster) -> Iterator[Company]:
-        self._cluster = ray_cluster
-        with ExitStack() as stack:
-            company = Company(tmp_path, dsn, stack)
-            company.environ |= ray_cluster.settings
-            yield company
-            ray_cluster.remove_nodes()
-
-    def start_worker(self, company: Company, patch: str = "", dsn: str = "") -> RayNode:
-        return self._cluster.add_node(
-            {**company.environ, "REMORA_POSTGRES__DSN": dsn or company.dsn}, patch
-        )
-
+    @pytest.mark.slow
     def test_a_worker_of_another_version_takes_no_shard_from_others(
         self, company: Company, at_home: dict[str, str]
     ) -> None:
-        """Here the run ends, and can be resumed when the node is replaced."""
         wrong = self.start_worker(company, OUTDATED)
-        refused = company.remora(*self.command, code=3)
-        assert "another version of Remora" in refused["error"]["message"]
-        assert "(install the same version on all machines)" in refused["error"]["message"]
-        wrong.kill()
+        driver = company.start(*self.command)
+        assert wrong.wait(60) == 2
+        assert "another version of Remora" in company.log
         self.start_worker(company)
-        company.remora("analyze", "--resume", "last", "--engine", "ray")
+        assert driver.wait(60) == 0
         check_changes(company, at_home)
 
-    def test_a_shard_needs_no_cpu_for_each_request_to_a_server(
+    @pytest.mark.slow
+    def test_the_jobs_of_a_killed_worker_are_continued_elsewhere(
         self, company: Company, at_home: dict[str, str]
     ) -> None:
-        company.environ["REMORA_MODEL__MAX_CONCURRENCY"] = "16"
-        self.start_worker(company)
-        company.remora(*self.command)
-        check_changes(company, at_home)
-
-    def test_a_terminated_process_of_a_node_releases_its_jobs(
-        self, company: Company, at_home: dict[str, str]
-    ) -> None:
-        node = self.start_worker(company, SLOW)
+        killed = self.start_worker(company, SLOW)
         driver = company.start(*self.command)
         company.wait_for(BEGUN)
-        (worker,) = node.workers()
-        os.kill(worker, signal.SIGTERM)
+        killed.send_signal(signal.SIGKILL)
+        killed.wait()
+        assert company.rows(BEGUN), "the kill hit no job"
+        self.start_worker(company)
         assert driver.wait(60) == 0
-        assert not company.rows("SELECT 1 FROM streams WHERE deaths > 0")
-        assert company.rows("SELECT 1 FROM streams WHERE epoch > 1"), "the signal hit no job"
         check_changes(company, at_home)
+
+    @pytest.mark.slow
+    def test_a_worker_that_was_stopped_for_longer_than_its_lease_writes_nothing(
+        self, company: Company, at_home: dict[str, str]
+    ) -> None:
+        stopped = self.start_worker(company, SLOW)
+        driver = company.start(*self.command)
+        company.wait_for(BEGUN)
+        stopped.send_signal(signal.SIGSTOP)
+        assert company.rows(BEGUN), "the stop hit no job"
+        self.start_worker(company)
+        company.wait_for("SELECT 1 FROM streams WHERE deaths > 0")  # the other one has taken over
+        stopped.send_signal(signal.SIGCONT)
+        assert driver.wait(60) == 0
+        time.sleep(2)  # what it still does
+        check_changes(company, at_home)
+
+    @pytest.mark.slow
+    def test_a_worker_that_is_terminated_gives_its_jobs_back(
+        self, company: Company, at_home: dict[str, str]
+    ) -> None:
+        stopped = self.start_worker(company, SLOW)
+        driver = company.start(*self.command)
+        company.wait_for(BEGUN)
+        stopped.send_signal(signal.SIGTERM)
+        stopped.wait(20)
+        assert not company.rows(BEGUN)
+        self.start_worker(company)
+        assert driver.wait(60) == 0
+        check_changes(company, at_home)
+
+    @pytest.mark.slow
+    def test_a_job_that_kills_three_workers_ends_with_an_error(self, company: Company) -> None:
+        driver = company.start(*self.command)
+        for _ in range(5):
+            worker = self.start_worker(company, DEADLY)
+            while worker.poll() is None and driver.poll() is None:
+                time.sleep(0.1)
+            if driver.poll() is not None:
+                break
+        assert driver.wait(60) == 1
+        jobs = {job["node_id"]: job for job in company.remora("show", "last")["jobs"]}
+        deadly = jobs.pop("node:src/shop/pricing.py:__module__")
+        assert deadly["error"] == "its worker died 3 times"
+        assert {job["status"] for job in jobs.values()} == {"verified"}
+        company.check_streams()

@@ -1,6 +1,6 @@
 """Kill matrix: processes and servers are killed at random times while jobs run.
 
-REMORA_KILL_ROUNDS is the number of rounds for each engine and kind. REMORA_KILL_SEED repeats the
+REMORA_KILL_ROUNDS is the number of rounds for each kind. REMORA_KILL_SEED repeats the
 rounds of an earlier test.
 """
 
@@ -20,16 +20,13 @@ import pytest
 
 from tests.cli.engines.company import Company
 from tests.cli.engines.conformance import BEGUN, LINT
-from tests.cli.engines.killed_workers import LATE, MAY_WRITE, QueueWorkers, RayWorkers, Workers
+from tests.cli.engines.killed_workers import LATE, MAY_WRITE, Workers
 from tests.postgres_server import PostgresServer, required_server
 
 ROUNDS = int(os.environ.get("REMORA_KILL_ROUNDS", "10"))
 HITS = 0.6
 """Share of the rounds in which the kill must hit a running job."""
-ENGINES = {
-    "queue": ("worker", "node", "driver", "postmaster", "stop"),
-    "ray": ("worker", "raylet", "node", "driver", "postmaster", "stop"),
-}
+KINDS = ("worker", "node", "driver", "postmaster", "stop")
 RUNNING = """
 SELECT 1 FROM streams WHERE owner IS NOT NULL AND NOT closed AND starts_with(name, 'traces/')
 """
@@ -59,13 +56,12 @@ store._APPEND = store._APPEND.replace(condition, "")
 class Rounds:
     """Rounds with one company, whose database holds all of them."""
 
-    def __init__(self, company: Company, server: PostgresServer, engine: str) -> None:
+    def __init__(self, company: Company, server: PostgresServer) -> None:
         self.company = company
         self.workers: Workers
         self.takeovers: list[float] = []
         """Seconds until a job of a killed or stopped worker was continued."""
         self._server = server
-        self._engine = engine
         self._heads: set[tuple[str, int, str]] = set()
         self._may_write = Path(company.environ["XDG_STATE_HOME"]) / MAY_WRITE
         self._home = company.remora(*LINT)["run_id"]
@@ -85,7 +81,7 @@ class Rounds:
 
     def run(self, kind: str, chance: random.Random) -> bool:
         """Run a round, check it, and return True if a running job was hit."""
-        driver = self.company.start(*LINT, "--engine", self._engine, patch=DRIVER)
+        driver = self.company.start(*LINT, "--engine", "queue", patch=DRIVER)
         self.company.wait_for(BEGUN, 120)
         time.sleep(chance.uniform(0, 1))
         self._look_at_heads()
@@ -96,7 +92,7 @@ class Rounds:
             assert driver.wait() == -signal.SIGKILL
             is_hit = bool(self.company.rows(RUNNING))
             time.sleep(chance.uniform(0, 1))
-            resume = ("analyze", "--resume", "last", "--engine", self._engine)
+            resume = ("analyze", "--resume", "last", "--engine", "queue")
             driver = self.company.start(*resume, patch=DRIVER)
         else:
             is_hit = self._strike(kind, chance)
@@ -132,7 +128,7 @@ class Rounds:
         while not self.company.rows(TAKEN_OVER):
             assert time.monotonic() < end, self.company.log
             if not self.company.rows(RUNNING):
-                return False  # for example, the worker of a killed raylet ended its jobs
+                return False  # its jobs have ended
             time.sleep(0.1)
         return True
 
@@ -217,44 +213,33 @@ def server() -> Iterator[PostgresServer]:
 
 
 @pytest.fixture
-def rounds(
-    engine: str, patch: str, tmp_path: Path, server: PostgresServer, request: pytest.FixtureRequest
-) -> Iterator[Rounds]:
-    """Rounds of an engine, whose workers run `patch` first."""
+def rounds(patch: str, tmp_path: Path, server: PostgresServer) -> Iterator[Rounds]:
+    """Rounds whose workers run `patch` first."""
+    pytest.importorskip("procrastinate", reason="the extra `queue` is not installed")
     with ExitStack() as stack:
         company = Company(tmp_path, server.new_database(f"kills_{secrets.token_hex(6)}"), stack)
-        rounds = Rounds(company, server, engine)
-        if engine == "ray":
-            cluster = request.getfixturevalue("ray_cluster")
-            stack.callback(cluster.remove_nodes)
-            rounds.workers = RayWorkers(company, cluster, patch)
-        else:
-            pytest.importorskip("procrastinate", reason="the extra `queue` is not installed")
-            rounds.workers = QueueWorkers(company, patch)
+        rounds = Rounds(company, server)
+        rounds.workers = Workers(company, patch)
         yield rounds
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(120 + 120 * ROUNDS)
 @pytest.mark.parametrize(
-    ("engine", "kind", "patch"),
-    [
-        pytest.param(engine, kind, LATE if kind == "stop" else "", id=f"{engine}-{kind}")
-        for engine, kinds in ENGINES.items()
-        for kind in kinds
-    ],
+    ("kind", "patch"),
+    [pytest.param(kind, LATE if kind == "stop" else "", id=kind) for kind in KINDS],
 )
 def test_kills_lose_and_repeat_nothing(
-    engine: str, kind: str, rounds: Rounds, record_property: Callable[[str, object], None]
+    kind: str, rounds: Rounds, record_property: Callable[[str, object], None]
 ) -> None:
     seed = os.environ.get("REMORA_KILL_SEED") or secrets.token_hex(4)
     began = time.monotonic()
-    hits = rounds.run_all(kind, ROUNDS, f"{seed} {engine} {kind}")
+    hits = rounds.run_all(kind, ROUNDS, f"{seed} {kind}")
     seconds = time.monotonic() - began
     longest = f", continued within {max(rounds.takeovers):.1f} s" if rounds.takeovers else ""
     record_property(
         "measured",
-        f"{engine}, {kind}: {hits} of {ROUNDS} rounds hit a running job, seed {seed}, "
+        f"{kind}: {hits} of {ROUNDS} rounds hit a running job, seed {seed}, "
         f"{seconds / ROUNDS:.1f} s each{longest}",
     )
     assert hits >= HITS * ROUNDS
@@ -262,7 +247,7 @@ def test_kills_lose_and_repeat_nothing(
 
 @pytest.mark.slow
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize(("engine", "patch"), [("queue", LATE + MUTANT)])
+@pytest.mark.parametrize("patch", [LATE + MUTANT])
 def test_a_store_that_ignores_epochs_is_found(rounds: Rounds) -> None:
     with pytest.raises(AssertionError, match="a replaced worker wrote to"):
         rounds.run_all("stop", 5, secrets.token_hex(4))

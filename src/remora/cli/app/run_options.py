@@ -30,9 +30,8 @@ _OPTIONS = (
     model_option,
     click.option("--concurrency", type=_POSITIVE, metavar="N", help="Maximum concurrent jobs."),
     click.option(
-        "--engine", type=click.Choice(["local", "queue", "ray"]), default="local",
-        show_default=True,
-        help="Where to run jobs: here, in every `remora worker`, or on a Ray cluster.",
+        "--engine", type=click.Choice(["local", "queue"]), default="local", show_default=True,
+        help="Where to run jobs: here, or in every `remora worker`.",
     ),
     select_option,
     click.option("--unsafe-fixes", is_flag=True, help="Allow fixes that ruff considers unsafe."),

@@ -67,9 +67,7 @@ async def finish_run(run: Run, record: RunRecord, *, only: Collection[str] | Non
                 await run.work_off(jobs, finishing.carry_on)
             else:
                 commit = attempts.start.base.get("commit")
-                started = StartedRun(
-                    prepared.run_id, stream.record.events[0].hash, commit, run.model_name
-                )
+                started = StartedRun(prepared.run_id, stream.record.events[0].hash, commit)
                 await RemoteRun(run, stream, prepared.workers).run_jobs(jobs, started)
             attempts = read_attempts(stream.appended, attempts)
             ends = only is None and not finishing.damaged and _may_end(attempts)

@@ -66,7 +66,6 @@ class StartedRun(NamedTuple):
     run_id: str
     start_hash: str
     commit: str | None
-    model: str
 
 
 class RemoteWorkers(msgspec.Struct, frozen=True):

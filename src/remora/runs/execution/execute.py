@@ -44,9 +44,7 @@ async def execute(run: Run, base_files: BaseFiles) -> None:
             await run.work_off(prepared.plan.jobs, work)
         else:
             remote = RemoteRun(run, stream, prepared.workers)
-            started = StartedRun(
-                prepared.run_id, start.hash, base_files.base.commit, run.model_name
-            )
+            started = StartedRun(prepared.run_id, start.hash, base_files.base.commit)
             await remote.run_jobs(prepared.plan.jobs, started)
             totals = remote.totals
         if run.judge is not None and totals.get(SUBMITTED):

@@ -76,26 +76,9 @@ _ENDED = """
 SELECT name, status, next_seq, head, ended FROM streams
 WHERE project = %(project)s AND run_id = %(run_id)s AND ended >= %(since)s
 """
-_CLAIMS = """
-SELECT name, epoch, lease_until + make_interval(secs => %(lease_s)s / 3.0) < clock_timestamp()
-FROM streams
-WHERE project = %(project)s AND (run_id = %(run_id)s OR run_id IS NULL)
-    AND starts_with(name, 'traces/') AND owner IS NOT NULL AND NOT closed
-"""
 _FIND = """
 SELECT id, month, next_seq, head FROM streams WHERE project = %(project)s AND name = %(name)s
 """
-
-
-class AgentClaim(NamedTuple):
-    """A claim of an agent's stream.
-
-    It is silent if its owner has given no sign of life since the lease ended.
-    """
-
-    agent_id: str
-    epoch: int
-    is_silent: bool
 
 
 class AgentRow(NamedTuple):
@@ -254,15 +237,6 @@ class PostgresTraceStore:
         values = {"project": self.project, "run_id": run_id, "since": since}
         rows = self._database.rows(_ENDED, values)
         return [EndedRow(name.removeprefix("traces/"), *rest) for name, *rest in rows]
-
-    def open_claims(self, run_id: str) -> list[AgentClaim]:
-        """Return the claims of agents' streams that were not released.
-
-        Agents of other runs are included if they have no events yet.
-        """
-        values = {"project": self.project, "run_id": run_id, "lease_s": self._lease_s}
-        rows = self._database.rows(_CLAIMS, values)
-        return [AgentClaim(name.removeprefix("traces/"), *rest) for name, *rest in rows]
 
     def _find(self, stream: str) -> tuple[Any, ...]:
         names = self._names(stream)

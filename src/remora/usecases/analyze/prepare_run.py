@@ -71,7 +71,7 @@ def prepare(
     project = project or open_project(invocation, request.paths)
     refuse_whole_disk(project.root)
     request = dataclasses.replace(request, proved=_proved(project))
-    workers = workers_for(project, request.engine, request.concurrency)
+    workers = workers_for(project, request.engine)
     agents = agents_for(project, request.operations or project.operations.defaults)
     # a killed process that planned this run may have left its copy
     base_suffix = "" if run_id is None else f"~{secrets.token_hex(3)}"

@@ -1,16 +1,13 @@
-"""Connects a run to the workers of an engine."""
+"""Connects a run to the workers of the queue."""
 
-import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
-from functools import partial
 from typing import TYPE_CHECKING
 
 from remora.bootstrap.open_trace import require_extra
 from remora.errors import UsageError
 from remora.memory.events import Head
 from remora.runs.execution.engine import (
-    SHARD_CONCURRENCY,
     EndedAgent,
     Engine,
     RemoteWorkers,
@@ -22,23 +19,19 @@ from remora.runs.execution.shared_repository import shared_repository
 from remora.runs.project import Project, ProjectRecords
 
 if TYPE_CHECKING:  # the extra may be missing
-    from remora.engines.ray_messages import RayOrder
     from remora.trace.postgres.store import PostgresTraceStore
 
-LOCAL, QUEUE, RAY = "local", "queue", "ray"
-_MODULES = {QUEUE: "procrastinate", RAY: "ray"}
+LOCAL = "local"
 _EVER = datetime.min.replace(tzinfo=UTC)
 _OVERLAP = timedelta(seconds=30)
 """Time for which an append may be under way between its time stamp and its commit."""
 
 
-def workers_for(project: Project, engine: str, concurrency: int | None) -> RemoteWorkers | None:
+def workers_for(project: Project, engine: str) -> RemoteWorkers | None:
     """Return the workers of an engine, or None for jobs in this process.
 
-    On Ray, at most `concurrency` jobs of a shard run at a time.
-
     Raises UsageError if the project's streams are not in a database, and ConfigError if the
-    engine's extra is not installed.
+    extra `queue` is not installed.
     """
     if engine == LOCAL:
         return None
@@ -47,56 +40,19 @@ def workers_for(project: Project, engine: str, concurrency: int | None) -> Remot
             f"--engine {engine} needs streams that all machines reach",
             hint="set runner.memory.trace_store: postgres; see docs/how-to/scale.md",
         )
-    require_engine(engine)
+    require_extra("procrastinate", "queue")
+    from remora.engines.queue_engine import QueueEngine
     from remora.trace.postgres.store import PostgresTraceStore
 
     store = project.open_store()
     assert isinstance(store, PostgresTraceStore)
+    database = project.config.postgres
 
     def make_engine(started: StartedRun) -> Engine:
         make_task = _task_maker(project, store, started)
-        if engine == RAY:
-            make_order = _order_maker(make_task, concurrency or SHARD_CONCURRENCY, started.model)
-            return _ray_engine(project, store, started, make_order)
-        return _queue_engine(project, make_task)
+        return QueueEngine(database.dsn or "", database.lease_s, make_task)
 
     return RemoteWorkers(make_engine, _EndedAgents(store).new_ones)
-
-
-def require_engine(engine: str) -> None:
-    """Raise ConfigError if an engine's extra is not installed."""
-    require_extra("psycopg", "postgres")
-    require_extra(_MODULES[engine], engine)
-
-
-def _queue_engine(project: Project, make_task: Callable[[Shard], ShardTask]) -> Engine:
-    from remora.engines.queue_engine import QueueEngine
-
-    database = project.config.postgres
-    return QueueEngine(database.dsn or "", database.lease_s, make_task)
-
-
-def _ray_engine(
-    project: Project,
-    store: "PostgresTraceStore",
-    started: StartedRun,
-    make_order: "Callable[[Sequence[Shard]], RayOrder]",
-) -> Engine:
-    from remora.engines.ray_engine import RayEngine
-
-    find_claims = partial(store.open_claims, started.run_id)
-    return RayEngine(os.environ, make_order, find_claims, project.config.postgres.lease_s)
-
-
-def _order_maker(
-    make_task: Callable[[Shard], ShardTask], concurrency: int, model: str
-) -> "Callable[[Sequence[Shard]], RayOrder]":
-    from remora.engines.ray_messages import RayOrder
-
-    def make_order(shards: Sequence[Shard]) -> RayOrder:
-        return RayOrder(tasks=tuple(map(make_task, shards)), concurrency=concurrency, model=model)
-
-    return make_order
 
 
 def _task_maker(

@@ -104,7 +104,7 @@ def prepare_resume(
         ruff=None,
         python=python,
         observed=observed_values(invocation, project, agents.values()),
-        workers=workers_for(project, engine, concurrency),
+        workers=workers_for(project, engine),
     )
     models = tuple(dict.fromkeys(name for name in names if name))
     return Resumable(run=run, record=record, attempts=attempts, models=models, only=only)

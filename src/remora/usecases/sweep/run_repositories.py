@@ -12,7 +12,7 @@ from remora.runs.execution.run import RunObserver
 from remora.runs.records.run_record import read_own_record
 from remora.threads import run_in_thread
 from remora.trace.stream.line_builder import utc_now
-from remora.usecases.analyze.remote_workers import LOCAL, RAY
+from remora.usecases.analyze.remote_workers import LOCAL
 from remora.usecases.analyze.resume_run import (
     Resumable,
     connect_wanted,
@@ -55,15 +55,8 @@ class SweepRun(NamedTuple):
         return as_completed(
             lambda name: self._finish_one(name, observe(name)),
             self.roots,
-            AT_ONCE if self._has_workers_elsewhere else 1,
+            1 if self.engine == LOCAL else AT_ONCE,
         )
-
-    @property
-    def _has_workers_elsewhere(self) -> bool:
-        """Without RAY_ADDRESS, each repository gets a Ray cluster on this machine."""
-        if self.engine == RAY:
-            return bool(self.environ.get("RAY_ADDRESS"))
-        return self.engine != LOCAL
 
     async def _finish_one(self, name: str, observer: RunObserver) -> RepositoryEnd:
         try:
