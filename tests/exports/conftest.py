@@ -12,7 +12,7 @@ import pytest
 from remora.chat import ToolCall, ToolSchema, Usage
 from remora.exports.export_counts import ExportCounts
 from remora.exports.formats import ExportOptions, export_chunks
-from remora.exports.run_bundles import RunBundle, all_bundles
+from remora.exports.run_group import RunGroup, all_groups
 from remora.memory.budget import trim
 from remora.memory.canonical import canonical_sha256
 from remora.memory.delta import PacketDelta, candidate, new_action
@@ -214,10 +214,10 @@ class Run:
 
 
 def everything(folder: TraceFolder) -> Any:
-    return lambda: all_bundles(folder)
+    return lambda: all_groups(folder)
 
 
-def only(group: RunBundle) -> Any:
+def only(group: RunGroup) -> Any:
     return lambda: (group,)
 
 

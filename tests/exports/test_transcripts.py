@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from remora.exports.export_counts import ExportCounts
 from remora.exports.formats import ExportOptions, export_chunks
-from remora.exports.run_bundles import bundle_of_agent
+from remora.exports.run_group import group_of_agent
 from remora.memory.events import Event, ModelResponse, Payload
 from remora.trace.read.reader import read_events
 from remora.trace.read.transcript import transcript
@@ -59,7 +59,7 @@ def test_a_terminal_obeys_nothing(text: str) -> None:
 
 
 def test_one_agent_exports_as_the_transcript_command_prints(played: TraceFolder) -> None:
-    group = bundle_of_agent(played, "lint-a")
+    group = group_of_agent(played, "lint-a")
     expected = list(transcript(read_events(played.agent_stream("lint-a"))))
     assert told(played, only(group)).splitlines() == expected
 

@@ -11,7 +11,7 @@ from remora.errors import NotFound, StreamDamaged
 from remora.exports.export_counts import ExportCounts
 from remora.exports.otel.agent_spans import agent_spans, run_span, run_span_id
 from remora.exports.otel.span import Span, otlp_attributes, span_json
-from remora.exports.run_bundles import Attempt, RunBundle
+from remora.exports.run_group import Attempt, RunGroup
 from remora.exports.stream_summary import AgentSummary, summarize_stream
 from remora.exports.training.sft_rows import Row, functiongemma_rows, sft_rows
 from remora.memory.events import Event, ModelRequest, ModelResponse
@@ -20,8 +20,8 @@ from remora.trace.read.reader import decode_part, read_events, read_lines
 from remora.trace.read.transcript import transcript
 from remora.trace.trace_folder import TraceFolder
 
-Format = Literal["html", "folder", "jsonl", "transcript", "otel", "sft", "functiongemma"]
-Groups = Callable[[], Iterable[RunBundle | StreamDamaged]]
+Format = Literal["html", "jsonl", "transcript", "otel", "sft", "functiongemma"]
+Groups = Callable[[], Iterable[RunGroup | StreamDamaged]]
 """Returns an iterator over the runs to export. A damaged run is represented by its error."""
 _Item = TypeVar("_Item")
 _PLAIN = "functiongemma/"
@@ -63,7 +63,7 @@ def export_chunks(
 
 
 def group_spans(
-    folder: TraceFolder, group: RunBundle, options: ExportOptions, tally: ExportCounts
+    folder: TraceFolder, group: RunGroup, options: ExportOptions, tally: ExportCounts
 ) -> Iterator[Span]:
     """Yield the spans of each agent, then the run's span if the run was requested."""
     has_run = group.whole and group.path is not None
@@ -85,7 +85,7 @@ def group_spans(
 
 def map_agents(
     folder: TraceFolder,
-    group: RunBundle,
+    group: RunGroup,
     tally: ExportCounts,
     convert: Callable[[AgentSummary, Attempt], Iterable[_Item]],
 ) -> Iterator[_Item]:
@@ -104,7 +104,7 @@ def map_agents(
             tally.damage(error)
 
 
-def _undamaged(groups: Groups, tally: ExportCounts) -> Iterator[RunBundle]:
+def _undamaged(groups: Groups, tally: ExportCounts) -> Iterator[RunGroup]:
     for group in groups():
         if isinstance(group, StreamDamaged):
             tally.damage(group)
@@ -112,7 +112,7 @@ def _undamaged(groups: Groups, tally: ExportCounts) -> Iterator[RunBundle]:
             yield group
 
 
-def _recorded_lines(folder: TraceFolder, group: RunBundle, tally: ExportCounts) -> Iterator[bytes]:
+def _recorded_lines(folder: TraceFolder, group: RunGroup, tally: ExportCounts) -> Iterator[bytes]:
     """Yield the lines of the run and of its agents exactly as they were recorded."""
     if group.whole and group.path is not None:
         yield from _lines_of(group.path, tally)
@@ -132,9 +132,7 @@ def _lines_of(path: Path, tally: ExportCounts) -> Iterator[bytes]:
         yield line + b"\n"
 
 
-def _rows(
-    folder: TraceFolder, group: RunBundle, form: Format, tally: ExportCounts
-) -> Iterator[Row]:
+def _rows(folder: TraceFolder, group: RunGroup, form: Format, tally: ExportCounts) -> Iterator[Row]:
     make = sft_rows if form == "sft" else functiongemma_rows
 
     def rows_of(survey: AgentSummary, attempt: Attempt) -> Iterator[Row]:
@@ -146,7 +144,7 @@ def _rows(
     yield from map_agents(folder, group, tally, rows_of)
 
 
-def _transcripts(folder: TraceFolder, group: RunBundle, tally: ExportCounts) -> Iterator[bytes]:
+def _transcripts(folder: TraceFolder, group: RunGroup, tally: ExportCounts) -> Iterator[bytes]:
     if group.whole and group.path is not None:
         yield from _lines((f"==== run {group.run_id} ====", ""))
         yield from _lines(transcript(read_events(group.path)))

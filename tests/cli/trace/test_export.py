@@ -146,24 +146,3 @@ def test_a_reader_that_has_seen_enough(ran: Ran, agent: str) -> None:
     said = process.stderr.read()
     process.stderr.close()
     assert (process.wait(30), said) == (0, b"")
-
-
-def test_a_folder_gets_what_it_does_not_have(ran: Ran, tmp_path: Path) -> None:
-    words = ("trace", "export", "--all", "--format", "folder", "-o", str(tmp_path / "history"))
-    assert ran(*words).out.endswith(f"blobs and objects: {tmp_path / 'history'}\n")
-    again = ran(*words, "--json")
-    assert again.code == 0
-    assert again.document == {
-        "format": "folder", "to": str(tmp_path / "history"), "streams": 0, "events": 0,
-        "unchanged": 3, "contents": 0, "damaged": [],
-    }  # fmt: skip
-
-
-def test_a_missing_object_is_a_problem_of_the_folder(ran_alone: Ran, tmp_path: Path) -> None:
-    words = ("trace", "export", "--all", "--format", "folder", "-o", str(tmp_path / "history"))
-    lost = next((ran_alone.root / ".agentfs" / "objects").glob("*/*"))
-    lost.unlink()
-    done = ran_alone(*words)
-    assert done.code == 1
-    assert done.err.startswith("problem: ")
-    assert f"object {lost.name} is missing" in " ".join(done.err.split())

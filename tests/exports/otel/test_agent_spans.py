@@ -15,7 +15,7 @@ from remora.chat import ToolCall
 from remora.exports.export_counts import ExportCounts
 from remora.exports.formats import ExportOptions, export_chunks, request_documents
 from remora.exports.otel.span import Span, any_value, nanoseconds, span_json
-from remora.exports.run_bundles import bundle_of_agent, bundle_of_run
+from remora.exports.run_group import group_of_agent, group_of_run
 from remora.trace.trace_folder import TraceFolder
 from tests.exports.conftest import Attempt, Run, everything, exported, made, only
 
@@ -126,7 +126,7 @@ def test_a_run_is_one_tree(played: TraceFolder) -> None:
 def test_an_agent_alone_has_no_parent_and_the_same_ids(played: TraceFolder) -> None:
     """So a run that is exported later completes what the receiver has."""
     whole = spans_of(exported(played, "otel")[0])
-    alone = spans_of(exported(played, "otel", only(bundle_of_agent(played, "lint-a")))[0])
+    alone = spans_of(exported(played, "otel", only(group_of_agent(played, "lint-a")))[0])
     assert [span["spanId"] for span in alone] == [span["spanId"] for span in whole[:-1]]
     assert "parentSpanId" not in alone[-1]
     assert exported(played, "otel")[0] == exported(played, "otel")[0]
@@ -214,7 +214,7 @@ def test_a_question_to_a_larger_model_has_its_name(folder: TraceFolder) -> None:
 
 
 def test_a_plain_prompt_is_a_text_completion(golden: TraceFolder) -> None:
-    group = bundle_of_agent(golden, "own-5ce5dc295fa1")
+    group = group_of_agent(golden, "own-5ce5dc295fa1")
     names = [span["name"] for span in spans_of(exported(golden, "otel", only(group))[0])]
     assert names.count("text_completion scripted") == 4
 
@@ -267,6 +267,6 @@ def test_numbers_that_otlp_lacks_are_text(value: Any) -> None:
 
 
 def test_a_run_has_one_root_span(played: TraceFolder) -> None:
-    group = bundle_of_run(played, "run-1")
+    group = group_of_run(played, "run-1")
     names = [span["name"] for span in spans_of(exported(played, "otel", only(group))[0])]
     assert names.count("invoke_workflow remora") == 1

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from remora.chat import ToolCall, ToolSchema
 from remora.errors import StreamDamaged
-from remora.exports.run_bundles import bundle_of_agent
+from remora.exports.run_group import group_of_agent
 from remora.exports.training.decisions import model_decisions
 from remora.exports.training.sft_rows import written_call
 from remora.memory.prompt.render import render
@@ -28,7 +28,7 @@ VALUES = st.recursive(
 
 
 def test_recorded_prompts_are_byte_for_byte(golden: TraceFolder) -> None:
-    group = bundle_of_agent(golden, "own-5ce5dc295fa1")
+    group = group_of_agent(golden, "own-5ce5dc295fa1")
     found = rows(golden, "functiongemma", only(group))
     assert [row["turn"] for row in found] == [1, 2, 3, 4]
     events = list(read_events(golden.agent_stream("own-5ce5dc295fa1")))

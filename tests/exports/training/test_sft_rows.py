@@ -8,7 +8,7 @@ import pytest
 
 from remora.chat import ToolCall
 from remora.errors import StreamDamaged
-from remora.exports.run_bundles import bundle_of_agent
+from remora.exports.run_group import group_of_agent
 from remora.trace.read.reader import read_events
 from remora.trace.trace_folder import TraceFolder
 from tests.exports.conftest import Attempt, Run, exported, flip, only, rows
@@ -173,7 +173,7 @@ def test_one_file_holds_one_kind_of_rows(golden: TraceFolder) -> None:
     assert all(isinstance(json.loads(line)["prompt"], list) for line in found)
     plain_prompts = "with a plain prompt, which cannot be mixed with conversations"
     assert tally.left_out == {"without an answer": 1, plain_prompts: 4}
-    group = bundle_of_agent(golden, "own-5ce5dc295fa1")
+    group = group_of_agent(golden, "own-5ce5dc295fa1")
     plain = rows(golden, "sft", only(group))
     assert len(plain) == 4
     for row in plain:
@@ -188,7 +188,7 @@ def test_nothing_is_given_of_a_stream_that_was_changed(table: TraceFolder) -> No
     assert {json.loads(line)["agent_id"] for line in found} == {"lint-a"}
     assert tally.damaged == ["lint-b.jsonl: line 12 does not match its hash"]
     with pytest.raises(StreamDamaged, match="line 12"):
-        rows(table, "sft", only(bundle_of_agent(table, "lint-b")))
+        rows(table, "sft", only(group_of_agent(table, "lint-b")))
 
 
 def test_verdicts_of_a_damaged_run_are_nobodys(table: TraceFolder) -> None:

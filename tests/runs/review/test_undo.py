@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from remora.errors import DiskError, NotFound, UsageError
-from remora.exports.run_bundles import bundle_of_run
+from remora.exports.run_group import group_of_run
 from remora.memory.events import Review
 from remora.runs.records.run_listing import read_run_line
 from remora.runs.review.accept_and_reject import accept, reject
@@ -55,7 +55,7 @@ def test_what_was_dismissed_is_pending_again(shop: Desk, verdict: str) -> None:
     line = read_run_line(shop.project.trace.existing_run(shop.newest))
     assert line is not None
     assert (line[0].pending, line[0].rejected, line[0].reverted) == (4, 0, 0)
-    attempts = bundle_of_run(shop.project.trace, shop.newest).attempts
+    attempts = group_of_run(shop.project.trace, shop.newest).attempts
     assert {(each.verdict, each.feedback) for each in attempts.values()} == {(None, None)}
 
 

@@ -18,11 +18,9 @@ import pytest
 from remora.errors import DiskError, NotFound, StreamDamaged
 from remora.exports.export_counts import ExportCounts
 from remora.exports.formats import ExportOptions, export_chunks
-from remora.exports.run_bundles import all_bundles
-from remora.exports.trace_copy import export_folder
+from remora.exports.run_group import all_groups
 from remora.memory.events import GENESIS, AgentEnd, TurnStart
 from remora.trace.content.line_format import hashed_part, line_hash, line_with_hash
-from remora.trace.import_streams import ImportTarget, import_streams
 from remora.trace.postgres import copied_folder
 from remora.trace.postgres.copied_folder import CopiedTraceFolder
 from remora.trace.postgres.database import Database
@@ -288,37 +286,14 @@ class TestDamagedDatabases:
         assert "was not pruned" in problem
         assert copy_of(copies).read_bytes() == WHOLE
 
-    @pytest.mark.parametrize("left", [0, 7, None])
-    def test_the_copies_hold_what_was_lost(
-        self,
-        left: int | None,
-        copies: CopiedTraceFolder,
-        database: Database,
-        opens: OpensStore,
-        opens_copies: OpensCopies,
-    ) -> None:
-        digest = copies.objects.put(b"content")
-        copies.objects.sync()
-        lose_streams(database) if left is None else lose_lines(database, left)
-        database.run(lambda connection: connection.execute("TRUNCATE contents"))
-        target = ImportTarget(opens(), opens_copies().blobs, opens_copies().objects)
-        assert import_streams([copies.path], target).problems == []
-        assert found(copies) == WHOLE
-        (copies.objects.folder / digest[:2] / digest).unlink()
-        assert copies.objects.get(digest) == b"content"
-
-    def test_an_export_of_all_leaves_the_changed_stream_out_and_reports_it(
-        self, copies: CopiedTraceFolder, database: Database, opens: OpensStore, tmp_path: Path
+    def test_an_export_of_all_leaves_the_changed_stream_out(
+        self, copies: CopiedTraceFolder, database: Database, opens: OpensStore
     ) -> None:
         lose_lines(database, 7)
         write(opens(), LINES, "traces/lint-other")
-        written = export_folder(copies, lambda: all_bundles(copies), tmp_path / "out")
-        (copied,) = (tmp_path / "out" / "traces").glob("[!.]*")
-        assert copied.read_bytes() == WHOLE
-        assert any("had 12 lines and now has 7" in problem for problem in written.problems)
         tally = ExportCounts()
         options = ExportOptions(format="jsonl", version="1")
-        chunks = export_chunks(copies, lambda: all_bundles(copies), options, tally)
+        chunks = export_chunks(copies, lambda: all_groups(copies), options, tally)
         assert b"".join(chunks) == WHOLE
         assert (tally.streams, tally.records) == (1, 12)
 

@@ -153,8 +153,7 @@ def _runs(options: Options, project: "ProjectRecords", found: "list[RunLine]") -
     if not found:
         yield f"no runs yet; start one with `{next_command(options, project.root, 'analyze')}`"
         if own := runs_outside_database(project):
-            add = next_command(options, project.root, "trace", "import", str(own))
-            yield f"the runs in .agentfs/ are not in the database; `{add}` adds them"
+            yield f"the runs in {own} are not in the database; `trace_store: kv` reads them"
         return
     now = datetime.now(UTC)
     rows = [

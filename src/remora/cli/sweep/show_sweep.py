@@ -7,7 +7,7 @@ import click
 
 from remora.cli.app.options import Options
 from remora.cli.app.output import emit, note, print_json
-from remora.cli.app.project_context import invocation_of, next_command, runs_outside_database
+from remora.cli.app.project_context import invocation_of, runs_outside_database
 from remora.cli.sweep.sweep_view import VERDICTS, counted_table, sweep_lines
 from remora.cli.views.diff_view import print_diffs
 from remora.config.repository_list import read_repository_list
@@ -27,7 +27,7 @@ def list_runs(options: Options, file: Path) -> int:
     refuse_root(options)
     sweeps, projects, errors = list_sweeps(invocation_of(options), read_repository_list(file))
     found = [summarize(sweep.without_earlier()) for sweep in sweeps]
-    emit(options, {"runs": [_entry(one) for one in found]}, _lines(options, found, projects))
+    emit(options, {"runs": [_entry(one) for one in found]}, _lines(found, projects))
     note(options, *(f"{name}: {error.message}" for name, error in errors.items()))
     return 1 if errors else 0
 
@@ -98,12 +98,10 @@ def _entry(one: SweepSummary) -> dict[str, object]:
     return {"run_id": one.run_id, "status": one.status, **one.document()["totals"]}
 
 
-def _lines(
-    options: Options, found: Sequence[SweepSummary], projects: Sequence[ProjectRecords]
-) -> Iterator[str]:
+def _lines(found: Sequence[SweepSummary], projects: Sequence[ProjectRecords]) -> Iterator[str]:
     if not found:
         yield "no runs yet; start one with `remora sweep run FILE`"
-        yield from _outside_database(options, projects)
+        yield from _outside_database(projects)
         return
     rows = []
     for one in found:
@@ -113,14 +111,9 @@ def _lines(
     yield from counted_table(("RUN", "STATUS", "REPOSITORIES", "JOBS", *VERDICTS), rows)
 
 
-def _outside_database(options: Options, projects: Sequence[ProjectRecords]) -> Iterator[str]:
+def _outside_database(projects: Sequence[ProjectRecords]) -> Iterator[str]:
     """Yield a line if repositories have runs in `.agentfs/` that are not in their database."""
     left = [(project, own) for project in projects if (own := runs_outside_database(project))]
     if left:
-        project, own = left[0]
-        add = next_command(options, project.root, "trace", "import", str(own))
         where = count(len(left), "repository", "repositories")
-        yield (
-            f"the runs in .agentfs/ of {where} are not in the database; "
-            f"`{add}` adds those of {project.root.name}"
-        )
+        yield f"the runs in .agentfs/ of {where} are not in the database"

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from remora.trace.trace_folder import TraceFolder
 
 _FORMATS: "tuple[Format, ...]" = (
-    "html", "folder", "jsonl", "transcript", "otel", "sft", "functiongemma"
+    "html", "jsonl", "transcript", "otel", "sft", "functiongemma"
 )  # fmt: skip
 _RECORDS = {"jsonl": "event", "transcript": "transcript", "otel": "span"}
 
@@ -34,7 +34,6 @@ _RECORDS = {"jsonl": "event", "transcript": "transcript", "otel": "span"}
         "remora trace export --run last --format otel -o spans.jsonl",
         "remora trace export --all --format sft -o rows.jsonl",
         "remora trace export --run last --format jsonl -o run.jsonl",
-        "remora trace export --all --format folder -o history",
     ),
 )
 @click.argument("agent", type=STREAM, required=False)
@@ -46,8 +45,7 @@ _RECORDS = {"jsonl": "event", "transcript": "transcript", "otel": "span"}
     "--output",
     type=PATH,
     metavar="FILE",
-    help="Write to this file (mode 0600), or to this folder with --format folder. "
-    "[default: stdout]",
+    help="Write to this file (mode 0600). [default: stdout]",
 )
 @click.option(
     "--content", is_flag=True, help="otel: include prompts, answers, arguments and outputs."
@@ -66,15 +64,12 @@ def export(  # noqa: PLR0913 (one parameter for each option)
 
     The html format is one file that shows an agent or a run in a browser, without a network: turns,
     packets, prompts, diffs, and the recorded lines, which the browser checks against their hashes.
-    It needs the extra ui. The folder format has the layout of .agentfs. Its blobs and objects include your source code.
-    `trace import` adds it to another project or database. The jsonl format is the recorded lines
-    alone, byte for byte. The transcript format is text. The otel format contains
-    OpenTelemetry GenAI spans as OTLP JSON lines. The sft and functiongemma formats are JSON
-    lines with exactly the prompts that were sent to models. docs/reference/exports.md lists the
-    columns.
+    It needs the extra ui. The jsonl format is the recorded lines alone, byte for byte. The
+    transcript format is text. The otel format contains OpenTelemetry GenAI spans as OTLP JSON
+    lines. The sft and functiongemma formats are JSON lines with exactly the prompts that were sent
+    to models. docs/reference/exports.md lists the columns.
 
-    Exit with 1 if a stream cannot be read, or if an exported folder is not complete. The other
-    streams are still written.
+    Exit with 1 if a stream cannot be read. The other streams are still written.
     """
     from remora.exports.export_counts import ExportCounts
     from remora.exports.formats import ExportOptions, export_chunks
@@ -84,44 +79,35 @@ def export(  # noqa: PLR0913 (one parameter for each option)
     if content and form != "otel":
         raise click.UsageError("--content requires --format otel")
     output = None if str(output) == "-" else output
-    _check_output(options, form, output)
+    if output is None and options.json:
+        raise click.UsageError(
+            "--json prints only a summary; write the export to a file with -o FILE"
+        )
     if form == "html":
         return _export_share_file(options, agent or run, output)
     folder = records_of(options)
     groups = _groups(folder, agent, run)
     export_options = ExportOptions(format=form, version=__version__, content=content)
-    if form == "folder":
-        return _export_folder(options, folder, groups, output or Path())
     tally = ExportCounts()
     _write(export_chunks(folder, groups, export_options, tally), output)
     _print_summary(options, form, str(output or "stdout"), tally)
     return 1 if tally.damaged else 0
 
 
-def _check_output(options: Options, form: str, output: Path | None) -> None:
-    """Reject options that contradict each other, before anything is read."""
-    if form == "folder" and output is None:
-        raise click.UsageError("name a folder to write to with -o FOLDER")
-    if output is None and options.json:
-        raise click.UsageError(
-            "--json prints only a summary; write the export to a file with -o FILE"
-        )
-
-
 def _groups(folder: "TraceFolder", agent: str | None, run: str | None) -> "Groups":
-    from remora.exports.run_bundles import all_bundles, bundle_of_agent, bundle_of_run
+    from remora.exports.run_group import all_groups, group_of_agent, group_of_run
     from remora.runs.records.name_lookup import run_named, stream_named
     from remora.trace.trace_folder import stream_id
 
     if agent is None and run is None:
-        return lambda: all_bundles(folder)
+        return lambda: all_groups(folder)
     if agent is not None:
         name = stream_named(folder, agent)
         if name not in map(stream_id, folder.run_streams()):
-            found = bundle_of_agent(folder, name)
+            found = group_of_agent(folder, name)
             return lambda: (found,)
         run = name
-    group = bundle_of_run(folder, run_named(folder, run or ""))
+    group = group_of_run(folder, run_named(folder, run or ""))
     return lambda: (group,)
 
 
@@ -137,31 +123,6 @@ def _write(chunks: Iterable[bytes], output: Path | None) -> None:
         sys.stdout.buffer.writelines(chunks)
     except BrokenPipeError as error:  # the reader closed the pipe
         output_lost(error)
-
-
-def _export_folder(options: Options, folder: "TraceFolder", groups: "Groups", output: Path) -> int:
-    from remora.exports.trace_copy import export_folder
-
-    done = export_folder(folder, groups, output)
-    lines = wrapped(
-        f"{count(done.streams, 'stream')} with {count(done.events, 'event')} and "
-        f"{count(done.contents, 'blob or object', 'blobs and objects')}: {output}"
-    )
-    if done.unchanged:
-        lines.append(f"{count(done.unchanged, 'stream')} already complete")
-    document = {
-        "format": "folder",
-        "to": str(output),
-        "streams": done.streams,
-        "events": done.events,
-        "unchanged": done.unchanged,
-        "contents": done.contents,
-        "damaged": done.problems,
-    }
-    emit(options, document, lines)
-    for problem in done.problems:
-        note(options, f"problem: {problem}")
-    return 1 if done.problems else 0
 
 
 def _print_summary(options: Options, form: str, to: str, tally: "ExportCounts") -> None:

@@ -22,7 +22,7 @@ from remora.exports.otel.genai_attributes import (
     usage_attributes,
 )
 from remora.exports.otel.span import CLIENT, Span, nanoseconds, otlp_attributes, span_id
-from remora.exports.run_bundles import Attempt, RunBundle
+from remora.exports.run_group import Attempt, RunGroup
 from remora.exports.stream_summary import AgentSummary
 from remora.memory.events import (
     AgentError,
@@ -66,7 +66,7 @@ def agent_spans(
     )
 
 
-def run_span(group: RunBundle, ended: str) -> Span:
+def run_span(group: RunGroup, ended: str) -> Span:
     """Return the span of a run, from its first event to `ended`."""
     return Span(
         run_id=group.run_id,

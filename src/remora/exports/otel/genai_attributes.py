@@ -8,7 +8,7 @@ everything has the status "development". Attributes that are not in the conventi
 from collections.abc import Mapping
 from typing import Any
 
-from remora.exports.run_bundles import Attempt
+from remora.exports.run_group import Attempt
 from remora.exports.stream_summary import AgentSummary
 from remora.memory.canonical import json_text
 from remora.models.token_counters import tool_declaration

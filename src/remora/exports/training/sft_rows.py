@@ -7,7 +7,7 @@ import msgspec
 
 from remora.chat import ToolCall, ToolSchema
 from remora.exports.export_counts import ExportCounts
-from remora.exports.run_bundles import Attempt
+from remora.exports.run_group import Attempt
 from remora.exports.stream_summary import AgentSummary
 from remora.exports.training.decisions import ModelDecision, model_decisions
 from remora.memory.canonical import json_text

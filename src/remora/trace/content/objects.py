@@ -91,16 +91,6 @@ class ObjectStore:
                 if missing or digest not in self._safe:
                     self._unsynced.add(digest)
 
-    def copy(self, digest: str, source: "ObjectStore") -> None:
-        """Store an object of another store, of which only compressed ones are held whole.
-
-        Raises whatever `put` and `source.get` raise. Then nothing is stored.
-        """
-        if self._packs:
-            self.put(source.get(digest))
-        else:
-            self.put_pieces(digest, source.pieces(digest))
-
     def get(self, digest: str) -> bytes:
         """Return the content of an object.
 
@@ -136,10 +126,6 @@ class ObjectStore:
             raise StreamDamaged(
                 f"{path} does not match its hash", hint="check it with `remora trace verify`"
             )
-
-    def existing(self, digests: Iterable[str]) -> set[str]:
-        """Return those of the hashes whose objects are stored."""
-        return {digest for digest in digests if (self.folder / digest[:2] / digest).is_file()}
 
     def problem(self, digest: object) -> str | None:
         """Return a description of the damage to a stored object, or None if it is intact.

@@ -1,6 +1,6 @@
 """Object store whose contents are in PostgreSQL, with copies in a folder."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
@@ -14,9 +14,6 @@ _STORED = """
 SELECT encode(digest, 'hex') FROM contents
 WHERE month = date_trunc('month', now() AT TIME ZONE 'UTC')::date AND kind = %s
     AND digest = ANY (%s)
-"""
-_EXISTING = """
-SELECT DISTINCT encode(digest, 'hex') FROM contents WHERE kind = %s AND digest = ANY (%s)
 """
 _STORE = """
 INSERT INTO contents (kind, digest, content) VALUES (%s, %s, %s) ON CONFLICT DO NOTHING
@@ -46,12 +43,6 @@ class PostgresObjectStore(ObjectStore):
                 hint="someone has changed it; restore the database from a backup",
             )
         return super().pieces(digest)
-
-    def existing(self, digests: Iterable[str]) -> set[str]:
-        digests = set(digests)
-        wanted = [self._kind, [bytes.fromhex(digest) for digest in digests]]
-        rows = self._database.rows(_EXISTING, wanted)
-        return {row[0] for row in rows} | super().existing(digests)
 
     def problem(self, digest: object) -> str | None:
         """Return a description of the damage to the content in the database, or None."""

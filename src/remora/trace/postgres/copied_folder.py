@@ -15,7 +15,6 @@ from remora.errors import DiskError, StreamDamaged
 from remora.ids import is_id
 from remora.memory.events import AgentEnd, Head
 from remora.trace.content.line_format import (
-    MAX_FOREIGN_STREAM,
     stated_hash,
     valid_hash,
 )
@@ -38,6 +37,7 @@ from remora.trace.postgres.stream_lines import StreamKey, read_pages, read_strea
 from remora.trace.stream_lock import forget_lease, note_lease
 from remora.trace.trace_folder import TraceFolder, stream_id, stream_paths
 
+_MAX_STREAM = 4 << 30
 _BATCH_BYTES = 8 << 20
 _FREE_BYTES = 512 << 20
 """Bytes of the disk that copies leave free, however many streams a worker writes."""
@@ -291,7 +291,7 @@ class CopiedTraceFolder(TraceFolder):
         size = os.fstat(file).st_size
         if size >= row.bytes:
             row = next(iter(self._rows(_NAMED, row.name)), row)
-        limit = min(row.bytes, MAX_FOREIGN_STREAM)
+        limit = min(row.bytes, _MAX_STREAM)
         if size >= limit:
             raise StreamDamaged(
                 f"{row.name} in {self._database.address} has more than {limit} bytes, and its writer "
@@ -360,7 +360,4 @@ def _name(path: Path) -> str:
 
 
 def _kept(path: Path) -> str:
-    return (
-        f"{path} still holds the lines that were copied; move it away to continue without them, "
-        f"or add what the database lost with `remora trace import {path.parents[1]}`"
-    )
+    return f"{path} still holds the lines that were copied; move it away to continue without them"

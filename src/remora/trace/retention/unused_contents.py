@@ -5,7 +5,7 @@ remove the rest.
 import fcntl
 import os
 import re
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from contextlib import ExitStack, suppress
 from itertools import groupby
 from pathlib import Path
@@ -21,7 +21,6 @@ from remora.trace.trace_folder import TraceFolder
 
 StoreName = Literal["blobs", "objects"]
 _NAME = re.compile(rb'"([0-9a-f]{64})"')
-_PREFIX = re.compile(r"[0-9a-f]{2}")
 _LENGTH = 66
 
 
@@ -37,16 +36,11 @@ class StoredContent(msgspec.Struct, frozen=True, kw_only=True):
     put: float
 
 
-def stored_contents(
-    folder: TraceFolder, report: Callable[[str], object] = lambda _: None
-) -> Iterator[StoredContent]:
-    """Yield all stored blobs and objects. Raises DiskError if a store cannot be read.
-
-    Paths of links, pipes and devices that are named like contents are passed to `report`.
-    """
+def stored_contents(folder: TraceFolder) -> Iterator[StoredContent]:
+    """Yield all stored blobs and objects. Raises DiskError if a store cannot be read."""
     for store, path in (("blobs", folder.blobs.folder), ("objects", folder.objects.folder)):
         with disk_errors(path):
-            for name, status in _files(path, report):
+            for name, status in _files(path):
                 if is_sha256(name):
                     yield StoredContent(
                         store="blobs" if store == "blobs" else "objects",
@@ -61,18 +55,13 @@ def referenced_contents(path: Path, known: Collection[str]) -> frozenset[str]:
 
     Every JSON string that is a SHA-256 counts as a reference.
     """
-    return frozenset(known) & mentioned_hashes(path)
-
-
-def mentioned_hashes(path: Path) -> frozenset[str]:
-    """Return all JSON strings in a stream that are a SHA-256."""
     found: set[bytes] = set()
     with open_stream(path) as source:
         rest = b""
         for piece in read_pieces(source):
             found.update(_NAME.findall(rest + piece))
             rest = piece[-_LENGTH:] if len(piece) >= _LENGTH else rest + piece
-    return frozenset(name.decode() for name in found)
+    return frozenset(known) & {name.decode() for name in found}
 
 
 def remove_contents(store: ObjectStore, digests: Collection[str], put_before: float) -> set[str]:
@@ -99,7 +88,7 @@ def remove_contents(store: ObjectStore, digests: Collection[str], put_before: fl
     return removed
 
 
-def _files(path: Path, report: Callable[[str], object]) -> Iterator[tuple[str, os.stat_result]]:
+def _files(path: Path) -> Iterator[tuple[str, os.stat_result]]:
     """Yield the files in the subfolders of a store, without following links."""
     with suppress(FileNotFoundError), os.scandir(path) as prefixes:
         for prefix in sorted(prefixes, key=lambda entry: entry.name):
@@ -108,7 +97,3 @@ def _files(path: Path, report: Callable[[str], object]) -> Iterator[tuple[str, o
                     for entry in sorted(entries, key=lambda entry: entry.name):
                         if entry.is_file(follow_symlinks=False):
                             yield entry.name, entry.stat(follow_symlinks=False)
-                        elif is_sha256(entry.name):
-                            report(entry.path)
-            elif _PREFIX.fullmatch(prefix.name):
-                report(prefix.path)

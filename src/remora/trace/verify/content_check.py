@@ -3,13 +3,11 @@ their hashes.
 """
 
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from remora.errors import NotFound, RemoraError, StreamError
+from remora.errors import RemoraError
 from remora.memory.canonical import canonical_sha256
 from remora.memory.events import (
     AgentEnd,
@@ -26,10 +24,8 @@ from remora.trace.blobs import (
     blob_references,
     first_and_last_lines,
     may_contain_reference,
-    payload_without_values,
 )
-from remora.trace.content.objects import ObjectStore, is_sha256
-from remora.trace.read.reader import read_events
+from remora.trace.content.objects import ObjectStore
 from remora.trace.verify.verify_report import Problems
 
 
@@ -105,21 +101,6 @@ class ReferenceCheck:
             return
         if canonical_sha256(recorded) != end.change_set_sha256:
             self._found.add(line, "blob", "change_set_sha256 does not match the change set")
-
-
-def needed_contents(path: Path, blobs: ObjectStore) -> tuple[set[str], set[str]]:
-    """Return the hashes of the blobs and of the objects that a stream needs to be valid.
-
-    Invalid references are left out. Raises StreamDamaged if a line is not an event.
-    """
-    found_blobs, found_objects = set[str](), set[str]()
-    for event in read_events(path):
-        with suppress(NotFound, StreamError, ValueError, RecursionError):
-            names = [str(ref.get("sha256")) for ref in _blobs(event) if isinstance(ref, dict)]
-            found_blobs.update(filter(is_sha256, names))
-            payload = payload_without_values(event, blobs)
-            found_objects.update(filter(is_sha256, _objects(payload)))
-    return found_blobs, found_objects
 
 
 def _blobs(event: Event) -> list[Any]:

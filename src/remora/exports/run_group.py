@@ -1,4 +1,4 @@
-"""Bundles of streams that are exported together, such as a run with its agents and reviews."""
+"""Streams that are exported together: a run with its agents and reviews, or one agent."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,7 +27,7 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
     feedback: str | None = None
 
 
-class RunBundle(msgspec.Struct, frozen=True, kw_only=True):
+class RunGroup(msgspec.Struct, frozen=True, kw_only=True):
     """A run and the requested agents.
 
     `path` is the run's stream, or None if it was deleted. `attempts` maps agent IDs to all attempts
@@ -46,7 +46,7 @@ class RunBundle(msgspec.Struct, frozen=True, kw_only=True):
         return self.attempts.get(agent_id) or Attempt(agent_id=agent_id)
 
 
-def bundle_of_agent(folder: TraceFolder, agent_id: str) -> RunBundle:
+def group_of_agent(folder: TraceFolder, agent_id: str) -> RunGroup:
     """Return one agent together with its review in the run.
 
     Raises NotFound if the agent's stream is missing or empty, and StreamDamaged if a stream is
@@ -58,15 +58,15 @@ def bundle_of_agent(folder: TraceFolder, agent_id: str) -> RunBundle:
             f"{agent_id} has an empty stream", hint="the agent was killed before it wrote anything"
         )
     try:
-        run = bundle_of_run(folder, first.run_id)
+        run = group_of_run(folder, first.run_id)
     except NotFound:  # the run expired, or the agent has no run
-        return RunBundle(
+        return RunGroup(
             run_id=first.run_id, path=None, agents=(agent_id,), attempts={}, whole=False
         )
     return msgspec.structs.replace(run, agents=(agent_id,), whole=False)
 
 
-def bundle_of_run(folder: TraceFolder, run_id: str) -> RunBundle:
+def group_of_run(folder: TraceFolder, run_id: str) -> RunGroup:
     """Return a run and all of its agents that have a stream.
 
     Raises NotFound if the run's stream is missing, and StreamDamaged if it is damaged.
@@ -87,7 +87,7 @@ def bundle_of_run(folder: TraceFolder, run_id: str) -> RunBundle:
             attempts[payload.agent_id] = msgspec.structs.replace(
                 before, verdict=_verdict(payload), feedback=payload.feedback
             )
-    return RunBundle(
+    return RunGroup(
         run_id=run_id,
         path=path,
         agents=tuple(agent for agent in attempts if _is_there(folder, agent)),
@@ -116,17 +116,17 @@ def _verdict(review: Review) -> str | None:
     return review.verdict
 
 
-def all_bundles(folder: TraceFolder) -> Iterator[RunBundle | StreamDamaged]:
+def all_groups(folder: TraceFolder) -> Iterator[RunGroup | StreamDamaged]:
     """Yield all runs in name order, then agents that have no run.
 
-    If a stream is damaged, its error is yielded instead of a bundle. The agents of a damaged run
+    If a stream is damaged, its error is yielded instead of a group. The agents of a damaged run
     are left out, because their reviews are unknown.
     """
     seen: set[str] = set()
     damaged: set[str] = set()
     for path in folder.run_streams():
         try:
-            group = bundle_of_run(folder, stream_id(path))
+            group = group_of_run(folder, stream_id(path))
         except StreamDamaged as damage:
             damaged.add(stream_id(path))
             yield damage
@@ -138,7 +138,7 @@ def all_bundles(folder: TraceFolder) -> Iterator[RunBundle | StreamDamaged]:
 
 def _without_run(
     folder: TraceFolder, seen: set[str], damaged: set[str]
-) -> Iterator[RunBundle | StreamDamaged]:
+) -> Iterator[RunGroup | StreamDamaged]:
     for path in folder.agent_streams():
         agent_id = stream_id(path)
         if agent_id in seen:
@@ -149,4 +149,4 @@ def _without_run(
             yield damage
             continue
         if first is not None and first.run_id not in damaged:
-            yield RunBundle(run_id=first.run_id, path=None, agents=(agent_id,), attempts={})
+            yield RunGroup(run_id=first.run_id, path=None, agents=(agent_id,), attempts={})

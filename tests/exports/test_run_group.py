@@ -10,7 +10,7 @@ import pytest
 from remora.errors import NotFound, StreamDamaged
 from remora.exports.export_counts import ExportCounts
 from remora.exports.formats import ExportOptions, export_chunks
-from remora.exports.run_bundles import RunBundle, all_bundles, bundle_of_agent, bundle_of_run
+from remora.exports.run_group import RunGroup, all_groups, group_of_agent, group_of_run
 from remora.exports.stream_summary import summarize_stream
 from remora.memory.events import Change, Head, ToolResulted
 from remora.trace.read.reader import last_event, read_events
@@ -55,32 +55,32 @@ def test_a_damaged_sealed_stream_is_found(played: TraceFolder) -> None:
     data[len(data) // 3] ^= 1
     sealed.write_bytes(data)
     with pytest.raises(StreamDamaged):
-        exported(played, "sft", only(bundle_of_agent(played, "lint-a")))
+        exported(played, "sft", only(group_of_agent(played, "lint-a")))
     found, tally = exported(played, "sft")
     assert {json.loads(line)["agent_id"] for line in found} == {"lint-b"}
     assert len(tally.damaged) == 1
 
 
 def test_agents_are_in_the_order_in_which_they_began(played: TraceFolder) -> None:
-    assert bundle_of_run(played, "run-1").agents == ("lint-b", "lint-a")
+    assert group_of_run(played, "run-1").agents == ("lint-b", "lint-a")
 
 
 def test_a_missing_run_leaves_its_agents(played: TraceFolder) -> None:
     """It expired, or was recorded elsewhere: the agents tell their own story, without verdicts."""
     played.run_stream("run-1").unlink()
-    groups = [group for group in all_bundles(played) if isinstance(group, RunBundle)]
+    groups = [group for group in all_groups(played) if isinstance(group, RunGroup)]
     assert [(group.path, group.agents) for group in groups] == [
         (None, ("lint-a",)), (None, ("lint-b",)),
     ]  # fmt: skip
     assert {row["verdict"] for row in rows(played, "sft")} == {None}
-    assert bundle_of_agent(played, "lint-a").path is None
+    assert group_of_agent(played, "lint-a").path is None
 
 
 def test_a_missing_agent_leaves_its_run(played: TraceFolder) -> None:
     played.agent_stream("lint-b").unlink()
-    assert bundle_of_run(played, "run-1").agents == ("lint-a",)
+    assert group_of_run(played, "run-1").agents == ("lint-a",)
     with pytest.raises(NotFound):
-        bundle_of_agent(played, "lint-b")
+        group_of_agent(played, "lint-b")
 
 
 def test_a_stream_that_was_killed_as_it_began(played: TraceFolder) -> None:
@@ -89,7 +89,7 @@ def test_a_stream_that_was_killed_as_it_began(played: TraceFolder) -> None:
     assert len(found) == 1
     assert tally.left_out == {"with an empty stream": 1}
     with pytest.raises(NotFound, match="empty"):
-        bundle_of_agent(played, "lint-b")
+        group_of_agent(played, "lint-b")
 
 
 def test_a_stream_whose_first_line_was_torn_is_exported(folder: TraceFolder) -> None:
@@ -198,7 +198,7 @@ def _peak(folder: TraceFolder, least: int) -> int:
 
 def _told(folder: TraceFolder) -> Any:
     wish = ExportOptions(format="otel", version="1", content=True)
-    return export_chunks(folder, lambda: all_bundles(folder), wish, ExportCounts())
+    return export_chunks(folder, lambda: all_groups(folder), wish, ExportCounts())
 
 
 def test_a_damaged_stream_of_no_run_is_skipped(folder: TraceFolder) -> None:
