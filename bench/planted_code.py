@@ -242,25 +242,6 @@ def removed_parameter(text: str, node: Function) -> str | None:
     return _with_lines(text, first, len(lines), [*lines[:start], *lines[end:]])
 
 
-def wrong_default(text: str, node: Function) -> str | None:
-    """Plant a default that is not the one of the signature."""
-    if (found := _docstring_lines(text, node)) is None:
-        return None
-    first, lines = found
-    defaults = parameters(node)
-    for name, start, end in entries(lines):
-        default = defaults[name]
-        for number in range(start, end):
-            stated = _DEFAULT.search(lines[number])
-            if stated and isinstance(default, ast.Constant) and stated[1] == repr(default.value):
-                value = default.value
-                other = not value if isinstance(value, bool) else f"{value!s}0"
-                new = [*lines]
-                new[number] = lines[number].replace(stated[1], str(other), 1)
-                return _with_lines(text, first, len(lines), new)
-    return None
-
-
 # --- types -----------------------------------------------------------------------------------------
 
 
@@ -429,7 +410,7 @@ def as_own_tests(text: str, tests: list[Place], class_name: str) -> str:
 
 RULES: Mapping[str, tuple[Rule, ...]] = {
     "lint": (bare_except, undefined_name, ambiguous_name, compared_types),
-    "docstring": (renamed_parameter, removed_parameter, wrong_default),
+    "docstring": (renamed_parameter, removed_parameter),
     "types": (no_annotations,),
 }
 """Rules by operation. Tests are removed by the caller, because it must know all files."""

@@ -174,19 +174,17 @@ def test_what_nobody_can_fix_is_reported_too(shop: Path, poor: Remora) -> None:
 
 
 def test_what_a_change_set_leaves_is_not_said_to_be_fixed(shop: Path, poor: Remora) -> None:
-    """One of two contradictions in a docstring has a fix: the default, and not the parameter."""
-    two = WRONG.replace("value, factor", "value, factor, digits=True")
-    two = two.replace("scale_factor: By what.", "digits: Round it. Default ``False``.")
-    (shop / "b.py").write_text(two)
+    """One of two contradictions in a docstring has a fix: the renamed entry, not the missing one."""
+    (shop / "b.py").write_text(WRONG.replace("value, factor)", "value, factor, digits=True)"))
     done = poor("check", "b.py", "-o", "docstring", cwd=shop)
-    assert "wrong-default" in done.out
+    assert "renamed-parameter" in done.out
     assert "missing-parameter" in done.out
     assert (
         "2 problems in 1 file; unless your tests object, this fixes 1 (marked [*]) of them:"
         in done.out
     )
     (marked,) = [line for line in done.out.splitlines() if line.endswith(" [*]")]
-    assert "wrong-default" in marked
+    assert "renamed-parameter" in marked
 
 
 @pytest.mark.slow

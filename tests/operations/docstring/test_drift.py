@@ -47,16 +47,6 @@ PARAMETERS = [
     ("f(a, **more)", ["a: One.", "b: Two."], [], Mend()),
     ("f(from_)", ["from: One."], [], Mend()),
     ("f(a)", ["a: One.", "int: Two."], [], Mend()),
-    ("f(a=1)", ["a: How many. Defaults to 2."], ["wrong-default a"], Mend(replaced=((3, "2", "1"),))),
-    ("f(a='x')", ["a: Which (default: ``y``)."], ["wrong-default a"], Mend(replaced=((3, "``y``", "``x``"),))),
-    ("f(a='utf-8')", ["a: Which. Defaults to ``UTF-8``."], [], Mend()),
-    ("f(a=60)", ["a: How long, defaults to 1 minute."], [], Mend()),
-    ("f(a=None)", ["a: How many. Defaults to 2."], [], Mend()),
-    ("f(a=1)", ["a: Defaults to 2, which is not much."], ["wrong-default a"], Mend()),
-    ("f(a=1)", ["a: How many. Defaults to", "    2."], ["wrong-default a"], Mend()),
-    ("f(a: int)", ["a (str): One."], ["wrong-type a"], Mend()),
-    ("f(a: Path)", ["a (str): One."], ["wrong-type a"], Mend()),
-    ("f(a: float | None)", ["a (int): One."], [], Mend()),
 ]  # fmt: skip
 
 

@@ -22,27 +22,23 @@ def updated_lines(inner: str, mend: Mend) -> list[str]:
     for section in read.sections:
         if section.kind == "parameters":
             edits += _without_entries(read, section, mend.removed)
-    edits += [(line, line + 1, [text]) for line, text in _replaced(read, mend).items()]
+    edits += [(line, line + 1, [text]) for line, text in _replaced(read, mend.renames).items()]
     return _tidy(_applied(list(read.lines), edits), _blank_at_end(read.lines))
 
 
-def _replaced(read: ParsedDocstring, mend: Mend) -> dict[int, str]:
-    """Return the new text of each line on which a word is replaced."""
+def _replaced(read: ParsedDocstring, renames: dict[str, str]) -> dict[int, str]:
+    """Return the new text of each line on which a parameter is renamed."""
     found: dict[int, str] = {}
     items = (item for each in read.sections if each.kind == "parameters" for item in each.items)
     for item in items:
-        for old, new in mend.renames.items():
+        for old, new in renames.items():
             if old in item.names:
                 line = found.get(item.first, read.lines[item.first])
                 found[item.first] = _renamed(line, old, new)
-    for old, new in mend.renames.items():
+    for old, new in renames.items():
         for number, line in enumerate(read.lines):
             if f"`{old}`" in line:
                 found[number] = found.get(number, line).replace(f"`{old}`", f"`{new}`")
-    for number, old, new in mend.replaced:
-        line = found.get(number, read.lines[number])
-        at = re.search(rf"(?<!\w){re.escape(old)}(?!\w)", line)
-        found[number] = f"{line[: at.start()]}{new}{line[at.end() :]}" if at else line
     return found
 
 

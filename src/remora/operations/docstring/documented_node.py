@@ -14,22 +14,12 @@ from remora.code.syntax.signature import docstring_text
 from remora.code.syntax.source import Source, Unreadable, read_source
 from remora.errors import HostError
 from remora.ids import NodeKey, escape_path, node_key
-from remora.operations.docstring.drift.defaults import default_findings
-from remora.operations.docstring.drift.documented_parameters import (
-    parameter_findings,
-    type_findings,
-)
+from remora.operations.docstring.drift.documented_parameters import parameter_findings
 from remora.operations.docstring.drift.documented_results import exception_findings, result_findings
 from remora.operations.docstring.drift.drift_finding import DocumentedCode, DriftFinding
 from remora.operations.docstring.related_texts import RelatedTexts
 
-_CHECKS = (
-    parameter_findings,
-    default_findings,
-    type_findings,
-    exception_findings,
-    result_findings,
-)
+_CHECKS = (parameter_findings, exception_findings, result_findings)
 _CONTINUED = re.compile(rb"(?<!\\)(?:\\\\)*\\\s*$")
 
 

@@ -1,7 +1,6 @@
 """Corrections of a docstring that follow from its code, without a writer."""
 
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
@@ -18,23 +17,20 @@ from remora.operations.docstring.drift.documented_parameters import (
 from remora.operations.docstring.drift.drift_finding import DocumentedCode, DriftFinding
 
 _UNKNOWN = ("unknown-parameter", "renamed-parameter")
-_ENDS_AFTER = re.compile(r"\s*(?:[.)\]]|$)")
 
 
 class Mend(msgspec.Struct, frozen=True, kw_only=True):
     """Changes to an existing docstring.
 
     `renames` maps documented parameters to their names in the signature. `removed` contains
-    documented parameters that no longer exist. `replaced` contains a line, counted from 0, and the
-    text on this line with its replacement.
+    documented parameters that no longer exist.
     """
 
     renames: dict[str, str] = {}
     removed: frozenset[str] = frozenset()
-    replaced: tuple[tuple[int, str, str], ...] = ()
 
     def __bool__(self) -> bool:
-        return bool(self.renames or self.removed or self.replaced)
+        return bool(self.renames or self.removed)
 
 
 def mend_of(found: DocumentedNode) -> Mend:
@@ -52,7 +48,6 @@ def mend_of(found: DocumentedNode) -> Mend:
     return Mend(
         renames=renames,
         removed=frozenset() if unlisted else _removable(code, findings) - set(renames),
-        replaced=tuple(_replaced(code, findings)),
     )
 
 
@@ -125,14 +120,3 @@ def _is_certain(code: DocumentedCode, finding: DriftFinding) -> bool:
 def _item(code: DocumentedCode, finding: DriftFinding) -> Item | None:
     items = (item for section in code.parsed.sections for item in section.items)
     return next((item for item in items if finding.old in item.names), None)
-
-
-def _replaced(
-    code: DocumentedCode, findings: Sequence[DriftFinding]
-) -> Iterator[tuple[int, str, str]]:
-    for each in findings:
-        if each.code == "wrong-default" and each.old:
-            line = code.parsed.lines[each.line]
-            after = line.partition(each.old)[2]
-            if line.count(each.old) == 1 and _ENDS_AFTER.match(after) is not None:
-                yield each.line, each.old, each.new

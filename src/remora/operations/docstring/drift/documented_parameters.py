@@ -1,4 +1,4 @@
-"""Parameters that a docstring renames, invents, leaves out, or gives types against the annotations."""
+"""Parameters that a docstring renames, invents or leaves out."""
 
 import ast
 import re
@@ -198,26 +198,6 @@ def _names_in(decorator: ast.expr, name: str) -> bool:
 def _is_opaque(decorator: ast.expr) -> bool:
     """Return True if a decorator may add parameters, judging by its name."""
     return _CHANGES_SIGNATURE.search(unqualified_name(decorator).lower()) is not None
-
-
-def type_findings(code: DocumentedCode) -> Iterator[DriftFinding]:
-    """Yield parameters whose documented type is another simple type than the annotated one."""
-    if code.function is None:
-        return
-    for section in code.parsed.sections:
-        for item in section.items if section.kind == "parameters" else ():
-            name = item.names[0] if len(item.names) == 1 else ""
-            stated, actual = stated_and_annotated(code, item, name)
-            if is_other_type(stated, actual):
-                yield DriftFinding(
-                    code="wrong-type",
-                    line=item.first,
-                    message=f"the type of `{name}` is documented as {stated}, "
-                    f"but the annotation is {actual}",
-                    name=name,
-                    old=stated,
-                    new=actual,
-                )
 
 
 def stated_and_annotated(code: DocumentedCode, item: Item, name: str) -> tuple[str, str]:

@@ -14,8 +14,6 @@ DriftCode = Literal[
     "unknown-parameter",
     "renamed-parameter",
     "missing-parameter",
-    "wrong-default",
-    "wrong-type",
     "missing-exception",
     "no-result",
 ]
