@@ -1,8 +1,12 @@
-"""Removal of folders that other programs created, whatever their depth and permissions."""
+"""Removal of folders that other programs created, whatever their depth and permissions.
+
+This module is also a program that removes the folder that its argument names.
+"""
 
 from __future__ import annotations
 
 import os
+import sys
 from contextlib import contextmanager, suppress
 
 TYPE_CHECKING = False
@@ -85,3 +89,7 @@ def _open(name: Path | str | bytes, parent: int | None) -> int:
     if os.fstat(handle).st_mode & _OWNER_RIGHTS != _OWNER_RIGHTS:
         os.fchmod(handle, _OWNER_RIGHTS)
     return handle
+
+
+if __name__ == "__main__":
+    try_remove_tree(sys.argv[1])

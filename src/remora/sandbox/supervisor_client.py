@@ -13,9 +13,9 @@ from pathlib import Path
 
 import msgspec
 
+from remora import rmtree
 from remora.errors import HostError
 from remora.facilities import proc_path
-from remora.rmtree import temporary_folder
 from remora.sandbox import child
 from remora.sandbox.child.command_record import (
     BUBBLEWRAP,
@@ -50,6 +50,7 @@ _SUPERVISOR = [
     str(_CHILD.parent),
 ]
 """Command line of the supervisor in a bare interpreter, which does not import parent packages."""
+_REMOVER = str(Path(rmtree.__file__))
 
 Streams = tuple[int | None, int | None, int | None]
 
@@ -144,7 +145,7 @@ def _temporary_folder(level: int) -> Iterator[str]:
     if level >= NAMESPACES:
         yield ""
         return
-    with temporary_folder("remora-home-") as spare:
+    with rmtree.temporary_folder("remora-home-") as spare:
         for name in ("home", "temporary"):
             (spare / name).mkdir(mode=0o700)
         yield str(spare)
@@ -169,6 +170,7 @@ def _words(command: Command, level: int, lifeline: Lifeline, spare: str) -> list
         "limit": [cpu, _FILE_BYTES, _ADDRESS_SPACE, command.memory],
         "folder": [str(command.folder.resolve())],
         "spare": [spare],
+        "remover": [_REMOVER],
         "proc": [proc_path()],
         "bwrap": [bubblewrap_path() if level == BUBBLEWRAP else ""],
         "read": list(paths.read),

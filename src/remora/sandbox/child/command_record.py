@@ -24,7 +24,8 @@ class CommandRecord:
     """A command and its confinement.
 
     All paths are real paths, except in `links`, which contains the symbolic links that lead to
-    them. `temporary_folder` is removed when the command exits. `proc` is /proc, unless there is none.
+    them. `temporary_folder` is removed when the command exits;
+    the program `remover` does that if the caller has exited. `proc` is /proc, unless there is none.
     """
 
     def __init__(self, words: Iterable[str]) -> None:
@@ -37,6 +38,7 @@ class CommandRecord:
         self.cpu, self.size, self.address_space, self.memory = map(int, values["limit"])
         self.folder = values["folder"][0]
         self.temporary_folder = values["spare"][0]
+        self.remover = values["remover"][0]
         self.bwrap, self.proc = values["bwrap"][0], values["proc"][0]
         self.read, self.write = values.get("read", []), values.get("write", [])
         self.scratch = values.get("scratch", [])

@@ -9,6 +9,7 @@ including daemons and new sessions.
 
 import os
 import select
+import sys
 import time
 
 from remora.sandbox.child import syscalls
@@ -41,7 +42,8 @@ def main(words: list[str]) -> None:
     if how != "orphaned":
         os.write(record.report, f"{how} {code}\n".encode())
     elif record.temporary_folder:
-        _remove(record.temporary_folder)
+        python = [sys.executable, "-I", "-S", record.remover, record.temporary_folder]
+        os.execv(sys.executable, python)  # noqa: S606 - the caller cannot remove it any more
 
 
 def _wake_up() -> int:
@@ -79,15 +81,3 @@ def _command_code(record: CommandRecord, started: StartedChild, code: int) -> in
     if record.level == BUBBLEWRAP and code in _BY_SIGNAL:
         return 128 - code
     return code
-
-
-def _remove(folder: str) -> None:
-    """Remove a folder.
-
-    The modules that this function needs are imported here, so that they do not delay the command.
-    """
-    from pathlib import Path
-
-    from remora.rmtree import try_remove_tree
-
-    try_remove_tree(Path(folder))
