@@ -1,6 +1,9 @@
 """Exit codes of errors that no command expects."""
 
+import subprocess
+import sys
 from errno import ENOMEM
+from pathlib import Path
 
 import click
 import pytest
@@ -8,7 +11,14 @@ import pytest
 from remora.cli.app.entry import run
 
 
-@pytest.mark.parametrize("error", [MemoryError(), OSError(ENOMEM, "Cannot allocate memory")])
+@pytest.mark.parametrize(
+    "error",
+    [
+        MemoryError(),
+        OSError(ENOMEM, "Cannot allocate memory"),
+        RuntimeError("can't start new thread"),
+    ],
+)
 def test_too_little_memory_is_not_a_bug(
     error: Exception, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -19,4 +29,23 @@ def test_too_little_memory_is_not_a_bug(
     assert run(["check", "--json"]) == 3
     said = capsys.readouterr()
     assert '"out_of_memory"' in said.out
-    assert "free memory, or raise the limit" in said.err
+    assert "raise the limit" in said.err
+    assert "bug" not in said.err
+
+
+@pytest.mark.parametrize(
+    ("command", "code"), [("--version", 0), ("check", 3), ("analyze", 3), ("judge", 3)]
+)
+def test_a_limit_of_memory_is_named_before_anything_fails(
+    command: str, code: int, project: Path
+) -> None:
+    """Threads and libraries would fail at places that depend on chance, one with a Rust backtrace."""
+    script = f"ulimit -v 400000; exec {sys.executable} -m remora {command}"
+    done = subprocess.run(
+        ["sh", "-c", script], cwd=project, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == code
+    if code:
+        assert done.stderr.startswith("error: not enough memory: the limit is 390 MiB")
+        assert "raise the limit, for example with `ulimit -v " in done.stderr
+        assert len(done.stderr.splitlines()) == 2

@@ -16,6 +16,9 @@ from remora.errors import RemoraError
 _INTERRUPTED_HINT = "nothing is left half-done: the next command completes or rolls back"
 _REINSTALL_HINT = "a required package cannot be imported: reinstall Remora with its dependencies"
 _MEMORY_HINT = "free memory, or raise the limit (see `ulimit -v`), and try again"
+_NO_THREAD = "can't start new thread"
+"""Python's message if the system refuses a thread; it has no class of its own."""
+_THREAD_HINT = "raise the limits of memory and processes (see `ulimit -v` and `ulimit -u`)"
 _BUG_HINT = "this is a bug in Remora; please report it, with the traceback from -v"
 
 
@@ -102,6 +105,8 @@ def _show_tracebacks() -> None:
 def _bug(args: Sequence[str], error: Exception) -> int:
     if isinstance(error, MemoryError):
         return _print_error(args, 3, "out_of_memory", str(error) or "out of memory", _MEMORY_HINT)
+    if isinstance(error, RuntimeError) and str(error) == _NO_THREAD:
+        return _print_error(args, 3, "out_of_memory", str(error), _THREAD_HINT)
     if isinstance(error, ImportError):  # a dependency may be missing
         return _print_error(args, 3, "broken_installation", str(error), _REINSTALL_HINT)
     return _print_error(args, 1, "bug", f"{type(error).__name__}: {error}", _BUG_HINT)
