@@ -6,9 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from remora.code.edit.parsed_text import ParsedText
 from remora.operations.lint.host_fix import fix_findings
-from remora.operations.lint.recipes.imports import without_unused
 from remora.tools.host.ruff.ruff import Ruff
 from remora.tools.tree import ToolTree
 from tests.operations.lint.fixed_files import fixed, lines, versions
@@ -28,54 +26,6 @@ CHANGES = {
         - import re
           from json import dumps
         ''',
-    "UP006,UP035: names of typing that fixes leave unused are removed": """
-        - from typing import Any, List
-        + from typing import Any
-
-
-        - def f(x: Any) -> List[int]:
-        + def f(x: Any) -> list[int]:
-              return x
-        """,
-    "UP006,UP035: an import of several lines loses those of unused names": """
-          from typing import (
-              Any,
-        -     Dict,
-        -     List,
-          )
-
-
-        - def f(x: Any) -> List[Dict]:
-        + def f(x: Any) -> list[dict]:
-              return x
-        """,
-    "UP006,UP035: an import of which no name is used goes": """
-        - from typing import Dict, List
-        -
-        -
-        - def f() -> List[Dict]:
-        + def f() -> list[dict]:
-              return []
-        """,
-    "UP006,UP035: an import with a backslash stays whole": """
-          from typing import Any, \\
-              List
-
-
-        - def f(x: Any) -> List[int]:
-        + def f(x: Any) -> list[int]:
-              return x
-        """,
-    "UP006,UP035: a name that a text uses stays": """
-          from typing import List
-
-          KIND = "List"
-
-
-        - def f() -> List[int]:
-        + def f() -> list[int]:
-              return [KIND]
-        """,
     "UP035: imports that fixes add go beside the others": """
           import json
           import re
@@ -326,13 +276,6 @@ def test_an_import_for_new_types_needs_new_types(tmp_path: Path) -> None:
     new = {"b.py": "def f(x: int | None): ...\n" * 2}
     assert edited(tmp_path, files | new, "FA", "UP", "F").startswith("from __future__")
     assert edited(tmp_path, files | {"b.py": ""}, "FA", "UP", "F").startswith("from __future__")
-
-
-def test_an_edit_that_breaks_a_file_is_not_proposed() -> None:
-    """Without its second line, the import goes on with the next statement."""
-    source = ParsedText("from typing import Any, \\\n    List\nx: Any = 1\n")
-    unused = {"code": "F401", "line": 1, "column": 1, "path": "a.py"}
-    assert without_unused(source, [unused], {"Any", "List"}) == []
 
 
 LONG = """

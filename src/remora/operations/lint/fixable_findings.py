@@ -1,13 +1,14 @@
-"""Choice of the findings that may be fixed: by ruff, by ruff in preview mode, or by the recipe."""
+"""Choice of the findings that may be fixed by ruff, or by ruff in preview mode."""
 
 from collections.abc import Callable, Sequence
 
-from remora.operations.lint.recipes.imports import UNUSED_NAMES
 from remora.tools.host.ruff.finding import Finding
 from remora.tools.host.ruff.rules import fixable_codes
 from remora.tools.tree import ToolTree
 
-_CHANGES_WHEN_CODE_RUNS = {"E402", "PLC0415", "PLW0603", "B006", "B008", "B905"}
+_CHANGES_WHEN_CODE_RUNS = frozenset(
+    ("E402", "F401", "UP035", "PLC0415", "PLW0603", "B006", "B008", "B905")
+)
 _FAMILIES = ("PERF", "SIM")
 
 Place = tuple[str, str, int, int]
@@ -30,23 +31,20 @@ class FixableFindings:
         fix = finding["fix"]
         return fix is not None and fix["applicability"] in self._permitted
 
-    def may_go_beyond_ruff(self, path: str, finding: Finding) -> bool:
-        """Return True if a finding may be fixed that ruff does not fix.
-
-        Its rule must be one that the project selects itself, or the fix must only complete other
-        fixes.
-        """
-        code = finding["code"]
-        return self._selected.contain(path, code) or code in UNUSED_NAMES
+    def may_be_fixed_in_preview(self, path: str, finding: Finding) -> bool:
+        """Return True if a finding may be fixed in preview mode: the project selects its rule."""
+        return self._selected.contain(path, finding["code"])
 
     def in_preview(
         self, wanted: Sequence[Finding], check: Callable[[Sequence[str]], list[Finding]]
     ) -> list[Finding]:
         """Return the wanted findings that ruff fixes only in preview mode, with their fixes.
 
-        `check` returns the findings of some rules in preview mode. Rules about unused names are left out.
+        `check` returns the findings of some rules in preview mode.
         """
-        rules = sorted(({finding["code"] for finding in wanted} & fixable_codes()) - UNUSED_NAMES)
+        rules = sorted(
+            ({finding["code"] for finding in wanted} & fixable_codes()) - _CHANGES_WHEN_CODE_RUNS
+        )
         if not rules:
             return []
         places = {place_of(finding) for finding in wanted}
@@ -62,10 +60,8 @@ class FixableFindings:
 def _is_usable_in_preview(finding: Finding) -> bool:
     """Return True if a fix that ruff has only in preview mode may be applied.
 
-    Fixes that move imports or change defaults change when code runs. `--unsafe-fixes` does not
+    Fixes that move or remove imports, or change defaults, change when code runs. `--unsafe-fixes` does not
     permit unsafe fixes that ruff itself would not apply, except of these families.
     """
     fix, code = finding["fix"], finding["code"]
-    if fix is None or code in _CHANGES_WHEN_CODE_RUNS:
-        return False
-    return bool(fix["applicability"] == "safe" or code.startswith(_FAMILIES))
+    return fix is not None and (fix["applicability"] == "safe" or code.startswith(_FAMILIES))

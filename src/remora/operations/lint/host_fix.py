@@ -1,23 +1,19 @@
 """The host function that fixes the findings of a file, or of some nodes of a file."""
 
-import ast
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 from remora.code.edit.import_edits import ImportStyle
-from remora.code.edit.parsed_text import ParsedText
 from remora.code.edit.text_lines import decode, lines_of, split_lines
-from remora.errors import HostError
 from remora.operations.lint.added_imports import with_added_imports_moved
 from remora.operations.lint.conversions import repetitions
+from remora.operations.lint.fix_trial import Proposal, apply_proposals
 from remora.operations.lint.fixable_findings import FixableFindings, Place, place_of
 from remora.operations.lint.formatting import FileFormat
 from remora.operations.lint.host_findings import describe_findings, findings_on_nodes
 from remora.operations.lint.left_alone import LeftAlone, is_generated
-from remora.operations.lint.recipes.apply import Proposal, apply_proposals, edited
-from remora.operations.lint.recipes.imports import UNUSED_NAMES, without_unused
 from remora.operations.lint.used_imports import bound_names, imported_names
 from remora.tools.host.ruff.config_files import is_configured
 from remora.tools.host.ruff.finding import Finding, edits_of, new_findings
@@ -28,7 +24,7 @@ from remora.tools.tree import ToolTree
 from remora.workspaces.apply.line_diff import diff_hunks
 
 _MAX_PASSES = 20
-_MAX_RECIPE_PASSES = 4
+_MAX_TRIALS = 4
 _LONG_LINE, _REPEATED, _SPACE = "long line", "repetition", "space at the end"
 _OWN = (_LONG_LINE, _REPEATED, _SPACE)
 """Codes of findings that ruff does not report, and that no fix may add."""
@@ -40,8 +36,7 @@ def fix_findings(
     """Fix the findings of a file, or only the findings on the lines of `nodes`.
 
     The whole file is first fixed as `ruff check --fix` fixes it. For nodes, fixes may also change
-    other lines of the file, for example to add an import. A recipe then removes what these fixes
-    leave unused. Unsafe fixes are applied only if `unsafe` is True. Fixes that would add findings are
+    other lines of the file, for example to add an import. Unsafe fixes are applied only if `unsafe` is True. Fixes that would add findings are
     left out. A file that was formatted before is formatted again. Generated files stay as they are.
 
     Returns the counts of the fixed findings by code in `fixed`, the first and the last line of each
@@ -54,7 +49,7 @@ def fix_findings(
 def _fix(place: ToolTree, path: str, fixer: "_Fixer") -> dict[str, Any]:
     content = place.read(path)
     is_own = not is_generated(decode(path, content).body)
-    fixed = fixer.with_recipes(fixer.with_ruff_fixes()) if is_own else content
+    fixed = fixer.with_tried_fixes(fixer.with_ruff_fixes()) if is_own else content
     fixed = fixer.with_tidy_imports(fixed) if fixer.has_fewer(fixed) else content
     if fixed.endswith(b"\n\n") and not content.endswith(b"\n\n"):  # the last statement is gone
         fixed = fixed.rstrip(b"\n") + b"\n"
@@ -136,11 +131,10 @@ class _Fixer:
         tidy = after._replace(body=body).bytes()
         return tidy if not new_findings(self.check(content), self.check(tidy)) else content
 
-    def with_recipes(self, content: bytes) -> bytes:
-        """Fix findings that ruff does not fix, by the recipe and by its fixes in preview mode."""
-        names = self._names
+    def with_tried_fixes(self, content: bytes) -> bytes:
+        """Try ruff's fixes together, also those in preview mode, and keep those that add no finding."""
         tries_preview = True
-        for _ in range(_MAX_RECIPE_PASSES):
+        for _ in range(_MAX_TRIALS):
             present = self.check(content)
             body = decode(self._path, content).body
             left_alone = self._left_alone.reasons(present, body)
@@ -152,11 +146,10 @@ class _Fixer:
             wanted = [
                 finding
                 for finding in own
-                if not self._allows(finding) and self._fixes.may_go_beyond_ruff(self._path, finding)
+                if not self._allows(finding)
+                and self._fixes.may_be_fixed_in_preview(self._path, finding)
             ]
-            source = self._parsed(body)
-            proposals = without_unused(source, wanted, names)
-            proposals += _ruff_fixes(body, filter(self._allows, own))
+            proposals = [*_ruff_fixes(body, filter(self._allows, own))]
             if tries_preview:
                 check = partial(self._place.ruff.check_text, self._path, body.encode())
                 in_preview = filter(self._allows, self._fixes.in_preview(wanted, check))
@@ -175,24 +168,17 @@ class _Fixer:
     def _settled(self, body: str, *, before: list[Finding]) -> tuple[bytes, list[Finding]]:
         """Return a changed version in its format and its findings.
 
-        If it has new findings that ruff or the recipe fixes, they are fixed, too.
+        If it has new findings that ruff fixes, they are fixed, too.
         """
         fixed, _ = self._mended(self._format.formatted(body), before)
         return fixed, self.check(fixed)
 
     def _mended(self, content: bytes, before: list[Finding]) -> tuple[bytes, list[Finding]]:
-        """Fix the new findings of a version, by ruff and by the recipe. Also return those that stay."""
+        """Fix the new findings of a version. Also return those that stay."""
         extra = new_findings(before, self.check(content))
         codes = sorted({finding["code"] for finding in extra if self._allows(finding)})
         if codes:
             content = self._fix_step_by_step(content, codes)
-            extra = new_findings(before, self.check(content))
-        if not extra or any(map(self.kept(content).__contains__, map(place_of, extra))):
-            return content, extra
-        if all(finding["code"] in UNUSED_NAMES for finding in extra):
-            body = decode(self._path, content).body
-            more = without_unused(self._parsed(body), self.check(content), self._names)
-            content = self._format.formatted(edited(body, more))
             extra = new_findings(before, self.check(content))
         return content, extra
 
@@ -202,18 +188,6 @@ class _Fixer:
 
     def _check_body(self, body: str) -> list[Finding]:
         return self.check(decode(self._path, self._content)._replace(body=body).bytes())
-
-    @cached_property
-    def _names(self) -> frozenset[str]:
-        """The names that the file used before it was changed."""
-        tree = self._parsed(decode(self._path, self._content).body).tree
-        return frozenset(node.id for node in ast.walk(tree) if isinstance(node, ast.Name))
-
-    def _parsed(self, body: str) -> ParsedText:
-        try:
-            return ParsedText(body)
-        except SyntaxError as error:
-            raise HostError(f"{self._path}: {error}") from None
 
     def _allows(self, finding: Finding) -> bool:
         """Return True if ruff has a fix for the finding that may be applied."""

@@ -51,7 +51,7 @@ def fixable_findings(
     others = [
         finding
         for finding in found
-        if not fixes.has_fix(finding) and fixes.may_go_beyond_ruff(finding["path"], finding)
+        if not fixes.has_fix(finding) and fixes.may_be_fixed_in_preview(finding["path"], finding)
     ]
     fixable += fixes.in_preview(others, ruff.findings)
     place.ruff.find_formatted(sorted({finding["path"] for finding in fixable}))

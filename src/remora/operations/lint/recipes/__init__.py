@@ -1,1 +1,0 @@
-"""Trials of fixes, and the recipe that removes imports which other fixes leave unused."""
