@@ -1,6 +1,6 @@
 """A run of 100,000 jobs: peak memory of the driver and of a worker, and the time of `remora runs`.
 
-The plan is recorded as that of a sweep, as a run that has not begun any job, and then resumed.
+The plan is recorded as a run that has not begun any job, which is then resumed.
 Workers take its shards from the queue, but a job only claims its stream, appends `agent_end` and
 releases it.
 """

@@ -31,7 +31,7 @@ SMALL, LARGE = (400, 620), (1500, 2600)
 SIZED, EXPORTED = 20_000_000, 100_000_000
 """Bytes of the streams whose size is measured, and of those that are exported."""
 LONG, SHORT = 64, 1_600
-"""Numbers of exported streams: long ones, and as many short ones as a sweep has."""
+"""Numbers of exported streams: long ones, and many short ones."""
 ROUNDS = 5
 AIMED = ("lines", "copied folder")
 DURABLE = {"fsync": "on", "shared_buffers": "128MB"}

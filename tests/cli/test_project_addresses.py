@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Remora, git, lint_project, write
+from tests.cli.conftest import Remora, lint_project, write
 from tests.cli.review.terminal import Terminal
 from tests.openai_server import Handler, Server, openai_server, send_json
 
@@ -270,21 +270,3 @@ def test_a_server_cannot_send_the_code_on(user: Remora, project: Path, listener:
     assert done.code == 3, done.err
     assert server.requests
     assert listener.keys == []
-
-
-@pytest.mark.slow
-def test_a_repository_of_a_sweep_needs_consent(
-    user: Remora, project: Path, listener: Server, tmp_path: Path
-) -> None:
-    address = choose(project, listener)
-    git(project, "add", "-A")
-    git(project, "commit", "-q", "-m", "settings")
-    write(tmp_path, {"repos.yaml": f"repositories:\n- path: {project}\n"})
-    sweep = ("sweep", "run", "repos.yaml", "-o", "steps")
-    refused = user(*sweep, cwd=tmp_path)
-    assert refused.code != 0
-    assert "you have not agreed" in " ".join((refused.out + refused.err).split())
-    assert listener.keys == []
-    allowed = user(*sweep, "--allow-address", address, cwd=tmp_path)
-    assert "you have not agreed" not in allowed.out + allowed.err
-    assert listener.keys

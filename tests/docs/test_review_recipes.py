@@ -121,3 +121,15 @@ def test_a_run_can_be_followed(remora: Remora, root: Path) -> None:
     done = carried_out(remora, root, "follow")
     assert done.returncode == 0, done.stderr
     assert sorted(done.stdout.splitlines()) == ["verified new.py", "verified old.py"]
+
+
+@pytest.mark.slow
+def test_the_loop_analyzes_each_repository(remora: Remora, root: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "all"
+    folder.mkdir()
+    for name in ("cart", "shop"):
+        git(tmp_path, "clone", "-q", str(root), str(folder / name))
+    done = carried_out(remora, root, "loop", str(folder))
+    assert done.returncode == 0, done.stderr
+    for name in ("cart", "shop"):
+        assert list((folder / name / ".agentfs/runs").glob("*.jsonl"))

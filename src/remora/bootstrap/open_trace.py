@@ -106,7 +106,7 @@ def _read(path: Path) -> bytes:
 def shared_database(dsn: str, *, is_durable: bool) -> "Database":
     """Return the connections that all projects in this process share.
 
-    A worker opens a project for each shard, and a sweep opens many projects at a time.
+    A worker opens a project for each shard.
     """
     from remora.trace.postgres.database import Database
 

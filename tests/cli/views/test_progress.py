@@ -6,11 +6,9 @@ import pytest
 from rich.console import Console
 
 from remora.agents.job import AgentResult
-from remora.cli.sweep.start_sweep import SweepProgress
 from remora.cli.views.live_display import LiveDisplay
 from remora.cli.views.progress import LineProgress
 from remora.usecases.analyze.run_limits import RunBudget
-from remora.usecases.sweep.run_repositories import RepositoryEnd
 from tests.agents.conftest import a_job
 from tests.runs.conftest import Watching
 
@@ -85,18 +83,6 @@ def test_lines_name_each_check_once(jobs: bool, capsys: pytest.CaptureFixture[st
     for gate in ("ruff", "pytest", "pytest", "ruff", "pytest"):
         progress.judging(gate)
     assert capsys.readouterr().err == "checking the project: ruff\nchecking the project: pytest\n"
-
-
-def test_a_sweep_names_the_repository_until_its_end(capsys: pytest.CaptureFixture[str]) -> None:
-    counts = LineProgress(jobs=False)
-    sweep = SweepProgress(counts, 2, prints=False)
-    sweep.of("shop").judging("pytest")
-    sweep.of("cart").judging("pytest")
-    assert capsys.readouterr().err == (
-        "checking the project: pytest in shop\nchecking the project: pytest in cart\n"
-    )
-    sweep.repository_ended(RepositoryEnd("cart", None))
-    assert counts.gate == ""
 
 
 def test_a_budget_passes_the_check_on() -> None:

@@ -56,25 +56,6 @@ hub = LazyGroup(
     """,
     alone="status",
 )
-sweep = LazyGroup(
-    "sweep",
-    lazy={
-        "run": ("sweep.sweep_commands:run_", "Plan and run jobs in all repositories."),
-        "list": ("sweep.sweep_commands:list_", "List the sweeps of the repositories."),
-        "show": ("sweep.sweep_commands:show", "Show a line for each repository."),
-        "diff": ("sweep.sweep_commands:diff", "Show what a sweep would change."),
-        "report": ("sweep.sweep_commands:report", "Write a report of a sweep."),
-        "review": ("sweep.sweep_commands:review", "Review pending changes one by one."),
-        "accept": ("sweep.sweep_commands:accept", "Write changes to files or branches."),
-        "reject": ("sweep.sweep_commands:reject", "Reject changes."),
-        "revert": ("sweep.sweep_commands:revert", "Undo accepted changes."),
-    },
-    help="""Run agents on several repositories, and review all their changes.
-
-    FILE lists the repositories. Each is a project with its own configuration and records. RUN is a
-    run ID, a unique prefix of an ID, or `last` (default). See docs/how-to/sweep.md.
-    """,
-)
 trace = LazyGroup(
     "trace",
     lazy={

@@ -18,7 +18,6 @@ COMMANDS = {
     "revert": ("review.verdict_commands:revert", "Undo accepted changes."),
     "report": ("run.report:report", "Write a report of a run."),
     "ui": ("run.ui:ui", "Show runs and their turns in a browser."),
-    "sweep": ("app.command_groups:sweep", "Run agents on several repositories."),
     "trace": ("app.command_groups:trace", "Read, verify and export recorded traces."),
     "hub": ("app.command_groups:hub", "Query callers, callees and tests of your code."),
     "mcp": ("agents.mcp:mcp", "Serve code facts and traces to other agents."),
@@ -36,7 +35,7 @@ COMMANDS = {
 """Commands by name, each with its `MODULE:ATTRIBUTE` in `remora.cli` and its line on the front page."""
 
 SECTIONS = {
-    "Run": ("init", "analyze", "watch", "check", "judge", "retry", "sweep", "worker", "clean"),
+    "Run": ("init", "analyze", "watch", "check", "judge", "retry", "worker", "clean"),
     "Review": ("runs", "show", "diff", "review", "accept", "reject", "revert", "report"),
     "Inspect": ("ui", "trace", "hub", "mcp", "eval", "model", "config", "database", "doctor"),
     "Author": ("agents", "tools", "schema", "completion", "help"),

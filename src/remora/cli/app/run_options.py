@@ -1,4 +1,4 @@
-"""The options that `analyze` and sweeps share, as one typed record."""
+"""The options of `analyze`, as one typed record."""
 
 import functools
 from collections.abc import Callable, Mapping

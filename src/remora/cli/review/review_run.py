@@ -56,10 +56,10 @@ def review_watched(options: Options, by: GroupBy, owners: Collection[str]) -> in
     return decide_reviews(reviews, again) or int(has_failed)
 
 
-def note_unread(options: Options, view: RunView, repository: str = "") -> bool:
+def note_unread(options: Options, view: RunView) -> bool:
     """Report the jobs whose streams cannot be read. Return True if there are any."""
     for job in view.damaged:
-        note(options, f"{repository}{display_name(job.node_id)} is left out: {job.error}")
+        note(options, f"{display_name(job.node_id)} is left out: {job.error}")
     return bool(view.damaged)
 
 

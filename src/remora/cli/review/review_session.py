@@ -57,7 +57,7 @@ class Review:
     `view` is the run after the last verdict. `done` contains the number of verdicts of each kind.
     `passed` contains the IDs of the agents that were skipped. `edits` contains the files of edits
     that were not accepted, by agent. `has_quit` is true if the user quit, and `goes_back` if the
-    user undoes a verdict of an earlier run. `name` is that of the repository in a sweep.
+    user undoes a verdict of an earlier run.
     """
 
     options: Options
@@ -65,7 +65,6 @@ class Review:
     view: RunView
     group_of: Grouping
     trusted: bool
-    name: str = ""
     done: Counter[str] = field(default_factory=Counter)
     passed: set[str] = field(default_factory=set)
     edits: dict[str, list[FilePatch]] = field(default_factory=dict)
@@ -85,9 +84,6 @@ class Review:
     def decide_all(self) -> None:
         """Review change sets until none is pending, or the user quits or goes back."""
         shown, self.goes_back = None, False
-        if self.name and (left := self._ahead()):
-            heading = f"══ {self.name}: {count(len(left), 'change')} ══"
-            click.echo(click.style(escape_line(heading), bold=True))
         try:
             while left := self._ahead():
                 group, job = left[0]

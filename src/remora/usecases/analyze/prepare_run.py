@@ -48,7 +48,7 @@ from remora.usecases.hub.fact_source import fact_source, observed_values
 from remora.workspaces.copy.scan import is_in_tool_cache
 from remora.workspaces.copy.snapshot import BaseSnapshot, take_base
 
-NO_ENVIRONMENT = "without an environment; activate the project's, or set `python` in remora.yaml"
+_NO_ENVIRONMENT = "without an environment; activate the project's, or set `python` in remora.yaml"
 
 
 def prepare(
@@ -56,33 +56,30 @@ def prepare(
     request: RunRequest,
     project: Project | None = None,
     *,
-    run_id: str | None = None,
     plan_only: bool = False,
     provider: str = "",
 ) -> PreparedRun:
     """Copy the project's files and plan a run.
 
     No model is needed, and no code of the project runs. `project` is the result of
-    `open_project(invocation, request.paths)`, if the caller has already opened the project, and
-    `run_id` is the run's ID, if it is already known. With `plan_only`, the project's interpreter may
-    be missing. If it is missing otherwise, the jobs of the agents that need it are left out, unless
-    all agents need it. `provider` is that of the model, if it is not the configured one.
+    `open_project(invocation, request.paths)`, if the caller has already opened the project. With
+    `plan_only`, the project's interpreter may be missing. If it is missing otherwise, the jobs of
+    the agents that need it are left out, unless all agents need it. `provider` is that of the
+    model, if it is not the configured one.
     """
     project = project or open_project(invocation, request.paths)
     refuse_whole_disk(project.root)
     request = dataclasses.replace(request, proved=_proved(project))
     workers = workers_for(project, request.engine)
     agents = agents_for(project, request.operations or project.operations.defaults)
-    # a killed process that planned this run may have left its copy
-    base_suffix = "" if run_id is None else f"~{secrets.token_hex(3)}"
-    run_id = run_id or new_run_id()
+    run_id = new_run_id()
     config = project.config
     python, left_out = python_for_some(invocation, project, agents, plan_only=plan_only)
     remove_idle_bases(project, utc_now())
     record_project_path(project)
     # the base is the whole project: `exclude` only limits what agents work on
     files = project_files(project.root, include=config.workspace.include)
-    base = take_base(project.root, files, project.cache / "bases" / (run_id + base_suffix))
+    base = take_base(project.root, files, project.cache / "bases" / run_id)
     ruff = RuffBase(base.folder, selected_rules_of(config))
     try:
         source, selection = _select_copied(invocation, request, project, base, files)
@@ -104,7 +101,7 @@ def prepare(
         ]
         place = ToolTree(base.folder, observed=observed, ruff=partial(Ruff, base=ruff))
         plan = make_plan(run_id, place, source, work, project.operations.needs, selection)
-        plan = without_operations(plan, left_out, NO_ENVIRONMENT)
+        plan = without_operations(plan, left_out, _NO_ENVIRONMENT)
         plan = replace(
             plan,
             seconds=expected_seconds(plan, project.operations, provider if driven else NO_MODEL),

@@ -37,26 +37,18 @@ def planned_within(seconds: float | None) -> Iterator[None]:
     def ring(*_: object) -> None:
         raise _OutOfTime
 
-    seconds = planning_limit(seconds)
+    seconds = max(seconds, PLANNING_S)
     before = signal.signal(signal.SIGALRM, ring)
     signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
         yield
     except _OutOfTime:
         hint = "use fewer files, a smaller folder or a longer --max-time"
-        raise planning_timeout(seconds, hint) from None
+        message = f"planning took longer than {seconds:g} s (--max-time)"
+        raise UsageError(message, hint=hint) from None
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
-
-
-def planning_limit(max_time: float) -> float:
-    """Return the seconds that planning may take under a time limit."""
-    return max(max_time, PLANNING_S)
-
-
-def planning_timeout(seconds: float, hint: str) -> UsageError:
-    return UsageError(f"planning took longer than {seconds:g} s (--max-time)", hint=hint)
 
 
 def close_models(models: Iterable[Model]) -> None:

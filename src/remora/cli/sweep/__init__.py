@@ -1,1 +1,0 @@
-"""The `sweep` commands, which work on several repositories."""
