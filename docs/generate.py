@@ -7,6 +7,7 @@ import json
 import re
 import textwrap
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,9 @@ from remora.config.template import (
     describe_operations,
 )
 from remora.memory.events import event_schema, packet_schema
+from remora.operations.docstring.drift.drift_finding import CONTRADICTIONS
+from remora.operations.lint.conversions import IDIOMS
+from remora.tools.host.ruff.rule_choice import ONLY_BY_CODE, ORDER, TASTE
 
 Schema = dict[str, Any]
 FOLDER = Path(__file__).parent / "reference"
@@ -237,6 +241,60 @@ def configuration() -> Iterator[str]:
         yield f"| `{name}` | {kind} | `{default}` | {cell(field.get('description', ''))} |\n"
 
 
+def checks() -> Iterator[str]:
+    """Yield a table of all checks of submissions, with the sentence that describes each."""
+    yield "| check | passes if |\n|---|---|\n"
+    for name, check in sorted(BUILT_IN.checks.items()):
+        about = (check.__doc__ or "").partition("\n\n")[0]
+        yield f"| `{name}` | {cell(about).removeprefix('Check that ').removesuffix('.')} |\n"
+
+
+def tools_of(operation: str) -> Iterator[str]:
+    """Yield a table of what a model can call in an operation, and the checks of a submission."""
+    folder = next(each for each in BUILT_IN.folders if each.name == operation)
+    agent = yaml.safe_load((folder / "agent.yaml").read_text(encoding="utf-8"))
+    yield "| tool | description |\n|---|---|\n"
+    for tool in agent["tools"]:
+        yield f"| `{tool['name']}` | {cell(tool['description'])} |\n"
+    yield f"\nA submission must pass {', '.join(f'`{name}`' for name in agent['verify'])}"
+    yield " ([checks](../agents.md#agentyaml)).\n"
+
+
+def lint_rules() -> Iterator[str]:
+    """Yield a table of the rules that lint treats in a way of its own."""
+    yield "| rules | treatment |\n|---|---|\n"
+    for codes, treatment in (
+        (IDIOMS, "left where most of the project is written in the old way"),
+        (TASTE, "of taste: not among the defaults"),
+        (ORDER, "need their own code, unless the project selects them"),
+        (ONLY_BY_CODE, "need their own code: comments, calls and habits of authors"),
+    ):
+        yield f"| {', '.join(sorted(codes))} | {treatment} |\n"
+
+
+def docstring_rules() -> Iterator[str]:
+    """Yield a table of the contradictions of docstrings."""
+    yield "| code | the docstring | example | corrected |\n|---|---|---|---|\n"
+    for code, rule in CONTRADICTIONS.items():
+        yield f"| `{code}` | {rule.what} | {rule.example} | {rule.corrected} |\n"
+
+
+BLOCK = re.compile(
+    r"(<!-- made by `python docs/generate.py`: ([a-z ]+) -->\n).*?(<!-- end -->)", re.DOTALL
+)
+BLOCKS: dict[str, Callable[[], Iterator[str]]] = {
+    "checks": checks,
+    "lint rules": lint_rules,
+    "docstring rules": docstring_rules,
+    **{f"{name} tools": partial(tools_of, name) for name in ("lint", "docstring", "types", "test")},
+}
+
+
+def with_blocks(text: str) -> str:
+    """Return a page with its generated tables."""
+    return BLOCK.sub(lambda to: f"{to[1]}\n{''.join(BLOCKS[to[2]]())}\n{to[3]}", text)
+
+
 PAGES: dict[str, Callable[[], Iterator[str]]] = {
     "cli.md": command_line,
     "configuration.md": configuration,
@@ -245,9 +303,13 @@ PAGES: dict[str, Callable[[], Iterator[str]]] = {
 
 
 def main() -> None:
-    """Write all pages."""
+    """Write all pages, and the tables of pages that people write."""
     for name, page in PAGES.items():
         (FOLDER / name).write_text("".join(page()), encoding="utf-8")
+    for path in FOLDER.rglob("*.md"):
+        text = path.read_text(encoding="utf-8")
+        if (made := with_blocks(text)) != text:
+            path.write_text(made, encoding="utf-8")
 
 
 if __name__ == "__main__":

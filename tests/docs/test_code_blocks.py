@@ -172,7 +172,7 @@ def test_the_agent_of_the_agents_page_removes_the_print_calls(tmp_path: Path) ->
     assert (root / "a.py").read_text() == PRINTS
 
 
-def test_the_agents_page_names_every_host_function_key_and_check() -> None:
+def test_the_agents_page_names_every_key_need_and_check() -> None:
     page = (DOCS / "reference/agents.md").read_text(encoding="utf-8")
-    names = {*BUILT_IN.host_functions, *AgentDefinition.model_fields, *BUILT_IN.checks}
+    names = {*AgentDefinition.model_fields, *BUILT_IN.needs, *BUILT_IN.checks}
     assert not {name for name in names if f"`{name}" not in page}

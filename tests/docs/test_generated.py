@@ -11,7 +11,11 @@ from tests.quality.test_readme import commands, what_is_not_understood
 
 DOCS = Path(__file__).parents[2] / "docs"
 STORED = "configuration.md"
-PAGES = runpy.run_path(str(DOCS / "generate.py"))["PAGES"]
+MADE = runpy.run_path(str(DOCS / "generate.py"))
+PAGES, WITH_BLOCKS = (
+    MADE["PAGES"],
+    [DOCS / "reference/agents.md", *DOCS.glob("reference/operations/*.md")],
+)
 CONSOLE = re.compile(r"(?m)^\$ (remora .*)$")
 
 
@@ -29,6 +33,19 @@ def shown() -> list[str]:
 def test_the_stored_generated_page_is_current() -> None:
     text = (DOCS / "reference" / STORED).read_text(encoding="utf-8")
     assert text == "".join(PAGES[STORED]()), "run `make docs`"
+
+
+@pytest.mark.parametrize("page", WITH_BLOCKS, ids=lambda page: page.stem)
+def test_the_tables_of_a_page_are_current(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    assert MADE["BLOCK"].search(text)
+    assert text == MADE["with_blocks"](text), "run `make docs`"
+
+
+def test_every_table_that_is_made_is_on_a_page() -> None:
+    texts = [page.read_text(encoding="utf-8") for page in WITH_BLOCKS]
+    names = {name for text in texts for _, name, _ in MADE["BLOCK"].findall(text)}
+    assert names == set(MADE["BLOCKS"])
 
 
 @pytest.mark.parametrize("name", sorted({*PAGES} - {STORED}))

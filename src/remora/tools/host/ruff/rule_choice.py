@@ -16,7 +16,7 @@ CLASSIC = ("E4", "E7", "E9", "F")
 """Ruff's default rules from 0.1 to 0.15."""
 DEFAULT = "default"
 """A selector of the rules that `ruff check` checks in a project."""
-_TASTE = (
+TASTE = (
     "I", "RUF022", "RUF023",  # order
     "RUF10",  # comments that suppress findings, maybe of another linter
     "ISC004", "PLR2044", "PLW0120", "RET501",  # layout
@@ -30,8 +30,8 @@ _TASTE = (
 Maintainers who do not select them reject their fixes.
 """
 _IMPORT_ORDER = "I001"
-_ORDER = (_IMPORT_ORDER, "RUF022", "RUF023")
-_ONLY_BY_CODE = ("B904", "PLR0402", "Q00", "RET501", "RET502", "RET503", "RET505", "RET506", "RET507", "RET508",
+ORDER = (_IMPORT_ORDER, "RUF022", "RUF023")
+ONLY_BY_CODE = ("B904", "PLR0402", "Q00", "RET501", "RET502", "RET503", "RET505", "RET506", "RET507", "RET508",
                  "RUF010", "RUF021", "RUF10", "SIM905", "T201", "T203", "UP015", "UP039")  # fmt: skip
 """Rules that `--select` takes only by their own codes.
 
@@ -105,8 +105,8 @@ def _held_back(place: FileTree, path: str, selected: Sequence[str]) -> list[str]
     settings = settings_for(place, path)
     ignored = [*setting_values(settings, "ignore"), *setting_values(settings, "extend-ignore")]
     chosen = [*setting_values(settings, "select"), *setting_values(settings, "extend-select")]
-    left_out = {*expand([*ignored, *_ignored_by_flake8(place), *_ONLY_BY_CODE], (), codes)}
-    order = set(_ORDER).intersection(codes).difference(expand(chosen, (), _ORDER))
+    left_out = {*expand([*ignored, *_ignored_by_flake8(place), *ONLY_BY_CODE], (), codes)}
+    order = set(ORDER).intersection(codes).difference(expand(chosen, (), ORDER))
     return sorted(left_out | order)
 
 
@@ -175,7 +175,7 @@ def _codes_of_taste(settings: Sequence[dict[str, Any]]) -> list[str]:
     """Return the rules of taste that the project's settings do not ask for."""
     codes = sorted(each.code for each in all_rules() if each.code)
     added = expand(setting_values(settings, "extend-select"), (), codes)
-    return expand(_TASTE, added, codes)
+    return expand(TASTE, added, codes)
 
 
 class SelectedRules:
