@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from remora.errors import UsageError
 from remora.memory.prompt.control_tokens import KNOWN_TOKENS, neutralize_control_tokens
-from remora.models.families import MARKS
+from remora.models.decoding.call_formats import MARKS
 from remora.text import escape_surrogates
 
 MAX_BYTES = 20_000

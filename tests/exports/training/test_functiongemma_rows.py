@@ -13,7 +13,7 @@ from remora.exports.run_group import group_of_agent
 from remora.exports.training.decisions import model_decisions
 from remora.exports.training.sft_rows import written_call
 from remora.memory.prompt.render import render
-from remora.models.families import parse_call
+from remora.models.decoding.call_parsing import parse_call
 from remora.trace.read.reader import read_events
 from remora.trace.read.state_at import packet_at
 from remora.trace.trace_folder import TraceFolder

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from remora.chat import ToolCall, ToolSchema
+from remora.models.decoding.call_parsing import parse_call
 from remora.models.decoding.call_validation import BadCall
-from remora.models.families import parse_call
 
 TOOLS = (
     ToolSchema(name="stop"),

@@ -16,11 +16,11 @@ from remora.agents.decision.strategies import STRATEGIES
 from remora.chat import ToolSchema
 from remora.errors import ContextTooLarge, ModelError
 from remora.models.client.retry_policy import RequestLimits
+from remora.models.decoding.call_parsing import parse_call
 from remora.models.decoding.grammar import tool_call_grammar
 from remora.models.embedded import weights
 from remora.models.embedded.embedded_model import EmbeddedModel
 from remora.models.embedded.weights import CONTEXT
-from remora.models.families import parse_call
 from remora.models.protocol import Decoding, Request, Strategy
 
 STABLE = "You maintain Python code. Choose the best next action.\n" + "\n".join(

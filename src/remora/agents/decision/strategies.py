@@ -14,9 +14,9 @@ from remora.memory.events import ModelResponse, ToolCalled
 from remora.memory.packet import Candidate
 from remora.models.client.wire_format import has_tool_calls
 from remora.models.decoding.argument_types import string_declaration, typed_arguments
+from remora.models.decoding.call_parsing import parse_call
 from remora.models.decoding.call_validation import read_native_call
 from remora.models.decoding.grammar import tool_call_grammar, tool_call_schema
-from remora.models.families import parse_call
 from remora.models.protocol import Capabilities, Decoding, Strategy
 
 Tools = Sequence[ToolSchema]

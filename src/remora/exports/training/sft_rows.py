@@ -13,7 +13,7 @@ from remora.exports.training.decisions import ModelDecision, model_decisions
 from remora.memory.canonical import json_text
 from remora.memory.prompt.functiongemma_prompt import written_value
 from remora.memory.prompt.render import FUNCTIONGEMMA, render
-from remora.models.families.functiongemma import END, START
+from remora.models.decoding.call_formats import FUNCTIONGEMMA_CALLS
 from remora.models.token_counters import tool_declaration
 from remora.trace.read.reader import read_events
 from remora.trace.trace_folder import TraceFolder
@@ -157,7 +157,8 @@ def functiongemma_rows(
 
 def written_call(tool: str, args: dict[str, Any]) -> str:
     """Return a call in FunctionGemma's format. Control tokens in its strings are neutralized."""
-    return f"{START}call:{tool}{written_value(args)}{END}"
+    start, end, _ = FUNCTIONGEMMA_CALLS.marks
+    return f"{start}call:{tool}{written_value(args)}{end}"
 
 
 def _recorded_texts(decision: ModelDecision) -> tuple[str, str] | None:

@@ -37,7 +37,7 @@ from remora.models.client.server_probe import (
     probe_server,
 )
 from remora.models.client.sync_http import LARGEST_BODY, ServerConnection, http_options
-from remora.models.families import family_of
+from remora.models.decoding.call_parsing import family_of
 from remora.models.protocol import Answer, Request, Strategy, TokenCounter, without_cache
 from remora.models.token_counters import (
     SPARSEST,

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from remora.chat import ToolCall, Usage, answer_form
-from remora.models.families import MARKS
+from remora.models.decoding.call_formats import MARKS
 from remora.models.protocol import Answer, Decoding, Request
 from remora.models.token_counters import tool_declaration
 

@@ -20,8 +20,8 @@ from remora.agents.decision.strategies import STRATEGIES
 from remora.chat import Message, ToolCall, ToolSchema
 from remora.config.schema import ModelConfig
 from remora.memory.events import ModelResponse
+from remora.models.decoding.call_parsing import family_of, parse_call
 from remora.models.embedded import weights
-from remora.models.families import family_of, parse_call
 from remora.models.protocol import Answer, Decoding, Model, Request, Strategy
 from remora.models.provider import open_model
 

@@ -6,8 +6,6 @@ spelled as in JSON, so that a value never differs from what the text says.
 """
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from remora.models.decoding.argument_types import Bare
@@ -41,34 +39,6 @@ class Written(NamedTuple):
 
     name: str
     args: dict[str, Any]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Family:
-    """A call format. `marks` are its control tokens, `begin` finds the start of a call.
-
-    The first two marks are around a call. `read` reads the call that begins where the reader is. It
-    raises BadCall if there is none, and returns None if another one may follow.
-    """
-
-    name: str
-    marks: tuple[str, ...]
-    begin: re.Pattern[str]
-    read: Callable[["CallReader"], Written | None]
-
-
-def escaped_calls(name: str, start: str, end: str, escape: str) -> Family:
-    """Return the family of `START call:f{k:ESCAPE v ESCAPE,n:3} END`, which two models share."""
-    marks = (start, end, escape)
-
-    def read(reader: CallReader) -> Written:
-        if not (reader.accept(start) and reader.accept("call") and reader.accept(":")):
-            raise reader.unexpected("call:")
-        written = reader.named_call(escape, marks)
-        reader.finish(end)
-        return written
-
-    return Family(name=name, marks=marks, begin=re.compile(re.escape(start)), read=read)
 
 
 class CallReader:

@@ -5,10 +5,9 @@ from collections.abc import Iterator, Sequence
 
 from remora.chat import ToolCall, ToolSchema
 from remora.models.decoding.argument_types import typed_arguments
+from remora.models.decoding.call_formats import BARE_JSON, FAMILIES, FORM, Family
+from remora.models.decoding.call_reader import CallReader, Written
 from remora.models.decoding.call_validation import BadCall, granted_call, short_repr
-from remora.models.families.all_families import FAMILIES
-from remora.models.families.bare_json import BARE_JSON, FORM
-from remora.models.families.call_reader import CallReader, Family, Written
 
 MAX_ANSWER_CHARS = 50_000
 """Measurement: an argument `[1,1,…]` takes longest to read, 0.4 s for 50,000 characters."""

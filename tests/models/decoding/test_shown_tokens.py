@@ -4,10 +4,9 @@ import pytest
 
 from remora.mcp.answer_page import neutral
 from remora.models.client.wire_format import completion_body
-from remora.models.families import FAMILIES, MARKS
-from remora.models.families.call_reader import Family
+from remora.models.decoding.call_formats import FAMILIES, MARKS, Family
 from remora.models.protocol import Decoding, Request
-from tests.models.families.written_calls import WRITE
+from tests.models.decoding.written_calls import WRITE
 
 REQUEST = Request(prompt="A", decoding=Decoding(strategy="completion"))
 

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from remora.chat import ToolCall, ToolSchema
+from remora.models.decoding.call_parsing import family_of, parse_call
 from remora.models.decoding.call_validation import BadCall
-from remora.models.families import family_of, parse_call
-from tests.models.families.written_calls import WRITE
+from tests.models.decoding.written_calls import WRITE
 
 TOOLS = (
     ToolSchema(

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from remora.chat import ToolCall, ToolSchema
-from remora.models.families import parse_call
-from tests.models.families.written_calls import WRITE
+from remora.models.decoding.call_parsing import parse_call
+from tests.models.decoding.written_calls import WRITE
 
 VALUES: list[tuple[str, Any]] = [
     ("string", "a, b}:{[] (c) = \n\"d\" 'e' \\f \\n é😀"),

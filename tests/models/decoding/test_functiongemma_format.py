@@ -17,8 +17,8 @@ from remora.memory.packet import DecisionPacket
 from remora.memory.prompt.control_tokens import CONTROL_TOKENS
 from remora.memory.prompt.functiongemma_prompt import function_declaration, types_only
 from remora.memory.prompt.render import render
-from remora.models.families import parse_call
-from remora.models.families.functiongemma import FUNCTIONGEMMA
+from remora.models.decoding.call_formats import FUNCTIONGEMMA_CALLS
+from remora.models.decoding.call_parsing import parse_call
 
 TEXT = (Path(__file__).parent / "golden/functiongemma.txt").read_text(encoding="utf-8")
 GOLDEN = dict(re.findall(r"^\[(\w+)\]\n(.*?)(?=^\[\w+\]$|\Z)", TEXT, re.DOTALL | re.MULTILINE))
@@ -84,7 +84,7 @@ NESTED_CALL = ToolCall(
 def test_tokens() -> None:
     tokens = GOLDEN["tokens"].split()
     assert set(tokens) <= set(CONTROL_TOKENS)
-    assert set(FUNCTIONGEMMA.marks) <= set(tokens)
+    assert set(FUNCTIONGEMMA_CALLS.marks) <= set(tokens)
 
 
 @pytest.mark.parametrize(("name", "tool"), [("declaration", TOOL), ("nested", NESTED)])
