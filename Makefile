@@ -4,7 +4,7 @@
 .DEFAULT_GOAL := help
 # one stamp, one virtual environment: run targets one after the other even with -j
 .NOTPARALLEL:
-.PHONY: help setup weights demo test test-all check docs site bench lock clean programs
+.PHONY: help setup setup-all weights demo test test-all check docs site bench lock clean programs
 
 # without bytecode, pytest rewrites and compiles every test module again in each of its processes
 unexport PYTHONDONTWRITEBYTECODE
@@ -14,6 +14,7 @@ BIN   := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PEERS := $(VENV)/.peers
 DOCS := $(VENV)/.docs
+SLOW := $(VENV)/.slow
 PIP   := $(BIN)/python -m pip --disable-pip-version-check --quiet
 # by file: tests of one file share expensive fixtures; one process more than small machines have
 # cores, because tests wait for processes
@@ -47,8 +48,10 @@ $(STAMP): requirements/dev.txt pyproject.toml
 	@touch $@
 	@echo "Done. Next: source $(BIN)/activate, then remora --help (or make demo)"
 
-# large packages that only tests and benchmarks need do not delay the demo
-$(PEERS) $(DOCS): $(VENV)/.%: requirements/%.txt $(STAMP)
+setup-all: $(SLOW) ## add what slow tests, releases and `make lock` need
+
+# large packages that few targets need do not delay the demo and the fast tests
+$(PEERS) $(DOCS) $(SLOW): $(VENV)/.%: requirements/%.txt $(STAMP)
 	@echo "Installing requirements/$*.txt (about 20 s)"
 	@$(PIP) install --require-hashes -r $<
 	@touch $@
@@ -62,7 +65,7 @@ demo: setup ## run all three agents on a copy of the example project
 test: check weights ## fast tests and all static checks
 	$(TESTS) -m "not slow"
 
-test-all: programs check weights ## all tests, the slow ones too
+test-all: programs setup-all check weights ## all tests, the slow ones too
 	TEST_ALL=1 $(TESTS) --hypothesis-profile=thorough
 
 programs:
@@ -90,21 +93,17 @@ bench: weights $(PEERS) ## measure speed and size, as ratios of one run
 # release. UV_INDEX_URL is used if set, but not recorded. httpx2-jsfetch runs in browsers only.
 # `make lock UPGRADE=` keeps the pinned versions, for example to add a package.
 UPGRADE := --upgrade
-lock: setup ## pin the newest allowed versions in requirements/*.txt
+lock: setup-all ## pin the newest allowed versions in requirements/*.txt
 	@set -e; \
 	pin() { out=$$1; shift; $(BIN)/uv pip compile "$$@" --quiet --universal --python-version 3.11 \
 	  --generate-hashes --no-emit-package httpx2-jsfetch --no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" \
 	  $(UPGRADE) --output-file "requirements/$$out.txt"; }; \
-	pin dev pyproject.toml --extra embedded --extra types --extra postgres --extra queue --extra mcp --extra ui --extra dev; \
-	pin embedded pyproject.toml --extra embedded --constraint requirements/dev.txt; \
-	pin types pyproject.toml --extra types --constraint requirements/dev.txt; \
-	pin postgres pyproject.toml --extra postgres --constraint requirements/dev.txt; \
-	pin queue pyproject.toml --extra queue --constraint requirements/dev.txt; \
-	pin mcp pyproject.toml --extra mcp --constraint requirements/dev.txt; \
-	pin ui pyproject.toml --extra ui --constraint requirements/dev.txt; \
+	pin dev pyproject.toml --extra all --group dev; \
+	for extra in embedded types postgres queue mcp ui; do \
+	  pin $$extra pyproject.toml --extra $$extra --constraint requirements/dev.txt; done; \
 	pin core pyproject.toml --constraint requirements/dev.txt; \
-	pin peers pyproject.toml --extra peers --constraint requirements/dev.txt; \
-	pin docs pyproject.toml --extra docs --constraint requirements/dev.txt
+	for group in slow docs peers; do \
+	  pin $$group --group $$group --constraint requirements/dev.txt; done
 
 clean: ## remove what make made here (not the user's cache)
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .demo dist build site

@@ -3,14 +3,15 @@
 import shutil
 
 import pytest
-import viewer
-
-from tests.browser import chromium_path
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_all_figures_of_the_page_are_measured() -> None:
+    import viewer
+
+    from tests.browser import chromium_path
+
     chromium_path()
     if shutil.which("npm") is None:
         pytest.skip("needs npm")

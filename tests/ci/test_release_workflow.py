@@ -89,7 +89,7 @@ def test_the_jobs_call_the_script() -> None:
         "test": [("try", "")],
         "publish": [],
     }
-    assert commands("build")[0] == "make setup"
+    assert commands("build")[0] == "make setup-all"
 
 
 @pytest.fixture

@@ -7,8 +7,6 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from cyclonedx.schema import SchemaVersion
-from cyclonedx.validation.json import JsonStrictValidator
 from packaging.utils import canonicalize_name
 
 from remora.errors import DISTRIBUTION
@@ -52,6 +50,9 @@ def test_the_source_archive_has_the_licence_and_no_built_file(dist: Path) -> Non
 
 
 def test_the_bill_of_materials_has_what_users_install(dist: Path, tmp_path: Path) -> None:
+    from cyclonedx.schema import SchemaVersion
+    from cyclonedx.validation.json import JsonStrictValidator
+
     file = tmp_path / "bill.json"
     done = release("sbom", dist, file)
     assert done.returncode == 0, done.stderr

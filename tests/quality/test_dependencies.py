@@ -12,20 +12,21 @@ from packaging.utils import canonicalize_name
 from remora.errors import DISTRIBUTION
 
 ROOT = Path(__file__).resolve().parents[2]
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+PROJECT = PYPROJECT["project"]
 EXTRAS = PROJECT["optional-dependencies"]
+GROUPS = PYPROJECT["dependency-groups"]
 FILES = {
     "core": PROJECT["dependencies"],
-    "embedded": PROJECT["dependencies"] + EXTRAS["embedded"],
-    "docs": PROJECT["dependencies"] + EXTRAS["docs"],
-    "peers": PROJECT["dependencies"] + EXTRAS["peers"],
-    "dev": PROJECT["dependencies"] + EXTRAS["embedded"] + EXTRAS["dev"],
+    **{name: PROJECT["dependencies"] + EXTRAS[name] for name in EXTRAS if name != "all"},
+    **GROUPS,
+    "dev": [each for name in EXTRAS if name != "all" for each in EXTRAS[name]] + GROUPS["dev"],
 }
 
 # `all` names other extras of this package
 PACKAGES = [
     requirement
-    for group in (PROJECT["dependencies"], *EXTRAS.values())
+    for group in (PROJECT["dependencies"], *EXTRAS.values(), *GROUPS.values())
     for requirement in map(Requirement, group)
     if requirement.name != PROJECT["name"]
 ]
@@ -66,7 +67,7 @@ def without_marker(pin: str) -> str:
     return re.sub(r" ; .*?(?=  )", "", pin)
 
 
-@pytest.mark.parametrize("name", ["core", "embedded"])
+@pytest.mark.parametrize("name", ["core", *(name for name in EXTRAS if name != "all")])
 def test_users_and_developers_get_the_same_versions(name: str) -> None:
     everything = {k: without_marker(pin) for k, pin in pins("dev").items()}
     assert {k: everything.get(k) for k in pins(name)} == {
@@ -74,17 +75,17 @@ def test_users_and_developers_get_the_same_versions(name: str) -> None:
     }
 
 
-@pytest.mark.parametrize("name", ["docs", "peers"])
-def test_what_only_tests_and_benchmarks_need_agrees_with_the_rest(name: str) -> None:
+@pytest.mark.parametrize("name", ["slow", "docs", "peers"])
+def test_what_few_targets_need_agrees_with_the_rest(name: str) -> None:
     everything = pins("dev")
     shared = {k: version(pin) for k, pin in pins(name).items() if k in everything}
     assert shared == {k: version(everything[k]) for k in shared}
 
 
-def test_the_extra_all_has_every_extra_that_users_want_on_one_machine() -> None:
+def test_the_extra_all_has_every_other_extra() -> None:
     (requirement,) = map(Requirement, EXTRAS["all"])
     assert requirement.name == PROJECT["name"] == DISTRIBUTION
-    assert set(EXTRAS) == requirement.extras | {"all", "docs", "peers", "dev"}
+    assert set(EXTRAS) == requirement.extras | {"all"}
 
 
 def test_the_core_stays_small() -> None:

@@ -156,7 +156,7 @@ def run_python(
 
 def require(name: str) -> None:
     if importlib.util.find_spec(PACKAGES[name]) is None:
-        pytest.skip(f"{name} is not installed; `make setup` installs it")
+        pytest.skip(f"{name} is not installed; `make setup-all` installs it")
 
 
 @pytest.fixture(scope="module", params=sorted(WITHOUT))

@@ -19,6 +19,8 @@ from tests.diagnosis.planted_failures import Planted
 from tests.web.recorded import rewrite, stream_of
 from tests.web.test_damage import PAYLOADS
 
+pytestmark = pytest.mark.slow
+
 NARROW = ViewportSize(width=800, height=900)
 
 
@@ -62,7 +64,6 @@ def test_from_the_link_to_the_cause(browser: Browser, link: str, failed: Planted
         expect(page.get_by_role("heading", name="Raw output")).to_be_visible()
 
 
-@pytest.mark.slow
 def test_turns_tabs_slider_keys_and_history(browser: Browser, link: str, failed: Planted) -> None:
     with opened_page(browser) as page:
         open_agent(page, link, failed.agent_id)
@@ -98,7 +99,6 @@ def test_turns_tabs_slider_keys_and_history(browser: Browser, link: str, failed:
         ).to_be_visible()
 
 
-@pytest.mark.slow
 def test_everything_works_without_scripts(browser: Browser, link: str, failed: Planted) -> None:
     with opened_page(browser, scripts=False) as page:
         open_agent(page, link, failed.agent_id)
@@ -113,7 +113,6 @@ def test_everything_works_without_scripts(browser: Browser, link: str, failed: P
         expect(page.locator(".which")).to_have_text("turn 2")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("size", [None, NARROW], ids=["wide", "narrow"])
 def test_pages_are_accessible(
@@ -136,7 +135,6 @@ def test_pages_are_accessible(
             assert found.violations_count == 0, f"{address}: {found.generate_report()}"
 
 
-@pytest.mark.slow
 def test_hostile_text_does_nothing(
     browser: Browser, user: Remora, failed: Planted, copied: Path
 ) -> None:
@@ -162,7 +160,6 @@ def test_hostile_text_does_nothing(
                 assert page.locator("iframe, img, svg:not(.bars svg), style").count() == 0
 
 
-@pytest.mark.slow
 def test_new_turns_appear_while_an_agent_runs(
     browser: Browser, user: Remora, failed: Planted, copied: Path
 ) -> None:
@@ -199,7 +196,6 @@ def _set_hidden(page: Page, *, hidden: bool) -> None:
     )
 
 
-@pytest.mark.slow
 def test_the_page_of_a_run_that_is_running_is_kept_up_to_date(
     browser: Browser, user: Remora, failed: Planted, copied: Path
 ) -> None:
@@ -259,7 +255,6 @@ def _writer(stream: Path) -> Iterator[Any]:
         yield write
 
 
-@pytest.mark.slow
 def test_a_server_that_ends_is_named(browser: Browser, user: Remora, failed: Planted) -> None:
     with opened_page(browser) as page:
         with served(failed.root, user) as link:

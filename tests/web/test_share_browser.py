@@ -22,6 +22,8 @@ from tests.web.shared import change_lines, lines_in, records_of, shared_agent
 from tests.web.test_damage import PAYLOADS
 from tests.web.test_share_file import tell_secret
 
+pytestmark = pytest.mark.slow
+
 TABS = ("Why", "Raw | Packet", "Prompt", "Candidates", "Files", "Events")
 Open = Callable[[str], Page]
 
@@ -69,7 +71,6 @@ def test_it_opens_at_the_turn_that_failed_and_proves_its_lines(
     expect(badge(page, failed.agent_id)).to_have_class("badge good")
 
 
-@pytest.mark.slow
 def test_tabs_keys_rows_and_the_slider_select(show: Open, html: str, failed: Planted) -> None:
     page = show(html)
     seen = {}
@@ -105,7 +106,6 @@ def test_deleted_lines_are_red(show: Open, html: str) -> None:
     assert line.evaluate(color) != line.evaluate(color, "pre")
 
 
-@pytest.mark.slow
 def test_events_are_the_recorded_lines(show: Open, html: str, failed: Planted) -> None:
     page = show(html)
     lines = lines_in(html, failed.agent_id).decode().splitlines()
@@ -119,7 +119,6 @@ def test_events_are_the_recorded_lines(show: Open, html: str, failed: Planted) -
     ]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("place", ["early", "late", "hash", "added", "removed", "cut off"])
 def test_changed_lines_are_shown_red(place: str, show: Open, html: str, failed: Planted) -> None:
     lines = lines_in(html, failed.agent_id).splitlines(keepends=True)
@@ -160,7 +159,6 @@ def stubs(data: bytes, kept: Collection[int]) -> bytes:
     )
 
 
-@pytest.mark.slow
 def test_lines_with_secrets_are_counted_apart(
     show: Open, failed: Planted, copied: Path, tmp_path: Path
 ) -> None:
@@ -183,7 +181,6 @@ def test_lines_with_secrets_are_counted_apart(
     assert all(one != other for one, other in zip(unlike, shown.evaluate(colors), strict=True))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("replaced", ["one", "all but one", "all"])
 def test_lines_that_are_marked_as_left_out_later_are_red(
     replaced: str, show: Open, html: str, failed: Planted
@@ -204,7 +201,6 @@ def test_lines_that_are_marked_as_left_out_later_are_red(
     expect(page.locator(".badge.good")).to_have_count(0)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "more", ['"note":"passed",', '"type":null,', '"seq":3,', '"hash":"{hash}","x":{{}},']
 )
@@ -224,7 +220,6 @@ def test_a_line_that_is_left_out_has_nothing_else(
     expect(badge(page, failed.agent_id)).to_contain_text("line 4:")
 
 
-@pytest.mark.slow
 def test_what_the_file_says_of_its_own_proof_is_replaced(
     show: Open, html: str, failed: Planted
 ) -> None:
@@ -241,7 +236,6 @@ def test_what_the_file_says_of_its_own_proof_is_replaced(
     expect(page.locator(".proof dl")).not_to_contain_text("0" * 64)
 
 
-@pytest.mark.slow
 def test_a_badge_is_that_of_its_own_view(show: Open, failed: Planted, tmp_path: Path) -> None:
     html = share_run(records_of(failed.root, tmp_path), failed.run_id).html
     forged = change_lines(html, failed.agent_id, lambda data: data.replace(b"check", b"chick"))
@@ -284,7 +278,6 @@ def with_head(html: str, name: str) -> str:
     return html.replace(tag, re.sub('data-head="[^"]*"', f'data-head="{head}"', tag))
 
 
-@pytest.mark.slow
 def test_an_agent_does_not_take_the_place_of_its_run(
     show: Open, whole: str, failed: Planted
 ) -> None:
@@ -306,7 +299,6 @@ def test_an_agent_does_not_take_the_place_of_its_run(
     expect(page.locator("#run [data-badge]")).to_contain_text("the stream of the run is missing")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["{run}", "x", "run"])
 def test_a_second_stream_of_the_run_anchors_nothing(
     show: Open, whole: str, failed: Planted, name: str
@@ -330,7 +322,6 @@ def test_a_second_stream_of_the_run_anchors_nothing(
     expect(page.locator("main")).not_to_contain_text("anchored in")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "tag", ["<script data-stream='x'>", "<script data-stream='x' data-lines='0'>"]
 )
@@ -343,7 +334,6 @@ def test_a_stream_without_a_head_is_red_and_the_others_are_checked(
     expect(badge(page, failed.agent_id)).to_have_class("badge good")
 
 
-@pytest.mark.slow
 def test_an_error_of_the_check_ends_it(show: Open, html: str, failed: Planted) -> None:
     forged = change_lines(
         html, failed.agent_id, lambda data: re.sub(rb'"type":"\w+"', b'"type":{"toString":1}', data)
@@ -353,7 +343,6 @@ def test_an_error_of_the_check_ends_it(show: Open, html: str, failed: Planted) -
     expect(badge(page, failed.agent_id)).to_contain_text("not checked: ")
 
 
-@pytest.mark.slow
 def test_two_streams_of_one_name_are_both_red(show: Open, whole: str, failed: Planted) -> None:
     forged = with_head(change_lines(whole, failed.agent_id, forged_chain), failed.agent_id)
     true = re.search(rf'<script [^>]*data-stream="{failed.agent_id}".*?</script>', whole, re.DOTALL)
@@ -366,7 +355,6 @@ def test_two_streams_of_one_name_are_both_red(show: Open, whole: str, failed: Pl
         expect(badge(page, failed.agent_id)).to_contain_text("another stream in its place")
 
 
-@pytest.mark.slow
 def test_a_line_that_the_head_does_not_prove_anchors_nothing(
     show: Open, whole: str, failed: Planted
 ) -> None:
@@ -382,7 +370,6 @@ def test_a_line_that_the_head_does_not_prove_anchors_nothing(
     expect(badge(page, failed.agent_id)).not_to_contain_text("anchored")
 
 
-@pytest.mark.slow
 def test_what_follows_the_script_or_has_a_name_of_the_document_proves_nothing(
     show: Open, html: str, failed: Planted
 ) -> None:
@@ -396,7 +383,6 @@ def test_what_follows_the_script_or_has_a_name_of_the_document_proves_nothing(
     expect(page.locator("#x")).to_have_text("not checked")
 
 
-@pytest.mark.slow
 def test_a_run_compares_the_heads_of_its_agents(
     show: Open, failed: Planted, tmp_path: Path
 ) -> None:
@@ -412,7 +398,6 @@ def test_a_run_compares_the_heads_of_its_agents(
     expect(page.locator("#run")).to_be_visible()
 
 
-@pytest.mark.slow
 def test_an_agent_with_new_hashes_is_not_what_its_run_anchors(
     show: Open, failed: Planted, copied: Path, tmp_path: Path
 ) -> None:
@@ -426,7 +411,6 @@ def test_an_agent_with_new_hashes_is_not_what_its_run_anchors(
     expect(badge(page, failed.agent_id)).to_contain_text("the anchor in line 3 of the run's stream")
 
 
-@pytest.mark.slow
 def test_the_file_of_a_run_compares_them_itself(
     show: Open, failed: Planted, copied: Path, tmp_path: Path
 ) -> None:
@@ -438,7 +422,6 @@ def test_the_file_of_a_run_compares_them_itself(
     expect(badge(page, failed.agent_id)).to_contain_text("line 3 of the run's stream has another")
 
 
-@pytest.mark.slow
 def test_the_last_turn_is_that_of_the_lines(show: Open, html: str, failed: Planted) -> None:
     page = show(re.sub(r'data-last="\d+"', 'data-last="1"', html))
     expect(badge(page, failed.agent_id)).to_have_class("badge good")
@@ -447,7 +430,6 @@ def test_the_last_turn_is_that_of_the_lines(show: Open, html: str, failed: Plant
     expect(page.locator(".tabs .which")).to_have_text("turn 3")
 
 
-@pytest.mark.slow
 def test_without_scripts_all_turns_can_be_read(
     browser: Browser, html: str, failed: Planted, tmp_path: Path
 ) -> None:
@@ -465,7 +447,6 @@ def test_without_scripts_all_turns_can_be_read(
         expect(page.locator(".slider")).to_be_hidden()
 
 
-@pytest.mark.slow
 def test_hostile_text_does_nothing(
     show: Open, failed: Planted, copied: Path, tmp_path: Path
 ) -> None:
@@ -493,7 +474,6 @@ def test_hostile_text_does_nothing(
     assert page.locator("iframe, img, svg[onload]").count() == 0
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1440), ("dark", 800)])
 def test_it_is_accessible(
     browser: Browser, scheme: str, width: int, html: str, tmp_path: Path

@@ -1,0 +1,79 @@
+"""The review on the page in a real browser: hunks by mouse, verdicts by keys."""
+
+import re
+from pathlib import Path
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, expect
+
+from tests.browser import opened_page
+from tests.cli.conftest import Remora
+from tests.web.test_browser import served
+from tests.web.test_review import BEFORE, address_of, project, two, user, verdicts
+
+__all__ = ["project", "two", "user"]
+pytestmark = pytest.mark.slow
+
+
+def test_hunks_are_chosen_with_the_mouse_and_decided_with_keys(
+    browser: Browser, project: Path, user: Remora
+) -> None:
+    with served(project, user) as link, opened_page(browser) as page:
+        page.goto(link)
+        page.get_by_role("link", name=re.compile("^20")).click()
+        page.get_by_role("link", name="Review 1 change").click()
+        page.get_by_label("hunk 1 of 2").uncheck()
+        expect(page.locator("button[value=accept]")).to_have_text(re.compile("1 of 2 hunks"))
+        page.keyboard.press("y")
+        expect(page.locator(".message")).to_contain_text("1 change accepted")
+        assert "import os" in (project / "settings.py").read_text()
+        assert "f'plain'" not in (project / "settings.py").read_text()
+        expect(page.locator(".decided")).to_be_focused()  # the script has run
+        page.keyboard.press("u")
+        expect(page.locator(".message")).to_contain_text("pending again")
+        assert (project / "settings.py").read_text() == BEFORE
+        expect(page.locator(".change-set")).to_be_focused()
+        page.keyboard.press("n")
+        page.keyboard.type("not now")
+        page.keyboard.press("Enter")
+        expect(page.locator(".message")).to_contain_text("1 change rejected")
+        assert Axe().run(page).violations_count == 0
+
+
+def test_keys_decide_only_on_what_has_the_focus(browser: Browser, two: Path, user: Remora) -> None:
+    with served(two, user) as link, opened_page(browser) as page:
+        page.goto(link)
+        page.wait_for_url("**/")
+        page.goto(link.partition("/start")[0] + address_of(two))
+        boxes = page.locator(".change-set")
+        expect(boxes.first).to_be_focused()
+        page.keyboard.press("j")
+        page.keyboard.press("y")
+        expect(page.locator(".message")).to_contain_text("1 change accepted: b.py")
+        expect(boxes).to_be_focused()
+        page.get_by_label("reason").fill("no")
+        page.get_by_role("checkbox").press("Enter")
+        page.locator("h1").click()
+        page.keyboard.press("y")
+        page.evaluate(
+            """document.querySelector(".change-set").dispatchEvent(
+              new KeyboardEvent("keydown", {key: "y", repeat: true, bubbles: true}))"""
+        )
+        page.reload()
+        expect(boxes).to_be_focused()
+        assert "import os" in (two / "a.py").read_text()
+        assert Axe().run(page).violations_count == 0
+
+
+def test_enter_without_scripts_decides_nothing(browser: Browser, two: Path, user: Remora) -> None:
+    with served(two, user) as link, opened_page(browser, scripts=False) as page:
+        page.goto(link)
+        page.wait_for_url("**/")
+        page.goto(link.partition("/start")[0] + address_of(two))
+        page.get_by_label("reason").first.fill("wrong")
+        page.keyboard.press("Enter")
+        page.get_by_role("checkbox").first.press("Enter")
+        expect(page.locator(".message")).to_contain_text("no button was pressed")
+        expect(page.locator(".change-set")).to_have_count(2)
+        assert verdicts(two) == []
