@@ -17,6 +17,7 @@ from remora.operations.test.fault_kinds import (
     without_docstring,
 )
 from remora.operations.test.table_faults import table_faults
+from remora.python_text import parse
 
 MAX_MUTANTS = 20
 _T = TypeVar("_T")
@@ -150,9 +151,11 @@ class _File:
         """Return the source of the mutant within its classes, or an empty string."""
         nested: ast.stmt = faulty
         for name in reversed(self._classes):
-            nested = ast.ClassDef(
-                name=name, bases=[], keywords=[], body=[nested], decorator_list=[]
-            )
+            # parsed, because the fields of a class differ between Pythons
+            (around,) = parse(f"class {name}: ...").body
+            assert isinstance(around, ast.ClassDef)
+            around.body = [nested]
+            nested = around
         future = [one for one in self._tree.body if _is_future(one)]
         return _unparse(ast.Module(body=[*future, nested], type_ignores=[]))
 
