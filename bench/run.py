@@ -33,7 +33,6 @@ BENCHMARKS = (
     "hub_cold",
     "mcp_server",
     "viewer",
-    "observe",
     "isolation",
     "workspaces",
     "workers",

@@ -11,7 +11,7 @@ from typing import NamedTuple
 sys.path.insert(0, str(Path(__file__).parent))
 
 from types_packages import EVALUATION, Key, package_texts, stripped, true_types
-from types_tests import observed_of, tests_of
+from types_tests import tests_of
 
 from remora.operations.types.checker.type_checker import TypeChecker
 from remora.operations.types.inference import Inference, Settings
@@ -56,13 +56,13 @@ def score(
 ) -> Score:
     """Remove annotations from a package, let the operation write them, and count.
 
-    The package's tests are read, without annotations, and the types that were seen in them.
+    The package's tests are read, without annotations.
     """
     threshold = None if curve is None else _LOWEST
     texts = package_texts(package)
     truth = true_types(texts)
     bare = stripped(texts, removed.__contains__) | stripped(tests_of(package), lambda _: True)
-    settings = Settings(minor=_MINOR, threshold=threshold, observed=observed_of(package))
+    settings = Settings(minor=_MINOR, threshold=threshold)
     with closing(TypeChecker(bare, {}, minor=_MINOR)) as checker:
         inference = Inference(bare, checker, model or weights(), settings)
         slots = [

@@ -3,8 +3,6 @@
 Usage: python bench/types_tests.py PACKAGE... Archives and environments are made once.
 """
 
-import ast
-import json
 import shutil
 import subprocess
 import sys
@@ -13,19 +11,10 @@ import tomllib
 import venv
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-import msgspec
 from types_packages import CACHE, package_texts
-
-from remora.config.user_folders import UserFolders
-from remora.hub.file_limits import FileRules
-from remora.hub.process.hub_paths import hub_paths
-from remora.hub.sources.current_nodes import CurrentNodes
-from remora.ids import escape_path, node_key
-from remora.operations.types.source.slots import functions_of
 
 _TEST_NEEDS = ("pytest", "pytest-mock", "pytest-asyncio", "freezegun", "pretend", "hypothesis")
 _BUILDERS = (
@@ -135,53 +124,3 @@ def tree_with_tests(package: str, root: Path, texts: dict[str, str]) -> bool:
     for path, text in texts.items():
         (root / path).write_text(text, encoding="utf-8")
     return True
-
-
-def observed_of(package: str) -> dict[str, dict[str, Any]]:
-    """Return what `remora hub observe` sees while a package's tests run, by node.
-
-    The result is empty if there are no tests, or they do not run. It is kept in the cache.
-    """
-    kept = CACHE / "observed" / f"{package}.json"
-    if not kept.exists():
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        kept.write_text(json.dumps(_observed(package)), encoding="utf-8")
-    found: dict[str, dict[str, Any]] = json.loads(kept.read_text("utf-8"))
-    return found
-
-
-def _observed(package: str) -> dict[str, dict[str, Any]]:
-    root = CACHE / "observed" / package
-    if not tree_with_tests(package, root, {}):
-        return {}
-    python = test_environment(package)
-    subprocess.run([python, "-m", "pip", "uninstall", "--quiet", "-y", package], check=True)
-    (root / "remora.yaml").write_text(f"python: {python}\n", encoding="utf-8")
-    subprocess.run(["git", "init", "-q", str(root)], check=True)
-    remora = Path(sys.executable).with_name("remora")
-    words = ["hub", "observe", "--allow-unsandboxed", "--max-time", str(_SECONDS), "--"]
-    words += ["python", "-m", "pytest", *_PYTEST, "--continue-on-collection-errors", "tests"]
-    done = subprocess.run([remora, *words], cwd=root, capture_output=True, check=False)
-    print(package, done.stdout.decode()[-300:], done.stderr.decode()[-300:], flush=True)
-    found = _read(root, package)
-    shutil.rmtree(root)
-    return found
-
-
-def _read(root: Path, package: str) -> dict[str, dict[str, Any]]:
-    keys = [
-        node_key(escape_path(path), name)
-        for path, text in package_texts(package).items()
-        for name, _, _ in functions_of(ast.parse(text))
-    ]
-    places = hub_paths(UserFolders.of_this_process(), root.resolve())
-    found = CurrentNodes(places.root, places.db, FileRules()).observed(keys)
-    return {key: msgspec.to_builtins(each) for key, each in found.items()}
-
-
-if __name__ == "__main__":
-    for each in sys.argv[1:]:
-        try:
-            print(each, len(observed_of(each)), "functions observed", flush=True)
-        except subprocess.CalledProcessError as error:
-            print(each, error, flush=True)

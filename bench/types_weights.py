@@ -12,7 +12,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -24,7 +24,7 @@ from types_packages import (
     stripped,
     true_types,
 )
-from types_tests import observed_of, tests_of
+from types_tests import tests_of
 
 from remora.operations.types.checker.type_checker import TypeChecker
 from remora.operations.types.facts.collection import collect
@@ -149,12 +149,11 @@ def _words(term: str) -> list[str]:
 
 
 class Setting(NamedTuple):
-    """A share of annotations to keep, a seed, and whether tests and run-time types are known."""
+    """A share of annotations to keep, a seed, and whether tests are known."""
 
     keep: float
     seed: int
     tests: bool
-    observed: bool
 
 
 def rows_of(
@@ -164,15 +163,13 @@ def rows_of(
     texts = package_texts(package)
     truth = true_types(texts)
     generator = random.Random(setting.seed)
-    observed: dict[str, dict[str, Any]] = {}
     removed = {key for key in truth if generator.random() >= setting.keep}
     bare = stripped(texts, removed.__contains__)
     if setting.tests and package in WITH_TESTS:
         bare |= stripped(tests_of(package), lambda _: True)
-        observed = observed_of(package) if setting.observed else {}
     index = ProjectIndex(bare)
     with closing(TypeChecker(bare, {}, minor=None)) as checker:
-        evidence = collect(index, checker, observed)
+        evidence = collect(index, checker, {})
     siblings = Siblings(index, priors)
     for path, file in index.files.items():
         for function in file.functions:
@@ -193,11 +190,11 @@ At these, 93 % of the best candidates are right in training packages that were l
 WITH_TESTS = ("arrow", "attrs", "isort", "jinja2", "structlog", "tomlkit")
 """Packages whose tests run without much preparation."""
 SETTINGS = (
-    Setting(0.0, 1, False, False),
-    Setting(0.0, 2, True, True),
-    Setting(0.5, 3, True, False),
-    Setting(0.9, 4, False, False),
-    Setting(0.9, 5, True, True),
+    Setting(0.0, 1, False),
+    Setting(0.0, 2, True),
+    Setting(0.5, 3, True),
+    Setting(0.9, 4, False),
+    Setting(0.9, 5, True),
 )
 
 

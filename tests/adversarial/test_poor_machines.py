@@ -51,7 +51,7 @@ def remora(
         env=environment,
         capture_output=True,
         text=True,
-        timeout=50,
+        timeout=150,
     )
     return Done(done.returncode, json.loads(done.stdout), done.stderr)
 

@@ -210,7 +210,6 @@ class Theatre:
                 python=play.python,
                 recorded=list(read_events(path)),
                 ancestors=ancestors,
-                observed={},
                 rebased={},
                 answers=None,
                 user_file=None,

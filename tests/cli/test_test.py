@@ -84,13 +84,6 @@ def test_the_way_through(active: Remora, sizes: Path) -> None:
     accepted = user("accept", "last", "--all", cwd=sizes)
     assert accepted.code == 0, accepted.err
     assert user("trace", "verify", "--all", cwd=sizes).code == 0
-    assert user("hub", "index", cwd=sizes).code == 0
-    related = user("hub", "tests", "sizes.py:_more", "--json", cwd=sizes).document["tests"]
-    assert {"id": "tests/test_other.py::test_plural", "tier": "observed"} in related
-    callers = user("hub", "callers", "sizes.py:_more", "--json", cwd=sizes).document["callers"]
-    assert [(each["key"], each["tier"]) for each in callers] == [
-        ("node:sizes.py:plural", "observed")
-    ]
     after = (sizes / "tests/test_other.py").read_text()
     assert "def test_plural(" in after
     assert 'parse_size("10k") == 10240' in after

@@ -203,13 +203,12 @@ def test_a_file_that_changed_since_is_reported(small: tuple[Path, HubStore]) -> 
     assert ("node:a.py:f", "signature") not in told
 
 
-def test_identity_time_source_extras_and_observation_are_not_compared(
+def test_identity_time_source_and_extras_are_not_compared(
     small: tuple[Path, HubStore],
 ) -> None:
     root, store = small
     run = store._connection.execute
     run("UPDATE node_state SET uid = key, last_updated = '', update_source = 'manual'")
     run("""UPDATE node_state SET extra = '{"a": 1}'""")
-    run("INSERT INTO observed_calls VALUES ('node:a.py:f', 'node:b.py:g', 'x', '[1]')")
 
     assert verify(root, Members(root), store.view()).ok

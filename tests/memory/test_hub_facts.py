@@ -14,7 +14,7 @@ from remora.memory.packet import DecisionPacket
 from remora.memory.projection import apply
 
 TARGET = "node:mod.py:f"
-TIERS = ("exact", "inferred", "unique", "observed")
+TIERS = ("exact", "inferred", "unique")
 
 
 def edges(*keys: str, tier: str = "exact") -> list[dict[str, Any]]:
@@ -111,7 +111,7 @@ class TestShown:
             ({"has_type_hints": False, "node_type": "module", "signature": None}, 400, "", {}),
             (
                 {"callers": LIKELY}, 400, SIGNATURE,
-                {"callers": ["a.py:exact", "a.py:inferred?", "a.py:unique?", "a.py:observed"]},
+                {"callers": ["a.py:exact", "a.py:inferred?", "a.py:unique?"]},
             ),
             (  # links out of the project come last
                 {"callees": edges("ext:os.getcwd", "node:a.py:g")}, 400, SIGNATURE,

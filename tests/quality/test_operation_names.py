@@ -11,7 +11,6 @@ _SOURCE = Path(remora.__file__).parent
 _OTHER_MEANINGS = {
     "memory/node_facts.py": "the docstring of a node",
     "cli/app/command_list.py": "a name that is mistaken for a command",
-    "cli/hub/observe.py": "a number of tests",
     "code/pytest_model/caller_search.py": "the role of a function for pytest",
     "code/pytest_model/pytest_file.py": "the role of a function for pytest, and a folder",
     "code/callgraph/rules/call_rules.py": "how the names of tests begin",
@@ -19,7 +18,6 @@ _OTHER_MEANINGS = {
     "hub/observe/observation_reader.py": "a kind of record",
     "hub/observe/pytest_plugin.py": "a kind of record",
     "hub/observe/value_types.py": "how the names of tests begin",
-    "hub/store/observed_rows.py": "a column",
     "tools/host/text_files.py": "the docstring of a node",
     "tools/host/ruff/rule_choice.py": "a table of ruff's settings",
     "tools/host/style_config.py": "a table of ruff's settings",

@@ -47,7 +47,6 @@ def open_project(invocation: Invocation, paths: Sequence[Path] = ()) -> Project:
     review. Raises UsageError, ConfigError or DiskError, and OutsideError if there is too little memory.
     """
     from remora.agents.definition.agent import with_replaced
-    from remora.bootstrap.observed_tests import observed_tests
     from remora.runs.provenance import install_key
     from remora.sandbox.isolation import require_level
     from remora.trace.verify.head_hmac import load_signer
@@ -71,7 +70,6 @@ def open_project(invocation: Invocation, paths: Sequence[Path] = ()) -> Project:
         redact=_redactor(invocation, config, key),
         signer=load_signer(invocation.environ, config.runner.memory.signing_key_file),
         interpreter=lambda: _interpreter(invocation, root, config),
-        observed_tests=lambda: observed_tests(invocation, root, config),
     )
 
 

@@ -4,11 +4,11 @@ from typing import Literal
 
 import msgspec
 
-Tier = Literal["exact", "inferred", "unique", "possible", "observed"]
-TIERS: tuple[Tier, ...] = ("exact", "inferred", "unique", "possible", "observed")
+Tier = Literal["exact", "inferred", "unique", "possible", "covered"]
+TIERS: tuple[Tier, ...] = ("exact", "inferred", "unique", "possible", "covered")
 """Confidence tiers, most certain first. `exact`: resolved through imports. `inferred`: derived from
 assignments, attributes, returns and callbacks. `unique`: the only definition with that name.
-`possible`: one of several inferred alternatives. `observed`: seen while tests ran."""
+`possible`: one of several inferred alternatives. `covered`: a test that coverage saw enter a node."""
 TIER_RANK = {tier: rank for rank, tier in enumerate(TIERS)}
 """Maps each tier to its rank; 0 is the most certain."""
 

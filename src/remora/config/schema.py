@@ -366,7 +366,7 @@ class Config(Section):
     review: ReviewConfig = ReviewConfig()
     """Review of changes."""
     python: Annotated[str, Field(min_length=1)] | None = None
-    """Python interpreter for the project's tests, used by `-o test` and `remora hub observe`. null
+    """Python interpreter for the project's tests, used by `-o test` and gates. null
     means the project's .venv, or the active environment if there is no .venv.
     """
     exclude: Patterns = ()

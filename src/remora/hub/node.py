@@ -88,9 +88,6 @@ class NodeState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     certain ones. Left out if true."""
     extra: dict[str, Any]
     """Results of user scripts, keyed by script name."""
-    observed: ObservedValues | None = None
-    """Types seen by `remora hub observe`. Left out if there are none, or if the function's body has
-    changed since."""
 
 
 class AnsweredNode(NodeState, frozen=True, kw_only=True):

@@ -11,7 +11,7 @@ shop/bill.py:20 total (exact)
 20|         many(bill.prices)
 21|         print(bill)
 Tests
-tests/test_cart.py::test_many (observed)
+tests/test_cart.py::test_many (exact)
 """
 
 import functools
@@ -50,7 +50,6 @@ class CodeContext(msgspec.Struct, omit_defaults=True, kw_only=True):
     complexity: int | None = None
     source: str
     uses: str = ""
-    observed: dict[str, Any] = {}
     callees: list[dict[str, Any]] = []
     callers: list[dict[str, Any]] = []
     tests: list[dict[str, Any]] = []
@@ -67,8 +66,6 @@ class CodeContext(msgspec.Struct, omit_defaults=True, kw_only=True):
         shown.append(self.source)
         if self.uses:
             shown += ["Uses", self.uses]
-        if self.observed:
-            shown.append(f"Seen at run time: {msgspec.json.encode(self.observed).decode()}")
         shown += [*_titled("Calls", self.callees), *_titled("Called by", self.callers)]
         if self.tests:
             shown += ["Tests", *(f"{test['id']} ({test['tier']})" for test in self.tests)]
@@ -115,8 +112,6 @@ def code_context(
         unknown=unknown,
         fresh=node.fresh,
     )
-    if node.observed is not None:
-        found.observed = msgspec.to_builtins(node.observed)
     known = [edge for edge in node.callees or () if edge.key in callees]
     waiting = {"callers": node.callers, "tests": node.related_tests, "callees": known}
     links = {what: deque(_surest(found or ())) for what, found in waiting.items()}

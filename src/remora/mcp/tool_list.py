@@ -76,7 +76,7 @@ CONTEXT = ToolSpec(
     "context",
     "Get what you must know before you change a Python function, class or module: its source, what "
     "it uses and calls, each caller's line, and the tests that run it. It replaces grep and reading "
-    "files. Links have a tier: exact, inferred, unique, possible or observed.",
+    "files. Links have a tier: exact, inferred, unique or possible.",
     {
         "name": _NAME,
         "budget": {

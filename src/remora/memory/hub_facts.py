@@ -47,7 +47,6 @@ def _keys_in(value: Any, alone: Iterable[Any]) -> Iterator[str]:
 def recorded_facts(answer: Any, generation: int | None) -> dict[str, Any]:
     """Return a source's answer about a node as JSON values, as events record it."""
     facts: dict[str, Any] = msgspec.to_builtins(answer)
-    facts.pop("observed", None)  # large, and no decision uses it
     more: dict[str, int] = {}
     for name in _LINKS:
         links = facts.get(name)

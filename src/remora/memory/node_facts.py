@@ -7,7 +7,7 @@ from remora.memory.canonical import canonical, to_packet_value
 from remora.memory.packet import SUMMARY_LIMIT
 from remora.text import clip
 
-SURE = frozenset({"exact", "observed"})
+SURE = frozenset({"exact"})
 """Tiers of links that are certain. Other links are shown with `?`."""
 _TEXT = 120
 

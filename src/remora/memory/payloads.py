@@ -184,16 +184,12 @@ class SubmitResult(Payload, frozen=True, kw_only=True):
     Each check has the form `{name, ok, detail}`; `detail` is the problem, or what a check that
     passed has to say. If the check was a script, it also has a `script` field with the data needed
     to run the script again: `{script_sha256, inputs}`, with hashes instead of file contents.
-
-    `observed` records what the tests executed, as `{files: {path: sha256}, tests: {id: [key]},
-    calls: [[caller, callee, line]]}`. It is empty if no tests ran.
     """
 
     type: ClassVar[str] = "submit_result"
     summary: str = ""
     checks: list[dict[str, Any]] = []
     verified: bool = False
-    observed: dict[str, Any] = {}
 
 
 class AgentError(Payload, frozen=True, kw_only=True):

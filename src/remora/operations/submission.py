@@ -39,8 +39,7 @@ class Submission:
     in `Job`. `files` maps the path of each changed file to its content before and after the change,
     where None means that the file does not exist. `edits` maps the files that a model has changed
     since the opening in the same way. `target` is the current location of the node, in the form
-    passed to scripts. `observed` contains the nodes that project code executed during the
-    checks. These nodes are recorded. `results` caches expensive results so that other checks can
+    passed to scripts. `results` caches expensive results so that other checks can
     use them.
     """
 
@@ -56,7 +55,6 @@ class Submission:
     names: Names
     target: Mapping[str, Any] = field(default_factory=dict)
     in_tree: RunInTree | None = None
-    observed: dict[str, Any] = field(default_factory=dict)
     results: dict[Any, Any] = field(default_factory=dict)
 
 

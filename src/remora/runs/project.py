@@ -1,7 +1,7 @@
 """A project, consisting of its root, its configuration and the folders for its records."""
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from os.path import lexists
 from pathlib import Path
@@ -12,7 +12,6 @@ from remora.trace.trace_folder import TraceFolder
 
 if TYPE_CHECKING:  # importing pydantic and the redaction rules takes longer than listing the runs
     from remora.config.schema import Config
-    from remora.hub.observed_links import ObservedTest
     from remora.sandbox.interpreters import ProjectPython
     from remora.trace.redact.redactor import Redactor
     from remora.trace.stream.trace_store import TraceStore
@@ -46,8 +45,7 @@ class Project(ProjectRecords):
     in the user's cache folder. `install_key` is the secret that identifies the runs started by this
     installation. Everything written to a stream passes through `redact`. If the user has a signing
     key, `signer` signs new runs. `interpreter` is called only if project code must run. It raises UsageError if the user
-    has not given consent. `observed_tests` returns the tests that `remora hub observe` saw enter a node.
-    `surface` is recorded with each verdict.
+    has not given consent. `surface` is recorded with each verdict.
     """
 
     config: "Config"
@@ -57,7 +55,6 @@ class Project(ProjectRecords):
     redact: "Redactor"
     signer: "Signer | None" = None
     interpreter: "Callable[[], ProjectPython] | None" = None
-    observed_tests: "Callable[[], Sequence[ObservedTest]]" = tuple
     surface: Literal["cli", "web"] = "cli"
 
 

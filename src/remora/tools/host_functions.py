@@ -31,14 +31,12 @@ class HostFunction:
     any exception other than HostError. `seconds` is the time limit for a single call.
     `runs_project_code` is True if the function starts the project's interpreter. `reads_packages`
     is True if it reads the packages of this interpreter, if there is one, without starting it.
-    `reads_observed` is True if it reads what `remora hub observe` saw of the project's functions.
     """
 
     function: Callable[..., Any]
     seconds: float = 10.0
     runs_project_code: bool = False
     reads_packages: bool = False
-    reads_observed: bool = False
 
     @property
     def name(self) -> str:

@@ -1,8 +1,8 @@
 """Access to the project tree for tools."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from remora.sandbox.interpreters import ProjectPython
 from remora.tools.file_tree import FileTree
@@ -19,8 +19,7 @@ NO_JUDGE: Judge = tuple
 class ToolTree(FileTree):
     """Project tree for a tool's calls.
 
-    If `python` is None, no project code is run. `observed` contains the run-time types and values
-    of the project's functions, by node key. `answers` is the folder for `KeptAnswers`. `ruff`
+    If `python` is None, no project code is run. `answers` is the folder for `KeptAnswers`. `ruff`
     checks, fixes and formats files of the tree. `judge` runs the checks of the job that changes it.
     """
 
@@ -28,14 +27,12 @@ class ToolTree(FileTree):
         self,
         tree: Path,
         python: ProjectPython | None = None,
-        observed: Mapping[str, Any] | None = None,
         answers: Path | None = None,
         ruff: MakeRuff = Ruff,
         judge: Judge = NO_JUDGE,
     ) -> None:
         super().__init__(tree)
         self.python = python
-        self.observed = observed or {}
         self.answers = answers
         self.judge = judge
         self.ruff = ruff(self)

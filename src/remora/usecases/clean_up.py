@@ -10,33 +10,28 @@ from pathlib import Path
 
 from remora.bootstrap.invocation import Invocation
 from remora.errors import DiskError
-from remora.hub.observe.observation_queue import drain, enqueue, spool_folder
-from remora.hub.observed_links import Observation
-from remora.hub.process.hub_paths import HubPaths, hub_paths
+from remora.hub.process.hub_paths import hub_paths
 from remora.hub.store.hub_database import is_foreign, read_untouched
 from remora.hub.store.owner_lock import is_lock, lock_of, owner
-from remora.hub.store.reader import read_snapshot
 from remora.ids import unescape_path
 from remora.rmtree import remove_tree
 from remora.runs.project import Project, ProjectRecords
 from remora.runs.retention.clean import Removable, Removal, find_removable, size_of
 from remora.runs.retention.orphaned_copies import orphaned_caches
-from remora.usecases.hub.index_writer import open_store
 from remora.workspaces.repository_cache import find_unused, remove_if_unused, repositories_folder
 
 _DAEMON = ".daemon"
 
 
 def cleanable(
-    invocation: Invocation, project: Project, now: datetime, *, observed: bool
+    invocation: Invocation, project: Project, now: datetime
 ) -> tuple[list[Removal], tuple[tuple[str, str], ...]]:
     """Return the items that can be removed, and the runs that cannot be removed.
 
-    Each item comes with a function that removes it, and each run with the reason for keeping it. If
-    `observed` is true, the links that `hub observe` recorded in this project can also be removed.
+    Each item comes with a function that removes it, and each run with the reason for keeping it.
     """
     acts, kept = find_removable(project, now)
-    hubs = [*_orphaned_hubs(invocation), *_own_hub(invocation, project, observed=observed)]
+    hubs = [*_orphaned_hubs(invocation), *_own_hub(invocation, project)]
     return [*acts, *_copies(invocation, now), *_clones(invocation), *hubs], kept
 
 
@@ -65,23 +60,14 @@ def _orphaned_hubs(invocation: Invocation) -> Iterator[Removal]:
         yield _removable(place), partial(_remove_hub, place)
 
 
-def _own_hub(
-    invocation: Invocation, project: ProjectRecords, *, observed: bool
-) -> Iterator[Removal]:
+def _own_hub(invocation: Invocation, project: ProjectRecords) -> Iterator[Removal]:
     """Yield the removal of this project's Hub database, which contains source code.
 
     The next Hub query rebuilds the database.
     """
-    places = hub_paths(invocation.folders, project.root)
-    if not places.db.exists() or not _is_idle(places.db):
-        return
-    place = places.db.parent
-    measured = Observation(calls=(), tests=(), ran=()) if observed else _measured(places.db)
-    waiting = not observed and any(spool_folder(places.db).glob("*.msgpack"))
-    if not (measured.calls or measured.tests or measured.functions or waiting):
-        yield _removable(place), partial(_remove_hub, place)
-    elif read_snapshot(places.db, lambda view: bool(view.paths())) is not False:
-        yield _removable(place), partial(_forget_source, places, measured)
+    db = hub_paths(invocation.folders, project.root).db
+    if db.exists() and _is_idle(db):
+        yield _removable(db.parent), partial(_remove_hub, db.parent)
 
 
 def _removable(place: Path) -> Removable:
@@ -89,38 +75,9 @@ def _removable(place: Path) -> Removable:
 
 
 def _remove_hub(place: Path) -> None:
-    _require_idle(place / "hub.db")
-    remove_tree(place)
-
-
-def _forget_source(places: HubPaths, measured: Observation) -> None:
-    """Replace the database with a new one that contains only the links recorded by `hub observe`.
-
-    These links consist of names, hashes and line numbers.
-    """
-    _require_idle(places.db)
-    spool = spool_folder(places.db)
-    enqueue(spool, measured)  # first: if this process is killed, the next writer stores it
-    for path in places.db.parent.iterdir():
-        if path == spool:
-            continue
-        if path.is_dir() and not path.is_symlink():
-            remove_tree(path)
-        else:
-            path.unlink()
-    with open_store(places) as store:
-        drain(spool, store.record_observed)
-
-
-def _require_idle(db: Path) -> None:
-    if not _is_idle(db):
+    if not _is_idle(place / "hub.db"):
         raise DiskError("in use by another process")
-
-
-def _measured(db: Path) -> Observation:
-    """Return the links that `hub observe` stored, or no links if the database cannot be read."""
-    found = read_snapshot(db, lambda view: view.observation())
-    return Observation(calls=(), tests=(), ran=()) if found is None else found
+    remove_tree(place)
 
 
 def _orphaned_databases(folder: Path) -> Iterator[Path]:

@@ -41,7 +41,7 @@ from remora.trace.stream.line_builder import utc_now
 from remora.usecases.analyze.prepare_run import agents_for
 from remora.usecases.analyze.recorded_settings import recorded_config, recorded_request
 from remora.usecases.analyze.resume_run import connect_models, models_named_by
-from remora.usecases.hub.fact_source import fact_source, observed_values
+from remora.usecases.hub.fact_source import fact_source
 
 _log = logging.getLogger("remora.worker")
 _LOGGED_AFTER_S = 60.0
@@ -126,7 +126,6 @@ async def _run_jobs(
         base=None,
         ruff=None,
         python=python,
-        observed=observed_values(invocation, project, agents),
     )
     of_run = str(start.config.get("model_name"))
     names = {agent.definition.model or of_run for agent in agents}

@@ -7,14 +7,11 @@ from pathlib import Path
 from remora.config.user_folders import UserFolders
 from remora.hub.file_limits import FileRules
 from remora.hub.file_stamp import stamp_of
-from remora.hub.node import ObservedValues
-from remora.hub.observed_links import Observation, ObservedFunction, ObservedTest, anchor_of
 from remora.hub.process.hub_paths import hub_paths
 from remora.hub.sources.current_nodes import CurrentNodes
 from remora.hub.store.batch import Batch
 from remora.hub.store.hub_store import HubStore
 from tests.clock import ticking
-from tests.hub.client.conftest import CART, TOTAL, House, ask
 from tests.hub.store.conftest import update_of
 
 TEST = "node:tests/test_price.py:test_total"
@@ -34,24 +31,3 @@ def test_a_change_within_one_tick_of_the_file_systems_clock_is_seen(tmp_path: Pa
         store.apply(Batch(updates=(update_of("a.py", BEFORE, stamp),), source="cold_start"))
     newest = CurrentNodes(places.root, places.db, FileRules())
     assert newest.at_line(["a.py"], 1) == "node:a.py:g"
-
-
-def test_what_was_observed_is_read_for_many_functions_at_once(house: House) -> None:
-    house.index()
-    with HubStore(house.places.db, root=house.root, clock=ticking()) as store:
-        total, test = (store.view().node(key) for key in (TOTAL, TEST))
-        assert total is not None
-        assert test is not None
-        values = ObservedValues(returns=("int",))
-        function = ObservedFunction(node=TOTAL, anchor=anchor_of(total.facts), values=values)
-        entered = ObservedTest(node=TOTAL, id="t", test=TEST, anchor=anchor_of(test.facts))
-        store.record_observed(
-            Observation(calls=(), tests=(entered,), ran=("t",), functions=(function,))
-        )
-    client = house.client()
-    current = CurrentNodes(house.places.root, house.places.db, FileRules())
-    assert current.observed([TOTAL, CART]) == {TOTAL: values}
-    assert ask(client, [TOTAL])[TOTAL].observed == values
-    house.write({"shop/price.py": "def total(prices):\n    return 0\n"})
-    assert current.observed([TOTAL]) == {}
-    assert ask(client, [TOTAL])[TOTAL].observed is None

@@ -9,12 +9,10 @@ import pytest
 
 from remora.code.callgraph.files.program_protocol import OutOfTimeError
 from remora.code.file_analysis import read_facts
-from remora.code.file_facts import NodeFacts
 from remora.code.links import Edge, Related
 from remora.errors import NotFound
 from remora.hub.lookup.not_found import similar_keys
 from remora.hub.node import AnsweredNode, NodeState
-from remora.hub.observed_links import ObservedCall, ObservedTest, anchor_of
 from remora.hub.query import node_queries as module
 from remora.hub.query.node_queries import NodeQueries
 from remora.hub.query.responses import is_whole
@@ -63,35 +61,6 @@ TEST = "node:tests/test_cart.py:test_total"
 
 def view_of(files: dict[str, str]) -> MemorySnapshot:
     return MemorySnapshot({path: read_facts(path, text.encode()) for path, text in files.items()})
-
-
-class Watched(MemorySnapshot):
-    """A project whose tests were observed."""
-
-    generation = 7
-
-    def calls_to(self, key: str) -> tuple[ObservedCall, ...]:
-        if key != TOTAL:
-            return ()
-        gone = ObservedCall(caller="node:shop/gone.py:f", callee=key, anchor="", above_end=(0,))
-        return gone, self._call(CHECKOUT, key, 99), self._call(ROUNDED, key, 3)
-
-    def tests_of(self, key: str) -> tuple[ObservedTest, ...]:
-        ids = ["tests/test_cart.py::test_total", "tests/test_x.py::test_y"] if key == TOTAL else []
-        anchor = anchor_of(self._facts_of(TEST))
-        return tuple(ObservedTest(node=key, id=each, test=TEST, anchor=anchor) for each in ids)
-
-    def _call(self, caller: str, callee: str, line: int) -> ObservedCall:
-        facts = self._facts_of(caller)
-        above_end = facts.line_start + facts.line_count - 1 - line
-        return ObservedCall(
-            caller=caller, callee=callee, anchor=anchor_of(facts), above_end=(above_end,)
-        )
-
-    def _facts_of(self, key: str) -> NodeFacts:
-        node = self.node(key)
-        assert node is not None
-        return node.facts
 
 
 class Distant(MemorySnapshot):
@@ -183,23 +152,6 @@ def test_the_tests_of_callers_come_with_depth(answers: NodeQueries) -> None:
     deeper = [test["id"] for test in answers.tests(ROUNDED, depth=3)["tests"]]
     assert set(direct) <= set(deeper)
     assert "tests/test_cart.py::test_total" in deeper
-
-
-def test_observed_links_are_added_to_those_of_the_source() -> None:
-    view = Watched(
-        {path: read_facts(path, text.encode()) for path, text in FILES.items()},
-    )
-    answers = NodeQueries(view)
-    callers = {link["key"]: link for link in answers.callers(TOTAL)["callers"]}
-    assert callers[CHECKOUT]["tier"] != "observed"
-    assert 99 not in callers[CHECKOUT]["lines"]
-    assert callers[ROUNDED] == {"key": ROUNDED, "tier": "observed", "lines": [3]}
-    assert "node:shop/gone.py:f" not in callers
-    assert list(callers)[-1] == ROUNDED
-    tests = {test["id"]: test["tier"] for test in answers.tests(TOTAL)["tests"]}
-    assert tests["tests/test_x.py::test_y"] == "observed"
-    assert tests["tests/test_cart.py::test_total"] != "observed"
-    assert answers.callers(TOTAL)["generation"] == 7
 
 
 def test_links_are_unknown_without_the_whole_project() -> None:

@@ -12,27 +12,13 @@ import pytest
 from remora.code.ir.model import encode_lowered
 from remora.errors import DiskError, HubLocked
 from remora.hub.file_stamp import Stamp
-from remora.hub.node import ObservedValues
-from remora.hub.observed_links import (
-    Observation,
-    ObservedCall,
-    ObservedFunction,
-    ObservedTest,
-    anchor_of,
-)
-from remora.hub.query.observed_queries import (
-    observed_callees,
-    observed_callers,
-    observed_tests,
-    observed_values,
-)
 from remora.hub.query.snapshots import MemorySnapshot
 from remora.hub.store.batch import Batch
 from remora.hub.store.hub_store import HubStore
 from remora.hub.store.reader import SharedState, StoredSnapshot, open_snapshot
 from tests.clock import ticking
 from tests.hub.small_files import facts_of
-from tests.hub.store.conftest import put, uid_of, update_of
+from tests.hub.store.conftest import put, update_of
 
 SHOP = {
     "shop/orders.py": "from shop import tax\n\ndef total(x):\n    return tax.add(x)\n",
@@ -299,108 +285,12 @@ def test_a_database_of_another_root_is_not_believed(db: Path) -> None:
         assert store.generation > generation
 
 
-def observation(store: HubStore, caller: str, callee: str, test: str) -> Observation:
-    view = store.view()
-    source, tested = view.node(caller), view.node(test)
-    assert source is not None
-    assert tested is not None
-    return Observation(
-        calls=(
-            ObservedCall(
-                caller=caller, callee=callee, anchor=anchor_of(source.facts), above_end=(0,)
-            ),
-        ),
-        tests=(
-            ObservedTest(node=callee, id="t.py::test_f", test=test, anchor=anchor_of(tested.facts)),
-        ),
-        ran=("t.py::test_f",),
-    )
-
-
 CODE = {
     "a.py": "def f():\n    return 1\n",
     "b.py": "import a\ndef g(h):\n    return h()\n",
     "t.py": "import b\ndef test_f():\n    assert b.g(1)\n",
 }
 A, B, T = "node:a.py:f", "node:b.py:g", "node:t.py:test_f"
-
-
-def test_observed_links_are_valid_while_the_caller_is_unchanged(store: HubStore) -> None:
-    put(store, CODE)
-    seen = observation(store, B, A, T)
-    before = store.generation
-
-    applied = store.record_observed(seen)
-
-    assert applied.generation == before + 1
-    assert set(applied.changed) == {A, B}
-    view = store.view()
-    assert [(e.key, e.tier, e.lines) for e in observed_callers(view, A)] == [(B, "observed", (3,))]
-    assert [(e.key, e.lines) for e in observed_callees(view, B)] == [(A, (3,))]
-    assert [(t.id, t.tier) for t in observed_tests(view, A)] == [("t.py::test_f", "observed")]
-
-    put(store, {"b.py": "# moved\n" + CODE["b.py"]})
-    assert [e.lines for e in observed_callees(view, B)] == [(4,)]
-
-    put(store, {"b.py": CODE["b.py"].replace("return h()", "return h")})
-    assert observed_callees(view, B) == observed_callers(view, A) == ()
-
-    put(store, {"t.py": CODE["t.py"].replace("1", "2")})
-    assert observed_tests(view, A) == ()
-
-
-def test_seeing_the_same_again_writes_nothing(store: HubStore) -> None:
-    put(store, CODE)
-    seen = observation(store, B, A, T)
-    store.record_observed(seen)
-    changes = store._connection.total_changes
-
-    assert store.record_observed(seen).changed == ()
-    assert store._connection.total_changes == changes
-
-
-def test_a_test_that_ran_again_is_known_for_what_it_enters_now(store: HubStore) -> None:
-    put(store, CODE)
-    store.record_observed(observation(store, B, A, T))
-
-    applied = store.record_observed(Observation(calls=(), tests=(), ran=("t.py::test_f",)))
-
-    assert applied.changed == (A,)
-    assert observed_tests(store.view(), A) == ()
-
-
-def test_observed_links_follow_a_rename(store: HubStore) -> None:
-    put(store, CODE)
-    store.record_observed(observation(store, B, A, T))
-    uid = uid_of(store, "a.py:f")
-
-    put(store, {"a.py": CODE["a.py"].replace("f()", "ff()")})
-
-    assert uid_of(store, "a.py:ff") == uid
-    assert [e.key for e in observed_callers(store.view(), "node:a.py:ff")] == [B]
-
-
-def test_observed_values_are_merged_and_follow_a_rename(store: HubStore) -> None:
-    def seen(*types: str) -> Observation:
-        node = store.view().node(A)
-        assert node is not None
-        values = ObservedValues(returns=types)
-        function = ObservedFunction(node=A, anchor=anchor_of(node.facts), values=values)
-        return Observation(calls=(), tests=(), ran=(), functions=(function,))
-
-    put(store, CODE)
-    assert store.record_observed(seen("int")).changed == (A,)
-    store.record_observed(seen("str", "int"))
-    assert store.record_observed(seen("str")).changed == ()
-    known = observed_values(store.view(), A)
-    assert known == ObservedValues(returns=("int", "str"))
-    (kept,) = store.view().observation().functions
-    assert kept.values == known
-
-    put(store, {"a.py": CODE["a.py"].replace("f()", "ff(x: int)")})
-    assert observed_values(store.view(), "node:a.py:ff") == known
-    put(store, {"a.py": CODE["a.py"].replace("f()", "ff()").replace("1", "2")})
-    assert observed_values(store.view(), "node:a.py:ff") is None
 
 
 def test_a_file_with_a_syntax_error_is_reported(store: HubStore) -> None:

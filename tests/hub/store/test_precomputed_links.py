@@ -16,7 +16,6 @@ from remora.code.links import Edge
 from remora.errors import DiskError, HubDamaged
 from remora.hub.daemon import link_round
 from remora.hub.daemon.link_round import begin_round, find_links
-from remora.hub.observed_links import Observation, ObservedCall
 from remora.hub.query.node_queries import NodeQueries
 from remora.hub.query.snapshots import OverlaidSnapshot, Snapshot
 from remora.hub.store.hub_store import HubStore
@@ -127,19 +126,6 @@ def test_an_edit_with_the_same_ir_invalidates_nothing(store: HubStore) -> None:
     generation = store.generation
 
     put(store, {"shop/till.py": SHOP["shop/till.py"] + "# said at the end\n"})
-
-    assert store.generation == generation + 1
-    assert known(store)
-
-
-def test_observed_calls_invalidate_no_links(store: HubStore) -> None:
-    put(store, SHOP)
-    link(store)
-    generation = store.generation
-    call = ObservedCall(caller=TOTAL, callee=ADD, anchor="a", above_end=(1,))
-
-    store.record_observed(Observation(calls=(call,), tests=(), ran=()))
-    store.forget_expired()
 
     assert store.generation == generation + 1
     assert known(store)

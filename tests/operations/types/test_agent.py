@@ -2,7 +2,6 @@
 
 import shutil
 import subprocess
-import sys
 import venv
 from pathlib import Path
 
@@ -11,10 +10,9 @@ import pytest
 import remora
 from remora.errors import OutsideError
 from remora.operations.types.checker import type_checker
-from remora.operations.types.shared_inference import Session, project_texts, session_for
+from remora.operations.types.shared_inference import Session, project_texts
 from remora.operations.types.source.slots import SourceText
 from remora.runs.records.results import run_document
-from remora.sandbox.interpreters import ProjectPython
 from remora.tools.tree import ToolTree
 
 SHOP = """\
@@ -95,40 +93,9 @@ def test_annotations_are_planned_written_verified_and_counted(project: Path) -> 
     assert "def first(data):" in text, "nothing says what it is"
 
 
-@pytest.mark.slow
-def test_annotation_that_run_time_types_contradict_is_left_out(
-    project: Path, plain_python: ProjectPython
-) -> None:
-    (project / "shop.py").write_text(
-        f"{SHOP}\n\ndef note(text, end='.'):\n    return '%s%s' % (text, end)\n"
-    )
-    (project / "use.py").write_text(
-        f"{USE}\nfrom shop import note\n\nnote('tea', '!')\nnote('c')\n"
-    )
-    (project / "tests").mkdir()
-    (project / "tests" / "test_shop.py").write_text(SEEN)
-    (project / "remora.yaml").write_text(f"python: {plain_python.python}\n")
-    before = _written(remora.analyze(root=project, operations=["types"]))
-    observe = [sys.executable, "-m", "remora", "hub", "observe", "--allow-unsandboxed"]
-    subprocess.run(
-        [*observe, "--", "python", "-m", "pytest", "-q", "tests"], cwd=project, check=True
-    )
-    done = remora.analyze(root=project, operations=["types"])
-    remora.accept(done.run_id, every=True, root=project)
-    assert "def note(text, end='.'):" in (project / "shop.py").read_text()
-    assert before == _written(done) + 3, "a test passes a number, all callers a string"
-
-
 def _written(done: remora.RunResult) -> int:
     (total,) = run_document(done.project, done.view)["totals"]["operations"]
     return int(total["annotations"]["written"])
-
-
-def test_a_session_is_not_used_for_other_observed_types(project: Path) -> None:
-    plain, observed = ToolTree(project), ToolTree(project, observed={"node:shop.py:Item": {}})
-    texts = project_texts(plain)
-    assert session_for(observed, texts) is session_for(observed, texts)
-    assert session_for(plain, texts) is not session_for(observed, texts)
 
 
 def test_tests_are_left_out_unless_they_are_named(project: Path) -> None:

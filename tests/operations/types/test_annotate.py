@@ -85,16 +85,6 @@ def opened(place: ToolTree, *skipped: str) -> dict[str, dict[str, Any]]:
     return {each["function"]: each for each in found["functions"]}
 
 
-def test_a_type_that_a_seen_value_does_not_fit_is_refused(project: Project) -> None:
-    project.start()
-    seen = {"node:shop.py:exact": {"parameters": {"amount": ["tuple[str, str]"]}}}
-    ruff = partial(Ruff, base=RuffBase(project.base))
-    place = ToolTree(project.copy, project.python, seen, ruff=ruff)
-    done = annotated(place, "exact", "(amount: str)")
-    assert done["written"] == ""
-    assert done["said"] == ["amount: str does not fit a value that was seen"]
-
-
 def test_functions_that_lack_annotations_are_described(project: Project) -> None:
     found = open_functions(project.start(), "shop.py", [], ["exact"])
     assert (found["count"], found["known"]) == (2, ["Item", "decimal"])

@@ -12,9 +12,6 @@ import pytest
 
 from remora.cli.app.options import Options
 from remora.cli.app.project_context import complete_journals_of
-from remora.hub.index.indexer import Indexer
-from remora.hub.members.members import Members
-from remora.hub.observed_links import Observation, ObservedCall, ObservedTest
 from remora.hub.process.hub_paths import hub_paths
 from remora.hub.store.hub_store import HubStore
 from remora.runs.retention.clean import CleanResult, remove_all
@@ -42,11 +39,9 @@ def shop(kept: Kept) -> Desk:
     return kept.again()
 
 
-def clean(
-    desk: Desk, *, days: int = 0, dry_run: bool = False, observed: bool = False
-) -> CleanResult:
+def clean(desk: Desk, *, days: int = 0, dry_run: bool = False) -> CleanResult:
     now = utc_now() + timedelta(days=days)
-    acts, waiting = cleanable(desk.caller(), desk.project, now, observed=observed)
+    acts, waiting = cleanable(desk.caller(), desk.project, now)
     return remove_all(acts, waiting, dry_run=dry_run)
 
 
@@ -216,40 +211,6 @@ def test_the_hub_database_of_the_project_goes_unless_it_is_in_use(shop: Desk) ->
     assert "hub" in kinds(clean(shop, dry_run=True))
     assert places.db.exists()
     done = clean(shop)
-    assert [found.name for found in done.removed if found.kind == "hub"] == [str(places.db.parent)]
-    assert not places.db.parent.exists()
-
-
-def test_what_tests_were_observed_to_run_stays_without_any_source_text(shop: Desk) -> None:
-    places = hub_paths(shop.caller().folders, shop.project.root)
-    node, test = "node:src/shop/api.py:f", "node:tests/test_api.py:test_f"
-    seen = Observation(
-        calls=(ObservedCall(caller=test, callee=node, anchor="a" * 64, above_end=(0, 3)),),
-        tests=(
-            ObservedTest(node=node, id="tests/test_api.py::test_f", test=test, anchor="b" * 64),
-        ),
-        ran=("tests/test_api.py::test_f",),
-    )
-    (shop.project.root / "told.py").write_text('def told(word="the_secret_default"): ...\n')
-    with HubStore(places.db, root=shop.project.root, clock=utc_now) as store:
-        indexer = Indexer(shop.project.root, store, Members(shop.project.root))
-        indexer.refresh(indexer.look().changed, source="manual")
-        store.record_observed(seen)
-    assert b"the_secret_default" in places.db.read_bytes()
-
-    done = clean(shop)
-    assert [found.name for found in done.removed if found.kind == "hub"] == [str(places.db.parent)]
-    left = b"".join(path.read_bytes() for path in places.db.parent.rglob("*") if path.is_file())
-    assert b"the_secret_default" not in left
-    assert b"told" not in left
-    with HubStore(places.db, root=shop.project.root, clock=utc_now) as store:
-        store.forget_expired()
-        view = store.view()
-        assert not view.paths()
-        assert (view.calls_to(node), view.tests_of(node)) == (seen.calls, seen.tests)
-    assert "hub" not in kinds(clean(shop)), "nothing is left to remove unasked"
-
-    done = clean(shop, observed=True)
     assert [found.name for found in done.removed if found.kind == "hub"] == [str(places.db.parent)]
     assert not places.db.parent.exists()
 

@@ -153,7 +153,6 @@ def test_what_was_accepted_before_an_error_is_returned_with_it(
     done = accept(shop.project, shop.newest, [], every=True)
     assert done.error is error
     assert len(done.accepted) == 3
-    assert done.observed is not None
     assert states(shop, shop.newest)["b.py:load"] == "pending"
     with pytest.raises(DiskError, match="full"):
         accept(shop.project, shop.newest, [], every=True)

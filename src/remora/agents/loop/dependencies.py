@@ -36,7 +36,6 @@ class AgentDependencies:
       mode}}`).
     - `user_file` reads the user's current files. Without it, user edits are not detected.
     - `python` runs the project's code. Without it, no project code is run.
-    - `observed` contains the run-time types of the project's functions, by node key.
     - `shared` is what the jobs of the run with the same operation share.
     - `check_results` contains what checks keep in `Submission.results`, by the hash of the change
       set. Trials share it with the agent, so the same change set is not run twice.
@@ -58,7 +57,6 @@ class AgentDependencies:
     on_event: Callable[[Event], None]
     user_file: UserFile | None
     python: ProjectPython | None
-    observed: Mapping[str, Any]
     answers: Path | None
     check_results: dict[str, dict[Any, Any]] = field(default_factory=dict)
     larger: Rung | None

@@ -284,7 +284,6 @@ class AgentRunner:
             summary=str(call.args.get("summary") or ""),
             checks=[check.recorded() for check in checks],
             verified=all(check.ok for check in checks),
-            observed=self._redact.clean(submission.observed),
         )
         delta = None
         if not submitted.verified:
@@ -337,7 +336,7 @@ class AgentRunner:
     def _place(self) -> ToolTree:
         own = self.dependencies
         tree = own.workspace.tree
-        return ToolTree(tree, own.python, own.observed, own.answers, own.ruff, self._judge)
+        return ToolTree(tree, own.python, own.answers, own.ruff, self._judge)
 
     def _locate(self, content: bytes | None) -> dict[str, Any]:
         """Return the node's current location in its file."""

@@ -132,8 +132,6 @@ def _usage_error(error: click.ClickException, args: Sequence[str]) -> int:
     hint = f"see `{ctx.command_path} --help`" if ctx is not None else ""
     if isinstance(error, click.MissingParameter) and error.param and error.param.name == "run":
         hint = "`last` is the newest run; `remora runs` lists all runs"
-    if isinstance(error, click.NoSuchOption) and ctx is not None and ctx.info_name == "observe":
-        hint = "put pytest arguments after `--`: `remora hub observe -- pytest tests -q`"
     return _print_error(args, error.exit_code, "usage_error", message, hint)
 
 

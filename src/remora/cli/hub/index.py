@@ -54,8 +54,8 @@ def index(options: Options, target: "HubTarget", links: bool) -> int:
 def verify(options: Options, target: "HubTarget") -> int:
     """Update the index, then compare it with a fresh analysis of all files.
 
-    uid, last_updated, update_source, extra and observed links are not compared, because they exist
-    only in the database. Exit with 1 if anything differs. In that case, delete the database shown
+    uid, last_updated, update_source and extra are not compared, because they exist only in the
+    database. Exit with 1 if anything differs. In that case, delete the database shown
     by `remora hub status`, and please report the problem.
     """
     from rich.console import Console

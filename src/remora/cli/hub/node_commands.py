@@ -82,8 +82,8 @@ def callers(options: Options, node: str, depth: int, target: "HubTarget") -> int
     """Show the callers of a node.
 
     Each link has a tier that indicates how certain it is: exact (explicit in the source), inferred
-    (follows from assignments, returns or callbacks), unique (the only definition of that name),
-    possible (one of several inferred alternatives), or observed (seen while tests ran). Calls by
+    (follows from assignments, returns or callbacks), unique (the only definition of that name)
+    or possible (one of several inferred alternatives). Calls by
     `getattr`, or through values that are only known at run time, may be missing.
     """
     return _links(options, target, "callers", node, depth)
@@ -114,7 +114,8 @@ def callees(options: Options, node: str, depth: int, target: "HubTarget") -> int
 def tests(options: Options, node: str, depth: int, target: "HubTarget") -> int:
     """Show the tests that exercise a node, as pytest IDs.
 
-    `remora hub callers --help` explains the tiers. If the output is piped, it contains one ID per
+    `remora hub callers --help` explains the tiers. Tests with the tier covered are added from the
+    project's coverage file, if it has contexts (`pytest --cov --cov-context=test`). If the output is piped, it contains one ID per
     line and may be empty. Use `xargs -r`, because pytest without an ID runs all tests. Exit with 3
     if the tests are unknown.
     """
@@ -153,14 +154,18 @@ def _links(options: Options, target: "HubTarget", kind: str, name: str, depth: i
 
     with hub_query(options, target) as hub:
         meant = hub.find(name)
-        answer = hub.links(kind, meant.key, depth)
+        answer = (
+            hub.tests(meant.key, depth) if kind == "tests" else hub.links(kind, meant.key, depth)
+        )
         _note_other_definitions(options, meant)
         if answer[kind] is None:
             return _unknown(options, hub, kind, answer)
         if options.json:
             emit(options, answer, ())
             return 0
-        print_lines(_lines(kind, meant.key, answer[kind], verbose=options.verbose))
+        print_lines(_lines(kind, meant.key, answer, verbose=options.verbose))
+        if note_on_coverage := answer.get("coverage", {}).get("note"):
+            note(options, escape_line(note_on_coverage))
         if not answer["fresh"]:
             note(options, "not up to date: some changed files have not been read yet")
         if not answer.get("complete", True):
@@ -198,26 +203,29 @@ def _note_other_definitions(options: Options, meant: "FoundNode") -> None:
         note(options, f"{first} is the first of {times} definitions; the last is {last}")
 
 
-def _lines(kind: str, key: str, links: list[dict[str, Any]], *, verbose: bool) -> Iterable[str]:
+def _lines(kind: str, key: str, answer: dict[str, Any], *, verbose: bool) -> Iterable[str]:
     if kind == "tests" and terminal_width() is None:
-        return [escape_line(link["id"]) for link in links]
-    return _shown(key, kind, links, verbose=verbose)
+        return [escape_line(link["id"]) for link in answer[kind]]
+    return _shown(key, kind, answer, verbose=verbose)
 
 
-def _shown(key: str, kind: str, links: list[dict[str, Any]], *, verbose: bool) -> Iterator[str]:
+def _shown(key: str, kind: str, answer: dict[str, Any], *, verbose: bool) -> Iterator[str]:
     import msgspec
 
     from remora.cli.hub.node_view import legend, link_lines
     from remora.code.links import Edge, Related
 
     name = escape_line(key.removeprefix("node:"))
-    found: list[Link] = msgspec.convert(links, list[Related] if kind == "tests" else list[Edge])
+    found: list[Link] = msgspec.convert(
+        answer[kind], list[Related] if kind == "tests" else list[Edge]
+    )
     if not found:
         yield f"{name}: no known {kind}"
         return
     yield click.style(f"{name}: {count(len(found), kind.removesuffix('s'))}", bold=True)
     yield from link_lines(found, verbose=verbose)
-    for line in wrap_text(legend(found), terminal_width()):
+    day = answer.get("coverage", {}).get("day", "")
+    for line in wrap_text(legend(found, day), terminal_width()):
         yield click.style(line, fg="bright_black")
 
 

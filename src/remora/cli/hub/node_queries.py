@@ -12,10 +12,12 @@ from remora.cli.app.output import note
 from remora.cli.app.project_context import invocation_of
 from remora.cli.hub.hub_options import note_root_above
 from remora.hub.client import HubClient
+from remora.hub.coverage_file import read_coverage
 from remora.hub.lookup.node_lookup import FoundNode, no_answer_error
 from remora.hub.lookup.not_found import unknown_node
 from remora.hub.node import AnsweredNode
 from remora.hub.process.hub_paths import HubPaths
+from remora.ids import split_node_key, unescape_path
 from remora.usecases.hub.open_hub import HubObserver, Progress, open_hub
 from remora.usecases.hub.target import HubTarget, hub_paths_of
 
@@ -48,6 +50,20 @@ class HubQuery:
     def links(self, kind: str, key: str, depth: int) -> dict[str, Any]:
         """Return the `callers`, `callees` or `tests` of a node, in the format of the protocol."""
         return self._answered(getattr(self._client, kind)(key, depth))
+
+    def tests(self, key: str, depth: int) -> dict[str, Any]:
+        """Return the tests of a node in the same format, with those that coverage saw run it.
+
+        If the project has a coverage file, `coverage` says what is known of it.
+        """
+        answer = self.links("tests", key, depth)
+        path = unescape_path(split_node_key(key)[0])
+        if answer["tests"] is None or (found := read_coverage(self._places.root, [path])) is None:
+            return answer
+        known = {test["id"] for test in answer["tests"]}
+        new = [{"id": t, "tier": "covered"} for t in found.tests.get(key, ()) if t not in known]
+        about = {"file": found.file, "day": found.day, "note": found.note}
+        return {**answer, "tests": [*answer["tests"], *new], "coverage": about}
 
     def unknown_because(self) -> str:
         from remora.hub.link_progress import why_unknown  # imports the store

@@ -23,14 +23,14 @@ _TIERS: dict[Tier, str] = {
     "inferred": "cyan",
     "unique": "yellow",
     "possible": "yellow",
-    "observed": "magenta",
+    "covered": "magenta",
 }
 _LEGEND = {
     "exact": "explicit in the source",
     "inferred": "follows from assignments, returns or callbacks",
     "unique": "the only definition of that name",
     "possible": "one of several alternatives",
-    "observed": "seen while tests ran",
+    "covered": "seen by coverage of {day}",
 }
 NOT_ALL_TESTS = "the search was stopped: there may be more tests; try again later"
 CONSTRUCTOR_NOTE = "creating an instance calls {0}; see `remora hub callers {0}`"
@@ -106,9 +106,10 @@ def link_lines(links: Sequence[Link], most: int | None = None, *, verbose: bool)
         yield f"{_INDENT}and {len(links) - len(shown):,} more; -v shows all"
 
 
-def legend(links: Sequence[Link]) -> str:
+def legend(links: Sequence[Link], day: str = "") -> str:
+    """Return what the tiers of some links mean. `day` is that of the coverage file."""
     seen = {link.tier for link in links}
-    return "; ".join(f"{tier}: {_LEGEND[tier]}" for tier in _TIERS if tier in seen)
+    return "; ".join(f"{tier}: {_LEGEND[tier].format(day=day)}" for tier in _TIERS if tier in seen)
 
 
 def _head(node: AnsweredNode, width: int | None) -> Iterator[str]:
@@ -132,7 +133,6 @@ def _facts(node: AnsweredNode, width: int | None) -> Iterator[str]:
         "imports": escape_line(", ".join(node.imports or ())),
         "measures": ", ".join(_measures(node)),
         "attention": "; ".join(_warnings(node)),
-        "seen": escape_line("; ".join(_observed(node))),
         **{escape_line(name): escape_line(json.dumps(found)) for name, found in node.extra.items()},
     }
     label = max(len(name) for name, text in rows.items() if text)
@@ -152,17 +152,6 @@ def _measures(node: AnsweredNode) -> Iterator[str]:
         yield "fully annotated" if node.has_type_hints else "not fully annotated"
     if node.docstring is None:
         yield "no docstring"
-
-
-def _observed(node: AnsweredNode) -> Iterator[str]:
-    """Yield the types that were seen while tests ran."""
-    if (seen := node.observed) is None:
-        return
-    for name, types in seen.parameters.items():
-        yield f"{name}: {' | '.join(types)}"
-    for verb, types in (("returns", seen.returns), ("yields", seen.yields)):
-        if types:
-            yield f"{verb} {' | '.join(types)}"
 
 
 def _warnings(node: AnsweredNode) -> Iterator[str]:

@@ -29,15 +29,13 @@ _KINDS = {
 
 @command("clean", examples=("remora clean --dry-run", "remora clean --yes --json"))
 @click.option("--dry-run", is_flag=True, help="Print what would be removed without removing it.")
-@click.option("--observed", is_flag=True, help="Also remove links recorded by `hub observe`.")
 @click.option("-y", "--yes", is_flag=True, help="Remove without asking.")
-def clean(options: Options, *, dry_run: bool, observed: bool, yes: bool) -> int:
+def clean(options: Options, *, dry_run: bool, yes: bool) -> int:
     """Show and free disk space that is no longer needed.
 
     This covers private copies, unused repository copies of workers, kept commits, unreferenced data
-    and hub.db. Nothing is removed that a running, resumable or unreviewed run needs. Links recorded
-    by `remora hub observe` are kept in hub.db, without any source code. Records and model weights
-    are also kept. Use `remora trace compact` to remove old records.
+    and hub.db. Nothing is removed that a running, resumable or unreviewed run needs. Records and model weights
+    are kept. Use `remora trace compact` to remove old records.
     """
     from remora.bootstrap.open_project import open_project
     from remora.runs.retention.clean import remove_all
@@ -47,7 +45,7 @@ def clean(options: Options, *, dry_run: bool, observed: bool, yes: bool) -> int:
     invocation = invocation_of(options)
     project = open_project(invocation)
     complete_journals_of(options, project)
-    acts, kept = cleanable(invocation, project, utc_now(), observed=observed)
+    acts, kept = cleanable(invocation, project, utc_now())
     if is_hub_in_use(invocation, project):
         note(
             options, "the Hub's database is in use and was kept; `remora hub stop` stops the daemon"

@@ -16,8 +16,6 @@ from remora.hub.daemon.request_handler import RequestHandler
 from remora.hub.daemon.status import DaemonStatus
 from remora.hub.daemon.updater import Updater
 from remora.hub.index.indexer import Indexer, Refreshed
-from remora.hub.observe.observation_queue import drain, spool_folder
-from remora.hub.observed_links import Observation
 from remora.hub.process.addresses import Addresses, make_token, remove, write_addresses
 from remora.hub.process.hub_paths import HubPaths, display_path
 from remora.hub.process.socket_listener import Listener
@@ -145,22 +143,6 @@ class Daemon:
         while True:
             await (await self._events.get())
 
-    def _collect_observations(self) -> None:
-        """Store queued observations of test runs.
-
-        The daemon stores them because no other process writes to the database.
-        """
-
-        def record(observation: Observation) -> None:
-            self._changed(self._parts.store.record_observed(observation))
-
-        if self._updater.storing.locked():
-            return
-        try:
-            drain(spool_folder(self._places.db), record)
-        except (RemoraError, OSError) as error:
-            _log.warning("cannot store observations yet: %s", error)
-
     async def _listen(self) -> None:
         self._server: asyncio.AbstractServer | None = None
         self._listener: Listener | None = None
@@ -197,7 +179,6 @@ class Daemon:
             now = asyncio.get_running_loop().time()
             self._connections.reap(now)
             await self._repair()
-            self._collect_observations()
             self._watch_again(now)
             self._check_health()
 

@@ -14,12 +14,6 @@ from remora.code.links import TIER_RANK, Edge, Related
 from remora.code.pytest_model.related_tests import RelatedTests
 from remora.hub.lookup.not_found import unknown_node
 from remora.hub.node import AnsweredNode, NodeState
-from remora.hub.query.observed_queries import (
-    observed_callees,
-    observed_callers,
-    observed_tests,
-    observed_values,
-)
 from remora.hub.query.snapshots import Snapshot, StoredNode
 from remora.ids import split_node_key
 
@@ -188,28 +182,15 @@ class NodeQueries:
             last_updated=stored.last_updated,
             update_source=stored.update_source,
             extra=stored.extra,
-            observed=observed_values(self.view, key),
         )
 
     def _callers(self, key: str) -> tuple[Edge, ...]:
-        observed = observed_callers(self.view, key)
         known = None if self._linking.known is None else self._linking.known.callers(key)
-        static = self._linking.linker.callers(key) if known is None else known
-        return _with_observed(static, self._existing_links(observed))
+        return self._linking.linker.callers(key) if known is None else known
 
     def _callees(self, key: str) -> tuple[Edge, ...]:
-        observed = observed_callees(self.view, key)
         known = None if self._linking.known is None else self._linking.known.callees(key)
-        static = self._linking.linker.callees(key) if known is None else known
-        return _with_observed(static, self._existing_links(observed))
-
-    def _existing_links(self, observed: Iterable[Edge]) -> Iterator[Edge]:
-        """Return the observed links whose nodes still exist."""
-        return (
-            edge
-            for edge in observed
-            if edge.key.startswith(OUTSIDE) or self.view.node(edge.key) is not None
-        )
+        return self._linking.linker.callees(key) if known is None else known
 
     def _tests_in_time(self, key: str) -> tuple[tuple[Related, ...] | None, bool]:
         """Return the tests of a node that are found in time, and whether they are all.
@@ -232,7 +213,7 @@ class NodeQueries:
         if result.damaged:
             self._linking.renew()
         found.complete &= result.complete
-        return _surest((*result.tests, *observed_tests(self.view, key)))
+        return _surest(result.tests)
 
     def _tests_within(self, key: str, depth: int, found: "_Tests") -> tuple[Related, ...]:
         callers = _reachable(self._callers, key, depth - 1) if depth > 1 else ()
@@ -271,14 +252,6 @@ def _as_json(link: Edge | Related) -> dict[str, Any]:
     if isinstance(link, Related):
         return {"id": link.id, "tier": link.tier}
     return {"key": link.key, "tier": link.tier, "lines": list(link.lines)}
-
-
-def _with_observed(static: tuple[Edge, ...], observed: Iterable[Edge]) -> tuple[Edge, ...]:
-    """Merge static and observed links. A link in both keeps its static tier and lines."""
-    known = {edge.key for edge in static}
-    if not (added := [edge for edge in observed if edge.key not in known]):
-        return static
-    return tuple(sorted((*static, *added), key=lambda edge: (TIER_RANK[edge.tier], edge.key)))
 
 
 def _surest(tests: Iterable[Related]) -> tuple[Related, ...]:

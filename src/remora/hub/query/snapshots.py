@@ -14,7 +14,6 @@ from remora.code.ir.model import LoweredFile
 from remora.code.pytest_model.caller_search import KnownLinks
 from remora.hub.lookup.search import best_matches
 from remora.hub.node import UpdateSource
-from remora.hub.observed_links import ObservedCall, ObservedFunction, ObservedTest
 from remora.ids import split_node_key
 
 
@@ -66,18 +65,6 @@ class Snapshot(Protocol):
 
     def keys(self) -> Iterable[str]:
         """Return the keys of all nodes."""
-
-    def calls_to(self, key: str) -> tuple[ObservedCall, ...]:
-        """Return all observed calls to a node, including outdated calls."""
-
-    def calls_from(self, key: str) -> tuple[ObservedCall, ...]:
-        """Return all observed calls made by a node, including outdated calls."""
-
-    def tests_of(self, key: str) -> tuple[ObservedTest, ...]:
-        """Return all observed tests that entered a node, including outdated tests."""
-
-    def values_of(self, key: str) -> ObservedFunction | None:
-        """Return the observed values of a function, even if they are outdated."""
 
     def links(self) -> KnownLinks | None:
         """Return the precomputed links, or None if this snapshot has none."""
@@ -133,18 +120,6 @@ class MemorySnapshot:
 
     def keys(self) -> Iterator[str]:
         return (node.key for facts in self._files.values() for node in facts.nodes)
-
-    def calls_to(self, key: str) -> tuple[ObservedCall, ...]:  # noqa: ARG002
-        return ()
-
-    def calls_from(self, key: str) -> tuple[ObservedCall, ...]:  # noqa: ARG002
-        return ()
-
-    def tests_of(self, key: str) -> tuple[ObservedTest, ...]:  # noqa: ARG002
-        return ()
-
-    def values_of(self, key: str) -> None:
-        """Return None, because nothing is observed without a database."""
 
     def links(self) -> None:
         """Return None, because there are no precomputed links."""
@@ -226,18 +201,6 @@ class OverlaidSnapshot:
         keys, changed = self.base.keys(), self._changed
         yield from (key for key in keys if split_node_key(key)[0] not in changed)
         yield from self._new.keys()
-
-    def calls_to(self, key: str) -> tuple[ObservedCall, ...]:
-        return self.base.calls_to(key)
-
-    def calls_from(self, key: str) -> tuple[ObservedCall, ...]:
-        return self.base.calls_from(key)
-
-    def tests_of(self, key: str) -> tuple[ObservedTest, ...]:
-        return self.base.tests_of(key)
-
-    def values_of(self, key: str) -> ObservedFunction | None:
-        return self.base.values_of(key)
 
     def links(self) -> KnownLinks | None:
         """Return the links of the base snapshot, or None if any file is replaced."""

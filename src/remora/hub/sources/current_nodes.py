@@ -10,8 +10,6 @@ from remora.hub.file_limits import FileRules
 from remora.hub.file_reader import read_all
 from remora.hub.file_stamp import is_racy
 from remora.hub.members.members import Members
-from remora.hub.node import ObservedValues
-from remora.hub.query.observed_queries import observed_values
 from remora.hub.query.snapshots import OverlaidSnapshot, Snapshot
 from remora.hub.store.reader import StoredSnapshot, read_snapshot
 from remora.ids import MODULE, escape_path, node_key, split_node_key, unescape_path
@@ -42,14 +40,6 @@ class CurrentNodes:
         from remora.code.callgraph.linker import Linker
 
         return self._ask(lambda view: Linker(view).resolve_export(dotted))
-
-    def observed(self, keys: Sequence[str]) -> dict[str, ObservedValues]:
-        """Return the observed types of unchanged functions, by key."""
-
-        def ask(view: Snapshot) -> dict[str, ObservedValues]:
-            return {key: found for key in keys if (found := observed_values(view, key))}
-
-        return self._ask(ask) or {}
 
     def implementation(self, key: str) -> str:
         """Return the key of the definition that an `@overload` stub belongs to.

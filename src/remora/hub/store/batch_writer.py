@@ -60,11 +60,6 @@ class BatchWriter:
         self._write_nodes()
         self._connection.executemany("DELETE FROM node_state WHERE key = ?", self._gone_nodes())
         self._uids.write()
-        for before, now in list(self._uids.renamed()):
-            run("UPDATE OR REPLACE observed_calls SET caller = ? WHERE caller = ?", (now, before))
-            run("UPDATE OR REPLACE observed_calls SET callee = ? WHERE callee = ?", (now, before))
-            run("UPDATE OR REPLACE observed_tests SET node = ? WHERE node = ?", (now, before))
-            run("UPDATE OR REPLACE observed_values SET node = ? WHERE node = ?", (now, before))
         log_changes(self._connection, generation, keys)
         run("UPDATE meta SET value = ? WHERE name = 'generation'", (generation,))
         return keys

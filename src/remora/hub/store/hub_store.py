@@ -12,13 +12,11 @@ from remora.code.ir.model import decode_names
 from remora.errors import DiskError, HubDamaged
 from remora.files.disposable_sqlite import transaction
 from remora.hub.file_stamp import Stamp
-from remora.hub.observed_links import Observation
 from remora.hub.store.batch import Applied, Batch, StoredFile, find_differences
-from remora.hub.store.batch_writer import BatchWriter, log_changes
+from remora.hub.store.batch_writer import BatchWriter
 from remora.hub.store.file_rows import FileRow, stamp_values
 from remora.hub.store.hub_database import sqlite_errors
 from remora.hub.store.link_writer import LinkWriter
-from remora.hub.store.observed_rows import compare_observation, delete_orphaned
 from remora.hub.store.reader import SharedState, StoredSnapshot
 from remora.hub.store.uids import RecentNodes, forget_old
 from remora.hub.store.writer_session import Clock, WriterSession
@@ -30,7 +28,6 @@ _FILE = (
     "SELECT id, file_hash, partial, detail, extras, lowered "
     "FROM file_index JOIN file_facts ON file = id WHERE path = ?"
 )
-_SET_GENERATION = "UPDATE meta SET value = ? WHERE name = 'generation'"
 
 
 class Counts(NamedTuple):
@@ -106,24 +103,10 @@ class HubStore:
             self._rows[path] = row._replace(stamp=stamp)
             self._unwritten[path] = stamp
 
-    def record_observed(self, observation: Observation) -> Applied:
-        """Store the calls and tests that were observed in a test run."""
-        with sqlite_errors(self._db):
-            news = compare_observation(self._connection, observation)
-            if keys := news.keys:
-                with transaction(self._connection):
-                    news.write(self._connection)
-                    log_changes(self._connection, self._generation + 1, keys)
-                    self._connection.execute(_SET_GENERATION, (self._generation + 1,))
-                self._generation += 1
-        return Applied(generation=self._generation, changed=keys)
-
     def forget_expired(self) -> None:
         """Remove records of nodes that were removed long ago."""
         with sqlite_errors(self._db), transaction(self._connection):
             forget_old(self._connection, int(self._clock().timestamp()))
-            if self._rows:  # if empty, observations belong to files that will be read again
-                delete_orphaned(self._connection)
 
     def links(self) -> LinkWriter:
         """Return the link writer. It is valid until the next `apply`, `rebuild` or `close`."""

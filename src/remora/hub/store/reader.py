@@ -16,26 +16,17 @@ from remora.code.file_facts import FileFacts
 from remora.code.ir.model import LoweredFile
 from remora.errors import DiskError, HubDamaged
 from remora.hub.lookup.search import best_matches, split_words
-from remora.hub.node import ObservedValues
-from remora.hub.observed_links import (
-    Observation,
-    ObservedCall,
-    ObservedFunction,
-    ObservedTest,
-)
 from remora.hub.query.snapshots import Continued, StoredNode
 from remora.hub.store.batch import UNKNOWN, FileDifference, FileUpdate
 from remora.hub.store.file_rows import NODE_COLUMNS, FileRow, file_row, stored_node
 from remora.hub.store.hub_database import open_reading, to_hub_error
 from remora.hub.store.ir_cache import IrCache
-from remora.hub.store.stored_links import LINES, StoredLinks
+from remora.hub.store.stored_links import StoredLinks
 from remora.hub.store.uids import Identities, RecentNodes
 from remora.ids import unescape_path
 
 _NODE = f"SELECT {NODE_COLUMNS} FROM node_state "  # noqa: S608 - a constant
 _LOWERED = "SELECT file_hash, lowered FROM file_index JOIN file_facts ON file = id WHERE path = ?"
-_CALL = "SELECT caller, callee, anchor, above_end FROM observed_calls "
-_VALUES = msgspec.json.Decoder(ObservedValues)
 _WRONG = (sqlite3.Error, msgspec.MsgspecError)
 _T = TypeVar("_T")
 
@@ -146,44 +137,6 @@ class StoredSnapshot:
     def keys(self) -> Iterator[str]:
         return (row[0] for row in self._all("SELECT key FROM node_state ORDER BY key"))
 
-    def calls_to(self, key: str) -> tuple[ObservedCall, ...]:
-        return self._calls(f"{_CALL} WHERE callee = ? ORDER BY caller", key)
-
-    def calls_from(self, key: str) -> tuple[ObservedCall, ...]:
-        return self._calls(f"{_CALL} WHERE caller = ? ORDER BY callee", key)
-
-    def tests_of(self, key: str) -> tuple[ObservedTest, ...]:
-        return self._tests("WHERE node = ? ORDER BY id", key)
-
-    def _tests(self, where: str, *values: str) -> tuple[ObservedTest, ...]:
-        rows = self._all(f"SELECT node, id, test, anchor FROM observed_tests {where}", *values)  # noqa: S608 - constants
-        return tuple(ObservedTest(node=a, id=b, test=c, anchor=d) for a, b, c, d in rows)
-
-    def values_of(self, key: str) -> ObservedFunction | None:
-        found = self._functions("WHERE node = ?", key)
-        return found[0] if found else None
-
-    def _functions(self, where: str, *values: str) -> tuple[ObservedFunction, ...]:
-        rows = self._all(f"SELECT node, anchor, seen FROM observed_values {where}", *values)  # noqa: S608 - constants
-        try:
-            return tuple(
-                ObservedFunction(node=a, anchor=b, values=_VALUES.decode(c)) for a, b, c in rows
-            )
-        except msgspec.MsgspecError as error:
-            raise self._damage_error(error) from error
-
-    def observation(self) -> Observation:
-        """Return all observations, including outdated observations.
-
-        `ran` is empty. The result contains only names, hashes and line numbers.
-        """
-        return Observation(
-            calls=self._calls(f"{_CALL} WHERE caller > ? ORDER BY caller, callee", ""),
-            tests=self._tests("ORDER BY node, id"),
-            ran=(),
-            functions=self._functions("ORDER BY node"),
-        )
-
     def continued(
         self, changed: Mapping[str, FileFacts | None], now: float
     ) -> Mapping[str, Continued]:
@@ -229,15 +182,6 @@ class StoredSnapshot:
 
     def close(self) -> None:
         self._connection.close()
-
-    def _calls(self, sql: str, key: str) -> tuple[ObservedCall, ...]:
-        try:
-            return tuple(
-                ObservedCall(caller=a, callee=b, anchor=c, above_end=LINES.decode(d))
-                for a, b, c, d in self._all(sql, key)
-            )
-        except msgspec.MsgspecError as error:
-            raise self._damage_error(error) from error
 
     def _node(self, row: tuple[Any, ...]) -> StoredNode:
         try:

@@ -34,15 +34,6 @@ TABLES = (
     "body_hash TEXT NOT NULL, since INTEGER NOT NULL) WITHOUT ROWID",
     "CREATE INDEX uids_by_key ON uids (key)",
     "CREATE INDEX uids_by_body ON uids (body_hash)",
-    "CREATE TABLE observed_calls (caller TEXT NOT NULL, callee TEXT NOT NULL, anchor TEXT NOT NULL, "
-    "above_end TEXT NOT NULL, PRIMARY KEY (caller, callee)) WITHOUT ROWID",
-    "CREATE INDEX observed_calls_by_callee ON observed_calls (callee)",
-    "CREATE TABLE observed_tests (node TEXT NOT NULL, id TEXT NOT NULL, test TEXT NOT NULL, "
-    "anchor TEXT NOT NULL, PRIMARY KEY (node, id)) WITHOUT ROWID",
-    "CREATE INDEX observed_tests_by_id ON observed_tests (id)",
-    # `seen` is an ObservedValues in JSON
-    "CREATE TABLE observed_values (node TEXT PRIMARY KEY, anchor TEXT NOT NULL, "
-    "seen TEXT NOT NULL) WITHOUT ROWID",
     # precomputed links of all nodes; `lines` is JSON
     "CREATE TABLE dependencies (source_key TEXT NOT NULL, target_key TEXT NOT NULL, "
     "dependency_type TEXT NOT NULL, tier TEXT NOT NULL, lines TEXT NOT NULL, "

@@ -96,11 +96,6 @@ class Identities:
         """Keys of nodes in other files that take over the uids of removed nodes."""
         return self._adopted
 
-    def renamed(self) -> Iterator[tuple[str, str]]:
-        """Yield the old and the new key of each renamed node."""
-        known = {**self._known, **self._adopted}
-        return ((old.key, key) for key, old in known.items() if old.key != key)
-
     def write(self) -> None:
         """Store the uids of removed nodes, and delete the uids of nodes that reappeared."""
         for uid in self._returned:

@@ -3,8 +3,6 @@
 from collections.abc import Mapping, Sequence
 from functools import partial
 
-import msgspec
-
 from remora.code.pytest_model.pytest_file import is_test_file
 from remora.errors import HostError
 from remora.ids import split_node_key
@@ -175,7 +173,4 @@ def _proofs(submission: Submission) -> dict[str, Proof] | str:
         except HostError as error:
             return error.message
     proofs: dict[str, Proof] = submission.results[key]
-    for proof in proofs.values():
-        if proof.seen.tests:
-            submission.observed.update(msgspec.to_builtins(proof.seen))
     return proofs

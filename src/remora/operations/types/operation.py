@@ -36,7 +36,7 @@ def _load() -> Parts:
         },
         host_functions=(
             *(
-                HostFunction(function=each, seconds=600.0, reads_packages=True, reads_observed=True)
+                HostFunction(function=each, seconds=600.0, reads_packages=True)
                 for each in (annotate, open_functions, reveal, write_annotations)
             ),
             HostFunction(function=missing_annotations),

@@ -72,12 +72,9 @@ class Session:
         minor = oldest_minor(place) or DEFAULT_MINOR
         self._settings = _settings(place)
         self._declared = declared_checker(place)
-        self._observed = place.observed
         self._python: ProjectPython | None = None
         self.checker = TypeChecker(texts, self._settings, minor=minor)
-        self._inference = Inference(
-            texts, self.checker, weights(), Settings(minor=minor, observed=place.observed)
-        )
+        self._inference = Inference(texts, self.checker, weights(), Settings(minor=minor))
         self._lock = threading.RLock()
         self._done: set[str] = set()
         self._selected: dict[frozenset[str], list[Key]] = {}
@@ -89,9 +86,8 @@ class Session:
         """The type checkers that judged the annotations, in words."""
 
     def fits(self, place: ToolTree) -> bool:
-        """Return True if the session has no other interpreter and the same run-time types."""
-        is_same = place.observed == self._observed
-        return is_same and (place.python is None or self._python in (None, place.python))
+        """Return True if the session has no other interpreter."""
+        return place.python is None or self._python in (None, place.python)
 
     def use(self, place: ToolTree) -> None:
         """Read the packages of an interpreter, and keep answers. Planning works without both."""

@@ -101,7 +101,6 @@ def _dependencies(
         facts=run.facts,
         user_file=_user_file(project.root),
         python=prepared.python,
-        observed=prepared.observed,
         answers=run.prepared.project.cache / "answers" / job.operation,
         redact=project.redact,
         findings_before=base_files.findings,

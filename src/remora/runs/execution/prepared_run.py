@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 from remora.agents.definition.agent import Agent
 from remora.agents.inputs.hub_pull import NodeFacts
@@ -33,8 +33,7 @@ class PreparedRun:
 
     `base` is the snapshot that a new run starts from, and `ruff` checks its files; both are None
     for a resumed run. `python` is the interpreter for agents that run the project's code, or None.
-    `observed` contains the run-time types and values of the project's functions, by node key. Jobs
-    run in this process if there are no `workers`.
+    Jobs run in this process if there are no `workers`.
     """
 
     run_id: str
@@ -46,7 +45,6 @@ class PreparedRun:
     base: BaseSnapshot | None
     ruff: RuffBase | None
     python: ProjectPython | None
-    observed: Mapping[str, Any]
     workers: RemoteWorkers | None = None
 
     @property

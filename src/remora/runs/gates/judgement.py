@@ -8,7 +8,7 @@ import msgspec
 
 from remora.code.pytest_model.pytest_file import is_test_file
 from remora.errors import RemoraError
-from remora.ids import file_of_key
+from remora.hub.coverage_file import read_coverage
 from remora.memory.events import GateResult, Gates, TakenOut
 from remora.runs.execution.run import BaseFiles, Run
 from remora.runs.gates.bisect import OutOfTimeError
@@ -138,13 +138,14 @@ def _reason(cause: tuple[str, str], labels: Sequence[str]) -> str:
 
 
 def _tests_that_reach(project: Project, proposals: Proposals) -> tuple[str, ...]:
-    """Return the test files that were seen to enter a changed file, and those that are changed.
+    """Return the test files that coverage saw run a changed file, and those that are changed.
 
-    They are none if no test was seen to enter one.
+    They are none if coverage saw no test run one.
     """
     changed = proposals.files(proposals.parts).keys()
-    observed = project.observed_tests()
-    seen = {test_file(test.id) for test in observed if file_of_key(test.node) in changed}
+    coverage = read_coverage(project.root, changed)
+    tests = coverage.tests.values() if coverage else ()
+    seen = {test_file(test) for ids in tests for test in ids}
     return tuple(sorted(seen.union(filter(is_test_file, changed)))) if seen else ()
 
 

@@ -19,7 +19,7 @@ _MOST_FILES = 40
 """Test files that are run apart from the others. More of them take as long as all."""
 _SLOWER, _START = 3.0, 30.0
 """A gate that takes this many times as long after the changes, and some seconds, has failed."""
-_OBSERVE = "`remora hub observe` finds those that reach a change, and gates.time_s allows all"
+_COVERAGE = "`pytest --cov --cov-context=test` records those that reach a change, and gates.time_s allows all"
 _SHARE = 3
 """A gate is measured twice before the changes and once after them."""
 
@@ -153,7 +153,7 @@ def measure_base(
             first = to.measure(gate, [], to.left / _SHARE)
         except SlowGateError as error:
             if not reaching:
-                return GateResult(name=gate.name, missing=f"{error.message}; {_OBSERVE}")
+                return GateResult(name=gate.name, missing=f"{error.message}; {_COVERAGE}")
             begun, slow, tests = time.monotonic(), error.message, reaching
             first = to.measure(gate, [], to.left / _SHARE, tests)
         took = time.monotonic() - begun

@@ -83,8 +83,7 @@ class JobView(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     `head` is the stream's head according to the run's record. `sound` is the head computed from the
     stream, if all its lines match their hashes.
 
-    `model` is the model's name. `observed` contains the calls observed while the tests of a
-    verified submission ran.
+    `model` is the model's name.
 
     `reasons` are what the model left undone or took back, each with its reason, and how far what it
     edited is tested. `remaining` counts the findings that are left, by reason and code. `feedback` is the
@@ -119,7 +118,6 @@ class JobView(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     head: Head = Head()
     sound: Head | None = None
     model: str | None = None
-    observed: dict[str, Any] = {}
     review: str = ""
     verdict: str = ""
     branch: str | None = None
@@ -200,8 +198,8 @@ def read_job(
 
 
 def without_details(job: JobView) -> JobView:
-    """Return a job without what tools listed and tests observed."""
-    return msgspec.structs.replace(job, first_findings=(), last_findings=(), observed={})
+    """Return a job without what tools listed."""
+    return msgspec.structs.replace(job, first_findings=(), last_findings=())
 
 
 def _damaged(view: JobView, end: JobEnd | None, error: RemoraError) -> JobView:
@@ -240,7 +238,6 @@ class _Check(msgspec.Struct):
 class _Submission(msgspec.Struct):
     verified: bool = False
     checks: list[_Check] = []
-    observed: dict[str, Any] = {}
 
 
 class _Call(msgspec.Struct):
@@ -266,7 +263,6 @@ class _JobFold:
         self._diagnostics: list[tuple[Any, ...]] = []
         self._sound: Head | None = None
         self._model: str | None = None
-        self._observed: dict[str, Any] = {}
         self._caller = ""
         self._reasons: list[str] = []
 
@@ -325,7 +321,6 @@ class _JobFold:
             with suppress(StreamDamaged):  # accepted changes do not depend on it
                 submission = decode_part(event, _Submission)
                 if submission.verified:
-                    self._observed = submission.observed
                     self._reasons += filter(None, (each.detail for each in submission.checks))
 
     def _see_reason(self, event: Event) -> None:
@@ -371,7 +366,6 @@ class _JobFold:
             remaining=codes_left(listed[-1]) if listed else {},
             sound=self._sound,
             model=self._model,
-            observed=self._observed,
             reasons=tuple(dict.fromkeys(self._reasons)),
         )
         if end is None:

@@ -92,7 +92,7 @@ def read_run(
 ) -> RunView:
     """Read a run from its streams.
 
-    Without `details`, listed findings and observed calls are left out, which saves half the memory.
+    Without `details`, listed findings are left out, which saves memory.
 
     Attempts in `known` that have already ended are not read again. Raises NotFound if the run does
     not exist, and StreamDamaged if the run's stream is damaged. If only the stream of an attempt is

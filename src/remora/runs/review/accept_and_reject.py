@@ -1,14 +1,13 @@
 """Acceptance and rejection of changes."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 import msgspec
 
 from remora.errors import DiskError, NotFound, RemoraError, StreamDamaged
-from remora.hub.observed_links import Observation
 from remora.ids import display_name
 from remora.memory.events import Head
 from remora.runs.project import Project, ProjectRecords
@@ -21,7 +20,6 @@ from remora.runs.review.apply_changes import objections, write_change_set
 from remora.runs.review.filters import ALL, ReviewFilter, apply_filter, choose_groups, tied_text
 from remora.runs.review.journals import complete_journals, details
 from remora.runs.review.merges import merged
-from remora.runs.review.observed_tests import observed_runs
 from remora.runs.review.ready_changes import (
     ReadyChange,
     ready_change,
@@ -57,8 +55,7 @@ class Verdicts:
     Each item of `conflicts` is `{node_id, path, detail}`. `skipped` contains a message about each
     change set that the filter left out, and `notes` all others. `new_findings` contains those of
     `notes` that are about findings caused by a merge. `damaged` contains
-    messages about streams or contents that differ from the record. `observed` contains the calls
-    that were observed in accepted tests. `created` contains the paths of new files among the user's
+    messages about streams or contents that differ from the record. `created` contains the paths of new files among the user's
     files. `reverted` contains the nodes whose accepted change set was removed, and `reopened` those
     whose verdict was withdrawn. `error` is set if the review ended early, after some verdicts.
     `branch` is the branch that has what was accepted, if any, and `already` has the nodes whose
@@ -75,7 +72,6 @@ class Verdicts:
     view: RunView = field(repr=False)
     skipped: Sequence[str] = ()
     new_findings: Sequence[str] = ()
-    observed: Observation | None = None
     created: Sequence[str] = ()
     branch: str = ""
     already: Sequence[str] = ()
@@ -111,20 +107,15 @@ def accept(  # noqa: PLR0913 (the options of the command)
     """
     record, known = own_record(project, run, trusted=trusted)
     complete_journals(project)
-    accepted: list[JobView] = []
     with open_run(project, record) as stream:
         view = read_run(project, stream.record, known)
         picked = select_changes(project, view, nodes, every=every, narrow=narrow)
 
         def write(change: ReadyChange, recheck: Recheck) -> list[dict[str, Any]]:
-            found = accept_one(project, stream, change, recheck)
-            if not found:
-                accepted.append(change.job)
-            return found
+            return accept_one(project, stream, change, recheck)
 
         refused = judge(view, picked.usable, users_tree(project))
-        done = accept_each(project, stream, picked, write, progress, refused)
-        return replace(done, observed=observed_runs(project, accepted))
+        return accept_each(project, stream, picked, write, progress, refused)
 
 
 def reject(  # noqa: PLR0913 (the options of the command)

@@ -19,6 +19,7 @@ from remora.config.schema import NO_MODEL
 from remora.errors import UsageError
 from remora.files.patterns import IgnoreRules
 from remora.files.project_files import ProjectFiles, project_files
+from remora.hub.coverage_file import read_coverage
 from remora.models.provider import used_provider
 from remora.operations.base import Operations
 from remora.rmtree import try_remove_tree
@@ -44,7 +45,7 @@ from remora.tools.host.ruff.ruff_base import RuffBase
 from remora.tools.tree import ToolTree
 from remora.trace.stream.line_builder import utc_now
 from remora.usecases.analyze.remote_workers import workers_for
-from remora.usecases.hub.fact_source import fact_source, observed_values
+from remora.usecases.hub.fact_source import fact_source
 from remora.workspaces.copy.scan import is_in_tool_cache
 from remora.workspaces.copy.snapshot import BaseSnapshot, take_base
 
@@ -83,10 +84,10 @@ def prepare(
     ruff = RuffBase(base.folder, selected_rules_of(config))
     try:
         source, selection = _select_copied(invocation, request, project, base, files)
-        observed = observed_values(invocation, project, agents)
         provider = provider or used_provider(config.model, cache=invocation.folders.cache)
         driven = driven_operations(agents, config, provider, request.proved, config.model.name)
-        reached_by_tests = frozenset(test.node for test in project.observed_tests())
+        coverage = read_coverage(project.root, [module.path for module in source.modules])
+        reached_by_tests = frozenset(coverage.tests if coverage else ())
         work = [
             AgentWithOptions(
                 agent,
@@ -99,7 +100,7 @@ def prepare(
             )
             for agent in agents
         ]
-        place = ToolTree(base.folder, observed=observed, ruff=partial(Ruff, base=ruff))
+        place = ToolTree(base.folder, ruff=partial(Ruff, base=ruff))
         plan = make_plan(run_id, place, source, work, project.operations.needs, selection)
         plan = without_operations(plan, left_out, _NO_ENVIRONMENT)
         plan = replace(
@@ -120,7 +121,6 @@ def prepare(
         base=base,
         ruff=ruff,
         python=python,
-        observed=observed,
         workers=workers,
     )
 

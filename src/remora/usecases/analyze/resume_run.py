@@ -26,7 +26,7 @@ from remora.runs.records.run_stream import open_run
 from remora.usecases.analyze.prepare_run import agents_for
 from remora.usecases.analyze.recorded_settings import recorded_config, recorded_request
 from remora.usecases.analyze.remote_workers import LOCAL, workers_for
-from remora.usecases.hub.fact_source import fact_source, observed_values
+from remora.usecases.hub.fact_source import fact_source
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,7 +103,6 @@ def prepare_resume(
         base=None,
         ruff=None,
         python=python,
-        observed=observed_values(invocation, project, agents.values()),
         workers=workers_for(project, engine),
     )
     models = tuple(dict.fromkeys(name for name in names if name))

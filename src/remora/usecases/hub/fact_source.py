@@ -1,17 +1,14 @@
 """Hub facts for the agents of a run."""
 
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
-import msgspec
-
-from remora.agents.definition.agent import Agent
 from remora.agents.inputs.hub_pull import NodeFacts, NoHub
 from remora.bootstrap.invocation import Invocation
-from remora.errors import OutsideError, RemoraError
+from remora.errors import OutsideError
 from remora.hub.file_limits import FileRules
 from remora.hub.process.hub_paths import HubPaths, hub_paths
 from remora.runs.project import Project
@@ -65,29 +62,3 @@ def fact_source(invocation: Invocation, project: Project) -> HubFactSource:
         files=FileRules(tuple(config.exclude), config.hub.file_limit),
         deadline=EXACT_S if config.model.exact else TURN_S,
     )
-
-
-def observed_values(
-    invocation: Invocation, project: Project, agents: Iterable[Agent]
-) -> Mapping[str, Any]:
-    """Return what `remora hub observe` saw of each unchanged function, by node key.
-
-    The values have the fields of `ObservedValues`. The result is empty if no agent reads them, the
-    Hub has no database, or it is disabled.
-    """
-    config = project.config
-    is_read = any(function.reads_observed for agent in agents for function in agent.grants)
-    if config.hub.enabled is False or not is_read:
-        return {}
-    from remora.hub.sources.current_nodes import CurrentNodes
-    from remora.hub.store.reader import read_snapshot
-
-    db = hub_paths(invocation.folders, project.root).db
-    try:
-        seen = read_snapshot(db, lambda view: view.observation().functions) or ()
-        keys = [function.node for function in seen]
-        rules = FileRules(tuple(config.exclude), config.hub.file_limit)
-        found = CurrentNodes(project.root, db, rules).observed(keys) if keys else {}
-    except RemoraError:
-        return {}
-    return {key: msgspec.to_builtins(each) for key, each in found.items()}

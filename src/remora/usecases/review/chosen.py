@@ -1,7 +1,7 @@
 """Acceptance and rejection of the changes of a run that match a choice."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 from remora.runs.gates.judge_parts import Announce, announce_nothing, judge_parts
@@ -12,8 +12,7 @@ from remora.runs.review import accept_and_reject
 from remora.runs.review.accept_and_reject import TrackProgress, Verdicts
 from remora.runs.review.branch import accept_onto_branch
 from remora.runs.review.filters import ReviewFilter, parse_filter
-from remora.usecases.api_arguments import as_run, as_texts, invocation_for
-from remora.usecases.hub.observe_tests import store_observed
+from remora.usecases.api_arguments import as_run, as_texts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,7 +61,7 @@ def accept_chosen(  # noqa: PLR0913 (the options of the command)
     accept: Callable[..., Verdicts] = accept_and_reject.accept
     if git_branch is not None:
         accept = partial(accept_onto_branch, name=git_branch)
-    done = accept(
+    return accept(
         project,
         as_run(project, run),
         nodes,
@@ -72,8 +71,6 @@ def accept_chosen(  # noqa: PLR0913 (the options of the command)
         progress=progress,
         judge=partial(judge_parts, project, announce),
     )
-    kept = store_observed(invocation_for(project), project, done.observed)
-    return replace(done, notes=[*done.notes, kept]) if kept else done
 
 
 def reject_chosen(

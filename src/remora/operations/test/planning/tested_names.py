@@ -26,17 +26,17 @@ from remora.tools.tree import ToolTree
 class NodesWithTests:
     """Finds out which nodes have tests. The tree's Python files are read on first use."""
 
-    def __init__(self, tree: Path, observed: Collection[str] = ()) -> None:
+    def __init__(self, tree: Path, covered: Collection[str] = ()) -> None:
         self._tree = tree
-        self._observed = observed
+        self._covered = covered
 
     def holds(self, key: str) -> bool:
         """Return True if a test calls the node, directly or indirectly, or is named after it.
 
-        `observed` contains the keys of nodes that tests entered when they were observed, for
-        example through a registry or a command line.
+        `covered` contains the keys of nodes that coverage saw tests run, for example through a
+        registry or a command line.
         """
-        return key in self._observed or bool(self.tests_of(key))
+        return key in self._covered or bool(self.tests_of(key))
 
     def tests_of(self, key: str) -> list[str]:
         """Return the pytest ids of the tests that may reach the node, nearest first."""
