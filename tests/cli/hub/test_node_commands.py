@@ -527,7 +527,6 @@ def test_without_git_the_folder_is_the_root_and_a_project_above_is_named(
 
 
 def test_a_database_that_holds_nothing_yet_is_filled(poor: Remora, shop: Path) -> None:
-    """`hub observe` makes one before anything was asked."""
     files = {path: path.read_bytes() for path in shop.rglob("*.py")}
     for path in files:
         path.unlink()

@@ -110,22 +110,26 @@ def test_a_suite_that_takes_too_long_is_named(
     judged = judge(
         {"shop.py": SHOP, "test_slow.py": f"import time\n\ntime.sleep(20)\n{TEST}"}, PLANTS
     )
-    assert judged.missing["pytest"].startswith("the tests take longer than 3 seconds; `remora hub")
+    assert judged.missing["pytest"].startswith(
+        "the tests take longer than 3 seconds; `pytest --cov"
+    )
     assert judged.gates.proof == "checked"
 
 
 @pytest.mark.slow
-def test_of_a_slow_suite_the_tests_that_were_seen_to_reach_the_changes_judge(
+def test_of_a_slow_suite_the_tests_that_coverage_saw_reach_the_changes_judge(
     active: Path, judge: Judge, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     slow = "import time\n\n\ndef test_slow():\n    time.sleep(40)\n"
     files = {"shop.py": f"{SHOP}{THIRD}", "test_shop.py": TEST, "test_slow.py": slow}
     write(active, files)
-    words = ("hub", "observe", "--allow-unsandboxed", "--", "pytest", "-q", "test_shop.py")
-    subprocess.run([sys.executable, "-m", "remora", *words], cwd=active, check=True)
+    settings = {".coveragerc": "[run]\ndynamic_context = test_function\n"}
+    write(active, settings)
+    words = ("run", "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_shop.py")
+    subprocess.run([sys.executable, "-m", "coverage", *words], cwd=active, check=True)
     monkeypatch.setenv("REMORA_GATES__TIME_S", "30")
     plants = {"shop.py": [("return n / 2", "return n * 2"), ("return n / 3", "return n * (1 / 3)")]}
-    judged = judge(files, plants)
+    judged = judge({}, plants)
     (tests,) = (result for result in judged.gates.results if result.name == "pytest")
     assert tests.note == "only test_shop.py, because the tests take longer than 10 seconds"
     assert judged.gates.proof == "tested"

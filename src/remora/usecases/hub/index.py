@@ -134,7 +134,7 @@ def is_readable(places: HubPaths) -> bool:
 
 
 def is_indexed(invocation: Invocation, places: HubPaths) -> bool:
-    """Return True if the database is readable and is not an empty one created by `hub observe`."""
+    """Return True if the database is readable, and has files if the project has any."""
     return bool(
         read_snapshot(
             places.db, lambda v: bool(v.paths()) or not _members(invocation, places).sweep()
