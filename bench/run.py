@@ -27,7 +27,6 @@ BENCHMARKS = (
     "hub_index",
     "links",
     "links_ahead",
-    "watching",
     "branch_switch",
     "hub_daemon",
     "hub_cold",

@@ -54,7 +54,7 @@ def test_runs_counts_what_waits(ran: Ran) -> None:
     (run,) = ran("runs", "--json").document["runs"]
     assert set(run) == {
         "run_id", "started", "status", "jobs", "operations", "model", "failed",
-        "pending", "accepted", "rejected", "reverted", "conflicts", "watched",
+        "pending", "accepted", "rejected", "reverted", "conflicts",
     }  # fmt: skip
     assert (run["status"], run["jobs"], run["pending"], run["accepted"]) == ("ended", 2, 2, 0)
     assert run["conflicts"] == 0

@@ -40,7 +40,6 @@ COMMANDS = [
     ANALYZE,
     (*ANALYZE, "--json-lines"),
     (*ANALYZE, "--model", "odd"),
-    ("watch",),
     ("model", "status"),
     ("eval", "-o", "docstring", "--arm", "rules", "--arm", "configured"),
 ]

@@ -3,7 +3,6 @@
 COMMANDS = {
     "init": ("agents.init:init", "Look at the project, and write a short remora.yaml."),
     "analyze": ("run.analyze:analyze", "Plan and run jobs; this is the main command."),
-    "watch": ("run.watch:watch", "Analyze what you change, while you work."),
     "check": ("run.check:check", "Report what would change; made for hooks and CI."),
     "judge": ("run.judge_command:judge", "Judge a change of yours, an agent or a bot."),
     "worker": ("run.worker:worker", "Run the jobs of other machines' runs."),
@@ -35,7 +34,7 @@ COMMANDS = {
 """Commands by name, each with its `MODULE:ATTRIBUTE` in `remora.cli` and its line on the front page."""
 
 SECTIONS = {
-    "Run": ("init", "analyze", "watch", "check", "judge", "retry", "worker", "clean"),
+    "Run": ("init", "analyze", "check", "judge", "retry", "worker", "clean"),
     "Review": ("runs", "show", "diff", "review", "accept", "reject", "revert", "report"),
     "Inspect": ("ui", "trace", "hub", "mcp", "eval", "model", "config", "database", "doctor"),
     "Author": ("agents", "tools", "schema", "completion", "help"),

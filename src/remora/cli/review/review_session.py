@@ -56,8 +56,7 @@ class Review:
 
     `view` is the run after the last verdict. `done` contains the number of verdicts of each kind.
     `passed` contains the IDs of the agents that were skipped. `edits` contains the files of edits
-    that were not accepted, by agent. `has_quit` is true if the user quit, and `goes_back` if the
-    user undoes a verdict of an earlier run.
+    that were not accepted, by agent. `has_quit` is true if the user quit.
     """
 
     options: Options
@@ -71,7 +70,6 @@ class Review:
     steps: list[_Step] = field(default_factory=list)
     conflicts: int = 0
     has_quit: bool = False
-    goes_back: bool = False
 
     def __post_init__(self) -> None:
         # a part of each was accepted before this review
@@ -82,8 +80,8 @@ class Review:
         return pending_changes(self.view, self.group_of)
 
     def decide_all(self) -> None:
-        """Review change sets until none is pending, or the user quits or goes back."""
-        shown, self.goes_back = None, False
+        """Review change sets until none is pending, or the user quits."""
+        shown = None
         try:
             while left := self._ahead():
                 group, job = left[0]
@@ -93,7 +91,6 @@ class Review:
                 number = 1 + self.done.total() + len(self.passed)
                 if not self._decide(job, f"{number}/{number + len(left) - 1}"):
                     self.has_quit = True
-                if self.has_quit or self.goes_back:
                     return
         except click.Abort:
             click.echo()
@@ -136,12 +133,13 @@ class Review:
         return any(job.agent_id == other.agent_id for _, other in self.pending())
 
     def undo(self, _: JobView) -> bool:
-        """Withdraw the last verdict. Return True if it is of an earlier run, or is withdrawn."""
-        self.goes_back = not self.steps
-        return self.goes_back or self.take_back()
+        """Withdraw the last verdict. Return True if a change set is pending again."""
+        if not self.steps:
+            click.echo("  nothing to undo: this review has not decided anything yet")
+        return bool(self.steps) and self.take_back()
 
     def take_back(self) -> bool:
-        """Withdraw the last verdict of this run. Return True if a change set is pending again."""
+        """Withdraw the last verdict, of which there is one."""
         step = self.steps[-1]
         if step.kind == _SKIPPED:
             self.passed.difference_update(step.agents)

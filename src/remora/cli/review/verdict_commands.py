@@ -176,15 +176,10 @@ def revert(options: Options, run: str, nodes: tuple[str, ...], *, trust_run: boo
     return verdicts.revert(options, run, nodes, trust_run=trust_run)
 
 
-@command(
-    "review", examples=("remora review", "remora review last --by rule", "remora review --watched")
-)
+@command("review", examples=("remora review", "remora review last --by rule"))
 @click.argument("run", type=RUN, default=LAST)
 @by_option
 @owner_option
-@click.option(
-    "--watched", is_flag=True, help="Review the proposals of `remora watch`, of all its runs."
-)
 @trust_option
 def review(
     options: Options,
@@ -192,7 +187,6 @@ def review(
     by: "GroupBy",
     owners: tuple[str, ...],
     *,
-    watched: bool,
     trust_run: bool,
 ) -> int:
     """Review pending changes one by one in a terminal, with one key per verdict.
@@ -206,12 +200,6 @@ def review(
             "review requires a terminal",
             hint=f"use `remora diff {run}`, then `remora accept {run}` with --all or with nodes",
         )
-    if watched:
-        from remora.cli.review.review_run import review_watched
-
-        if run != LAST or trust_run:
-            raise UsageError("--watched cannot be combined with RUN or --trust-run")
-        return review_watched(options, by, owners)
     from remora.cli.review.review_run import review_run
 
     return review_run(options, run, by, owners, trust_run=trust_run)

@@ -157,7 +157,7 @@ def _runs(options: Options, project: "ProjectRecords", found: "list[RunLine]") -
         return
     now = datetime.now(UTC)
     rows = [
-        (r.run_id, _age(r, now), _status(r), _operations(r), clip(r.model, _MODEL), *_numbers(r))
+        (r.run_id, _age(r, now), r.status, _operations(r), clip(r.model, _MODEL), *_numbers(r))
         for r in reversed(found)
     ]
     yield from table(("RUN", "AGE", "STATUS", "OPERATIONS", "MODEL", "FAILED", "PENDING"), rows)
@@ -179,10 +179,6 @@ def _operations(run: "RunLine") -> str:
     if len(run.operations) <= 2:
         return ", ".join(run.operations)
     return f"{run.operations[0]} +{len(run.operations) - 1}"
-
-
-def _status(run: "RunLine") -> str:
-    return f"{run.status} (watch)" if run.watched else run.status
 
 
 def _age(run: "RunLine", now: datetime) -> str:

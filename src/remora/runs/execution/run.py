@@ -14,7 +14,6 @@ from remora.models.protocol import Model
 from remora.runs.execution.engine import LocalEngine, Work, make_shards
 from remora.runs.execution.prepared_run import PreparedRun
 from remora.runs.planning.plan import Plan
-from remora.runs.planning.run_request import RunRequest
 from remora.runs.records.run_stream import RunStream
 from remora.tools.host.ruff.ruff import Ruff
 from remora.tools.host.ruff.ruff_base import RuffBase
@@ -23,7 +22,7 @@ from remora.workspaces.copy.slot import SlotDriver
 from remora.workspaces.copy.snapshot import BaseSnapshot
 
 if TYPE_CHECKING:  # importing pydantic takes longer than listing the runs
-    from remora.config.schema import ModelConfig
+    pass
 
 LARGER = "role:larger"
 """Key in `Run.models` of the model to escalate to."""
@@ -81,7 +80,8 @@ class Run:
     @property
     def concurrency(self) -> int:
         """Maximum number of concurrent jobs in this process."""
-        return concurrency_of(self.prepared.request, self.prepared.project.config.model)
+        request, config = self.prepared.request, self.prepared.project.config
+        return request.concurrency or config.model.max_concurrency
 
     @property
     def model_name(self) -> str:
@@ -94,11 +94,6 @@ class Run:
         `recorded` is the model name in the stream of a resumed agent.
         """
         return self.models[recorded or agent.definition.model or self.settings["model_name"]]
-
-
-def concurrency_of(request: RunRequest, model: "ModelConfig") -> int:
-    """Return the maximum number of concurrent jobs in a process."""
-    return request.concurrency or model.max_concurrency
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,21 +9,16 @@ from remora.code.syntax.nodes import Module, own_lines
 from remora.errors import HostError, OutsideError, UsageError
 from remora.files.git import git_output
 from remora.files.git_listing import git_root
-from remora.ids import escape_path, node_key
 from remora.runs.planning.source_files import Source
 from remora.workspaces.apply.line_diff import new_lines
 from remora.workspaces.commit_files import committed_files, read_blobs
 from remora.workspaces.rooted_files import READ_LIMIT, RootedFiles
 
 
-def changed_nodes(
-    root: Path, tree: Path, revision: str, source: Source, *, with_modules: bool
-) -> frozenset[str]:
+def changed_nodes(root: Path, tree: Path, revision: str, source: Source) -> frozenset[str]:
     """Return the keys of nodes in `tree` that are new or have changed since `revision`.
 
     Lines of nested nodes are ignored, so changing a function does not change its class or module.
-    If `with_modules` is true, the modules of changed files count as changed, because a change in a
-    function can cause a finding there, such as an import that is no longer used.
     Raises UsageError if the revision is unknown or git is not available, and OutsideError if git
     cannot read a file of the revision.
     """
@@ -39,29 +34,10 @@ def changed_nodes(
     old_contents = read_blobs(root, [committed[path].blob for path in edited], READ_LIMIT)
     for (module, content), old_content in zip(edited.values(), old_contents, strict=True):
         old = parse_module(module.path, old_content or b"")
-        known = own_texts(old, old_content or b"") if isinstance(old, Module) else {}
-        now = own_texts(module, content)
+        known = _own_texts(old, old_content or b"") if isinstance(old, Module) else {}
+        now = _own_texts(module, content)
         found.update(key for key, text in now.items() if known.get(key) != text)
-        if with_modules:
-            found.add(node_key(escape_path(module.path)))
     return frozenset(found)
-
-
-def changed_files(root: Path, revision: str, paths: Iterable[str]) -> list[str]:
-    """Return the files that are new or differ from `revision`. Files that are gone are left out.
-
-    Raises the same errors as `changed_nodes`.
-    """
-    committed = committed_files(root, commit_of(root, revision))
-    files = RootedFiles(root)
-    found: list[str] = []
-    for path in paths:
-        with suppress(HostError):
-            size = files.stat(path).st_size
-            known = committed.get(path)
-            if known is None or not known.has_content(size, files.pieces(path)):
-                found.append(path)
-    return found
 
 
 def changed_lines(
@@ -102,7 +78,7 @@ def commit_of(root: Path, revision: str) -> str:
     return found.decode().strip()
 
 
-def own_texts(module: Module, source: bytes) -> dict[str, list[bytes]]:
+def _own_texts(module: Module, source: bytes) -> dict[str, list[bytes]]:
     """Return the lines of each node of a module, without those of nested nodes, by key."""
     lines = source.splitlines()
     return {

@@ -40,7 +40,6 @@ class _Plan(msgspec.Struct, frozen=True):
 
 
 class _Config(msgspec.Struct, frozen=True):
-    watched: Any = False
     model_name: Any = ""
 
 
@@ -113,7 +112,6 @@ def _damaged(line: RunLine) -> RunLine:
         jobs=line.jobs,
         operations=line.operations,
         model=line.model,
-        watched=line.watched,
     )
 
 
@@ -143,7 +141,6 @@ def read_run_line(path: Path) -> tuple[RunLine, CurrentAttempts] | None:
             jobs=len(start.plan.jobs),
             operations=_texts(start.plan.operations),
             model=str(start.config.model_name),
-            watched=start.config.watched is True,
         )
         for event in events:
             counting.add(typed_payload(event))

@@ -15,7 +15,7 @@ from remora.trace.content.private_files import open_file, open_folder, open_read
 _FILE = "run_lines.json"
 _LARGE = 1 << 20
 """Bytes of a run's stream. Reading a smaller one takes less than 20 ms."""
-_FORMAT = 5
+_FORMAT = 6
 """Number of the file's format. Increase it whenever an entry has other keys or counts otherwise."""
 
 
@@ -24,8 +24,8 @@ class RunLine(msgspec.Struct, frozen=True, kw_only=True):
 
     `operations` are those that were planned, and `model` is the name of the model or `none`.
     `jobs` is the number of planned jobs, and `failed` the number of those that failed or ended with
-    an error. If a run cannot be read completely, its status is
-    `damaged` and its change sets are not counted. `watched` is true for the runs of `remora watch`.
+    an error. If a run cannot be read completely, its status is `damaged` and its change sets are
+    not counted.
     """
 
     run_id: str
@@ -40,7 +40,6 @@ class RunLine(msgspec.Struct, frozen=True, kw_only=True):
     rejected: int = 0
     reverted: int = 0
     conflicts: int = 0
-    watched: bool = False
 
     @property
     def is_open(self) -> bool:

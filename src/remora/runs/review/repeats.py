@@ -107,7 +107,7 @@ def settle_repeats(project: Project, run_id: str) -> None:
                 change = _pending(project, msgspec.structs.replace(job, review=review, left=left))
                 hunks = hunk_digests(change).values() if change else ()
                 again += [(name, start.agent_id)] if hunks and ours.issuperset(hunks) else []
-    withdraw(project, again, f"proposed again by run {run_id}")
+    _withdraw(project, again, f"proposed again by run {run_id}")
 
 
 def refused_by(project: Project, run_id: str, jobs: Iterable[JobView]) -> set[str]:
@@ -126,25 +126,22 @@ def forget_refused(project: Project, run_id: str, digests: Collection[str]) -> N
         refused = found[1].refused.items() if found is not None else ()
         agents = {review.agent_id for digest, review in refused if digest in digests}
         again |= {(stream_id(path), agent_id) for agent_id in agents}
-    withdraw(project, again, f"decided again in run {run_id}", {REJECTED})
+    _withdraw(project, again, f"decided again in run {run_id}", {REJECTED})
 
 
-def withdraw(
+def _withdraw(
     project: Project,
     proposals: Iterable[tuple[str, str]],
     why: str,
     states: Collection[str] = UNDECIDED,
-) -> int:
-    """Withdraw change sets in these states, given by run and agent, and return their number.
+) -> None:
+    """Withdraw change sets in these states, given by run and agent.
 
     Runs that cannot be written are left out.
     """
-    number = 0
     for run_id, group in groupby(sorted(proposals), key=itemgetter(0)):
         agents = {agent_id for _, agent_id in group}
         with suppress(RemoraError), open_run(project, read_own_record(project, run_id)) as stream:
             for job in read_run(project, stream.record, details=False).jobs:
                 if job.agent_id in agents and job.review in states:
                     stream.append(review_event(project, job, WITHDRAWN, feedback=why))
-                    number += 1
-    return number

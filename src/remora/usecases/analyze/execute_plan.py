@@ -118,7 +118,6 @@ def settings_to_record(prepared: PreparedRun, model: Model) -> dict[str, Any]:
         "seed": request.seed,
         "max_turns": request.max_turns,
         "environment": environment_digest(python) if python else None,
-        **({"watched": True} if request.watched else {}),
         **({"by_client": True} if model.describe().get("provider") == MCP else {}),
         **({"proved": sorted(request.proved)} if request.proved else {}),
     }

@@ -139,12 +139,9 @@ def select_source(
     selection = Selection(node=request.node, keys=request.keys, max_nodes=request.max_nodes)
     searched = files if request.keys is None or request.keys else ()
     source = read_modules(tree, _included(searched, project.config.exclude), paths)
-    revision = request.since if request.changed is None else request.changed or "HEAD"
-    if revision is not None:
-        changed = changed_nodes(
-            project.root, tree, revision, source, with_modules=request.changed is None
-        )
-        selection = replace(selection, changed=changed | request.also)
+    if request.changed is not None:
+        changed = changed_nodes(project.root, tree, request.changed or "HEAD", source)
+        selection = replace(selection, changed=changed)
     return source, selection
 
 

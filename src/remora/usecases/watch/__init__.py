@@ -1,1 +1,0 @@
-"""`remora watch`: analyses what changed since the last commit, whenever files are saved."""
