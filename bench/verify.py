@@ -106,9 +106,7 @@ def _chain(path: Path) -> None:
 def _all(path: Path) -> None:
     folder = TraceFolder(path.parents[2])
     stores = ContentStores(folder.blobs, folder.objects)
-    report = verify_stream(
-        VerifyTarget(path=path, stores=stores, parents=ParentStreams(folder), saved=(), signer=None)
-    )
+    report = verify_stream(VerifyTarget(path=path, stores=stores, parents=ParentStreams(folder)))
     if not report.ok:
         raise SystemExit(str(report.problems[0]))
 

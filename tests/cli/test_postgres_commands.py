@@ -128,14 +128,6 @@ class TestReading:
         key = f"trace:{self.run}:lint:node:src/settings.py:__module__:1"
         assert self.project("trace", "get", key).code == 0
 
-    def test_anchors_are_verified(self, tmp_path: Path) -> None:
-        anchors = self.project("trace", "anchor").out
-        assert anchors.count("\n") == 2
-        (tmp_path / "anchors").write_text(anchors)
-        verified = self.project("trace", "verify", "--anchors", tmp_path / "anchors")
-        assert verified.code == 0, verified.err
-        assert "verified: 2 streams" in verified.out
-
     def test_the_size_by_month(self) -> None:
         status = self.json("database", "status")
         assert [month["runs"] for month in status["months"]] == [1]

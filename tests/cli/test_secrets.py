@@ -199,7 +199,6 @@ LOOKS = [
     ("trace", "list", "-v"),
     ("trace", "verify"),
     ("trace", "show", "last", "--raw"),
-    ("trace", "anchor"),
     *(("trace", "export", "--all", "--format", name) for name in EXPORTS),
 ]
 

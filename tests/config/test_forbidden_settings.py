@@ -36,7 +36,6 @@ def load(folder: Path, project: str, user: str = "", **environ: str) -> Config:
         ("model: {allow_addresses: ['http://[::1]:1']}", "1:26", "model.allow_addresses"),
         ("escalation: {base_url: 'http://10.0.0.1'}", "1:24", "escalation.base_url"),
         ("escalation: {base_url: 'http://[::1]:1/v2'}", "1:24", "escalation.base_url"),
-        ("runner: {memory: {signing_key_file: k}}", "1:37", "runner.memory.signing_key_file"),
         ("agents: {replace: [lint]}", "1:19", "agents.replace"),
         *(
             (f"runner: {{memory: {{retention: {{after_runs: {value}}}}}}}", "1:43", AFTER_RUNS)
@@ -51,7 +50,6 @@ def load(folder: Path, project: str, user: str = "", **environ: str) -> Config:
         ("escalation: {base_url: null}", "1:24", "escalation.base_url"),
         ("model: {api_key: null}", "1:18", "model.api_key"),
         ("model: {allow_addresses: []}", "1:26", "model.allow_addresses"),
-        ("runner: {memory: {signing_key_file: null}}", "1:37", "runner.memory.signing_key_file"),
     ],
 )
 def test_only_the_user_can_set_trusted_settings(
@@ -67,13 +65,11 @@ def test_only_the_user_can_set_trusted_settings(
 def test_the_user_may_set_it(tmp_path: Path) -> None:
     text = (
         "workspace: {allow_unsandboxed: true}\n"
-        "runner: {memory: {signing_key_file: ~/key}}\n"
         "escalation: {enabled: true, base_url: 'https://example.org'}"
     )
     config = load(tmp_path, "", text, REMORA_MODEL__BASE_URL="https://example.org/v1")
     assert config.workspace.allow_unsandboxed
     assert config.escalation.enabled
-    assert config.runner.memory.signing_key_file == "~/key"
     assert config.model.base_url == "https://example.org/v1"
 
 

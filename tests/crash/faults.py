@@ -209,7 +209,6 @@ class Work:
             "trace": trace,
             "open_store": lambda: JsonlTraceStore(trace.path),
             "state": self.root / "state",
-            "signer": None,
         }
         with open_run(cast(Project, SimpleNamespace(**parts)), IDENTITY.run_id) as stream:
             for _ in range(2):

@@ -264,8 +264,6 @@ def target(folder: TraceFolder, path: Path, *, of_run: bool = False) -> VerifyTa
         stores=stores,
         parents=ParentStreams(folder),
         of_run=of_run,
-        saved=(),
-        signer=None,
     )
 
 

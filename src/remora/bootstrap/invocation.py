@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from remora.config.yaml_positions import KeyPath
 
 _NOT_SETTINGS = {
-    *("REMORA_SIGNING_KEY", "REMORA_ROOT", "REMORA_CONFIG", POSIX_VARIABLE),
+    *("REMORA_ROOT", "REMORA_CONFIG", POSIX_VARIABLE),
     *(name for names in KEY_VARIABLES.values() for name in names),
 }
 

@@ -49,7 +49,6 @@ def open_project(invocation: Invocation, paths: Sequence[Path] = ()) -> Project:
     from remora.agents.definition.agent import with_replaced
     from remora.runs.provenance import install_key
     from remora.sandbox.isolation import require_level
-    from remora.trace.verify.head_hmac import load_signer
 
     _require_address_space()
     root = invocation.find_root(paths)
@@ -68,7 +67,6 @@ def open_project(invocation: Invocation, paths: Sequence[Path] = ()) -> Project:
         state=invocation.folders.state / "roots" / name,
         install_key=key,
         redact=_redactor(invocation, config, key),
-        signer=load_signer(invocation.environ, config.runner.memory.signing_key_file),
         interpreter=lambda: _interpreter(invocation, root, config),
     )
 

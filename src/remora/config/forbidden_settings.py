@@ -44,7 +44,6 @@ _WHY: dict[tuple[str, ...], str] = {
     **dict.fromkeys(_SECRETS, "a key"),
     _CONSENT: "consent to run code without isolation",
     ("model", "allow_addresses"): "consent to send code to an address",
-    ("runner", "memory", "signing_key_file"): "the signing key for anchors",
     _DECISIONS: "that a model decides",
     _REPLACED: "that its agents replace built-in agents",
     ("runner", "memory", "retention", "after_runs"): "that runs remove older ones",

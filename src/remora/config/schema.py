@@ -111,11 +111,6 @@ class MemoryConfig(Section):
     durability: Literal["event", "turn", "none"] = "turn"
     """Sync streams to disk after each event, after each turn, or never (none). A project's file
     cannot weaken the user's value."""
-    signing_key_file: Annotated[str, Field(min_length=1)] | None = None
-    """File that contains the key for signing the anchors of new runs. The file must have mode 0600,
-    and the key must have at least 16 characters. REMORA_SIGNING_KEY can contain the key itself
-    instead. Not allowed in a project's file.
-    """
     retention: RetentionConfig = RetentionConfig()
     """Limits on how long streams are kept."""
 

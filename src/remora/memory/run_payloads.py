@@ -8,16 +8,12 @@ from remora.memory.payloads import Change, Head, Payload
 
 
 class RunStart(Payload, frozen=True, kw_only=True):
-    """The plan, base files and configuration of a run.
-
-    If the run's anchors are signed, `signing` identifies the key as `{"algorithm", "key"}`.
-    """
+    """The plan, base files and configuration of a run."""
 
     type: ClassVar[str] = "run_start"
     plan: dict[str, Any] = {}
     config: dict[str, Any] = {}
     base: dict[str, Any] = {}
-    signing: dict[str, str] | None = None
     install: str = ""
 
 
@@ -32,11 +28,7 @@ class JobStart(Payload, frozen=True, kw_only=True, gc=False):
 
 
 class JobEnd(Payload, frozen=True, kw_only=True, gc=False):
-    """End of a job attempt.
-
-    `head` anchors the agent's stream in the run's stream, and `signature` is the signature of
-    `head`.
-    """
+    """End of a job attempt. `head` anchors the agent's stream in the run's stream."""
 
     type: ClassVar[str] = "job_end"
     agent_id: str
@@ -45,7 +37,6 @@ class JobEnd(Payload, frozen=True, kw_only=True, gc=False):
     attempt: int = 1
     status: str = ""
     head: Head = Head()
-    signature: str | None = None
 
 
 class Written(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,7 +61,7 @@ class Review(Payload, frozen=True, kw_only=True):
     `reopened`. The last one withdraws the verdict before it, so that the change set is pending
     again. `surface` is `cli` or `web`.
 
-    `signature` is the signature of `head`. If `branch` is set, the accepted change set was
+    If `branch` is set, the accepted change set was
     committed to that branch, and the working tree was not changed. `written` is set if the change
     set was accepted in part or with edits, and has all parts that were accepted until then.
     `present` contains the numbers of the accepted hunks, counted from 1, that the user's files
@@ -89,7 +80,6 @@ class Review(Payload, frozen=True, kw_only=True):
     surface: str = "cli"
     branch: str | None = None
     detail: list[dict[str, Any]] = []
-    signature: str | None = None
     written: Written | None = None
     present: tuple[int, ...] = ()
     left: tuple[int, ...] = ()
@@ -137,11 +127,7 @@ class Gates(Payload, frozen=True, kw_only=True):
 
 
 class RunEnd(Payload, frozen=True, kw_only=True):
-    """End of a run. `totals` counts the run's jobs by status.
-
-    `signature` is the signature of the run's head before this event.
-    """
+    """End of a run. `totals` counts the run's jobs by status."""
 
     type: ClassVar[str] = "run_end"
     totals: dict[str, Any] = {}
-    signature: str | None = None

@@ -15,7 +15,6 @@ if TYPE_CHECKING:  # importing pydantic and the redaction rules takes longer tha
     from remora.sandbox.interpreters import ProjectPython
     from remora.trace.redact.redactor import Redactor
     from remora.trace.stream.trace_store import TraceStore
-    from remora.trace.verify.head_hmac import Signer
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,9 +42,9 @@ class Project(ProjectRecords):
 
     Streams are written to the store that `open_store` returns. `cache` is the folder for this root
     in the user's cache folder. `install_key` is the secret that identifies the runs started by this
-    installation. Everything written to a stream passes through `redact`. If the user has a signing
-    key, `signer` signs new runs. `interpreter` is called only if project code must run. It raises UsageError if the user
-    has not given consent. `surface` is recorded with each verdict.
+    installation. Everything written to a stream passes through `redact`.
+    `interpreter` is called only if project code must run. It raises UsageError if the user has not
+    given consent. `surface` is recorded with each verdict.
     """
 
     config: "Config"
@@ -53,7 +52,6 @@ class Project(ProjectRecords):
     cache: Path
     install_key: bytes
     redact: "Redactor"
-    signer: "Signer | None" = None
     interpreter: "Callable[[], ProjectPython] | None" = None
     surface: Literal["cli", "web"] = "cli"
 

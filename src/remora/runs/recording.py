@@ -306,7 +306,6 @@ def _run_start(project: Project, job: Job, task: RecordedTask) -> RunStart:
     return RunStart(
         plan={"jobs": [msgspec.to_builtins(job)], "operations": [job.operation], "nodes": 0},
         config={"model_name": project.redact.text(task.model), **OTHER_PROGRAM},
-        signing=None if project.signer is None else project.signer.signing,
     )
 
 

@@ -5,7 +5,7 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 from remora.errors import NotFound, UsageError
 from remora.ids import is_id
@@ -19,9 +19,6 @@ from remora.trace.content.private_files import (
     open_subfolder,
     write_all,
 )
-
-if TYPE_CHECKING:
-    from remora.memory.events import Head
 
 FOLDER = ".agentfs"
 _PARTS = ("traces", "runs", "blobs", "objects")
@@ -91,9 +88,9 @@ class TraceFolder:
     def copy_problem(self, path: Path) -> str | None:
         """Return what the database has lost or changed of a stream, or None."""
 
-    def pruned_heads(self) -> "dict[str, Head]":
-        """Return the last heads of the streams that were removed from the database, by name."""
-        return {}
+    def pruned_streams(self) -> set[str]:
+        """Return the names of the streams that were removed from the database."""
+        return set()
 
     def wait(self, seconds: float) -> None:
         """Wait for so many seconds, or until a stream has probably changed."""

@@ -94,7 +94,6 @@ def test_sealed_streams_are_looked_at_like_any_other(old: tuple[Remora, Path]) -
         ("trace", "show", "read", "--turn", "1"),
         ("trace", "packet", "read"),
         ("trace", "transcript", "read"),
-        ("trace", "anchor"),
     ]
     before = [remora(*words, cwd=root) for words in looks]
     sealed = remora("trace", "compact", "-v", cwd=root)

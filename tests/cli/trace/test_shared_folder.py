@@ -27,7 +27,6 @@ LOOKS = (
     ("runs", "--json"),
     ("show", "last", "--json"),
     ("trace", "list", "--json"),
-    ("trace", "anchor"),
     ("trace", "verify", "--all", "--json"),
     ("trace", "export", "--run", "last", "--format", "jsonl"),
     ("trace", "compact", "--dry-run", "--json"),

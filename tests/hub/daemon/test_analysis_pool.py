@@ -120,9 +120,7 @@ asyncio.run(main())
 
 
 def test_child_processes_get_no_keys() -> None:
-    keys = dict.fromkeys(
-        ("REMORA_API_KEY", "REMORA_ESCALATION_API_KEY", "REMORA_SIGNING_KEY", "OPENAI_API_KEY"), "k"
-    )
+    keys = dict.fromkeys(("REMORA_API_KEY", "REMORA_ESCALATION_API_KEY", "OPENAI_API_KEY"), "k")
     assert environment({**keys, "REMORA_HUB__MEMORY": "1"}) == {"REMORA_HUB__MEMORY": "1"}
 
 

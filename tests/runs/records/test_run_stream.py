@@ -3,7 +3,6 @@
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
@@ -12,14 +11,13 @@ import msgspec
 import pytest
 
 from remora.errors import DiskError, StreamLocked
-from remora.memory.events import Event, Head, JobStart, RunEnd, RunStart
+from remora.memory.events import Event, Head, JobStart
 from remora.runs.project import Project
 from remora.runs.records.run_stream import RunStream, open_run
-from remora.trace.read.reader import event_data, read_events
+from remora.trace.read.reader import read_events
 from remora.trace.read.verified_reader import verified_head
 from remora.trace.stream.jsonl_store import JsonlTraceStore
 from remora.trace.trace_folder import TraceFolder
-from remora.trace.verify.head_hmac import Signer
 
 RUN = "run-1"
 
@@ -29,9 +27,8 @@ def project(tmp_path: Path) -> Project:
     """As much of a project as a run's stream needs."""
     trace = TraceFolder(tmp_path)
     trace.create()
-    signer = Signer(b"a key for tests only")
     parts = {"trace": trace, "open_store": lambda: JsonlTraceStore(trace.path)}
-    return cast(Project, SimpleNamespace(**parts, state=tmp_path / "state", signer=signer))
+    return cast(Project, SimpleNamespace(**parts, state=tmp_path / "state"))
 
 
 @pytest.fixture
@@ -66,21 +63,6 @@ def test_jobs_append_at_once_in_one_order(project: Project, stream: RunStream) -
     path = project.trace.run_stream(RUN)
     assert list(read_events(path)) == sorted(appended, key=lambda event: event.seq)
     assert verified_head(path) == remembered(project) == stream.head
-
-
-def test_the_signature_covers_the_previous_head(project: Project, stream: RunStream) -> None:
-    stream.append(RunStart())
-    with ThreadPoolExecutor(8) as pool:
-        list(pool.map(stream.append, [RunEnd() if n % 3 else job(n) for n in range(60)]))
-    events = list(read_events(project.trace.run_stream(RUN)))
-    for before, event in pairwise(events):
-        if event.type == RunEnd.type:
-            head, signature = (
-                Head(count=event.seq, hash=before.hash),
-                event_data(event)["signature"],
-            )
-            assert project.signer is not None
-            assert project.signer.is_right("run", RUN, head, signature)
 
 
 def test_who_waits_for_the_disk_at_once_shares_one_sync(

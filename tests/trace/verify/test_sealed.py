@@ -6,7 +6,6 @@ import pytest
 
 from remora.trace.stream.compression import compress_stream
 from remora.trace.trace_folder import TraceFolder
-from remora.trace.verify.anchor_file import anchor_of, streams_to_anchor
 from remora.trace.verify.folder_check import verify_all
 from tests.trace.conftest import AGENT, RUN, play_run
 
@@ -25,13 +24,10 @@ def sealed(folder: TraceFolder) -> list[Path]:
 def test_it_says_what_it_said_before(folder: TraceFolder) -> None:
     play_run(folder)
     before = verify_all(folder).as_json()
-    heads = [anchor_of(path, kind) for kind, path in streams_to_anchor(folder, run_id=None)]
     for path in (folder.run_stream(RUN), folder.agent_stream(AGENT)):
         compress_stream(path)
     assert verify_all(folder).as_json() == before
     assert verify_all(folder, AGENT).as_json()["streams"] == before["streams"][1:]
-    assert [anchor_of(path, kind) for kind, path in streams_to_anchor(folder, run_id=None)] == heads
-    assert verify_all(folder, saved=heads).ok
 
 
 @pytest.mark.slow

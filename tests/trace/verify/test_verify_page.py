@@ -9,8 +9,8 @@ from typing import Any, get_args
 import pytest
 
 from remora.trace.read.reader import read_lines
+from remora.trace.read.verified_reader import verified_head
 from remora.trace.trace_folder import TraceFolder
-from remora.trace.verify.anchor_file import anchor_of
 from remora.trace.verify.folder_check import verify_all
 from remora.trace.verify.verify_report import Kind
 from tests.trace.conftest import AGENT, RunRecorder, play_agent, rechained
@@ -43,7 +43,7 @@ def without_an_answer(_: TraceFolder, path: Path) -> None:
 
 def cut_at_a_line(folder: TraceFolder, path: Path) -> None:
     run = RunRecorder.reopen(folder)
-    run.job_end(anchor_of(path, "agent").head)
+    run.job_end(verified_head(path))
     run.writer.close()
     content = path.read_bytes()
     os.truncate(path, content.rindex(b"\n", 0, -1) + 1)
@@ -94,13 +94,13 @@ def test_the_page_shows_every_kind_and_no_other() -> None:
     assert told == list(get_args(Kind)) == [*FAULTS, "copy"]  # of a database
 
 
-def test_the_pages_program_checks_an_anchor(stream: Path) -> None:
+def test_the_pages_program_checks_a_head(stream: Path) -> None:
     (program,) = re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
     assert program.count("\n") <= 25
     names: dict[str, Any] = {}
     exec(compile(program, "docs/reference/verify.md", "exec"), names)
     holds = names["holds"]
-    head = anchor_of(stream, "agent").head
+    head = verified_head(stream)
     assert holds(stream, head.count, head.hash)
     first = next(read_lines(stream))[-66:-2].decode()
     assert holds(stream, 1, first)

@@ -68,7 +68,6 @@ trace = LazyGroup(
         "get": ("trace.get:get", "Print the trace entry for a key."),
         "verify": ("trace.verify:verify", "Verify streams: hashes, packets, prompts, heads."),
         "replay": ("trace.replay:replay", "Rerun recorded scripts, using only the record."),
-        "anchor": ("trace.anchor:anchor", "Print the heads of streams for storage elsewhere."),
         "fork": ("trace.fork:fork", "Start a new agent from any turn of another agent."),
         "export": ("trace.export:export", "Export streams for other tools."),
         "compact": ("trace.compact:compact", "Compress old streams and remove very old ones."),

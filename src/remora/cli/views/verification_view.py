@@ -6,16 +6,13 @@ import click
 
 from remora.cli.app.output import terminal_width, wrapped
 from remora.text import clip, count, escape_line
-from remora.trace.verify.verify_report import SignatureCounts, StreamReport, VerifyReport
+from remora.trace.verify.verify_report import StreamReport, VerifyReport
 
 _FEW = 3
 
 
-def report_lines(report: VerifyReport, *, verbose: bool, saved: int) -> Iterator[str]:
-    """Yield all problems. Intact streams are also listed if there are few, or with `-v`.
-
-    `saved` is the number of heads that were stored elsewhere.
-    """
+def report_lines(report: VerifyReport, *, verbose: bool) -> Iterator[str]:
+    """Yield all problems. Intact streams are also listed if there are few, or with `-v`."""
     each = verbose or len(report.streams) <= _FEW
     for stream in report.streams:
         if each or not stream.ok:
@@ -32,37 +29,14 @@ def report_lines(report: VerifyReport, *, verbose: bool, saved: int) -> Iterator
         yield click.style(f"{count(bad, 'stream')} with problems among {looked}", fg="red")
     else:
         yield click.style("verified: ", fg="green") + looked + _unanchored(report)
-    yield from _anchor_lines(report, saved if not bad else 0)
-
-
-def _anchor_lines(report: VerifyReport, stored: int) -> Iterator[str]:
-    """Yield the results of checking stored heads and signatures."""
-    if stored:
-        yield f"anchors: {count(stored - len(report.expired), 'stored head')} confirmed"
-    for anchor in report.expired:
-        yield escape_line(
-            f"expired: {anchor.line}; its stream was removed (see .agentfs/expired.jsonl)"
-        )
-    if report.signatures is not None:
-        yield signature_line(report.signatures)
 
 
 def _stream(stream: StreamReport) -> str:
     state = click.style("ok ", fg="green") if stream.ok else click.style("BAD", fg="red")
     kind = "run" if stream.of_run else "agent"
     text = f"{kind} {escape_line(stream.name)}  head {stream.head.count} {stream.head.hash}"
-    width = terminal_width()  # cut on narrow terminals; `trace anchor` prints whole hashes
+    width = terminal_width()  # cut on narrow terminals; --json prints whole hashes
     return f"{state}  {text if width is None else clip(text, width - 5)}"
-
-
-def signature_line(counted: SignatureCounts) -> str:
-    """Return a line that counts signed anchors, unsigned runs and runs signed with another key."""
-    parts = [f"{count(counted.checked, 'anchor')} signed with your key"]
-    if counted.unsigned_runs:
-        parts.append(f"{count(counted.unsigned_runs, 'run')} not signed")
-    if counted.foreign_runs:
-        parts.append(f"{count(counted.foreign_runs, 'run')} signed with another key, not checked")
-    return "signatures: " + "; ".join(parts)
 
 
 def _unanchored(report: VerifyReport) -> str:

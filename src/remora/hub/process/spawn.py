@@ -13,7 +13,7 @@ _YOUNG, _MIDDLE, _OLD = 50_000, 20, 50
 _PACKAGES = Path(__file__).resolve().parents[3]
 _PASSED = ("PATH", "HOME", "LANG", "TZ", "TMPDIR", "SSL_CERT_FILE")
 _PASSED_BEGINNINGS = ("LC_", "XDG_", "REMORA_")
-_SECRETS = ("REMORA_SIGNING_KEY", *(name for names in KEY_VARIABLES.values() for name in names))
+_SECRETS = tuple(name for names in KEY_VARIABLES.values() for name in names)
 FOLDER = "/"
 """Working directory of the children, in which relative paths of the environment do not exist."""
 

@@ -79,7 +79,7 @@ def keep_base(project: ProjectRecords, base: BaseSnapshot) -> None:
 def _start(
     project: Project, plan: Plan, settings: Mapping[str, Any], base: BaseSnapshot
 ) -> RunStart:
-    redact, signer = project.redact, project.signer
+    redact = project.redact
     jobs = [
         msgspec.structs.replace(job, node_summary=redact.text(job.node_summary))
         for job in plan.jobs
@@ -107,5 +107,4 @@ def _start(
                 for path, file in base.differing.items()
             },
         },
-        signing=None if signer is None else signer.signing,
     )

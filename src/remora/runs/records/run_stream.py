@@ -11,10 +11,8 @@ from remora.runs.project import Project
 from remora.runs.provenance import remember_head
 from remora.runs.records.run_record import RunRecord, read_own_record
 from remora.trace.content.group_commit import GroupCommit
-from remora.trace.read.reader import decode_part, read_events
 from remora.trace.stream.jsonl_emitter import EmitterOptions, JsonlEventEmitter
 from remora.trace.stream.line_builder import Clock, Identity, utc_now
-from remora.trace.verify.head_hmac import Signer, signer_for, with_signature
 
 
 class RunStream:
@@ -33,26 +31,22 @@ class RunStream:
         self._emitter = emitter
         self._record = record
         self._appended: list[Event] = []
-        self._signer = _signer(project, emitter, record)
         self._commit = GroupCommit(self._keep)
         self._one_by_one = threading.Lock()
 
     def append(self, payload: Payload) -> Event:
         """Append an event, sync the stream and store its head.
 
-        In a signed run, job ends, reviews and the end of the run are signed. Raises DiskError if
-        the head cannot be stored, and whatever `JsonlEventEmitter.emit` raises.
+        Raises DiskError if the head cannot be stored, and whatever `JsonlEventEmitter.emit`
+        raises.
         """
         (event,) = self.append_all([payload])
         return event
 
     def append_all(self, payloads: Sequence[Payload]) -> list[Event]:
         """Append several events with one sync. Raises whatever `append` raises."""
-        events = []
-        with self._one_by_one:  # the signature covers the previous head
-            for each in payloads:
-                payload = with_signature(each, self._signer, self.run_id, self._emitter.head)
-                events.append(self._emitter.emit(payload, turn=0))
+        with self._one_by_one:  # events of other threads come before or after all of these
+            events = [self._emitter.emit(payload, turn=0) for payload in payloads]
             if self._record.verified:
                 self._appended.extend(events)
         if events:
@@ -87,8 +81,7 @@ def open_run(project: Project, run: str | RunRecord, clock: Clock = utc_now) -> 
     """Open a run's stream with this process as its only writer.
 
     A record that is unverified or out of date is read again. Raises StreamLocked if another process
-    is writing, ConfigError if the run's signing key is missing, and whatever `read_own_record`
-    raises when a record is read again.
+    is writing, and whatever `read_own_record` raises when a record is read again.
     """
     record = run if isinstance(run, RunRecord) else RunRecord(run_id=run, events=())
     run_id = record.run_id
@@ -107,15 +100,3 @@ def open_run(project: Project, run: str | RunRecord, clock: Clock = utc_now) -> 
         yield RunStream(project, emitter, record)
     finally:
         emitter.close()
-
-
-class _RecordedSigning(msgspec.Struct):
-    signing: dict[str, str] | None = None
-
-
-def _signer(project: Project, emitter: JsonlEventEmitter, record: RunRecord) -> Signer | None:
-    """Return the user's signer for a new run, or the recorded signer for a resumed run."""
-    if not emitter.head.count:
-        return project.signer
-    first = next(iter(record.events or read_events(project.trace.existing_run(record.run_id))))
-    return signer_for(decode_part(first, _RecordedSigning).signing, project.signer)

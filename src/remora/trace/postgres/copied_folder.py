@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from remora.config.user_folders import make_private
 from remora.errors import DiskError, StreamDamaged
 from remora.ids import is_id
-from remora.memory.events import AgentEnd, Head
+from remora.memory.events import AgentEnd
 from remora.trace.content.line_format import (
     stated_hash,
     valid_hash,
@@ -51,7 +51,7 @@ SELECT id, name, month, next_seq, head, bytes, owner,
 FROM streams WHERE project = %(project)s
 """
 _NAMED = "AND name = %(name)s"
-_PRUNED = "SELECT name, count, head FROM expired WHERE project = %s ORDER BY removed"
+_PRUNED = "SELECT name FROM expired WHERE project = %s"
 _EXPIRED = "SELECT 1 FROM expired WHERE project = %(project)s AND name = %(name)s"
 
 
@@ -160,9 +160,8 @@ class CopiedTraceFolder(TraceFolder):
     def copy_problem(self, path: Path) -> str | None:
         return self._errors.get(path) or self._differences.get(path)
 
-    def pruned_heads(self) -> dict[str, Head]:
-        rows = self._database.rows(_PRUNED, [self._project])
-        return {name: Head(count=count, hash=head) for name, count, head in rows}
+    def pruned_streams(self) -> set[str]:
+        return {row[0] for row in self._database.rows(_PRUNED, [self._project])}
 
     def wait(self, seconds: float) -> None:
         """Wait until the database announces new events. At most, wait ten times as long, because an

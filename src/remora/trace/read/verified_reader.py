@@ -5,7 +5,7 @@ from pathlib import Path
 
 from remora.errors import StreamDamaged
 from remora.memory.events import Event, Head
-from remora.trace.content.line_format import Line, hashed_lines, is_torn
+from remora.trace.content.line_format import Line, hashed_lines
 from remora.trace.read.reader import open_stream, parse_event
 
 
@@ -37,19 +37,15 @@ def events_with_heads(path: Path) -> Iterator[tuple[Event, Head | None]]:
                 yield parse_event(line.raw, line.number, path), head
 
 
-def verified_head(path: Path, *, torn: bool = False) -> Head:
+def verified_head(path: Path) -> Head:
     """Return the head of a stream after verifying all hashes.
 
-    With `torn`, an unfinished or torn last line is skipped. Raises StreamDamaged if any other line
-    does not match its hash, and whatever `open_stream` raises.
+    Raises StreamDamaged if a line does not match its hash, and whatever `open_stream` raises.
     """
     head = Head()
     with open_stream(path) as source:
-        stream = hashed_lines(source)
-        for line, digest in stream:
+        for line, digest in hashed_lines(source):
             if digest is None:
-                if torn and is_torn(line) and next(stream, None) is None:
-                    break
                 raise hash_mismatch(path, line)
             head = Head(count=line.number, hash=digest)
     return head

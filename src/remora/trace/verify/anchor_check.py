@@ -1,16 +1,11 @@
-"""Comparison of streams with the heads recorded in their run's stream and with saved heads, and
-check of the signatures of a signed run.
-"""
+"""Comparison of streams with the heads recorded in their run's stream."""
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import msgspec
 
-from remora.memory.events import GENESIS, Head, JobEnd, JobStart, Payload, Review, RunEnd, RunStart
-from remora.trace.verify.anchor_file import SavedAnchor
-from remora.trace.verify.head_hmac import Signer
-from remora.trace.verify.verify_report import Problems, SignatureCounts
+from remora.memory.events import Head, JobEnd, JobStart, Payload, Review, RunEnd
+from remora.trace.verify.verify_report import Problems
 
 
 class Anchor(NamedTuple):
@@ -72,26 +67,6 @@ def check_anchors(agent_id: str, end: StreamEnd, run: RunAnchors | None, found: 
     return any(anchor.ends_job and anchor.head == end.head for anchor in anchors)
 
 
-def check_saved(
-    saved: Sequence[SavedAnchor], end: StreamEnd, signer: Signer | None, found: Problems
-) -> None:
-    """Add a problem for each saved head that does not match the stream."""
-    for anchor in saved:
-        if (problem := _saved_problem(anchor, end, signer)) is not None:
-            found.add(max(1, min(anchor.count, end.head.count)), "anchor", problem)
-
-
-def _saved_problem(anchor: SavedAnchor, end: StreamEnd, signer: Signer | None) -> str | None:
-    signature = anchor.signature
-    if signature and signer and not signer.is_right(anchor.kind, anchor.id, anchor.head, signature):
-        return f"the saved anchor of {anchor.count} lines is not signed with this key"
-    if anchor.count > end.head.count:
-        return f"the stream ends after {end.head.count} lines, but {anchor.count} were anchored"
-    if end.hashes.get(anchor.count, GENESIS) != anchor.hash:
-        return f"line {anchor.count} does not match the anchored line"
-    return None
-
-
 def _check_head(anchor: Anchor, end: StreamEnd, found: Problems) -> None:
     lines, expected = end.head.count, anchor.head
     where = f"line {anchor.line} of the run's stream"
@@ -117,62 +92,3 @@ def _missing(agent_id: str, run: RunAnchors | None) -> str | None:
     if run.ended and not run.live:
         return "the run ended without a job_end for this agent; `remora analyze --resume` adds it"
     return None
-
-
-class SignatureCheck:
-    """Checks the signatures in a run's stream.
-
-    If the key is not available, only checks that each anchor has a signature.
-    """
-
-    def __init__(
-        self, run_id: str, signer: Signer | None, counted: SignatureCounts, found: Problems
-    ) -> None:
-        self._run_id = run_id
-        self._signer = signer
-        self._counted = counted
-        self._found = found
-        self._signing: dict[str, str] | None = None
-
-    def see(self, line: int, payload: Payload | None, before: Head) -> None:
-        """Check one event of the run. `before` is the head of the run's stream before this
-        event."""
-        if isinstance(payload, RunStart):
-            self._start(payload)
-        elif isinstance(payload, RunEnd):
-            self._check(line, _SignedHead("run", self._run_id, before, payload.signature))
-        elif isinstance(payload, JobEnd | Review) and (
-            payload.head.count or payload.signature is not None
-        ):
-            anchor = _SignedHead("agent", payload.agent_id, payload.head, payload.signature)
-            self._check(line, anchor)
-
-    def _start(self, start: RunStart) -> None:
-        self._signing = start.signing
-        if start.signing is None:
-            self._counted.unsigned_runs += 1
-        elif self._signer is None or start.signing != self._signer.signing:
-            self._counted.foreign_runs += 1
-
-    def _check(self, line: int, anchor: "_SignedHead") -> None:
-        if (problem := self._problem(anchor)) is not None:
-            self._found.add(line, "anchor", problem)
-
-    def _problem(self, anchor: "_SignedHead") -> str | None:
-        if self._signing is None:
-            return None if anchor.signature is None else "a signature in an unsigned run"
-        if anchor.signature is None:
-            return "an unsigned anchor in a signed run"
-        if self._signer is None or self._signing != self._signer.signing:
-            return None
-        if not self._signer.is_right(anchor.kind, anchor.name, anchor.head, anchor.signature):
-            return "invalid signature: this anchor was not made with the key"
-        self._counted.checked += 1
-        return None
-
-
-class _SignedHead(NamedTuple):
-    kind: str
-    name: str
-    head: Head
-    signature: str | None

@@ -1,6 +1,6 @@
-"""Verification of all streams in a trace folder, including run anchors and saved heads."""
+"""Verification of all streams in a trace folder, including the heads that run streams anchor."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -8,85 +8,52 @@ from typing import NamedTuple
 import msgspec
 
 from remora.errors import DiskError, NotFound, StreamDamaged
-from remora.memory.events import Head, decode_event
+from remora.memory.events import decode_event
 from remora.trace.content.line_format import iter_lines
 from remora.trace.read.reader import last_event, open_stream
 from remora.trace.retention.expired_log import read_expired
 from remora.trace.trace_folder import TraceFolder, stream_id
 from remora.trace.verify.anchor_check import RunAnchors
-from remora.trace.verify.anchor_file import SavedAnchor
 from remora.trace.verify.content_check import ContentStores
 from remora.trace.verify.fork_origin_check import ParentStreams
-from remora.trace.verify.head_hmac import Signer
 from remora.trace.verify.stream_check import VerifyTarget, verify_stream
-from remora.trace.verify.verify_report import (
-    Problem,
-    SignatureCounts,
-    StreamReport,
-    VerifyReport,
-)
+from remora.trace.verify.verify_report import Problem, StreamReport, VerifyReport
 
 
-def verify_all(
-    folder: TraceFolder,
-    agent: str | Path | None = None,
-    *,
-    saved: Sequence[SavedAnchor] = (),
-    signer: Signer | None = None,
-) -> VerifyReport:
+def verify_all(folder: TraceFolder, agent: str | Path | None = None) -> VerifyReport:
     """Verify all streams, or only the stream of one agent or run. Nothing is written.
 
-    `agent` is an ID, or the path of an agent's stream, which may be outside the folder. Each head in
-    `saved` must match a line of its stream. `signer` is used to check signed runs. Raises NotFound
-    if the ID is unknown, and DiskError if `.agentfs` is a link.
+    `agent` is an ID, or the path of an agent's stream, which may be outside the folder. Raises
+    NotFound if the ID is unknown, and DiskError if `.agentfs` is a link.
     """
     folder.check()
-    check = _FolderCheck(folder, saved, signer)
+    check = _FolderCheck(folder)
     if isinstance(agent, Path):
-        return check.report([check.file(agent)])
+        return VerifyReport(streams=(check.file(agent),))
     folder.recopy(agent)
     if agent is None:
-        return check.report(check.verify())
+        return VerifyReport(streams=tuple(check.verify()))
     run = folder.find_run(agent)
     if run is not None and folder.find_agent(agent) is None:
-        return check.report([check.run(run)])
-    return check.report([check.agent(folder.existing_agent(agent))])
+        return VerifyReport(streams=(check.run(run),))
+    return VerifyReport(streams=(check.agent(folder.existing_agent(agent)),))
 
 
 class _FolderCheck:
     """Verifies the streams in one folder. Each run's stream is read only once."""
 
-    def __init__(
-        self, folder: TraceFolder, saved: Sequence[SavedAnchor], signer: Signer | None
-    ) -> None:
+    def __init__(self, folder: TraceFolder) -> None:
         self._folder = folder
         self._stores = ContentStores(folder.blobs, folder.objects)
         self._parents = ParentStreams(folder)
-        self._saved: dict[tuple[str, str], list[SavedAnchor]] = {}
-        for anchor in saved:
-            self._saved.setdefault((anchor.kind, anchor.id), []).append(anchor)
-        self._signer = signer
-        self._expired_heads = _expired_heads(folder)
+        self._expired = _expired(folder)
         self._runs: dict[str, _RunRead] = {}
 
     def verify(self) -> list[StreamReport]:
         # list agents before reading their runs: each listed agent is then in its run's stream
         agents = list(self._folder.agent_streams())
         runs = [self.run(path) for path in self._folder.run_streams()]
-        return [*runs, *map(self.agent, agents), *self._missing()]
-
-    def report(self, streams: Sequence[StreamReport]) -> VerifyReport:
-        counted = [read.signatures for read in self._runs.values()]
-        total = SignatureCounts(
-            checked=sum(run.checked for run in counted),
-            unsigned_runs=sum(run.unsigned_runs for run in counted),
-            foreign_runs=sum(run.foreign_runs for run in counted),
-        )
-        return VerifyReport(
-            streams=tuple(streams),
-            signatures=total if self._signer else None,
-            expired=tuple(anchor for anchor in self._lost() if self._has_expired(anchor)),
-        )
+        return [*runs, *map(self.agent, agents)]
 
     def run(self, path: Path) -> StreamReport:
         read = self._read_run(path)
@@ -95,7 +62,7 @@ class _FolderCheck:
             for agent_id, known in read.anchors.anchors.items()
             for anchor in known
             if anchor.ends_job and anchor.head.count and self._folder.find_agent(agent_id) is None
-            if ("agent", agent_id) not in self._expired_heads
+            if ("agent", agent_id) not in self._expired
         ]
         found = [*self._copy_problems(path), *read.report.problems, *lost]
         problems = sorted(found, key=lambda problem: problem.line)
@@ -119,7 +86,7 @@ class _FolderCheck:
 
     def _agent(self, path: Path, run_id: str | None) -> StreamReport:
         run = self._run_path(run_id)
-        removed = run is None and ("run", run_id) in self._expired_heads
+        removed = run is None and ("run", run_id) in self._expired
         return verify_stream(
             VerifyTarget(
                 path=path,
@@ -127,28 +94,8 @@ class _FolderCheck:
                 parents=self._parents,
                 run=None if run is None else self._read_run(run).anchors,
                 anchored=run_id is not None and not removed,
-                saved=self._saved.get(("agent", stream_id(path)), ()),
-                signer=self._signer,
             )
         )
-
-    def _missing(self) -> list[StreamReport]:
-        missing: dict[tuple[str, str], SavedAnchor] = {}
-        for anchor in self._lost():
-            if not self._has_expired(anchor):
-                missing.setdefault((anchor.kind, anchor.id), anchor)
-        return [_report_missing(anchor) for anchor in missing.values()]
-
-    def _lost(self) -> Iterator[SavedAnchor]:
-        for (kind, name), anchors in self._saved.items():
-            find = self._folder.find_run if kind == "run" else self._folder.find_agent
-            if find(name) is None:
-                yield from anchors
-
-    def _has_expired(self, anchor: SavedAnchor) -> bool:
-        """Return True if the stream expired with the head in `anchor` or a later head."""
-        last = self._expired_heads.get((anchor.kind, anchor.id))
-        return last is not None and (last == anchor.head or last.count > anchor.count)
 
     def _run_path(self, run_id: str | None) -> Path | None:
         return None if run_id is None else self._folder.find_run(run_id)
@@ -166,18 +113,15 @@ class _FolderCheck:
 
     def _read_run(self, path: Path) -> "_RunRead":
         if path.name not in self._runs:
-            size, anchors, signatures = _size(path), RunAnchors(), SignatureCounts()
+            size, anchors = _size(path), RunAnchors()
             target = VerifyTarget(
                 path=path,
                 of_run=True,
                 stores=self._stores,
                 parents=self._parents,
                 anchors=anchors,
-                saved=self._saved.get(("run", stream_id(path)), ()),
-                signer=self._signer,
-                signatures=signatures,
             )
-            self._runs[path.name] = _RunRead(size, anchors, signatures, verify_stream(target))
+            self._runs[path.name] = _RunRead(size, anchors, verify_stream(target))
         return self._runs[path.name]
 
     def _has_grown(self, run_id: str | None) -> bool:
@@ -194,32 +138,20 @@ class _RunRead(NamedTuple):
 
     size: int
     anchors: RunAnchors
-    signatures: SignatureCounts
     report: StreamReport
 
 
-def _report_missing(anchor: SavedAnchor) -> StreamReport:
-    detail = f"the stream is missing, but {anchor.count} lines of it were anchored"
-    return StreamReport(
-        name=anchor.id,
-        of_run=anchor.kind == "run",
-        head=Head(),
-        anchored=None if anchor.kind == "run" else False,
-        problems=(Problem(1, "anchor", detail),),
-    )
-
-
-def _expired_heads(folder: TraceFolder) -> dict[tuple[str, str], Head]:
-    """Return the last heads of removed streams. Entries after the first damaged line of the log are
-    ignored.
+def _expired(folder: TraceFolder) -> set[tuple[str, str]]:
+    """Return the kinds and IDs of removed streams. Entries after the first damaged line of the log
+    are ignored.
     """
-    found: dict[tuple[str, str], Head] = {}
-    for name, head in folder.pruned_heads().items():
+    found = set[tuple[str, str]]()
+    for name in folder.pruned_streams():
         kind, _, pruned = name.partition("/")
-        found["run" if kind == "runs" else "agent", pruned] = head
+        found.add(("run" if kind == "runs" else "agent", pruned))
     with suppress(StreamDamaged, DiskError):
         for stream in read_expired(folder):
-            found[stream.kind, stream.id] = stream.head
+            found.add((stream.kind, stream.id))
     return found
 
 

@@ -1,8 +1,6 @@
 """Verification of a single stream. All checks are done in one pass."""
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import msgspec
 
@@ -13,21 +11,13 @@ from remora.trace.content.line_format import Line, is_torn, iter_lines
 from remora.trace.read.reader import open_stream
 from remora.trace.stream_lock import is_locked
 from remora.trace.trace_folder import stream_id
-from remora.trace.verify.anchor_check import (
-    RunAnchors,
-    SignatureCheck,
-    StreamEnd,
-    check_anchors,
-    check_saved,
-)
-from remora.trace.verify.anchor_file import SavedAnchor
+from remora.trace.verify.anchor_check import RunAnchors, StreamEnd, check_anchors
 from remora.trace.verify.chain_check import ChainCheck
 from remora.trace.verify.content_check import ContentStores, ReferenceCheck
 from remora.trace.verify.fork_origin_check import OriginCheck, ParentStreams
-from remora.trace.verify.head_hmac import Signer
 from remora.trace.verify.projection_check import ProjectionCheck
 from remora.trace.verify.schema_check import SchemaCheck
-from remora.trace.verify.verify_report import Kind, Problems, SignatureCounts, StreamReport
+from remora.trace.verify.verify_report import Kind, Problems, StreamReport
 
 
 class VerifyTarget(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,7 +25,6 @@ class VerifyTarget(msgspec.Struct, frozen=True, kw_only=True):
 
     If it is a run's stream, the anchors found in it are added to `anchors`. If it is an agent's
     stream, `run` contains the anchors from its run, which are compared if `anchored` is true.
-    `saved` contains heads that were saved in another place, and `signer` verifies signatures.
     """
 
     path: Path
@@ -45,9 +34,6 @@ class VerifyTarget(msgspec.Struct, frozen=True, kw_only=True):
     anchors: RunAnchors | None = None
     run: RunAnchors | None = None
     anchored: bool = False
-    saved: Sequence[SavedAnchor]
-    signer: Signer | None
-    signatures: SignatureCounts = msgspec.field(default_factory=SignatureCounts)
 
 
 def verify_stream(target: VerifyTarget) -> StreamReport:
@@ -91,12 +77,9 @@ class _Pass:
             name, of_run=target.of_run, blobs=target.stores.blobs, found=found
         )
         self._references = ReferenceCheck(target.stores, found)
-        self._checks = (
-            _RunChecks(target, name, found) if target.of_run else _AgentChecks(target, found)
-        )
+        self._agent_checks = None if target.of_run else _AgentChecks(target, found)
         anchors = target.run.anchors.get(name, []) if target.run else []
-        counts = [anchor.head.count for anchor in anchors]
-        self._anchored_counts = {*counts, *(anchor.count for anchor in target.saved)}
+        self._anchored_counts = {anchor.head.count for anchor in anchors}
         self._hashes: dict[int, str] = {}
         self._end_line: int | None = None
         self._strange = 0
@@ -121,12 +104,11 @@ class _Pass:
             self._target.anchors.live = is_locked(self._target.path)
 
     def anchored(self) -> bool | None:
-        end = StreamEnd(head=self.head, hashes=self._hashes, end_line=self._end_line)
-        check_saved(self._target.saved, end, self._target.signer, self._found)
         if self._target.of_run:
             return None
         if not self._target.anchored:
             return False
+        end = StreamEnd(head=self.head, hashes=self._hashes, end_line=self._end_line)
         agrees = check_anchors(self._name, end, self._target.run, self._found)
         return agrees and self._chain.sound
 
@@ -145,7 +127,6 @@ class _Pass:
         return is_locked(self._target.path) or size != line.offset + line.size
 
     def _see(self, line: Line) -> None:
-        before = self._chain.hash
         event = self._chain.see(line)
         self._strange = 0 if event is not None else self._strange + 1
         if self._strange >= MAX_STRANGE_LINES:
@@ -161,31 +142,10 @@ class _Pass:
         if isinstance(payload, AgentEnd):
             self._end_line = line.number
         self._references.see(line.number, event, payload)
-        self._checks.see(VerifiedLine(line.number, event, payload, before), sound=self._chain.sound)
-
-
-class VerifiedLine(NamedTuple):
-    """A line that matches its hash. `before` is the hash of the line before it."""
-
-    line: int
-    event: Event
-    payload: Payload | None
-    before: str
-
-
-class _RunChecks:
-    """Checks that apply only to a run's stream."""
-
-    def __init__(self, target: VerifyTarget, name: str, found: Problems) -> None:
-        self._anchors = target.anchors
-        self._signatures = SignatureCheck(name, target.signer, target.signatures, found)
-
-    def see(self, seen: VerifiedLine, *, sound: bool) -> None:
-        if self._anchors is not None:
-            self._anchors.see(seen.line, seen.payload)
-        if sound:
-            before = Head(count=seen.line - 1, hash=seen.before)
-            self._signatures.see(seen.line, seen.payload, before)
+        if self._target.anchors is not None:
+            self._target.anchors.see(line.number, payload)
+        if self._agent_checks is not None:
+            self._agent_checks.see(line.number, event, payload, sound=self._chain.sound)
 
 
 class _AgentChecks:
@@ -195,7 +155,7 @@ class _AgentChecks:
         self._projection = ProjectionCheck(found)
         self._origin = OriginCheck(target.stores, target.parents, found)
 
-    def see(self, seen: VerifiedLine, *, sound: bool) -> None:
-        self._origin.see(seen.line, seen.event)
+    def see(self, line: int, event: Event, payload: Payload | None, *, sound: bool) -> None:
+        self._origin.see(line, event)
         if sound:  # after a damaged line the fold would only report that damage again
-            self._projection.see(seen.line, seen.event, seen.payload)
+            self._projection.see(line, event, payload)

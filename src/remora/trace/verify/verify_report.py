@@ -5,7 +5,6 @@ from typing import Any, Literal
 import msgspec
 
 from remora.memory.events import Head
-from remora.trace.verify.anchor_file import SavedAnchor
 
 Kind = Literal[
     "torn_tail",
@@ -56,35 +55,17 @@ class StreamReport(msgspec.Struct, frozen=True, kw_only=True):
         }
 
 
-class SignatureCounts(msgspec.Struct):
-    """Counts of valid signatures, unsigned runs, and runs signed with another key."""
-
-    checked: int = 0
-    unsigned_runs: int = 0
-    foreign_runs: int = 0
-
-
 class VerifyReport(msgspec.Struct, frozen=True, kw_only=True):
-    """Report for all streams.
-
-    `expired` contains the saved heads of streams that have expired, according to the log.
-    """
+    """Report for all streams."""
 
     streams: tuple[StreamReport, ...]
-    signatures: SignatureCounts | None
-    expired: tuple[SavedAnchor, ...]
 
     @property
     def ok(self) -> bool:
         return all(stream.ok for stream in self.streams)
 
     def as_json(self) -> dict[str, Any]:
-        built = {"ok": self.ok, "streams": [stream.as_json() for stream in self.streams]}
-        if self.signatures is not None:
-            built["signatures"] = msgspec.structs.asdict(self.signatures)
-        if self.expired:
-            built["expired"] = [anchor.as_json() for anchor in self.expired]
-        return built
+        return {"ok": self.ok, "streams": [stream.as_json() for stream in self.streams]}
 
 
 class Problems:

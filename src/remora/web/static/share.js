@@ -246,10 +246,10 @@
   /** Show the head that was computed, in place of the one that the file states. */
   function showHead(stream) {
     const list = byId(`${stream.name}-proof`)?.querySelector("dl");
-    const anchor = `${stream.ofRun ? "run" : "agent"} ${stream.name} ${stream.count} ${stream.head}`;
+    const head = `${stream.ofRun ? "run" : "agent"} ${stream.name}  head ${stream.count} ${stream.head}`;
     list?.replaceChildren(
       element("dt", "head"), element("dd", `${plural(stream.count, "line")}, ${stream.head}`),
-      element("dt", "compare with"), element("dd", `the output of remora trace anchor where the stream was recorded, or what it printed then and was kept elsewhere: ${anchor}`),
+      element("dt", "compare with"), element("dd", `the head that remora trace verify -v prints where the stream was recorded: ${head}`),
     );
   }
 
