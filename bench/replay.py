@@ -20,10 +20,9 @@ from remora.memory.packet import DecisionPacket
 from remora.memory.projection import apply
 from remora.memory.prompt.render import render
 from remora.trace.read.reader import read_events
+from remora.trace.read.recorded_results import recorded_result
 from remora.trace.read.state_at import packet_at
 from remora.trace.read.turn_positions import last_turn, lines_of_turn
-from remora.trace.search.stream_search import StreamSearch
-from remora.trace.search.turn_filter import StreamQuery
 from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
 from remora.trace.stream.line_builder import Identity
 from remora.trace.trace_folder import TraceFolder
@@ -39,32 +38,27 @@ IDENTITY = Identity("20260101-000000-abcdef", AGENT, "lint", NODE)
 
 
 def main() -> dict[str, float]:
-    """Milliseconds for the packet and the lines of a random turn, and for finding turns by key and
-    by condition."""
+    """Milliseconds for the packet and the lines of a random turn, and for a result by its key."""
     with tempfile.TemporaryDirectory() as root:
         folder = TraceFolder(Path(root))
         folder.create()
         writer = _write(folder)
         writer.close()
-        path, index = writer.path, StreamSearch(folder)
+        path = writer.path
         size, last = path.stat().st_size, last_turn(path)
         turns = random.Random(1).sample(range(1, last + 1), SAMPLES)
         packet = _median(partial(packet_at, read_events(path), turn) for turn in turns)
         lines = _median(partial(lines_of_turn, path, turn) for turn in turns)
         keys = [f"trace:{IDENTITY.run_id}:lint:{NODE}:{turn}" for turn in turns]
-        by_key = _median(partial(index.get, key) for key in keys)
-        query = StreamQuery(tool=f"look_{turns[0] % 90}")
-        by_tool = _median(partial(index.find, query) for _ in turns)
+        by_key = _median(partial(recorded_result, folder, key) for key in keys)
     print(f"stream                               {size / 1e6:9.1f} MB, {last:,} turns")
     print(f"packet at a random turn              {packet * 1e3:9.1f} ms")
     print(f"lines of a random turn               {lines * 1e3:9.2f} ms")
     print(f"event by its key                     {by_key * 1e3:9.1f} ms")
-    print(f"turns by their tool                  {by_tool * 1e3:9.1f} ms")
     return {
         "packet_ms": packet * 1e3,
         "turn_lines_ms": lines * 1e3,
         "entry_ms": by_key * 1e3,
-        "find_ms": by_tool * 1e3,
     }
 
 

@@ -70,7 +70,7 @@ def test_how_to_continue_with_a_stopped_run_is_said_once(remora: Remora, project
 
 @pytest.mark.parametrize(
     "words",
-    ["show last -v", "runs", "trace list", "trace list --since 1h", "trace show read",
+    ["show last -v", "runs", "trace list", "trace show read",
      "trace show last", "trace tail", "trace verify -v", "tools list"],
 )  # fmt: skip
 def test_80_columns_are_enough(ran: Ran, words: str) -> None:

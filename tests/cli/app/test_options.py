@@ -32,7 +32,7 @@ def test_root_option_works_in_any_position(ran: Ran, tmp_path: Path, line: tuple
     "line",
     [
         ("analyze", "--node", "a", "--node=b"),
-        ("trace", "list", "--since", "1h", "--since", "2h"),
+        ("trace", "list", "--tool", "a", "--tool", "b"),
         ("--root", ".", "--root", ".", "runs"),
         ("--root", ".", "runs", "--root", "."),
         ("--color=always", "runs", "--color", "never"),

@@ -1,6 +1,6 @@
-"""The `trace list` command, which lists streams or matching turns."""
+"""The `trace list` command, which lists streams."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -9,18 +9,18 @@ from remora.cli.app.name_parameters import OPERATION, RUN
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import emit, table
 from remora.cli.app.project_context import records_of
-from remora.ids import display_name
+from remora.ids import NodeKey, display_name
 from remora.statuses import DAMAGED, RUNNING, STATUSES, status_text
-from remora.text import clip, count
+from remora.text import clip
 
 if TYPE_CHECKING:
-    from remora.trace.search.turn_filter import StreamMatch, StreamQuery
+    from remora.trace.read.reader import StreamInfo
+    from remora.trace.trace_folder import TraceFolder
 
 _RUN_WIDTH = len("20260131-093000")
 """Length of a run prefix that is usually unique."""
 _MAX_ID = 64
 """Length of the longest valid ID. A forged event can have a longer one."""
-_TURN_HEADS = ("AGENT", "TURN", "TOOL", "OUTCOME", "BY", "TOKENS", "MS")
 
 
 @command(
@@ -28,7 +28,7 @@ _TURN_HEADS = ("AGENT", "TURN", "TOOL", "OUTCOME", "BY", "TOKENS", "MS")
     examples=(
         "remora trace list",
         "remora trace list --run last --status failed",
-        "remora trace list --tool fix_findings --outcome error --since 2d",
+        "remora trace list --node 'src/shop/cart.py:*' --tool run_linter",
     ),
 )
 @click.option("--run", type=RUN, metavar="RUN", help="Show only streams of this run.")
@@ -41,102 +41,63 @@ _TURN_HEADS = ("AGENT", "TURN", "TOOL", "OUTCOME", "BY", "TOKENS", "MS")
     type=click.Choice((*STATUSES, RUNNING, DAMAGED)),
     help="Show only agents with this status.",
 )
-@click.option(
-    "--outcome",
-    type=click.Choice(("success", "partial", "error")),
-    help="Show only turns with this outcome.",
-)
-@click.option("--tool", metavar="NAME", help="Show only turns that called this tool.")
-@click.option(
-    "--decided-by",
-    type=click.Choice(("rule", "model", "fallback", "escalation")),
-    help="Show only turns decided by this method.",
-)
-@click.option(
-    "--since",
-    metavar="TIME",
-    help="Show only turns since this date, RFC 3339 time or age (15m, 2h, 3d).",
-)
-@click.option(
-    "--until", metavar="TIME", help="Show only turns up to this time; same formats as --since."
-)
-def list_(  # noqa: PLR0913 (one parameter for each option)
+@click.option("--tool", metavar="NAME", help="Show only agents that called this tool.")
+def list_(
     options: Options,
     *,
     run: str | None,
     node: str | None,
     operation: str | None,
     status: str | None,
-    outcome: str | None,
     tool: str | None,
-    decided_by: str | None,
-    since: str | None,
-    until: str | None,
 ) -> int:
     """List the streams of agents, sorted by run and node, with the newest run last.
 
-    With -v, sizes are also shown. With --outcome, --tool, --decided-by, --since or --until, list
-    the matching turns instead.
+    With -v, sizes are also shown.
     """
+    import msgspec
+
+    from remora.code.syntax.node_patterns import match_nodes
     from remora.runs.records.name_lookup import run_named
-    from remora.trace.search.stream_search import StreamSearch
-    from remora.trace.search.turn_filter import StreamQuery
+    from remora.trace.read.reader import list_streams
 
     folder = records_of(options)
-    query = StreamQuery(
-        run=None if run is None else run_named(folder, run),
-        node=node,
-        operation=operation,
-        status=status,
-        outcome=outcome,
-        tool=tool,
-        decided_by=decided_by,
-        since=since,
-        until=until,
-    )
-    found = StreamSearch(folder).find(query)
-    of_turns = query.of_turns()
-    document = {"streams": [_document(one, of_turns=of_turns) for one in found]}
-    if of_turns:
-        emit(options, document, _turns(found, verbose=options.verbose))
-    else:
-        emit(options, document, _streams(document["streams"], query, verbose=options.verbose))
+    run = None if run is None else run_named(folder, run)
+    infos = list_streams(folder)
+    nodes = {NodeKey(info.node_id) for info in infos}
+    meant = nodes if node is None else set(match_nodes(nodes, node))
+    found = [
+        info
+        for info in infos
+        if info.node_id in meant
+        and run in (None, info.run_id)
+        and operation in (None, info.operation)
+        and status in (None, info.status)
+        and (tool is None or _has_called(folder, info, tool))
+    ]
+    document = {"streams": [msgspec.structs.asdict(info) for info in found]}
+    empty = "no matching streams" if infos else "no streams yet; run `remora analyze`"
+    emit(options, document, _lines(document["streams"], empty, verbose=options.verbose))
     return 0
 
 
-def _document(found: "StreamMatch", *, of_turns: bool) -> dict[str, Any]:
-    import msgspec
+def _has_called(folder: "TraceFolder", info: "StreamInfo", tool: str) -> bool:
+    """Return True if the part of a stream that can be read has a call of the tool."""
+    from remora.errors import StreamDamaged
+    from remora.memory.events import ToolCalled
+    from remora.trace.read.event_filter import EventFilter
+    from remora.trace.read.reader import read_events
 
-    built = msgspec.structs.asdict(found.stream)
-    return {**built, "matches": msgspec.to_builtins(found.turns)} if of_turns else built
-
-
-def _turns(found: "Sequence[StreamMatch]", *, verbose: bool) -> Iterator[str]:
-    rows: list[list[object]] = []
-    for one in sorted(found, key=lambda one: (one.stream.run_id, one.stream.node_id)):
-        for turn in one.turns:
-            what = [one.stream.agent_id, turn.turn, turn.tool, turn.outcome, turn.decided_by]
-            numbers = ["" if n is None else n for n in (turn.prompt_tokens, turn.ms)]
-            where = (turn.key or "") if verbose else display_name(one.stream.node_id)
-            rows.append([*what, *numbers, where])
-    if not rows:
-        yield "no matching turns"
-        return
-    heads = [*_TURN_HEADS, "KEY" if verbose else "NODE"]
-    yield from table(heads, rows)
-    yield f"{count(len(rows), 'turn')} in {count(len(found), 'stream')}"
+    calls = EventFilter(type=ToolCalled.type, tool=tool)
+    try:
+        return any(map(calls.matches, read_events(folder.existing_agent(info.agent_id))))
+    except StreamDamaged:
+        return False
 
 
-def _streams(
-    streams: list[dict[str, Any]], query: "StreamQuery", *, verbose: bool
-) -> Iterator[str]:
-    from remora.trace.search.turn_filter import StreamQuery
-
+def _lines(streams: list[dict[str, Any]], empty: str, *, verbose: bool) -> Iterator[str]:
     if not streams:
-        fits = query == StreamQuery()
-        yield (
-            "no streams yet; run `remora analyze` to create some" if fits else "no matching streams"
-        )
+        yield empty
         return
     numbers = ["turns", *(["events", "bytes"] if verbose else [])]
     names = ["status", "agent_id", "run_id", *numbers, "node_id"]

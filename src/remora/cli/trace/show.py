@@ -2,8 +2,9 @@
 
 import json
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,6 +14,9 @@ from remora.cli.app.output import emit, print_json, print_lines
 from remora.cli.app.project_context import records_of
 from remora.cli.trace.stream_arguments import path_of
 
+if TYPE_CHECKING:
+    from remora.trace.read.event_filter import EventFilter
+
 _TURN = click.IntRange(min=0)
 
 
@@ -21,28 +25,44 @@ _TURN = click.IntRange(min=0)
     examples=(
         "remora trace show lint-3f2a",
         "remora trace show src/shop/cart.py:total --turn 3",
+        "remora trace show lint-3f2a --type tool_result --file src/shop/cart.py",
         "remora trace show lint-3f2a --raw",
     ),
 )
 @click.argument("agent", type=STREAM)
 @click.option("--turn", type=_TURN, metavar="N", help="Show one turn: its packet and raw output.")
+@click.option("--type", "kind", metavar="TYPE", help="Show only events of this type.")
+@click.option("--tool", metavar="NAME", help="Show only events of this tool.")
+@click.option("--file", metavar="PATH", help="Show only events that change this file.")
 @click.option("--raw", is_flag=True, help="Print the recorded lines byte for byte.")
-def show(options: Options, agent: str, *, turn: int | None, raw: bool) -> int:
+def show(  # noqa: PLR0913 (one parameter for each option)
+    options: Options,
+    agent: str,
+    *,
+    turn: int | None,
+    kind: str | None,
+    tool: str | None,
+    file: str | None,
+    raw: bool,
+) -> int:
     """Show the events of an agent or a run, one per line.
 
     With --turn N, show the packet of turn N and the raw output of its tool.
     """
     from remora.runs.records.name_lookup import stream_named
-    from remora.trace.read.reader import read_lines
+    from remora.trace.read.event_filter import EventFilter
     from remora.trace.read.turn_positions import lines_of_turn
 
+    conditions = EventFilter(type=kind, tool=tool, file=file)
+    if turn is not None and conditions != EventFilter():
+        raise click.UsageError("use either --turn, or --type, --tool and --file")
     folder = records_of(options)
     name = stream_named(folder, agent)
     if raw and turn is not None:
         lines = lines_of_turn(folder.existing_agent(name), turn)
         _print_raw(options, name, (line.raw for line in lines))
     elif raw:
-        _print_raw(options, name, read_lines(path_of(folder, name)))
+        _print_raw(options, name, _lines(path_of(folder, name), conditions))
     elif turn is not None:
         from remora.cli.views.turn_view import turn_lines
         from remora.runs.records.turn_record import turn_document
@@ -50,9 +70,9 @@ def show(options: Options, agent: str, *, turn: int | None, raw: bool) -> int:
         document = turn_document(folder, name, turn)
         emit(options, document, turn_lines(document))
     elif options.json:
-        _print_document(name, path_of(folder, name))
+        _print_document(name, _lines(path_of(folder, name), conditions))
     else:
-        _print_listing(path_of(folder, name))
+        _print_listing(path_of(folder, name), conditions)
     return 0
 
 
@@ -91,21 +111,30 @@ def transcript(options: Options, agent: str, *, messages: bool) -> int:
     return 0
 
 
-def _print_listing(path: Path) -> None:
+def _lines(path: Path, conditions: "EventFilter") -> Iterator[bytes]:
+    """Yield the lines of matching events, and without conditions all lines."""
+    from remora.trace.read.event_filter import EventFilter
+    from remora.trace.read.reader import parse_event, read_lines
+
+    for number, line in enumerate(read_lines(path), 1):
+        if conditions == EventFilter() or conditions.matches(parse_event(line, number, path)):
+            yield line
+
+
+def _print_listing(path: Path, conditions: "EventFilter") -> None:
     from remora.cli.trace.event_lines import Columns
     from remora.trace.read.reader import read_events
 
     columns = Columns(path)
     click.echo(columns.head)
-    print_lines(map(columns.line, read_events(path)))
+    print_lines(map(columns.line, filter(conditions.matches, read_events(path))))
 
 
-def _print_document(name: str, path: Path) -> None:
+def _print_document(name: str, recorded: Iterable[bytes]) -> None:
     from remora.cli.trace.event_lines import event_json, json_document
-    from remora.trace.read.reader import read_lines
 
     with json_document(name, "events") as write:
-        for line in read_lines(path):
+        for line in recorded:
             write(event_json(line))
 
 

@@ -15,13 +15,18 @@ def verified_events(path: Path) -> Iterator[Event]:
     Raises StreamDamaged at the first line that does not match its hash, and whatever `read_events`
     raises.
     """
+    return (event for event, _ in verified_lines(path))
+
+
+def verified_lines(path: Path) -> Iterator[tuple[Event, bytes]]:
+    """Yield the events with their lines. Raises whatever `verified_events` raises."""
     with open_stream(path) as source:
         for line, digest in hashed_lines(source):
             if not line.ended:
                 return
             if digest is None:
                 raise hash_mismatch(path, line)
-            yield parse_event(line.raw, line.number, path)
+            yield parse_event(line.raw, line.number, path), line.raw
 
 
 def events_with_heads(path: Path) -> Iterator[tuple[Event, Head | None]]:

@@ -3,7 +3,6 @@
 from typing import Any
 
 import msgspec
-import pytest
 
 from remora.ids import agent_id
 from remora.memory.canonical import canonical_sha256
@@ -12,6 +11,7 @@ from remora.memory.events import (
     AgentEnd,
     AgentError,
     AgentStart,
+    Change,
     Event,
     ModelRequest,
     Payload,
@@ -132,6 +132,12 @@ class World:
     def agents(self) -> list[Agent]:
         return [self.first, self.second, self.doc, self.odd, self.open]
 
+    def change(self, path: str) -> Event:
+        """Record a result that changed a file."""
+        agent = Agent(self.folder, run="run-3")
+        change = Change(path=path, before=None, after="0" * 64, mode=0o644)
+        return agent.whole_turn(changes=(change,))
+
     def lines(self, agent: Agent) -> list[bytes]:
         return agent.path.read_bytes().splitlines()
 
@@ -140,9 +146,3 @@ def parsed(line: bytes) -> dict[str, Any]:
     """Return a line as any JSON parser decodes it."""
     said: dict[str, Any] = msgspec.json.decode(line)
     return said
-
-
-@pytest.fixture
-def world(folder: TraceFolder) -> World:
-    """A folder with every kind of stream."""
-    return World(folder)

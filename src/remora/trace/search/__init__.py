@@ -1,1 +1,0 @@
-"""Search of the recorded entries of all streams, by keys and conditions."""

@@ -1,0 +1,82 @@
+"""Results by their keys, and events by conditions."""
+
+import pytest
+
+from remora.errors import NotFound, StreamDamaged, UsageError
+from remora.trace.read.event_filter import EventFilter
+from remora.trace.read.reader import read_events
+from remora.trace.read.recorded_results import recorded_result
+from remora.trace.stream.compression import compress_stream
+from remora.trace.trace_folder import TraceFolder
+from tests.trace.read.turns_of_every_kind import NODE, OTHER, RUN, World, parsed
+
+
+@pytest.fixture
+def world(folder: TraceFolder) -> World:
+    """A folder with every kind of stream."""
+    return World(folder)
+
+
+JOB = f"trace:{RUN}:lint:{NODE}"
+
+
+def test_the_result_is_the_newest_agents_as_recorded(world: World) -> None:
+    newest = parsed(recorded_result(world.folder, f"{JOB}:1"))
+    assert (newest["agent_id"], newest["data"]["raw_output"]) == (world.second.name, "first")
+    # what the newest one has no result of, an older one may have
+    line = recorded_result(world.folder, f"{JOB}:3")
+    assert parsed(line)["agent_id"] == world.first.name
+    assert line in world.lines(world.first)
+    assert recorded_result(world.folder, "trace:run-1:lint:node:a:3#2@b.py:f:1")
+
+
+def test_a_compressed_stream_has_the_same_results(world: World) -> None:
+    world.open.reopen()
+    world.open.end()
+    before = recorded_result(world.folder, f"trace:run-2:lint:{OTHER}:1")
+    compress_stream(world.open.path)
+    assert recorded_result(world.folder, f"trace:run-2:lint:{OTHER}:1") == before
+
+
+@pytest.mark.parametrize("key", [f"{JOB}:9", "trace:zzz:yyy:www:1", f"trace:{RUN}:lint:{OTHER}:1"])
+def test_an_unknown_key_is_not_found(key: str, world: World) -> None:
+    with pytest.raises(NotFound, match="nothing is recorded"):
+        recorded_result(world.folder, key)
+
+
+@pytest.mark.parametrize("key", ["", "trace", "trace:a:b:c", f"{JOB}:x", "index:run:run-1"])
+def test_what_is_not_a_key(key: str, world: World) -> None:
+    with pytest.raises(UsageError):
+        recorded_result(world.folder, key)
+
+
+def test_a_changed_line_is_refused(world: World) -> None:
+    path = world.second.path
+    path.write_bytes(path.read_bytes().replace(b'"turn":1', b'"turn":2', 1))
+    with pytest.raises(StreamDamaged):
+        recorded_result(world.folder, f"{JOB}:1")
+
+
+def test_files_that_are_no_streams_are_skipped(world: World) -> None:
+    (world.folder.traces / "lint-junk.jsonl").write_bytes(b'{"turn":1}\nnonsense\n')
+    world.first.path.rename(world.folder.traces / "lint-other.jsonl")  # nobody's
+    assert recorded_result(world.folder, f"{JOB}:1")
+    with pytest.raises(NotFound):
+        recorded_result(world.folder, f"{JOB}:3")
+
+
+def test_events_are_chosen_by_type_tool_and_changed_file(world: World) -> None:
+    events = list(read_events(world.first.path))
+
+    def seqs(conditions: EventFilter) -> list[int]:
+        return [event.seq for event in filter(conditions.matches, events)]
+
+    assert seqs(EventFilter()) == [event.seq for event in events]
+    calls = [event.seq for event in events if event.type == "tool_call"]
+    assert seqs(EventFilter(type="tool_call")) == calls
+    assert seqs(EventFilter(type="tool_call", tool="read_code")) == [calls[1]]
+    assert len(seqs(EventFilter(tool="read_code"))) == 2
+    changed = world.change("src/a.py")
+    assert EventFilter(file="src/a.py").matches(changed)
+    assert not EventFilter(file="src/b.py").matches(changed)
+    assert seqs(EventFilter(file="src/a.py")) == []
