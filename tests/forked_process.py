@@ -130,9 +130,12 @@ def _load() -> None:
 
     import remora
 
+    # doctest loads it since Python 3.13, and `input` then asks otherwise than most commands do
+    sys.modules["readline"] = None  # type: ignore[assignment]
     for module in pkgutil.walk_packages(remora.__path__, "remora."):
         if not module.name.startswith(FOR_FEW) and not module.name.endswith("__main__"):
             importlib.import_module(module.name)
+    del sys.modules["readline"]
     _look_at_machine()
     _read_agents()
     gc.freeze()

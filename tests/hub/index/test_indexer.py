@@ -12,7 +12,7 @@ import pytest
 from remora.code.file_analysis import read_facts
 from remora.code.file_facts import FileFacts
 from remora.errors import DiskError
-from remora.hub.file_stamp import Stamp
+from remora.hub.file_stamp import stamp_of
 from remora.hub.index.indexer import ChangedPaths, Indexer
 from remora.hub.index.user_scripts import UserScripts
 from remora.hub.index_check import verify
@@ -113,21 +113,12 @@ def test_two_writes_within_one_tick_of_the_clock_are_distinguished(
     place.write_text("def f(): return 2\n")
     later = time.time_ns() + int(60e9)
 
-    frozen = os.stat_result((*stat[:10],), _times(stat))
     monkeypatch.setattr(
-        "remora.hub.members.members.Members.sweep", lambda _: {"a.py": _stamp(frozen)}
+        "remora.hub.members.members.Members.sweep", lambda _: {"a.py": stamp_of(stat)}
     )
     monkeypatch.setattr("time.time_ns", lambda: later)
 
     assert project.indexer.look().changed == ("a.py",)
-
-
-def _times(stat: os.stat_result) -> dict[str, Any]:
-    return {name: getattr(stat, name) for name in ("st_mtime_ns", "st_ctime_ns", "st_ino")}
-
-
-def _stamp(stat: os.stat_result) -> Any:
-    return Stamp(stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino)
 
 
 def test_touched_files_are_read_and_nothing_is_written(project: Project) -> None:

@@ -294,7 +294,7 @@ def test_the_databases_log_does_not_wait_while_it_is_found_out_what_an_edit_touc
         return invalidated(*asked)
 
     monkeypatch.setattr("remora.hub.daemon.link_round.invalidated", watched)
-    begin_round(store._db)
+    begin_round(store._db).program.close()
 
     assert busy == [0]
 

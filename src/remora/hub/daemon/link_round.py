@@ -3,6 +3,7 @@
 import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -10,6 +11,7 @@ from typing import NamedTuple
 from remora.code.callgraph.files.program_protocol import OutOfTimeError
 from remora.code.callgraph.incremental import AliasDigest, invalidated
 from remora.code.callgraph.linker import Linker
+from remora.code.ir.model import LoweredFile
 from remora.errors import RemoraError
 from remora.hub.store.link_reader import encode_reads, link_state
 from remora.hub.store.link_writer import CarriedRow, LinkRow, Portion, RoundStart, Unlinked
@@ -37,10 +39,29 @@ class LinkRound(NamedTuple):
 
 
 def begin_round(db: Path) -> LinkRound:
-    """Find the nodes without stored links. Raises DiskError if the database cannot be read."""
+    """Find the nodes without stored links. Raises DiskError if the database cannot be read.
+
+    `find_links` closes the program.
+    """
     with link_state(db) as state:  # close early: the log grows while it is open
-        base, program, missing = state.base, state.program, dict.fromkeys(sorted(state.nodes))
+        base, missing = state.base, dict.fromkeys(sorted(state.nodes))
         before, carried, linked = state.before(), state.carried(), list(state.linked())
+        program = state.program()
+    try:
+        return _round(base, program, missing, before, carried, linked)
+    except BaseException:
+        program.close()
+        raise
+
+
+def _round(
+    base: int,
+    program: StoredSnapshot,
+    missing: dict[str, None],
+    before: Mapping[str, LoweredFile | None],
+    carried: Mapping[str, AliasDigest],
+    linked: Iterable[tuple[str, int]],
+) -> LinkRound:
     new_linker = partial(Linker, program, track_inputs=True)
     inputs, renewed = 0, dict[str, AliasDigest]()
     if before:
@@ -69,11 +90,12 @@ def find_links(about: LinkRound) -> Iterator[Portion]:
     """Compute links and yield them in portions. Each portion contains nodes of one file.
 
     If the linker fails for a node, the node is reported in `Portion.failed`. If it takes too long,
-    all nodes of the file without a portion are reported.
+    all nodes of the file without a portion are reported. The program is closed at the end.
     """
-    finder = _LinkFinder(about)
-    for keys in about.todo.values():
-        yield from finder.of_file(keys)
+    with closing(about.program):
+        finder = _LinkFinder(about)
+        for keys in about.todo.values():
+            yield from finder.of_file(keys)
 
 
 class _LinkFinder:

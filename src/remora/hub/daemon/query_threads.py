@@ -82,9 +82,10 @@ class QueryThreads:
         return work.result()
 
     def close(self) -> None:
-        """Cancel queued work. Running work is not stopped."""
+        """Close each thread's database after its work, which is not stopped."""
         for thread in self._threads:
-            thread.executor.shutdown(wait=False, cancel_futures=True)
+            thread.executor.submit(thread.queries.close)
+            thread.executor.shutdown(wait=False)
 
     async def _begin(
         self, question: Callable[[NodeQueries], _T], same: Hashable

@@ -42,10 +42,22 @@ class LinkState:
             "SELECT value FROM meta WHERE name = 'lowered_since'"
         ).fetchone()
         """Generation that identifies this state; see `LinkWriter`."""
-        self.program = _in_memory(connection)
-        """All files, in memory: usable after the state is closed, because linking takes long."""
         self.nodes = {key for (key,) in connection.execute("SELECT key FROM node_state")}
         """Keys of all nodes."""
+
+    def program(self) -> StoredSnapshot:
+        """Copy all files into memory: usable after the state is closed, because linking takes long.
+
+        The caller closes it.
+        """
+        copy = blank(0)
+        try:
+            for read, write in _COPIED.items():
+                copy.executemany(write, self._connection.execute(read))
+        except BaseException:
+            copy.close()
+            raise
+        return StoredSnapshot(copy, Path(":memory:"), SharedState([], IrCache(_CACHE_BYTES)))
 
     def before(self) -> dict[str, LoweredFile | None]:
         """Return the base version of the IR of each file that has changed since the base.
@@ -82,13 +94,6 @@ def link_state(db: Path) -> Iterator[LinkState]:
             raise to_hub_error(error, db) from error
         except (msgspec.MsgspecError, zlib.error) as error:
             raise to_hub_error(sqlite3.DatabaseError(str(error)), db) from error
-
-
-def _in_memory(connection: sqlite3.Connection) -> StoredSnapshot:
-    copy = blank(0)
-    for read, write in _COPIED.items():
-        copy.executemany(write, connection.execute(read))
-    return StoredSnapshot(copy, Path(":memory:"), SharedState([], IrCache(_CACHE_BYTES)))
 
 
 def encode_reads(reads: int) -> bytes:
