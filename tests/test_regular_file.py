@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from remora.regular_file import open_regular, read_regular
+from remora.regular_file import followed, open_regular, read_regular
 from remora.workspaces.file_syscalls import rename_exchange
 from tests.peak_memory import PeakMemory
 
@@ -28,6 +28,16 @@ def link_to_device(path: Path) -> None:
 def link_to_fifo(path: Path) -> None:
     os.mkfifo(path.with_name("pipe"))
     path.symlink_to("pipe")
+
+
+def test_links_are_followed_to_a_file_that_may_be_missing_but_not_in_a_circle(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "to").symlink_to("missing")
+    assert followed(tmp_path / "to") == tmp_path / "missing"
+    (tmp_path / "circle").symlink_to("circle")
+    with pytest.raises(OSError, match="Too many levels of symbolic links"):
+        followed(tmp_path / "circle")
 
 
 @pytest.mark.parametrize("make", [fifo, link_to_device, link_to_fifo, Path.mkdir])

@@ -77,6 +77,17 @@ def replace_file(path: Path, content: bytes, *, mode: int = 0o600) -> None:
         raise
 
 
+def followed(path: Path) -> Path:
+    """Return the path that links lead to, whose file may be missing.
+
+    Raises OSError with ELOOP for links in a circle, which `Path.resolve` returns since Python 3.13.
+    """
+    real = os.path.realpath(path)
+    if os.path.islink(real):  # noqa: PTH114 (`realpath` returns a text)
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+    return Path(real)
+
+
 def _check_regular(status: os.stat_result) -> None:
     if not st.S_ISREG(status.st_mode):
         raise OSError(errno.EINVAL, "not a regular file")

@@ -45,6 +45,14 @@ def test_the_old_file_stays_until_the_new_one_is_complete(place: Path) -> None:
     assert list(place.parent.iterdir()) == [place]
 
 
+def test_links_in_a_circle_are_refused(tmp_path: Path) -> None:
+    link = tmp_path / "link.jsonl"
+    link.symlink_to(link)
+    with pytest.raises(DiskError, match="symbolic links"), replace_when_done(link):
+        pass
+    assert link.is_symlink()
+
+
 def test_a_link_is_followed(place: Path, tmp_path: Path) -> None:
     """As every tool does with the file that its user names."""
     link = tmp_path / "link.jsonl"

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from remora.errors import UsageError
+from remora.regular_file import followed
 from remora.trace.content.private_files import FILE_MODE, disk_errors
 
 
@@ -25,7 +26,8 @@ def replace_when_done(path: Path) -> Iterator[BinaryIO]:
             return
     if path.is_dir():
         raise UsageError(f"{path} is a folder", hint="choose a file")
-    target = Path(os.path.realpath(path))
+    with disk_errors(path):
+        target = followed(path)
     temporary = target.with_name(f".{target.stem[:32]}-{secrets.token_hex(4)}{target.suffix}")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
     try:

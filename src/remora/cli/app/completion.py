@@ -121,12 +121,12 @@ def completion(options: Options, shell: str | None, *, install: bool) -> int:
     if not install:
         click.echo(script)
         return 0
-    from remora.regular_file import replace_file
+    from remora.regular_file import followed, replace_file
 
     path = _place_for(shell, os.environ)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        replace_file(path.resolve(), f"{script}\n".encode())
+        replace_file(followed(path), f"{script}\n".encode())
     except OSError as error:
         raise DiskError(f"{path}: {error.strerror}") from error
     lines = [f"wrote {path}; it is used by shells that you open from now on"]

@@ -16,7 +16,7 @@ import msgspec
 
 from remora.errors import DiskError, UsageError
 from remora.ids import MODULE, node_key, split_node_key
-from remora.regular_file import replace_file
+from remora.regular_file import followed, replace_file
 from remora.runs.planning.run_request import RunRequest
 from remora.runs.report.problems import ParsedFiles, Problem
 
@@ -57,13 +57,13 @@ def updated(baseline: Baseline, problems: Sequence[Problem], tree: Path) -> Base
     files = ParsedFiles(tree)
     known = sorted(_known(problem, files) for problem in problems)
     try:
-        target, content = baseline.file.resolve(), msgspec.json.Encoder().encode_lines(known)
+        target, content = followed(baseline.file), msgspec.json.Encoder().encode_lines(known)
         if target.is_file() or not target.exists():
             replace_file(target, content, mode=0o666)
         else:  # a pipe or a device
             target.write_bytes(content)
-    except (OSError, RuntimeError) as error:  # RuntimeError for links in a circle
-        raise DiskError(f"{baseline.file}: {getattr(error, 'strerror', error)}") from error
+    except OSError as error:
+        raise DiskError(f"{baseline.file}: {error.strerror}") from error
     return baseline._replace(known=known)
 
 
