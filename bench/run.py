@@ -37,7 +37,6 @@ BENCHMARKS = (
     "workers",
     "annotations",
     "accuracy",
-    "proposed_tests",
 )
 
 

@@ -63,10 +63,15 @@ class Unjudged(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Judged(msgspec.Struct, frozen=True, kw_only=True):
-    """What an operation says against a change, and what it could not judge."""
+    """What an operation says against a change, and what it could not judge.
+
+    `missed` has the changed lines of each function whose tests miss a fault, by node key: agents of
+    the operation can add what is missing.
+    """
 
     findings: tuple[ReportedFinding, ...] = ()
     unjudged: tuple[Unjudged, ...] = ()
+    missed: Mapping[str, tuple[int, ...]] = {}
 
 
 JudgeChange = Callable[[Change, Callable[[str], None]], Judged]

@@ -81,7 +81,6 @@ def analyze(  # noqa: PLR0913 (one keyword for each option of the command)
     concurrency: int | None = None,
     unsafe_fixes: bool = False,
     select: Sequence[str] = (),
-    strengthen: bool = False,
     decisions: Literal["rules", "model"] | None = None,
     opening: bool = True,
     max_turns: int | None = None,
@@ -118,7 +117,6 @@ def analyze(  # noqa: PLR0913 (one keyword for each option of the command)
         max_nodes=positive("max_nodes", max_nodes),
         concurrency=positive("concurrency", concurrency),
         unsafe_fixes=unsafe_fixes,
-        strengthen=strengthen,
         max_turns=positive("max_turns", max_turns),
         seed=seed,
     )

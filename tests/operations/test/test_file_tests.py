@@ -32,6 +32,6 @@ def test_all_tests_of_a_module_are_in_one_file_where_most_tests_are_elsewhere(
         (tree / path).write_text(test)
     place = ToolTree(tree, msgspec.structs.replace(plain_python, root=tree.parent / "project"))
     with place.within(170):
-        found = file_tests.write_tests(place, "shop/times.py", ["double", "triple"])
+        found = file_tests.write_tests(place, "shop/times.py", ["double", "triple"], {})
     assert set(found["tests"]) == {"double", "triple"}
     assert {each.partition("::")[0] for each in found["ids"]} == {"tests/test_times.py"}

@@ -67,7 +67,7 @@ def first(place: ToolTree, path: str, node: str) -> FunctionPlan:
 
 
 def further(place: ToolTree) -> FunctionPlan:
-    return plan_further(place, "shop.py", "shipping", project_texts(place))
+    return plan_further(place, "shop.py", "shipping", project_texts(place), range(1, 30))
 
 
 def calls(plan: FunctionPlan) -> list[str]:
@@ -103,11 +103,9 @@ def test_a_test_of_one_behavior_gets_no_other_one(tree: Path, place: ToolTree) -
 
 def test_examples_that_run_count_as_existing_tests(tree: Path, place: ToolTree) -> None:
     (tree / "shop.py").write_text(PRICE)
-    (tree / "pytest.ini").write_text("[pytest]\naddopts = --doctest-modules\n")
-    assert "its examples run" in further(place).reason
     (tree / "test_shop.py").write_text(WEAK)
-    plan = further(place)
-    assert (plan.further, plan.needs_writer) == ((), True)
+    (tree / "pytest.ini").write_text("[pytest]\naddopts = --doctest-modules\n")
+    assert further(place).further == ()
 
 
 def test_tests_that_change_their_arguments_run_anew_with_each_fault(
@@ -167,8 +165,22 @@ def test_documentation_is_about_the_exported_function(
     (tree / "shop").mkdir()
     (tree / "shop/__init__.py").write_text(exported + "\n")
     (tree / "shop/text.py").write_text("def load(text):\n    return text.split()[::-1]\n")
-    (tree / "README.md").write_text("```python\nimport shop\n\nshop.load('a b')\n```\n")
+    (tree / "README.md").write_text(
+        "```python\nimport shop\n\nshop.load('a b')  # => ['b', 'a']\n```\n"
+    )
     assert calls(first(place, "shop/text.py", "load")) == expected
+
+
+def test_only_an_example_whose_result_is_the_shown_one_is_a_test(
+    tree: Path, place: ToolTree
+) -> None:
+    (tree / "shop.py").write_text(PRICE.replace('    12\n    "', '    13\n    "'))
+    assert calls(first(place, "shop.py", "shipping")) == ["shipping(2)"]
+    (tree / "shop.py").write_text(PRICE)
+    assert calls(first(place, "shop.py", "shipping")) == ["shipping(2)", "shipping(20)"]
+    (tree / "shop.py").write_text(PRICE.replace("    12\n", "    13\n").replace("    5\n", "    4\n"))
+    plan = first(place, "shop.py", "shipping")
+    assert plan.reason == "shipping(2): its result is not the one that the example shows"
 
 
 STOCK = '''\
@@ -251,6 +263,6 @@ def test_further_cases_go_into_the_file_with_the_existing_ones(
     (tree / "shop.py").write_text(PRICE)
     (tree / name).write_text(f"{WEAK}    assert shipping(3) == 5\n")
     (tree / "test_shop.py").write_text("def test_nothing():\n    assert True\n")
-    done = write_tests(place, "shop.py", ["shipping"], strengthen=True)
+    done = write_tests(place, "shop.py", ["shipping"], {"shipping": [*range(1, 30)]})
     assert (done["path"], done["extended"]) == (name, ["test_shipping"])
     assert (tree / name).read_text().endswith("(10) == 5\n    assert shipping(11) == 12\n")

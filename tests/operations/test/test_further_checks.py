@@ -59,7 +59,7 @@ def test_further_cases_detect_a_fault_that_the_test_missed(
 
 
 def test_rules_write_the_boundaries_that_the_tests_miss(place: ToolTree) -> None:
-    done = write_tests(place, "mod.py", ["f"], strengthen=True)
+    done = write_tests(place, "mod.py", ["f"], {"f": [2]})
     assert place.read("test_mod.py").decode() == TEST + FURTHER
     assert (done["tests"], done["ids"], done["extended"]) == (
         {"f": []}, ["test_mod.py::test_f"], ["test_f"],
@@ -68,7 +68,7 @@ def test_rules_write_the_boundaries_that_the_tests_miss(place: ToolTree) -> None
 
 def test_without_further_cases_the_file_stays_as_it_is(place: ToolTree) -> None:
     place.write("test_mod.py", (TEST + FURTHER).encode())
-    done = write_tests(place, "mod.py", ["f"], strengthen=True)
+    done = write_tests(place, "mod.py", ["f"], {"f": [2]})
     assert place.read("test_mod.py").decode() == TEST + FURTHER
     assert "its tests detect all" in done["reasons"]["f"]
 

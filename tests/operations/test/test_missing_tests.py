@@ -9,7 +9,8 @@ from remora.code.syntax.extract import parse_module
 from remora.code.syntax.nodes import Module
 from remora.operations.test.missing_tests import (
     TRIVIAL,
-    WITHOUT_ARGUMENTS,
+    WITHOUT_EXAMPLE,
+    WITHOUT_FURTHER,
     WITHOUT_RESULT,
     TestNeed,
 )
@@ -51,7 +52,7 @@ def double(text):
     ("name", "can_write", "amount"),
     [
         ("increment", True, 1),
-        ("increment", False, WITHOUT_ARGUMENTS),
+        ("increment", False, WITHOUT_EXAMPLE),
         ("passed", True, TRIVIAL),
         ("shout", False, WITHOUT_RESULT),
         ("shout", True, 1),
@@ -67,6 +68,28 @@ def test_functions_with_examples_have_jobs_and_others_if_a_model_can_write(
     assert isinstance(module, Module)
     (node,) = (each for each in module.nodes if each.qualname == name)
     assert TestNeed(ToolTree(tmp_path), {"open": can_write}).amount(module, node) == amount
+
+
+@pytest.mark.parametrize(
+    ("name", "test", "amount"),
+    [
+        ("grade", "assert grade(1) == 2\n    assert grade(5) == 6", 1),
+        ("grade", "found = grade(1)\n    assert found == 2", WITHOUT_FURTHER),
+        ("shout", "shout(['a'])", WITHOUT_FURTHER),
+    ],
+)
+def test_tests_that_miss_faults_have_jobs_if_they_have_a_form_for_further_cases(
+    tmp_path: Path, name: str, test: str, amount: int | str
+) -> None:
+    code = MAKERS + "\n\ndef grade(n):\n    return n + 1 if n < 9 else n\n"
+    (tmp_path / "makers.py").write_text(code)
+    imports = "from makers import grade, shout\n\n\n"
+    (tmp_path / "test_makers.py").write_text(f"{imports}def test_it():\n    {test}\n")
+    module = parse_module("makers.py", code.encode())
+    assert isinstance(module, Module)
+    (node,) = (each for each in module.nodes if each.qualname == name)
+    need = TestNeed(ToolTree(tmp_path), {"missed": {"makers.py": {name: [1]}}})
+    assert need.amount(module, node) == amount
 
 
 def test_planning_a_large_file_takes_little_time_for_each_function(tmp_path: Path) -> None:

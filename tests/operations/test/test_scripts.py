@@ -50,7 +50,7 @@ def test_write_tests_says_what_each_test_is_worth_and_which_functions_need_a_mod
 
 
 @pytest.mark.parametrize(
-    ("options", "kind"), [({}, "missing test"), ({"strengthen": True}, "weak test")]
+    ("options", "kind"), [({}, "missing test"), ({"missed": {"mod.py": {"f": [1]}}}, "weak test")]
 )
 def test_a_written_test_is_added_to_the_sums(options: Any, kind: str) -> None:
     wrote = {**WORTH, "path": "t.py", "tests": ["test_f"], "functions": ["make", "test_f"]}

@@ -362,4 +362,6 @@ class TestNeedsTest:
         desk.write({"a.py": self.CODE, "tests/test_a.py": tests, "docs/conf.py": CLEAN})
         plan = desk.plan(RunRequest(operations=("own",)))
         assert nodes(plan) == ["a.py:lone", "a.py:A.method"]
-        assert plan.left == {"own": {"without known arguments, which need a person or a model": 1}}
+        assert plan.left == {
+            "own": {"without an example and its result, which need a person or a model": 1}
+        }

@@ -127,6 +127,6 @@ def test_the_words() -> None:
     assert phrases_of(sums)[2].brief == "1 of 2 missing tests added"
     weak = {"weak test": 1}
     jobs = [job("test", weak, worth=WORTH), job("test", weak, weak, "", status="no_change")]
-    (strengthened,) = phrases_of(totals_by_operation(jobs, {"findings": 0}, TOTALS))
-    assert strengthened.brief == "1 of 2 functions tested further"
+    (further,) = phrases_of(totals_by_operation(jobs, {"findings": 0}, TOTALS))
+    assert further.brief == "1 of 2 functions tested further"
     assert totals_by_operation([], {"findings": 0}, TOTALS) == ()

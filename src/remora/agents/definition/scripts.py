@@ -32,7 +32,7 @@ _TARGET: Mapping[str, Any] = {
 _HARNESS_SAMPLE: Mapping[str, Any] = {
     "target": _TARGET,
     "packet": packet_json(DecisionPacket()),
-    "options": {"unsafe_fixes": False, "strengthen": False, "open": False},
+    "options": {"unsafe_fixes": False, "missed": {}, "open": False},
 }
 HARNESS_INPUTS = frozenset(_HARNESS_SAMPLE)
 """Inputs that the harness provides and models never see: node location, packet and options."""

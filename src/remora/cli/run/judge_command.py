@@ -32,6 +32,7 @@ _INDEX = "GIT_INDEX_FILE"
     examples=(
         "remora judge",
         "remora judge origin/main..HEAD",
+        "remora judge origin/main --add-tests",
         "remora judge --staged --static",
         "gh pr diff 12 | remora judge --diff -",
         "remora judge main...feature --seconds 600 --format markdown",
@@ -45,6 +46,11 @@ _INDEX = "GIT_INDEX_FILE"
     "--seconds", type=click.IntRange(1, 3600), default=55, show_default=True,
     help="Time after which no more faults are planted.",
 )  # fmt: skip
+@click.option(
+    "--add-tests",
+    is_flag=True,
+    help="Add the cases that remarks name to tests, as changes to review.",
+)
 @unsandboxed_option
 @click.option(
     "--format", "form", type=click.Choice(("text", "github", "html", "markdown", "sarif")),
@@ -65,6 +71,7 @@ def judge(  # noqa: PLR0913 (one parameter for each option)
     staged: bool,
     static: bool,
     seconds: int,
+    add_tests: bool,
     allow_unsandboxed: bool,
     form: str,
     reports: Path | None,
@@ -79,12 +86,23 @@ def judge(  # noqa: PLR0913 (one parameter for each option)
     that the change made wrong; and checks of the project that got worse. What could not be judged
     is named with the reason. The exit code is 0 without remarks, and 1 otherwise.
     Tests run in isolation, in copies of the project; nothing is changed or recorded.
+
+    --add-tests starts a run that adds the missing case to an existing test where a changed line
+    has one that no test notices. `remora review` shows the changes, and `remora accept` writes them.
     """
     if (diff is not None) + staged + bool(revisions) > 1:
         raise UsageError("--diff, --staged and REV..REV exclude each other", hint="use one of them")
     if options.json and form != "text":
         raise UsageError(f"--json conflicts with --format {form}", hint="use only one of them")
+    if add_tests and (diff is not None or staged or static or ".." in revisions):
+        raise UsageError(
+            "--add-tests adds to your files: it conflicts with --diff, --staged, --static and REV..REV",
+            hint="use REV alone, which is compared with your files",
+        )
+    if add_tests and form != "text":
+        raise UsageError(f"--add-tests conflicts with --format {form}", hint="use --json")
     with working(options, "starting") as tell:
+        from remora.cli.run.added_tests import run_added_tests
         from remora.runs.planning.run_request import RunRequest
         from remora.usecases.check.baseline import read_baseline
         from remora.usecases.judge.change_trees import ChangeRequest
@@ -101,7 +119,17 @@ def judge(  # noqa: PLR0913 (one parameter for each option)
         )
     if reports is not None:
         _write(found, reports)
+    if add_tests and options.json:
+        code, run = run_added_tests(options, invocation, found)
+        print_json({**_document(found), "run": run})
+        return code or _exit_code(found)
     _print(options, found, form)
+    if add_tests:
+        return run_added_tests(options, invocation, found)[0] or _exit_code(found)
+    return _exit_code(found)
+
+
+def _exit_code(found: "Judgement") -> int:
     return 1 if found.problems else 0
 
 
@@ -151,7 +179,9 @@ def _write(found: "Judgement", folder: Path) -> None:
 def _document(found: "Judgement") -> Any:
     import msgspec
 
-    return msgspec.to_builtins(found)
+    document = msgspec.to_builtins(found)
+    del document["missed"]
+    return document
 
 
 def _sarif(found: "Judgement") -> Any:

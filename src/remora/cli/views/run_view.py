@@ -273,12 +273,13 @@ def redo_command(
 
 
 def _redo(view: RunView, operation: str, node_id: str) -> list[str]:
+    if view.start.config.get("missed"):
+        return ["judge", "--add-tests"]
     named = (job for job in view.jobs if (job.operation, job.node_id) == (operation, node_id))
     on_file = any(job.nodes is not None for job in named)
     path, _ = split_node_key(node_id)
     name = file_pattern(path) if on_file else display_name(node_id)
     words = ["analyze", "-o", operation, "--node", escape_line(name)]
-    flags = {"unsafe_fixes": "--unsafe-fixes", "strengthen": "--strengthen"}
     selected = recorded_selectors(view.start)
     words += ["--select", ",".join(selected)] if selected else []
-    return words + [flag for key, flag in flags.items() if view.start.config.get(key)]
+    return words + (["--unsafe-fixes"] if view.start.config.get("unsafe_fixes") else [])

@@ -15,7 +15,7 @@ from remora.operations.test.function_plan import (
     plan_missing,
     project_texts,
 )
-from remora.operations.test.host_write import write_cases, write_further
+from remora.operations.test.host_write import write_examples, write_further
 from remora.operations.test.insert.further_cases import FurtherCase
 from remora.operations.test.insert.new_file import package_of
 from remora.operations.test.runner.mutation_check import prove_together
@@ -31,13 +31,13 @@ _MOST_PLANNED = 25
 
 
 def write_tests(
-    place: ToolTree, path: str, nodes: list[str], strengthen: bool = False
+    place: ToolTree, path: str, nodes: list[str], missed: dict[str, list[int]]
 ) -> dict[str, Any]:
     """Write tests of some functions of a file into one test file.
 
-    `nodes` contains their qualnames. Each function is tried with the calls that documentation
-    shows; with `strengthen`, its existing tests get further cases that they miss. At most 25
-    functions get tests. The tests then run together, and what fails or detects no mutant is removed.
+    `nodes` contains their qualnames. Each function gets a test of the calls that documentation
+    shows with their results. Those in `missed` have tests that miss faults on some of their lines,
+    and these get further cases. At most 25 functions get tests. The tests then run together, and what fails or detects no mutant is removed.
 
     The result contains the `path` of the test file, or an empty string; the `ids` of all tests that
     were written or extended; in `tests` the ids of the new ones of each function; the names of
@@ -45,7 +45,7 @@ def write_tests(
     them for which a model may know calls in `open`, at most 25; and the counts `killed`, `mutants`,
     `lines` and `all_lines` of each tested function in `worth`.
     """
-    tried = _plans(place, path, nodes, strengthen=strengthen)
+    tried = _plans(place, path, nodes, missed)
     plans = {name: plan for name, plan in tried.items() if plan.cases or plan.further}
     reasons = {name: plan.reason for name, plan in tried.items() if name not in plans}
     paths = _paths(place, path, plans)
@@ -79,7 +79,7 @@ def write_tests(
 
 
 def _plans(
-    place: ToolTree, path: str, nodes: Sequence[str], *, strengthen: bool
+    place: ToolTree, path: str, nodes: Sequence[str], missed: Mapping[str, Sequence[int]]
 ) -> dict[str, FunctionPlan]:
     texts = project_texts(place)
     found: dict[str, FunctionPlan] = {}
@@ -90,8 +90,11 @@ def _plans(
             continue
         try:
             with place.within(_FUNCTION_S):
-                plan_of = plan_further if strengthen else plan_missing
-                found[node] = plan_of(place, path, node, texts)
+                found[node] = (
+                    plan_further(place, path, node, texts, missed[node])
+                    if node in missed
+                    else plan_missing(place, path, node, texts)
+                )
         except HostError as error:
             found[node] = FunctionPlan(reason=error.message)
     return found
@@ -136,7 +139,7 @@ def _write(
     for node, plan in plans.items():
         try:
             if plan.cases:
-                written[node] = write_cases(place, path, node, plan.cases)
+                written[node] = write_examples(place, path, node, plan.cases)
         except HostError as error:
             problems[node] = error.message
     return written, problems

@@ -5,15 +5,15 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from remora.ids import escape_path, node_key
-from remora.operations.test.cases.case import Case
+from remora.operations.test.cases.case import Case, case_problem
 from remora.operations.test.chosen_cases import chosen_cases, detected_by
 from remora.operations.test.fault_kinds import CALL, CONDITION
 from remora.operations.test.function_context import home_of, target_at, test_files
 from remora.operations.test.inputs.own_cases import OwnCase
 from remora.operations.test.inputs.project_examples import (
     ProjectExamples,
-    documented_calls,
     further_calls,
+    stated_calls,
 )
 from remora.operations.test.insert.further_cases import FurtherCase, further_case
 from remora.operations.test.mutants import Mutant, mutants
@@ -31,6 +31,9 @@ from remora.operations.test.trivial_functions import SAYS_NOTHING, why_trivial
 from remora.tools.tree import ToolTree
 
 _NEEDS_WRITER = "it needs a person or a model: "
+_OTHER_RESULT = "its result is not the one that the example shows"
+_MOST_EXAMPLES = 8
+_NOT_REACHED = "no test that can run reaches it"
 _RUN_EXAMPLES = "its examples run as tests"
 _MOST_TESTS = 40
 _MOST_MISSED = 1 / 3
@@ -73,50 +76,47 @@ def project_texts(place: ToolTree) -> ProjectTexts:
 def plan_missing(place: ToolTree, path: str, node: str, texts: ProjectTexts) -> FunctionPlan:
     """Return the cases of a first test of a function. `node` is its qualname.
 
-    The function is called as documentation calls it. Each call runs twice in different
-    circumstances, and once with each mutant.
+    These are the calls that documentation shows with their results. Each runs twice in different
+    circumstances, and once with each mutant. A call whose result is another one is left out.
     """
     subject = target_at(place, path, node)
     if isinstance(subject, str):
         return FunctionPlan(reason=subject)
     trivial = why_trivial(subject)
-    calls = [] if trivial in SAYS_NOTHING else documented_calls(subject, texts.examples)
+    calls = [] if trivial in SAYS_NOTHING else stated_calls(subject, texts.examples)
     if not calls:
-        reason = trivial or f"{_NEEDS_WRITER}no example shows arguments for it"
+        reason = trivial or f"{_NEEDS_WRITER}no example shows a call of it with its result"
         return FunctionPlan(reason=reason, needs_writer=not trivial)
     faults = mutants(place.read(path), node)
     try:
         found = try_calls(place, subject, calls, faults=faults)
     except NotImported as error:
         return FunctionPlan(reason=error.message)
-    chosen, why = chosen_cases(subject, found, is_first=True)
-    dead = detected_by(chosen, found)
-    if not why and _misses_behavior(chosen, dead, faults):
-        why = f"{_NEEDS_WRITER}known arguments do not show what a condition or a call is for"
-    if why:
+    chosen = [case for case in found.cases if case.is_as_shown and not case_problem(case)]
+    chosen, dead = chosen[:_MOST_EXAMPLES], detected_by(chosen, found)
+    if why := _example_problem(chosen, found) or _fault_problem(chosen, dead, faults):
         return FunctionPlan(reason=why, needs_writer=True)
     return _plan_of(subject, chosen, len(dead), len(faults))
 
 
-def plan_further(place: ToolTree, path: str, node: str, texts: ProjectTexts) -> FunctionPlan:
+def plan_further(
+    place: ToolTree, path: str, node: str, texts: ProjectTexts, lines: Sequence[int]
+) -> FunctionPlan:
     """Return cases for the existing tests of a function, which detect faults that these miss.
 
-    The tests that reach the function run with each mutant. Mutants that survive are tried with
-    boundary values of the function's code and with calls from documentation, and `mutants` counts
-    only these. A function that no test reaches is handled by `plan_missing`, unless its examples
-    run as tests.
+    The tests that reach the function run with each mutant of some of its lines. Mutants that
+    survive are tried with boundary values of the function's code and with calls from documentation,
+    and `mutants` counts only these.
     """
     subject = target_at(place, path, node)
     if isinstance(subject, str):
         return FunctionPlan(reason=subject)
     direct = texts.examples.tests_of(subject)
     ids = direct or NodesWithTests(place.tree).tests_of(node_key(escape_path(path), node))
-    faults = boundary_faults(place.read(path), node)
+    faults = boundary_faults(place.read(path), node, lines)
     alive = surviving_mutants(place, subject, ids[:_MOST_TESTS], faults) if ids else None
     if alive is None or not alive.tests:
-        if texts.doctests.are_tests_of(subject.function, subject.path):
-            return FunctionPlan(reason=_RUN_EXAMPLES)
-        return plan_missing(place, path, node, texts)
+        return FunctionPlan(reason=_NOT_REACHED, needs_writer=True)
     home = home_of(place, subject, texts.tests).path
     files = dict.fromkeys([home, *(test.partition("::")[0] for test in direct)])
     cases = (texts.examples.own_cases(subject, file) for file in files)
@@ -153,7 +153,7 @@ def _plan_for_survivors(
         cases=[found.cases[number] for number in kept],
         killed=[found.killed[number] - shown for number in kept],
     )
-    chosen, _ = chosen_cases(subject, found, is_first=False)
+    chosen = chosen_cases(found)
     if not chosen:
         few = f"{len(faults) - len(shown)} of {alive.tried} planted faults survive its tests"
         why = f"{_NEEDS_WRITER}{few}, and no known call that fits into them detects one"
@@ -163,13 +163,26 @@ def _plan_for_survivors(
     return plan._replace(cases=(), further=further)
 
 
-def _misses_behavior(
-    chosen: Sequence[Case], dead: frozenset[int], faults: Sequence[Mutant]
-) -> bool:
-    """Return True if the cases execute conditions and calls, and many of them make no difference."""
+def _example_problem(chosen: Sequence[Case], found: TrialResults) -> str:
+    """Return why no example can be asserted, or an empty string if one can."""
+    if chosen:
+        return ""
+    problems = [
+        *found.problems,
+        *((case.call, case_problem(case) or _OTHER_RESULT) for case in found.cases),
+    ]
+    return next((f"{call}: {why}" for call, why in problems), _OTHER_RESULT)
+
+
+def _fault_problem(chosen: Sequence[Case], dead: frozenset[int], faults: Sequence[Mutant]) -> str:
+    """Return that the examples detect no fault, or few in the conditions and calls that they run."""
+    if not dead:
+        return "its examples detect no planted fault"
     run = {line for case in chosen for line in case.lines}
     near = {n for n, one in enumerate(faults) if one.line in run and one.kind in (CONDITION, CALL)}
-    return len(near - dead) > _MOST_MISSED * len(near)
+    if len(near - dead) > _MOST_MISSED * len(near):
+        return f"{_NEEDS_WRITER}its examples do not show what a condition or a call is for"
+    return ""
 
 
 def _plan_of(

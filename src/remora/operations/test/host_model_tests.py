@@ -5,9 +5,6 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from msgspec.structs import replace
-
-from remora.code.edit.import_edits import Imported
 from remora.code.edit.text_lines import Text
 from remora.code.syntax.source import parse_text
 from remora.errors import HostError
@@ -15,18 +12,11 @@ from remora.ids import escape_path, node_key
 from remora.operations.test.file_tests import restorer, tests_by_function
 from remora.operations.test.function_context import home_of, target_at, test_files
 from remora.operations.test.function_plan import line_counts
-from remora.operations.test.host_write import (
-    content_of,
-    formatted_lines,
-    own_imports,
-    save_tests,
-    text_before,
-)
-from remora.operations.test.inputs.call_input import free_names, importable_names
+from remora.operations.test.host_write import content_of, insert_tests, text_before
 from remora.operations.test.inputs.project_examples import ProjectExamples
-from remora.operations.test.insert.added_tests import added_tests, with_blocks
+from remora.operations.test.insert.added_tests import added_tests
 from remora.operations.test.insert.merge_patches import has_tests, without_functions
-from remora.operations.test.insert.written_tests import WrittenTests, check_names, written_tests
+from remora.operations.test.insert.written_tests import written_tests
 from remora.operations.test.insert_location import InsertLocation
 from remora.operations.test.mutants import Mutant, mutants
 from remora.operations.test.planning.tested_names import NodesWithTests
@@ -38,7 +28,6 @@ from remora.operations.test.runner.mutation_check import (
 from remora.operations.test.runner.parent import run_in_child
 from remora.operations.test.target_function import TargetFunction, import_name
 from remora.tools.host.ruff.finding import new_findings
-from remora.tools.host.style_config import width_of
 from remora.tools.tree import ToolTree
 
 MAX_TESTS = 4
@@ -157,7 +146,7 @@ def _written(
         there = f", and {len(kept)} are there already" if kept else ""
         raise HostError(f"a function gets at most {MAX_TESTS} tests{there}")
     before = _without(place, home, replaced)
-    _insert(place, subject, home, before, written)
+    insert_tests(place, subject, home, before, written)
     after = place.read(home.path)
     problem = added_tests(home.path, before.bytes() if home.exists else None, after)
     if isinstance(problem, str):
@@ -175,35 +164,6 @@ def _written(
         "functions": written.names,
         **_measured(place, subject, home, [*kept, *written.tests]),
     }
-
-
-def _insert(
-    place: ToolTree,
-    subject: TargetFunction,
-    home: InsertLocation,
-    before: Text,
-    written: WrittenTests,
-) -> None:
-    tree = parse_text(before.body)
-    assert isinstance(tree, ast.Module)
-    check_names(written, tree, home.path)
-    is_package = subject.path.endswith("__init__.py")
-    known = {
-        "pytest": Imported("pytest", "", "pytest"),
-        **importable_names(subject.source.tree, subject.module, is_package=is_package),
-        **own_imports(subject, home),
-    }
-    own = {name.bound.partition(".")[0] for name in written.imports} | {*written.names}
-    needed = [known[name] for name in sorted(free_names([written.tree]) - own) if name in known]
-    blocks = [
-        replace(
-            block, text=formatted_lines(place, home, block.text, levels=bool(block.owner)) + "\n"
-        )
-        for block in written.blocks
-    ]
-    width = width_of(place, home.path)
-    body = with_blocks(before.body, home, blocks, [*written.imports, *needed], width)
-    save_tests(place, home, before._replace(body=body))
 
 
 def _measured(

@@ -12,16 +12,16 @@ from remora.code.edit.parsed_text import ParsedText
 from remora.code.edit.text_lines import Text, decode, newline_of, split_lines, with_newline
 from remora.code.syntax.source import parse_text
 from remora.errors import HostError
-from remora.operations.test.cases.assertions import names_in
+from remora.operations.test.cases.assertions import example_test
 from remora.operations.test.cases.case import Case
-from remora.operations.test.cases.drafts import Draft, case_drafts
 from remora.operations.test.function_context import home_of, target_at, test_files
-from remora.operations.test.insert.added_tests import with_tests
+from remora.operations.test.inputs.call_input import free_names, importable_names
+from remora.operations.test.insert.added_tests import with_blocks
 from remora.operations.test.insert.further_cases import FurtherCase, with_further_cases
 from remora.operations.test.insert.new_file import NO_PACKAGE, make_package
 from remora.operations.test.insert.tolerated_findings import tolerated_rules
+from remora.operations.test.insert.written_tests import WrittenTests, check_names, written_tests
 from remora.operations.test.insert_location import InsertLocation
-from remora.operations.test.known_imports import with_alias, with_known_imports
 from remora.operations.test.runner.mutation_check import failure_reason, prove, run_tests_once
 from remora.operations.test.source_blocks import tests_of
 from remora.operations.test.target_function import TargetFunction
@@ -39,11 +39,10 @@ _SHOWN = 60
 _UNFORMATTED = b"a  =  1\n"
 
 
-def write_cases(place: ToolTree, path: str, node: str, cases: Sequence[Case]) -> dict[str, Any]:
-    """Write a test of a function for `cases`.
+def write_examples(place: ToolTree, path: str, node: str, cases: Sequence[Case]) -> dict[str, Any]:
+    """Write a test of a function that repeats examples with their results.
 
-    The test file is chosen according to the project's conventions. Similar cases become a
-    parametrized test. Cases with other keyword arguments and with exceptions have their own tests.
+    The test file is chosen according to the project's conventions.
 
     Return the `path` of the file, and the `ids` of the tests. Raises HostError, without writing
     anything, if the file would have new findings or names would conflict.
@@ -52,29 +51,57 @@ def write_cases(place: ToolTree, path: str, node: str, cases: Sequence[Case]) ->
     if isinstance(subject, str):
         raise HostError(f"{node}: {subject}")
     home = home_of(place, subject, test_files(place))
+    before = text_before(place, home)
+    tree = parse_text(before.body)
+    is_taken = isinstance(tree, ast.Module) and home.test_name in tests_of(tree)
+    name = f"{home.test_name}{'_examples' if is_taken else ''}"
+    own = own_imports(subject, home)
+    imports = [
+        one
+        for case in cases
+        for text in case.imports
+        for one in imported_names(parse(text))
+        if one.bound not in own
+    ]
+    lines = [one.statement() for one in dict.fromkeys(imports)]
+    code = "\n".join([*lines, example_test(name, cases, home)])
+    insert_tests(place, subject, home, before, written_tests(code, home))
+    return {"path": home.path, "ids": [f"{home.path}::{name}"]}
+
+
+def insert_tests(
+    place: ToolTree,
+    subject: TargetFunction,
+    home: InsertLocation,
+    before: Text,
+    written: WrittenTests,
+) -> None:
+    """Add tests to the content `before` of their file, and write it.
+
+    Names that the function's module has are imported. Raises HostError like `save_tests`.
+    """
+    tree = parse_text(before.body)
+    if not isinstance(tree, ast.Module):
+        raise HostError(f"{home.path} does not parse")
+    check_names(written, tree, home.path)
+    is_package = subject.path.endswith("__init__.py")
+    known = {
+        "pytest": Imported("pytest", "", "pytest"),
+        **importable_names(subject.source.tree, subject.module, is_package=is_package),
+        **own_imports(subject, home),
+        **({home.alias: module_import(place, home)} if home.alias else {}),
+    }
+    own = {name.bound.partition(".")[0] for name in written.imports} | {*written.names}
+    needed = [known[name] for name in sorted(free_names([written.tree]) - own) if name in known]
+    blocks = [
+        replace(
+            block, text=formatted_lines(place, home, block.text, levels=bool(block.owner)) + "\n"
+        )
+        for block in written.blocks
+    ]
     width = width_of(place, home.path)
-    known = own_imports(subject, home)
-    tree = parse_text(_text_of(place, home).body)
-    own = tree if isinstance(tree, ast.Module) else None
-    given = [with_known_imports(_without_constants(case, own), own) for case in cases]
-    for case in given:
-        known = {**_imports_of(case), **known}
-    alias = home.alias or _module_alias(given, home, own)
-    home = replace(home, alias=alias, test_name=_free_test_name(place, home, given))
-    if home.alias:
-        given = [with_alias(case, home.alias, known, home.imports_from) for case in given]
-        known[home.alias] = module_import(place, home)
-    values = [case for case in given if not case.raises]
-    problem = HostError("there is nothing to assert")
-    # lint rules may reject the names in a parametrized test, or exceptions without a message
-    for kept in (given, values) if len(values) < len(given) else (given,):
-        for tables in (True, False):
-            drafts = case_drafts(subject, kept, home, width, tables=tables)
-            try:
-                return _written(place, home, drafts, known, width)
-            except HostError as error:
-                problem = error
-    raise problem
+    body = with_blocks(before.body, home, blocks, [*written.imports, *needed], width)
+    save_tests(place, home, before._replace(body=body))
 
 
 def write_further(place: ToolTree, home: InsertLocation, cases: Sequence[FurtherCase]) -> None:
@@ -90,24 +117,6 @@ def write_further(place: ToolTree, home: InsertLocation, cases: Sequence[Further
     save_tests(place, home, text._replace(body=body))
 
 
-def _without_constants(case: Case, own: ast.Module | None) -> Case:
-    """Return the case without the statements that are in its test file."""
-    known = {ast.unparse(one) for one in own.body} if own is not None else set[str]()
-    return replace(case, setup=tuple(one for one in case.setup if one not in known))
-
-
-def _module_alias(cases: list[Case], home: InsertLocation, own: ast.Module | None) -> str:
-    """Return the name under which cases import the whole module, unless the file imports from it."""
-    if own is not None and any(one.module == home.imports_from for one in imported_names(own)):
-        return ""
-    for case in cases:
-        used = names_in([*case.setup, case.call])
-        for name, one in _imports_of(case).items():
-            if one == Imported(home.imports_from, "", name) and name in used:
-                return name
-    return ""
-
-
 def module_import(place: ToolTree, home: InsertLocation) -> Imported:
     """Return the import of the module under its alias, as the file or other tests have it."""
     whole = Imported(home.imports_from, "", home.alias)
@@ -118,37 +127,6 @@ def module_import(place: ToolTree, home: InsertLocation) -> Imported:
     if inner in names or (whole not in names and home.alias == last and parent):
         return inner
     return whole
-
-
-def _free_test_name(place: ToolTree, home: InsertLocation, cases: list[Case]) -> str:
-    """Return the test's name, with an ending that says what is special if the name is in use."""
-    tree = parse_text(_text_of(place, home).body)
-    name = f"{home.owner}.{home.test_name}" if home.owner else home.test_name
-    if not isinstance(tree, ast.Module) or name not in tests_of(tree):
-        return home.test_name
-    keywords = [
-        {word.arg for one in ast.walk(parse(case.call)) if isinstance(one, ast.Call) for word in one.keywords}
-        for case in cases
-    ]  # fmt: skip
-    shared = sorted(filter(None, set[str | None].intersection(*keywords))) if keywords else []
-    return f"{home.test_name}_{f'with_{shared[0]}' if shared else 'examples'}"
-
-
-def _written(
-    place: ToolTree,
-    home: InsertLocation,
-    drafts: list[Draft],
-    known: dict[str, Imported],
-    width: int,
-) -> dict[str, Any]:
-    if not drafts:
-        raise HostError("there is nothing to assert")
-    text = text_before(place, home)
-    drafts = [formatted_draft(place, home, draft) for draft in drafts]
-    written = with_tests(text.body, home, drafts, known, width)
-    save_tests(place, home, text._replace(body=written.text))
-    ids = [f"{home.path}::{each.replace('.', '::')}" for each in written.names]
-    return {"path": home.path, "ids": ids}
 
 
 def save_tests(place: ToolTree, home: InsertLocation, text: Text) -> None:
@@ -209,18 +187,9 @@ def _liked(place: ToolTree, home: InsertLocation, content: bytes) -> bytes:
         lines = split_lines(decode(home.path, content).body)
         texts = dict.fromkeys(_described(finding, lines) for finding in extra[:_MOST_SHOWN])
         raise HostError(f"{home.path}: it would add {'; '.join(texts)}")
-    if home.form == "unittest" and not home.exists and not package:
+    if home.unittest and not home.exists and not package:
         make_package(place, home.path)  # from the root, unittest finds tests in packages only
     return content
-
-
-def formatted_draft(place: ToolTree, home: InsertLocation, draft: Draft) -> Draft:
-    """Return the draft with its body formatted by ruff, with the project's settings.
-
-    Single quotes of the neighbouring tests are kept if Black is not configured.
-    """
-    body = formatted_lines(place, home, "\n".join(draft.body), levels=2 if home.owner else 1)
-    return replace(draft, body=split_lines(body)) if body else draft
 
 
 def formatted_lines(place: ToolTree, home: InsertLocation, body: str, *, levels: int) -> str:
@@ -318,12 +287,3 @@ def own_imports(subject: TargetFunction, home: InsertLocation) -> dict[str, Impo
         for one in subject.source.tree.body
         if isinstance(one, ast.FunctionDef | ast.ClassDef)
     }
-
-
-def _imports_of(case: Case) -> dict[str, Imported]:
-    """Return the imports of a case, and of the exception that it raises, by name."""
-    trees = (parse(each) for each in case.imports)
-    found = {one.bound.partition(".")[0]: one for tree in trees for one in imported_names(tree)}
-    if case.raises and case.origin not in ("builtins", ""):
-        found[case.raises] = Imported(case.origin, case.raises, case.raises)
-    return found

@@ -5,7 +5,6 @@ import functools
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Literal
 
 import msgspec
 
@@ -14,29 +13,27 @@ from remora.code.edit.text_lines import split_lines
 from remora.code.pytest_model.pytest_file import is_test_file
 from remora.code.syntax.definitions import DefinitionNode, ImportNode
 from remora.code.syntax.source import parse_text
-from remora.operations.test.class_style import Form, class_style
 from remora.operations.test.new_files import NewFiles, new_path, new_stems
-from remora.operations.test.target_function import TargetFunction, class_named, import_name
+from remora.operations.test.target_function import TargetFunction, import_name
 
 _MIN_DOCSTRING_SHARE = 0.9
 _INDENTS = ("\t", "  ", "    ")
 _ORDER = re.compile(r"^test_\d+_")
 """Beginning of the names of test files that have an order, such as `test_01_cart.py`."""
-_PARAMETRIZED = re.compile(r"mark\.parametrize\(\s*(?:argnames=)?([\"'][^\"']*,|[\"']|[(\[])")
+_PLAIN_ASSERTION = re.compile(r"^\s+assert ", re.MULTILINE)
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
 class InsertLocation(msgspec.Struct, frozen=True, kw_only=True):
     """The test file for a new test. `exists` is false if the file has to be created.
 
     `imports_from` is the name of the target's module in imports. `quote` is the quote character of
-    the surrounding tests, and `typed` is true if these tests are annotated with `-> None`. `table`
-    is the form of the parameter names in parametrized tests: a single string (`text`) or several
-    strings (`names`). `form` says whether tests are functions or methods, `owner` is the class of a
-    method, and `base` the source of its base class if the class has to be created, which
-    `base_import` imports. `test_name` is the name of the new test, and `docstring` the source of
-    its docstring. Functions are inserted after the last test that uses one of the names in
-    `related`. A new file starts with `header`. `indent` is that of a level: two or four spaces,
-    or a tab.
+    the surrounding tests, and `typed` is true if these tests are annotated with `-> None`. If
+    `unittest` is true, these tests are methods of unittest classes. `alias` is the name of the
+    target's module, if the tests import it whole. `test_name` is the name of the new test, and
+    `docstring` the source of its docstring. Functions are inserted after the last test that uses
+    one of the names in `related`. A new file starts with `header`. `indent` is that of a level: two
+    or four spaces, or a tab.
     """
 
     path: str
@@ -44,12 +41,8 @@ class InsertLocation(msgspec.Struct, frozen=True, kw_only=True):
     imports_from: str
     quote: str
     typed: bool
-    table: Literal["", "text", "names"] = ""
-    form: Form = "function"
+    unittest: bool = False
     alias: str = ""
-    owner: str = ""
-    base: str = ""
-    base_import: Imported | None = None
     test_name: str = "test_it"
     docstring: str = ""
     related: tuple[str, ...] = ()
@@ -75,13 +68,6 @@ def locate_test(
     around = {path: tests[path]} if path in tests else dict(tests)
     relative = _is_relative(path, tests)
     names = module_names(subject.source.tree)
-    style = class_style(
-        around.values(),
-        tests.get(path, ""),
-        subject.qualname,
-        _siblings(subject),
-        _module_stem(subject),
-    )
     chosen = _import_text(subject, path, exists, relative=relative)
     alias = ""
     if not chosen.startswith("."):
@@ -92,11 +78,8 @@ def locate_test(
         )  # fmt: skip
     return InsertLocation(
         alias=alias,
-        form=style.form,
-        owner=style.owner,
-        base=style.base,
-        base_import=style.base_import,
-        test_name=style.test_name,
+        unittest=_uses_unittest(around.values()),
+        test_name=_test_name(subject.qualname),
         path=path,
         exists=path in tests,
         imports_from=chosen,
@@ -104,7 +87,6 @@ def locate_test(
         typed=_tests_are_typed(around) if _functions(around) else typed,
         docstring=_docstring(around, subject.function.name),
         related=tuple(names),
-        table=_table_style(tests),
         indent=_indent([*around.values(), subject.source.utf8.decode()]),
     )
 
@@ -122,11 +104,16 @@ def _indent(texts: Iterable[str]) -> str:
     return _INDENTS[-1]
 
 
-def _siblings(subject: TargetFunction) -> list[str]:
-    """Return the names of the methods of the function's class, or of the module's functions."""
-    owner = class_named(subject.source.tree, subject.qualname.rpartition(".")[0])
-    body = owner.body if owner is not None else subject.source.tree.body
-    return [one.name for one in body if isinstance(one, ast.FunctionDef)]
+def _uses_unittest(texts: Iterable[str]) -> bool:
+    """Return True if most assertions of the tests are methods such as `self.assertEqual`."""
+    text = "\n".join(texts)
+    return text.count("self.assert") > len(_PLAIN_ASSERTION.findall(text))
+
+
+def _test_name(qualname: str) -> str:
+    """Return the name of a test function, such as `test_shop_cart_add` for `ShopCart.add`."""
+    words = [_CAMEL.sub("_", part).lower().strip("_") for part in qualname.split(".")]
+    return f"test_{'_'.join(words)}"
 
 
 def test_path(
@@ -312,14 +299,6 @@ def _import_text(
 def _quote_style(around: Mapping[str, str]) -> str:
     text = "".join(around.values())
     return "'" if text.count("'") > 2 * text.count('"') else '"'
-
-
-def _table_style(tests: Mapping[str, str]) -> Literal["", "text", "names"]:
-    """Return the style used by most parametrized tests, or an empty string if there are none."""
-    found = [match[1] for text in tests.values() for match in _PARAMETRIZED.finditer(text)]
-    as_text = sum(each.endswith(",") for each in found)
-    as_names = sum(each in "([" for each in found)
-    return "" if not found else "text" if as_text > as_names else "names"
 
 
 def _tests_are_typed(around: Mapping[str, str]) -> bool:

@@ -15,8 +15,8 @@ from remora.code.syntax.source import Source, Unreadable, read_source
 from remora.errors import HostError
 from remora.operations.test.inputs.project_examples import (
     ProjectExamples,
-    documented_calls,
     further_calls,
+    stated_calls,
 )
 from remora.operations.test.planning.tested_names import NodesWithTests, TestedNames
 from remora.operations.test.target_function import TargetFunction, is_importable, target_in
@@ -24,7 +24,8 @@ from remora.operations.test.testable_functions import is_script, needs_test
 from remora.operations.test.trivial_functions import SAYS_NOTHING, why_trivial
 from remora.tools.tree import ToolTree
 
-WITHOUT_ARGUMENTS = "without known arguments, which need a person or a model"
+WITHOUT_EXAMPLE = "without an example and its result, which need a person or a model"
+WITHOUT_FURTHER = "whose tests have no form for further cases, and need a person or a model"
 WITHOUT_RESULT = "without a result that a test can assert"
 TRIVIAL = "with nothing to test"
 NOT_CALLABLE = "that cannot be called from a test"
@@ -33,8 +34,8 @@ NOT_CALLABLE = "that cannot be called from a test"
 class TestNeed:
     """Computes which functions of a tree need a test. Files are read once.
 
-    With the option `strengthen`, functions with tests are included. With the option `open`, a model
-    can write tests of functions for which there is no example.
+    With the option `missed`, only tests that miss faults are needed. With the option `open`, a
+    model can write tests of functions for which there is no example.
     """
 
     __test__ = False
@@ -42,7 +43,7 @@ class TestNeed:
     def __init__(self, place: ToolTree, options: Mapping[str, Any]) -> None:
         self._place = place
         self._tested = NodesWithTests(place.tree, options.get("reached_by_tests") or ())
-        self._strengthen = bool(options.get("strengthen"))
+        self._missed: Mapping[str, Any] = options.get("missed") or {}
         self._can_write = bool(options.get("open"))
         self._names = TestedNames(self._place)
         self._files: dict[str, _File | None] = {}
@@ -52,14 +53,14 @@ class TestNeed:
         if not needs_test(module, node):
             return 0
         file = self._file(node.path)
-        if not self._strengthen and (
+        if not self._missed and (
             file is None
             or self._tested.holds(node.key)
             or self._names.holds(node, file.source.tree)
         ):
             return 0
         reason = NOT_CALLABLE if file is None else self._obstacle(file, node)
-        needs_model = reason in (WITHOUT_ARGUMENTS, WITHOUT_RESULT)
+        needs_model = reason in (WITHOUT_EXAMPLE, WITHOUT_FURTHER, WITHOUT_RESULT)
         return 1 if self._can_write and needs_model else reason or 1
 
     def _obstacle(self, file: "_File", node: Node) -> str:
@@ -77,14 +78,16 @@ class TestNeed:
             return ""
         if trivial:
             return TRIVIAL
-        return WITHOUT_ARGUMENTS if has_result else WITHOUT_RESULT
+        if self._missed:
+            return WITHOUT_FURTHER
+        return WITHOUT_EXAMPLE if has_result else WITHOUT_RESULT
 
     def _has_calls(self, subject: TargetFunction) -> bool:
-        """Return True if documentation calls the function, or its tests have further cases."""
+        """Return True if an example shows a result, or its tests have further cases."""
         examples = self._examples
-        if documented_calls(subject, examples):
-            return True
-        tests = examples.tests_of(subject) if self._strengthen else ()
+        if not self._missed:
+            return bool(stated_calls(subject, examples))
+        tests = examples.tests_of(subject)
         return any(
             further_calls(subject, examples.own_cases(subject, path), examples)
             for path in dict.fromkeys(test.partition("::")[0] for test in tests)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _MISSING = "missing test"
 _WEAK = "weak test"
-"""A function of which the tests may miss faults, in a run with `strengthen`."""
+"""A function whose tests miss faults."""
 _MEASUREMENTS = ("killed", "mutants", "lines", "all_lines")
 """Measurements of a test: killed mutants of all mutants, executed lines of all lines."""
 
@@ -83,12 +83,12 @@ def _measure(jobs: Sequence[JobFindings], _planned: int) -> dict[str, int] | Non
     sums = {name: measured[name] for name in _MEASUREMENTS}
     of = sum(job.fixed.get(code, 0) + job.left.get(code, 0) for job in known)
     found = {"added": sum(job.fixed[code] for job in added), "of": of, **sums}
-    return {**found, "strengthened": 1} if code == _WEAK else found
+    return {**found, "further": 1} if code == _WEAK else found
 
 
 def _phrase(measure: Mapping[str, int]) -> Phrase:
     what = f"missing {plural('test', measure['of'])} added"
-    if "strengthened" in measure:
+    if "further" in measure:
         what = f"{plural('function', measure['of'])} tested further"
     return Phrase(done=measure["added"], of=measure["of"], what=what, more=_detected(measure))
 

@@ -87,7 +87,7 @@ def _needed(place: ToolTree, path: str, node: str) -> tuple[list[str], dict[str,
         f"calls of {node}": "; ".join([*calls][:_MOST_CALLS]),
         "made by": "; ".join(_constructors(place, subject, examples)),
         "an existing test": _existing_test(place, home, examples),
-        "form of the tests": "methods of unittest classes" if home.form == "unittest" else "",
+        "form of the tests": "methods of unittest classes" if home.unittest else "",
         "fixtures": ", ".join(_fixtures(home, examples)),
         "import in tests": _import(place, home, subject).statement(),
     }

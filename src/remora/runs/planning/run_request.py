@@ -1,6 +1,7 @@
 """Arguments of a run, and the options that its agents get."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,9 +15,9 @@ class RunRequest:
 
     `changed` is a git revision, or an empty string for HEAD. If it is None, unchanged nodes are
     also selected. `keys` limits the nodes to some keys. `proved` contains operations, each with a
-    model that was measured to be better than rules for it, and decides there. If `strengthen` is
-    true, tests are also proposed for functions that have tests which miss faults; use
-    `strengthens`, because `changed` implies it.
+    model that was measured to be better than rules for it, and decides there. `missed` has the
+    functions whose tests miss faults, and the lines of these faults, by path and qualname: agents
+    add to these tests.
     """
 
     paths: tuple[Path, ...] = ()
@@ -28,21 +29,16 @@ class RunRequest:
     yes: bool = False
     concurrency: int | None = None
     unsafe_fixes: bool = False
-    strengthen: bool = False
+    missed: Mapping[str, Mapping[str, Sequence[int]]] = field(default_factory=dict)
     max_turns: int | None = None
     seed: int | None = None
     engine: str = "local"
     proved: frozenset[tuple[str, str]] = frozenset()
-
-    @property
-    def strengthens(self) -> bool:
-        """True if tests are also proposed for functions that have tests which miss faults."""
-        return self.strengthen or self.changed is not None
 
 
 def options_for(config: "Config", operation: str, request: RunRequest) -> dict[str, Any]:
     """Return the script options for an agent, taken from flags and the operation's settings."""
     configured = config.operations.get(operation)
     own = configured.model_dump(exclude={"max_turns"}, exclude_none=True) if configured else {}
-    flags = {"unsafe_fixes": request.unsafe_fixes, "strengthen": request.strengthens}
+    flags = {"unsafe_fixes": request.unsafe_fixes, "missed": request.missed}
     return flags | own

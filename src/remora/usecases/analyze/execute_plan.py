@@ -114,10 +114,10 @@ def settings_to_record(prepared: PreparedRun, model: Model) -> dict[str, Any]:
         **prepared.project.config.model_dump(mode="json"),
         "model_name": model.name,
         "unsafe_fixes": request.unsafe_fixes,
-        "strengthen": request.strengthens,
         "seed": request.seed,
         "max_turns": request.max_turns,
         "environment": environment_digest(python) if python else None,
+        **({"missed": request.missed} if request.missed else {}),
         **({"by_client": True} if model.describe().get("provider") == MCP else {}),
         **({"proved": sorted(request.proved)} if request.proved else {}),
     }

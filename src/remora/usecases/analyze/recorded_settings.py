@@ -57,7 +57,7 @@ def recorded_config(config: Config, start: RunStart) -> Config:
 
 class _Recorded(msgspec.Struct):
     unsafe_fixes: bool = False
-    strengthen: bool = False
+    missed: dict[str, dict[str, list[int]]] = {}
     seed: int | None = None
     max_turns: int | None = None
     proved: frozenset[tuple[str, str]] = frozenset()
@@ -72,7 +72,7 @@ def recorded_request(start: RunStart, concurrency: int | None = None) -> RunRequ
     return RunRequest(
         concurrency=concurrency,
         unsafe_fixes=recorded.unsafe_fixes,
-        strengthen=recorded.strengthen,
+        missed=recorded.missed,
         seed=recorded.seed,
         max_turns=recorded.max_turns,
         proved=recorded.proved,

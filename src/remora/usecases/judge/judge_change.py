@@ -1,7 +1,7 @@
 """Judges a change that a person, an agent or a bot has made: the use case of `remora judge`."""
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
@@ -44,7 +44,8 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
 
     `problems` are ordered by file and line, and `unjudged` says what could not be judged, and why.
     `files` is the number of changed Python files. With a baseline, there are only new problems, and
-    `known` is the number of the others. `seconds` is how long it took.
+    `known` is the number of the others. `seconds` is how long it took. `missed` has the changed
+    lines of functions whose tests miss a fault, by operation and node key.
     """
 
     root: str
@@ -53,6 +54,7 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
     unjudged: tuple[Unjudged, ...]
     seconds: float
     known: int | None = None
+    missed: Mapping[str, Mapping[str, Sequence[int]]] = {}
 
 
 def judge_change(
@@ -84,12 +86,13 @@ def judge_change(
             environ=invocation.environ,
         )
         said: list[Problem | Unjudged] = [*_unread(chosen)]
+        missed = dict[str, Mapping[str, Sequence[int]]]()
         if chosen or (python is not None and trees.files):
             said += _worse_gates(project, change, tell)
             said += [Unjudged(what=_RUNNING, why=why)] if why else []
         left = max(seconds - (time.monotonic() - begun), _LEAST_SECONDS)
         change = msgspec.structs.replace(change, seconds=left)
-        said += [*_said(project, change, tell)] if chosen else []
+        said += [*_said(project, change, tell, missed)] if chosen else []
         if len(files) > len(chosen):
             others = count(len(files) - len(chosen), "changed file")
             said.append(Unjudged(what=others, why=f"at most {_MOST_FILES} are judged"))
@@ -110,7 +113,20 @@ def judge_change(
         unjudged=tuple(project.redact.clean([e for e in said if isinstance(e, Unjudged)])),
         seconds=round(time.monotonic() - begun, 1),
         known=known,
+        missed=_with_problem(missed, problems),
     )
+
+
+def _with_problem(
+    missed: Mapping[str, Mapping[str, Sequence[int]]], problems: Sequence[Problem]
+) -> dict[str, dict[str, Sequence[int]]]:
+    """Return the functions of which a problem is shown."""
+    shown = {(problem.operation, problem.path, problem.name) for problem in problems}
+    found = {
+        name: {key: lines for key, lines in nodes.items() if (name, *split_node_key(key)) in shown}
+        for name, nodes in missed.items()
+    }
+    return {name: nodes for name, nodes in found.items() if nodes}
 
 
 def _worse_gates(
@@ -156,9 +172,15 @@ def _python(
 
 
 def _said(
-    project: Project, change: Change, tell: Callable[[str], None]
+    project: Project,
+    change: Change,
+    tell: Callable[[str], None],
+    missed: dict[str, Mapping[str, Sequence[int]]],
 ) -> Iterator[Problem | Unjudged]:
-    """Yield what operations say against a change, and what they could not judge."""
+    """Yield what operations say against a change, and what they could not judge.
+
+    Functions whose tests miss a fault are added to `missed`.
+    """
     for operation in project.operations.all:
         report = project.operations.report(operation.name)
         if report is not None:
@@ -170,6 +192,7 @@ def _said(
         judged = judge(change, tell)
         yield from (reported_problem(name, each, fixable=False) for each in judged.findings)
         yield from judged.unjudged
+        missed |= {name: judged.missed} if judged.missed else {}
 
 
 def _new_findings(

@@ -200,3 +200,24 @@ def test_a_function_of_another_module_is_a_namesake(
     assert isinstance(target, TargetFunction)
     found = documented_calls(target, ProjectExamples(ToolTree(tmp_path)))
     assert [each.call for each in found] == calls
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        (">>> double(2)\n4\n", "4"),
+        (">>> list(double(2))\n[4]\n", "[4]"),
+        (">>> print(double('a'))\naa\n", "'aa'"),
+        (">>> double(2)\n<object>\n", ""),
+        (">>> double(2)\nTraceback (most recent call last):\nValueError\n", ""),
+        ("```python\nassert double(2) == 4\n```\n", "4"),
+        ("```python\ndouble(2)  # => 4\n```\n", "4"),
+        ("```python\ndouble(2)  # a comment\n```\n", ""),
+        ("```python\nassert double(2) == 4 + double(0)\n```\n", "4 + double(0)"),
+        ("```python\nprint(double(2))\n```\n", ""),
+    ],
+)
+def test_the_result_that_an_example_shows(tmp_path: Path, text: str, shown: str) -> None:
+    (tmp_path / "README.md").write_text(text)
+    target = subject("def double(n):\n    return n * 2\n", "double")
+    assert documented_calls(target, ProjectExamples(ToolTree(tmp_path)))[0].shown == shown

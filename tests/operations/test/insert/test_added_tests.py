@@ -7,14 +7,13 @@ from msgspec.structs import replace
 
 from remora.code.edit.import_edits import Imported
 from remora.errors import HostError
-from remora.operations.test.cases.assertions import Style, case_statements
+from remora.operations.test.cases.assertions import example_test
 from remora.operations.test.cases.case import Case
-from remora.operations.test.cases.drafts import Draft
-from remora.operations.test.class_style import class_style
 from remora.operations.test.insert.added_tests import (
+    Block,
     added_tests,
     merge_added_tests,
-    with_tests,
+    with_blocks,
 )
 from remora.operations.test.insert.merge_patches import remove_added_tests
 from remora.operations.test.insert_location import (
@@ -59,9 +58,12 @@ def home(
 @pytest.mark.parametrize("level", ["  ", "    ", "\t"])
 def test_tests_are_indented_like_their_neighbours(level: str) -> None:
     neighbour = f"class TestMod:\n{level}def test_a(self):\n{level * 2}assert 1\n"
-    place = replace(home("tests/test_mod.py", {"tests/test_mod.py": neighbour}), owner="TestMod")
-    done = with_tests(neighbour, place, [Draft(name="test_b", body=["assert f(2)"])], {}, 80)
-    assert done.text == f"{neighbour}\n{level}def test_b(self):\n{level * 2}assert f(2)\n"
+    place = home("tests/test_mod.py", {"tests/test_mod.py": neighbour})
+    block = Block(text=f"def test_b(self):\n{level}assert f(2)\n", owner="TestMod")
+    assert (
+        with_blocks(neighbour, place, [block], [], 80)
+        == f"{neighbour}\n{level}def test_b(self):\n{level * 2}assert f(2)\n"
+    )
 
 
 def test_one_space_is_not_a_tab() -> None:
@@ -134,32 +136,25 @@ class TestPlace:
         assert import_form(["pkg", "pkg.mod"], ["from pkg import mod, f\n"]) == ("pkg", "")
 
 
-MODULES = {"f": "mod", "Lost": "errors"}
+ONE = Case(call="f('a')", value="{'k': 1.5}")
 
 
 def written(before: str, *cases: Case, wanted: str = "test_f") -> str:
     made_for = home("tests/test_mod.py", {"tests/test_mod.py": before} if before else {})
-    known = {name: Imported(f"pkg.{module}", name, name) for name, module in MODULES.items()}
-    draft = Draft(name=wanted, body=case_statements(cases, Style(made_for.quote, 84)))
-    return with_tests(before, made_for, [draft], known, 88).text
-
-
-ONE = Case(call="f('a')", value="{'k': 1.5}")
-REFUSED = Case(call="f('')", raises="Lost", origin="pkg.errors")
+    block = Block(text=example_test(wanted, cases, made_for))
+    return with_blocks(before, made_for, [block], [Imported("pkg.mod", "f", "f")], 88)
 
 
 def test_a_new_file() -> None:
-    assert written("", ONE, REFUSED) == (
-        "import pytest\n\nfrom pkg.errors import Lost\nfrom pkg.mod import f\n\n\n"
-        'def test_f():\n    assert f("a") == {"k": 1.5}\n'
-        '    with pytest.raises(Lost):\n        f("")\n'
+    assert written("", ONE) == (
+        "from pkg.mod import f\n\n\ndef test_f():\n    assert f('a') == {'k': 1.5}\n"
     )
 
 
 def test_at_the_end_of_one_that_is_there() -> None:
     assert written(NEIGHBOUR, ONE) == (
         NEIGHBOUR.replace("import g", "import f, g")
-        + '\n\ndef test_f() -> None:\n    assert f("a") == {"k": 1.5}\n'
+        + "\n\ndef test_f() -> None:\n    assert f('a') == {'k': 1.5}\n"
     )
 
 
@@ -177,84 +172,48 @@ def test_before_the_lines_that_run_a_script() -> None:
 
 
 def test_a_name_that_is_taken() -> None:
-    assert "def test_g_2() -> None:" in written(NEIGHBOUR, ONE, wanted="test_g")
     with pytest.raises(HostError, match="uses the name f for something else"):
         written("f = 1\n", ONE)
 
 
 @pytest.mark.parametrize(
-    ("case", "line"),
+    ("case", "alias", "lines"),
     [
-        (Case(call="f()", value="True"), "assert f() is True"),
-        (Case(call="f()", value="0.1234567891"), "assert f() == pytest.approx(0.1234567891)"),
-        (Case(call="f(2)", value="[0, 1]", listed=True), "assert list(f(2)) == [0, 1]"),
-        (Case(call="f('\"')", value="'a\"b'"), "assert f('\"') == 'a\"b'"),
+        (Case(call="f()", value="True"), "", ["assert f() is True"]),
+        (Case(call="f(2)", value="[0, 1]", listed=True), "", ["assert list(f(2)) == [0, 1]"]),
+        (Case(call="f(2)", value="3"), "mod", ["assert mod.f(2) == 3"]),
+        (
+            Case(call="cart.f()", setup=("cart = Cart()",), value="3"),
+            "mod",
+            ["cart = Cart()", "assert cart.f() == 3"],
+        ),
     ],
 )
-def test_a_case_becomes_an_assertion(case: Case, line: str) -> None:
-    assert case_statements([case], Style('"', 84)) == [line]
+def test_an_example_becomes_an_assertion(case: Case, alias: str, lines: list[str]) -> None:
+    place = replace(home("tests/test_mod.py", {}), alias=alias)
+    assert example_test("test_f", [case], place) == "\n    ".join(["def test_f():", *lines]) + "\n"
 
 
-def test_a_call_that_is_too_long_for_a_line_has_a_line_of_its_own() -> None:
-    case = Case(call="f('a b c')", value="'one two three'")
-    assert case_statements([case], Style("'", 30)) == [
-        "result = f('a b c')",
-        "assert result == 'one two three'",
-    ]
+def test_examples_with_the_same_statements_before_them_share_these() -> None:
+    first = Case(call="cart.f()", setup=("cart = Cart()",), value="3")
+    second = replace(first, call="cart.g()")
+    body = example_test("test_f", [first, second, second], home("tests/test_mod.py", {}))
+    assert body.count("cart = Cart()") == 1
 
 
 PLAIN = "class TestCart:\n    def test_new(self):\n        assert Cart()\n"
-UNITTEST = "from unittest import TestCase\n\n\nclass LoadTests(TestCase):\n    def test_it(self):\n        pass\n"
+UNITTEST = "from unittest import TestCase\n\n\nclass LoadTests(TestCase):\n    def test_it(self):\n        self.assertTrue(1)\n"
 
 
 @pytest.mark.parametrize(
-    ("text", "qualname", "expected"),
-    [
-        (NEIGHBOUR, "load", ("function", "", "test_load")),
-        (NEIGHBOUR, "ShopCart.add", ("function", "", "test_shop_cart_add")),
-        (PLAIN, "Cart.add", ("class", "TestCart", "test_add")),
-        (PLAIN, "load_all", ("class", "TestLoadAll", "test_load_all")),
-        (PLAIN * 2 + "def test_save():\n    pass\n", "load_all", ("function", "", "test_load_all")),
-        (UNITTEST, "load", ("unittest", "LoadTests", "test_load")),
-        (UNITTEST, "save", ("unittest", "SaveTests", "test_save")),
-    ],
+    ("text", "unittest"),
+    [(NEIGHBOUR, False), (PLAIN, False), (UNITTEST, True), (UNITTEST + PLAIN * 2, False)],
 )
-def test_names_are_as_around_them(text: str, qualname: str, expected: tuple[str, ...]) -> None:
-    found = class_style([text], text, qualname, siblings=())
-    assert (found.form, found.owner, found.test_name) == expected
+def test_methods_of_unittest_classes_are_recognized(text: str, unittest: bool) -> None:
+    assert home("tests/test_mod.py", {"tests/test_mod.py": text}).unittest is unittest
 
 
-def test_a_method_goes_beside_tests_of_other_methods_of_its_class() -> None:
-    numbered = "".join(f"    def test{n}(self):\n        Name('a')\n\n" for n in range(3))
-    bound = "    def setUp(self):\n        connect()\n\n    def test_db(self):\n        Name('b')\n"
-    text = (
-        f"from unittest import TestCase\n\n\nclass BruteForceTests(TestCase):\n{numbered}\n\n"
-        f"class DatabaseTests(TestCase):\n{bound}\n\nclass PythonTests(TestCase):\n"
-        "    def test_len(self):\n        self.assertEqual(len(Name('a')), 1)\n"
-    )
-    found = class_style([text], text, "Name.next", ["__len__", "next"])
-    assert (found.owner, found.test_name) == ("PythonTests", "test_next")
-    other = text.replace("PythonTests", "MoreTests").replace("Name('a')), 1", "1), 1")
-    assert class_style([other], other, "Name.next", ["next"]).owner == "NameTests"
-
-
-def test_functions_of_a_module_share_a_class_with_the_base_of_its_neighbours() -> None:
-    text = "from . import CalCase as CalTestCase\n\n\nclass MayanTests(CalTestCase):\n    def setUp(self):\n        self.x = 1\n\n    def test_it(self):\n        self.assertEqual(1, 1)\n"
-    found = class_style([text], text, "next_one", ["next_one"], "mayan")
-    assert found.owner == "MayanTests"
-    found = class_style([text], text, "to_civil", ["to_civil"], "hebrew")
-    assert (found.owner, found.base, found.base_import) == ("HebrewTests", "CalTestCase", None)
-    found = class_style([text], text, "to_civil", ["to_civil", "mayan"], "hebrew")
-    assert found.owner == "ToCivilTests", "this file has a class for each function"
-
-
-def test_plain_assertions_in_test_cases_keep_the_base_class() -> None:
-    text = UNITTEST.replace("pass", "assert load() == [1]")
-    found = class_style([text], text, "save", siblings=())
-    assert (found.form, found.owner, found.base) == ("class", "SaveTests", "TestCase")
-
-
-def test_a_method_goes_into_the_class_of_its_subject() -> None:
+def test_methods_of_a_class_are_added_tests() -> None:
     added = PLAIN + "\n    def test_add(self):\n        assert Cart().add(1) == 1\n"
     text = UNITTEST + "\n\n" + PLAIN + "\n\nX = 1\n"
     after = text.replace(PLAIN, added)

@@ -5,9 +5,8 @@ from pathlib import Path
 import pytest
 
 from remora.operations.test.cases.case import Case
-from remora.operations.test.cases.drafts import Draft
 from remora.operations.test.function_context import home_of, target_at
-from remora.operations.test.host_write import formatted_draft, write_cases
+from remora.operations.test.host_write import formatted_lines, write_examples
 from remora.operations.test.insert.added_tests import added_tests
 from remora.operations.test.insert.merge_patches import remove_added_tests
 from remora.operations.test.insert.new_file import file_header, package_of
@@ -41,7 +40,7 @@ def written(root: Path, select: str) -> dict[str, str]:
     """Return the new files after a test of `double` was written."""
     before = {"shop.py": DOUBLE, "pyproject.toml": f"[tool.ruff.lint]\nselect = [{select}]\n"}
     write(root, before)
-    write_cases(ToolTree(root), "shop.py", "double", CASES)
+    write_examples(ToolTree(root), "shop.py", "double", CASES)
     files = (path for path in root.rglob("*") if path.is_file())
     found = {path.relative_to(root).as_posix(): path.read_text() for path in files}
     return {path: text for path, text in found.items() if path not in before}
@@ -75,7 +74,7 @@ def test_lint_rules_of_a_project_with_tests_are_those_that_its_tests_follow(tmp_
     subject = target_at(place, "shop.py", "double")
     assert not isinstance(subject, str)
     assert not home_of(place, subject, tests).docstring
-    write_cases(place, "shop.py", "double", CASES)
+    write_examples(place, "shop.py", "double", CASES)
     assert not (tmp_path / "tests/__init__.py").exists()
 
 
@@ -84,18 +83,17 @@ def test_tests_are_formatted_in_folders_that_the_formatter_leaves_out(tmp_path: 
         tmp_path, {"shop.py": DOUBLE, "ruff.toml": 'extend-exclude = ["tests"]\nline-length = 70\n'}
     )
     long = Case(call=f"double('{'ab ' * 12}')", source="docstring", value=f"'{'ab ' * 24}'")
-    write_cases(ToolTree(tmp_path), "shop.py", "double", [long])
+    write_examples(ToolTree(tmp_path), "shop.py", "double", [long])
     (path,) = tmp_path.glob("**/test_shop.py")
     assert "    assert (\n" in path.read_text()
 
 
 def test_letters_of_several_bytes_do_not_make_a_line_too_long(tmp_path: Path) -> None:
-    body = [f"assert f('{'é' * 50}') == 1"]
+    body = f"assert f('{'é' * 50}') == 1"
     home = InsertLocation(
         path="test_mod.py", exists=False, imports_from="mod", quote="'", typed=False
     )
-    made = formatted_draft(ToolTree(tmp_path), home, Draft(name="test_f", body=body))
-    assert made.body == body
+    assert formatted_lines(ToolTree(tmp_path), home, body, levels=1) == body
 
 
 @pytest.mark.parametrize(
@@ -109,13 +107,13 @@ def test_without_a_formatter_a_draft_has_the_width_of_its_file(
         path="test_mod.py", exists=True, imports_from="mod", quote='"', typed=False
     )
     statement = f'assert f("{"a " * 30}", 12345) == 1'  # 81 characters with four spaces before it
-    made = formatted_draft(ToolTree(tmp_path), home, Draft(name="test_f", body=[statement]))
-    assert (made.body == [statement]) is fits
+    made = formatted_lines(ToolTree(tmp_path), home, statement, levels=1)
+    assert (made == statement) is fits
 
 
 def test_drafts_are_formatted_with_the_tabs_of_their_neighbours(tmp_path: Path) -> None:
     home = InsertLocation(
         path="test_mod.py", exists=False, imports_from="mod", quote="'", typed=False, indent="\t"
     )
-    draft = Draft(name="test_f", body=["for x in (1, 2):", "    assert f(x)"])
-    assert formatted_draft(ToolTree(tmp_path), home, draft).body[1] == "\tassert f(x)"
+    body = "for x in (1, 2):\n    assert f(x)"
+    assert "\n\tassert f(x)" in formatted_lines(ToolTree(tmp_path), home, body, levels=1)

@@ -1,53 +1,43 @@
 """A test case: a call and what a test asserts about its result."""
 
 import ast
-import re
-from collections.abc import Callable, Mapping, Sequence, Set
+import math
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from remora.code.syntax.source import parse_text
-from remora.operations.test.inputs.call_input import CallInput, bound_names, free_names
-from remora.python_text import literal
+import msgspec
+
+from remora.operations.test.inputs.call_input import CallInput
+from remora.python_text import literal, parse
 
 _LONGEST = 300
+_LONGEST_TEXT = 70
+_MOST_SETUP_LINES = 12
+"""What a reader accepts: characters of a text, and lines before the calls."""
+_DIGITS = 6
+"""Decimal places from which the last digits of a float can differ between machines."""
 _ENVIRONMENT_ERRORS = frozenset(
     {"NotImplementedError", "RecursionError", "MemoryError", "OverflowError", "TimeoutError"}
 )
-_IMPORT = re.compile(r"(from [\w.]+ )?import [\w.]+( as \w+)?")
-_SUBJECT = re.compile(r"(list|str)?\(?\{\}\)?(\.\w+)*|\[list\(each\) for each in \{\}\]")
-_PLAIN = (
-    ast.Constant, ast.List, ast.Tuple, ast.Set, ast.Dict, ast.UnaryOp, ast.USub, ast.UAdd,
-    ast.Name, ast.Attribute, ast.Call, ast.keyword, ast.Load, ast.BinOp, ast.Add, ast.Sub,
-)  # fmt: skip
-"""Syntax of expected values."""
-_TYPES = frozenset(
-    {
-        "frozenset", "range", "slice", "bytearray", "int", "str", "float", "bool", "bytes", "list", "tuple",
-        "set", "dict", "type", "object", "complex",
-    }
-)  # fmt: skip
+_BROAD_ERRORS = frozenset({"Exception", "BaseException"})
 
 
 class Case(CallInput, frozen=True, kw_only=True):
-    """A call and its result, which is a `value` as source code or the exception that it `raises`.
+    """A call and its result, which is a literal `value` or the exception that it `raises`.
 
-    `origin` is the module of the exception. If `listed` is true, the call returns an iterator, and
-    `value` is the list of its items, or reading the items raises the exception. If the result
-    itself cannot be written as source code, `claims` contains pairs of an expression and its value
-    instead. `{}` in an expression is the result.
+    If `listed` is true, the call returns an iterator, and `value` is the list of its items.
     """
 
     value: str = ""
     raises: str = ""
-    origin: str = ""
     listed: bool = False
-    claims: tuple[tuple[str, str], ...] = ()
     lines: tuple[int, ...] = ()
 
     @property
-    def values(self) -> list[str]:
-        """Return the asserted values as source code."""
-        return [self.value] if self.value else [text for _, text in self.claims]
+    def is_as_shown(self) -> bool:
+        """True if the result is the one that the example shows."""
+        shown = canonical_literal(self.shown)
+        return shown is not None and shown == self.value
 
 
 def case_of(
@@ -65,32 +55,45 @@ def case_of(
     first = seen[0]
     if first is None or any(_comparable(each) != _comparable(first) for each in seen):
         return None
-    fields = {name: getattr(given, name) for name in CallInput.__struct_fields__}
     lines = tuple(number for number in first.get("lines", ()) if isinstance(number, int))
-    if first.get("how") == "value":
-        imports = tuple(map(str, first.get("imports") or ()))
-        claims = [(str(left), str(text)) for left, text in first.get("claims") or ()]
-        fields["imports"] = tuple(dict.fromkeys((*given.imports, *imports)))
-        case = _with_claims(Case(**fields, lines=lines), claims)
-        return case if case and is_valid_case(case) and private not in repr(claims) else None
-    if first.get("how") == "raised" and is_raised(str(first.get("path")), _number(first)):
-        name, origin = str(first.get("type")), str(first.get("module"))
-        if name.isidentifier() and name not in _ENVIRONMENT_ERRORS:
-            listed = first.get("listed") is True
-            return Case(**fields, lines=lines, raises=name, origin=origin, listed=listed)
+    case = Case(**{name: getattr(given, name) for name in CallInput.__struct_fields__}, lines=lines)
+    claims = [(str(left), str(text)) for left, text in first.get("claims") or ()]
+    match first.get("how"), claims:
+        case "value", [("{}" | "list({})" as left, text)]:
+            value = canonical_literal(text) if len(text) <= _LONGEST else None
+            if value is not None and private not in value:
+                return msgspec.structs.replace(case, value=value, listed=left != "{}")
+        case "raised", _ if is_raised(str(first.get("path")), _number(first)):
+            name = str(first.get("type"))
+            if name.isidentifier() and name not in _ENVIRONMENT_ERRORS:
+                return msgspec.structs.replace(
+                    case, raises=name, listed=first.get("listed") is True
+                )
     return None
 
 
-def _with_claims(case: Case, claims: Sequence[tuple[str, str]]) -> Case | None:
-    if not claims or sum(len(text) for _, text in claims) > _LONGEST:
-        return None
-    fields = {name: getattr(case, name) for name in Case.__struct_fields__}
-    (left, text), *rest = claims
-    if not rest and left in ("{}", "list({})"):
-        fields |= {"value": canonical_literal(text) or text, "listed": left != "{}"}
-    else:
-        fields |= {"claims": tuple((one, canonical_literal(each) or each) for one, each in claims)}
-    return Case(**fields)
+def case_problem(case: Case) -> str:
+    """Return why the result of a call should not be asserted, or an empty string."""
+    if any(map(_has_odd_floats, (case.value, case.call))):
+        return "its result has floats that cannot be compared exactly"
+    if case.raises in _BROAD_ERRORS:
+        return "it raises an exception of no specific class"
+    return "its call or result is too long to read" if _is_too_long(case) else ""
+
+
+def _has_odd_floats(text: str) -> bool:
+    """Return True for negative zeros, and for floats with many decimal places."""
+    parts = [one.value for one in ast.walk(parse(text)) if isinstance(one, ast.Constant)]
+    floats = [repr(part) for part in parts if isinstance(part, float) and math.isfinite(part)]
+    return "-0.0" in text or any(len(part.partition(".")[2]) > _DIGITS for part in floats)
+
+
+def _is_too_long(case: Case) -> bool:
+    """Return True for a long preparation, and for a text that no formatter splits."""
+    parts = [part for each in (case.call, *case.setup) for part in ast.walk(parse(each))]
+    return sum(len(each.splitlines()) for each in case.setup) > _MOST_SETUP_LINES or any(
+        len(ast.unparse(one)) > _LONGEST_TEXT for one in parts if isinstance(one, ast.Constant)
+    )
 
 
 def _number(result: Mapping[str, Any]) -> int:
@@ -134,44 +137,3 @@ def _literal_source(value: Any) -> str:
     if isinstance(value, tuple):
         return "(" + ", ".join(map(_literal_source, value)) + ("," if len(value) == 1 else "") + ")"
     return repr(value)
-
-
-def is_valid_case(case: Case) -> bool:
-    """Return True if the case is one expression, and its result is a value or an exception name."""
-    call = _parsed(case.call)
-    if len(call) != 1 or not isinstance(call[0], ast.Expr):
-        return False
-    if not isinstance(call[0].value, ast.Call) or any(not _parsed(one) for one in case.setup):
-        return False
-    if not all(_IMPORT.fullmatch(one) for one in case.imports):
-        return False
-    if case.raises:
-        return case.raises.isidentifier() and not case.value and not case.claims
-    names = _TYPES | {name for one in case.imports for name in bound_names(_parsed(one)[0])}
-    if case.value:
-        return not case.claims and is_plain_value(case.value, names)
-    return bool(case.claims) and all(
-        _SUBJECT.fullmatch(left) and is_plain_value(text, names) for left, text in case.claims
-    )
-
-
-def is_plain_value(text: str, names: Set[str]) -> bool:
-    """Return True for a literal in canonical form, or for a simple call such as `Point(1, 2)`.
-
-    `names` contains the names that the value may contain.
-    """
-    literal = canonical_literal(text)
-    if literal is not None:
-        return literal == text
-    body = _parsed(text)
-    return (
-        len(body) == 1
-        and isinstance(body[0], ast.Expr)
-        and all(isinstance(one, _PLAIN) for one in ast.walk(body[0].value))
-        and free_names([body[0]], builtin=True) <= names
-    )
-
-
-def _parsed(text: str) -> list[ast.stmt]:
-    tree = parse_text(text)
-    return tree.body if isinstance(tree, ast.Module) else []

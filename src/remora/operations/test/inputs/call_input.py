@@ -17,9 +17,13 @@ _BUILTINS = frozenset(dir(builtins))
 
 
 class CallInput(msgspec.Struct, frozen=True, kw_only=True):
-    """A call. `setup` contains the statements before it, and `imports` import statements."""
+    """A call. `setup` contains the statements before it, and `imports` import statements.
+
+    `shown` is the result that an example shows, as source code.
+    """
 
     call: str
+    shown: str = ""
     setup: tuple[str, ...] = ()
     imports: tuple[str, ...] = ()
     source: Source = "call"

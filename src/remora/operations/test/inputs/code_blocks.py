@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from remora.code.edit.text_lines import split_lines
 from remora.code.syntax.source import parse_text
+from remora.python_text import literal
 
 _PARSER = doctest.DocTestParser()
 _FENCE = re.compile(
@@ -20,6 +21,12 @@ _DIRECTIVE = re.compile(
     r"|(?!\.\.)[^\n]*[^:\n]::)[ \t]*\n(?:[ \t]+:[^\n]*\n)*\n+(?P<code>(?:(?P=indent)[ \t]+[^\n]*\n|[ \t]*\n)+)",
     re.MULTILINE,
 )
+_COMMENTED = re.compile(
+    r"^(?P<indent>[ \t]*)(?P<call>(?!print\()[\w.]+\(.*\))[ \t]*#[ \t]*(?:=>|->|=+>?|→|[Rr]eturns:?|gives:?)?[ \t]*"
+    r"(?P<value>\S.*)$",
+    re.MULTILINE,
+)
+"""A line with a call, and its result in a comment."""
 
 _CHANGING = frozenset(
     {"print", "pprint", "next", "pop", "popitem", "popleft", "setdefault", "add", "append", "send"}
@@ -31,7 +38,7 @@ def code_in(text: str) -> list[ast.stmt]:
     """Return the statements of all examples in a text, in the order of the text.
 
     Interactive examples count everywhere, and other code only in blocks. Blocks that do not parse
-    are left out.
+    are left out. A call whose result is shown is an assertion.
     """
     found: list[tuple[int, list[ast.stmt]]] = []
     if ">>>" in text:
@@ -40,7 +47,7 @@ def code_in(text: str) -> list[ast.stmt]:
         for match in pattern.finditer(text + "\n"):
             code = textwrap.dedent(match["code"])
             if ">>>" not in code:
-                tree = parse_text(code)
+                tree = parse_text(_COMMENTED.sub(_as_assertion, code))
                 if isinstance(tree, ast.Module):
                     found.append((match.start(), tree.body))
     return [one for _, body in sorted(found, key=lambda each: each[0]) for one in body]
@@ -58,22 +65,42 @@ def _interactive(text: str) -> Iterator[tuple[int, list[ast.stmt]]]:
     for one in examples:
         tree = parse_text(one.source)
         if isinstance(tree, ast.Module):
-            shows = bool(one.want) and not one.exc_msg
-            body = [_as_shown(each) if shows else each for each in tree.body]
+            want = one.want if one.want and not one.exc_msg else ""
+            body = [_as_shown(each, want) if want else each for each in tree.body]
             yield starts[min(one.lineno, len(lines))], body
 
 
-def _as_shown(statement: ast.stmt) -> ast.stmt:
-    """Return `_ = value` for an expression whose value is shown, as the interpreter does it.
+def _as_shown(statement: ast.stmt, want: str) -> ast.stmt:
+    """Return an assertion for a call whose result is shown, as the interpreter does it.
 
-    Such a call is a question, while a call that shows nothing probably changes something.
+    It is an assignment if the result is not an expression. Such a call is a question, while a call
+    that shows nothing probably changes something.
     """
     match statement:
+        case ast.Expr(ast.Call(ast.Name("print"), [ast.Call() as value], [])):
+            return _equality(value, ast.Constant(want.removesuffix("\n")))
         case ast.Expr(value=ast.Call(func=ast.Name() | ast.Attribute() as function) as value) if (
             getattr(function, "attr", getattr(function, "id", "")) not in _CHANGING
         ):
+            tree = parse_text(want.strip())
+            match tree.body if isinstance(tree, ast.Module) else []:
+                case [ast.Expr(value=result)]:
+                    return _equality(value, result)
             return ast.fix_missing_locations(ast.Assign([ast.Name("_", ast.Store())], value))
     return statement
+
+
+def _equality(call: ast.expr, result: ast.expr) -> ast.stmt:
+    return ast.fix_missing_locations(ast.Assert(ast.Compare(call, [ast.Eq()], [result])))
+
+
+def _as_assertion(line: re.Match[str]) -> str:
+    """Return an assertion for a line such as `add(1, 2)  # => 3`, and others as they are."""
+    try:
+        literal(line["value"])
+    except (ValueError, TypeError, SyntaxError):
+        return line[0]
+    return f"{line['indent']}assert {line['call']} == {line['value']}"
 
 
 def _without_other_prompts(text: str) -> str:

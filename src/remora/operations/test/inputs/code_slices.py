@@ -4,6 +4,8 @@ import ast
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+import msgspec
+
 from remora.code.edit.import_edits import Imported
 from remora.code.syntax.definitions import ImportNode
 from remora.operations.test.inputs.call_input import (
@@ -41,17 +43,27 @@ class Snippet(NamedTuple):
 
 def calls_in(snippet: Snippet, wanted: Wanted, most: int) -> Iterator[CallInput]:
     """Yield about `most` calls of the function whose names are all known."""
-    seen: set[tuple[str, tuple[str, ...]]] = set()
+    seen: set[tuple[str, tuple[str, ...], str]] = set()
     bound = [bound_names(each) for each in snippet.statements]
     for number, statement in enumerate(snippet.statements):
         for call in calls_of(statement, wanted):
-            found = _sliced(snippet, bound, number, call)
-            if found is None or (found.call, found.setup) in seen:
+            found, shown = _sliced(snippet, bound, number, call), _result(statement, call)
+            if found is None or (found.call, found.setup, shown) in seen:
                 continue
-            seen.add((found.call, found.setup))
-            yield found
+            seen.add((found.call, found.setup, shown))
+            yield msgspec.structs.replace(found, shown=shown)
         if len(seen) >= most:
             return
+
+
+def _result(statement: ast.stmt, call: ast.Call) -> str:
+    """Return the result of a call, or of its items, that an assertion compares it with."""
+    match statement:
+        case ast.Assert(ast.Compare(left, [ast.Eq() | ast.Is()], [right])):
+            is_list = ast.unparse(left) == f"list({ast.unparse(call)})"
+            if left is call or is_list:
+                return ast.unparse(right)
+    return ""
 
 
 def _sliced(

@@ -30,7 +30,6 @@ from remora.operations.test.inputs.own_cases import (
     with_arguments,
 )
 from remora.operations.test.inputs.shown_values import Wanted
-from remora.operations.test.inputs.type_check import contradicts
 from remora.operations.test.insert_location import is_unittest_file
 from remora.operations.test.source_blocks import COMMON_NAMES, tests_of, used_names
 from remora.operations.test.target_function import TargetFunction, import_name
@@ -46,22 +45,23 @@ _CALLED = re.compile(r"\b([A-Za-z_]\w*)\s*\(")
 _DOCUMENTS = ("**/*.md", "**/*.rst", "docs/**/*.txt", "doc/**/*.txt", "README*")
 _OUTDATED = re.compile(r"(?i)(change|history|news|release|migrat|upgrad|whatsnew|todo|contribut)")
 """Names of documents whose examples may show older versions of the project."""
-_SURROUNDINGS = re.compile(
-    r"\b(sys|platform|tempfile)\.|\bos\.(?!path\b)|\b(argv|environ|__file__)\b"
-)
-"""Names in a call whose values depend on where the test runs."""
 
 
 def documented_calls(subject: TargetFunction, examples: "ProjectExamples") -> list[CallInput]:
     """Return the calls of the function in docstrings and documentation.
 
-    Calls that contradict annotations, or that are of a namesake, are left out.
+    Calls of a namesake are left out.
     """
     return [
         each
         for each in examples.calls_of(subject)
-        if each.source in _DOCUMENTED and _is_possible(each, subject) and _is_fit(each, subject)
+        if each.source in _DOCUMENTED and _is_possible(each, subject)
     ]
+
+
+def stated_calls(subject: TargetFunction, examples: "ProjectExamples") -> list[CallInput]:
+    """Return the documented calls of the function that are shown with their results."""
+    return [call for call in documented_calls(subject, examples) if call.shown]
 
 
 def further_calls(
@@ -82,17 +82,7 @@ def further_calls(
                 call = with_arguments(case.call, subject, {name: repr(value)})
                 found.setdefault((call.call, call.setup), call)
     calls = [*documented_calls(subject, examples), *found.values()]
-    return [
-        call
-        for call in calls
-        if arguments_of(call.call, subject) not in known and _is_fit(call, subject)
-    ][:_MOST_CALLS]
-
-
-def _is_fit(call: CallInput, subject: TargetFunction) -> bool:
-    """Return False for a call that contradicts annotations, or depends on where it runs."""
-    texts = (call.call, *call.setup)
-    return not contradicts(subject, call.call) and not any(map(_SURROUNDINGS.search, texts))
+    return [call for call in calls if arguments_of(call.call, subject) not in known][:_MOST_CALLS]
 
 
 def _is_possible(call: CallInput, subject: TargetFunction) -> bool:
@@ -158,7 +148,9 @@ class ProjectExamples:
         found: dict[tuple[str, tuple[str, ...]], CallInput] = {}
         for snippet in self._snippets(wanted.name, subject):
             for each in calls_in(snippet, wanted, _MOST_PER_SNIPPET):
-                found.setdefault((each.call, each.setup), each)
+                known = found.setdefault((each.call, each.setup), each)
+                if each.shown and not known.shown:
+                    found[each.call, each.setup] = each
             if len(found) >= _MOST_CALLS:
                 break
         return sorted(found.values(), key=lambda each: SOURCES.index(each.source))[:_MOST_CALLS]

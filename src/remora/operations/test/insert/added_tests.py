@@ -3,7 +3,7 @@
 import ast
 import copy
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
@@ -14,8 +14,6 @@ from remora.code.edit.text_lines import split_lines
 from remora.code.syntax.definitions import DefinitionNode, ImportNode
 from remora.code.syntax.source import parse_text
 from remora.errors import HostError
-from remora.operations.test.cases.assertions import names_in
-from remora.operations.test.cases.drafts import Draft
 from remora.operations.test.inputs.own_cases import is_assertion, rows_of
 from remora.operations.test.insert_location import InsertLocation
 from remora.operations.test.source_blocks import (
@@ -41,41 +39,6 @@ class Block(msgspec.Struct, frozen=True, kw_only=True):
     text: str
     owner: str = ""
     base: str = ""
-
-
-class UpdatedTestFile(msgspec.Struct, frozen=True, kw_only=True):
-    """The new source of a test file, and the names of its new tests."""
-
-    text: str
-    names: list[str]
-
-
-def with_tests(
-    before: str,
-    home: InsertLocation,
-    drafts: Sequence[Draft],
-    known: Mapping[str, Imported],
-    width: int,
-) -> UpdatedTestFile:
-    """Return the test file with the drafts added under unused names.
-
-    `known` maps the names that the tests use to their imports. Raises HostError if the file does
-    not parse, or uses one of the names for something else.
-    """
-    tree = _parsed(before, home)
-    bound, names, blocks = top_level_names(tree), [], []
-    new_class = home.owner not in {one.name for one in tree.body if isinstance(one, ast.ClassDef)}
-    base = home.base_import if home.owner and new_class else None
-    needed = _needed_imports(drafts, known, base)
-    needed = [one for one in needed if one != base or one.bound not in bound]
-    taken = set(tests_of(tree)) | bound
-    for draft in drafts:
-        name = _free_name(_qualified(home, draft.name), taken)
-        taken.add(name)
-        names.append(name)
-        blocks.append(Block(text=_text_of(draft, name, home), owner=home.owner, base=home.base))
-    text = with_blocks(before, home, blocks, needed, width)
-    return UpdatedTestFile(text=text, names=names)
 
 
 def with_blocks(
@@ -124,34 +87,6 @@ def top_level_names(tree: ast.Module) -> set[str]:
         elif isinstance(one, ast.Assign | ast.AnnAssign):
             found |= {part.id for part in ast.walk(one) if isinstance(part, ast.Name)}
     return found
-
-
-def _qualified(home: InsertLocation, name: str) -> str:
-    return f"{home.owner}.{name}" if home.owner else name
-
-
-def _needed_imports(
-    drafts: Sequence[Draft], known: Mapping[str, Imported], base: Imported | None
-) -> list[Imported]:
-    """Return the imports with project names first, and then pytest."""
-    lines = [line for draft in drafts for line in draft.body]
-    heads = ["\n".join([*draft.decorators, "def test(): ..."]) for draft in drafts]
-    read = names_in(lines).union(*(names_in([head]) for head in heads))
-    found = {name: known[name] for name in read & known.keys()}
-    if "pytest" in read:
-        found["pytest"] = Imported("pytest", "", "pytest")
-    if base is not None:
-        found[base.bound] = base
-    return sorted(found.values(), key=lambda one: (one.bound == "pytest", one.bound))
-
-
-def _text_of(draft: Draft, name: str, home: InsertLocation) -> str:
-    arrow = " -> None" if home.typed else ""
-    parameters = ", ".join(filter(None, ["self" if home.owner else "", draft.parameters]))
-    head = f"def {name.rpartition('.')[2]}({parameters}){arrow}:"
-    docstring = [home.docstring] if home.docstring else []
-    body = [f"{home.indent}{line}" if line else "" for line in (*docstring, *draft.body)]
-    return "\n".join([*draft.decorators, head, *body]) + "\n"
 
 
 def added_tests(path: str, before: bytes | None, after: bytes | None) -> list[str] | str:
@@ -250,14 +185,6 @@ def _is_within(wanted: Sequence[str], lines: Sequence[str]) -> bool:
     """Return True if `lines` contains all of `wanted` in the same order."""
     there = iter(lines)
     return all(line in there for line in wanted)
-
-
-def _free_name(wanted: str, bound: set[str]) -> str:
-    number, name = 1, wanted
-    while name in bound:
-        number += 1
-        name = f"{wanted}_{number}"
-    return name
 
 
 def merge_added_tests(

@@ -8,15 +8,14 @@ from typing import NamedTuple
 from remora.code.edit.edits import Edit, apply_edits
 from remora.code.edit.parsed_text import ParsedText
 from remora.errors import HostError
-from remora.operations.test.cases.assertions import expected_value, with_quotes
-from remora.operations.test.cases.case import Case, is_plain_value
+from remora.operations.test.cases.assertions import TRUTHS, with_quotes
+from remora.operations.test.cases.case import Case
 from remora.operations.test.inputs.call_input import is_call_of
 from remora.operations.test.inputs.own_cases import OwnCase, arguments_of
 from remora.operations.test.target_function import TargetFunction
 from remora.python_text import parse
 
 _END_OF_LINE = re.compile(r"(,?)[ \t]*(?:#.*)?\n")
-_TRUTHS = frozenset({"True", "False", "None"})
 
 
 class FurtherCase(NamedTuple):
@@ -32,8 +31,7 @@ class FurtherCase(NamedTuple):
 
 def further_case(case: Case, subject: TargetFunction, own: Sequence[OwnCase]) -> FurtherCase | None:
     """Return how an existing test says a case, or None if none of `own` has its form."""
-    expected = expected_value(case.value) if case.value else ""
-    if case.claims or case.listed or expected.startswith("pytest."):
+    if case.listed:
         return None
     given = arguments_of(case.call, subject)
     found = []
@@ -43,8 +41,8 @@ def further_case(case: Case, subject: TargetFunction, own: Sequence[OwnCase]) ->
         changed = {
             name: text for name, text in given.items() if ast.unparse(like.given[name]) != text
         }
-        if _can_repeat(like, changed, case, expected):
-            found.append(FurtherCase(like, changed, expected))
+        if _can_repeat(like, changed, case):
+            found.append(FurtherCase(like, changed, case.value))
     return min(found, key=lambda further: len(further.changed), default=None)
 
 
@@ -56,21 +54,20 @@ def _is_alike(like: OwnCase, case: Case, subject: TargetFunction) -> bool:
         return False  # such as `f(1)(2)`
     is_same = ast.unparse(own.func) == ast.unparse(made.func)
     is_plain = "." not in subject.qualname and not case.setup
-    has_names = is_plain_value(case.value, set()) if case.value else True
-    return case.setup == like.call.setup and (is_same or is_plain) and has_names
+    return case.setup == like.call.setup and (is_same or is_plain)
 
 
-def _can_repeat(like: OwnCase, changed: Mapping[str, str], case: Case, expected: str) -> bool:
+def _can_repeat(like: OwnCase, changed: Mapping[str, str], case: Case) -> bool:
     inside = {*ast.walk(like.code)}
     if any(like.given[name] not in inside for name in changed):
         return False
     if case.raises or like.expected is None:
         return like.outcome == (case.raises or case.value)
     shown = ast.unparse(like.expected)
-    if (shown in _TRUTHS) != (case.value in _TRUTHS):
+    if (shown in TRUTHS) != (case.value in TRUTHS):
         return False
-    is_known = like.outcome == "==" or shown in _TRUTHS
-    return is_known and (like.expected in inside or shown == expected)
+    is_known = like.outcome == "==" or shown in TRUTHS
+    return is_known and (like.expected in inside or shown == case.value)
 
 
 def with_further_cases(cases: Sequence[FurtherCase], source: ParsedText, quote: str) -> str:

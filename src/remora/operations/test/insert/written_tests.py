@@ -90,12 +90,10 @@ def _functions(
 
 
 def _class_of(function: ast.FunctionDef, home: InsertLocation) -> tuple[str, str]:
-    """Return the class of the file's tests for a method that the code has outside of a class."""
+    """Return that a function is in no class. Raises HostError if it has to be in one."""
     if [parameter.arg for parameter in function.args.args][:1] == ["self"]:
-        if not home.owner:
-            raise HostError(f"{function.name} has the parameter self, but is in no class")
-        return home.owner, home.base
-    if home.form == "unittest" and is_test_name(function.name):
+        raise HostError(f"{function.name} has the parameter self, but is in no class")
+    if home.unittest and is_test_name(function.name):
         what = f"the tests in {home.path} are methods of unittest classes"
         raise HostError(f"{what}: write such a class")
     return "", ""

@@ -33,7 +33,7 @@ from remora.operations.test.judging.mocks import uses_mocks, why_mocked
 from remora.operations.test.judging.planted_faults import Planted, plant_faults
 from remora.operations.test.judging.repeated import repeated_tests
 from remora.operations.test.judging.test_runs import Outcomes, run_tests
-from remora.operations.test.judging.untested_lines import untested_lines
+from remora.operations.test.judging.untested_lines import UNNOTICED, untested_lines
 from remora.operations.test.judging.written_test import (
     WrittenTest,
     changed_tests,
@@ -62,7 +62,22 @@ def judge_change(change: Change, tell: Callable[[str], None]) -> Judged:
     if gone := deleted_tests(change):
         what = f"{count(len(gone), 'deleted test')}: {some_of(gone, 3)}"
         unjudged.append(Unjudged(what=what, why=_GONE))
-    return Judged(findings=(*tests.findings, *lines.findings), unjudged=tuple(unjudged))
+    return Judged(
+        findings=(*tests.findings, *lines.findings),
+        unjudged=tuple(unjudged),
+        missed=_missed(change, lines.findings),
+    )
+
+
+def _missed(change: Change, findings: Sequence[ReportedFinding]) -> dict[str, tuple[int, ...]]:
+    """Return the changed lines of the functions whose tests miss a fault."""
+    named = {finding.node_id for finding in findings if finding.code == UNNOTICED}
+    return {
+        node.key: tuple(sorted(file.lines & {*range(node.line_start, node.line_end + 1)}))
+        for file in change.files.values()
+        for node in file.changed_functions
+        if node.key in named
+    }
 
 
 def _judged_lines(change: Change, ends: float, tell: Callable[[str], None]) -> Judged:

@@ -1,7 +1,7 @@
 """Proof that tests pass in different circumstances, and the mutants of a function that they kill."""
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -302,9 +302,16 @@ def surviving_mutants(
     )
 
 
-def boundary_faults(source: bytes, qualname: str) -> list[Mutant]:
-    """Return at most 40 mutants of the comparisons, numbers and conditions of a function."""
-    every = mutants(source, qualname, _EVERY)
+def boundary_faults(
+    source: bytes, qualname: str, lines: Container[int] | None = None
+) -> list[Mutant]:
+    """Return at most 40 mutants of the comparisons, numbers and conditions of a function.
+
+    With `lines`, these are on some of its lines.
+    """
+    every = [
+        fault for fault in mutants(source, qualname, _EVERY) if lines is None or fault.line in lines
+    ]
     found = [fault for kind in _DECIDING for fault in every if fault.kind == kind][:_MOST_FURTHER]
     return sorted(found, key=lambda fault: fault.line)
 

@@ -162,7 +162,7 @@ def _without_repeats(cases: Sequence[tuple[int, Case]]) -> list[tuple[int, Case]
     """Return the case with the fewest statements of those with the same call and result."""
     found: dict[Any, tuple[int, Case]] = {}
     for number, case in cases:
-        key = (case.call, case.value, case.claims, case.raises)
+        key = (case.call, case.value, case.raises)
         if key not in found or len(case.setup) < len(found[key][1].setup):
             found[key] = number, case
     return list(found.values())
