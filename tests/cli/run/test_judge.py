@@ -286,3 +286,33 @@ def test_values_of_tests_contradict_an_annotation(
     found = user("judge", "--json", cwd=shop).document
     said = [problem["message"] for problem in found["problems"] if problem["code"] == "values"]
     assert said == ["values in tests: shop.py: label(name: str) is given int"] * remarks
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(180)
+def test_the_case_that_a_remark_names_is_a_change_to_review(
+    shop: Path, poor: Remora, plain_python: ProjectPython
+) -> None:
+    user = replace(poor, environ={"VIRTUAL_ENV": str(plain_python.python.parent.parent)})
+    more = "    assert discount(200) == 180\n"
+    write(shop, {"tests/test_shop.py": TESTS + more})
+    git(shop, "commit", "-q", "-a", "-m", "more")
+    write(shop, {"shop.py": SHOP.replace("total > 50", "total >= 60")})
+    done = user("judge", "--add-tests", "--json", cwd=shop)
+    assert done.code == 1
+    assert [problem["code"] for problem in done.document["problems"]] == ["unnoticed fault"]
+    assert "with `discount(60)` would" in done.document["problems"][0]["message"]
+    (job,) = done.document["run"]["jobs"]
+    assert job["status"] == "verified"
+    user("accept", "last", "--all", cwd=shop)
+    tests = (shop / "tests/test_shop.py").read_text()
+    assert tests == f"{TESTS}{more}    assert discount(59) == 59\n    assert discount(60) == 54.0\n"
+    done = user("judge", "--add-tests", cwd=shop)
+    assert done.code == 0
+    assert "no test is added" in done.err
+
+
+def test_cases_are_added_only_to_the_files_of_the_project(shop: Path, poor: Remora) -> None:
+    for words in (["--staged"], ["--static"], ["HEAD..HEAD"], ["--format", "html"]):
+        done = poor("judge", "--add-tests", *words, cwd=shop)
+        assert (done.code, "--add-tests" in done.err) == (2, True), words

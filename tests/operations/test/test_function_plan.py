@@ -178,7 +178,9 @@ def test_only_an_example_whose_result_is_the_shown_one_is_a_test(
     assert calls(first(place, "shop.py", "shipping")) == ["shipping(2)"]
     (tree / "shop.py").write_text(PRICE)
     assert calls(first(place, "shop.py", "shipping")) == ["shipping(2)", "shipping(20)"]
-    (tree / "shop.py").write_text(PRICE.replace("    12\n", "    13\n").replace("    5\n", "    4\n"))
+    (tree / "shop.py").write_text(
+        PRICE.replace("    12\n", "    13\n").replace("    5\n", "    4\n")
+    )
     plan = first(place, "shop.py", "shipping")
     assert plan.reason == "shipping(2): its result is not the one that the example shows"
 

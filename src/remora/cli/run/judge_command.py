@@ -102,7 +102,7 @@ def judge(  # noqa: PLR0913 (one parameter for each option)
     if add_tests and form != "text":
         raise UsageError(f"--add-tests conflicts with --format {form}", hint="use --json")
     with working(options, "starting") as tell:
-        from remora.cli.run.added_tests import run_added_tests
+        from remora.cli.run.missing_cases import run_added_tests
         from remora.runs.planning.run_request import RunRequest
         from remora.usecases.check.baseline import read_baseline
         from remora.usecases.judge.change_trees import ChangeRequest
