@@ -13,16 +13,6 @@ class Box(NamedTuple):
     right: float
     bottom: float
 
-    def overlaps(self, other: "Box") -> bool:
-        """Whether two boxes share more than the rounding of their edges."""
-        near = 0.15
-        return (
-            self.x + near < other.right
-            and other.x + near < self.right
-            and self.y + near < other.bottom
-            and other.y + near < self.bottom
-        )
-
 
 def parsed(picture: str) -> ET.Element:
     """The picture, which is also valid XML."""

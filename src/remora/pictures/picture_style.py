@@ -7,8 +7,6 @@ PICTURE_STYLE = """\
 .picture {
   --p-text: light-dark(#1f2328, #e6edf3);
   --p-dim: light-dark(#57606a, #98a2ad);
-  --p-line: light-dark(#d0d7de, #3d444d);
-  --p-pause: light-dark(#eaeef2, #2a313a);
   --p-good: light-dark(#c9ecd2, #17472a);
   --p-good-edge: light-dark(#1a7f37, #57c26f);
   --p-quiet: light-dark(#e1e5ea, #363d47);
@@ -32,15 +30,8 @@ PICTURE_STYLE = """\
 .picture .swatch { min-width: 1.1rem; min-height: 1.05rem; padding: 0 .15rem; border: 1px solid; border-radius: 3px; color: var(--p-text); font: .8rem/1.05rem ui-monospace, monospace; text-align: center; }
 .picture .drawing { overflow-x: auto; }
 .picture svg { display: block; min-width: 56.25rem; width: 100%; height: auto; font: 12px ui-monospace, monospace; }
-.picture details { margin: .4rem 0; }
-.picture details .drawing { padding: 0 .9rem .4rem; }
-.picture summary::after { content: none; }
 .picture svg text { fill: var(--p-text); pointer-events: none; }
 .picture svg .mark { font-weight: 600; }
-.picture svg .label { fill: var(--p-dim); }
-.picture svg .axis, .picture svg .grid { fill: none; stroke: var(--p-line); }
-.picture svg .grid { stroke-dasharray: 2 3; }
-.picture svg .pause { fill: var(--p-pause); stroke: var(--p-line); }
 .picture svg a:focus-visible { outline: 2px solid var(--p-wait-edge); }
 .picture svg a:hover rect { stroke-width: 2; }
 .picture .state-good { fill: var(--p-good); stroke: var(--p-good-edge); background: var(--p-good); border-color: var(--p-good-edge); }
