@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 import pytest
 
-from remora.trace.redact.environment_secrets import environment_secrets
+from remora.trace.redact.builtin_rules import environment_secrets
 from remora.trace.redact.redactor import Redactor, placeholders
 
 KEY = b"k" * 32

@@ -3,29 +3,25 @@
 import hashlib
 import hmac
 import re
-from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from types import MappingProxyType
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from remora.trace.redact.assignment import ASSIGNMENT, is_secret_value
-from remora.trace.redact.by_context import BY_CONTEXT
-from remora.trace.redact.by_format import BY_FORMAT
-from remora.trace.redact.environment_secrets import environment_secrets
-from remora.trace.redact.escaped import unescape
-from remora.trace.redact.found_spans import (
-    Finding,
-    mask,
-    outside_placeholders,
-    replace_findings,
-    split_at_lines,
-    widen_to_characters,
+from remora.trace.redact.builtin_rules import (
+    BY_CONTEXT,
+    BY_FORMAT,
+    KnownValues,
+    environment_secrets,
 )
-from remora.trace.redact.heuristics import MIN_LENGTH
 from remora.trace.redact.nested_values import is_header, redact_nested
 from remora.trace.redact.rule import (
-    Matcher,
+    FILLER,
+    MIN_LENGTH,
+    Finding,
+    Match,
     Rule,
     Span,
     UserRule,
@@ -35,8 +31,6 @@ from remora.trace.redact.rule import (
     pattern_set,
 )
 
-_MAX_OVERLAPS = 4
-_RUN = re.compile(rb"[^\s\"'`<>]{0,256}")
 BUILTIN: tuple[Rule, ...] = BY_FORMAT + BY_CONTEXT
 """Most specific first: if two rules find the same secret, the first is recorded."""
 VERSION = "redact/1"
@@ -47,6 +41,40 @@ _MARKS = re.compile(rb"<secret:([a-z0-9-]+):[0-9a-f]{12}>")
 _MARK = b"<secret:"
 _PASSES = 8
 _TANGLED = "tangled"
+
+_WORD = "[A-Za-z0-9_+/=~.:@!-]"
+_HEX = "((?:2[1bdefBDEF]|3[0-9adAD]|4[0-9a-fA-F]|5[0-9afAF]|6[1-9a-fA-F]|7[0-9aeAE]))"
+"""A token character in hexadecimal."""
+_ESCAPES = compile_pattern(
+    rf"\\+(?:x{_HEX}|u00{_HEX}|u\{{0{{0,4}}{_HEX}\}}|U000000{_HEX}|([01][0-7]{{2}})|/)"
+    rf"|{_WORD}\\+\r?\n{_WORD}|{_WORD}(?:\\{{3}}|\\{{6,8}})n{_WORD}"
+)
+r"""Hexadecimal and octal escapes, JSON's `\/`, and line continuations within a word."""
+_OCTAL = 5
+_IS_WORD = re.compile(_WORD.encode())
+
+_MIN_REMAINDER = 4
+
+
+class _Unescaped(NamedTuple):
+    """Text in which escape sequences were replaced.
+
+    For positions up to `at[i]`, the offset in the original text is `longer[i]` bytes larger.
+    """
+
+    data: bytes
+    at: list[int]
+    longer: list[int]
+
+    def originals(self, findings: Iterable[Finding]) -> list[Finding]:
+        """Convert findings in `data` to offsets in the original text."""
+        return [
+            Finding(start + self._shift(start), end + self._shift(end), rule)
+            for start, end, rule in findings
+        ]
+
+    def _shift(self, place: int) -> int:
+        return self.longer[bisect_left(self.at, place)]
 
 
 class Redactor:
@@ -72,7 +100,7 @@ class Redactor:
         self._names = frozenset(names | set(known.values()))
         fixed = "".join(f"<secret:{name}:" for name in sorted(self._names)) + "<secret:"
         secrets = {secret: name for secret, name in known.items() if secret not in fixed}
-        self._literals = _KnownValues(secrets)
+        self._literals = KnownValues(secrets)
         needs = [rule.needs for rule in rules]
         self._needs = pattern_set((*needs, *([self._literals.pattern] if secrets else [])))
         self.version = _version(rules, own, sorted(set(secrets.values())))
@@ -107,7 +135,7 @@ class Redactor:
         data = text.encode("utf-8", "surrogatepass")
         if self._user_rules or self._needs.met(data):
             return True
-        plain = unescape(data)
+        plain = _unescape(data)
         return plain is not None and bool(self._needs.met(plain.data))
 
     def lines_with_secrets(self, text: str) -> list[int]:
@@ -145,10 +173,10 @@ class Redactor:
             if not (findings := self._findings(data, under)):
                 return data
             if text:
-                findings = [widen_to_characters(data, finding) for finding in findings]
+                findings = [_widen_to_characters(data, finding) for finding in findings]
             if by_line:
-                findings = list(split_at_lines(data, findings))
-            data = replace_findings(data, findings, self._mark)
+                findings = list(_split_at_lines(data, findings))
+            data = _replace_findings(data, findings, self._mark)
         return b"\n".join(self._mark(_TANGLED, part) for part in data.split(b"\n"))
 
     def _mark(self, rule: str, secret: bytes) -> bytes:
@@ -163,13 +191,13 @@ class Redactor:
         if under and is_secret_value(under, masked):
             findings.append(Finding(0, len(data), ASSIGNMENT.name))
         literal = self._find_known_values(data, matching)
-        if (plain := unescape(masked)) is not None:
+        if (plain := _unescape(masked)) is not None:
             matching = self._needs.met(plain.data)
             findings += plain.originals(self._by_rules(plain.data, matching))
             literal += plain.originals(self._find_known_values(plain.data, matching))
         return [
-            *outside_placeholders(findings, shields),
-            *outside_placeholders(literal, shields, inside_too=True),
+            *_outside_placeholders(findings, shields),
+            *_outside_placeholders(literal, shields, inside_too=True),
         ]
 
     def _find_known_values(self, data: bytes, matching: Sequence[int]) -> list[Finding]:
@@ -190,7 +218,7 @@ class Redactor:
                 hidden.append(Span(*mark.span()))
             else:
                 hidden += (Span(mark.start(), mark.start(1)), Span(mark.end(1), mark.end()))
-        return shields, mask(data, hidden)
+        return shields, _mask(data, hidden)
 
     def _by_own(self, data: bytes) -> Iterator[Finding]:
         for name, matcher, group in self._user_rules:
@@ -221,47 +249,6 @@ def _version(rules: Sequence[Rule], own: Sequence[UserRule], variables: list[str
         parts += [(rule.name, rule.pattern) for rule in rules]
     digest = hashlib.sha256(repr((parts, variables)).encode("utf-8", "surrogatepass")).hexdigest()
     return f"{VERSION}+{digest[:8]}"
-
-
-class _KnownValues:
-    """Known secret values and the names of their rules."""
-
-    def __init__(self, secrets: Mapping[str, str]) -> None:
-        encoded: dict[bytes, str] = {}
-        for secret, rule in secrets.items():
-            encoded.setdefault(secret.encode("utf-8", "surrogatepass"), rule)
-            # the original bytes of a variable that is not UTF-8
-            encoded.setdefault(secret.encode("utf-8", "surrogateescape"), rule)
-        self._rules = encoded
-        self.pattern = "|".join("".join(f"\\x{byte:02x}" for byte in value) for value in encoded)
-        self._matcher: Matcher | None = None
-        if encoded:
-            self._matcher = compile_pattern(self.pattern, longest=True)
-
-    def found(self, data: bytes) -> Iterator[Finding]:
-        """Yield all occurrences from left to right.
-
-        If several values start at the same offset, only the longest is used. If two values overlap,
-        the finding is extended to the next blank or quote, so that no part of a secret remains.
-        """
-        match = self._search(data, 0)
-        while match is not None:
-            start, end = match
-            rule = self._rules[data[start:end]]
-            match, looks = self._search(data, start + 1), 0
-            while match is not None and match.start < end:
-                looks += 1
-                if match.end > end or looks == _MAX_OVERLAPS:
-                    run = _RUN.match(data, max(end, match.end))
-                    end = run.end() if run else end
-                    match = self._search(data, end)
-                else:
-                    match = self._search(data, match.start + 1)
-            yield Finding(start, end, rule)
-
-    def _search(self, data: bytes, at: int) -> Span | None:
-        match = self._matcher.search(data, at) if self._matcher else None
-        return Span(*match.span()) if match else None
 
 
 PLACEHOLDER = re.compile(r"<secret:[a-z0-9-]+:[0-9a-f]{12}>")
@@ -295,3 +282,124 @@ def new_placeholders(before: str | bytes | None, after: str | bytes | None) -> s
     """
     found = placeholders(after or "")
     return found - placeholders(before or "") if found else found
+
+
+def _unescape(data: bytes) -> _Unescaped | None:
+    """Replace escape sequences that stand for token characters. Return None if there are none."""
+    if b"\\" not in data:
+        return None
+    pieces: list[bytes] = []
+    at: list[int] = []
+    longer = [0]
+    done = 0
+    for match in _ESCAPES.finditer(data):
+        (start, end), spelled = _escape(match, data)
+        if spelled is None:
+            continue
+        pieces += (data[done:start], spelled)
+        at.append(start - longer[-1])
+        longer.append(longer[-1] + end - start - len(spelled))
+        done = end
+    return _Unescaped(b"".join([*pieces, data[done:]]), at, longer) if at else None
+
+
+def _escape(match: Match, data: bytes) -> tuple[Span, bytes | None]:
+    """Return the span of an escape sequence, and its replacement.
+
+    The replacement is empty for a line continuation, and None for a character that cannot be part
+    of a token.
+    """
+    span = Span(*match.span())
+    if not data.startswith(b"\\", span.start):
+        return Span(span.start + 1, span.end - 1), b""
+    if data.endswith(b"/", span.start, span.end):
+        return span, b"/"
+    group = next(group for group in range(1, _OCTAL + 1) if match.span(group)[0] >= 0)
+    start, end = match.span(group)
+    spelled = bytes([int(data[start:end], 8 if group == _OCTAL else 16)])
+    return span, spelled if _IS_WORD.match(spelled) else None
+
+
+def _mask(data: bytes, hidden: Iterable[Span]) -> bytes:
+    """Return `data` with all hidden spans replaced by filler, so that no rule matches in them."""
+    filled = bytearray(data)
+    for start, end in hidden:
+        filled[start:end] = FILLER.encode() * (end - start)
+    return bytes(filled)
+
+
+def _outside_placeholders(
+    findings: Iterable[Finding], shields: Sequence[Span], *, inside_too: bool = False
+) -> Iterator[Finding]:
+    """Yield the parts of findings that are outside placeholders. Very short parts are skipped.
+
+    With `inside_too`, findings that are completely inside a placeholder are also yielded.
+    """
+    for start, end, rule in findings:
+        at = start
+        for number in range(bisect_right(shields, start, key=lambda span: span.end), len(shields)):
+            shield = shields[number]
+            if shield.start >= end or (inside_too and shield.start <= start and end <= shield.end):
+                break
+            if shield.start - at >= _MIN_REMAINDER:
+                yield Finding(at, shield.start, rule)
+            at = shield.end
+        if at == start or end - at >= _MIN_REMAINDER:
+            yield Finding(at, end, rule)
+
+
+def _widen_to_characters(data: bytes, finding: Finding) -> Finding:
+    """Widen the finding so that it starts and ends at UTF-8 character boundaries."""
+    start, end, rule = finding
+    while start > 0 and data[start] & 0xC0 == 0x80:
+        start -= 1
+    while end < len(data) and data[end] & 0xC0 == 0x80:
+        end += 1
+    return Finding(start, end, rule)
+
+
+def _split_at_lines(data: bytes, findings: Iterable[Finding]) -> Iterator[Finding]:
+    """Yield the part of each finding in each line, so that replacing them keeps all newlines."""
+    for start, end, rule in findings:
+        at = start
+        for line in data[start:end].split(b"\n"):
+            if line:
+                yield Finding(at, at + len(line), rule)
+            at += len(line) + 1
+
+
+def _merge_findings(findings: Iterable[Finding]) -> Iterator[Finding]:
+    """Merge overlapping findings and yield them from left to right.
+
+    A merged finding has the rule of its longest part, or of the first of several equally long
+    parts.
+    """
+    start, end, rule, longest = 0, 0, "", 0
+    for finding in sorted(findings, key=lambda finding: finding[:2]):
+        if finding.start >= end:
+            if rule:
+                yield Finding(start, end, rule)
+            start, end, rule, longest = *finding, finding.end - finding.start
+            continue
+        end = max(end, finding.end)
+        if finding.end - finding.start > longest:
+            rule, longest = finding.rule, finding.end - finding.start
+    if rule:
+        yield Finding(start, end, rule)
+
+
+def _replace_findings(
+    data: bytes, findings: Iterable[Finding], mark: Callable[[str, bytes], bytes]
+) -> bytes:
+    """Return `data` with every finding replaced by `mark(rule, secret)`."""
+    pieces: list[bytes] = []
+    marks: dict[tuple[str, bytes], bytes] = {}  # a secret often occurs several times
+    at = 0
+    for start, end, rule in _merge_findings(findings):
+        secret = data[start:end]
+        if (rule, secret) not in marks:
+            marks[rule, secret] = mark(rule, secret)
+        pieces += (data[at:start], marks[rule, secret])
+        at = end
+    pieces.append(data[at:])
+    return b"".join(pieces)

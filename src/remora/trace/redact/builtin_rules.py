@@ -1,0 +1,377 @@
+r"""Secrets that are recognized without being told: by format, by context, and in the environment.
+
+The rules by format are rows of `credential_formats.txt`, whose first lines describe the columns, and
+those for private keys in PEM and PuTTY format. A key may be truncated, encoded in Base64, or have `\n`
+as line endings. The rules by context are for URLs, headers, options and names.
+"""
+
+import base64
+import binascii
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from urllib.parse import quote
+
+from remora.trace.redact.assignment import ASSIGNMENT, BLOCK_VALUE, ENDING, NAME, TUPLE_ASSIGNMENT
+from remora.trace.redact.rule import (
+    ESCAPE,
+    MIN_LENGTH,
+    Finding,
+    Matcher,
+    Rule,
+    Span,
+    compile_pattern,
+    find_by_head,
+    has_digit,
+    has_mixed_characters,
+    has_random_letters,
+    is_fixed_text,
+    is_not_a_name,
+    is_random_token,
+    looks_secret,
+    outside_base64,
+    without_templates,
+)
+
+_PARTS = {
+    "{W}": "[A-Za-z0-9_-]",
+    "{AN}": "[A-Za-z0-9]",
+    "{UUID}": "{HEX}{8}(?:-{HEX}{4}){3}-{HEX}{12}",
+    "{HEX}": "[0-9a-f]",
+    "{START}": f"(?:^|[^A-Za-z0-9_]|{ESCAPE})",
+    "{END}": "(?:[^A-Za-z0-9_]|$)",
+}
+_COLUMNS = re.compile(" {2,}")
+_ACCEPT: dict[str, Callable[[bytes], bool]] = {
+    "digit": has_digit,
+    "not-a-name": is_not_a_name,
+    "mixed": lambda value: has_mixed_characters(value.decode("latin-1")),
+    "random": is_random_token,
+}
+_ALONE = find_by_head(outside_base64)
+
+_BETWEEN = rb"(?:[\s\"'\\,nr+>|#*]{0,120}+(?:-(?!-)[ \t]?)?(?:\d{1,6}[\t :|]++)?)"
+_BODY = re.compile(
+    rb"(?:" + _BETWEEN + rb"[A-Za-z-]{3,20}: [^\n\\\"]{0,120}+)*+"
+    rb"(?:" + _BETWEEN + rb"[A-Za-z0-9+/=]{16,}+)++"
+    rb"(?:" + _BETWEEN + rb"[A-Za-z0-9+/]{1,15}+(?:={1,2}|(?=" + _BETWEEN + rb"-----END )))?"
+    rb"(?:" + _BETWEEN + rb"-----END [A-Z0-9 ]{0,40}-----)?"
+)
+
+_SECRET_NAME = re.compile(
+    r"KEY|TOKEN|SECRET|PASS(?:W|$|_|PHRASE)|PWD|CREDENTIAL|AUTH(?!OR)|PRIVATE|COOKIE|DSN|WEBHOOK"
+    r"|CONNECTION_?STR|SIGNATURE|(?:DATABASE|DB|REDIS|MONGO|AMQP|BROKER)\w*_UR[IL]"
+)
+_HARMLESS_NAME = re.compile(r"(?:OLD)?PWD|.*(?:KEYBOARD|KEYMAP|MONKEY|HOTKEY|KEYRING|AUTH_SOCK).*")
+_WORD = re.compile(r"[A-Z]{1,16}|\d{1,4}|[^\W\d_]?[^\W\d_A-Z]{0,15}")
+_DIGIT = re.compile(r"\d")
+_ODD = re.compile(r"[!#$%^&*?~+=]|@(?![\w-]+\.\w)")
+_GAPS = re.compile(r"[\W_]+")
+_HEADER = re.compile(r"-----[A-Z0-9 ]+-----")
+_PASSWORD_IN_URL = re.compile(r"[A-Za-z][\w+.-]*://[^\s/:@]*:([^\s/]+)@.*", re.DOTALL)
+_LONGEST_NAME = 40
+_MAX_OVERLAPS = 4
+_RUN = re.compile(rb"[^\s\"'`<>]{0,256}")
+
+
+def _block(data: bytes, head: Span) -> Span | None:
+    """Return the span of the block that starts at the head. A truncated block is also accepted."""
+    body = _BODY.match(data, head.end)
+    return Span(head.start, body.end()) if body else None
+
+
+def _hides_private_key(value: bytes) -> bool:
+    try:
+        return b"PRIVATE KEY" in base64.b64decode(value[:80], validate=True)
+    except binascii.Error:
+        return False
+
+
+_PEM = Rule(
+    "private-key",
+    r"-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----",
+    needs="PRIVATE KEY",
+    find=find_by_head(_block),
+)
+
+_PEM_IN_BASE64 = Rule(
+    "private-key",
+    r"LS0tLS1CRUdJTi[A-Za-z0-9+/]{60,}={0,2}",
+    needs="LS0tLS1CRUdJTi",
+    accept=_hides_private_key,
+)
+
+_PUTTY = Rule(
+    "private-key",
+    r"Private-Lines: [0-9]{1,3}",
+    needs="Private-Lines: [0-9]",
+    find=find_by_head(_block),
+)
+
+
+def _rows() -> Iterator[Rule]:
+    text = Path(__file__).with_name("credential_formats.txt").read_text("utf-8")
+    for part, meaning in _PARTS.items():
+        text = text.replace(part, meaning)
+    for row in text.splitlines():
+        if row and not row.startswith("#"):
+            yield _rule(*_COLUMNS.split(row))
+
+
+def _rule(name: str, needs: str, pattern: str, check: str = "") -> Rule:
+    if check == "alone":
+        return Rule(name, pattern, needs, find=_ALONE)
+    return Rule(name, pattern, needs, _ACCEPT[check] if check else None)
+
+
+BY_FORMAT: tuple[Rule, ...] = (_PEM, _PEM_IN_BASE64, _PUTTY, *_rows())
+"""The order of rows is the order in which rules are tried."""
+
+
+_PORT = re.compile(r"\d{1,5}[/\\,]")
+_STAND_IN = re.compile(
+    r"(?:my|your)?[_-]?(?:pass(?:word|wd)?|pswd|pwd?|secret|token|user(?:name)?)"
+    r"|guest|changeme|postgres|root|example|redacted|hidden|[x.*]*|[<\[].*"
+)
+
+
+def _is_password(value: bytes) -> bool:
+    """Return True if a value looks like a password.
+
+    Must not be used where the value may be code.
+    """
+    return looks_secret(value, password=True, quoted=True)
+
+
+def _is_not_a_stand_in(value: bytes) -> bool:
+    """Return False for words and templates that documentation uses as placeholder passwords."""
+    word = without_templates(value).lower()
+    return len(word) > 2 and not _STAND_IN.fullmatch(word) and not _PORT.match(word)
+
+
+def _is_basic(value: bytes) -> bool:
+    """Return True if the value decodes to `user:password`."""
+    try:
+        return b":" in base64.b64decode(value + b"==")
+    except binascii.Error:
+        return False
+
+
+BY_CONTEXT: tuple[Rule, ...] = (
+    Rule(
+        "basic-auth",
+        r"://[^\s/:@\"'<>]*:([^\s\"'`<>]+)@",
+        r"://[^\s/:@\"'<>]*:[^\s\"'`<>]+@",
+        accept=_is_not_a_stand_in,
+    ),
+    Rule(
+        "basic-auth",
+        r"://([A-Za-z0-9_-]{20,})(?::x-oauth-basic)?@",
+        r"://[A-Za-z0-9_-]{20,}(?::x-oauth-basic)?@",
+        accept=is_random_token,
+    ),
+    Rule(
+        "basic-auth",
+        r"\s(?:-u|--user)[ =]?[\"']?[A-Za-z0-9_.@-]+:([^\s\"'\\]{8,})",
+        r"\s(?:-u|--user)[ =]?[\"']?[A-Za-z0-9_.@-]+:",
+        accept=_is_password,
+    ),
+    Rule(
+        "basic-auth",
+        r"\"auth\\*\"[ \t]*:[ \t]*\\*\"([A-Za-z0-9+/\x01]{8,}={0,2})",
+        r"\"auth\\*\"[ \t]*:",
+        accept=_is_basic,
+    ),
+    Rule(
+        "authorization",
+        r"(?i)(?:authorization|x-api-key|x-auth-token)[\"'\\]{0,4}[ \t]*[:=,][ \t]*[\"'\\]{0,4}"
+        r"(?:[a-z]{3,12}[ \t]+)?([A-Za-z0-9._~+/=:\x01-]{8,})",
+        r"(?i)(?:authorization|x-api-key|x-auth-token)[\"'\\]{0,4}[ \t]*[:=,]",
+        accept=lambda value: looks_secret(value, password=False, quoted=True),
+    ),
+    Rule(
+        "authorization",
+        rf"(?i)(?:\b|{ESCAPE})bearer[ \t]+([A-Za-z0-9._~+/=\x01-]{{16,}})",
+        r"(?i)bearer[ \t]+[A-Za-z0-9._~+/=\x01-]{8}",
+        accept=is_random_token,
+    ),
+    Rule(
+        "authorization",
+        rf"(?i)(?:\b|{ESCAPE})basic[ \t]+([A-Za-z0-9+/]{{8,}}={{0,2}})",
+        r"(?i)basic[ \t]+[A-Za-z0-9+/]{8}",
+        accept=_is_basic,
+    ),
+    Rule(
+        "private-key",
+        r"\"d\\*\"[ \t]*:[ \t]*\\*\"([A-Za-z0-9_\x01-]{40,})",
+        r"\"d\\*\"[ \t]*:",
+        accept=is_random_token,
+    ),
+    Rule(
+        "azure-key",
+        r"(?i)(?:AccountKey|SharedAccessKey)=([A-Za-z0-9+/\x01]{32,}={0,2})",
+        "(?i)accountkey|sharedaccesskey",
+    ),
+    Rule("azure-sas", r"[?&;]sig=([A-Za-z0-9%+/=_-]{20,})", "sig="),
+    Rule(
+        "connection-string",
+        r"(?i);[ \t]{0,4}(?:password|pwd)[ \t]{0,4}=[ \t]{0,4}([^;\"'\s(){}\\]{4,})",
+        r"(?i);[ \t]{0,4}(?:password|pwd)[ \t]{0,4}=",
+        accept=_is_not_a_stand_in,
+    ),
+    Rule(
+        "cookie",
+        r"(?i)(?:session(?:[_-]?id|[_-]?token)?|connect\.sid|csrftoken|remember[_-]?token)"
+        r"=([^\s;,\"'&<>()\[\]{}\\]{16,})",
+        r"(?i)(?:session(?:[_-]?id|[_-]?token)?|sid|token)=[^\s;]{8}",
+        accept=lambda value: looks_secret(value, password=False, quoted=True),
+    ),
+    Rule(
+        "assignment",
+        rf"(?i)--[a-z_-]{{0,24}}{NAME}{ENDING}[ \t]{{1,4}}[\"']?([^\s\"'<>\\]{{8,}})",
+        "(?i)--[a-z_-]*(?:pass|pwd|secret|token|key|auth|cred)",
+        accept=_is_password,
+    ),
+    Rule(
+        "assignment",
+        rf"(?i)<[a-z0-9:_.-]{{0,40}}{NAME}{ENDING}(?:[ \t][^<>]{{0,80}})?>([^<>\s]{{8,}})</",
+        rf"(?i)<[a-z0-9:_.-]{{0,40}}{NAME}",
+        accept=_is_password,
+    ),
+    Rule(
+        "assignment",
+        rf"(?i)name[\"']?[ \t]*[:=][ \t]*[\"']?[a-z0-9_.-]{{0,40}}{NAME}{ENDING}[\"']?,?\s{{1,40}}"
+        r"[\"']?value[\"']?[ \t]*[:=][ \t]*[\"']?([^\s\"',}\\]{8,})",
+        r"(?i)\s[\"']?value[\"']?[ \t]*[:=]",
+        accept=_is_password,
+    ),
+    Rule(
+        "assignment",
+        r"(?i)(?:identified[ \t]+by|with[ \t]+password|password)[ \t]+\\{0,4}'([^'\n\\]{8,})\\{0,4}'",
+        r"(?i)(?:identified[ \t]+by|password)[ \t]+\\{0,4}'",
+        accept=_is_password,
+    ),
+    Rule(
+        "assignment",
+        r"(?i)login[ \t]+\S+\s+password[ \t]+([^\s\"'\\]{4,})",
+        r"(?i)login[ \t]+\S+\s+password[ \t]",
+        accept=_is_not_a_stand_in,
+    ),
+    Rule(
+        "assignment",
+        rf"(?:\b|{ESCAPE})mysql[a-z]*[ \t][^\n]{{0,200}}?[ \t]-p([^\s\"'\\]{{8,}})",
+        r"mysql[a-z]*[ \t][^\n]{0,200}?[ \t]-p[^\s]",
+        accept=_is_password,
+    ),
+    TUPLE_ASSIGNMENT,
+    BLOCK_VALUE,
+    ASSIGNMENT,
+)
+
+
+def environment_secrets(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return a mapping from each secret value to its rule name, `env-NAME`.
+
+    Each secret is included as is and in its escaped spellings. Secrets have at least 8 characters.
+    Ordinary words, paths, numbers, switches, and URLs without credentials are not treated as
+    secrets. Each line of a multi-line value is also checked separately.
+    """
+    found: dict[str, str] = {}
+    for variable in sorted(environ):
+        if not _is_secret_name(variable):
+            continue
+        rule = _rule_name(variable)
+        for secret in _secrets(environ[variable]):
+            for spelling in _spellings(secret):
+                found.setdefault(spelling, rule)
+    return found
+
+
+def _is_secret_name(variable: str) -> bool:
+    name = variable.upper()
+    return bool(_SECRET_NAME.search(name)) and not _HARMLESS_NAME.fullmatch(name)
+
+
+def _rule_name(variable: str) -> str:
+    """Return `env-` and the variable's name, restricted to the characters that a placeholder may
+    contain.
+    """
+    plain = re.sub(r"[^a-z0-9]+", "-", variable.lower()).strip("-")
+    return f"env-{plain[:_LONGEST_NAME].rstrip('-') or 'unnamed'}"
+
+
+def _is_ordinary(value: str) -> bool:
+    """Return True if the value is ordinary text rather than a secret."""
+    if len(value) < MIN_LENGTH or _HEADER.fullmatch(value):
+        return True
+    if has_random_letters(value):
+        return False
+    if is_fixed_text(value):
+        return True
+    if _DIGIT.search(value) and (_ODD.search(value) or not value.isascii()):
+        return False
+    return all(_WORD.fullmatch(word) for word in _GAPS.split(value))
+
+
+def _secrets(value: str) -> Iterator[str]:
+    stripped = value.strip()
+    if in_url := _PASSWORD_IN_URL.fullmatch(stripped):
+        yield stripped
+        if not _is_ordinary(in_url[1]):
+            yield in_url[1]
+        return
+    lines = [line.strip() for line in stripped.splitlines()]
+    if not _is_ordinary(stripped):
+        yield stripped
+    if len(lines) > 1:
+        yield from (line for line in lines if not _is_ordinary(line))
+
+
+def _spellings(secret: str) -> Iterator[str]:
+    """Yield the secret as is, and as escaped in JSON strings and URLs."""
+    yield secret
+    yield json.dumps(secret)[1:-1]
+    yield json.dumps(secret, ensure_ascii=False)[1:-1]
+    yield quote(secret, safe="", errors="surrogateescape")
+
+
+class KnownValues:
+    """Known secret values and the names of their rules."""
+
+    def __init__(self, secrets: Mapping[str, str]) -> None:
+        encoded: dict[bytes, str] = {}
+        for secret, rule in secrets.items():
+            encoded.setdefault(secret.encode("utf-8", "surrogatepass"), rule)
+            # the original bytes of a variable that is not UTF-8
+            encoded.setdefault(secret.encode("utf-8", "surrogateescape"), rule)
+        self._rules = encoded
+        self.pattern = "|".join("".join(f"\\x{byte:02x}" for byte in value) for value in encoded)
+        self._matcher: Matcher | None = None
+        if encoded:
+            self._matcher = compile_pattern(self.pattern, longest=True)
+
+    def found(self, data: bytes) -> Iterator[Finding]:
+        """Yield all occurrences from left to right.
+
+        If several values start at the same offset, only the longest is used. If two values overlap,
+        the finding is extended to the next blank or quote, so that no part of a secret remains.
+        """
+        match = self._search(data, 0)
+        while match is not None:
+            start, end = match
+            rule = self._rules[data[start:end]]
+            match, looks = self._search(data, start + 1), 0
+            while match is not None and match.start < end:
+                looks += 1
+                if match.end > end or looks == _MAX_OVERLAPS:
+                    run = _RUN.match(data, max(end, match.end))
+                    end = run.end() if run else end
+                    match = self._search(data, end)
+                else:
+                    match = self._search(data, match.start + 1)
+            yield Finding(start, end, rule)
+
+    def _search(self, data: bytes, at: int) -> Span | None:
+        match = self._matcher.search(data, at) if self._matcher else None
+        return Span(*match.span()) if match else None
