@@ -40,14 +40,19 @@ def test_links_are_followed_to_a_file_that_may_be_missing_but_not_in_a_circle(
         followed(tmp_path / "circle")
 
 
+def read_within(path: Path, folder: Path | None) -> bytes:
+    with open_regular(path, within=folder) as file:
+        return file.read()
+
+
 @pytest.mark.parametrize("make", [fifo, link_to_device, link_to_fifo, Path.mkdir])
 @pytest.mark.parametrize("bounded", [False, True])
 def test_what_is_not_a_regular_file_is_refused_at_once(
     tmp_path: Path, make: Callable[[Path], None], bounded: bool
 ) -> None:
-    make(tmp_path / "CODEOWNERS")
+    make(tmp_path / "pyproject.toml")
     with pytest.raises(OSError, match="not a regular file") as caught:
-        read_regular(tmp_path / "CODEOWNERS", LIMIT, within=tmp_path if bounded else None)
+        read_within(tmp_path / "pyproject.toml", tmp_path if bounded else None)
     assert caught.value.errno == errno.EINVAL
 
 
@@ -75,7 +80,7 @@ def test_a_file_over_the_limit_is_not_read(tmp_path: Path, size: int) -> None:
 
 def test_a_file_at_the_limit_is_read(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"x" * LIMIT)
-    assert read_regular(tmp_path / "file", LIMIT, within=tmp_path) == b"x" * LIMIT
+    assert read_regular(tmp_path / "file", LIMIT) == b"x" * LIMIT
 
 
 def test_a_file_whose_size_the_system_does_not_state_is_read_up_to_the_limit() -> None:
@@ -94,7 +99,7 @@ def test_a_link_out_of_the_folder_is_refused_where_one_is_given(
     (root / "link").symlink_to(target)
     assert read_regular(root / "link", 1 << 20)
     with pytest.raises(OSError, match="outside the project") as caught:
-        read_regular(root / "link", 1 << 20, within=root)
+        read_within(root / "link", root)
     assert caught.value.errno == errno.EXDEV
 
 
@@ -102,12 +107,12 @@ def test_a_link_within_the_folder_is_followed_however_its_own_path_is_written(
     tmp_path: Path,
 ) -> None:
     root = tmp_path / "root"
-    (root / ".github").mkdir(parents=True)
-    (root / ".github" / "CODEOWNERS").write_bytes(b"* @me\n")
-    (root / "CODEOWNERS").symlink_to(root / ".github" / "CODEOWNERS")
+    (root / "inner").mkdir(parents=True)
+    (root / "inner" / "pyproject.toml").write_bytes(b"[tool]\n")
+    (root / "pyproject.toml").symlink_to(root / "inner" / "pyproject.toml")
     (tmp_path / "alias").symlink_to("root")
     for top in (root, tmp_path / "alias"):
-        assert read_regular(top / "CODEOWNERS", LIMIT, within=top) == b"* @me\n"
+        assert read_within(top / "pyproject.toml", top) == b"[tool]\n"
 
 
 @contextmanager
@@ -140,7 +145,7 @@ def test_a_folder_that_becomes_a_link_in_between_leads_nowhere_else(tmp_path: Pa
     with alternating(root):
         while refused < 100 or not read:
             try:
-                read.add(read_regular(root / "folder" / "file", LIMIT, within=root))
+                read.add(read_within(root / "folder" / "file", root))
             except OSError:
                 refused += 1
     assert read == {b"ours"}

@@ -20,12 +20,12 @@ FOLDER = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | o
 """Flags that open a folder only to reach what is in it."""
 
 
-def read_regular(path: Path, limit: int, *, within: Path | None = None) -> bytes:
+def read_regular(path: Path, limit: int) -> bytes:
     """Return the content of a regular file of at most `limit` bytes.
 
     Raises OSError with EFBIG if the file is larger, and whatever `open_regular` raises.
     """
-    with open_regular(path, within=within) as file:
+    with open_regular(path) as file:
         size = os.fstat(file.fileno()).st_size
         # a file that is too large is not read
         content = file.read(limit + 1) if size <= limit else b""

@@ -226,7 +226,6 @@ def accept(  # noqa: PLR0913 (one keyword for each option of the command)
     every: bool = False,
     rules: Iterable[str] = (),
     only_if: Iterable[str] = (),
-    owners: Iterable[str] = (),
     git_branch: str | None = None,
     root: str | Path | Project | None = None,
     trust_run: bool = False,
@@ -235,12 +234,11 @@ def accept(  # noqa: PLR0913 (one keyword for each option of the command)
     """Write verified changes to the project's files.
 
     Each change set is applied completely or not at all. Pass `nodes` (`path:qualname`, a qualname,
-    or a glob) to select changes, or set `every` to select all of them. `rules`, `owners` (as in
-    CODEOWNERS) and `only_if` (`verified`, `docstring-only`) narrow the selection. If `git_branch` is
-    given, each change set becomes a commit on that branch instead. `run` can also be a RunView that
-    was read before.
+    or a glob) to select changes, or set `every` to select all of them. `rules` and `only_if`
+    (`verified`, `docstring-only`) narrow the selection. If `git_branch` is given, each change set
+    becomes a commit on that branch instead. `run` can also be a RunView that was read before.
     """
-    chosen = Chosen(every=every, rules=rules, owners=owners, only_if=only_if, trust_run=trust_run)
+    chosen = Chosen(every=every, rules=rules, only_if=only_if, trust_run=trust_run)
     return accept_chosen(open_with(root)[1], run, nodes, chosen, git_branch, progress)
 
 
@@ -250,7 +248,6 @@ def reject(  # noqa: PLR0913 (one keyword for each option of the command)
     every: bool = False,
     rules: Iterable[str] = (),
     only_if: Iterable[str] = (),
-    owners: Iterable[str] = (),
     feedback: str | None = None,
     root: str | Path | Project | None = None,
     trust_run: bool = False,
@@ -259,7 +256,7 @@ def reject(  # noqa: PLR0913 (one keyword for each option of the command)
 
     The arguments have the same meaning as in `accept`.
     """
-    chosen = Chosen(every=every, rules=rules, owners=owners, only_if=only_if, trust_run=trust_run)
+    chosen = Chosen(every=every, rules=rules, only_if=only_if, trust_run=trust_run)
     return reject_chosen(open_with(root)[1], run, nodes, chosen, feedback)
 
 

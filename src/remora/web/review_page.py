@@ -23,7 +23,7 @@ from remora.runs.records.job_view import JobView
 from remora.runs.records.results import RunView, job_document, own_run
 from remora.runs.review.accept_and_reject import Verdicts
 from remora.runs.review.conflicts import ChangeConflict, conflicting_jobs, conflicts_now
-from remora.runs.review.pending import GroupBy, grouping, pending_changes
+from remora.runs.review.pending import GroupBy, pending_changes
 from remora.runs.review.ready_changes import ready_change
 from remora.statuses import DECIDED
 from remora.text import count
@@ -105,7 +105,7 @@ def review_page(records: Records, session: Session, request: Request) -> Respons
     project = records.whole_project()
     by = _group_by(request.query_params.get("by", "file"))
     view = own_run(project, request.path_params["run"])
-    pending = pending_changes(view, grouping(project, by))
+    pending = pending_changes(view, by)
     return page(
         "review.html",
         view=view,

@@ -1,7 +1,5 @@
 """Runs an interactive review of a run."""
 
-from collections.abc import Collection
-
 import click
 
 from remora.cli.app.options import Options
@@ -13,22 +11,19 @@ from remora.errors import RemoraError
 from remora.ids import display_name
 from remora.runs.records.name_lookup import run_named
 from remora.runs.records.results import own_run
-from remora.runs.review.pending import GroupBy, grouping
+from remora.runs.review.pending import GroupBy
 from remora.text import count
 
 
-def review_run(
-    options: Options, run: str, by: GroupBy, owners: Collection[str], *, trust_run: bool
-) -> int:
+def review_run(options: Options, run: str, by: GroupBy, *, trust_run: bool) -> int:
     """Show each pending change of a run, ask for a verdict, and return the exit code."""
     project = project_of(options)
     run_id = run_named(project.trace, run)
     view = own_run(project, run_id, trusted=trust_run)
     for job in view.damaged:
         note(options, f"{display_name(job.node_id)} is left out: {job.error}")
-    review = Review(options, project, view, grouping(project, by, owners), trust_run)
+    review = Review(options, project, view, by, trust_run)
     grouped = [] if by == "file" else ["--by", by]
-    grouped += [word for owner in owners for word in ("--owner", owner)]
     try:
         _decide(review)
     finally:

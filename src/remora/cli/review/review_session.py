@@ -28,7 +28,7 @@ from remora.runs.records.run_record import read_own_record
 from remora.runs.review.accept_and_reject import Verdicts
 from remora.runs.review.accept_part import AS_AGENT
 from remora.runs.review.conflicts import conflicts_now
-from remora.runs.review.pending import Grouping, is_alike, pending_changes, rules_text
+from remora.runs.review.pending import GroupBy, is_alike, pending_changes, rules_text
 from remora.runs.review.ready_changes import ready_change
 from remora.statuses import ACCEPTED, REJECTED, STALE
 from remora.text import count, escape_line
@@ -62,7 +62,7 @@ class Review:
     options: Options
     project: Project
     view: RunView
-    group_of: Grouping
+    by: GroupBy
     trusted: bool
     done: Counter[str] = field(default_factory=Counter)
     passed: set[str] = field(default_factory=set)
@@ -77,7 +77,7 @@ class Review:
 
     def pending(self) -> list[tuple[str, JobView]]:
         """Return the pending change sets with their groups."""
-        return pending_changes(self.view, self.group_of)
+        return pending_changes(self.view, self.by)
 
     def decide_all(self) -> None:
         """Review change sets until none is pending, or the user quits."""

@@ -16,28 +16,9 @@ if TYPE_CHECKING:
     from remora.runs.review.pending import GroupBy
     from remora.usecases.review.chosen import Chosen
 
-by_option = click.option(
-    "--by",
-    type=click.Choice(("file", "rule", "agent", "owner")),
-    default="file",
-    show_default=True,
-    help="Group changes by file, rule, agent, or owner according to CODEOWNERS.",
-)
-
-
-def _owner_option(about: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
-    return click.option("--owner", "owners", multiple=True, metavar="NAME", help=about)
-
-
-owner_option = _owner_option(
-    "Review only changes whose files belong to NAME in CODEOWNERS; repeatable."
-)
 _CHOOSING = (
     click.option("--all", "every", is_flag=True, help="Select all pending changes."),
     rule_option,
-    _owner_option(
-        "Select changes whose files belong to NAME in CODEOWNERS, e.g. @team/web; repeatable."
-    ),
     click.option(
         "--if",
         "only_if",
@@ -58,16 +39,13 @@ def choosing(function: Callable[..., int]) -> Callable[..., int]:
         *,
         every: bool,
         rules: tuple[str, ...],
-        owners: tuple[str, ...],
         only_if: tuple[str, ...],
         trust_run: bool,
         **others: Any,
     ) -> int:
         from remora.usecases.review.chosen import Chosen
 
-        chosen = Chosen(
-            every=every, rules=rules, owners=owners, only_if=only_if, trust_run=trust_run
-        )
+        chosen = Chosen(every=every, rules=rules, only_if=only_if, trust_run=trust_run)
         return function(options, chosen, **others)
 
     for option in reversed(_CHOOSING):
@@ -113,9 +91,9 @@ def accept(  # noqa: PLR0913 (one parameter for each option)
     """Write verified changes to your files.
 
     If you edited a file after the run, your edits are merged. Groups of hunks that overlap with
-    them are not written. NODE is path:qualname, a qualname, or a glob. --rule, --owner and --if
-    filter the given nodes, or all pending changes if no node is given. The exit code is 1 if
-    something that was selected was not written.
+    them are not written. NODE is path:qualname, a qualname, or a glob. --rule and --if filter the
+    given nodes, or all pending changes if no node is given. The exit code is 1 if something that
+    was selected was not written.
 
     If the nodes, --rule or --hunk select some hunks of a change, these are written if they pass
     the agent's checks, and the others stay pending. `remora diff RUN NODE` shows their numbers and
@@ -178,14 +156,18 @@ def revert(options: Options, run: str, nodes: tuple[str, ...], *, trust_run: boo
 
 @command("review", examples=("remora review", "remora review last --by rule"))
 @click.argument("run", type=RUN, default=LAST)
-@by_option
-@owner_option
+@click.option(
+    "--by",
+    type=click.Choice(("file", "rule", "agent")),
+    default="file",
+    show_default=True,
+    help="Group changes by file, rule or agent.",
+)
 @trust_option
 def review(
     options: Options,
     run: str,
     by: "GroupBy",
-    owners: tuple[str, ...],
     *,
     trust_run: bool,
 ) -> int:
@@ -202,4 +184,4 @@ def review(
         )
     from remora.cli.review.review_run import review_run
 
-    return review_run(options, run, by, owners, trust_run=trust_run)
+    return review_run(options, run, by, trust_run=trust_run)

@@ -17,7 +17,6 @@ from remora.runs.records.findings import fixed
 from remora.runs.records.hunk_groups import HunkGroup, groups_of
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import RunView
-from remora.runs.review.change_owners import ChangeOwners
 from remora.runs.review.ready_changes import ReadyChange
 from remora.runs.review.selection import is_in, named_nodes
 from remora.statuses import PENDING
@@ -44,23 +43,19 @@ class ReviewFilter:
     If `rules` is not empty, only groups of hunks pass that fix findings of these rules and of no
     other rules. A rule is a code, the beginning of codes such as `UP0`, or a name such as `missing annotation`.
     `conditions` contains keys of CONDITIONS, and a change set must meet all of them.
-    If `owners` is not empty, each changed file must have one of these owners, such as `@team/web`.
     """
 
     rules: frozenset[str] = frozenset()
     conditions: frozenset[str] = frozenset()
-    owners: frozenset[str] = frozenset()
 
     def __bool__(self) -> bool:
-        return bool(self.rules or self.conditions or self.owners)
+        return bool(self.rules or self.conditions)
 
 
 ALL = ReviewFilter()
 
 
-def parse_filter(
-    rules: Iterable[str], conditions: Iterable[str], owners: Iterable[str] = ()
-) -> ReviewFilter:
+def parse_filter(rules: Iterable[str], conditions: Iterable[str]) -> ReviewFilter:
     """Parse the values of command-line options.
 
     Each value in `conditions` may contain several conditions, separated by commas. Raises
@@ -79,9 +74,7 @@ def parse_filter(
     if unknown:
         known = ", ".join(CONDITIONS)
         raise UsageError(f"unknown condition {unknown[0]!r}", hint=f"use one of: {known}")
-    return ReviewFilter(
-        rules=frozenset(codes), conditions=frozenset(names), owners=frozenset(owners)
-    )
+    return ReviewFilter(rules=frozenset(codes), conditions=frozenset(names))
 
 
 def apply_filter(
@@ -93,13 +86,10 @@ def apply_filter(
     UsageError for a rule that does not exist.
     """
     _require_rules(view.jobs, narrow.rules)
-    owners = ChangeOwners(project) if narrow.owners else None
     kept: list[JobView] = []
     left: list[str] = []
     for job in jobs:
-        why = owners.objection(job, narrow.owners) if owners is not None else ""
-        why = why or _objection(project, job, narrow)
-        if why:
+        if why := _objection(project, job, narrow):
             left.append(f"{display_name(job.node_id)}: skipped because {why}")
         else:
             kept.append(job)

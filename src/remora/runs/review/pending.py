@@ -1,42 +1,25 @@
 """Pending changes, in the order in which they are reviewed."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from typing import Literal
 
 from remora.ids import split_node_key
-from remora.runs.project import Project
 from remora.runs.records.findings import fixed
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import RunView
-from remora.runs.review.change_owners import ChangeOwners
 from remora.statuses import PENDING, UNDECIDED
 
-GroupBy = Literal["file", "rule", "agent", "owner"]
-Grouping = Callable[[JobView], str | None]
-"""Returns the name of the group to which a change set belongs, or None if it is not reviewed."""
+GroupBy = Literal["file", "rule", "agent"]
 
 
-def pending_changes(view: RunView, group_of: Grouping) -> list[tuple[str, JobView]]:
+def pending_changes(view: RunView, by: GroupBy) -> list[tuple[str, JobView]]:
     """Return each pending change set with the name of its group.
 
     The change sets of a group are adjacent. Groups are ordered by their first job.
     """
-    pending = ((group_of(job), job) for job in view.jobs if job.review in UNDECIDED)
-    found = [(group, job) for group, job in pending if group is not None]
+    found = [(_GROUPINGS[by](job), job) for job in view.jobs if job.review in UNDECIDED]
     first = {group: number for number, (group, _) in reversed([*enumerate(found)])}
     return sorted(found, key=lambda pair: first[pair[0]])
-
-
-def grouping(project: Project, by: GroupBy, owners: Collection[str] = ()) -> Grouping:
-    """Return how the change sets of a project are grouped.
-
-    If `owners` is not empty, only change sets that belong to them are reviewed.
-    """
-    if by != "owner" and not owners:
-        return _GROUPINGS[by]
-    files = ChangeOwners(project)
-    name = files.names if by == "owner" else _GROUPINGS[by]
-    return lambda job: None if owners and files.objection(job, owners) else name(job)
 
 
 def _file(job: JobView) -> str:

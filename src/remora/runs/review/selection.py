@@ -26,7 +26,7 @@ def choose_pending(view: RunView, nodes: Sequence[str], *, every: bool, verb: st
         return open_jobs
     if not nodes:
         raise UsageError(
-            f"no changes selected; specify nodes to {verb}, or use --all, --rule, --owner or --if",
+            f"no changes selected; specify nodes to {verb}, or use --all, --rule or --if",
             hint=_waiting(open_jobs) or "no change of this run is pending",
         )
     picked: list[JobView] = []

@@ -21,18 +21,17 @@ class Chosen:
 
     every: bool = False
     rules: Iterable[str] = ()
-    owners: Iterable[str] = ()
     only_if: Iterable[str] = ()
     trust_run: bool = False
 
     def __bool__(self) -> bool:
         """Return True if change sets are selected without naming nodes."""
-        return bool(self.every or self.rules or self.owners or self.only_if)
+        return bool(self.every or self.rules or self.only_if)
 
     @property
     def filter(self) -> ReviewFilter:
         """The filter. Raises UsageError if it is invalid."""
-        return parse_filter(as_texts(self.rules), as_texts(self.only_if), as_texts(self.owners))
+        return parse_filter(as_texts(self.rules), as_texts(self.only_if))
 
 
 def chosen_changes(
