@@ -16,11 +16,6 @@ def main() -> None:
     if args in (["--version"], ["-V"]) and sys.stdout is not None:
         _print(f"remora {__version__}\n")
         return
-    if args[:1] == ["check"]:
-        from remora.cli.warm.client import run_warm
-
-        if (code := run_warm(args)) is not None:
-            sys.exit(code)
     gc.set_threshold(50_000)  # importing creates many objects and almost no garbage
     from remora.cli.app.entry import start
 

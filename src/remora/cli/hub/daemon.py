@@ -60,7 +60,6 @@ def start(
         _print_running(options, places, found, http)
         return 0
 
-    from remora.cli.warm.process import warm_process
     from remora.usecases.hub.run_daemon import announce, run_hub  # imports all of the daemon
 
     def ready(status: "StatusResult") -> None:
@@ -69,8 +68,7 @@ def start(
         else:
             _print(options, places, status)
 
-    with warm_process(caller.environ):
-        is_new = run_hub(caller, target, ready=ready, log_file=detached)
+    is_new = run_hub(caller, target, ready=ready, log_file=detached)
     if not (is_new or detached):
         _print_running(options, places, control.status(places), http)
     return 0

@@ -45,11 +45,6 @@ class Listener:
         except OSError:
             return True
 
-    def forget(self) -> None:
-        """Close this process's copies of the socket and the lock, which its parent keeps."""
-        self.socket.close()
-        os.close(self._lock)
-
     def close(self) -> None:
         """Close the socket and release the lock.
 

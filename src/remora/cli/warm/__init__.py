@@ -1,1 +1,0 @@
-"""A process of the daemon that has imported what `check` needs, and its client."""
