@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from remora.hub.index.indexer import Indexer
-from remora.hub.index_check import verify
 from remora.hub.members.members import Members
 from remora.hub.store.hub_store import HubStore
 from tests.hub.client.conftest import FILES, RUNGS, TOTAL, House, ask, housed
+from tests.hub.index_check import verify
 from tests.peak_memory import PeakMemory
 
 _MIB = 1024 * 1024

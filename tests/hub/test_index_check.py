@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from remora.hub.index.indexer import Indexer
-from remora.hub.index_check import verify
 from remora.hub.members.members import Members
 from remora.hub.store.hub_store import HubStore
 from remora.hub.store.reader import open_snapshot
+from tests.hub.index_check import verify
 from tests.hub.precomputed_links import link
 from tests.hub.watch.edits import Edits
 

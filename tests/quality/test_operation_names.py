@@ -14,7 +14,6 @@ _OTHER_MEANINGS = {
     "code/pytest_model/caller_search.py": "the role of a function for pytest",
     "code/pytest_model/pytest_file.py": "the role of a function for pytest, and a folder",
     "code/callgraph/rules/call_rules.py": "how the names of tests begin",
-    "hub/index_check.py": "the docstring of a node",
     "hub/observe/observation_reader.py": "a kind of record",
     "hub/observe/pytest_plugin.py": "a kind of record",
     "hub/observe/value_types.py": "how the names of tests begin",

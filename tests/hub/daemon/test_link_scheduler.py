@@ -19,7 +19,6 @@ from remora.errors import DiskError
 from remora.hub.daemon import link_scheduler as module
 from remora.hub.daemon.change_queue import ChangeQueue
 from remora.hub.daemon.link_scheduler import LinkScheduler
-from remora.hub.index_check import verify
 from remora.hub.members.members import Members
 from remora.hub.store.hub_store import HubStore
 from remora.hub.store.reader import open_snapshot
@@ -27,6 +26,7 @@ from remora.usecases.hub.index import index_hub
 from remora.usecases.hub.target import HubTarget
 from tests.hub.conftest import Client
 from tests.hub.daemon.hub_process import Hub, is_gone, wait_until
+from tests.hub.index_check import verify
 from tests.hub.precomputed_links import ODD, spoil
 from tests.hub.store.conftest import put
 

@@ -15,9 +15,9 @@ from remora.errors import DiskError
 from remora.hub.file_stamp import stamp_of
 from remora.hub.index.indexer import ChangedPaths, Indexer
 from remora.hub.index.user_scripts import UserScripts
-from remora.hub.index_check import verify
 from remora.hub.members.members import Members
 from remora.hub.store.hub_store import HubStore
+from tests.hub.index_check import verify
 
 
 def now() -> datetime:

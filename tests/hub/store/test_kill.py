@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from remora.hub.index.indexer import Indexer
-from remora.hub.index_check import verify
 from remora.hub.members.members import Members
 from remora.hub.store.hub_store import HubStore
+from tests.hub.index_check import verify
 
 WRITER = """
 import sys

@@ -45,7 +45,6 @@ hub = LazyGroup(
         "callees": ("hub.node_commands:callees", "Show the callees of a node."),
         "tests": ("hub.node_commands:tests", "Show which tests exercise a node."),
         "search": ("hub.node_commands:search", "Find nodes by name."),
-        "verify": ("hub.index:verify", "Compare the index with the current files."),
     },
     help="""Query up-to-date facts about the project's functions, classes and modules.
 

@@ -1,6 +1,5 @@
-"""The `hub index` and `hub verify` commands."""
+"""The `hub index` command."""
 
-import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,13 +14,11 @@ from remora.cli.hub.hub_options import target_options
 from remora.text import count, escape_line
 
 if TYPE_CHECKING:
-    from remora.hub.index_check import IndexCheck
     from remora.usecases.hub.index import Indexed, Links
     from remora.usecases.hub.index import Progress as Watched
     from remora.usecases.hub.target import HubTarget
 
 _MAX_SHOWN = 20
-_VALUE_WIDTH = 60
 
 
 @command(
@@ -47,31 +44,6 @@ def index(options: Options, target: "HubTarget", links: bool) -> int:
         made = index_hub(invocation_of(options), target, progress, links=linking if links else None)
     emit(options, _document(made), _summary(made))
     return 0
-
-
-@command("verify", examples=("remora hub verify", "remora hub verify --json"))
-@target_options
-def verify(options: Options, target: "HubTarget") -> int:
-    """Update the index, then compare it with a fresh analysis of all files.
-
-    uid, last_updated, update_source and extra are not compared, because they exist only in the
-    database. Exit with 1 if anything differs. In that case, delete the database shown
-    by `remora hub status`, and please report the problem.
-    """
-    from rich.console import Console
-
-    from remora.usecases.hub.index import verify_hub
-
-    console = Console(stderr=True, quiet=options.quiet or not sys.stderr.isatty())
-    with console.status("comparing with a fresh read of all files"):
-        found = verify_hub(invocation_of(options), target)
-    document = {
-        "ok": found.ok,
-        "checked": found.checked,
-        "differences": [each._asdict() for each in found.differences],
-    }
-    emit(options, document, _differences(found))
-    return 0 if found.ok else 1
 
 
 @contextmanager
@@ -139,23 +111,3 @@ def _about_links(made: "Indexed", links: "Links") -> Iterator[str]:
         yield f"links: the daemon (process {made.by}) computes them when it is idle"
     else:
         yield "links: incomplete, because files changed; run `remora hub index --links`"
-
-
-def _differences(found: "IndexCheck") -> Iterator[str]:
-    for each in found.differences[:_MAX_SHOWN]:
-        yield escape_line(f"{each.key.removeprefix('node:')}: {each.field}")
-        yield fit_line(f"    stored  {_short(each.stored)}")
-        yield fit_line(f"    files   {_short(each.cold)}")
-    more = len(found.differences) - _MAX_SHOWN
-    if more > 0:
-        yield f"and {count(more, 'more difference')}"
-    nodes = count(found.checked, "node")
-    if found.ok:
-        yield click.style(f"{nodes}: the index matches the files", fg="green")
-    else:
-        number = count(len(found.differences), "difference")
-        yield click.style(f"{nodes} compared, {number}", fg="red")
-
-
-def _short(value: object) -> str:
-    return escape_line(json.dumps(value, default=str))[: 2 * _VALUE_WIDTH]

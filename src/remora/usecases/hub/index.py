@@ -16,7 +16,6 @@ from remora.hub.daemon.link_round import begin_round, find_links
 from remora.hub.daemon.updater import DEFER_OVER
 from remora.hub.file_reader import open_reader
 from remora.hub.index.indexer import FileError, Indexer, Refreshed
-from remora.hub.index_check import IndexCheck, verify
 from remora.hub.members.members import Members
 from remora.hub.node import UpdateSource
 from remora.hub.process import control
@@ -114,18 +113,6 @@ def _find_links(places: HubPaths, store: HubStore, progress: Progress) -> list[U
             progress(found, wanted)
         stored.end(about.beginning.base)
     return failed
-
-
-def verify_hub(invocation: Invocation, target: HubTarget) -> IndexCheck:
-    """Update the index, then compare it with a fresh analysis of all files."""
-    places = hub_paths_of(invocation, target)
-    index_hub(invocation, target, lambda _done, _all: None)
-    done = read_snapshot(
-        places.db, lambda view: verify(places.root, _members(invocation, places), view)
-    )
-    if done is None:
-        raise OutsideError(f"{places.db} cannot be read", hint="`remora hub index` rebuilds it")
-    return done
 
 
 def is_readable(places: HubPaths) -> bool:
