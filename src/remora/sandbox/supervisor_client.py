@@ -58,6 +58,9 @@ Streams = tuple[int | None, int | None, int | None]
 class Command(msgspec.Struct, frozen=True, kw_only=True):
     """A command line with a time limit in seconds. It is not run by a shell.
 
+    `cpu` is the most seconds of processor time of each of its processes. By default, it is what all
+    cores have until the time limit.
+
     The variables in `environment` are set in addition to PATH, HOME, TMPDIR and LANG. `memory` is
     the most bytes that each of its processes may use, apart from files and shared memory.
     """
@@ -68,6 +71,7 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
     confinement: Confinement
     environment: Mapping[str, str] = {}
     memory: int = _ADDRESS_SPACE
+    cpu: int | None = None
 
 
 class Lifeline:
@@ -161,7 +165,7 @@ def _environment(command: Command, spare: str) -> dict[str, str]:
 
 def _words(command: Command, level: int, lifeline: Lifeline, spare: str) -> list[str]:
     paths = resolve_paths(command.confinement, command.folder)
-    cpu = math.ceil(command.seconds * (os.cpu_count() or 1)) + 5
+    cpu = command.cpu or math.ceil(command.seconds * (os.cpu_count() or 1)) + 5
     values: dict[str, list[object]] = {
         "level": [level],
         "lifeline": [lifeline.child_end],

@@ -55,12 +55,13 @@ def find_gates(
     python: ProjectPython | None,
     observed: ObservedTests | None = None,
     kept: Path | None = None,
+    cpu: int | None = None,
 ) -> tuple[list[Gate], list[GateResult]]:
     """Return a project's gates, the fastest first, and what cannot be one.
 
     `files` are those of the project. Without `python`, no code of the project is run. If there are
     `observed` tests, the gate of tests fills them. `kept` is a folder for what a type checker may
-    keep for other copies of the project.
+    keep for other copies of the project, and `cpu` limits its processor time in seconds.
     """
     gates = [*_style_gates(place, python)]
     missing = list[GateResult]()
@@ -71,6 +72,7 @@ def find_gates(
         if checker is None:
             missing.append(GateResult(name=declared.name, missing=NOT_INSTALLED))
         else:
+            checker = checker._replace(cpu=cpu)
             gates.append(Gate(declared.name, checker.label, partial(_type_errors, checker, kept)))
     if python is None:
         return gates, missing

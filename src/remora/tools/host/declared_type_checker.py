@@ -2,6 +2,7 @@
 
 import re
 import shutil
+import signal
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
@@ -124,6 +125,7 @@ _MYPY_OPTIONS = (
     "--show-error-codes",
 )
 _MYPY_FAILED = 2
+_CPU_USED = {-signal.SIGXCPU, -signal.SIGKILL}
 _NEAR_ALL = 300.0
 _NOT_CHECKED = {"setup.py", "docs", "doc", "examples"}
 
@@ -132,7 +134,7 @@ class ProjectChecker(NamedTuple):
     """The command of a type checker with a project's settings, and its name and version in words.
 
     `is_mypy` is False for pyright. `config` contains the name and the text of a file of settings to
-    write into the checked folder.
+    write into the checked folder. `cpu` is the most seconds of processor time that it may take.
     """
 
     command: tuple[str, ...]
@@ -140,6 +142,7 @@ class ProjectChecker(NamedTuple):
     is_mypy: bool
     python: ProjectPython | None
     config: tuple[str, str] | None = None
+    cpu: int | None = None
 
     @property
     def question(self) -> str:
@@ -168,10 +171,13 @@ class ProjectChecker(NamedTuple):
             seconds=min(_NEAR_ALL, seconds),
             confinement=Confinement(read=tuple(read), write=(cache,), scratch=(folder,)),
             environment={"MYPY_CACHE_DIR": str(cache)},
+            cpu=self.cpu,
         )
         finished = run_command(command, output_limit=64 * 1024 * 1024)
         if finished.timed_out:
             raise HostError(f"{self.label} did not finish within {command.seconds:.1f} s")
+        if self.cpu is not None and finished.returncode in _CPU_USED:
+            raise HostError(f"{self.label} needs more than {self.cpu} s of processor time")
         if finished.returncode >= _MYPY_FAILED or finished.returncode < 0:
             said = (finished.stderr.strip() or finished.stdout.strip()).decode("utf-8", "replace")
             raise HostError(f"{self.label} failed: {said.partition(chr(10))[0][:200]}".rstrip(": "))

@@ -32,10 +32,13 @@ _MOST_FILES = 300
 """Changed Python files that are judged (decision: more are not read by a person either)."""
 _LEAST_SECONDS = 20.0
 """Time for planted faults after slow checks of the project (decision)."""
-_STATIC_GATES_S = 1.0
+_STATIC_GATES_S = 20.0
 """Time for linters and type checkers if no code runs (decision: a commit waits for the answer)."""
-_FIRST_STATIC_GATES_S = 20.0
-"""The same for the first change of a project, which fills mypy's cache for the others (decision)."""
+_STATIC_CPU_S = 2
+"""Processor time of a type checker then (decision). A busy machine does not shorten it.
+
+The first change of a project has the whole time, because it fills mypy's cache for the others.
+"""
 _RUNNING = "what needs code to run: tests, lines that no test notices, the project's own checks"
 
 
@@ -136,13 +139,14 @@ def _worse_gates(
     from remora.usecases.judge.worse_gates import worse_gates
 
     limit, runs_code = project.config.gates.time_s, change.after.python is not None
+    cpu = None
     names = [operation.name for operation in project.operations.all]
     wrong = project.operations.contradictions(names) if runs_code else None
     with _kept_folder(project) as kept:
         if not runs_code:
             is_first = kept is not None and not any(kept.iterdir())
-            limit = min(limit, _FIRST_STATIC_GATES_S if is_first else _STATIC_GATES_S)
-        yield from worse_gates(change, limit, tell, wrong, kept)
+            limit, cpu = min(limit, _STATIC_GATES_S), None if is_first else _STATIC_CPU_S
+        yield from worse_gates(change, limit, tell, wrong, kept, cpu)
 
 
 @contextmanager

@@ -37,10 +37,12 @@ def worse_gates(
     tell: Callable[[str], None],
     contradictions: Contradictions | None = None,
     kept: Path | None = None,
+    cpu: int | None = None,
 ) -> Iterator[Problem | Unjudged]:
     """Yield what is worse after a change according to each gate, and the gates that do not judge.
 
-    `kept` is a folder for what a type checker keeps for the next change. With `contradictions`, the
+    `kept` is a folder for what a type checker keeps for the next change, and `cpu` limits its
+    processor time in seconds. With `contradictions`, the
     tests are observed, and an annotation that does not accept a value is worse, too.
     """
     ends, place = time.monotonic() + seconds, change.after
@@ -50,7 +52,7 @@ def worse_gates(
         yield Unjudged(what="the project's checks", why=error.message)
         return
     gates, missing = find_gates(
-        place, place.files.glob("**/*", look=place.left), place.python, kept=kept
+        place, place.files.glob("**/*", look=place.left), place.python, kept=kept, cpu=cpu
     )
     if all(gate.name != "ruff" for gate in gates):
         gates = [mistakes_gate(place), *gates]
