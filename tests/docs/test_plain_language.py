@@ -84,6 +84,15 @@ def test_pages_use_plain_english() -> None:
     assert odd == []
 
 
+READ = re.compile(r"\b(maintainers?|readers?) (would|merged?|reject|rejected|held|agreed)\b")
+
+
+def test_pages_about_readings_say_that_models_read() -> None:
+    pages = (page for page in PAGES if page.suffix == ".md" and not page.name.startswith("0038"))
+    texts = {page.name: page.read_text(encoding="utf-8") for page in pages}
+    assert [name for name, text in texts.items() if READ.search(text) and "AI" not in text] == []
+
+
 def test_docstrings_and_messages_use_plain_english() -> None:
     odd = [
         text

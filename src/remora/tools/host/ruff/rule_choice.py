@@ -27,7 +27,7 @@ TASTE = (
 )  # fmt: skip
 """Default rules of ruff that only sort, lay out or rephrase code that is right.
 
-Maintainers who do not select them reject their fixes.
+AI models that read such fixes as maintainers would rejected them.
 """
 _IMPORT_ORDER = "I001"
 ORDER = (_IMPORT_ORDER, "RUF022", "RUF023")
