@@ -17,6 +17,7 @@ PAGES, WITH_BLOCKS = (
     [DOCS / "reference/agents.md", *DOCS.glob("reference/operations/*.md")],
 )
 CONSOLE = re.compile(r"(?m)^\$ (remora .*)$")
+SHELL = re.compile(r"(?ms)^```sh\n(.*?)^```")
 
 
 def shown() -> list[str]:
@@ -26,7 +27,8 @@ def shown() -> list[str]:
         if page.name not in PAGES:
             text = page.read_text(encoding="utf-8")
             found |= {*commands(text), *CONSOLE.findall(text)}
-    plain = (command.partition(" | ")[0].partition(" > ")[0] for command in found)
+            found |= {line for block in SHELL.findall(text) for line in block.splitlines()}
+    plain = (re.split(r" (?:[|>]|\|\|) ", command)[0] for command in found)
     return sorted({command for command in plain if command.startswith("remora ")})
 
 
