@@ -88,6 +88,10 @@ class TraceFolder:
     def copy_problem(self, path: Path) -> str | None:
         """Return what the database has lost or changed of a stream, or None."""
 
+    def invalid_names(self) -> set[str]:
+        """Return names in the database that no stream can have, found when streams were listed."""
+        return set()
+
     def pruned_streams(self) -> set[str]:
         """Return the names of the streams that were removed from the database."""
         return set()

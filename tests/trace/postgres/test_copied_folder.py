@@ -373,6 +373,24 @@ class TestRowsOfWorkers:
         ours = next(each for each in verify_all(copies).streams if each.name == AGENT)
         assert ours.head == head_of(LINES)
 
+    def test_rows_with_invalid_names_are_named_and_the_others_are_shown(
+        self, copies: CopiedTraceFolder, database: Database
+    ) -> None:
+        names = {"traces/../../x", "traces/", "runs/A\n", "traces/" + "a" * 300}
+        drop = "ALTER TABLE streams DROP CONSTRAINT streams_name"  # as the owner could
+        database.run(lambda connection: connection.execute(drop))
+        for name in names:
+            forge(database, name)
+        assert [each.agent_id for each in list_streams(copies)] == [AGENT]
+        assert list(copies.run_streams()) == []
+        assert copies.invalid_names() == names
+        reports = {each.name: each for each in verify_all(copies).streams}
+        assert reports.keys() == {AGENT, *names}
+        assert reports[AGENT].head == head_of(LINES)
+        for name in names:
+            (problem,) = reports[name].problems
+            assert (problem.kind, "cannot have this name" in problem.detail) == ("copy", True)
+
     @pytest.mark.needs("/proc")
     def test_an_owner_with_an_impossible_process_id_has_died(self) -> None:
         owner = Owner("build1", 2**62, "1", this_machine(), "x")

@@ -237,7 +237,6 @@ class TestContent:
         [
             (b"Goal: no findings", b"Goal: none found!"),
             (b'"renderer":"lines/1"', b'"renderer":"lines/9"'),
-            (b'"strategy":"grammar"', b'"strategy":"nonsense"'),
             (b'"prompt":null', b'"prompt":""'),
         ],
     )
@@ -246,6 +245,14 @@ class TestContent:
         line = first_line_of(folder, "model_request")
         on_lines(folder.agent_stream(AGENT), in_line(line, old, new), forged=True)
         assert (line, "prompt") in found(folder)
+
+    def test_a_form_of_answers_of_an_older_version_is_named(self, folder: TraceFolder) -> None:
+        play_run(folder)
+        line = first_line_of(folder, "model_request")
+        old, new = b'"strategy":"grammar"', b'"strategy":"rank"'
+        on_lines(folder.agent_stream(AGENT), in_line(line, old, new), forged=True)
+        (problem,) = [each for each in agent_report(folder).problems if each.kind == "prompt"]
+        assert problem.detail == "unknown form of answers 'rank'; the prompt is not compared"
 
     def test_a_prompt_that_went_to_a_blob_is_compared_whole(self, folder: TraceFolder) -> None:
         agent = Recorder(folder)

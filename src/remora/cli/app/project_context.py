@@ -88,6 +88,12 @@ def records_of(options: Options) -> "TraceFolder":
     return open_trace_folder(invocation, invocation.find_root())
 
 
+def note_invalid_names(options: Options, folder: "TraceFolder") -> None:
+    """Name the rows of a database that were left out of a list, because no stream has such a name."""
+    names = sorted(folder.invalid_names())
+    note(options, *(f"left out: {name!r} in {folder.place} is not a stream" for name in names))
+
+
 def runs_outside_database(project: "ProjectRecords") -> Path | None:
     """Return `.agentfs/` of a project with a database if it has runs, which are not listed then."""
     own = project.root / ".agentfs"

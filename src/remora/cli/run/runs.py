@@ -13,6 +13,7 @@ from remora.cli.app.options import Options, command, rule_option
 from remora.cli.app.output import emit, note, print_json, table, wrapped
 from remora.cli.app.project_context import (
     next_command,
+    note_invalid_names,
     project_of,
     recorded_project,
     runs_outside_database,
@@ -43,6 +44,7 @@ def runs(options: Options) -> int:
 
     project = recorded_project(options)
     found = list_run_lines(project.trace)
+    note_invalid_names(options, project.trace)
     emit(options, {"runs": msgspec.to_builtins(found)}, _runs(options, project, found))
     return 0
 

@@ -8,7 +8,7 @@ import click
 from remora.cli.app.name_parameters import OPERATION, RUN
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import emit, table
-from remora.cli.app.project_context import records_of
+from remora.cli.app.project_context import note_invalid_names, records_of
 from remora.ids import NodeKey, display_name
 from remora.statuses import DAMAGED, RUNNING, STATUSES, status_text
 from remora.text import clip
@@ -64,6 +64,7 @@ def list_(
     folder = records_of(options)
     run = None if run is None else run_named(folder, run)
     infos = list_streams(folder)
+    note_invalid_names(options, folder)
     nodes = {NodeKey(info.node_id) for info in infos}
     meant = nodes if node is None else set(match_nodes(nodes, node))
     found = [

@@ -85,6 +85,7 @@ class CopiedTraceFolder(TraceFolder):
         self._project = project
         self._differences: dict[Path, str] = {}
         self._errors: dict[Path, str] = {}
+        self._invalid_names: dict[str, set[str]] = {}
         self._is_verified = False
         self.blobs = PostgresObjectStore(self.blobs.folder, database, "blobs", packs=True)
         self.objects = PostgresObjectStore(self.objects.folder, database, "objects")
@@ -160,6 +161,9 @@ class CopiedTraceFolder(TraceFolder):
     def copy_problem(self, path: Path) -> str | None:
         return self._errors.get(path) or self._differences.get(path)
 
+    def invalid_names(self) -> set[str]:
+        return set[str]().union(*self._invalid_names.values())
+
     def pruned_streams(self) -> set[str]:
         return {row[0] for row in self._database.rows(_PRUNED, [self._project])}
 
@@ -170,7 +174,9 @@ class CopiedTraceFolder(TraceFolder):
         self._database.wait(10 * seconds)
 
     def _refresh_all(self, kind: str) -> None:
-        rows = self._rows("AND starts_with(name, %(name)s)", f"{kind}/")
+        found = self._rows("AND starts_with(name, %(name)s)", f"{kind}/")
+        rows = [row for row in found if is_id(row.name.removeprefix(f"{kind}/"))]
+        self._invalid_names[kind] = {row.name for row in found} - {row.name for row in rows}
         paths = {row.id: self._path(row.name) for row in rows}
         for batch in _batches(rows):
             new = [row.id for row in batch if not paths[row.id].exists()]

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import msgspec
 
 from remora.errors import DiskError, NotFound, StreamDamaged
-from remora.memory.events import decode_event
+from remora.memory.events import Head, decode_event
 from remora.trace.content.line_format import iter_lines
 from remora.trace.read.reader import last_event, open_stream
 from remora.trace.retention.expired_log import read_expired
@@ -53,7 +53,7 @@ class _FolderCheck:
         # list agents before reading their runs: each listed agent is then in its run's stream
         agents = list(self._folder.agent_streams())
         runs = [self.run(path) for path in self._folder.run_streams()]
-        return [*runs, *map(self.agent, agents)]
+        return [*runs, *map(self.agent, agents), *map(_invalid, self._folder.invalid_names())]
 
     def run(self, path: Path) -> StreamReport:
         read = self._read_run(path)
@@ -139,6 +139,17 @@ class _RunRead(NamedTuple):
     size: int
     anchors: RunAnchors
     report: StreamReport
+
+
+def _invalid(name: str) -> StreamReport:
+    detail = "a stream cannot have this name; someone has written the row to the database"
+    return StreamReport(
+        name=name,
+        of_run=name.startswith("runs/"),
+        head=Head(),
+        anchored=None if name.startswith("runs/") else False,
+        problems=(Problem(1, "copy", detail),),
+    )
 
 
 def _expired(folder: TraceFolder) -> set[tuple[str, str]]:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from remora.chat import ToolSchema
+from remora.chat import ANSWER_FORMS, ToolSchema
 from remora.memory.budget import trim
 from remora.memory.canonical import canonical_sha256
 from remora.memory.events import AgentError, AgentStart, Event, ModelRequest, Payload, ToolCalled
@@ -96,8 +96,13 @@ class ProjectionCheck:
         if request.renderer not in RENDERERS:
             self._found.add(line, "prompt", f"unknown renderer {request.renderer!r}")
             return
+        own = RENDERERS[request.renderer].strategy
+        strategy = own or str(request.decoding.get("strategy", ""))
+        if strategy not in ANSWER_FORMS:
+            detail = f"unknown form of answers {strategy[:40]!r}; the prompt is not compared"
+            self._found.add(line, "prompt", detail)
+            return
         try:
-            strategy = str(request.decoding.get("strategy", ""))
             steps = [] if self._history is None else self._history.steps
             history = later_steps(steps, request.omitted_events)
             rendered = render(

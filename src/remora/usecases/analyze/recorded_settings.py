@@ -7,7 +7,7 @@ import msgspec
 import pydantic
 
 from remora.config.schema import Config
-from remora.errors import StreamDamaged, UsageError
+from remora.errors import UsageError
 from remora.memory.events import RunStart
 from remora.runs.planning.run_request import RunRequest
 
@@ -31,7 +31,10 @@ _OF_THE_RUN = (
 
 
 def recorded_config(config: Config, start: RunStart) -> Config:
-    """Return the current configuration with the run's recorded settings."""
+    """Return the current configuration with the run's recorded settings.
+
+    Raises UsageError if this version does not have a recorded setting, or does not take its value.
+    """
     merged = config.model_dump(mode="json")
     for path in _OF_THE_RUN:
         recorded: Any = start.config
@@ -47,12 +50,21 @@ def recorded_config(config: Config, start: RunStart) -> Config:
     try:
         begun = Config.model_validate_json(json.dumps(merged), context=models)
     except pydantic.ValidationError as error:
-        raise StreamDamaged(
-            f"the recorded configuration of the run is invalid: {error.errors()[0]['msg']}",
-            hint="start a new run",
+        raise UsageError(
+            f"the run cannot be continued: in config of its run_start, {_problem(error)}",
+            hint="use the version of Remora that began the run, or start a new run",
         ) from error
     # the address of the database is in no dump
     return begun.model_copy(update={"postgres": config.postgres}).record_layers(config.layers)
+
+
+def _problem(error: pydantic.ValidationError) -> str:
+    """Describe the first setting that is not valid now, such as one of an older version."""
+    first = error.errors()[0]
+    key = ".".join(map(str, first["loc"]))
+    if first["type"] == "extra_forbidden":
+        return f"{key} is a setting that this version does not have"
+    return f"{key} is not valid: {first['msg']}"
 
 
 class _Recorded(msgspec.Struct):
