@@ -21,7 +21,7 @@ READS_ENVIRONMENT = (
     "worker/",
     "facilities.py",  # a variable for tests turns off what no invocation may change
     "config/user_folders.py",  # for the Hub's client, which is used as a library
-    "hub/observe/pytest_plugin.py",  # runs alone, in the project's interpreter
+    "runs/gates/values_plugin.py",  # runs alone, in the project's interpreter
 )
 
 

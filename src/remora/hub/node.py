@@ -11,23 +11,6 @@ from remora.ids import NodeKey
 UpdateSource = Literal["cold_start", "file_change", "dependency_change", "manual", "adhoc"]
 
 
-class ObservedValues(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Types of the values that a function was seen to take and return while tests ran.
-
-    Types have importable names, such as `int`, `list[str]` or `shop.cart.Cart`. Only the first
-    calls of a function and the first elements of containers are recorded, so a missing type proves
-    nothing. Mock objects are left out, and arguments of calls that raised an exception.
-    """
-
-    parameters: dict[str, tuple[str, ...]] = {}
-    """Types by parameter name, without `self` and `cls`. For `*args` and `**kwargs`: of one
-    argument."""
-    returns: tuple[str, ...] = ()
-    """Types of returned values; of an awaited result for coroutines. Empty for generators."""
-    yields: tuple[str, ...] = ()
-    """Types of yielded values."""
-
-
 class NodeState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A function, a class or a module.
 

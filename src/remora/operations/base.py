@@ -14,7 +14,6 @@ from remora.text import did_you_mean
 if TYPE_CHECKING:
     from remora.code.syntax.nodes import Module, Node
     from remora.config.schema import OperationConfig
-    from remora.hub.node import ObservedValues
     from remora.operations.judged_change import JudgeChange
     from remora.operations.restorer import Restorer
     from remora.operations.submission import Check
@@ -70,8 +69,6 @@ Merge = Callable[[Path, "FilePatch", bytes], "FilePatch"]
 
 Returns the patch to apply.
 """
-Contradictions = Callable[[Mapping[str, str], Mapping[str, "ObservedValues"]], Iterable[str]]
-"""Takes texts by path, and values that were seen by node key. Returns what contradicts them."""
 Codes = Mapping[str, int]
 """How often each finding occurs, by code.
 
@@ -177,7 +174,6 @@ class Parts(msgspec.Struct, frozen=True, kw_only=True):
     """Raises HostError if the checks and host functions cannot work on the project's files."""
     restorer: "Restorer | None" = None
     """Hides what people wrote and compares it with what the operation writes."""
-    contradictions: Contradictions | None = None
     judge: "JudgeChange | None" = None
     """Judges a change."""
 
@@ -363,11 +359,6 @@ class Operations:
         """The functions that judge a change, by operation."""
         found = zip(self.all, self._parts, strict=True)
         return {each.name: parts.judge for each, parts in found if parts.judge is not None}
-
-    def contradictions(self, names: Collection[str]) -> Contradictions | None:
-        """Return the first `contradictions` of some operations, if they have any."""
-        found = (each.load().contradictions for each in self.all if each.name in names)
-        return next(filter(None, found), None)
 
     @cached_property
     def restorers(self) -> "Mapping[str, Restorer]":

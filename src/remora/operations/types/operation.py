@@ -15,7 +15,6 @@ def _load() -> Parts:
         annotations_only,
         no_new_diagnostics,
     )
-    from remora.operations.types.contradictions import contradictions
     from remora.operations.types.hidden_annotations import RESTORER
     from remora.operations.types.host_types import (
         annotate,
@@ -42,7 +41,6 @@ def _load() -> Parts:
             HostFunction(function=missing_annotations),
         ),
         restorer=RESTORER,
-        contradictions=contradictions,
     )
 
 

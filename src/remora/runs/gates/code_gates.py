@@ -8,17 +8,10 @@ import msgspec
 
 from remora.code.pytest_model.pytest_file import is_of_tests
 from remora.errors import HostError
-from remora.hub.file_reader import read_all
-from remora.hub.node import ObservedValues
-from remora.hub.observe.observation_reader import read_records, recorded_paths
-from remora.hub.observe.observed_run import copy_plugin
-from remora.hub.query.snapshots import MemorySnapshot
-from remora.operations.base import Contradictions
 from remora.rmtree import temporary_folder
-from remora.runs.gates.gate import Facts, Gate, SlowGateError, problems, run_python
+from remora.runs.gates.gate import Facts, Gate, SlowGateError, run_python
 from remora.sandbox.interpreters import ProjectPython
 from remora.statuses import TEST_GATE
-from remora.tools.file_tree import FileTree
 from remora.tools.host.module_names import SOURCE_ROOTS, module_name
 from remora.workspaces.rooted_files import RootedFiles
 
@@ -75,10 +68,9 @@ with open(sys.argv[1], "w") as result:
 """
 
 
-def pytest_gate(python: ProjectPython, observed: "ObservedTests | None" = None) -> Gate:
-    """Return the gate of a project's tests, whose second run is observed if something needs it."""
-    again = None if observed is None else observed.run
-    return Gate(TEST_GATE, TEST_GATE, partial(_run_tests, python), runs_code=True, again=again)
+def pytest_gate(python: ProjectPython) -> Gate:
+    """Return the gate of a project's tests."""
+    return Gate(TEST_GATE, TEST_GATE, partial(run_tests, python), runs_code=True)
 
 
 def failing(facts: Facts) -> list[str]:
@@ -98,46 +90,14 @@ def test_file(fact: str) -> str:
     return ""
 
 
-class ObservedTests:
-    """Runs tests, and keeps in `values` what functions of some files were given, by node."""
-
-    def __init__(self, python: ProjectPython, files: Collection[str]) -> None:
-        self.values: dict[str, ObservedValues] = {}
-        self._python = python
-        self._files = files
-
-    def run(self, folder: Path, seconds: float, tests: tuple[str, ...]) -> Facts:
-        """Run the tests of a project as its gate does."""
-        with temporary_folder("remora-values-") as out:
-            copy_plugin(out)
-            facts = _run_tests(self._python, folder, seconds, tests, observed=out)
-            view = MemorySnapshot(read_all(folder, recorded_paths(out).intersection(self._files)))
-            found = read_records(out, view).observation.functions
-            self.values = {function.node: function.values for function in found}
-        return facts
-
-
-def values_gate(observed: ObservedTests, contradictions: Contradictions) -> Gate:
-    """Return the gate of annotations, which must accept what the tests were seen to pass."""
-
-    def measure(folder: Path, _seconds: float, _tests: tuple[str, ...]) -> Facts:
-        if not observed.values:
-            raise HostError("the tests were not seen to call a function of the project")
-        every = FileTree(folder).contents("**/*.py")
-        texts = {p: text.decode(errors="replace") for p, text in every if not is_of_tests(p)}
-        return problems(contradictions(texts, observed.values))
-
-    return Gate("values", "values in tests", measure)
-
-
-def _run_tests(
+def run_tests(
     python: ProjectPython,
     folder: Path,
     seconds: float,
     files: tuple[str, ...],
-    observed: Path | None = None,
+    plugin: tuple[str, Path] | None = None,
 ) -> Facts:
-    """Run the tests, and observe them if there is a folder for what is `observed`.
+    """Run the tests, with a `plugin` of a name from a folder, into which it may write.
 
     Of the given `files`, those that exist are run.
     """
@@ -145,8 +105,8 @@ def _run_tests(
     if files and not present:
         return {}
     with temporary_folder("remora-tests-") as own:
-        out = observed or own
-        words = _WORDS if observed is None else (*_WORDS, "-p", "remora_observe")
+        name, out = plugin or ("", own)
+        words = (*_WORDS, "-p", name) if name else _WORDS
         (out / f"{_PLUGIN}.py").write_text(_OUTCOMES)
         roots = [folder / name for name in SOURCE_ROOTS if (folder / name).is_dir()]
         finished = run_python(
@@ -159,8 +119,6 @@ def _run_tests(
                 "PYTHONPATH": ":".join(map(str, [folder, *roots, out])),
                 "PYTHONHASHSEED": "0",
                 "REMORA_OUTCOMES": str(out / _RESULT),
-                "REMORA_OBSERVE_ROOT": str(folder),
-                "REMORA_OBSERVE_OUT": str(out),
             },
         )
         if finished.timed_out:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from remora.errors import HostError
 from remora.memory.events import GateResult
-from remora.runs.gates.code_gates import ObservedTests, find_imports, pytest_gate
+from remora.runs.gates.code_gates import find_imports, pytest_gate
 from remora.runs.gates.gate import Facts, Gate, problems, run_python
 from remora.sandbox.interpreters import ProjectPython
 from remora.statuses import TEST_GATE
@@ -53,15 +53,14 @@ def find_gates(
     place: FileTree,
     files: Collection[str],
     python: ProjectPython | None,
-    observed: ObservedTests | None = None,
     kept: Path | None = None,
     cpu: int | None = None,
 ) -> tuple[list[Gate], list[GateResult]]:
     """Return a project's gates, the fastest first, and what cannot be one.
 
-    `files` are those of the project. Without `python`, no code of the project is run. If there are
-    `observed` tests, the gate of tests fills them. `kept` is a folder for what a type checker may
-    keep for other copies of the project, and `cpu` limits its processor time in seconds.
+    `files` are those of the project. Without `python`, no code of the project is run. `kept` is a
+    folder for what a type checker may keep for other copies of the project, and `cpu` limits its
+    processor time in seconds.
     """
     gates = [*_style_gates(place, python)]
     missing = list[GateResult]()
@@ -83,7 +82,7 @@ def find_gates(
         text = f"several folders configure pytest: {several}"
         missing.append(GateResult(name=TEST_GATE, missing=text))
     else:
-        gates.append(pytest_gate(python, observed))
+        gates.append(pytest_gate(python))
     return gates, missing
 
 

@@ -28,19 +28,21 @@ class Gate(NamedTuple):
 
     `measure` is given a folder, the seconds left, and the test files to which it may limit itself,
     if any. It raises HostError if the gate is not installed, fails or does not finish. A gate that
-    `runs_code` of the project may differ from run to run. `again` may measure the base instead the
-    second time, and learn something else from it.
+    `runs_code` of the project may differ from run to run.
     """
 
     name: str
     label: str
     measure: "Measure"
     runs_code: bool = False
-    again: "Measure | None" = None
 
 
 class SlowGateError(HostError):
     """A gate that did not finish in the time that it was given."""
+
+
+class UnjudgedError(HostError):
+    """A gate that cannot judge a change, which is no reason against the change."""
 
 
 def run_python(

@@ -12,10 +12,12 @@ from remora.hub.coverage_file import read_coverage
 from remora.memory.events import GateResult, Gates, TakenOut
 from remora.runs.execution.run import BaseFiles, Run
 from remora.runs.gates.bisect import OutOfTimeError
-from remora.runs.gates.code_gates import ObservedTests, test_file, values_gate
+from remora.runs.gates.code_gates import test_file
 from remora.runs.gates.find import find_gates
+from remora.runs.gates.gate import UnjudgedError
 from remora.runs.gates.measured_gate import MeasuredGate, Measurements, measure_base, some
 from remora.runs.gates.proposals import Proposals
+from remora.runs.gates.values_gate import ValuesGate
 from remora.runs.project import Project
 from remora.runs.records.results import read_run
 from remora.runs.records.run_stream import RunStream
@@ -60,20 +62,12 @@ class Judgement:
         """The labels of lost parts, by agent ID, and by gate and cause."""
         self._held: set[str] = set()
         python, why = _python(project)
-        used = {job.operation for job in proposals.jobs.values()}
-        contradictions = project.operations.contradictions(used)
-        files = base.files.keys()
-        observed = ObservedTests(python, files) if python and contradictions else None
-        gates, missing = find_gates(FileTree(base.folder), files, python, observed)
+        gates, missing = find_gates(FileTree(base.folder), base.files.keys(), python)
         reaching = _tests_that_reach(project, proposals)
         measured = [measure_base(gate, to, reaching) for gate in gates]
         self._gates = [gate for gate in measured if isinstance(gate, MeasuredGate)]
-        is_tested = any(gate.gate.name == TEST_GATE for gate in self._gates)
-        if observed and contradictions and is_tested:
-            values = measure_base(values_gate(observed, contradictions), to)
-            measured.append(values)
-            if isinstance(values, MeasuredGate):
-                self._gates.insert(0, values)  # the fastest
+        if python is not None:
+            self._gates += _values_gates(base, proposals, to, python, self._gates)
         self._missing = missing + [gate for gate in measured if isinstance(gate, GateResult)]
         self._missing += [GateResult(name=TEST_GATE, missing=why)] if why else []
 
@@ -98,6 +92,10 @@ class Judgement:
             try:
                 gate.said = gate.complaints(self._parts)
                 culprits, because = gate.culprits(self._parts) if gate.said else ((), "")
+            except UnjudgedError as error:
+                self._gates.remove(gate)
+                self._missing.append(GateResult(name=name, missing=error.message))
+                continue
             except OutOfTimeError:
                 self._gates.remove(gate)
                 search = "the search for what makes it worse left " if gate.said else ""
@@ -135,6 +133,27 @@ def _reason(cause: tuple[str, str], labels: Sequence[str]) -> str:
     """Return why parts were taken out, such as `taken out by pytest (F401, line 3): a test fails`."""
     name, because = cause
     return f"taken out by {name} ({some_of(labels, 1)}){because and f': {because}'}"
+
+
+def _values_gates(
+    base: BaseSnapshot,
+    proposals: Proposals,
+    to: Measurements,
+    python: ProjectPython,
+    gates: Sequence[MeasuredGate],
+) -> list[MeasuredGate]:
+    """Return the gate of written annotations, if there are some and tests that judge.
+
+    It comes last: what the tests report without typeguard must be the same as before.
+    """
+    tests = next((gate for gate in gates if gate.gate.name == TEST_GATE), None)
+    if tests is None:
+        return []
+    after = {path: content for path, (content, _) in proposals.files(proposals.parts).items()}
+    values = ValuesGate(python, {path: base.read(path) for path in after}, lambda: tests.base)
+    if not values.written(after):
+        return []
+    return [MeasuredGate(values.gate, {}, tests.limit, "", to, tests.tests)]
 
 
 def _tests_that_reach(project: Project, proposals: Proposals) -> tuple[str, ...]:

@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 
 from msgspec.structs import replace
 
@@ -10,7 +9,7 @@ from remora.errors import HostError
 from remora.memory.events import GateResult
 from remora.runs.gates.bisect import OutOfTimeError, find_culprit
 from remora.runs.gates.code_gates import any_passes, failing, test_file
-from remora.runs.gates.gate import Facts, Gate, SlowGateError, compared, worse
+from remora.runs.gates.gate import Facts, Gate, SlowGateError, UnjudgedError, compared, worse
 from remora.runs.gates.proposals import Part, Proposals
 from remora.statuses import TEST_GATE
 from remora.workspaces.copy.workspace import Workspace
@@ -66,8 +65,8 @@ class MeasuredGate:
     ) -> None:
         self.gate, self.tests = gate, tests
         self.result = GateResult(name=gate.name, label=gate.label, note=note)
-        self._base = base
-        self._limit = limit
+        self.base = base
+        self.limit = limit
         self._measurements = to
         self._known: dict[tuple[tuple[Part, ...], tuple[str, ...]], list[str]] = {}
         self.said: list[str] = []
@@ -78,11 +77,11 @@ class MeasuredGate:
     def complaints(self, parts: Sequence[Part], files: tuple[str, ...] = ()) -> list[str]:
         """Return what is worse with some parts, in all files or in some.
 
-        Raises OutOfTimeError if the time is over.
+        Raises OutOfTimeError if the time is over, and UnjudgedError if the gate cannot judge.
         """
         key = (tuple(parts), files)
         if key not in self._known:
-            limit = min(self._measurements.left, self._limit)
+            limit = min(self._measurements.left, self.limit)
             if limit <= 0:
                 raise OutOfTimeError
             try:
@@ -92,6 +91,8 @@ class MeasuredGate:
             except HostError as error:
                 if self._measurements.left <= 0:
                     raise OutOfTimeError from None
+                if isinstance(error, UnjudgedError):
+                    raise
                 self._known[key] = [error.message]
         return self._known[key]
 
@@ -136,8 +137,8 @@ class MeasuredGate:
         return () if "" in files or len(files) > _MOST_FILES else tuple(sorted(files))
 
     def _within(self, files: tuple[str, ...]) -> Facts:
-        base = self._base.items()
-        return {k: level for k, level in base if test_file(k) in files} if files else self._base
+        base = self.base.items()
+        return {k: level for k, level in base if test_file(k) in files} if files else self.base
 
 
 def measure_base(
@@ -161,7 +162,7 @@ def measure_base(
             return GateResult(name=gate.name, missing="it writes into the project's files")
         if gate.name == TEST_GATE and not any_passes(first):
             return GateResult(name=gate.name, missing="no test passes before the changes")
-        second = _measured_again(gate, to, first, tests) if gate.runs_code else first
+        second = to.measure(gate, [], to.left / 2, tests) if gate.runs_code else first
     except HostError as error:
         return GateResult(name=gate.name, missing=error.message)
     (base, differing), failed = compared(first, second), failing(first)
@@ -169,15 +170,6 @@ def measure_base(
     note = f"different in two runs: {some(differing)}" if differing else note
     note = "; ".join(filter(None, (slow and f"only {some(tests)}, because {slow}", note)))
     return MeasuredGate(gate, base, _SLOWER * took + _START, note, to, tests)
-
-
-def _measured_again(gate: Gate, to: Measurements, first: Facts, tests: tuple[str, ...]) -> Facts:
-    """Measure the base a second time, as `again` does unless that does not finish or differs."""
-    if gate.again is not None:
-        with suppress(HostError):
-            if to.measure(gate._replace(measure=gate.again), [], to.left / _SHARE, tests) == first:
-                return first
-    return to.measure(gate, [], to.left / 2, tests)
 
 
 def some(texts: Sequence[str]) -> str:

@@ -140,13 +140,11 @@ def _worse_gates(
 
     limit, runs_code = project.config.gates.time_s, change.after.python is not None
     cpu = None
-    names = [operation.name for operation in project.operations.all]
-    wrong = project.operations.contradictions(names) if runs_code else None
     with _kept_folder(project) as kept:
         if not runs_code:
             is_first = kept is not None and not any(kept.iterdir())
             limit, cpu = min(limit, _STATIC_GATES_S), None if is_first else _STATIC_CPU_S
-        yield from worse_gates(change, limit, tell, wrong, kept, cpu)
+        yield from worse_gates(change, limit, tell, kept, cpu)
 
 
 @contextmanager

@@ -7,13 +7,11 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from remora.code.pytest_model.pytest_file import is_of_tests
 from remora.errors import HostError
-from remora.operations.base import Contradictions
-from remora.operations.judged_change import Change, ChangedFile, Unjudged
-from remora.runs.gates.code_gates import ObservedTests, values_gate
+from remora.operations.judged_change import Change, Unjudged
 from remora.runs.gates.find import find_gates, mistakes_gate
 from remora.runs.gates.gate import Facts, Gate, PlacedText, worse
+from remora.runs.gates.values_gate import ValuesGate
 from remora.runs.report.problems import Problem
 from remora.sandbox.interpreters import ProjectPython
 from remora.statuses import TEST_GATE
@@ -26,7 +24,7 @@ _CONFIGURATION = (
 )  # fmt: skip
 """Files at the root that configure gates."""
 _LONGEST_TESTS = 8.0
-"""Seconds of tests that run again observed (decision: the answer comes within a minute)."""
+"""Seconds of tests that run again with checks (decision: the answer comes within a minute)."""
 _PATH = re.compile(r"^([\w./-]+\.pyi?)\b")
 """The file that a gate's text begins with."""
 
@@ -35,15 +33,14 @@ def worse_gates(
     change: Change,
     seconds: float,
     tell: Callable[[str], None],
-    contradictions: Contradictions | None = None,
     kept: Path | None = None,
     cpu: int | None = None,
 ) -> Iterator[Problem | Unjudged]:
     """Yield what is worse after a change according to each gate, and the gates that do not judge.
 
     `kept` is a folder for what a type checker keeps for the next change, and `cpu` limits its
-    processor time in seconds. With `contradictions`, the
-    tests are observed, and an annotation that does not accept a value is worse, too.
+    processor time in seconds. A new annotation that does not accept a value of the tests is worse,
+    too.
     """
     ends, place = time.monotonic() + seconds, change.after
     try:
@@ -56,8 +53,8 @@ def worse_gates(
     )
     if all(gate.name != "ruff" for gate in gates):
         gates = [mistakes_gate(place), *gates]
-    if contradictions is not None and place.python is not None:
-        gates = [*_observing(gates, change, place.python, contradictions)]
+    if place.python is not None:
+        gates = [*_with_values(gates, change, place.python)]
     for gap in missing:
         yield Unjudged(what=gap.name, why=gap.missing)
     for gate in gates:
@@ -83,48 +80,44 @@ def _share_configuration(change: Change) -> None:
             before.files.remove(name)
 
 
-def _observing(
-    gates: Sequence[Gate], change: Change, python: ProjectPython, contradictions: Contradictions
-) -> Iterator[Gate]:
-    """Yield the gates, and after that of tests one of annotations, for which they run observed.
+def _with_values(gates: Sequence[Gate], change: Change, python: ProjectPython) -> Iterator[Gate]:
+    """Yield the gates, and after that of tests one of the values of new annotations."""
+    seen = dict[Path, tuple[Facts, float]]()
+    after = change.after.tree
+    before = {path: file.before for path, file in change.files.items()}
+    values = ValuesGate(python, before, lambda: seen[after][0])
 
-    Observed tests take 2.4 times as long (argh) to 4 times (check-jsonschema), so they run only if
-    an annotated function has changed, and not if they are slow.
-    """
-    files = {path for path, file in change.files.items() if _has_annotations(path, file)}
-    seen = {side.tree: ObservedTests(python, files) for side in (change.before, change.after)}
-    values = {side: values_gate(tests, contradictions) for side, tests in seen.items()}
-    took = dict[Path, float]()
-
-    def compare_values(side: Path, left: float, tests: tuple[str, ...]) -> Facts:
-        if took.keys() != seen.keys():
+    def check(side: Path, left: float, tests: tuple[str, ...]) -> Facts:
+        if side != after:
+            return {}
+        if after not in seen:
             raise HostError("the tests did not finish")
-        if (longest := max(took.values())) > _LONGEST_TESTS:
-            raise HostError(f"the tests take {longest:.0f} s, and observed they take far longer")
-        seen[side].run(side, left, tests)
-        return values[side].measure(side, left, tests) if seen[side].values else {}
+        if seen[after][1] > _LONGEST_TESTS:
+            raise HostError(
+                f"the tests take {seen[after][1]:.0f} s, and with checks they take longer"
+            )
+        return values.measure(side, left, tests)
 
+    written = values.written({path: file.after for path, file in change.files.items()})
     for gate in gates:
-        if gate.name == TEST_GATE and files:
-            yield gate._replace(measure=functools.partial(_timed, gate, took))
-            yield values[change.after.tree]._replace(measure=compare_values)
+        if gate.name == TEST_GATE and written:
+            yield gate._replace(measure=functools.partial(_timed, gate, seen))
+            yield values.gate._replace(measure=check)
         else:
             yield gate
 
 
 def _timed(
-    gate: Gate, took: dict[Path, float], side: Path, left: float, tests: tuple[str, ...]
+    gate: Gate,
+    seen: dict[Path, tuple[Facts, float]],
+    side: Path,
+    left: float,
+    tests: tuple[str, ...],
 ) -> Facts:
     begun = time.monotonic()
     facts = gate.measure(side, left, tests)
-    took[side] = time.monotonic() - begun
+    seen[side] = facts, time.monotonic() - begun
     return facts
-
-
-def _has_annotations(path: str, file: ChangedFile) -> bool:
-    """Return True if a changed function may have an annotation. A default may look like one."""
-    signatures = [node.signature or "" for node in file.changed_functions]
-    return not is_of_tests(path) and any(":" in text or "->" in text for text in signatures)
 
 
 def _worse(gate: Gate, change: Change, ends: float) -> Sequence[str]:

@@ -7,7 +7,6 @@ from typing import Any
 
 from remora.code.syntax.nodes import Module, Node
 from remora.operations.base import Amount, Need, Operation, Parts
-from remora.operations.types.contradictions import contradictions
 from remora.tools.host_functions import HostFunction
 from remora.tools.tree import ToolTree
 
@@ -45,6 +44,5 @@ OPERATION = Operation(
     load=lambda: Parts(
         needs={"planted": Need(prepare=planted)},
         host_functions=(HostFunction(function=make_planted_changes),),
-        contradictions=contradictions,
     ),
 )

@@ -1,0 +1,96 @@
+"""Slots for annotations, parameters and results, whose annotation a change has written."""
+
+import ast
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from remora.code.syntax.definitions import Definition, FunctionNode, find_definitions
+from remora.ids import NodeKey
+from remora.python_text import parse
+
+RETURN = "return"
+
+
+class Slot(NamedTuple):
+    """The annotation of a parameter, or that of the result with the name `return`."""
+
+    path: str
+    function: str
+    name: str
+    annotation: str
+
+    def describe(self, kind: str) -> str:
+        """Return such as `a.py: f(x: str) is given int`."""
+        verb = "returns" if self.name == RETURN else "is given"
+        return f"{self.path}: {self.function}({self.name}: {self.annotation}) {verb} {kind}"
+
+
+class Place(NamedTuple):
+    """Where a function is, the classes around it, and an expression for its annotation."""
+
+    line: int
+    code: str
+    classes: tuple[str, ...]
+    expression: str
+
+
+def slots_of(path: str, content: bytes) -> dict[Slot, Place]:
+    """Return the annotated slots of a file, or none if it does not parse."""
+    try:
+        tree = parse(content)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return {}
+    definitions = {each.key: each for each in find_definitions(tree, path)}
+    found = dict[Slot, Place]()
+    for each in definitions.values():
+        node = each.node
+        if isinstance(node, ast.ClassDef):
+            continue
+        line = min([node.lineno, *(one.lineno for one in node.decorator_list)])
+        parents = [*_parents(each, definitions)]
+        in_classes = all(isinstance(one.node, ast.ClassDef) for one in parents)
+        classes = tuple(one.node.name for one in reversed(parents)) if in_classes else ()
+        for name, annotation in _annotations(node):
+            slot = Slot(path, each.qualname, name, ast.unparse(annotation))
+            expression = ast.unparse(_Unquoted().visit(annotation))
+            found[slot] = Place(line, node.name, classes, expression)
+    return found
+
+
+def _parents(of: Definition, definitions: Mapping[NodeKey, Definition]) -> Iterator[Definition]:
+    parent = definitions.get(of.parent)
+    while parent is not None:
+        yield parent
+        parent = definitions.get(parent.parent)
+
+
+def _annotations(node: FunctionNode) -> Iterable[tuple[str, ast.expr]]:
+    args = node.args
+    every = [*args.posonlyargs, *args.args, *args.kwonlyargs, args.vararg, args.kwarg]
+    for arg in every:
+        if arg is not None and arg.annotation is not None:
+            yield arg.arg, arg.annotation
+    if node.returns is not None:
+        yield RETURN, node.returns
+
+
+class _Unquoted(ast.NodeTransformer):
+    """Replaces the strings of an annotation by what they say, except in `Literal`."""
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
+        name = ast.unparse(node.value).rpartition(".")[2]
+        if name == "Literal":
+            return node
+        if name == "Annotated" and isinstance(node.slice, ast.Tuple):
+            return self.visit(node.slice.elts[0])  # type: ignore[no-any-return]
+        self.generic_visit(node)
+        return node
+
+    def visit_Constant(self, node: ast.Constant) -> ast.expr:
+        if not isinstance(node.value, str):
+            return node
+        try:
+            inner = parse(node.value.strip(), "eval").body
+        except (SyntaxError, ValueError):
+            return node
+        return self.visit(inner)  # type: ignore[no-any-return]
