@@ -15,7 +15,7 @@ from pathlib import Path
 
 from remora.sandbox.confinement import Confinement
 from remora.sandbox.interpreters import interpreter_paths
-from remora.sandbox.process import run_attached
+from remora.sandbox.process import run_command
 from remora.sandbox.supervisor_client import Command
 from tests.isolation_levels import MARK, survivors
 
@@ -110,15 +110,13 @@ class World:
             seen[name] = Path("/proc/sys/kernel", name).read_text()
         return seen
 
-    def attack(self, *names: str, level: int, terminal: int | None = None) -> tuple[int, str]:
-        """Run attacks with pytest as it is run for observation; its code and what it printed,
-        unless that went to a terminal."""
+    def attack(self, *names: str, level: int) -> tuple[int, str]:
+        """Run attacks with pytest as gates run it; its code and what it printed."""
         project = self.project
         targets = [f"{_INSIDE}/test_{name}.py" for name in names]
         for name, target in zip(names, targets, strict=True):
             shutil.copy(ATTACKS / f"{name}.py", project / target)
         self.before = self.state()
-        output = self.folder.parent / f"{names[0]}.out"
         words = ["-m", "pytest", "-q", "-s", "-p", "no:cacheprovider", "--import-mode=importlib"]
         command = Command(
             argv=(sys.executable, *words, *targets),
@@ -129,10 +127,8 @@ class World:
             ),
             environment={**self._told(), "WORLD_PROJECT": str(project)},
         )
-        with output.open("wb") as file:
-            stdout = file.fileno() if terminal is None else terminal
-            code = run_attached(command, stdout=stdout, level=level).returncode
-        return code, output.read_text(errors="replace")
+        ran = run_command(command, level=level)
+        return ran.returncode, ran.stdout.decode(errors="replace")
 
     def _told(self) -> dict[str, str]:
         return {

@@ -4,12 +4,7 @@ An attack is a test module that passes where everything it tries is refused; tha
 reached is checked from outside, too.
 """
 
-import os
-import pty
 import signal
-import subprocess
-import sys
-from collections.abc import Iterator
 
 import pytest
 
@@ -22,7 +17,7 @@ ALONE = [
     ["memory"], ["own_tree"],
 ]  # fmt: skip
 """Those that end the run, or leave nothing for others."""
-TOGETHER = [name for name in NAMES if [name] not in ALONE and name != "terminal"]
+TOGETHER = [name for name in NAMES if [name] not in ALONE]
 ENDS_ITSELF = {"kill_them_all": {0, -signal.SIGKILL}, "kill_parent": {0, -signal.SIGKILL}}
 HARMLESS = (
     "abstract_socket",
@@ -67,38 +62,6 @@ def level(request: pytest.FixtureRequest) -> int:
 def test_an_attack_reaches_nothing(world: World, names: list[str], level: int) -> None:
     code, said = world.attack(*names, level=level)
     assert code in ENDS_ITSELF.get(names[0], {0}), said
-    world.check()
-
-
-OWNER = """
-import fcntl, os, sys, time
-os.setsid()
-fcntl.ioctl(0, 0x540E, 0)  # TIOCSCTTY
-print("owned", flush=True)
-time.sleep(600)
-"""
-
-
-@pytest.fixture
-def terminal() -> Iterator[tuple[int, int]]:
-    """A terminal that is somebody's, as a user's is their shell's: its two ends."""
-    master, slave = pty.openpty()
-    command = [sys.executable, "-I", "-S", "-c", OWNER]
-    with subprocess.Popen(command, stdin=slave, stdout=subprocess.PIPE) as owner:
-        assert owner.stdout
-        assert owner.stdout.readline() == b"owned\n"
-        yield master, slave
-        owner.kill()
-    os.close(master)
-    os.close(slave)
-
-
-def test_tests_cannot_type_into_the_terminal(
-    world: World, level: int, terminal: tuple[int, int]
-) -> None:
-    master, slave = terminal
-    code, _ = world.attack("terminal", level=level, terminal=slave)
-    assert code == 0, os.read(master, 100_000).decode()
     world.check()
 
 

@@ -1,14 +1,12 @@
 """Isolated subprocesses with resource limits and a minimal environment."""
 
 import os
-import select
 import selectors
 import subprocess
 import time
 
 import msgspec
 
-from remora.errors import DiskError
 from remora.sandbox.isolation import best_level
 from remora.sandbox.supervisor_client import GRACE_SECONDS, Command, read_report, start_supervised
 from remora.threads import POLL_SECONDS, raise_if_cancelled
@@ -30,14 +28,6 @@ class ProcessResult(msgspec.Struct, frozen=True, kw_only=True):
     stderr: bytes
     timed_out: bool
     truncated: bool
-    isolation: str
-
-
-class ProcessExit(msgspec.Struct, frozen=True, kw_only=True):
-    """Result of a subprocess whose output was not captured. See ProcessResult for its fields."""
-
-    returncode: int
-    timed_out: bool
     isolation: str
 
 
@@ -64,58 +54,6 @@ def run_command(
         truncated=pump.truncated,
         isolation=f"L{used}",
     )
-
-
-def run_attached(command: Command, *, stdout: int, level: int | None = None) -> ProcessExit:
-    """Run a command like `run_command`, but without input, and copy its output at once.
-
-    Its output goes to the file descriptor `stdout`, and its errors to standard error. The command
-    gets pipes instead of these files, which it could otherwise read, truncate or control. Raises
-    HostError if the command cannot be isolated or started, and DiskError if its output cannot be
-    written.
-    """
-    used = best_level() if level is None else level
-    streams = (subprocess.DEVNULL, subprocess.PIPE, subprocess.PIPE)
-    with start_supervised(command, used, streams) as (child, lifeline):
-        assert child.stdout
-        assert child.stderr
-        targets = {child.stdout.fileno(): stdout, child.stderr.fileno(): 2}
-        until = time.monotonic() + command.seconds + GRACE_SECONDS
-        report = _copy_output(targets, lifeline.report_reader, until)
-    code, timed_out = read_report(command, used, report)
-    return ProcessExit(returncode=code, timed_out=timed_out, isolation=f"L{used}")
-
-
-def _copy_output(targets: dict[int, int], report_reader: int, until: float) -> bytes:
-    """Copy from the descriptors in `targets` until the command has ended, and return the report.
-
-    Each descriptor is copied to its value. If that is a pipe whose reader has exited, the rest is
-    discarded. Raises DiskError if the output cannot be written.
-    """
-    report, reading = b"", {report_reader, *targets}
-    while reading and (seconds := until - time.monotonic()) > 0:
-        for descriptor in select.select(reading, [], [], seconds)[0]:
-            if not (chunk := os.read(descriptor, _CHUNK)):
-                reading.remove(descriptor)
-            elif descriptor == report_reader:
-                report += chunk
-            elif not _write_all(targets[descriptor], chunk):
-                targets[descriptor] = -1
-    return report
-
-
-def _write_all(target: int, chunk: bytes) -> bool:
-    """Write to a descriptor, and return False if it is negative or its reader has exited."""
-    while target >= 0 and chunk:
-        try:
-            chunk = chunk[os.write(target, chunk) :]
-        except BlockingIOError:  # another program has made the terminal non-blocking
-            select.select([], [target], [])
-        except BrokenPipeError:
-            return False
-        except OSError as error:
-            raise DiskError(f"the output cannot be written: {error.strerror}") from error
-    return target >= 0
 
 
 class _Pump:

@@ -18,9 +18,9 @@ from remora.runs.gates.code_gates import run_tests
 from remora.runs.gates.gate import Facts, Gate, UnjudgedError, problems, worse
 from remora.runs.gates.written_slots import Place, Slot, slots_of
 from remora.sandbox.interpreters import ProjectPython
+from remora.statuses import VALUES_GATE
 from remora.workspaces.rooted_files import RootedFiles
 
-NAME = "values"
 _PLUGIN = Path(__file__).with_name("values_plugin.py")
 _STUB = """\
 import os, sys
@@ -59,7 +59,7 @@ class ValuesGate:
     @property
     def gate(self) -> Gate:
         """The gate, whose label names what it compares."""
-        return Gate(NAME, "values in tests", self.measure)
+        return Gate(VALUES_GATE, "values in tests", self.measure)
 
     def measure(self, folder: Path, seconds: float, tests: tuple[str, ...]) -> Facts:
         """Return the values that the annotations written in a folder do not accept.

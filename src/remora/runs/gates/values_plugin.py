@@ -6,6 +6,7 @@ nothing. Arguments count once the call returns, as a test may pass a wrong value
 """
 
 import dis
+import importlib
 import json
 import os
 import sys
@@ -37,10 +38,9 @@ def _load(vendor: str) -> Any:
     os.environ["TYPEGUARD_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     sys.path.insert(0, vendor)
     try:
-        import typeguard
-        from typeguard import _checkers
-
-        vars(_checkers)["warnings"] = types.SimpleNamespace(warn=lambda *_, **__: None)
+        typeguard = importlib.import_module("typeguard")
+        checkers = importlib.import_module("typeguard._checkers")
+        vars(checkers)["warnings"] = types.SimpleNamespace(warn=lambda *_, **__: None)
         return typeguard
     finally:
         sys.path.remove(vendor)

@@ -2,7 +2,7 @@
 
 from remora.memory.events import GateResult
 from remora.runs.records.results import RunView
-from remora.statuses import KEPT, TEST_GATE
+from remora.statuses import KEPT, TEST_GATE, VALUES_GATE
 
 
 def gate_texts(view: RunView) -> list[str]:
@@ -24,6 +24,6 @@ def gate_texts(view: RunView) -> list[str]:
 
 def _text(gate: GateResult) -> str:
     if gate.missing:
-        kind = "not tested" if gate.name == TEST_GATE else f"no gate: {gate.name}"
-        return f"{kind}: {gate.missing}"
+        kinds = {TEST_GATE: "not tested", VALUES_GATE: "not judged by values"}
+        return f"{kinds.get(gate.name, f'no gate: {gate.name}')}: {gate.missing}"
     return f"not judged by {gate.name}: {gate.note}" if gate.note else ""
