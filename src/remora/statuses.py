@@ -25,6 +25,8 @@ PARSED, CHECKED, TESTED = "parsed", "checked", "tested"
 """What stands behind a verified change set beside its own checks: nothing, gates, or tests."""
 TEST_GATE: Final = "pytest"
 """Name of the gate without which a change set is not tested."""
+VALUES_GATE: Final = "values"
+"""Name of the gate of annotations, which values of the tests judge."""
 
 RUNNING, ENDED, DAMAGED = "running", "ended", "damaged"
 """Statuses of streams. A stream without an end that is not written any more is `interrupted`."""
