@@ -3,9 +3,11 @@
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import click
 import pytest
+import yaml
 
 from remora.bootstrap.operations import BUILT_IN
 from remora.cli.app.lazy_group import TopGroup
@@ -22,6 +24,7 @@ PAGES = [
     if page.name not in BUILT
 ]
 SPAN = re.compile(r"`([^`\n]+)`")
+YAML = re.compile(r"^```yaml\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 OPTION = re.compile(r"--[a-z][a-z-]+")
 KEYS = {
@@ -113,6 +116,28 @@ def test_commands_options_and_keys_of_code_spans_exist() -> None:
         if (why := wrong_in_span(span))
     }
     assert wrong == set()
+
+
+def leaves(settings: Any, prefix: str = "") -> Iterator[str]:
+    """Yield the dotted names of all values that are not mappings."""
+    if not isinstance(settings, dict):
+        yield prefix
+        return
+    for key, value in settings.items():
+        yield from leaves(value, f"{prefix}.{key}" if prefix else str(key))
+
+
+def test_keys_of_settings_in_blocks_exist() -> None:
+    blocks = {
+        (place(page), name)
+        for page in PAGES
+        for block in YAML.findall(page.read_text(encoding="utf-8"))
+        if isinstance(settings := yaml.safe_load(block), dict) and settings.keys() <= TOP
+        for name in leaves(settings)
+    }
+    assert len(blocks) > 10
+    known = {*KEYS, "model", "python"}
+    assert {(page, name) for page, name in blocks if name not in known} == set()
 
 
 def test_environment_variables_exist() -> None:
