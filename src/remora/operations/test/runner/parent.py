@@ -120,7 +120,6 @@ class _ChildResult(msgspec.Struct, omit_defaults=True):
     imported: bool = False
     how: str = ""
     claims: list[tuple[str, str]] = []
-    imports: list[str] = []
     listed: bool = False
     effect: str = ""
     type: str = ""

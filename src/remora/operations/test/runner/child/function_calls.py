@@ -11,7 +11,7 @@ import warnings
 from typing import Any, Dict, Iterable, Iterator, List
 
 from .code_swap import functions_at, mutated_code, swap
-from .described import attributes_in_code, claims_about, describe, is_from, tested_functions
+from .described import Claim, as_literal, as_text, is_from
 from .determinism import environment_texts
 from .fork import Order, in_child, line_of, read, write
 from .tracer import Effects, Lines, foreign_module_error
@@ -34,9 +34,6 @@ def run_calls(asked: Order, name: str, order: Order) -> None:
     if error:
         write(asked["out"], name, {"problem": error})
         return
-    tested_functions.add(order["qualname"])
-    for function in functions_at(order["path"], order["qualname"], *order["header"]):
-        attributes_in_code.update(function.__code__.co_names)
     steady = run_each(asked, name, order, module)
     if order.get("mutants"):
         run_mutants(asked, name, order, module, steady)
@@ -177,11 +174,10 @@ def result_of(asked: Order, module: Any, call: Any, *around: Any) -> Order:
         return {**raised(error), "listed": bool(items)}
     if deprecated:
         return {"how": "deprecated", "type": deprecated[0]}
-    found = asserted(value, asked["root"])
-    text = repr(found["claims"])
-    if any(each in text for each in environment_texts(names.get("__package__") or "")):
+    claims = asserted(value, asked["root"])
+    if any(each in repr(claims) for each in environment_texts(names.get("__package__") or "")):
         return {"how": "environment"}
-    return {"how": "value", **found}
+    return {"how": "value", "claims": claims}
 
 
 @contextlib.contextmanager
@@ -226,7 +222,7 @@ def is_collection(value: Any, root: str) -> bool:
     if isinstance(value, tuple):
         return False
     iterates = callable(getattr(kind, "__iter__", None)) and not isinstance(value, type)
-    return iterates and is_from(kind, root) and describe(value) is None
+    return iterates and is_from(kind, root) and as_literal(value) is None
 
 
 class Taken:
@@ -252,17 +248,14 @@ class Taken:
                 raise OverflowError("too many items")
 
 
-def asserted(value: Any, root: str) -> Order:
-    """Return the assertions about a result, and their imports."""
-    if not isinstance(value, Taken):
-        claims, imports = claims_about(value, root)
-        return {"claims": claims, "imports": list(imports)}
-    claims, imports = claims_about(value.items, root)
-    claims = [(value.left, text) for left, text in claims if left == "{}"]
-    if not claims and not is_iterator(value.whole):
-        found, imports = claims_about(value.whole, root)
-        claims = [each for each in found if each[0] == "str({})"]
-    return {"claims": claims, "imports": list(imports)}
+def asserted(value: Any, root: str) -> List[Claim]:
+    """Return what an assertion may compare, with its value, or a text if that is no literal."""
+    whole = value.items if isinstance(value, Taken) else value
+    literal = as_literal(whole)
+    if literal is not None:
+        return [(value.left if isinstance(value, Taken) else "{}", literal)]
+    text = as_text(whole, root)
+    return [("repr({})", text)] if text is not None else []
 
 
 def raised(error: Exception) -> Order:
