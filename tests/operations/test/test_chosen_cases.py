@@ -5,14 +5,14 @@ from typing import Any
 import pytest
 
 from remora.operations.test.cases.case import Case, case_of, case_problem
-from remora.operations.test.chosen_cases import chosen_cases
+from remora.operations.test.further_plan import chosen_cases
 from remora.operations.test.inputs.call_input import CallInput
 from remora.operations.test.runner.trials import TrialResults
 
 
 def chosen(*cases: tuple[Case, set[int]]) -> list[str]:
-    killed = [frozenset(dead) for _, dead in cases]
-    return [case.call for case in chosen_cases(TrialResults([c for c, _ in cases], killed, []))]
+    made, killed = [case for case, _ in cases], [frozenset(dead) for _, dead in cases]
+    return [case.call for case in chosen_cases(TrialResults(made, killed), made)]
 
 
 def case(call: str, value: str = "True", **more: Any) -> Case:

@@ -5,12 +5,9 @@ from pathlib import Path
 import pytest
 
 from remora.operations.test.file_tests import write_tests
-from remora.operations.test.function_plan import (
-    FunctionPlan,
-    plan_further,
-    plan_missing,
-    project_texts,
-)
+from remora.operations.test.function_plan import FunctionPlan, plan_missing
+from remora.operations.test.further_plan import plan_further
+from remora.operations.test.inputs.project_examples import ProjectExamples
 from remora.operations.test.runner.mutation_check import prove_together
 from remora.sandbox.interpreters import ProjectPython
 from remora.tools.tree import ToolTree
@@ -63,11 +60,11 @@ def place(tree: Path, plain_python: ProjectPython) -> ToolTree:
 
 
 def first(place: ToolTree, path: str, node: str) -> FunctionPlan:
-    return plan_missing(place, path, node, project_texts(place))
+    return plan_missing(place, path, node, ProjectExamples(place))
 
 
 def further(place: ToolTree) -> FunctionPlan:
-    return plan_further(place, "shop.py", "shipping", project_texts(place), range(1, 30))
+    return plan_further(place, "shop.py", "shipping", ProjectExamples(place), range(1, 30))
 
 
 def calls(plan: FunctionPlan) -> list[str]:

@@ -32,13 +32,12 @@ def place(tmp_path: Path, plain_python: ProjectPython) -> ToolTree:
     ("more", "problem"),
     [
         (FURTHER, ""),
-        (SAME, "the further cases of test_mod.py::test_f detect no further fault"),
         (
             f"{SAME}\n\ndef test_g():\n    assert f(90) == 'A'\n",
             "the further cases of test_mod.py::test_f detect no further fault",
         ),
     ],
-    ids=["detects more", "detects the same", "another test detects more"],
+    ids=["detects more", "another test detects more"],
 )
 def test_further_cases_detect_a_fault_that_the_test_missed(
     place: ToolTree, more: str, problem: str

@@ -13,9 +13,10 @@ from remora.bootstrap.operations import BUILT_IN
 from remora.errors import HostError
 from remora.operations.test.cases.case import Case
 from remora.operations.test.function_context import target_at
-from remora.operations.test.function_plan import plan_missing, project_texts
+from remora.operations.test.function_plan import plan_missing
 from remora.operations.test.host_write import write_examples
 from remora.operations.test.inputs.call_input import CallInput
+from remora.operations.test.inputs.project_examples import ProjectExamples
 from remora.operations.test.runner.trials import try_calls
 from remora.operations.test.target_function import TargetFunction
 from remora.sandbox.interpreters import ProjectPython
@@ -120,7 +121,7 @@ def test_from_what_it_does_to_a_test_that_notices_faults(
     tree: Path, place: ToolTree, run: Callable[..., Any]
 ) -> None:
     (tree / "sizes.py").write_text(SIZES)
-    plan = plan_missing(place, "sizes.py", "parse_size", project_texts(place))
+    plan = plan_missing(place, "sizes.py", "parse_size", ProjectExamples(place))
     assert plan.worth["killed"] > 5
     written = write_examples(place, "sizes.py", "parse_size", plan.cases)
     assert (tree / "tests/test_sizes.py").read_text() == WRITTEN

@@ -11,11 +11,11 @@ from remora.errors import HostError
 from remora.operations.test.function_context import home_of, target_at, test_files
 from remora.operations.test.function_plan import (
     FunctionPlan,
-    plan_further,
     plan_missing,
-    project_texts,
 )
+from remora.operations.test.further_plan import plan_further
 from remora.operations.test.host_write import write_examples, write_further
+from remora.operations.test.inputs.project_examples import ProjectExamples
 from remora.operations.test.insert.further_cases import FurtherCase
 from remora.operations.test.insert.new_file import package_of
 from remora.operations.test.runner.mutation_check import prove_together
@@ -81,7 +81,7 @@ def write_tests(
 def _plans(
     place: ToolTree, path: str, nodes: Sequence[str], missed: Mapping[str, Sequence[int]]
 ) -> dict[str, FunctionPlan]:
-    texts = project_texts(place)
+    examples = ProjectExamples(place)
     found: dict[str, FunctionPlan] = {}
     for node in nodes:
         planned = sum(bool(plan.cases or plan.further) for plan in found.values())
@@ -91,9 +91,9 @@ def _plans(
         try:
             with place.within(_FUNCTION_S):
                 found[node] = (
-                    plan_further(place, path, node, texts, missed[node])
+                    plan_further(place, path, node, examples, missed[node])
                     if node in missed
-                    else plan_missing(place, path, node, texts)
+                    else plan_missing(place, path, node, examples)
                 )
         except HostError as error:
             found[node] = FunctionPlan(reason=error.message)

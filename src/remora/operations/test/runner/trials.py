@@ -51,9 +51,9 @@ class TrialResults(NamedTuple):
     were tried. `problems` contains the other calls, each with the reason that it has no case.
     """
 
-    cases: list[Case]
-    killed: list[frozenset[int]]
-    problems: list[tuple[str, str]]
+    cases: Sequence[Case] = ()
+    killed: Sequence[frozenset[int]] = ()
+    problems: Sequence[tuple[str, str]] = ()
 
 
 class NotImported(HostError):
