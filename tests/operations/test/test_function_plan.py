@@ -255,7 +255,9 @@ def test_tests_that_fail_beside_others_do_not_pass(tree: Path, plain_python: Pro
     assert not proofs["title"].problem
 
 
-@pytest.mark.parametrize("name", ["test_prices.py", "tests.py"])
+@pytest.mark.parametrize(
+    "name", ["test_prices.py", pytest.param("tests.py", marks=pytest.mark.slow)]
+)
 def test_further_cases_go_into_the_file_with_the_existing_ones(
     tree: Path, place: ToolTree, name: str
 ) -> None:
@@ -264,4 +266,5 @@ def test_further_cases_go_into_the_file_with_the_existing_ones(
     (tree / "test_shop.py").write_text("def test_nothing():\n    assert True\n")
     done = write_tests(place, "shop.py", ["shipping"], {"shipping": [*range(1, 30)]})
     assert (done["path"], done["extended"]) == (name, ["test_shipping"])
+    assert (done["tests"], done["ids"]) == ({"shipping": []}, [f"{name}::test_shipping"])
     assert (tree / name).read_text().endswith("(10) == 5\n    assert shipping(11) == 12\n")

@@ -57,14 +57,6 @@ def test_further_cases_detect_a_fault_that_the_test_missed(
     assert place.read("test_mod.py").decode() == TEST + more
 
 
-def test_rules_write_the_boundaries_that_the_tests_miss(place: ToolTree) -> None:
-    done = write_tests(place, "mod.py", ["f"], {"f": [2]})
-    assert place.read("test_mod.py").decode() == TEST + FURTHER
-    assert (done["tests"], done["ids"], done["extended"]) == (
-        {"f": []}, ["test_mod.py::test_f"], ["test_f"],
-    )  # fmt: skip
-
-
 def test_without_further_cases_the_file_stays_as_it_is(place: ToolTree) -> None:
     place.write("test_mod.py", (TEST + FURTHER).encode())
     done = write_tests(place, "mod.py", ["f"], {"f": [2]})

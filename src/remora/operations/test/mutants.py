@@ -2,7 +2,7 @@
 
 import ast
 import copy
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TypeVar
 
 import msgspec
@@ -41,10 +41,16 @@ class Mutant(msgspec.Struct, frozen=True, kw_only=True):
         return f"line {self.line}: {self.what}"
 
 
-def mutants(source: bytes, qualname: str, most: int = MAX_MUTANTS) -> list[Mutant]:
+def mutants(
+    source: bytes,
+    qualname: str,
+    most: int = MAX_MUTANTS,
+    *,
+    is_wanted: Callable[[str, int], bool] = lambda _kind, _line: True,
+) -> list[Mutant]:
     """Return at most `most` mutants in source order, chosen from each kind of fault in turn.
 
-    All mutants parse, and no two mutants have the same syntax tree. Return an empty list if the
+    `is_wanted` chooses kinds of faults and lines. All mutants parse, and no two mutants have the same syntax tree. Return an empty list if the
     function does not exist.
     """
     read = read_source("", source)
@@ -59,6 +65,8 @@ def mutants(source: bytes, qualname: str, most: int = MAX_MUTANTS) -> list[Mutan
     for kind, number, line, what, change in _round_robin(_faults_by_kind(found)):
         if len(chosen) == most:
             break
+        if not is_wanted(kind, line):
+            continue
         faulty = _plant_fault(found, number, change)
         dumped = ast.dump(faulty)
         if dumped in seen:

@@ -309,9 +309,11 @@ def boundary_faults(
 
     With `lines`, these are on some of its lines.
     """
-    every = [
-        fault for fault in mutants(source, qualname, _EVERY) if lines is None or fault.line in lines
-    ]
+
+    def is_wanted(kind: str, line: int) -> bool:
+        return kind in _DECIDING and (lines is None or line in lines)
+
+    every = mutants(source, qualname, _EVERY, is_wanted=is_wanted)
     found = [fault for kind in _DECIDING for fault in every if fault.kind == kind][:_MOST_FURTHER]
     return sorted(found, key=lambda fault: fault.line)
 
