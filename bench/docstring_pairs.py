@@ -32,7 +32,7 @@ from remora.operations.docstring.host_docstring import (
     folder_texts,
     related_texts,
 )
-from remora.operations.docstring.update_plan import update_plan
+from remora.operations.docstring.mend import update_plan
 from remora.tools.tree import ToolTree
 
 _OMISSIONS = ("missing-parameter", "missing-exception")

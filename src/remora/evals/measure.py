@@ -1,25 +1,29 @@
-"""Lets each arm of an evaluation work on private copies of a project."""
+"""Lets each arm of an evaluation work on private copies of a project, and keeps their results."""
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from platform import python_version
 
 import msgspec
 
 from remora.agents.definition.agent import Agent
-from remora.errors import ModelError, RemoraError
+from remora.config.user_folders import make_private
+from remora.errors import Conflict, DiskError, ModelError, RemoraError
 from remora.evals.arm_results import ArmResult, OperationResult, Report
 from remora.evals.arms import Arm
 from remora.evals.targets import Targets
-from remora.evals.work_folder import ArmFolder, locked, work_folder
+from remora.files.file_lock import only_process
 from remora.files.project_files import project_files
+from remora.regular_file import replace_file
 from remora.rmtree import try_remove_tree
 from remora.runs.project import Project
 from remora.runs.records.decision_sources import total_of
 from remora.runs.records.results import RunView
+from remora.runs.retention.clean import EVALUATIONS, LOCK
 from remora.runs.review.accept_and_reject import accept
 from remora.statuses import WITH_RESULT
 from remora.version import __version__
@@ -28,6 +32,59 @@ from remora.workspaces.copy.snapshot import BaseSnapshot, take_base
 _SETTINGS = ("remora.yaml", ".remora/**")
 """Files that are copied even if git ignores them or the project does not use git."""
 _PROGRAMS = ("ruff", "ty", "mypy")
+
+
+class ArmFolder:
+    """The copy on which one arm works, and its result.
+
+    `tree` is the copy of the project, `cache` and `state` are the folders of its runs.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._result = folder.with_suffix(".json")
+        self.tree, self.cache, self.state = (folder / n for n in ("tree", "cache", "state"))
+
+    def result(self) -> ArmResult | None:
+        """Return the result of an earlier command, or None if there is none that can be read."""
+        with suppress(OSError, msgspec.MsgspecError):
+            return msgspec.json.decode(self._result.read_bytes(), type=ArmResult)
+        return None
+
+    def keep(self, result: ArmResult) -> None:
+        """Store the result, then remove the copy."""
+        try:
+            replace_file(self._result, msgspec.json.encode(result))
+        except OSError as error:
+            raise DiskError(f"{self._result}: {error.strerror}") from error
+        self.remove_copy()
+
+    def remove_copy(self) -> None:
+        try_remove_tree(self._folder)
+
+    def forget(self) -> None:
+        """Remove the result and the copy."""
+        self._result.unlink(missing_ok=True)
+        self.remove_copy()
+
+    def copy(self, base: BaseSnapshot, hidden: Mapping[str, bytes]) -> None:
+        """Copy the project with the contents in `hidden`. A copy that is there is kept."""
+        if self.tree.exists():
+            return
+        new = self.tree.with_name("tree.new")
+        try_remove_tree(new)
+        try:
+            make_private(new)
+            for path, file in base.files.items():
+                pieces = [hidden[path]] if path in hidden else base.pieces(path)
+                target = new / path
+                target.parent.mkdir(parents=True, exist_ok=True)
+                with target.open("wb") as file_copy:
+                    file_copy.writelines(pieces)
+                target.chmod(file.mode | 0o600)
+            new.rename(self.tree)
+        except OSError as error:
+            raise DiskError(f"cannot copy the project: {error.strerror}") from error
 
 
 class CopyRun(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,8 +113,8 @@ def copied(project: Project) -> Iterator[BaseSnapshot]:
     Raises Conflict if another process evaluates this project, and DiskError if a copy cannot be
     written.
     """
-    place = work_folder(project)
-    with locked(place):
+    place = _work_folder(project)
+    with _locked(place):
         try_remove_tree(place / "base")
         try:
             include = (*project.config.workspace.include, *_SETTINGS)
@@ -112,7 +169,7 @@ class Measurement:
         )
 
     def _arm(self, name: str, arm: Arm, targets: Targets) -> ArmResult:
-        folder = ArmFolder(work_folder(self._project) / self._key(name, arm, targets))
+        folder = ArmFolder(_work_folder(self._project) / self._key(name, arm, targets))
         if self._fresh:
             folder.forget()
         known = folder.result()
@@ -179,3 +236,20 @@ def _arm_result(name: str, targets: Targets, done: CopyRun) -> ArmResult:
         resumed=done.resumed,
         exit_code=ModelError.exit_code if model_failed else 0,
     )
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Keep other processes from using the folder.
+
+    Raises Conflict if another one uses it, and DiskError if it cannot be created.
+    """
+    hint = "wait until it ends"
+    refusal = Conflict("another `remora eval` works on this project", hint=hint)
+    with only_process(folder / LOCK, refusal):
+        yield
+
+
+def _work_folder(project: Project) -> Path:
+    """Return the folder of a project's evaluations, which `remora clean` removes."""
+    return project.cache / EVALUATIONS

@@ -1,13 +1,27 @@
-"""Specifications of a script's declared inputs and externals."""
+"""Specifications of a script's declared inputs and externals, with JSON Schema for the inputs."""
 
 import ast
 from typing import Any
 
 import msgspec
 
-from remora.pym.input_schema import annotation_schema
+from remora.python_text import parse
 
 _INPUT_ARGUMENTS = dict.fromkeys(("name", "default", "description"))
+
+_Schema = dict[str, Any]
+
+_SCALARS: dict[str, _Schema] = {
+    "str": {"type": "string"},
+    "int": {"type": "integer"},
+    "float": {"type": "number"},
+    "bool": {"type": "boolean"},
+    "list": {"type": "array"},
+    "List": {"type": "array"},
+    "dict": {"type": "object"},
+    "Dict": {"type": "object"},
+    "None": {"type": "null"},
+}
 
 
 class InputSpec(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,7 +78,7 @@ def input_spec(statement: ast.stmt, line: int) -> InputSpec:
     return InputSpec(
         name=name,
         variable=variable,
-        schema=annotation_schema(annotation) if annotation else {},
+        schema=_annotation_schema(annotation) if annotation else {},
         required="default" not in given,
         default=given.get("default"),
         description=str(given.get("description", "")),
@@ -135,3 +149,68 @@ def _parameters(arguments: ast.arguments) -> tuple[Parameter, ...]:
         )
         for arg in [*ordered, *arguments.kwonlyargs]
     )
+
+
+def _annotation_schema(annotation: ast.expr) -> _Schema:
+    """Return the JSON Schema for an annotation, or `{}` if the annotation cannot be converted."""
+    if isinstance(annotation, ast.Constant):
+        return _constant(annotation.value)
+    if isinstance(annotation, ast.BinOp) and isinstance(annotation.op, ast.BitOr):
+        return _any_of([annotation.left, annotation.right])
+    if isinstance(annotation, ast.Subscript):
+        inner = annotation.slice
+        parts = list(inner.elts) if isinstance(inner, ast.Tuple) else [inner]
+        return _generic(_name(annotation.value), parts)
+    return dict(_SCALARS.get(_name(annotation), {}))
+
+
+def _name(node: ast.expr) -> str:
+    """Return the unqualified name, e.g. `Literal` for `typing.Literal`."""
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def _constant(value: object) -> _Schema:
+    if value is None:
+        return {"type": "null"}
+    if isinstance(value, str):  # a quoted annotation
+        try:
+            return _annotation_schema(parse(value, "eval").body)
+        except SyntaxError:
+            return {}
+    return {}
+
+
+def _generic(name: str, parts: list[ast.expr]) -> _Schema:
+    match name:
+        case "Literal":
+            return {"enum": [ast.literal_eval(part) for part in parts]}
+        case "Optional":
+            return _any_of([*parts, ast.Constant(value=None)])
+        case "Union":
+            return _any_of(parts)
+        case "list" | "List" | "Sequence":
+            return _with({"type": "array"}, "items", parts[0])
+        case "dict" | "Dict" | "Mapping":
+            return _with({"type": "object"}, "additionalProperties", parts[-1])
+        case _:
+            return {}
+
+
+def _with(schema: _Schema, key: str, part: ast.expr) -> _Schema:
+    inner = _annotation_schema(part)
+    return {**schema, key: inner} if inner else schema
+
+
+def _any_of(parts: list[ast.expr]) -> _Schema:
+    options: list[_Schema] = []
+    for part in parts:
+        option = _annotation_schema(part)
+        options += option.get("anyOf", [option])
+    if {} in options:
+        return {}
+    if all(set(option) == {"type"} for option in options):
+        types = [option["type"] for option in options]
+        return {"type": [t for each in types for t in (each if isinstance(each, list) else [each])]}
+    return {"anyOf": options}

@@ -17,10 +17,9 @@ from remora.config.schema import Config
 from remora.errors import NotFound, RemoraError
 from remora.evals.arm_results import ArmResult, Report
 from remora.evals.arms import Arm
-from remora.evals.measure import CopyRun, Measurement, copied
+from remora.evals.measure import ArmFolder, CopyRun, Measurement, copied
 from remora.evals.scores import Estimate, counts_of, differences
 from remora.evals.targets import CheckedJobs, HiddenParts, PythonFiles, Targets, read_files
-from remora.evals.work_folder import ArmFolder
 from remora.ids import LAST
 from remora.models.protocol import NAME
 from remora.runs.execution.run import RunObserver

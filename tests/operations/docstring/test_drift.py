@@ -6,8 +6,7 @@ import pytest
 
 from remora.operations.docstring.docstring_verification import documented, keeps_text, says_more
 from remora.operations.docstring.documented_node import DocumentedNode, find_documented
-from remora.operations.docstring.mend import Mend
-from remora.operations.docstring.update_plan import update_plan
+from remora.operations.docstring.mend import Mend, update_plan
 from remora.operations.submission import Submission
 
 

@@ -144,7 +144,7 @@ def _diff(file: Path) -> bytes:
 
 def _print(options: Options, found: "Judgement", form: str) -> None:
     from remora.runs.report.github_annotations import annotations
-    from remora.usecases.judge.judged_markdown import judged_markdown
+    from remora.usecases.judge.judged_documents import judged_markdown
 
     unjudged = _unjudged(found)
     if options.json:
@@ -165,7 +165,7 @@ def _print(options: Options, found: "Judgement", form: str) -> None:
 
 def _write(found: "Judgement", folder: Path) -> None:
     from remora.runs.report.report_formats import as_json
-    from remora.usecases.judge.judged_markdown import judged_markdown
+    from remora.usecases.judge.judged_documents import judged_markdown
 
     texts = {
         "remora.json": as_json(_document(found)),
@@ -192,7 +192,7 @@ def _sarif(found: "Judgement") -> Any:
 
 
 def _html(found: "Judgement") -> str:
-    from remora.usecases.judge.judged_html import judged_html
+    from remora.usecases.judge.judged_documents import judged_html
     from remora.version import __version__
 
     return judged_html(found, __version__)

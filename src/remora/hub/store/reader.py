@@ -14,6 +14,7 @@ import msgspec
 from remora.code.callgraph.files.program_protocol import OutOfTimeError
 from remora.code.file_facts import FileFacts
 from remora.code.ir.model import LoweredFile
+from remora.code.links import TIER_RANK, Edge
 from remora.errors import DiskError, HubDamaged
 from remora.hub.lookup.search import best_matches, split_words
 from remora.hub.query.snapshots import Continued, StoredNode
@@ -21,7 +22,6 @@ from remora.hub.store.batch import UNKNOWN, FileDifference, FileUpdate
 from remora.hub.store.file_rows import NODE_COLUMNS, FileRow, file_row, stored_node
 from remora.hub.store.hub_database import open_reading, to_hub_error
 from remora.hub.store.ir_cache import IrCache
-from remora.hub.store.stored_links import StoredLinks
 from remora.hub.store.uids import Identities, RecentNodes
 from remora.ids import unescape_path
 
@@ -29,6 +29,52 @@ _NODE = f"SELECT {NODE_COLUMNS} FROM node_state "  # noqa: S608 - a constant
 _LOWERED = "SELECT file_hash, lowered FROM file_index JOIN file_facts ON file = id WHERE path = ?"
 _WRONG = (sqlite3.Error, msgspec.MsgspecError)
 _T = TypeVar("_T")
+
+_LINES = msgspec.json.Decoder(tuple[int, ...])
+# one statement reads one state; if the links are complete, it returns at least one row
+_ASK = (
+    "SELECT {end}, tier, lines FROM (SELECT 1) LEFT JOIN dependencies "
+    "ON {start} = ? AND dependency_type = ? WHERE (SELECT value FROM meta WHERE name = 'links_of') "
+    "= (SELECT value FROM meta WHERE name = 'lowered_since')"
+)
+_FORWARD = _ASK.format(start="source_key", end="target_key")
+_BACKWARD = _ASK.format(start="target_key", end="source_key")
+
+
+class _StoredLinks:
+    """Precomputed links.
+
+    Methods that look up links return None unless all links of the latest state are stored.
+    """
+
+    def __init__(
+        self, ask: Callable[..., list[tuple[Any, ...]]], damaged: Callable[[Exception], Exception]
+    ) -> None:
+        self._ask = ask
+        self._damaged = damaged
+
+    def complete(self) -> bool:
+        """Return True if all links of the latest state are stored."""
+        return bool(self._ask(_FORWARD, "", "call"))
+
+    def callers(self, key: str) -> tuple[Edge, ...] | None:
+        return self._edges(_BACKWARD, key, "call")
+
+    def callees(self, key: str) -> tuple[Edge, ...] | None:
+        return self._edges(_FORWARD, key, "call")
+
+    def importers(self, key: str) -> tuple[Edge, ...] | None:
+        return self._edges(_BACKWARD, key, "import")
+
+    def _edges(self, sql: str, key: str, kind: str) -> tuple[Edge, ...] | None:
+        if not (rows := self._ask(sql, key, kind)):
+            return None
+        try:
+            edges = [Edge(key=a, tier=b, lines=_LINES.decode(c)) for a, b, c in rows if a]
+            edges.sort(key=lambda edge: (TIER_RANK[edge.tier], edge.key))
+        except (msgspec.MsgspecError, KeyError) as error:
+            raise self._damaged(error) from error
+        return tuple(edges)
 
 
 class SharedState:
@@ -158,8 +204,8 @@ class StoredSnapshot:
     def _by_key(self, path: str) -> dict[str, StoredNode]:
         return {str(node.facts.key): node for node in self.nodes(path)}
 
-    def links(self) -> StoredLinks:
-        return StoredLinks(self._all, self._damage_error)
+    def links(self) -> _StoredLinks:
+        return _StoredLinks(self._all, self._damage_error)
 
     def linked(self) -> tuple[int, int]:
         """Return the number of nodes with stored links and the total number of nodes."""

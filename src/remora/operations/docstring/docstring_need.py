@@ -17,8 +17,8 @@ from remora.operations.docstring.host_docstring import (
     folder_texts,
     related_texts,
 )
+from remora.operations.docstring.mend import update_plan
 from remora.operations.docstring.related_texts import RelatedTexts
-from remora.operations.docstring.update_plan import update_plan
 from remora.operations.reported_finding import ReportedFinding
 from remora.tools.tree import ToolTree
 

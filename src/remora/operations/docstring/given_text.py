@@ -1,16 +1,31 @@
-"""Docstring texts as a writer gives them: without indentation, and with any line length."""
+"""Docstring texts as a writer gives them, laid out in Google, NumPy or reST style."""
 
 import inspect
 import re
-from collections.abc import Iterator
+import textwrap
+from collections.abc import Iterator, Mapping
 
-from remora.code.syntax.docstring_sections import parse_docstring
-from remora.operations.docstring.layout import wrapped
+from remora.code.syntax.docstring_sections import (
+    Kind,
+    Style,
+    parse_docstring,
+)
 from remora.operations.docstring.parts import DocstringFormat
 
 _QUOTED = re.compile(r"[rR]?(\"\"\"|''')(.*)\1", re.DOTALL)
 _LONGEST = 4000
 _CODE = (">>>", "...")
+
+_TITLES: Mapping[Kind, tuple[str, str]] = {
+    "parameters": ("Args", "Parameters"),
+    "returns": ("Returns", "Returns"),
+    "raises": ("Raises", "Raises"),
+}
+_FIELDS: Mapping[Kind, str] = {
+    "parameters": "param",
+    "returns": "returns",
+    "raises": "raises",
+}
 
 
 def plain_text(given: str) -> str:
@@ -55,4 +70,26 @@ def _indented(lines: list[str], formatting: DocstringFormat, indent: str) -> Ite
             yield (margin + words).rstrip()
         else:
             step = formatting.step if number in entries else ""
-            yield from wrapped(words, formatting.width, margin, step)
+            yield from _wrapped(words, formatting.width, margin, step)
+
+
+def section_title(kind: Kind, style: Style) -> str:
+    """Return how a section begins: its title, or its field in reST."""
+    google, numpy = _TITLES[kind]
+    return f":{_FIELDS[kind]}:" if style == "rest" else google if style == "google" else numpy
+
+
+def _wrapped(text: str, width: int, first: str, deeper: str = "") -> list[str]:
+    if not text:
+        return []
+    room = max(width, len(first.expandtabs()) + 32)
+    return textwrap.wrap(
+        text,
+        room,
+        initial_indent=first,
+        subsequent_indent=first + deeper,
+        break_long_words=False,
+        break_on_hyphens=False,
+        expand_tabs=False,
+        replace_whitespace=False,
+    )

@@ -26,9 +26,9 @@ from remora.operations.docstring.documented_node import DocumentedNode, find_doc
 from remora.operations.docstring.exceptions.exception_classes import ExceptionClasses
 from remora.operations.docstring.host_docstring import MAX_SIBLINGS
 from remora.operations.docstring.literal import DocstringLiteral, read_literal
+from remora.operations.docstring.mend import update_plan
 from remora.operations.docstring.name_words import only_repeats_name
 from remora.operations.docstring.related_texts import FileTexts, RelatedTexts, collect_texts
-from remora.operations.docstring.update_plan import update_plan
 from remora.operations.restorer import Place, Restorer, Slot, Texts, without_slots
 
 _SUMMARY = "summary"

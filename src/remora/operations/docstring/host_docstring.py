@@ -15,8 +15,8 @@ from remora.operations.docstring.describable_parts import describable_parts
 from remora.operations.docstring.docstring_writer import is_writable, mended, written
 from remora.operations.docstring.documented_node import DocumentedNode, find_documented
 from remora.operations.docstring.exceptions.exception_classes import ExceptionClasses
-from remora.operations.docstring.given_text import plain_text, text_problem
-from remora.operations.docstring.layout import section_title
+from remora.operations.docstring.given_text import plain_text, section_title, text_problem
+from remora.operations.docstring.mend import UpdatePlan, update_plan
 from remora.operations.docstring.parts import STYLES, Describable, DocstringFormat
 from remora.operations.docstring.related_code import (
     callee_docstrings,
@@ -31,7 +31,6 @@ from remora.operations.docstring.related_texts import (
     possible_sections,
 )
 from remora.operations.docstring.style import StyleCounts, docstring_format
-from remora.operations.docstring.update_plan import UpdatePlan, update_plan
 from remora.tools.host.ruff.finding import new_findings
 from remora.tools.host.style_config import convention_of, width_of
 from remora.tools.tree import ToolTree

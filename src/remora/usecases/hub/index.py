@@ -4,13 +4,14 @@ import asyncio
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
 
 from remora.bootstrap.invocation import Invocation, open_config
-from remora.errors import HubDamaged, OutsideError
+from remora.errors import HubDamaged, HubLocked, OutsideError
 from remora.hub.daemon.analysis_pool import AnalysisPool
 from remora.hub.daemon.link_round import begin_round, find_links
 from remora.hub.daemon.updater import DEFER_OVER
@@ -26,7 +27,6 @@ from remora.hub.protocol import ChangedSince
 from remora.hub.store.hub_store import HubStore
 from remora.hub.store.link_writer import Unlinked
 from remora.hub.store.reader import read_snapshot
-from remora.usecases.hub.index_writer import store_or_daemon
 from remora.usecases.hub.target import HubTarget, hub_paths_of
 
 _AT_ONCE = 100
@@ -35,6 +35,10 @@ _ANSWER_S = 60.0
 _RefreshLarge = Callable[[str, UpdateSource], Refreshed]
 Progress = Callable[[int, int], None]
 """Called with the number of finished items and the total."""
+
+_LOCKED_S = 10.0
+"""Seconds to wait for another process that writes the database."""
+_WRITER_LOOK_S = 0.05
 
 
 class Links(NamedTuple):
@@ -75,7 +79,7 @@ def index_hub(
     """
     began = time.monotonic()
     places = hub_paths_of(invocation, target)
-    writer = store_or_daemon(places)
+    writer = _store_or_daemon(places)
     failed: Sequence[Unlinked] = ()
     if isinstance(writer, int):
         changed = _caught_up(places)
@@ -225,3 +229,42 @@ def _large_files(
             yield refresh
         finally:
             runner.run(pool.close())
+
+
+def _open_store(places: HubPaths) -> HubStore:
+    """Open the database for writing.
+
+    Raises HubLocked if the database is in use, and DiskError if it cannot be opened.
+    """
+    return HubStore(places.db, root=places.root, clock=lambda: datetime.now(UTC))
+
+
+def store_when_free(places: HubPaths) -> HubStore:
+    """Open the database for the daemon, after waiting for any command that is writing to it.
+
+    Raises HubLocked after a timeout, and DiskError if the database cannot be opened.
+    """
+    found = _when_free(places, lambda: None)
+    assert not isinstance(found, int)  # the callback never returns an id
+    return found
+
+
+def _store_or_daemon(places: HubPaths) -> HubStore | int:
+    """Open the database, or return the process ID of the daemon that writes to it.
+
+    Waits for another command, or for a daemon that restarts after its lock was removed. Raises
+    HubLocked after a timeout, and DiskError if the database cannot be opened.
+    """
+    return _when_free(places, lambda: control.running(places))
+
+
+def _when_free(places: HubPaths, daemon: Callable[[], int | None]) -> HubStore | int:
+    until = time.monotonic() + _LOCKED_S
+    while (found := daemon()) is None:
+        try:
+            return _open_store(places)
+        except HubLocked:
+            if time.monotonic() > until:
+                raise
+        time.sleep(_WRITER_LOOK_S)
+    return found

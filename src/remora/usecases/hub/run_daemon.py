@@ -27,7 +27,7 @@ from remora.hub.process.spawn import environment, tune_gc
 from remora.hub.protocol import StatusResult
 from remora.hub.store.owner_lock import OwnerLock
 from remora.hub.watch.watcher import open_watcher
-from remora.usecases.hub.index_writer import store_when_free
+from remora.usecases.hub.index import store_when_free
 from remora.usecases.hub.start_daemon import READY
 from remora.usecases.hub.target import HubTarget, hub_http_address, hub_paths_of
 

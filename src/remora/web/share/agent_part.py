@@ -1,19 +1,27 @@
 """The part of a share file that shows an agent: the rows of its turns, and their tabs as HTML."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
-from itertools import chain
+from functools import cached_property
+from itertools import chain, islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 from markupsafe import Markup
 
-from remora.errors import RemoraError
+from remora.errors import NotFound, RemoraError
+from remora.memory.events import Event
+from remora.memory.packet import DecisionPacket
+from remora.runs.diagnosis.why_line import Diagnosis
 from remora.runs.project import Project
+from remora.trace.read.reader import read_events
+from remora.trace.read.state_at import DecisionState, each_decision
+from remora.trace.redact.redactor import Redactor
+from remora.trace.trace_folder import stream_id
+from remora.web.agent_records import ROWS, AgentRecord, TurnRecord
 from remora.web.html_responses import render
 from remora.web.page_links import FileLinks
-from remora.web.share.redacted_records import SharedAgent
 from remora.web.tabs.tab_list import TABS, tab_values
 from remora.web.turn_bars import turn_bars
 from remora.web.turn_rows import TurnRow
@@ -25,6 +33,89 @@ _OF_TURN = [tab for name, tab in TABS.items() if name not in ("why", "events")]
 """Tabs that each turn has. The others are the same for all turns, or made from the lines."""
 MOST_TURNS = 200
 """Turns of an agent that are shown whole, if they are not too long."""
+
+_T = TypeVar("_T")
+
+
+class _SharedAgent(AgentRecord):
+    """An agent's stream without secrets."""
+
+    def __init__(self, project: Project, path: Path) -> None:
+        super().__init__(project, stream_id(path), path)
+        self.redact = project.redact
+        self._states: dict[int, DecisionState] = {}
+        self._problem: RemoraError | None = None
+
+    @cached_property
+    def is_large(self) -> bool:
+        """False: a share file takes the time to read the whole stream."""
+        return False
+
+    @cached_property
+    def every_row(self) -> list[TurnRow]:
+        """The rows of all turns."""
+        return [_redacted(row, self.redact) for row in super().rows(0, None)]
+
+    def read_packets(self, turns: Collection[int]) -> None:
+        """Read the packets of these turns in one pass over the stream."""
+        try:
+            for turn, state in each_decision(read_events(self.path)):
+                if turn in turns:
+                    self._states[turn] = state
+        except RemoraError as error:
+            self._problem = error
+
+    def packet(self, turn: int, *, shown: bool) -> DecisionPacket:
+        """Return a packet that was read. Raises StreamDamaged if a line before it is damaged."""
+        if turn in self._states:
+            state = self._states[turn]
+            return _redacted(state.shown() if shown else state.packet, self.redact)
+        raise self._problem or NotFound(f"{self.agent_id} has no turn {turn}")
+
+    @cached_property
+    def diagnosis(self) -> Diagnosis:
+        """Why the agent failed."""
+        return _redacted(super().diagnosis, self.redact)
+
+    def rows(self, first: int = 0, number: int | None = ROWS) -> Iterator[TurnRow]:
+        """Yield the rows of `number` turns, or of all, from the turn `first` or the next one on."""
+        return islice((row for row in self.every_row if row.turn >= first), number)
+
+    @cached_property
+    def start(self) -> dict[str, Any]:
+        """The data of `agent_start`, or nothing if it cannot be read."""
+        return self.redact.clean(super().start)
+
+    def turn(self, turn: int) -> "_SharedTurn":
+        """Return a turn. Raises NotFound if there is none with this number."""
+        return _SharedTurn(self, turn, super().turn(turn).lines)
+
+
+class _SharedTurn(TurnRecord):
+    """A turn without secrets."""
+
+    agent: _SharedAgent
+
+    def whole(self, event: Event) -> dict[str, Any]:
+        """Return the data of an event, with texts that are stored elsewhere."""
+        return self.agent.redact.clean(super().whole(event))
+
+    def is_exact(self, event: Event) -> bool:
+        """Return True if `whole` returns what was recorded, which has no secrets."""
+        data = super().whole(event)
+        return self.agent.redact.clean(data) is data
+
+    def content(self, digest: str) -> bytes:
+        """Return the content of a file that the turn changed."""
+        return self.agent.redact.data(super().content(digest))
+
+    def packet(self, turn: int | None = None, *, shown: bool = True) -> DecisionPacket:
+        """Return the packet that was shown in this turn, or in another one."""
+        number = self.turn if turn is None else turn
+        return self.agent.packet(number, shown=shown)
+
+    def _resolved(self, event: Event) -> dict[str, Any]:
+        return self.agent.redact.clean(super()._resolved(event))
 
 
 class AgentPart(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,7 +134,7 @@ def agent_part(project: Project, path: Path, links: FileLinks, most: int) -> Age
 
     Raises DiskError or StreamDamaged if its stream cannot be read at all.
     """
-    agent = SharedAgent(project, path)
+    agent = _SharedAgent(project, path)
     look_at = agent.turn_to_show
     order = by_importance(agent.every_row, look_at)
     agent.read_packets(order[:MOST_TURNS])
@@ -72,7 +163,7 @@ def agent_part(project: Project, path: Path, links: FileLinks, most: int) -> Age
 
 
 def _turns(
-    agent: SharedAgent, order: Iterable[int], links: FileLinks, most: int
+    agent: _SharedAgent, order: Iterable[int], links: FileLinks, most: int
 ) -> dict[int, Markup]:
     """Return turns with their tabs: as many of the first ones as fit, but at least one."""
     rows = {row.turn: row for row in agent.every_row}
@@ -95,7 +186,7 @@ def _turns(
     return found
 
 
-def _why(agent: SharedAgent) -> dict[str, Any]:
+def _why(agent: _SharedAgent) -> dict[str, Any]:
     """Return what the tab *Why* shows."""
     try:
         return {"tab": TABS["why"], "problem": None, "values": {"diagnosis": agent.diagnosis}}
@@ -103,7 +194,7 @@ def _why(agent: SharedAgent) -> dict[str, Any]:
         return {"tab": TABS["why"], "problem": error, "values": {}}
 
 
-def _cause(agent: SharedAgent) -> str:
+def _cause(agent: _SharedAgent) -> str:
     with suppress(RemoraError):
         return agent.diagnosis.cause.sentence
     return ""
@@ -140,3 +231,10 @@ def listed_rows(
             yield range(left_out[0], left_out[-1] + 1)
             left_out = []
         yield row
+
+
+def _redacted(record: _T, redact: Redactor) -> _T:
+    """Return a record without secrets."""
+    values = msgspec.to_builtins(record)
+    clean = redact.clean(values)
+    return record if clean is values else msgspec.convert(clean, type(record))

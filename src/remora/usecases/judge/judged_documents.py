@@ -1,9 +1,10 @@
-"""A judgement as one HTML file, to be shown without Remora."""
+"""A judgement in Markdown, for a comment on a pull request, and as one HTML file."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from remora.pictures.markup import escaped
+from remora.runs.report.markdown import code, escape_markdown
 from remora.text import count
 from remora.usecases.judge.judge_change import Judgement
 
@@ -24,6 +25,9 @@ td, th {{ padding: 0.3rem 0.8rem 0.3rem 0; text-align: left; vertical-align: top
 <body>
 <main>
 <h1>{title}</h1>"""
+
+_MOST_IN_MARKDOWN = 50
+"""Maximum number of remarks that are listed."""
 
 
 def judged_html(found: Judgement, version: str) -> str:
@@ -55,3 +59,25 @@ def _table(heading: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) 
     for row in rows:
         yield "<tr>" + "".join(f"<td>{escaped(cell)}</td>" for cell in row) + "</tr>"
     yield "</table>"
+
+
+def judged_markdown(found: Judgement) -> str:
+    """Return a heading, the remarks by file, and what was not judged."""
+    return "\n".join(_markdown_lines(found))
+
+
+def _markdown_lines(found: Judgement) -> Iterator[str]:
+    files = count(found.files, "changed Python file")
+    if found.problems:
+        yield f"## Remora: {count(len(found.problems), 'remark')} on {files}\n"
+    else:
+        yield f"## Remora: no remarks on {files}"
+    for problem in found.problems[:_MOST_IN_MARKDOWN]:
+        place = code(f"{problem.path}:{problem.line}")
+        yield f"- {place} {escape_markdown(problem.text)}"
+    if len(found.problems) > _MOST_IN_MARKDOWN:
+        yield f"- {len(found.problems) - _MOST_IN_MARKDOWN:,} more"
+    if found.unjudged:
+        yield "\nNot judged:\n"
+        for part in found.unjudged[:_MOST_IN_MARKDOWN]:
+            yield f"- {escape_markdown(f'{part.what}: {part.why}')}"
