@@ -24,7 +24,7 @@ from remora.config.template import (
     describe_operations,
 )
 from remora.memory.events import event_schema, packet_schema
-from remora.operations.docstring.drift.drift_finding import CONTRADICTIONS
+from remora.operations.docstring.drift_finding import CONTRADICTIONS
 from remora.operations.lint.conversions import IDIOMS
 from remora.tools.host.ruff.rule_choice import ONLY_BY_CODE, ORDER, TASTE
 

@@ -30,8 +30,6 @@ VALUES_GATE: Final = "values"
 
 RUNNING, ENDED, DAMAGED = "running", "ended", "damaged"
 """Statuses of streams. A stream without an end that is not written any more is `interrupted`."""
-OVER = (ENDED, FAILED)
-"""Statuses of runs that are over. A run has failed if all of its jobs have."""
 
 PENDING, CONFLICT, STALE = "pending", "conflict", "stale"
 ACCEPTED, REJECTED, REVERTED = "accepted", "rejected", "reverted"

@@ -13,7 +13,7 @@ LINT = Path(sys.executable).with_name("lint-imports")
 
 PLANTED = [
     ("trace/stream/line_builder", "remora.runs.project", "Imports point down"),
-    ("usecases/clean_up", "remora.worker.run_task", "Imports point down"),
+    ("usecases/clean_up", "remora.worker.queue_worker", "Imports point down"),
     ("bootstrap/open_trace", "remora.usecases.api", "Imports point down"),
     ("engines/queue_engine", "remora.bootstrap.invocation", "Imports point down"),
     ("operations/lint/operation", "remora.operations.test", "Operations are independent"),

@@ -3,8 +3,10 @@
 import asyncio
 import logging
 import socket
-from collections.abc import Coroutine, Mapping
+import time
+from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
+from pathlib import PurePath
 from typing import Any
 
 import msgspec
@@ -12,6 +14,7 @@ from procrastinate import App, BaseRetryStrategy, JobContext, RetryDecision
 from procrastinate.exceptions import ConnectorException
 from procrastinate.jobs import Job
 
+from remora.bootstrap.invocation import Invocation
 from remora.config.schema import PostgresConfig
 from remora.engines.task_queue import (
     QUEUE,
@@ -22,8 +25,9 @@ from remora.engines.task_queue import (
 )
 from remora.errors import RemoraError, UsageError
 from remora.runs.execution.shard_task import ShardTask
-from remora.worker.run_task import run_in_own_loop, run_task
-from remora.worker.shard_worker import check_code
+from remora.text import count
+from remora.worker.project_folder import project_folder
+from remora.worker.shard_worker import check_code, run_shard
 
 _log = logging.getLogger("remora.worker")
 _TRIES = 50
@@ -76,7 +80,7 @@ async def work_on_queue(
                 refusals.append(error)
                 working.cancel()
                 raise
-            work = run_in_own_loop(lambda: run_task(shard, dsn, environ, concurrency))
+            work = _run_in_own_loop(lambda: _run_task(shard, dsn, environ, concurrency))
             await _record_failure(context, work)
 
         app.task(name=TASK, queue=QUEUE, retry=_Retries(), pass_context=True)(run)
@@ -131,3 +135,50 @@ async def _retry_stalled_often(app: App, lease_s: int) -> None:
         await asyncio.sleep(lease_s / 3)
         with suppress(ConnectorException):  # the database is away
             await retry_stalled(app, lease_s)
+
+
+async def _run_task(
+    task: ShardTask, dsn: str, environ: Mapping[str, str], concurrency: int | None
+) -> None:
+    """Run the jobs of a task that have not ended, in the project's folder or a checkout of it.
+
+    Raises whatever `run_shard` and `project_folder` raise.
+    """
+    begun, repository = time.monotonic(), PurePath(task.repository.path).name
+    shard = f"run {task.run_id}, {repository}, shard {task.number}"
+    _log.info("%s: %s", shard, count(len(task.agents), "job"))
+    try:
+        with project_folder(task, dsn, environ) as root:
+            invocation = Invocation(environ=environ, folder=root, root=root)
+            await run_shard(task, invocation, concurrency)
+    except RemoraError as error:
+        _log.error("%s: %s", shard, error.with_hint)
+        raise
+    _log.info("%s: ended after %.0f s", shard, time.monotonic() - begun)
+
+
+async def _run_in_own_loop(work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    """Run `work()` in another event loop, so that its blocking calls do not stop this one.
+
+    If this task is cancelled, `work` is cancelled, and waited for. Raises whatever `work` raises.
+    """
+    loop = asyncio.new_event_loop()
+    task = loop.create_task(work())
+
+    def run() -> None:
+        try:
+            loop.run_until_complete(task)
+        finally:
+            loop.run_until_complete(loop.shutdown_asyncgens())
+            loop.run_until_complete(loop.shutdown_default_executor())
+            loop.close()
+
+    running = asyncio.ensure_future(asyncio.to_thread(run))
+    try:
+        await asyncio.shield(running)
+    except asyncio.CancelledError:
+        with suppress(RuntimeError):  # it has just ended
+            loop.call_soon_threadsafe(task.cancel)
+        with suppress(asyncio.CancelledError):
+            await running
+        raise

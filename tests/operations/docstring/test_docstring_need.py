@@ -10,8 +10,8 @@ import pytest
 from remora.code.syntax.extract import parse_module
 from remora.code.syntax.nodes import Module
 from remora.operations.docstring.docstring_need import docstring_work
+from remora.operations.docstring.documented_exceptions import ExceptionClasses
 from remora.operations.docstring.documented_node import find_documented
-from remora.operations.docstring.exceptions.exception_classes import ExceptionClasses
 from remora.operations.docstring.related_texts import RelatedTexts
 from remora.tools.tree import ToolTree
 

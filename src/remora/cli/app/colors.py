@@ -1,9 +1,6 @@
 """Determines whether output is colored."""
 
-import os
 from collections.abc import Mapping, Sequence
-
-import click
 
 WHEN = {"always": True, "never": False, "auto": None}
 
@@ -25,11 +22,3 @@ def use_colors(args: Sequence[str], environ: Mapping[str, str]) -> bool | None:
         return False
     forced = environ.get("FORCE_COLOR") or environ.get("CLICOLOR_FORCE", "0")
     return True if forced not in ("", "0") else None
-
-
-def colors_at(descriptor: int) -> bool:
-    """Return True if what a command copies to an open file is to be colored."""
-    chosen = click.get_current_context().color
-    if chosen is None:
-        return os.isatty(descriptor) and os.environ.get("TERM") != "dumb"
-    return chosen

@@ -21,11 +21,11 @@ database = LazyGroup(
     "database",
     lazy={
         "init": (
-            "database.database_commands:init",
+            "database_commands:init",
             "Create the tables and grant a role its rights.",
         ),
-        "status": ("database.database_commands:status", "Show the size of the tables by month."),
-        "prune": ("database.database_commands:prune", "Remove old months."),
+        "status": ("database_commands:status", "Show the size of the tables by month."),
+        "prune": ("database_commands:prune", "Remove old months."),
     },
     help="""Set up and maintain the PostgreSQL database of `trace_store: postgres`.
 

@@ -12,7 +12,7 @@ from remora.code.syntax.effects import (
     returns_or_yields,
     unqualified_name,
 )
-from remora.operations.docstring.exceptions.raised_exceptions import raised_exceptions
+from remora.operations.docstring.documented_exceptions import raised_exceptions
 from remora.operations.docstring.parts import Describable, Parameter
 
 _RECEIVERS = ("self", "cls", "mcs", "mcls", "metacls")

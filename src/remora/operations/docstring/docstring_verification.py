@@ -16,7 +16,7 @@ from remora.code.syntax.source import Source, Unreadable, read_source
 from remora.errors import HostError
 from remora.ids import MODULE, NodeKey, escape_path, node_key
 from remora.operations.docstring.documented_node import DocumentedNode, find_documented
-from remora.operations.docstring.drift.drift_finding import DriftFinding
+from remora.operations.docstring.drift_finding import DriftFinding
 from remora.operations.docstring.mend import certain_renames
 from remora.operations.docstring.name_words import only_repeats_name
 from remora.operations.submission import Submission

@@ -14,9 +14,9 @@ from remora.code.syntax.signature import docstring_text
 from remora.code.syntax.source import Source, Unreadable, read_source
 from remora.errors import HostError
 from remora.ids import NodeKey, escape_path, node_key
-from remora.operations.docstring.drift.documented_parameters import parameter_findings
-from remora.operations.docstring.drift.documented_results import exception_findings, result_findings
-from remora.operations.docstring.drift.drift_finding import DocumentedCode, DriftFinding
+from remora.operations.docstring.documented_parameters import parameter_findings
+from remora.operations.docstring.documented_results import exception_findings, result_findings
+from remora.operations.docstring.drift_finding import DocumentedCode, DriftFinding
 from remora.operations.docstring.related_texts import RelatedTexts
 
 _CHECKS = (parameter_findings, exception_findings, result_findings)

@@ -22,8 +22,8 @@ from remora.code.syntax.signature import docstring_text
 from remora.code.syntax.source import Unreadable, read_source
 from remora.ids import escape_path
 from remora.operations.docstring.docstring_need import lacks_docstring
+from remora.operations.docstring.documented_exceptions import ExceptionClasses
 from remora.operations.docstring.documented_node import DocumentedNode, find_documented
-from remora.operations.docstring.exceptions.exception_classes import ExceptionClasses
 from remora.operations.docstring.host_docstring import MAX_SIBLINGS
 from remora.operations.docstring.literal import DocstringLiteral, read_literal
 from remora.operations.docstring.mend import update_plan

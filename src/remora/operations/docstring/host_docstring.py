@@ -13,8 +13,8 @@ from remora.code.syntax.used_definitions import lines_used_by
 from remora.errors import HostError
 from remora.operations.docstring.describable_parts import describable_parts
 from remora.operations.docstring.docstring_writer import is_writable, mended, written
+from remora.operations.docstring.documented_exceptions import ExceptionClasses
 from remora.operations.docstring.documented_node import DocumentedNode, find_documented
-from remora.operations.docstring.exceptions.exception_classes import ExceptionClasses
 from remora.operations.docstring.given_text import plain_text, section_title, text_problem
 from remora.operations.docstring.mend import UpdatePlan, update_plan
 from remora.operations.docstring.parts import STYLES, Describable, DocstringFormat

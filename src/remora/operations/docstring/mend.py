@@ -8,7 +8,7 @@ import msgspec
 from remora.code.syntax.docstring_sections import Item
 from remora.operations.docstring.describable_parts import describable_parts
 from remora.operations.docstring.documented_node import DocumentedNode
-from remora.operations.docstring.drift.documented_parameters import (
+from remora.operations.docstring.documented_parameters import (
     are_similar,
     documented_parameters,
     is_other_type,
@@ -16,7 +16,7 @@ from remora.operations.docstring.drift.documented_parameters import (
     stated_and_annotated,
     unlisted_parameters,
 )
-from remora.operations.docstring.drift.drift_finding import DocumentedCode, DriftFinding
+from remora.operations.docstring.drift_finding import DocumentedCode, DriftFinding
 from remora.operations.docstring.parts import Describable
 
 _UNKNOWN = ("unknown-parameter", "renamed-parameter")

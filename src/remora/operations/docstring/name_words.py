@@ -7,7 +7,7 @@ from functools import cache
 
 from remora.code.syntax.definitions import FunctionNode
 from remora.operations.docstring.documented_node import DocumentedNode
-from remora.operations.docstring.drift.documented_parameters import lower_words
+from remora.operations.docstring.documented_parameters import lower_words
 
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _ENDINGS = (

@@ -13,7 +13,7 @@ from remora.code.syntax.effects import unqualified_name
 from remora.code.syntax.signature import docstring_text
 from remora.code.syntax.source import Source
 from remora.operations.docstring.describable_parts import describable_parts
-from remora.operations.docstring.exceptions.exception_classes import ExceptionClasses
+from remora.operations.docstring.documented_exceptions import ExceptionClasses
 from remora.operations.docstring.parts import Describable
 
 _ENOUGH = 3

@@ -13,9 +13,8 @@ from remora.code.syntax.effects import (
     returns_or_yields,
     unqualified_name,
 )
-from remora.operations.docstring.drift.drift_finding import DocumentedCode, DriftFinding
-from remora.operations.docstring.exceptions.exception_classes import spellings
-from remora.operations.docstring.exceptions.raised_exceptions import raised_exceptions
+from remora.operations.docstring.documented_exceptions import raised_exceptions, spellings
+from remora.operations.docstring.drift_finding import DocumentedCode, DriftFinding
 
 _NAMES_ONE = re.compile(r"[A-Z]\w*(?:Error|Exception|Exit|Interrupt|Warning)\b")
 _RETURNS = re.compile(

@@ -8,7 +8,7 @@ from difflib import SequenceMatcher
 from remora.code.syntax.docstring_drift import find_parameter_drift
 from remora.code.syntax.docstring_sections import Item
 from remora.code.syntax.effects import unqualified_name
-from remora.operations.docstring.drift.drift_finding import DocumentedCode, DriftFinding
+from remora.operations.docstring.drift_finding import DocumentedCode, DriftFinding
 
 _SIMPLE = frozenset(
     ("int", "str", "bool", "bytes", "dict", "list", "tuple", "set", "float", "Path")

@@ -1,1 +1,0 @@
-"""Detection of docstrings that contradict their code."""

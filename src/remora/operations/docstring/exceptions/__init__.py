@@ -1,1 +1,0 @@
-"""Exceptions that a function raises, with their conditions in English."""
