@@ -13,7 +13,7 @@ import pytest
 
 from remora.hub.protocol import MAX_BYTES
 from remora.hub.server.http_routes import HubHttp
-from remora.local_server import http_connection
+from remora.local_server import serving
 from tests.hub.conftest import Served
 from tests.hub.daemon.hub_process import wait_until
 
@@ -113,7 +113,7 @@ def test_a_megabyte_is_taken_and_more_is_413(http: httpx2.Client) -> None:
 
 
 def test_a_silent_client_is_closed(served: ServedHttp, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http_connection, "PATIENCE_S", 0.1)
+    monkeypatch.setattr(serving, "PATIENCE_S", 0.1)
     with socket.create_connection(("127.0.0.1", served.port), timeout=20) as raw:
         raw.sendall(b"POST /v1/hea")
         with suppress(ConnectionResetError):
@@ -124,7 +124,7 @@ def test_a_silent_client_is_closed(served: ServedHttp, monkeypatch: pytest.Monke
 def test_a_client_that_sends_a_request_slowly_is_closed(
     served: ServedHttp, monkeypatch: pytest.MonkeyPatch, begin: bytes
 ) -> None:
-    monkeypatch.setattr(http_connection, "PATIENCE_S", 0.1)
+    monkeypatch.setattr(serving, "PATIENCE_S", 0.1)
     head = begin or request_to(served, "health", {"id": "x" * 10_000})[:-9_000]
     with socket.create_connection(("127.0.0.1", served.port), timeout=20) as raw:
         raw.sendall(head)
@@ -138,7 +138,7 @@ def test_a_client_that_sends_a_request_slowly_is_closed(
 def test_idle_connections_do_not_block_new_clients(
     served: ServedHttp, http: httpx2.Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(http_connection, "MAX_CONNECTIONS", 8)
+    monkeypatch.setattr(serving, "MAX_CONNECTIONS", 8)
     idle = [socket.create_connection(("127.0.0.1", served.port), timeout=20) for _ in range(12)]
     try:
         for half in idle[::2]:
@@ -171,7 +171,7 @@ def test_a_subscriber_that_does_not_read_is_dropped(
         raw.sendall(request_to(served, "subscribe", {}))
         wait_until(lambda: served.desk.told)
         served.announce(size=16 << 20)  # more than the kernel and the server keep
-        monkeypatch.setattr(http_connection, "PATIENCE_S", 0.1)
+        monkeypatch.setattr(serving, "PATIENCE_S", 0.1)
         wait_until(lambda: not served.desk.told, "until the subscriber is dropped")
 
 
