@@ -59,7 +59,8 @@ def test_it_names_its_anchor(html: str, failed: Planted) -> None:
     line = next(n for n, event in enumerate(events, 1) if event["type"] == "job_end")
     head = events[line - 1]["data"]["head"]
     assert f"line {line} of the stream of the run {failed.run_id}" in html
-    assert f"agent {failed.agent_id} {head['count']} {head['hash']}" in html
+    named = f"agent {failed.agent_id}&nbsp; head {head['count']} {head['hash']}"
+    assert named in html
 
 
 def test_its_policy_allows_its_own_style_and_script_only(html: str) -> None:
