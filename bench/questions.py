@@ -84,7 +84,6 @@ def main() -> dict[str, float]:
             **os.environ,
             "REMORA_MODEL__BASE_URL": served.address,
             "REMORA_API_KEY": served.key,
-            "REMORA_MODEL__SAMPLES": "1",
             "REMORA_PYTHON": sys.executable,
             "REMORA_MODEL__TIMEOUT_S": "300",
         }
@@ -166,7 +165,7 @@ def _is_question(event: Event) -> bool:
 def _returned(event: Event) -> Iterator[str]:
     """Yield what a chat that keeps everything contains of an event."""
     data = payload(event)
-    if isinstance(data, ContextUpdate) and data.source != "trials":
+    if isinstance(data, ContextUpdate):
         yield json_text(data.value)
     elif isinstance(data, ToolCalled | ToolResulted | AgentError):
         yield json_text(msgspec.json.decode(event.data))

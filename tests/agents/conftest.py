@@ -71,7 +71,6 @@ class Play:
     renderer: str = "lines/1"
     decisions: Deciding = "model"
     opening: bool = True
-    samples: int = 1
     max_requests: int = 100
     larger: Model | None = None
     limit: int = 3000
@@ -192,7 +191,6 @@ class Theatre:
                     limit=play.limit,
                     decisions=play.decisions,
                     opening=play.opening,
-                    samples=play.samples,
                     max_requests=play.max_requests,
                 ),
                 larger=Rung(play.larger, LARGER) if play.larger else None,

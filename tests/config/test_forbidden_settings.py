@@ -105,9 +105,9 @@ def test_a_project_cannot_switch_on_what_leaves_the_machine(
 def test_a_project_cannot_switch_on_a_model_that_the_user_has_switched_off(
     tmp_path: Path, user: str, choice: str
 ) -> None:
-    config = load(tmp_path, f"model: {{{choice}, base_url: 'http://[::1]:1', samples: 2}}", user)
+    config = load(tmp_path, f"model: {{{choice}, base_url: 'http://[::1]:1', retries: 2}}", user)
     assert wants_none(config.model)
-    assert config.model.samples == 2
+    assert config.model.retries == 2
 
 
 def test_a_project_can_switch_models_off(tmp_path: Path) -> None:

@@ -67,7 +67,7 @@ def test_a_config_is_frozen() -> None:
 
 def test_each_layer_overrides_the_one_below(files: Files) -> None:
     layers: dict[str, Any] = {
-        "user": "runner: {max_turns: 1}\nmodel: {retries: 1, samples: 2}\nhub: {memory_mb: 99}",
+        "user": "runner: {max_turns: 1}\nmodel: {retries: 1, max_concurrency: 3}\nhub: {memory_mb: 99}",
         "project": "runner: {max_turns: 2}\nmodel:\n  retries: 2\n",
         "environ": {"REMORA_RUNNER__MAX_TURNS": "3"},
         "flags": {"runner.max_turns": 4},
@@ -142,8 +142,8 @@ def test_files_with_nothing_in_them(files: Files, text: str) -> None:
 
 
 def test_no_model_is_a_word(files: Files) -> None:
-    made = files.load(user="model: {samples: 2}", project="model: none")
-    assert (made.model.provider, made.model.samples) == ("none", 2)
+    made = files.load(user="model: {retries: 2}", project="model: none")
+    assert (made.model.provider, made.model.retries) == ("none", 2)
     assert made.layer_of("model", "provider") == "project"
 
 

@@ -19,14 +19,13 @@ MODEL = {"runner.decisions": "model"}
         ("configured,renderer=json", {**MODEL, "model.renderer": "json"}),
         ("configured,memory=raw", {**MODEL, "runner.memory.mode": "raw"}),
         (
-            f"{SERVER},decoding=grammar,limit=600,samples=3",
+            f"{SERVER},decoding=grammar,limit=600",
             {
                 "model.provider": "openai",
                 "model.base_url": SERVER,
                 **MODEL,
                 "model.decoding": "grammar",
                 "runner.memory.packet_size_limit": 600,
-                "model.samples": 3,
             },
         ),
     ],
@@ -40,7 +39,7 @@ def test_an_arm_is_a_model_with_settings(text: str, settings: dict[str, Any]) ->
     "text",
     [
         *("", "rule", "127.0.0.1:8080", "rules,margin=1", "rules,decoding", "rules,decoding="),
-        *("rules,memory=all", "rules,limit=x", "rules,samples=-1"),
+        *("rules,memory=all", "rules,limit=x", "rules,limit=-1"),
     ],
 )
 def test_other_texts_are_refused_with_what_is_possible(text: str) -> None:

@@ -75,17 +75,6 @@ def test_a_call_of_a_rule_says_so_and_an_error_is_its_result(tmp_path: Path) -> 
     ]
 
 
-def test_two_samples_of_a_turn_leave_open_which_was_taken(tmp_path: Path) -> None:
-    asked = ModelRequest(messages=[SYSTEM, user("packet")])
-    found = messages(
-        tmp_path,
-        (1, asked), (1, ModelResponse(text="a")), (1, asked), (1, ModelResponse(text="b")),
-        (1, called("lint")),
-    )  # fmt: skip
-    assert [message["content"] for message in found] == ["Choose.", "packet", "a", "b", None]
-    assert found[-1]["name"] == "model"
-
-
 def test_each_of_two_calls_in_an_answer_has_its_own_result(tmp_path: Path) -> None:
     found = messages(
         tmp_path,

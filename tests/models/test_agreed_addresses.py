@@ -45,7 +45,7 @@ def consent(root: Path) -> Path:
         (f"model: {{base_url: '{ADDRESS}'}}", {"REMORA_MODEL": "none"}, ()),
         (f"model: {{base_url: '{ADDRESS}', provider: embedded}}", {}, ()),
         ("model: {provider: openai}", {"REMORA_MODEL__BASE_URL": REMOTE}, (REMOTE,)),
-        ("model: {samples: 2}", {"REMORA_MODEL__BASE_URL": REMOTE}, ()),
+        ("model: {retries: 2}", {"REMORA_MODEL__BASE_URL": REMOTE}, ()),
         (f"escalation: {{enabled: true, base_url: '{ADDRESS}'}}", {}, (ADDRESS,)),
         ("escalation: {enabled: true}", {"REMORA_ESCALATION__BASE_URL": ADDRESS}, (ADDRESS,)),
         (

@@ -16,7 +16,7 @@ from remora.memory.events import AgentStart, Change, ContextUpdate, Event, ToolR
 from remora.memory.packet import DecisionPacket
 from remora.memory.projection import apply
 from remora.models.protocol import Model
-from remora.trace.read.reader import decode_part, typed_payload, update_source
+from remora.trace.read.reader import decode_part, typed_payload
 from remora.trace.read.state_at import start_packet, trim_of_decision
 from remora.trace.redact.redactor import Redactor
 
@@ -109,7 +109,7 @@ class _ForkPointFold:
         self._seen = max(self._seen, start.packet.turn)
 
     def _take(self, event: Event) -> None:
-        if event.type in _PREPARING and update_source(event) != "trials":
+        if event.type in _PREPARING:
             self._is_prepared = True
         if event.turn == self._turn and self._is_prepared and trim_of_decision(event) is not None:
             self._point = self._made(decides=True, turn=self._turn)

@@ -188,9 +188,6 @@ class ModelConfig(Section):
     """Maximum number of retries per request if the server is busy or unreachable."""
     max_concurrency: Annotated[int, Field(ge=1, le=256)] = 2
     """Maximum number of concurrent requests of a process to the server."""
-    samples: Annotated[int, Field(ge=1, le=16)] = 1
-    """Number of answers to ask for in each turn. Each call is tried, and the first one that leads
-    to changes that pass all checks is made."""
     max_requests: Positive = 100
     """Maximum number of requests per job. After that, rules decide. A project's file can only lower
     it."""

@@ -20,7 +20,6 @@ OPTIONS: Mapping[str, tuple[str, Sequence[str]]] = {
     "renderer": ("model.renderer", ("lines", "json", "functiongemma")),
     "memory": ("runner.memory.mode", ("packets", "masked", "raw")),
     "limit": ("runner.memory.packet_size_limit", ()),
-    "samples": ("model.samples", ()),
 }
 """The options of an arm: the setting and its values, or none for a number."""
 _OF_A_USE = {"model.provider", "model.name", "model.base_url", "model.decoding", "model.renderer"}

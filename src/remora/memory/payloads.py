@@ -77,13 +77,12 @@ class TurnStart(Payload, frozen=True, kw_only=True):
 class ContextUpdate(Payload, frozen=True, kw_only=True):
     """A change to the packet that does not come from a tool result.
 
-    `source` is `hub`, `candidates`, `context`, `opening`, `trials`, `floor` or `middleware`, and
-    `value` is the value from that source. `opening` ends the turns of rules, and has the arguments
-    with which rules would have submitted. `trials` has the hash of the outcome that rules lead to,
-    and what became of each candidate. `floor` has the ending of a model that failed. If a script
-    produced the value, the other fields contain what is needed to run it again, as in
-    `tool_result`. `output_sha256` is the hash of the canonical JSON of the script's complete
-    output, which includes `value`.
+    `source` is `hub`, `candidates`, `context`, `opening`, `floor` or `middleware`, and `value` is
+    the value from that source. `opening` ends the turns of rules, and has the arguments with which
+    rules would have submitted. `floor` has the ending of a model that failed. If a script produced
+    the value, the other fields contain what is needed to run it again, as in `tool_result`.
+    `output_sha256` is the hash of the canonical JSON of the script's complete output, which
+    includes `value`.
     """
 
     type: ClassVar[str] = "context_update"

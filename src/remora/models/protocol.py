@@ -16,15 +16,13 @@ Strategy = Literal[
 class Decoding(msgspec.Struct, frozen=True, kw_only=True):
     """Decoding settings of a request.
 
-    `sample` is the number of earlier answers to the same question. `grammar` needs a `grammar` in
-    GBNF, `json_schema` a JSON Schema in its place, and `tool_call` needs `tools`. `string_tool_call`
-    needs `tools` whose arguments are all strings. `text` and `completion` produce free text, which
-    stops before any of the strings in `stop`. With `completion` it may contain FunctionGemma's
-    special tokens.
+    `grammar` needs a `grammar` in GBNF, `json_schema` a JSON Schema in its place, and `tool_call`
+    needs `tools`. `string_tool_call` needs `tools` whose arguments are all strings. `text` and
+    `completion` produce free text, which stops before any of the strings in `stop`. With
+    `completion` it may contain FunctionGemma's special tokens.
     """
 
     strategy: Strategy
-    sample: int = 0
     grammar: str | None = None
     max_tokens: int = 256
     temperature: float = 0.0

@@ -4,7 +4,6 @@ from collections.abc import Callable
 
 import pytest
 
-from remora.agents.definition.agent import Agent
 from remora.chat import ToolCall
 from remora.memory.events import (
     Escalation,
@@ -235,64 +234,13 @@ def test_what_is_left_is_a_fact_with_its_reason(theatre: Theatre) -> None:
 
 
 class TestBudget:
-    @pytest.mark.parametrize("samples", [1, 2])
     @pytest.mark.slow
-    def test_after_the_last_request_rules_go_on(self, theatre: Theatre, samples: int) -> None:
+    def test_after_the_last_request_rules_go_on(self, theatre: Theatre) -> None:
         answers = {2: put("7"), 3: put("8"), 4: put("9")}
-        how = a_play(writer(theatre), answers, max_requests=2 * samples, samples=samples)
+        how = a_play(writer(theatre), answers, max_requests=2)
         found = cut_everywhere(theatre, how)
         assert deciders(found) == ["rule", "model", "model", "rule"]
         assert (found.after, ending(found)) == (b"x = 8\ny = 0\n", ("submitted", "submitted"))
-
-
-def drawn(*answers: str) -> Callable[[Request], str]:
-    """A model that answers the first turn by these, one after the other, and then submits."""
-    left = list(answers)
-    return lambda _: left.pop(0) if left else SUBMIT
-
-
-class TestSamples:
-    def agent(self, theatre: Theatre) -> Agent:
-        return writer(theatre, rules="[]")
-
-    def test_the_first_that_passes_is_made(self, theatre: Theatre) -> None:
-        model = drawn(put("("), PROSE, put("7"))
-        found = theatre.play(
-            Play(agent=self.agent(theatre), answers=model, source=SOURCE, samples=3)
-        )
-        assert found.after == b"x = 7\ny = 0\n"
-        tried = [one for update in updates(found, "trials")[:1] for one in update["candidates"]]
-        assert [(one["args"]["value"], one["kept"]) for one in tried] == [("(", False), ("7", True)]
-        assert tried[0]["detail"] == TestSubmissions.BROKEN
-        requests = found.payloads(ModelRequest)
-        assert [one.decoding["temperature"] for one in requests[:3]] == [0.0, 0.8, 0.8]
-        assert deciders(found) == ["model", "model"]
-
-    def test_if_none_passes_the_first_valid_one_is_made(self, theatre: Theatre) -> None:
-        model = drawn(PROSE, put("("), put("["))
-        found = theatre.play(
-            Play(agent=self.agent(theatre), answers=model, source=SOURCE, samples=3, max_turns=2)
-        )
-        assert found.payloads(ToolCalled)[0].args == {"value": "("}
-
-    def test_a_trial_leaves_nothing_in_the_workspace(self, theatre: Theatre) -> None:
-        model = drawn(put("7"), put("8"))
-        found = theatre.play(
-            Play(agent=self.agent(theatre), answers=model, source=SOURCE, samples=2)
-        )
-        made = next(one for one in found.payloads(ToolResulted) if one.tool == "put")
-        assert made.host_calls[0]["result"] == SOURCE
-        assert found.after == b"x = 7\ny = 0\n"
-
-    @pytest.mark.slow
-    def test_resumed(self, theatre: Theatre) -> None:
-        def model(request: Request) -> str:
-            if "wrote" in shown(request):
-                return SUBMIT
-            return put("7" if request.decoding.temperature else "(")
-
-        how = Play(agent=self.agent(theatre), answers=model, source=SOURCE, samples=2)
-        assert cut_everywhere(theatre, how).after == b"x = 7\ny = 0\n"
 
 
 class TestEscalation:

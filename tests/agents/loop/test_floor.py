@@ -114,5 +114,5 @@ class TestUndoneOpening:
 
 def test_the_model_is_not_asked_again(theatre: Theatre) -> None:
     agent = writer(theatre)
-    how = Play(agent=agent, answers=by_turn({2: GONE}), source=SOURCE, samples=3)
+    how = Play(agent=agent, answers=by_turn({2: GONE}), source=SOURCE)
     assert len(theatre.play(how).payloads(ModelRequest)) == 1

@@ -426,10 +426,10 @@ class TestItIsRefused:
 class TestTheRunsOwnSettings:
     def test_hold_whatever_the_configuration_says_today(self, tmp_path: Path) -> None:
         desk = stopped(shop(tmp_path), at("tool_result", 2), RunRequest(concurrency=1, max_turns=4))
-        desk.write({"remora.yaml": "runner: {max_turns: 2}\nmodel: {samples: 5}\n"})
+        desk.write({"remora.yaml": "runner: {max_turns: 2}\nmodel: {max_requests: 5}\n"})
         wanted = desk.resume(choosing)
         assert wanted.run.request.max_turns == 4
-        assert wanted.run.project.config.model.samples == 1
+        assert wanted.run.project.config.model.max_requests == 100
         assert {end.attempt for end in desk.payloads(RUN, JobEnd)} == {1}
         (load,) = [job for job in desk.view(RUN).jobs if job.node_id.endswith(":load")]
         assert start_of(desk, load.agent_id).packet.constraints.max_turns == 4

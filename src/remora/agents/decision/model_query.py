@@ -20,8 +20,6 @@ from remora.memory.prompt.render import reads_history, render
 from remora.models.protocol import Answer, Decoding, Request, Strategy, TokenCounter
 from remora.threads import run_in_thread
 
-_SAMPLING_TEMPERATURE = 0.8
-
 
 class Recorder(NamedTuple):
     """Functions that append a payload to the stream, in a turn, flush it, and redact answers."""
@@ -34,14 +32,12 @@ class Recorder(NamedTuple):
 class Question(msgspec.Struct, frozen=True, kw_only=True):
     """One question to a model.
 
-    The first `sample` is the most likely answer, and each other one is drawn at random. `history`
-    contains the steps that renderers of the history show. `instructions` are the agent's own.
-    `model` is recorded if it is not the agent's own.
+    `history` contains the steps that renderers of the history show. `instructions` are the agent's
+    own. `model` is recorded if it is not the agent's own.
     """
 
     strategy: Strategy
     instructions: str = ""
-    sample: int = 0
     history: Sequence[Step]
     omitted_events: int = 0
     model: str = ""
@@ -135,10 +131,8 @@ def _decoding(
 ) -> Decoding:
     base = Decoding(
         strategy=question.strategy,
-        sample=question.sample,
         max_tokens=settings.answer_tokens,
-        temperature=_SAMPLING_TEMPERATURE if question.sample else 0.0,
-        seed=None if settings.seed is None else settings.seed + question.sample,
+        seed=settings.seed,
         cache_prompt=not settings.exact,
     )
     return STRATEGIES[question.strategy].constrain(base, callable_tools(shown, tools))

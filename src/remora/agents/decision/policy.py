@@ -1,4 +1,4 @@
-"""Decides by rule, or from a model's answer. Also the recorded steps towards a decision."""
+"""Decides by rule, or from a model's answer."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -9,7 +9,7 @@ from remora.agents.builtin_tools import NEEDS_MODEL, SUBMIT
 from remora.agents.decision.candidates import is_complete
 from remora.agents.decision.strategies import STRATEGIES
 from remora.chat import ToolSchema
-from remora.memory.canonical import canonical, canonical_sha256
+from remora.memory.canonical import canonical_sha256
 from remora.memory.events import AgentError, ModelRequest, ModelResponse, ToolCalled
 from remora.memory.packet import DecisionPacket
 from remora.memory.prompt.base import callable_tools
@@ -23,14 +23,6 @@ class Exchange(NamedTuple):
     response: ModelResponse
     shown: DecisionPacket
 
-
-class Tried(NamedTuple):
-    """Several calls were tried. `best` is the place of the first that was kept, or else 0."""
-
-    best: int
-
-
-Step = Exchange | Tried
 
 Decision = ToolCalled | AgentError
 """The turn's call, or the error that prevented one."""
@@ -80,15 +72,6 @@ def decide_by_answer(exchange: Exchange, tools: Sequence[ToolSchema]) -> Decisio
             message = unknown_tool(bad.call.tool, (tool.name for tool in declared))
         return replace(_error("bad_call", message, request), call=bad.call)
     return replace(chosen, packet_sha256=request.packet_sha256, trim=request.trim)
-
-
-def different_calls(decisions: Sequence[Decision]) -> list[ToolCalled]:
-    """Return the decisions for a call, without repeated calls."""
-    made: dict[bytes, ToolCalled] = {}
-    for decision in decisions:
-        if isinstance(decision, ToolCalled):
-            made.setdefault(canonical([decision.tool, decision.args]), decision)
-    return list(made.values())
 
 
 def _error(kind: str, message: str, request: ModelRequest) -> AgentError:

@@ -28,10 +28,10 @@ class QuerySettings(msgspec.Struct, frozen=True, kw_only=True):
     """Settings for querying a model. They never change during an agent's life.
 
     `strategy` is the way to ask. `decisions` is who chooses the tool calls: rules, or the model. If
-    `opening` is true, rules first do what they are sure of. The model is asked `samples` times per
-    turn, until `max_requests` requests or `max_tokens` prompt tokens were sent. `limit` is the
-    maximum size of a request in tokens; if nothing more can be trimmed, it may have `most`. An
-    answer has at most `answer_tokens`.
+    `opening` is true, rules first do what they are sure of. The model is asked until `max_requests`
+    requests or `max_tokens` prompt tokens were sent. `limit` is the maximum size of a request in
+    tokens; if nothing more can be trimmed, it may have `most`. An answer has at most
+    `answer_tokens`.
     """
 
     renderer: str
@@ -41,7 +41,6 @@ class QuerySettings(msgspec.Struct, frozen=True, kw_only=True):
     answer_tokens: int = ANSWER_TOKENS
     decisions: Deciding = "rules"
     opening: bool = True
-    samples: int = 1
     max_requests: int = 100
     max_tokens: int = 200_000
     seed: int | None = None

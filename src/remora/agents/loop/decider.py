@@ -1,11 +1,10 @@
 """Decides a turn's call: by rule, by models, or by falling back to a rule.
 
 Each step is recorded before the next one. A resumed agent takes the recorded steps of its turn
-first, so nothing is asked or tried twice.
+first, so nothing is asked twice.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
-from typing import TypeVar
+from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
 
@@ -14,27 +13,20 @@ from remora.agents.decision.model_query import Question, Recorder, query_model
 from remora.agents.decision.policy import (
     Decision,
     Exchange,
-    Tried,
     decide_by_answer,
     decide_without_model,
-    different_calls,
 )
 from remora.agents.decision.query_settings import Rung
 from remora.agents.loop.dependencies import AgentDependencies
 from remora.agents.loop.state import AgentState
 from remora.agents.loop.stop_rules import INVALID_CALLS, MAX_BAD_CALLS
-from remora.agents.loop.trial import Trial
 from remora.chat import ToolSchema
-from remora.errors import ModelError, StreamDamaged
+from remora.errors import ModelError
 from remora.memory.canonical import canonical_sha256
-from remora.memory.delta import candidate
-from remora.memory.events import AgentError, ContextUpdate, Escalation, Payload, ToolCalled
-from remora.memory.packet import Candidate, DecisionPacket
+from remora.memory.events import AgentError, Escalation, Payload, ToolCalled
+from remora.memory.packet import DecisionPacket
 
 Emit = Callable[[Payload, int], object]
-Try = Callable[[Candidate | None], Awaitable[Trial]]
-"""Plays the job to its end with a candidate, or by rules alone, and restores the workspace."""
-_Kind = TypeVar("_Kind", Exchange, Tried)
 _FAILURES = frozenset({"model_error", "context_truncated", "packet_too_large"})
 """Kinds of errors after which the same model would fail again."""
 
@@ -51,7 +43,6 @@ class Decider:
         dependencies: AgentDependencies,
         schemas: Sequence[ToolSchema],
         emit: Emit,
-        try_candidate: Try,
     ) -> None:
         self._state = state
         self._rungs = dependencies.rungs
@@ -59,7 +50,6 @@ class Decider:
         self._flush = dependencies.emitter.flush
         self._schemas = schemas
         self._emit = emit
-        self._try = try_candidate
         self._taken = 0
 
     async def decide(self) -> Decision:
@@ -128,17 +118,10 @@ class Decider:
         return replace(decision, decided_by="escalation")
 
     async def _by_model(self, rung: Rung) -> Decision:
-        """Ask one model. Of several answers, take the first that is kept, or else the first."""
-        decisions: list[Decision] = []
-        for sample in range(rung.settings.samples):
-            answer = await self._ask(rung, sample)
-            if isinstance(answer, AgentError):
-                return answer
-            decisions.append(decide_by_answer(answer, self._schemas))
-        calls = different_calls(decisions)
-        if len(decisions) == 1 or not calls:
-            return decisions[0]
-        return calls[(await self._try_all(calls)).best]
+        answer = await self._ask(rung)
+        if isinstance(answer, AgentError):
+            return answer
+        return decide_by_answer(answer, self._schemas)
 
     def _escalate(self, reason: str) -> None:
         larger = self._redact.clean(self._rungs[-1].model.describe())
@@ -147,13 +130,12 @@ class Decider:
 
     # --- recorded steps --------------------------------------------------------------------
 
-    async def _ask(self, rung: Rung, sample: int) -> Exchange | AgentError:
-        if self._has_recorded:
-            return self._take(Exchange)
+    async def _ask(self, rung: Rung) -> Exchange | AgentError:
+        if len(self._state.turn.steps) > self._taken:
+            return self._take()
         question = Question(
             strategy=rung.settings.strategy,
             instructions=self._state.instructions,
-            sample=sample,
             history=[] if self._state.history is None else self._state.history.steps,
             model="" if rung is self._rungs[0] else rung.model.name,
         )
@@ -163,42 +145,9 @@ class Decider:
         except ModelError as error:
             clean = self._redact.text
             return self._error("model_error", clean(error.message), clean(error.hint))
-        return unasked or self._take(Exchange)
+        return unasked or self._take()
 
-    async def _try_all(self, calls: Sequence[ToolCalled]) -> Tried:
-        """Try calls. Those are kept that pass all checks and lead to more than rules do."""
-        if self._has_recorded:
-            return self._take(Tried)
-        rules = await self._try(None)
-        tried = []
-        for call in calls:
-            trial = await self._try(candidate(call.tool, call.args, "written by a model"))
-            tried.append(
-                {
-                    "tool": call.tool,
-                    "args": call.args,
-                    "status": trial.status,
-                    "change_set_sha256": trial.changes_sha256,
-                    "outcome": trial.outcome,
-                    "detail": trial.detail,
-                    "kept": trial.passes and trial.outcome != rules.outcome,
-                }
-            )
-        value = {"rules": rules.outcome, "candidates": tried}
-        self._emit(ContextUpdate(source="trials", value=value), self._packet.turn)
-        return self._take(Tried)
-
-    @property
-    def _has_recorded(self) -> bool:
-        return len(self._state.turn.steps) > self._taken
-
-    def _take(self, kind: type[_Kind]) -> _Kind:
-        """Take the next recorded step of the turn."""
-        step = self._state.turn.steps[self._taken]
+    def _take(self) -> Exchange:
+        """Take the next recorded answer of the turn."""
         self._taken += 1
-        if not isinstance(step, kind):
-            raise StreamDamaged(
-                f"turn {self._packet.turn} was recorded with other settings",
-                hint="use the run's original settings, or retry the job",
-            )
-        return step
+        return self._state.turn.steps[self._taken - 1]

@@ -25,7 +25,6 @@ from remora.agents.loop.tool_execution import (
     run_script_tool,
     tool_result,
 )
-from remora.agents.loop.trial import Trial, try_candidate
 from remora.agents.named_summarizers import summarizer_record
 from remora.agents.redaction import placeholder_in_args
 from remora.agents.verification import CheckResult, verify
@@ -46,7 +45,7 @@ from remora.memory.events import (
     ToolCalled,
     TurnStart,
 )
-from remora.memory.packet import Candidate, packet_json
+from remora.memory.packet import packet_json
 from remora.operations.submission import Files, Submission
 from remora.text import REPORT, bug_report_line
 from remora.threads import run_in_thread
@@ -210,18 +209,7 @@ class AgentRunner:
     async def _decide(self) -> Decision:
         """Decide by rule, or by asking models."""
         own = self._state, self.dependencies, self._state.tools
-        return await Decider(*own, self._emit, self._try_candidate).decide()
-
-    async def _try_candidate(self, candidate: Candidate | None) -> Trial:
-        own = self._state, self.job, self.dependencies
-        try:
-            return await try_candidate(candidate, *own, lambda *job: AgentRunner(*job).run())
-        finally:
-            await run_in_thread(self._undo_trial)
-
-    def _undo_trial(self) -> None:
-        self.dependencies.workspace.reset()
-        self._changes.restore(self._state.all_changes)
+        return await Decider(*own, self._emit).decide()
 
     def _record_decision(self, decision: Decision, turn: int) -> None:
         """Record the turn's call or error. An error is shown in the next packet."""

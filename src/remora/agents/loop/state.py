@@ -12,7 +12,7 @@ import msgspec
 from msgspec import UNSET
 
 from remora.agents.builtin_tools import SUBMIT, UNDO, RawOutputs
-from remora.agents.decision.policy import Exchange, Step, Tried
+from remora.agents.decision.policy import Exchange
 from remora.agents.decision.query_settings import QuerySettings
 from remora.agents.loop.change_tracker import net_changes
 from remora.agents.loop.stop_rules import (
@@ -63,8 +63,7 @@ class TurnState(msgspec.Struct, kw_only=True):
 
     `has_facts` is true if the turn's Hub facts are recorded, and `has_candidates` is true if its
     candidates are. `request` is a request that has no answer yet, and `steps` are the recorded
-    steps towards the decision, of the model that decides now. If `is_asked` is true, a model was
-    asked.
+    answers of the model that decides now. If `is_asked` is true, a model was asked.
     """
 
     number: int = 0
@@ -72,7 +71,7 @@ class TurnState(msgspec.Struct, kw_only=True):
     has_candidates: bool = False
     is_asked: bool = False
     request: ModelRequest | None = None
-    steps: list[Step] = []
+    steps: list[Exchange] = []
     call: ToolCalled | None = None
     has_result: bool = False
     submitted: SubmitResult | None = None
@@ -284,9 +283,10 @@ class AgentState:
                 self.ending = "failed", "no_progress", _set_error_of(event) or NOTHING_OFFERED
                 self.turn.is_over = True
         elif source == "trials":
-            trials = self._whole(event, ContextUpdate).value["candidates"]
-            kept = (place for place, trial in enumerate(trials) if trial["kept"])
-            self.turn.steps.append(Tried(next(kept, 0)))
+            raise StreamDamaged(
+                f"turn {event.turn} tried several answers, which this version does not continue",
+                hint="retry the job",
+            )
         elif source == "opening":
             self.is_opening, self.turn.has_candidates = False, False
             self.floor, self.turn_after_floor = net_changes(self.all_changes), event.turn

@@ -23,7 +23,7 @@ _LONGEST = 60
         "remora eval -o types --slots 500",
         "remora eval -o test --slots 20 --arm rules --arm configured",
         "remora eval -o docstring --arm rules --arm http://127.0.0.1:8080/v1,renderer=json",
-        "remora eval -o lint --arm configured --arm configured,memory=raw,samples=3 --json",
+        "remora eval -o lint --arm configured --arm configured,memory=raw --json",
     ),
 )
 @operations_option("Operation or agent to measure; repeatable. [default: docstring, types]")
@@ -55,7 +55,7 @@ def eval_(
     compared with what the operation writes there. For other operations and your own agents, the
     checks of their results decide. Your files are not changed. Each --arm works on the same
     targets. It may end with options such as ",renderer=json": decoding, renderer, memory (packets,
-    masked or raw), limit and samples. It is safe to press Ctrl-C: the same command continues.
+    masked or raw) and limit. It is safe to press Ctrl-C: the same command continues.
     """
     with working(options, "starting"):
         from remora.cli.views.progress import run_progress

@@ -1,7 +1,7 @@
 """Model decisions in a stream, with their requests, responses, tool calls and results.
 
-A turn may have several requests: samples of one question, and the same for a larger model. An
-answer has the turn's call and result only if it is the one that led to the call.
+A turn may have two requests, of which the second is to a larger model. An answer has the turn's
+call and result only if it is the one that led to the call.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,7 +18,6 @@ from remora.memory.canonical import canonical, canonical_sha256
 from remora.memory.events import (
     AgentError,
     AgentStart,
-    ContextUpdate,
     Event,
     ModelRequest,
     ModelResponse,
@@ -32,7 +31,7 @@ from remora.memory.projection import apply
 from remora.models.decoding.call_validation import BadCall
 from remora.trace.blobs import resolved_payload
 from remora.trace.content.objects import ObjectStore
-from remora.trace.read.reader import decode_part, update_source
+from remora.trace.read.reader import decode_part
 from remora.trace.read.state_at import HINT
 
 _KEPT = frozenset(
@@ -47,21 +46,12 @@ class Result(msgspec.Struct, frozen=True):
     error: Any = None
 
 
-class Trial(msgspec.Struct, frozen=True):
-    """What became of an answer that was tried. `detail` is the reason if it was not kept."""
-
-    tool: str
-    args: dict[str, Any]
-    kept: bool = False
-    detail: str = ""
-
-
 class ModelDecision(msgspec.Struct, frozen=True, kw_only=True):
     """A model request, its event, and the packet at that point.
 
     `written` is the call that the answer was read as, or
-    `problem` is the reason why it is not a call. `trial` is None if the answer was not tried. `call`
-    and `result` are None unless this answer led to the turn's call.
+    `problem` is the reason why it is not a call. `call` and `result` are None unless this answer led
+    to the turn's call.
     """
 
     event: Event
@@ -70,7 +60,6 @@ class ModelDecision(msgspec.Struct, frozen=True, kw_only=True):
     answer: ModelResponse | None = None
     written: ToolCall | None = None
     problem: str = ""
-    trial: Trial | None = None
     call: ToolCalled | None = None
     result: Result | None = None
     error: AgentError | None = None
@@ -110,15 +99,14 @@ class ModelDecision(msgspec.Struct, frozen=True, kw_only=True):
 def model_decisions(events: Iterable[Event], blobs: ObjectStore) -> Iterator[ModelDecision]:
     """Yield the decisions of a stream in order, each when its turn has ended.
 
-    If a turn was interrupted and repeated, or asks for several samples, a decision is yielded for
-    each request. Only one turn is held in memory. Raises StreamDamaged if the stream cannot be
+    If a turn was interrupted and repeated, a decision is yielded for each request. Only one turn is held in memory. Raises StreamDamaged if the stream cannot be
     read.
     """
     packet, turn = DecisionPacket(), _Turn()
     for event in events:
         if event.type == TurnStart.type:
             yield from turn.take()
-        payload = resolved_payload(event, blobs) if _is_needed(event) else None
+        payload = resolved_payload(event, blobs) if event.type in _KEPT else None
         if isinstance(payload, AgentStart):
             packet, turn = payload.packet, _Turn(payload)
         turn.add(event, payload, packet)
@@ -149,8 +137,6 @@ class _Turn:
                 last = self._decisions.pop()
                 self._decisions.append(_answered(last, payload, self._tools))
                 self._is_asked = False
-            case ContextUpdate():
-                self._decisions = [_tried(decision, payload.value) for decision in self._decisions]
             case ToolCalled():
                 self._called(payload)
             case AgentError():
@@ -174,12 +160,6 @@ class _Turn:
         ]
 
 
-def _is_needed(event: Event) -> bool:
-    if event.type == ContextUpdate.type:
-        return update_source(event) == "trials"
-    return event.type in _KEPT
-
-
 def _answered(
     decision: ModelDecision, answer: ModelResponse, tools: Sequence[ToolSchema]
 ) -> ModelDecision:
@@ -194,17 +174,3 @@ def _answered(
     except BadCall as bad:
         return replace(found, problem=bad.message)
     return replace(found, written=ToolCall(tool=call.tool, args=call.args))
-
-
-def _tried(decision: ModelDecision, value: Any) -> ModelDecision:
-    """Add what became of the answer, if it was tried since the last trials."""
-    if decision.written is None or decision.trial is not None:
-        return decision
-    trials = msgspec.convert(value, _Trials).candidates
-    wanted = canonical([decision.written.tool, decision.written.args])
-    found = (each for each in trials if canonical([each.tool, each.args]) == wanted)
-    return replace(decision, trial=next(found, None))
-
-
-class _Trials(msgspec.Struct):
-    candidates: list[Trial] = []

@@ -19,7 +19,6 @@ from remora.trace.read.reader import read_events
 from remora.trace.trace_folder import TraceFolder
 
 Row = dict[str, Any]
-SAME_RESULT = "it leads to the same result as rules"
 OTHER_KIND = "with a plain prompt, which cannot be mixed with conversations"
 
 
@@ -82,8 +81,6 @@ def provenance(decision: ModelDecision, survey: AgentSummary, attempt: Attempt) 
         "tools": _declared(decision),
         "tool": taken.tool if taken else None,
         "args": json_text(taken.args) if taken else None,
-        "sample": int(decision.request.decoding.get("sample", 0)),
-        "kept": decision.trial.kept if decision.trial else None,
         "decided_by": call.decided_by if call else None,
         "outcome": result.outcome if result else None,
         "error": _error(decision),
@@ -120,13 +117,9 @@ def _tool_call(call: ToolCall) -> Row:
 
 
 def _error(decision: ModelDecision) -> str | None:
-    """Return why this answer is not a call, was not kept, or failed."""
-    if decision.trial is not None and not decision.trial.kept:
-        return decision.trial.detail or SAME_RESULT
+    """Return why this answer is not a call, or failed."""
     if decision.problem:
         return f"bad_call: {decision.problem}"
-    if decision.call is None and decision.trial is not None:
-        return None
     if decision.error is not None:
         return f"{decision.error.kind}: {decision.error.message}"
     if decision.result is not None and decision.result.error is not None:

@@ -48,7 +48,6 @@ _SETTINGS = {
     "runner.memory.mode": "packets",
     "model.decoding": "auto",
     "model.renderer": "auto",
-    "model.samples": 1,
     "escalation.enabled": False,
 }
 _log = logging.getLogger("remora.mcp")

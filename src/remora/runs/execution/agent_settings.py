@@ -139,7 +139,6 @@ def larger_settings(
 def _common_settings(config: Config, request: RunRequest) -> dict[str, Any]:
     limits = config.model
     return {
-        "samples": limits.samples,
         "max_requests": limits.max_requests,
         "max_tokens": limits.max_tokens,
         "seed": request.seed if request.seed is not None else 0,

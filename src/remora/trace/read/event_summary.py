@@ -50,10 +50,6 @@ _SummaryFields = msgspec.defstruct(
 _DECODER = msgspec.json.Decoder(_SummaryFields)
 
 
-class _Decoding(msgspec.Struct):
-    sample: int = 0
-
-
 class _Message(msgspec.Struct, frozen=True):
     tool_calls: list[msgspec.Raw] | None = None
 
@@ -64,14 +60,6 @@ class _Choice(msgspec.Struct):
 
 class _Response(msgspec.Struct):
     choices: list[_Choice] = []
-
-
-class _Trial(msgspec.Struct):
-    kept: bool = False
-
-
-class _Trials(msgspec.Struct):
-    candidates: list[_Trial] = []
 
 
 def call_text(data: dict[str, Any]) -> str:
@@ -102,13 +90,11 @@ def _agent_start(data: dict[str, Any]) -> str:
 
 
 def _model_request(data: dict[str, Any]) -> str:
-    """Return the size, packet and sample of a request."""
+    """Return the size and packet of a request."""
     packet = str(data.get("packet_sha256"))[:12]
-    asked = _decoded(data.get("decoding"), _Decoding) or _Decoding()
     to = f"to {data['model']}, " if data.get("model") else ""
-    sample = f", sample {asked.sample + 1}" if asked.sample else ""
     size = f"{data.get('prompt_tokens')} tokens, {data.get('renderer')}"
-    return f"{to}{size}, packet {packet}{sample}"
+    return f"{to}{size}, packet {packet}"
 
 
 def _model_response(data: dict[str, Any]) -> str:
@@ -128,11 +114,7 @@ def _escalation(data: dict[str, Any]) -> str:
 
 
 def _context_update(data: dict[str, Any]) -> str:
-    found = _decoded(data.get("value"), _Trials) if data.get("source") == "trials" else None
-    if found is None:
-        return f"{data.get('source')}{_after(data, 'error')}"
-    tried = found.candidates
-    return f"trials: {len(tried)} tried, {sum(one.kept for one in tried)} kept"
+    return f"{data.get('source')}{_after(data, 'error')}"
 
 
 def _tool_result(data: dict[str, Any]) -> str:

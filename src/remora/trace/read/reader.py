@@ -159,7 +159,7 @@ def decode_part(event: Event, kind: type[_Part]) -> _Part:
 
 
 def update_source(event: Event) -> str:
-    """Return what wrote a context update, such as `hub` or `trials`, or an empty string."""
+    """Return what wrote a context update, such as `hub`, or an empty string."""
     return decode_part(event, _Update).source
 
 

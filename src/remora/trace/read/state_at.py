@@ -19,7 +19,7 @@ from remora.memory.events import (
 )
 from remora.memory.packet import DecisionPacket
 from remora.memory.projection import apply, version_problem
-from remora.trace.read.reader import decode_part, update_source
+from remora.trace.read.reader import decode_part
 
 _DECISIONS = frozenset({ModelRequest.type, ToolCalled.type, AgentError.type})
 _PREPARING = frozenset({ContextUpdate.type, TurnStart.type})
@@ -55,7 +55,7 @@ class ShownPackets:
         if event.type == ModelRequest.type:
             self._is_asked = True
             return True
-        if event.type in _PREPARING and update_source(event) != "trials":
+        if event.type in _PREPARING:
             self._is_asked = False
         return event.type in _DECISIONS and not self._is_asked
 

@@ -21,7 +21,6 @@ _OF_THE_RUN = (
     ("model", "renderer"),
     ("model", "decoding"),
     ("model", "exact"),
-    ("model", "samples"),
     ("model", "max_requests"),
     ("model", "max_tokens"),
     ("gates", "time_s"),
