@@ -13,7 +13,7 @@ from msgspec import UNSET
 from remora.agents.definition.agent import Agent, definition_record
 from remora.agents.loop.runner import AgentRunner, FunctionGemmaRunner
 from remora.agents.loop.state import AgentState
-from remora.errors import ModelError
+from remora.errors import ModelError, StreamDamaged
 from remora.memory.context import ContextManager
 from remora.memory.delta import PacketDelta
 from remora.memory.events import (
@@ -409,3 +409,16 @@ def test_the_state_is_folded_from_events_of_newer_versions_too(
     state.add(start)
     state.add(dream)
     assert state.context.packet.state_summary == "dreamt"
+
+
+def test_a_turn_that_tried_several_answers_is_not_continued(theatre: Theatre, lint: Agent) -> None:
+    """Older versions recorded trials of answers. `show` and `verify` still read them."""
+    played = theatre.play(Play(agent=lint, answers=choose(0), source="import os\n"))
+    start = next(event for event in played.events if event.type == AgentStart.type)
+    trials = msgspec.structs.replace(
+        start, type="context_update", seq=1, turn=1, data=b'{"source":"trials","value":{}}'
+    )
+    state = AgentState(ContextManager({}), played.folder.blobs)
+    state.add(start)
+    with pytest.raises(StreamDamaged, match="turn 1 tried several answers"):
+        state.add(trials)
