@@ -10,11 +10,10 @@ from remora.bootstrap.invocation import Invocation, open_config
 from remora.errors import OutsideError, RemoraError
 from remora.hub.process import control
 from remora.hub.process.hub_paths import HubPaths
-from remora.hub.process.spawn import FOLDER, command, detached, environment, tied
+from remora.hub.process.spawn import FOLDER, command, detached, environment
 from remora.hub.protocol import StatusResult
 from remora.usecases.hub.target import HubTarget, hub_http_address, hub_paths_of
 
-Child = subprocess.Popen[bytes]
 _START_S = 60.0
 READY = b"ready\n"
 """Message from a daemon to the command that started it."""
@@ -23,14 +22,11 @@ _MOST_STARTS = 3
 """Maximum attempts. A killed daemon may hold its lock for a moment, and a new one then gives up."""
 
 
-def start_hub(
-    invocation: Invocation, target: HubTarget, own: list[Child] | None = None
-) -> StatusResult:
+def start_hub(invocation: Invocation, target: HubTarget) -> StatusResult:
     """Start a daemon in the background and return its status.
 
-    If a daemon is already running, return its status instead. With `own`, a daemon that is started
-    is a child that ends with this process, and is added to the list. Raises OutsideError if the
-    daemon does not start or does not answer.
+    If a daemon is already running, return its status instead. Raises OutsideError if the daemon
+    does not start or does not answer.
     """
     places = hub_paths_of(invocation, target)
     open_config(invocation, places.root)
@@ -44,29 +40,23 @@ def start_hub(
         if control.running(places) is None:
             if started == _MOST_STARTS:
                 break
-            process = _spawn(invocation, places, target, tie=own is not None)
-            if own is not None:
-                own.append(process)
+            _spawn(invocation, places, target)
             started += 1
             continue
         time.sleep(_LOOK_S)
     raise OutsideError("the daemon is not responding", hint=_where_to_look(places))
 
 
-def _spawn(invocation: Invocation, places: HubPaths, target: HubTarget, *, tie: bool) -> Child:
-    """Start the process, and wait until it is ready or fails.
-
-    With `tie`, it is a child that ends with this process.
-    """
+def _spawn(invocation: Invocation, places: HubPaths, target: HubTarget) -> None:
+    """Start the process, and wait until it is ready or fails."""
     words = command("remora.cli.main:main", *_words(invocation, places, target))
     process = subprocess.Popen(
-        tied(words) if tie else detached(words),
+        detached(words),
         cwd=FOLDER,
         env=environment(invocation.environ),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
-        start_new_session=tie,
     )
     assert process.stdout is not None
     try:
@@ -79,11 +69,9 @@ def _spawn(invocation: Invocation, places: HubPaths, target: HubTarget, *, tie: 
     has_failed = output not in (READY, b"")  # empty: another daemon started first
     if has_failed:
         process.kill()
-    if has_failed or not tie:  # without `tie`, the child has only started the daemon
-        process.wait()
+    process.wait()  # the child has only started the daemon
     if has_failed:
         raise _failed(output, places)
-    return process
 
 
 def _words(invocation: Invocation, places: HubPaths, target: HubTarget) -> list[str]:
