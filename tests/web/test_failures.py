@@ -53,7 +53,6 @@ def test_a_refused_submission_shows_its_checks(user: Remora, tmp_path: Path) -> 
     assert "refused by the check defined_names: src/price.py:6: Undefined name `subtotal`" in text
     assert '<span class="bad">failed</span></td><td>src/price.py:6: Undefined name' in text
     why = pages.get(f"/agents/{planted.agent_id}?turn=1&tab=why").text
-    assert "the candidate&#39;s reason: subtotal is used in line 7" in why
     refused = re.search(rf'href="/agents/{planted.agent_id}\?turn=(\d)&amp;tab=events#(e\d+)"', why)
     assert refused is not None
     events = pages.get(f"/agents/{planted.agent_id}?turn={refused[1]}&tab=events").text
@@ -100,7 +99,7 @@ def test_what_the_budget_dropped_is_beside_the_packet(user: Remora, tmp_path: Pa
     assert trimmed == list("23456789"), "each turn after the 12 lines were found"
     dropped = text.partition("Dropped by the budget")[2]
     assert "line 18 of the function prints order.weekend_fee" in dropped
-    assert "<td>{&#34;line&#34;:7} Removed line 7</td>" in dropped
+    assert "Removed line 7" in dropped
     prompt = pages.get(f"/agents/{planted.agent_id}?turn=7&tab=prompt").text
     assert re.search(r"messages [\d.,]+ (KB|bytes) \+ tools [\d.,]+ (KB|bytes)", prompt)
     assert prompt.index("<h3>Decoding</h3>") < prompt.index("SHA-256 of the bytes")

@@ -47,7 +47,7 @@ def test_a_stream_without_an_end_was_interrupted(copied: Ran) -> None:
     number = next(n for n, line in enumerate(lines) if b'"type":"tool_call"' in line)
     stream(copied).write_bytes(b"".join(lines[: number + 1]))
     turn = json.loads(lines[number])["turn"]
-    assert why(copied).startswith(f"Interrupted at turn {turn}, while its tool was running: ")
+    assert why(copied).startswith(f"Interrupted at turn {turn}, after tool_call: ")
     stream(copied).write_bytes(b"".join(lines)[:-40])
     assert why(copied).startswith("Interrupted at turn ")
 

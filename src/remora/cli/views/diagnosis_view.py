@@ -9,7 +9,7 @@ import click
 from remora.cli.app.output import wrap_text, wrapped
 from remora.errors import RemoraError
 from remora.ids import display_name
-from remora.runs.diagnosis.why_line import MAX_EVIDENCE, Diagnosis, why
+from remora.runs.diagnosis.why_line import Diagnosis, why
 from remora.runs.records.job_view import JobView
 from remora.statuses import WITHOUT_RESULT
 from remora.text import count, escape_line
@@ -24,7 +24,7 @@ def diagnosis_lines(found: Diagnosis, look: str) -> Iterator[str]:
     """Yield the lines of `trace why`. `look` is the command that shows the packet."""
     for line in wrapped(found.cause.sentence):
         yield click.style(line, bold=True)
-    for text in [*_evidence(found)][:MAX_EVIDENCE]:
+    for text in _evidence(found):
         yield from wrapped(f"  {text}", "    ")
     if found.cause.turn is not None:
         yield f"next: {look}"

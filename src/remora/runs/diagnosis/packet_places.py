@@ -2,12 +2,10 @@
 
 import re
 from collections.abc import Iterator
-from typing import Any
 
 import msgspec
 
 from remora.memory.canonical import json_text
-from remora.memory.excerpts import code_lines
 from remora.memory.packet import DecisionPacket
 
 _MAX_MESSAGE = 4_000
@@ -28,29 +26,15 @@ class Place(msgspec.Struct, frozen=True):
 
 def packet_places(packet: DecisionPacket) -> Iterator[Place]:
     """Yield the parts of a packet as texts."""
-    for name in ("goal", "node_id", "node_summary", "state_summary", "last_error"):
-        yield Place(name, str(getattr(packet, name) or ""))
-    if packet.excerpt is not None:
-        numbers = " ".join(str(number) for number, _ in code_lines(packet.excerpt))
-        text = f"{packet.excerpt.path}\n{packet.excerpt.text}\nlines {numbers}"
-        yield Place("excerpt", text)
-    lists = {
-        "diagnostics": map(_text, packet.diagnostics),
-        "candidate_actions": (
-            f"{_text(one.args)} {one.reason}" for one in packet.candidate_actions
-        ),
-        "recent_actions": (f"{_text(one.args)} {one.summary}" for one in packet.recent_actions),
-    }
-    for name, texts in lists.items():
-        yield from (Place(f"{name}/{number}", text) for number, text in enumerate(texts))
-    facts = {key: fact.value for key, fact in packet.knowledge.items()}
-    values = {
-        "knowledge": facts,
-        "hub_context": packet.hub_context,
-        "extensions": packet.extensions,
-    }
-    for name, each in values.items():
-        yield from (Place(f"{name}/{key}", f"{key} {_text(value)}") for key, value in each.items())
+    for name, value in msgspec.to_builtins(packet).items():
+        parts = value if isinstance(value, dict) else {}
+        if isinstance(value, list | tuple):
+            parts = dict(enumerate(value))
+        elif isinstance(value, str):
+            yield Place(name, value)
+        for key, part in parts.items():
+            text = part if isinstance(part, str) else json_text(part)
+            yield Place(f"{name}/{key}", f"{key} {text}" if isinstance(value, dict) else text)
 
 
 def occurs(name: str, text: str) -> bool:
@@ -65,7 +49,3 @@ def names_in(text: str) -> list[str]:
     text = text[:_MAX_MESSAGE]
     quoted = [next(filter(None, found)) for found in _QUOTED.findall(text)]
     return list(dict.fromkeys([*quoted, *_NAME.findall(text)]))
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else json_text(value)

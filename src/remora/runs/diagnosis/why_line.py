@@ -1,42 +1,48 @@
-"""The why line of an agent: one sentence that names the cause, the turn and the evidence."""
+"""The why line of an agent: one sentence that says what failed, where, and what its packet lost."""
 
+from collections import Counter
 from contextlib import suppress
-from pathlib import Path
-from typing import NamedTuple
 
 import msgspec
 
+from remora.agents.loop.stop_rules import INVALID_CALLS
 from remora.errors import NotFound, StreamDamaged, UsageError
-from remora.memory.events import Event, Gates, Review
+from remora.memory.events import AgentEnd, Event, Gates, Review
 from remora.runs.diagnosis.agent_history import AgentHistory, read_history
-from remora.runs.diagnosis.call_causes import CALL_RULES
-from remora.runs.diagnosis.failure import (
+from remora.runs.diagnosis.packet_loss import (
     Cause,
     Evidence,
     Failure,
-    Rule,
+    budget_dropped,
     dropped_parts,
     failure_of,
     quoted,
+    summary_lost,
 )
-from remora.runs.diagnosis.memory_causes import MEMORY_RULES, summary_lost
-from remora.runs.diagnosis.model_causes import bad_answer, recorded_error
 from remora.runs.diagnosis.packet_places import Place
 from remora.statuses import CONFLICT, DISMISSED, INTERRUPTED, RUNNING, VERIFIED, WITH_RESULT
 from remora.text import count
 from remora.trace.read.reader import is_being_written, read_events, typed_payload
 from remora.trace.trace_folder import TraceFolder
 
-RULES: tuple[Rule, ...] = (recorded_error, *MEMORY_RULES, *CALL_RULES, bad_answer)
-"""The first rule that recognizes a failure names its cause."""
-MAX_EVIDENCE = 10
+_LOOPING = 3
+"""Equal calls that make a loop."""
+_PROBLEMS = {
+    "context_truncated": ("context_truncated", "The model server truncated the context of turn {}"),
+    "packet_too_large": ("budget_dropped", "The smallest packet of turn {} does not fit the limit"),
+    "model_error": ("model_failed", "The model failed at turn {}"),
+    "tool_error": ("internal_error", "The agent could not continue after turn {}"),
+    "bad_call": ("bad_answer", "The model's answer at turn {} could not be used"),
+    INVALID_CALLS: ("bad_answer", "The model's answer at turn {} could not be used"),
+}
+"""The cause of each kind of error that ends a turn, and the beginning of its sentence."""
 
 
 class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
-    """Why an agent failed, and the facts about its failure.
+    """Why an agent failed.
 
-    `status` is that of the agent. `cause` has the why line. `dropped` is what the budget removed
-    from the packet of the cause's turn. `look_at` is the turn whose packet shows most.
+    `dropped` is what the budget removed from the packet of the cause's turn, and `look_at` the turn
+    whose packet shows most.
     """
 
     agent_id: str
@@ -51,7 +57,7 @@ class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
     dropped: tuple[Place, ...]
 
 
-class Judged(NamedTuple):
+class Judged(msgspec.Struct):
     """What happened to a change set after its agent had ended: a verdict, and why gates took it out."""
 
     review: Review | None = None
@@ -64,45 +70,31 @@ def why(folder: TraceFolder, agent_id: str) -> Diagnosis:
     Raises NotFound if there is no such agent, UsageError if it is a run, and StreamDamaged if its
     stream is empty or damaged.
     """
-    path = _stream_of(folder, agent_id)
-    is_written = is_being_written(path)
-    history = read_history(read_events(path), folder.blobs.pieces)
+    path = folder.find_agent(agent_id)
+    if path is None and folder.find_run(agent_id) is not None:
+        hint = f"`remora show {agent_id}` lists its jobs; name one of their agents"
+        raise UsageError(f"{agent_id} is a run, not an agent", hint=hint)
+    path = folder.existing_agent(agent_id)
+    is_written, history = is_being_written(path), read_history(read_events(path))
     if history.first is None:
-        raise StreamDamaged(
-            f"{agent_id}: the stream is empty", hint="check it with `remora trace verify`"
-        )
+        hint = "check it with `remora trace verify`"
+        raise StreamDamaged(f"{agent_id}: the stream is empty", hint=hint)
     is_verified = history.end is not None and history.end.status == VERIFIED
     judged = _judged(folder, history.first) if is_verified else Judged()
     return diagnosis_of(history, judged, is_written=is_written)
 
 
-def _stream_of(folder: TraceFolder, agent_id: str) -> Path:
-    try:
-        return folder.existing_agent(agent_id)
-    except NotFound:
-        with suppress(NotFound):
-            folder.existing_run(agent_id)
-            raise UsageError(
-                f"{agent_id} is a run, not an agent",
-                hint=f"`remora show {agent_id}` lists its jobs; name one of their agents",
-            ) from None
-        raise
-
-
 def _judged(folder: TraceFolder, event: Event) -> Judged:
-    """Return the last judgements on the agent of an event that its run's stream has.
-
-    If the run's stream is damaged, only the events before the damage are read.
-    """
+    """Return the last judgements on an agent, up to the first damaged line of its run's stream."""
     found = Judged()
     with suppress(NotFound, StreamDamaged):
         for one in read_events(folder.existing_run(event.run_id)):
             data = typed_payload(one) if one.type in (Review.type, Gates.type) else None
             if isinstance(data, Review) and data.agent_id == event.agent_id:
-                found = found._replace(review=data)
+                found.review = data
             for taken in data.taken_out if isinstance(data, Gates) else ():
                 if taken.agent_id == event.agent_id:
-                    found = found._replace(taken_out=taken.reasons)
+                    found.taken_out = taken.reasons
     return found
 
 
@@ -111,168 +103,146 @@ def diagnosis_of(history: AgentHistory, judged: Judged, *, is_written: bool = Fa
 
     Raises StreamDamaged if their data is nested too deeply.
     """
-    first = history.first
+    first, end = history.first, history.end
     assert first is not None  # callers have checked
+    last = history.turns[-1].number if history.turns else 0
     try:
-        return _diagnosis_of(history, first, judged, is_written=is_written)
+        cause = _cause(history, judged, is_written=is_written)
+        blamed = [one for one in history.turns if one.number == cause.turn]
+        dropped = [part for turn in blamed for part in dropped_parts(turn)]
     except RecursionError as error:
         raise StreamDamaged(
             f"{first.agent_id}: the data of an event is nested too deeply",
             hint="check it with `remora trace verify`",
         ) from error
-
-
-def _diagnosis_of(
-    history: AgentHistory, first: Event, judged: Judged, *, is_written: bool
-) -> Diagnosis:
-    end = history.end
-    failure = failure_of(history)
-    cause = _cause(history, failure, judged, is_written=is_written)
-    status = end.status if end is not None else RUNNING if is_written else INTERRUPTED
-    last = history.turns[-1].number if history.turns else 0
-    blamed = next((one for one in history.turns if one.number == cause.turn), None)
     return Diagnosis(
         agent_id=first.agent_id,
         run_id=first.run_id,
         operation=first.operation,
         node_id=first.node_id,
-        status=status,
+        status=end.status if end is not None else RUNNING if is_written else INTERRUPTED,
         stop_reason=None if end is None else end.stop_reason,
         turns=last,
         look_at=cause.look_at or cause.turn or last,
-        cause=msgspec.structs.replace(cause, evidence=cause.evidence[:MAX_EVIDENCE]),
-        dropped=tuple(
-            Place(part.name, quoted(part.text))
-            for part in (() if blamed is None else dropped_parts(history, blamed))
-        ),
+        cause=cause,
+        dropped=tuple(Place(part.name, quoted(part.text)) for part in dropped),
     )
 
 
-def _cause(
-    history: AgentHistory, failure: Failure | None, judged: Judged, *, is_written: bool
-) -> Cause:
-    end = history.end
+def _cause(history: AgentHistory, judged: Judged, *, is_written: bool) -> Cause:
+    end, last = history.end, history.last
     if end is None:
-        return _unfinished(history, is_written=is_written)
+        assert last is not None  # the stream is not empty
+        evidence = (Evidence(last.turn, last.seq, f"the last event: {last.type}"),)
+        what = "The agent is still running:" if is_written else "Interrupted at"
+        after = "" if is_written else ": the process ended before the agent did"
+        return Cause(
+            kind="running" if is_written else "interrupted",
+            turn=None if is_written else last.turn,
+            sentence=f"{what} turn {last.turn}, after {last.type}{after}",
+            evidence=evidence,
+        )
     if judged.review is not None and judged.review.verdict == CONFLICT:
         return _conflict(history, judged.review)
     if end.status in WITH_RESULT and not end.error:
-        return _without_failure(history, judged)
-    found = None
-    if failure is not None:
-        found = next(filter(None, (rule(history, failure) for rule in RULES)), None)
-    if found is None:
-        return _unknown(history)
-    if end.status == VERIFIED:
-        text = f"{found.sentence}; rules completed the job"
-        return msgspec.structs.replace(found, sentence=text)
-    return found
+        return _without_failure(history, end, judged)
+    failure = failure_of(history)
+    found = None if failure is None else _failed(history, failure)
+    found = found or _unknown(history, end)
+    done = "; rules completed the job" if end.status == VERIFIED else ""
+    return msgspec.structs.replace(found, sentence=found.sentence + done)
 
 
-def _unfinished(history: AgentHistory, *, is_written: bool) -> Cause:
-    last = history.last
-    number = last.turn if last is not None else 0
-    doing = _DOING.get(last.type if last is not None else "", "")
-    evidence = () if last is None else (Evidence(number, last.seq, f"the last event: {last.type}"),)
-    if is_written:
-        return Cause(
-            kind="running",
-            turn=None,
-            sentence=f"The agent is still running: turn {number}{doing}",
-            evidence=evidence,
-        )
-    return Cause(
-        kind="interrupted",
-        turn=number,
-        sentence=f"Interrupted at turn {number}{doing}: the process ended before the agent did",
-        evidence=evidence,
+def _failed(history: AgentHistory, failure: Failure) -> Cause | None:
+    """Return what ended the last turn, what a packet lost, or else which call or check failed."""
+    problem = _problem(history)
+    if problem is not None and problem.kind != "bad_answer":
+        return problem
+    lost = budget_dropped(history, failure) or summary_lost(history, failure)
+    if lost is not None:
+        return lost
+    turn, result, number = failure.turn, failure.result, failure.turn.number
+    text = quoted(failure.message.removeprefix(f"{failure.check}: "))
+    chosen = f"{turn.call}, chosen by {'the model' if turn.is_of_model else 'a rule'}"
+    evidence = [Evidence(number, turn.seq, chosen)]
+    if result is not None:
+        kind, sentence = "tool_failed", f"{result.tool} failed at turn {number}: {text}"
+    elif failure.check:
+        kind = "check_failed"
+        sentence = f"The check {failure.check} refused the change of turn {number}: {text}"
+    elif looping := _loop(history):
+        kind, sentence = "loop", f"Loop up to turn {number}: {looping}"
+        evidence = [Evidence(one.number, one.seq, one.call) for one in history.turns[-6:]]
+    else:
+        return problem
+    return Cause(kind=kind, turn=number, sentence=sentence, evidence=tuple(evidence))
+
+
+def _loop(history: AgentHistory) -> str:
+    """Return what an agent repeated, or an empty string."""
+    end, calls = history.end, Counter(one.call for one in history.turns if one.call)
+    call, times = calls.most_common(1)[0] if calls else ("", 0)
+    if end is None or end.stop_reason not in ("repeated_call", "no_progress", "max_turns"):
+        return ""
+    if times >= _LOOPING:
+        return f"the agent called {call} {times} times"
+    return (
+        "" if end.stop_reason == "max_turns" else quoted(end.error or "its calls changed nothing")
     )
 
 
-_DOING = {
-    "model_request": ", while waiting for the model's answer",
-    "tool_call": ", while its tool was running",
-    "submit_result": ", after its checks",
-}
+def _problem(history: AgentHistory) -> Cause | None:
+    """Return the error that ended the last turn, unless a model decided in a later one."""
+    for turn in reversed(history.turns):
+        if turn.problem is not None and turn.problem[0] in _PROBLEMS:
+            kind, beginning = _PROBLEMS[turn.problem[0]]
+            text = quoted(turn.problem[1])
+            sentence = f"{beginning.format(turn.number)}: {text}"
+            evidence = (Evidence(turn.number, turn.seq, text),)
+            return Cause(kind=kind, turn=turn.number, sentence=sentence, evidence=evidence)
+        if turn.problem is not None or turn.is_of_model:
+            break
+    return None
 
 
 def _conflict(history: AgentHistory, review: Review) -> Cause:
-    places = [f"{one.get('path')}: {one.get('detail')}" for one in review.detail]
-    changing = [one for one in history.turns if one.result is not None and one.result.changed]
-    evidence = tuple(
-        Evidence(turn.number, turn.result.seq, f"changed {', '.join(turn.result.changed)}")
-        for turn in changing[-3:]
-        if turn.result is not None
-    )
-    number = changing[-1].number if changing else None
-    what = quoted(places[0]) if places else "the same lines were changed"
+    places = [quoted(f"{one.get('path')}: {one.get('detail')}") for one in review.detail]
+    changing = [one.number for one in history.turns if one.result and one.result.has_changed]
+    number = changing[-1] if changing else None
+    what = places[0] if places else "the same lines were changed"
     change = "the change" if number is None else f"the change of turn {number}"
     return Cause(
         kind="conflict",
         turn=number,
         sentence=f"Conflict: {change} could not be merged with your files: {what}",
-        evidence=(*(Evidence(number or 0, None, quoted(text)) for text in places), *evidence),
+        evidence=tuple(Evidence(number or 0, None, text) for text in places[:10]),
     )
 
 
-def _without_failure(history: AgentHistory, judged: Judged) -> Cause:
-    end = history.end
-    assert end is not None  # it did not fail
-    number = history.turns[-1].number if history.turns else 0
-    left = tuple(Evidence(number, None, f"left {text}") for text in history.left)
-    if end.status == VERIFIED:
-        return Cause(
-            kind="verified",
-            turn=None,
-            sentence="Nothing failed: the agent submitted a change that passed all checks"
-            + _then(judged),
-            evidence=(*left, *(Evidence(number, None, text) for text in judged.taken_out)),
-        )
-    if history.turns:
-        last = next((one for one in reversed(history.turns) if one.result is not None), None)
-        hidden = summary_lost(
-            history, Failure(turn=last or history.turns[-1], message="", stop_reason="no_change")
-        )
-        if hidden is not None:
-            return hidden
-    reason = history.no_change.text(None)
-    why_not = f": {quoted(reason)}" if reason else ""
-    return Cause(
-        kind="no_change",
-        turn=None,
-        sentence=f"Nothing failed: the agent changed nothing{why_not}",
-        evidence=left,
-    )
-
-
-def _then(judged: Judged) -> str:
-    """Return why a submitted change is not pending as a whole, or nothing if it is."""
-    review = judged.review
+def _without_failure(history: AgentHistory, end: AgentEnd, judged: Judged) -> Cause:
+    review, then = judged.review, judged.taken_out[0] if judged.taken_out else ""
     if review is not None and review.verdict in DISMISSED:
-        return f"; then it was {review.verdict}" + (
-            f": {quoted(review.feedback)}" if review.feedback else ""
-        )
-    return f"; {quoted(judged.taken_out[0])}" if judged.taken_out else ""
-
-
-def _unknown(history: AgentHistory) -> Cause:
-    end = history.end
-    assert end is not None  # others are running or interrupted
-    said = f"; it ended with {end.status} ({end.stop_reason})"
-    said += f": {quoted(end.error)}" if end.error else ""
-    last = history.turns[-1].number if history.turns else 0
-    evidence = (Evidence(last, history.end_seq, f"{end.status}, {end.stop_reason}"),)
-    if end.stop_reason == "max_turns":
-        return Cause(
-            kind="turn_limit",
-            turn=last,
-            sentence=f"The agent was not done after {count(last, 'turn')}, its limit, which "
-            "--max-turns and max_turns set",
-            evidence=evidence,
-        )
-    return Cause(
-        kind="unknown",
-        turn=last or None,
-        sentence=f"No cause found in {count(last, 'turn')} of the agent{said}",
-        evidence=evidence,
+        then = f"then it was {review.verdict}" + (f": {review.feedback}" if review.feedback else "")
+    if end.status == VERIFIED:
+        sentence = "Nothing failed: the agent submitted a change that passed all checks"
+        sentence += f"; {quoted(then)}" if then else ""
+        return Cause(kind="verified", turn=None, sentence=sentence)
+    last = next((one for one in reversed(history.turns) if one.result), None)
+    hidden = None if last is None else summary_lost(history, Failure(turn=last, message=""))
+    reason = history.no_change.text(None)
+    sentence = "Nothing failed: the agent changed nothing" + (
+        f": {quoted(reason)}" if reason else ""
     )
+    return hidden or Cause(kind="no_change", turn=None, sentence=sentence)
+
+
+def _unknown(history: AgentHistory, end: AgentEnd) -> Cause:
+    last = history.turns[-1].number if history.turns else 0
+    if end.stop_reason == "max_turns":
+        text = (
+            f"The agent was not done after {count(last, 'turn')}, its limit, which --max-turns sets"
+        )
+        return Cause(kind="turn_limit", turn=last, sentence=text)
+    said = f"{end.status} ({end.stop_reason})" + (f": {quoted(end.error)}" if end.error else "")
+    text = f"No cause found in {count(last, 'turn')} of the agent; it ended with {said}"
+    return Cause(kind="unknown", turn=last or None, sentence=text)
