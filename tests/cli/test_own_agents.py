@@ -13,7 +13,7 @@ import pytest
 from tests.cli.conftest import Remora, git, tree, write
 from tests.openai_server import answer, openai_server, send_json
 
-PAGE = Path(__file__).resolve().parents[2] / "docs/reference/agents.md"
+EXAMPLE = Path(__file__).resolve().parents[2] / "examples/agents/tolog"
 PRINTS = """\
 import logging
 
@@ -31,13 +31,8 @@ COMMENTED = "def price(order):\n    # total = order.total()\n    return order.to
 
 
 def example() -> dict[str, str]:
-    """The files of the page's larger agent, by the names that the page gives them."""
-    text = PAGE.read_text(encoding="utf-8").partition("## One with everything")[2]
-    text = text.partition("\n## ")[0]
-    files = re.findall(
-        r"`([^`\n]+\.(?:pym|yaml))`(?:(?!```).)*?```[a-z-]+\n(.*?)```", text, re.DOTALL
-    )
-    return {name.removeprefix(".remora/agents/tolog/"): body for name, body in files}
+    """The files of the agent that the page calls one with everything."""
+    return {path.name: path.read_text(encoding="utf-8") for path in EXAMPLE.iterdir()}
 
 
 def own(root: Path, files: dict[str, str], name: str = "own") -> Path:
