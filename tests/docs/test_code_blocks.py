@@ -16,6 +16,7 @@ from remora.agents.definition.agent_yaml import AgentDefinition
 from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.operations import BUILT_IN
 from remora.hub import client
+from remora.runs.execution.run import NoObserver
 from remora.runs.planning.run_request import RunRequest
 from remora.runs.records.change_set_files import job_diff
 from remora.runs.records.results import read_run
@@ -24,7 +25,6 @@ from remora.trace.trace_folder import TraceFolder
 from remora.trace.verify.folder_check import verify_all
 from remora.usecases.analyze.execute_plan import execute_plan
 from remora.usecases.analyze.prepare_run import prepare
-from tests.no_observer import Quiet
 from tests.scripted_model import ScriptedModel
 
 DOCS = Path(__file__).parent.parent.parent / "docs"
@@ -158,7 +158,7 @@ def test_the_agent_of_the_agents_page_removes_the_print_calls(tmp_path: Path) ->
     wish = RunRequest(operations=("noprint",))
     prepared = prepare(caller, wish)
     model = ScriptedModel([])
-    asyncio.run(execute_plan(prepared, model, Quiet(), utc_now))
+    asyncio.run(execute_plan(prepared, model, NoObserver(), utc_now))
     prepared.close()
 
     run = read_run(prepared.project, prepared.run_id)

@@ -14,6 +14,7 @@ import pytest
 from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import connect_model
 from remora.runs.execution.prepared_run import PreparedRun
+from remora.runs.execution.run import NoObserver
 from remora.runs.planning.run_request import RunRequest
 from remora.runs.records.results import read_run
 from remora.runs.review.accept_and_reject import accept
@@ -22,7 +23,6 @@ from remora.trace.stream.line_builder import utc_now
 from remora.trace.verify.folder_check import verify_all
 from remora.usecases.analyze.execute_plan import execute_plan
 from remora.usecases.analyze.prepare_run import prepare
-from tests.no_observer import Quiet
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 WISH = RunRequest(operations=("lint",), unsafe_fixes=True, max_nodes=12)
@@ -53,7 +53,7 @@ def _findings(root: Path) -> int:
 async def _run(caller: Invocation, prepared: PreparedRun) -> None:
     model = connect_model(caller, prepared.project.config)
     try:
-        await execute_plan(prepared, model, Quiet(), utc_now)
+        await execute_plan(prepared, model, NoObserver(), utc_now)
     finally:
         await model.aclose()
 

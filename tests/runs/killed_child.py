@@ -17,13 +17,13 @@ from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import connect_model, open_project
 from remora.memory.events import Event
 from remora.models.protocol import Model
+from remora.runs.execution.run import NoObserver
 from remora.runs.planning.run_request import RunRequest
 from remora.runs.records.run_record import read_own_record
 from remora.trace.stream.line_builder import utc_now
 from remora.usecases.analyze.execute_plan import execute_plan
 from remora.usecases.analyze.prepare_run import prepare
 from remora.usecases.analyze.resume_run import connect_wanted, prepare_resume, run_remaining
-from tests.no_observer import Quiet
 from tests.runs.conftest import eager, renamed
 from tests.scripted_model import ScriptedModel
 from tests.step_lint.operations import OPERATIONS
@@ -31,7 +31,7 @@ from tests.step_lint.operations import OPERATIONS
 RUN = "run-1"
 
 
-class Killing(Quiet):
+class Killing(NoObserver):
     """Counts events, and kills."""
 
     def __init__(self, kind: str, number: int) -> None:

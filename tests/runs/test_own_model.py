@@ -4,13 +4,13 @@ import asyncio
 from pathlib import Path
 
 from remora.bootstrap.invocation import Invocation
+from remora.runs.execution.run import NoObserver
 from remora.runs.planning.run_request import RunRequest
 from remora.runs.records.results import read_run
 from remora.trace.read.reader import read_events
 from remora.trace.stream.line_builder import utc_now
 from remora.usecases.analyze.execute_plan import execute_plan
 from remora.usecases.analyze.prepare_run import prepare
-from tests.no_observer import Quiet
 from tests.scripted_model import ScriptedModel
 
 AGENT = """\
@@ -35,7 +35,7 @@ def test_each_operation_asks_its_own_model(tmp_path: Path) -> None:
     configured = ScriptedModel([], name="small")
     larger = ScriptedModel(['{"tool":"submit_result","args":{}}'], name="larger")
     own = {"larger": larger}
-    asyncio.run(execute_plan(prepared, configured, Quiet(), utc_now, own))
+    asyncio.run(execute_plan(prepared, configured, NoObserver(), utc_now, own))
     prepared.close()
     assert (len(configured.requests), len(larger.requests)) == (0, 1)
     job = read_run(prepared.project, prepared.run_id).jobs[0]

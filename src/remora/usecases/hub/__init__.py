@@ -1,1 +1,1 @@
-"""Use cases of the Hub: its daemon, its index, its facts and the observation of tests."""
+"""Use cases of the Hub: its daemon, its index and its facts."""

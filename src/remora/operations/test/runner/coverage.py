@@ -18,12 +18,10 @@ MAX_NODES = 400
 class ObservedRun(msgspec.Struct, frozen=True, kw_only=True):
     """Nodes that tests executed.
 
-    `files` contains the SHA-256 of each file with an executed function, keyed by path. `tests` maps
-    each test id to the keys of the functions that it ran, starting with the test itself. `calls`
-    contains the caller's key, the callee's key and the line of each call.
+    `tests` maps each test id to the keys of the functions that it ran, starting with the test itself.
+    `calls` contains the caller's key, the callee's key and the line of each call.
     """
 
-    files: dict[str, str] = {}
     tests: dict[str, list[str]] = {}
     calls: list[tuple[str, str, int]] = []
 
@@ -48,9 +46,7 @@ def observed_run(place: ToolTree, traced: Mapping[str, Any], most: int = MAX_NOD
         calls.update(dict.fromkeys(_calls(found, nodes)))
     if len(calls) > most or any(len(ran) > most for ran in tests.values()):
         return ObservedRun()
-    ended = {key.rpartition(":")[0] for keys in tests.values() for key in keys}
-    hashes = {path: sha for path, sha in files.hashes().items() if f"node:{path}" in ended}
-    return ObservedRun(files=hashes, tests=tests, calls=sorted(calls))
+    return ObservedRun(tests=tests, calls=sorted(calls))
 
 
 def _is_own(name: str, node: Node) -> bool:
@@ -94,13 +90,6 @@ class _Files:
         return next(
             (n for n in fits if n.qualname.rpartition(".")[2].partition("#")[0] == name), None
         )
-
-    def hashes(self) -> dict[str, str]:
-        modules = filter(None, self._modules.values())
-        return {
-            module.key.removeprefix("node:").rpartition(":")[0]: module.file_hash
-            for module in modules
-        }
 
     def _module(self, path: str) -> Module | None:
         if path not in self._modules:

@@ -10,7 +10,6 @@ import msgspec
 from remora.errors import HostError
 from remora.operations.test.fault_kinds import CONDITION
 from remora.operations.test.mutants import MAX_MUTANTS, Mutant, mutants, probe
-from remora.operations.test.runner.coverage import ObservedRun, observed_run
 from remora.operations.test.runner.parent import CIRCUMSTANCES, Order, run_in_child
 from remora.operations.test.target_function import TargetFunction, find_target
 from remora.tools.tree import ToolTree
@@ -39,8 +38,7 @@ class Proof(msgspec.Struct, frozen=True, kw_only=True):
     """The result of a proof.
 
     `problem` is the reason the tests do not pass, or an empty string. `killed` and `survived`
-    contain descriptions of mutants. `lines` contains the executed lines of the function, and `seen`
-    all executed nodes.
+    contain descriptions of mutants. `lines` contains the executed lines of the function.
     """
 
     problem: str = ""
@@ -48,7 +46,6 @@ class Proof(msgspec.Struct, frozen=True, kw_only=True):
     killed: tuple[str, ...] = ()
     survived: tuple[str, ...] = ()
     lines: tuple[int, ...] = ()
-    seen: ObservedRun = ObservedRun()
 
     @property
     def tried(self) -> int:
@@ -91,7 +88,6 @@ def prove_together(
             else proof
             for name, proof in proofs.items()
         }
-    seen = observed_run(place, runs[0].get("seen") or {})
     if all(proof.problem for proof in found.values()):
         return found
     sound = {name: subjects[name] for name, proof in found.items() if not proof.problem}
@@ -101,7 +97,6 @@ def prove_together(
             killed=tuple(killed),
             survived=tuple(survived),
             lines=_lines(subjects[name], runs[0]),
-            seen=seen,
         )
     return found
 
