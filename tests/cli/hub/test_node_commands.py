@@ -3,11 +3,13 @@
 import contextlib
 import json
 import sqlite3
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import click
 import pytest
+from coverage import CoverageData
 
 from remora.hub.members.members import Members
 from remora.hub.store.owner_lock import OwnerLock
@@ -527,3 +529,24 @@ def test_a_database_that_holds_nothing_yet_is_filled(poor: Remora, shop: Path) -
     asked = poor("hub", "callers", "Cart.total", cwd=shop)
     assert "there is no index yet: building it" in asked.err
     assert poor("hub", "status", "--json", cwd=shop).document["files"] == len(files)
+
+
+def test_tests_that_coverage_saw_are_added(poor: Remora, shop: Path) -> None:
+    write(shop, {"tests/test_by_name.py": "def test_all():\n    pass\n"})
+    time.sleep(0.05)  # files of one tick of the clock may be newer than the coverage file
+    data = CoverageData(str(shop / ".coverage"))
+    for context, lines in (("", [1, 4]), ("tests/test_by_name.py::test_all|run", [5])):
+        data.set_context(context)
+        data.add_lines({str(shop / "shop/price.py"): lines})
+    data.close()
+    found = poor("hub", "tests", "rounded", "--json", cwd=shop).document
+    assert found["tests"][-1] == {"id": "tests/test_by_name.py::test_all", "tier": "covered"}
+    day = found["coverage"]["day"]
+    assert found["coverage"] == {"file": ".coverage", "day": day, "note": ""}
+    shown = click.unstyle(on_terminal(poor, shop, "hub", "tests", "rounded"))
+    assert "covered  tests/test_by_name.py::test_all" in shown
+    assert f"covered: seen by coverage of {day}" in shown
+    write(shop, {"shop/price.py": PRICE.replace("floor", "ceil")})
+    changed = poor("hub", "tests", "rounded", cwd=shop)
+    assert changed.out == "tests/test_cart.py::test_total\n"
+    assert f"shop/price.py changed after the coverage of {day}" in changed.err

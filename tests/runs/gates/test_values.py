@@ -75,6 +75,14 @@ def outer():
     return inner("a")
 
 
+class Named(typing.Protocol):
+    def __call__(self, name: str) -> str: ...
+
+
+def call(named):
+    return named("a")
+
+
 @functools.lru_cache
 def cached(n):
     return n
@@ -139,6 +147,10 @@ def test_values():
     for session in (FakeSession(), Mock(), NonCallableMagicMock(), create_autospec(FakeSession)()):
         shop.fetch(session)
     assert shop.outer() == "a"
+    assert shop.call(str.upper) == "A"
+    closed = shop.each(["a"])
+    assert next(closed) == "a"
+    closed.close()
     assert shop.cached(1) == 1
     point = shop.Point.make(1)
     assert point.size == "big"
@@ -200,6 +212,7 @@ RIGHT = [
     ("def unknown(amount):", "def unknown(amount: Decimal):"),
     ("def fetch(session):", "def fetch(session: Point):"),
     ("    def inner(n):", "    def inner(n: str) -> str:"),
+    ("def call(named):", "def call(named: Named) -> str:"),
     ("def cached(n):", "def cached(n: int) -> int:"),
     ("def size(self):", "def size(self) -> str:"),
     ("def make(cls, x):", "def make(cls, x: int) -> typing.Self:"),

@@ -207,7 +207,7 @@ class Checker:
         try:
             guard.check_type_internal(value, hint, memo)
         except guard.TypeCheckError:
-            return "" if _has_stand_in(value) else kind_of(value)
+            return "" if _has_stand_in(value) or _has_protocol(hint) else kind_of(value)
         if type(hint) is type:
             self._passed.add(key)
         return ""
@@ -245,6 +245,13 @@ def _has_stand_in(value: object, depth: int = 3) -> bool:
     if _is_of_tests(modules[0]) or any(name in _MOCKS for name in modules):
         return True
     return depth > 0 and any(_has_stand_in(each, depth - 1) for each in _items(value))
+
+
+def _has_protocol(hint: Any) -> bool:
+    """Return True for a protocol: typeguard refuses some classes and functions that fit one."""
+    args = getattr(hint, "__args__", None)
+    parts = [getattr(hint, "__origin__", hint), *(args if isinstance(args, tuple) else ())]
+    return getattr(parts[0], "_is_protocol", False) or any(map(_has_protocol, parts[1:]))
 
 
 def _is_of_tests(module: str) -> bool:
@@ -288,11 +295,16 @@ def _start(checker: Checker) -> None:
     def profile(frame: FrameType, event: str, value: Any) -> None:
         if event == "call":
             checker.enter(frame)
-        elif event == "return":
+        elif event == "return" and (value is not None or not _at_yield(frame)):
             checker.leave(frame, frame.f_lasti, value)
 
     threading.setprofile(profile)
     sys.setprofile(profile)
+
+
+def _at_yield(frame: FrameType) -> bool:
+    """Return True if a frame is left at a `yield`, maybe because its generator is closed."""
+    return frame.f_code.co_code[frame.f_lasti] == _YIELD
 
 
 def _monitor(monitoring: Any, checker: Checker) -> None:
