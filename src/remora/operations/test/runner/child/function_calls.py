@@ -249,7 +249,7 @@ class Taken:
 
 
 def asserted(value: Any, root: str) -> List[Claim]:
-    """Return what an assertion may compare, with its value, or a text if that is no literal."""
+    """Return what an assertion may compare, with its value, or a text if there is no literal."""
     whole = value.items if isinstance(value, Taken) else value
     literal = as_literal(whole)
     if literal is not None:
