@@ -79,6 +79,10 @@ class Named(typing.Protocol):
     def __call__(self, name: str) -> str: ...
 
 
+def read(stream):
+    return stream.read()
+
+
 def call(named):
     return named("a")
 
@@ -118,6 +122,7 @@ import asyncio
 import doctest
 import inspect
 import pickle
+import tempfile
 from unittest.mock import Mock, NonCallableMagicMock, create_autospec
 
 import pytest
@@ -148,6 +153,8 @@ def test_values():
         shop.fetch(session)
     assert shop.outer() == "a"
     assert shop.call(str.upper) == "A"
+    with tempfile.NamedTemporaryFile("w+") as file:
+        assert shop.read(file) == ""
     closed = shop.each(["a"])
     assert next(closed) == "a"
     closed.close()
@@ -212,6 +219,7 @@ RIGHT = [
     ("def unknown(amount):", "def unknown(amount: Decimal):"),
     ("def fetch(session):", "def fetch(session: Point):"),
     ("    def inner(n):", "    def inner(n: str) -> str:"),
+    ("def read(stream):", "def read(stream: typing.TextIO) -> str:"),
     ("def call(named):", "def call(named: Named) -> str:"),
     ("def cached(n):", "def cached(n: int) -> int:"),
     ("def size(self):", "def size(self) -> str:"),

@@ -20,7 +20,8 @@ import pytest
 _GENERATOR, _COROUTINE, _ASYNC_GENERATOR = 0x20, 0x80, 0x200
 _RETURNS = {dis.opmap[name] for name in ("RETURN_VALUE", "RETURN_CONST") if name in dis.opmap}
 _YIELD = dis.opmap["YIELD_VALUE"]
-_MOCKS = ("unittest.mock", "mock")
+_MOCKS = ("unittest.mock", "mock", "_pytest.capture")
+_STREAMS = ("IO", "TextIO", "BinaryIO")
 _ITERATED = ("Iterator", "Iterable", "Generator")
 _MOST_ITEMS = 1_000
 """Containers with more items have only the first of them checked."""
@@ -248,10 +249,13 @@ def _has_stand_in(value: object, depth: int = 3) -> bool:
 
 
 def _has_protocol(hint: Any) -> bool:
-    """Return True for a protocol: typeguard refuses some classes and functions that fit one."""
+    """Return True for a protocol or a stream, as typeguard refuses some values that fit one."""
     args = getattr(hint, "__args__", None)
     parts = [getattr(hint, "__origin__", hint), *(args if isinstance(args, tuple) else ())]
-    return getattr(parts[0], "_is_protocol", False) or any(map(_has_protocol, parts[1:]))
+    is_stream = getattr(parts[0], "__name__", "") in _STREAMS
+    return (
+        is_stream or getattr(parts[0], "_is_protocol", False) or any(map(_has_protocol, parts[1:]))
+    )
 
 
 def _is_of_tests(module: str) -> bool:
