@@ -11,8 +11,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from types_packages import package_texts, stripped, true_types
 
 from remora.operations.types.checker.type_checker import TypeChecker
-from remora.operations.types.inference import Inference, Settings
-from remora.operations.types.ranking.type_candidates import weights
+from remora.operations.types.inference import Inference
 
 _PACKAGE = "platformdirs"
 _MINOR = 10
@@ -28,12 +27,12 @@ def main() -> None:
     bare = stripped(texts, true_types(texts).__contains__)
     before, started = _seconds(), time.perf_counter()
     with closing(TypeChecker(bare, {}, minor=_MINOR)) as checker:
-        inference = Inference(bare, checker, weights(), Settings(minor=_MINOR))
+        inference = Inference(bare, checker, _MINOR)
         slots = inference.slots(bare)
         inference.run(slots)
         runs = checker.runs
     wall, cpu = time.perf_counter() - started, _seconds() - before
-    tried = len(inference.best)
+    tried = len(inference.candidates)
     print(
         f"{_PACKAGE}: {len(slots)} slots, {len(inference.annotations)} written, {runs} runs of ty"
     )

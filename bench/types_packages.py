@@ -16,27 +16,6 @@ from remora.operations.types.source.slots import SourceText, written_annotations
 from remora.operations.types.source.terms import canonical
 
 CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "remora-bench" / "types"
-TRAINING = [
-    "structlog",
-    "flask",
-    "httpx",
-    "isort",
-    "arrow",
-    "requests",
-    "tomlkit",
-    "pendulum",
-    "starlette",
-    "click",
-    "typer",
-    "jinja2",
-    "black",
-    "werkzeug",
-    "rich",
-    "attrs",
-    "fastapi",
-    "aiohttp",
-]
-"""Packages for the name priors and the weights. None of them is used for evaluation."""
 EVALUATION = [
     "wsproto",
     "bidict",

@@ -1,7 +1,4 @@
-"""Tests of packages for the types operation, and the types seen while they run.
-
-Usage: python bench/types_tests.py PACKAGE... Archives and environments are made once.
-"""
+"""Tests of packages for the types operation, and environments in which they run, made once."""
 
 import shutil
 import subprocess
@@ -30,8 +27,6 @@ _BUILDERS = (
 )
 _GROUPS = ("test", "tests", "testing")
 _SETTINGS = ("pyproject.toml", "pytest.ini", "tox.ini", "setup.cfg")
-_PYTEST = ("-q", "-p", "no:cacheprovider", "-o", "addopts=", "-W", "default")
-_SECONDS = 240
 
 
 def environment(name: str, packages: Sequence[str]) -> Path:

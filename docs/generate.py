@@ -26,6 +26,7 @@ from remora.config.template import (
 from remora.memory.events import event_schema, packet_schema
 from remora.operations.docstring.drift_finding import CONTRADICTIONS
 from remora.operations.lint.conversions import IDIOMS
+from remora.operations.types.refusals import RULES
 from remora.tools.host.ruff.rule_choice import ONLY_BY_CODE, ORDER, TASTE
 
 Schema = dict[str, Any]
@@ -279,6 +280,13 @@ def docstring_rules() -> Iterator[str]:
         yield f"| `{code}` | {rule.what} | {rule.example} | {rule.corrected} |\n"
 
 
+def types_rules() -> Iterator[str]:
+    """Yield a table of the rules that refuse types."""
+    yield "| rule | example | reason | refused in nine packages |\n|---|---|---|---|\n"
+    for rule in RULES:
+        yield f"| `{rule.name}` | `{cell(rule.example)}` | {rule.reason} | {rule.measured} |\n"
+
+
 BLOCK = re.compile(
     r"(<!-- made by `python docs/generate.py`: ([a-z ]+) -->\n).*?(<!-- end -->)", re.DOTALL
 )
@@ -286,6 +294,7 @@ BLOCKS: dict[str, Callable[[], Iterator[str]]] = {
     "checks": checks,
     "lint rules": lint_rules,
     "docstring rules": docstring_rules,
+    "types rules": types_rules,
     **{f"{name} tools": partial(tools_of, name) for name in ("lint", "docstring", "types", "test")},
 }
 

@@ -1,89 +1,111 @@
-"""Which missing annotations are worth planning, as far as a type checker's answers tell."""
+"""What is found for missing annotations: pyrefly writes, rules and ty judge."""
 
+from collections.abc import Mapping
 from contextlib import closing
 
 from remora.operations.types.checker.type_checker import TypeChecker
-from remora.operations.types.inference import Inference, Settings
-from remora.operations.types.ranking.type_candidates import weights
+from remora.operations.types.inference import Inference
 
 FILES = {
     "labels.py": "def brand():\n    return 'tea'\n",
-    "shop.py": "SHELF = []\n\n\ndef keep(lot):\n    SHELF.append(lot)\n",
+    "shop.py": "SHELF = []\n\n\ndef keep(lot):\n    SHELF.append(lot)\n    return len(SHELF)\n",
     "use.py": "from labels import brand\nfrom shop import keep\n\nkeep(brand())\nkeep(brand())\n",
 }
+KEPT = {"brand.return": "str", "keep.lot": "str", "keep.return": "int"}
 
 
-def test_a_file_is_planned_if_annotations_of_another_file_say_its_types() -> None:
-    """Only once `brand` has a result, its callers say what `keep` gets."""
-    with closing(TypeChecker(FILES, {}, minor=11)) as ty:
-        inference = Inference(FILES, ty, weights(), Settings(minor=11))
-        planned = inference.promising(inference.slots(FILES))
-    found = {(path, slot.name): term for (path, slot), term in planned.items()}
-    assert found == {
-        ("labels.py", "return"): "str",
-        ("shop.py", "lot"): "str",
-        ("shop.py", "return"): "None",
-    }
-    assert inference.annotations == {}, "nothing was judged"
-
-
-def _annotations_of(text: str) -> set[tuple[str, str]]:
-    files = {"report.py": text}
+def _found(files: Mapping[str, str]) -> dict[str, str]:
     with closing(TypeChecker(files, {}, minor=11)) as ty:
-        inference = Inference(files, ty, weights(), Settings(minor=11))
+        inference = Inference(files, ty, 11)
         inference.run(inference.slots(files))
-    return {(f"{slot.function}.{slot.name}", t) for (_, slot), t in inference.annotations.items()}
+    return {f"{slot.function}.{slot.name}": t for (_, slot), t in inference.annotations.items()}
 
 
-_REPORT = """from typing import Any
+def test_calls_in_other_files_say_what_a_parameter_is() -> None:
+    assert _found(FILES) == KEPT
+    modules = "import shop as s\nfrom labels import brand\n\ns.keep(brand())\ns.keep('jam')\n"
+    assert _found(FILES | {"use.py": modules}) == KEPT
 
 
-class Report:
-    def __init__(self, *parts: Any, **options: Any) -> None:
-        self.parts = parts
+def test_calls_in_tests_alone_say_nothing() -> None:
+    files = {"shop.py": FILES["shop.py"], "labels.py": FILES["labels.py"]}
+    files["tests/test_use.py"] = FILES["use.py"]
+    assert _found(files) == {"brand.return": "str"}
 
-    def open(self, level: Any) -> None:
-        print(level)
 
-    def close(self, level: Any) -> None:
-        print(level)
+def test_files_are_planned_before_anything_is_judged() -> None:
+    with closing(TypeChecker(FILES, {}, minor=11)) as ty:
+        inference = Inference(FILES, ty, 11)
+        planned = inference.promising(inference.slots(FILES))
+    assert {path for path, _ in planned} == {"labels.py", "shop.py"}
+    assert inference.annotations == {}
 
-    def skip(self, level, *parts, **options):
-        print(level)
+
+CHAIN = """\
+def half(n):
+    return n // 2
+
+
+def both(a, b):
+    return half(a), half(b)
+
+
+both(2, 4)
+both(6, 8)
 """
 
 
-def test_any_completes_annotated_code() -> None:
-    assert {("Report.skip.level", "Any"), ("Report.skip.options", "Any")} <= _annotations_of(
-        _REPORT
-    )
+def test_results_follow_from_what_was_found_before() -> None:
+    assert _found({"shop.py": CHAIN}) == {
+        "half.n": "int",
+        "half.return": "int",
+        "both.a": "int",
+        "both.b": "int",
+        "both.return": "tuple[int, int]",
+    }
 
 
-def test_any_is_left_out_where_most_annotations_are_missing() -> None:
-    others = "".join(f"    def turn_{n}(self, a, b, c):\n        return a\n\n" for n in range(9))
-    assert _annotations_of(f"{_REPORT}\n{others}") == set(), "nor is the rest of its signature kept"
+BOX = """\
+class Box:
+    def __init__(self):
+        self._size = 3
 
+    def __eq__(self, other):
+        return self._size == 3
 
-_BILL = """def split(amount: float):
-    return int(amount), round(amount % 1 * 100)
+    def __exit__(self, kind, error, trace):
+        self._size = 0
 
+    @property
+    def size(self):
+        return self._size
 
-def bill(amount: float):
-    whole, cents = split(amount)
-    return f"{spelled(whole)} and {spelled(cents)}"
+    @size.setter
+    def size(self, value):
+        self._size = value
 
-
-def spelled(count):
-    return " ".join(chr(97 + int(each)) for each in str(count))
+    def copied(self, **options):
+        print(options)
+        return self
 """
 
 
-def test_a_tuple_without_parentheses_and_calls_in_an_f_string_say_what_a_parameter_is() -> None:
-    assert {("split.return", "tuple[int, int]"), ("spelled.count", "int")} <= _annotations_of(_BILL)
+def test_what_the_language_says_is_added() -> None:
+    found = _found({"box.py": BOX})
+    assert found["Box.__eq__.other"] == "object"
+    assert found["Box.__exit__.error"] == "BaseException | None"
+    assert found["Box.size.value"] == "int", "what the getter returns"
+    assert found["Box.copied.options"] == "Any"
+    assert found["Box.copied.return"] == "Box"
 
 
-def test_a_result_that_follows_from_types_which_complete_a_signature_is_found() -> None:
-    """`text` is only likely enough together with `times`, and the result needs both."""
-    text = "def {}(text='a', times=3):\n    return text.upper() * times\n"
-    every = _annotations_of("\n\n".join(map(text.format, ("cry", "shout", "yell"))))
-    assert {("cry.text", "str"), ("cry.times", "int"), ("cry.return", "str")} <= every
+def test_self_is_a_class_unless_others_inherit() -> None:
+    text = "class Box:\n    def cut(self):\n        return self\n\n    def size(self):\n        return 1\n"
+    assert _found({"box.py": text})["Box.cut.return"] == "Box"
+    more = f"{text}\n\nclass Tin(Box):\n    pass\n"
+    assert _found({"box.py": more})["Box.cut.return"] == "Self"
+
+
+def test_what_a_caller_contradicts_is_left_out() -> None:
+    files = FILES | {"more.py": "from shop import keep\n\nprint(keep('jam').upper())\n"}
+    assert "keep.return" not in _found(files), "it makes a fault visible"

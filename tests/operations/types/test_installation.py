@@ -1,19 +1,21 @@
-"""Without the package of the type checker, the operation says what to install."""
+"""Without the packages that it needs, the operation says what to install."""
 
 from pathlib import Path
 
 import pytest
 
 from remora.errors import UsageError
-from remora.operations.types.checker import type_checker
+from remora.operations.types.checker import pyrefly, type_checker
 from remora.operations.types.types_need import unannotated
 from remora.tools.tree import ToolTree
 
 
-def test_a_missing_type_checker_is_named_with_its_extra(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+@pytest.mark.parametrize("package", ["ty", "pyrefly"])
+def test_a_missing_package_is_named_with_its_extra(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, package: str
 ) -> None:
-    monkeypatch.setattr(type_checker, "find_spec", lambda _name: None)
-    with pytest.raises(UsageError, match="requires the ty package") as refused:
+    module = type_checker if package == "ty" else pyrefly
+    monkeypatch.setattr(module, "find_spec", lambda _name: None)
+    with pytest.raises(UsageError, match=f"requires the {package} package") as refused:
         unannotated(ToolTree(tmp_path), [], {})
     assert "'.[types]'" in refused.value.hint

@@ -10,8 +10,7 @@ import pytest
 
 from remora.errors import HostError
 from remora.operations.types.checker.type_checker import TypeChecker
-from remora.operations.types.inference import Inference, Settings
-from remora.operations.types.ranking.type_candidates import weights
+from remora.operations.types.inference import Inference
 from remora.sandbox.interpreters import ProjectPython
 from remora.tools.host.declared_type_checker import (
     DeclaredChecker,
@@ -126,7 +125,7 @@ def test_annotations_that_mypy_refuses_are_removed(tmp_path: Path) -> None:
     checker = find_checker(DeclaredChecker("mypy"), settings, python, sorted(FILES))
     assert checker is not None
     with closing(TypeChecker(FILES, settings, minor=11)) as ty:
-        inference = Inference(FILES, ty, weights(), Settings(minor=11))
+        inference = Inference(FILES, ty, 11)
         parameter, result = inference.slots(["shop.py"])
         inference.annotations = {parameter: "int", result: "float"}
         inference.settle_with(checker.check)

@@ -9,7 +9,7 @@ from tests.clock import ticking
 
 def _summary(*why: str) -> str:
     left = {"counts": {"missing annotation": 30}, "summary": "30 annotations are missing"}
-    done: Any = {"written": 0, "judges": "ty", "chosen": [], "left": left, "why_left": [*why]}
+    done: Any = {"written": 0, "judges": "ty", "left": left, "why_left": [*why]}
     tool = load(TYPES.folder / "tools" / "write_annotations.pym")
     target = {"target": {"path": "mod.py", "nodes": []}}
     host: Any = {"write_annotations": lambda *_: done}

@@ -1,9 +1,7 @@
-"""Types as text: one form for equal types, from annotations, from ty and from docstrings."""
+"""Types as text: one form for equal types, from annotations and from ty."""
 
 import pytest
 
-from remora.operations.types.facts.docstring_types import docstring_types
-from remora.operations.types.facts.signatures import Callee, parse_callee
 from remora.operations.types.source.terms import canonical, from_checker, same
 
 
@@ -46,56 +44,3 @@ def test_types_of_the_checker_are_widened(shown: str, term: str) -> None:
 def test_members_of_a_union_have_no_order() -> None:
     assert same("int | str | None", "str | int | None")
     assert not same("int", "int | None")
-
-
-def test_callables_of_the_checker_are_read() -> None:
-    shown = "bound method Order.add(item: Item, count: int = 1, *rest) -> Unknown"
-    callee = parse_callee(shown)
-    assert callee is not None
-    assert (callee.owner, callee.name, callee.returns) == ("Order", "add", "Unknown")
-    assert [tuple(each) for each in callee.parameters] == [
-        ("item", "Item"), ("count", "int"), ("*rest", "")
-    ]  # fmt: skip
-    assert parse_callee("<class 'shop.Order'>") == Callee("Order", "__init__", (), "")
-    assert parse_callee("Overload[(a: int) -> int, (a: str) -> str]") is None
-
-
-SPHINX = """Pay.
-
-:param int count: how many
-:param name: of whom
-:type name: str or None
-:rtype: list[str]
-"""
-GOOGLE = """Pay.
-
-Args:
-    count (int, optional): How many.
-    name (:class:`Name`): Of whom.
-
-Returns:
-    bool: True if it worked.
-"""
-NUMPY = """Pay.
-
-Parameters
-----------
-count : int, optional
-    How many.
-name : dict of strings by customer
-    Of whom.
-"""
-
-
-@pytest.mark.parametrize(
-    ("docstring", "types"),
-    [
-        (SPHINX, {"count": "int", "name": "str | None", "return": "list[str]"}),
-        (GOOGLE, {"count": "int", "name": "Name", "return": "bool"}),
-        (NUMPY, {"count": "int"}),
-        (":param key: str, bytes or None", {}),
-        (":param names: list of strings, or None", {}),
-    ],
-)
-def test_docstrings_name_types(docstring: str, types: dict[str, str]) -> None:
-    assert docstring_types(docstring) == types

@@ -10,7 +10,7 @@ from remora.code.edit.text_lines import decode
 from remora.code.syntax.definitions import FunctionNode, ImportNode
 from remora.errors import HostError
 from remora.operations.submission import Submission
-from remora.operations.types.shared_inference import project_texts, session_for
+from remora.operations.types.session import project_texts, session_for
 from remora.operations.types.source.slots import annotations_of, functions_of
 from remora.python_text import parse
 from remora.tools.tree import ToolTree

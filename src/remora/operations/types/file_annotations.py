@@ -13,14 +13,13 @@ from remora.code.syntax.extract import parse_module
 from remora.code.syntax.nodes import Module, lines_of_nodes
 from remora.errors import HostError
 from remora.ids import escape_path, node_key
+from remora.operations.types.calls import call_sites, header_of
 from remora.operations.types.checker.judge import Terms
 from remora.operations.types.checker.type_checker import line_map
-from remora.operations.types.facts.calls import call_sites, header_of
-from remora.operations.types.shared_inference import Verdict, project_texts, session_for
+from remora.operations.types.session import Verdict, project_texts, session_for
 from remora.operations.types.source.project_index import Function
 from remora.operations.types.source.signature_text import (
     as_signature,
-    says_something,
     type_in,
     types_in,
 )
@@ -31,7 +30,7 @@ from remora.tools.host.declared_type_checker import Diagnostic
 from remora.tools.tree import ToolTree
 
 _SHOWN = 3
-"""Likely types, and calls, that are shown of a function."""
+"""Calls that are shown of a function."""
 _FIRST, _LAST = 40, 19
 """Lines that are shown of a function with more than 60."""
 _NAME_LIMIT = 60
@@ -135,7 +134,7 @@ class FileAnnotations:
             return f"{name} is not a parameter that lacks a type"
         if not term:
             return f"{name}: not a type, which has only names, [], | and literals"
-        refusals = (self.session.refusal(self._path, s, term, self._place.left) for s in given)
+        refusals = (self.session.refusal(self._path, slot, term) for slot in given)
         return next((f"{name}: {term} {why}" for why in refusals if why), "")
 
     def _said(self, asked: Terms, kept: Terms, verdicts: Sequence[Verdict]) -> list[str]:
@@ -187,11 +186,11 @@ class FileAnnotations:
 
     def described(self, function: Function, missing: Sequence[Slot]) -> dict[str, Any]:
         """Return what a function lacks, for `open_functions`."""
-        likely = {slot.name: self._likely(slot) for slot in missing}
+        likely = {slot.name: self.session.likely(self._path, slot) for slot in missing}
         return {
             "function": self.source.qualnames[function.number],
             "names": [slot.name for slot in missing],
-            "likely": {name: terms for name, terms in likely.items() if terms},
+            "likely": {name: term for name, term in likely.items() if term},
         }
 
     def shown(self, function: Function) -> dict[str, Any]:
@@ -206,11 +205,6 @@ class FileAnnotations:
             "calls": [*islice(dict.fromkeys(call_sites(function, self.session.index)), _SHOWN)],
             "owner": [] if owner is None else _class_lines(owner),
         }
-
-    def _likely(self, slot: Slot) -> list[str]:
-        found = self.session.likely(self._path, slot, _SHOWN, self._place.left)
-        alone = "" if slot.name == RETURN else "None"  # a parameter takes something else, too
-        return [term for term in found if says_something(term) and term != alone]
 
     def header(self, number: int) -> str:
         """Return the first line of a function as it is now, on one line."""

@@ -1,23 +1,20 @@
 """Host functions that count, write, judge and reveal the types of a file."""
 
-import ast
 from functools import partial
 from itertools import islice
 from typing import Any
 
 from remora.code.edit.text_lines import decode
 from remora.errors import HostError
-from remora.operations.types.facts.calls import callers_first
-from remora.operations.types.facts.probes import OPEN, wrap
+from remora.operations.types.calls import callers_first
 from remora.operations.types.file_annotations import FileAnnotations, MissingAnnotations
-from remora.operations.types.ranking.type_candidates import Ranked
-from remora.operations.types.shared_inference import project_texts, session_for
+from remora.operations.types.reveal_question import with_question
+from remora.operations.types.session import project_texts, session_for
 from remora.operations.types.source.signature_text import as_signature
-from remora.operations.types.source.slots import Slot, SourceText
+from remora.operations.types.source.slots import SourceText
 from remora.operations.types.source.terms import from_checker, is_known
 from remora.operations.types.types_need import inferred_with
 from remora.operations.types.writing.clean_file import without_findings
-from remora.python_text import parse
 from remora.tools.tree import ToolTree
 
 CODE = "missing annotation"
@@ -37,14 +34,13 @@ def missing_annotations(place: ToolTree, path: str, nodes: list[str]) -> dict[st
 
 
 def write_annotations(place: ToolTree, path: str, nodes: list[str]) -> dict[str, Any]:
-    """Write the annotations of a file that the project's code makes likely enough.
+    """Write the annotations of a file that pyrefly finds and that all rules and checkers accept.
 
     Those that would be scattered, add a diagnostic of the type checker anywhere in the project, or
     a finding of ruff in the file, are left out. Those that `annotate` wrote stay.
 
     Returns the number of annotations in `written`, the type checkers that accepted them in
-    `judges`, each one's place, source and probability in `chosen`, and the result of
-    `missing_annotations` for the new content in `left`. `why_left` says why functions were left, the
+    `judges`, and the result of `missing_annotations` for the new content in `left`. `why_left` says why functions were left, the
     most frequent reasons first.
     """
     work = FileAnnotations(place, path, nodes)
@@ -55,16 +51,10 @@ def write_annotations(place: ToolTree, path: str, nodes: list[str]) -> dict[str,
     after, _ = without_findings(place, path, work.before, write, chosen)
     work.save(SourceText(after))
     written = work.written(work.source).keys()
-    new = written - known.keys()
     left = {slot.number for slot in work.functions.slots if (path, slot) not in written}
     return {
-        "written": len(new),
+        "written": len(written - known.keys()),
         "judges": session.judges,
-        "chosen": [
-            _chosen(slot, session.candidate(path, slot))
-            for _, slot in chosen
-            if (path, slot) in new
-        ],
         "left": missing_annotations(place, path, nodes),
         "why_left": session.why_left(path, left, place.left),
     }
@@ -126,7 +116,7 @@ def open_functions(
 
     Functions come before those that they call. What the project mostly leaves out is not missing.
     Each of `functions` has its qualname in `function`, its missing `names`, where `return` is the
-    result, and in `likely` the likeliest types of each. Of the first one, `shown` has the first and
+    result, and in `likely` the type that pyrefly has for some. Of the first one, `shown` has the first and
     last line in `lines`, the `text`, which is cut in the middle if it is long, some calls of its
     name in `calls`, and the first lines of the class around it and of `__init__` in `owner`.
     `known` contains the imports and classes of the file.
@@ -142,66 +132,7 @@ def open_functions(
     }
 
 
-def _chosen(slot: Slot, candidate: Ranked) -> dict[str, Any]:
-    return {
-        "number": slot.number,
-        "name": slot.name,
-        "source": candidate.source,
-        "probability": round(candidate.probability, 4),
-    }
-
-
 def _described(count: int) -> dict[str, Any]:
     words = {0: "no annotation is missing", 1: "1 annotation is missing"}
     summary = words.get(count, f"{count} annotations are missing")
     return {"counts": {CODE: count} if count else {}, "summary": summary}
-
-
-_BLOCKS = (ast.stmt, ast.excepthandler)
-_LEAVING = (ast.Return, ast.Raise, ast.Break, ast.Continue)
-"""Statements after which no line is reached."""
-
-
-def with_question(text: str, expression: str, line: int) -> tuple[str, int, int]:
-    """Return a text that reveals the type of an expression, and the line and column of it there.
-
-    If the line contains the expression, it is asked about in its place. Otherwise, it is asked
-    about after the line's statement, or at the begin of its block. Raises HostError if neither is
-    possible.
-    """
-    source = SourceText(text)
-    try:
-        wanted = ast.dump(parse(expression.strip(), "eval").body)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        raise HostError(f"not an expression: {expression[:200]}") from None
-    found = (node for node in ast.walk(source.tree) if isinstance(node, ast.expr))
-    same = [node for node in found if node.lineno == line and ast.dump(node) == wanted]
-    made, place = _wrapped(source, same[0]) if same else _inserted(source, expression.strip(), line)
-    try:
-        parse(made)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        raise HostError(f"line {line} has no place to ask in; take one beside it") from None
-    return made, *place
-
-
-def _wrapped(source: SourceText, node: ast.expr) -> tuple[str, tuple[int, int]]:
-    made, places = wrap(source, [node])
-    return made, places[id(node)]
-
-
-def _inserted(source: SourceText, expression: str, line: int) -> tuple[str, tuple[int, int]]:
-    every = (node for node in ast.walk(source.tree) if isinstance(node, _BLOCKS))
-    around = [node for node in every if node.lineno <= line <= (node.end_lineno or node.lineno)]
-    if not around:
-        raise HostError(f"line {line} has no statement")
-    beside = around[-1]
-    body: list[ast.stmt] = getattr(beside, "body", [])
-    is_before = bool(body) or isinstance(beside, _LEAVING)
-    beside = body[0] if body else beside
-    decorators = getattr(beside, "decorator_list", [])
-    first = min([beside.lineno, *(decorator.lineno for decorator in decorators)])
-    number = first if is_before else (beside.end_lineno or beside.lineno) + 1
-    lines = [text.rstrip("\r\n") for text in source.lines]
-    indent = lines[beside.lineno - 1][: beside.col_offset]
-    lines.insert(number - 1, f"{indent}{OPEN}{expression}))")
-    return "\n".join(lines) + "\n", (number, len(indent + OPEN) + 1)

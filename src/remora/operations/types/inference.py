@@ -1,88 +1,50 @@
-"""Inference of missing annotations for a project, judged by a type checker."""
+"""Missing annotations of a project: pyrefly writes candidates, rules and type checkers judge them."""
 
-from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
-
-import msgspec
+from collections.abc import Iterable, Iterator, Mapping, Set
 
 from remora.operations.types.annotated_project import AnnotatedProject, Run
-from remora.operations.types.checker.judge import Terms
+from remora.operations.types.callers import Callers
+from remora.operations.types.calls import Calls
+from remora.operations.types.checker.judge import Key, Terms
+from remora.operations.types.checker.pyrefly import terms_in
 from remora.operations.types.checker.type_checker import TypeChecker
-from remora.operations.types.facts.collection import collect
-from remora.operations.types.facts.evidence import Evidence, SlotKey, key_of
-from remora.operations.types.ranking.overrides import overrides_agree, special_parameter
-from remora.operations.types.ranking.refusals import VALUES, WRITTEN, Missing, Refusal
-from remora.operations.types.ranking.siblings import Siblings
-from remora.operations.types.ranking.signature_choice import PLAIN, Signatures
-from remora.operations.types.ranking.type_candidates import (
-    Ranked,
-    Weights,
-    candidates_for,
-    rank,
-)
-from remora.operations.types.source.project_index import Function, ProjectIndex
+from remora.operations.types.refusals import Candidate, refusal_of
+from remora.operations.types.signatures import PLAIN, Signatures
+from remora.operations.types.source.project_index import ProjectIndex
 from remora.operations.types.source.slots import RETURN, Slot
-from remora.operations.types.source.terms import UNKNOWN, members_of, same, without_none
+from remora.operations.types.source.terms import members_of, union
 from remora.threads import raise_if_cancelled
 
-SPECIAL = 0.95
-"""The probability of the types of special methods that the language defines."""
-_ROUNDS = 4
-"""How often facts are derived again."""
-_PLANNED_ROUNDS = 2
-"""How often facts are derived before a file is planned."""
-COMPLETING = 0.55
-"""The least probability of an annotation that completes a signature."""
-MOSTLY_ANNOTATED = 0.5
-"""The part of annotations that are written above which a project counts as annotated."""
-_INDEPENDENT = frozenset(("call", "forward"))
-"""Sources that say more of a parameter when more annotations are known."""
-
-
-class Settings(msgspec.Struct, frozen=True, kw_only=True):
-    """`minor` is the minor version of the oldest Python 3 that the project supports.
-
-    `threshold` replaces the threshold of the weights. `observed` contains the run-time types of
-    functions, by node key.
-    """
-
-    minor: int
-    threshold: float | None = None
-    observed: Mapping[str, Any] = {}
-
-
-class _Facts(NamedTuple):
-    project: ProjectIndex
-    evidence: dict[SlotKey, list[Evidence]]
-    siblings: Siblings
+_ROUNDS, _PLANNED_ROUNDS = 3, 2
+"""How often pyrefly is asked, each time with the annotations that were accepted before."""
+_LANGUAGE: Mapping[str, tuple[str, ...]] = {
+    "__eq__": ("object",),
+    "__ne__": ("object",),
+    "__exit__": ("type[BaseException] | None", "BaseException | None", "TracebackType | None"),
+    "__aexit__": ("type[BaseException] | None", "BaseException | None", "TracebackType | None"),
+}
+"""The types of parameters of special methods, which the language defines."""
 
 
 class Inference:
     """Finds annotations for missing annotations of a project.
 
-    `texts` contains the text of every Python file of the project.
+    `texts` contains the text of every Python file of the project, and `minor` is the minor version
+    of the oldest Python 3 that it supports.
     """
 
-    def __init__(
-        self, texts: Mapping[str, str], checker: TypeChecker, model: Weights, settings: Settings
-    ) -> None:
+    def __init__(self, texts: Mapping[str, str], checker: TypeChecker, minor: int) -> None:
         self._checker = checker
-        self._model = model
-        self._settings = settings
         self.original = ProjectIndex(texts)
-        self.project = AnnotatedProject(self.original, checker, settings.minor)
-        self._known: tuple[Terms, _Facts] | None = None
-        self._refused: set[tuple[str, Slot, str]] = set()
-        self._rules: dict[tuple[str, Slot], list[Refusal]] = {}
-        """The rules that refuse types of a slot."""
-        self._first: dict[tuple[str, Slot], set[str]] = {}
-        """The candidates of each slot before any annotation was found."""
-        self._density = Siblings(self.original).density
+        self.project = AnnotatedProject(self.original, checker, minor)
         self.signatures = Signatures(self.original)
         self.annotations: Terms = {}
         """All annotations found so far."""
-        self.best: dict[tuple[str, Slot], Ranked] = {}
-        """The likeliest candidate of each slot, as last ranked."""
+        self.candidates: Terms = {}
+        """The last candidate of each slot, refused or not."""
+        self._calls = Calls(self.original)
+        self._why: dict[tuple[str, Slot], str] = {}
+        """Why the candidate of a slot was refused."""
 
     def slots(self, paths: Iterable[str]) -> list[tuple[str, Slot]]:
         """Return the missing annotations of some files, without those on which ty fails."""
@@ -95,91 +57,42 @@ class Inference:
 
     def run(self, slots: Iterable[tuple[str, Slot]]) -> None:
         """Find annotations for some slots, and add them to `annotations`."""
-        wanted = list(slots)
+        wanted = set(slots)
         for _ in range(_ROUNDS):
-            likely = self.likely(self._left(wanted))
-            found = self._judged(likely, self.annotations)
+            raise_if_cancelled()
+            likely = self._likely(wanted, self.annotations)
+            found = self.project.accepted(likely, self.annotations, self.project.added_by)
+            self._why |= {
+                key: "a type checker refuses a type" for key in likely if key not in found
+            }
+            self.annotations |= found
             if not found:
                 break
-            self.annotations |= found
-        self._complete(wanted)
-
-    def _complete(self, wanted: Iterable[tuple[str, Slot]]) -> None:
-        """Add less likely annotations that complete a signature, and leave out scattered ones.
-
-        Then results that follow from the new types are added.
-        """
-        wanted = list(wanted)
-        for more in (self._completing, self._results):
-            likely = more(self._left(wanted), self.annotations)
-            self.annotations |= self._judged(likely, self.annotations)
         self.leave_out_scattered()
-
-    def _results(self, slots: Iterable[tuple[str, Slot]], known: Terms) -> Terms:
-        """Return the likely results of functions of which a parameter is in `known`."""
-        typed = {(path, slot.number) for path, slot in known}
-        left = [(p, s) for p, s in slots if s.kind == RETURN and (p, s.number) in typed]
-        return self.likely(left)
 
     def leave_out_scattered(self) -> None:
         """Remove annotations of signatures and files most of which would stay without."""
         self.annotations = self.signatures.consistent(self.annotations)
 
-    def _completing(self, slots: Iterable[tuple[str, Slot]], known: Terms) -> Terms:
-        """Return the candidates of some slots of sparsely annotated files that complete `known`.
-
-        Results may follow from them, so signatures count as whole without one.
-        """
-        weak = [key for key in slots if self.signatures.is_sparse(key[0])]
-        likely = self.likely(weak, COMPLETING)
-        results = {key: UNKNOWN for key in weak if key[1].kind == RETURN}
-        together = self.signatures.consistent(results | known | likely)
-        return {key: term for key, term in likely.items() if key in together}
-
     def promising(self, slots: Iterable[tuple[str, Slot]]) -> Terms:
         """Return the slots with a likely candidate, in files that are worth annotating.
 
-        Likely candidates count as facts for others, as accepted ones do in `run`. What is found for
-        them may complete further signatures.
+        Nothing is judged, but files on which ty fails are known afterwards.
         """
-        every = list(slots)
-        before = self.annotations
-        try:
-            for _ in range(_PLANNED_ROUNDS):
-                self.annotations = self.annotations | self.likely(self._left(every))
-            for more in (self._completing, self._results):
-                self.annotations = self.annotations | more(self._left(every), self.annotations)
-            found = self.annotations
-        finally:
-            self.annotations = before
-        paths = {path for path, _ in self.signatures.consistent(found)}
-        return {key: term for key, term in found.items() if key[0] in paths}
-
-    def _left(self, slots: Iterable[tuple[str, Slot]]) -> list[tuple[str, Slot]]:
-        return [each for each in slots if each not in self.annotations]
-
-    def likely(self, slots: Iterable[tuple[str, Slot]], limit: float | None = None) -> Terms:
-        """Return the slots whose best candidate has the probability `limit`, with this candidate.
-
-        Without a limit, it is that of the settings or of the weights.
-        """
-        if limit is None:
-            limit = self._settings.threshold
-        if limit is None:
-            limit = self._model.threshold(self._density)
-        wanted = [key for key in slots if not self.signatures.omits(*key)]
-        best = {key: ranked[0] for key in wanted if (ranked := self.ranked(*key))}
-        self.best |= best
-        return {key: each.term for key, each in best.items() if each.probability >= limit}
+        self._checker.check({})
+        wanted, found = set(slots), Terms()
+        for _ in range(_PLANNED_ROUNDS):
+            found |= self._likely(wanted, found)
+        return self.signatures.consistent(found)
 
     def forget(self) -> None:
         """Forget what the type checker said, because it knows more now."""
-        self._known = None
         self.project.forget()
 
     def settle(self, terms: Terms) -> Terms:
         """Return those of some annotations that add no diagnostic without any others."""
-        kept = self.signatures.complete(self._judged(terms, {}))
+        accepted = self.project.accepted(terms, {}, self.project.added_by)
+        kept = self.signatures.complete(accepted)
         return kept if len(kept) in (0, len(terms)) else self.settle(kept)
 
     def settle_with(self, run: Run, question: str = "") -> None:
@@ -191,119 +104,91 @@ class Inference:
         kept = self.project.accepted(
             self.annotations, {}, self.project.adding(run, question), by_function=True
         )
-        self._refused |= {(*key, t) for key, t in self.annotations.items() if key not in kept}
+        self._why |= {
+            key: "a type checker refuses a type" for key in self.annotations if key not in kept
+        }
         self.annotations = kept
-
-    def stated(self, path: str, slot: Slot) -> set[str]:
-        """Return the types that an overridden method has for a slot, or all others of the class.
-
-        One other method is not enough, and `object` does not count, because special methods have
-        it from the language.
-        """
-        facts = self._facts()
-        function = facts.project.files[path].functions[slot.number]
-        known = facts.evidence.get(key_of(function, slot.name), ())
-        overridden = {fact.term for fact in known if fact.source in ("inherited", "override")}
-        return overridden | {
-            sibling.term
-            for sibling in facts.siblings.evidence(function, slot.name)
-            if sibling.source == "same_class" and sibling.places > 1 and sibling.share == 1
-            if "object" not in members_of(sibling.term)
-        }
-
-    def contradicts_run(self, path: str, slot: Slot, term: str) -> bool:
-        """Return True if a value that was seen while the project ran does not fit a type."""
-        facts = self._facts()
-        function = facts.project.files[path].functions[slot.number]
-        known = facts.evidence.get(key_of(function, slot.name), ())
-        seen = [each for each in known if each.source == "observed"]
-        missing = Missing(function, function.parameter(slot.name), seen, facts.project)
-        return VALUES.holds(missing, term, frozenset())
-
-    def ranked(self, path: str, slot: Slot) -> list[Ranked]:
-        """Return the candidates of a slot that were not refused, the most likely first.
-
-        A type that follows only from annotations that were found for other functions is not a
-        candidate, because one that is wrong would spread. `Any` is not one where an annotation may
-        as well be left out.
-        """
-        raise_if_cancelled()
-        facts = self._facts()
-        function = facts.project.files[path].functions[slot.number]
-        known = facts.evidence.get(key_of(function, slot.name), [])
-        special = special_parameter(function, slot.name, facts.project)
-        special = special or self._type_of_getter(function, slot.name, facts.project)
-        if special:
-            is_refused = self.contradicts_run(path, slot, special)
-            is_refused |= (path, slot, special) in self._refused
-            return [] if is_refused else [Ranked(special, SPECIAL, "rule")]
-        is_dense = self._density > MOSTLY_ANNOTATED
-        candidates, refused = candidates_for(
-            function, slot.name, known, facts.siblings, is_dense=is_dense
-        )
-        self._rules[path, slot] = list(refused.values())
-        if not self.annotations:
-            self._first[path, slot] = {each.term for each in candidates}
-        new = {
-            each.term
-            for each in known
-            if (each.source not in WRITTEN if slot.kind == RETURN else each.source in _INDEPENDENT)
-        }
-        return [
-            candidate
-            for candidate in rank(candidates, self._model)
-            if (path, slot, candidate.term) not in self._refused
-            and not (self._may_stay_open(path, slot) and "Any" in members_of(candidate.term))
-            and (
-                slot.kind != RETURN
-                or overrides_agree(function, candidate.term, facts.project, facts.evidence)
-            )
-            and (
-                candidate.term in self._first.get((path, slot), (candidate.term,))
-                or any(same(without_none(candidate.term), without_none(term)) for term in new)
-            )
-        ]
 
     def why_left(self, path: str, number: int) -> str:
         """Return why the signature of a function was not found, in words."""
         slots = [each for each in self.original.files[path].source.slots if each.number == number]
-        likely = self.likely((path, slot) for slot in slots)
-        open_slots = (each for each in slots if not self.signatures.omits(path, each))
-        unknown = [each for each in open_slots if (path, each) not in likely]
-        if not unknown:
+        left = [
+            slot
+            for slot in slots
+            if (path, slot) in self._why or (path, slot) not in self.candidates
+            if not self.signatures.omits(path, slot)
+        ]
+        if not left:
             return "related ones, or most of the file, stay untyped"
-        if any((path, slot) == (p, s) for p, s, _ in self._refused for slot in unknown):
-            return "a type checker or a test refuses a type"
-        rules = [rule for slot in unknown for rule in self._rules.get((path, slot), ())]
-        return rules[0].reason if rules else "no type is likely enough"
+        reasons = (self._why.get((path, slot)) for slot in left)
+        return next((reason for reason in reasons if reason), "pyrefly finds no type")
 
-    def _may_stay_open(self, path: str, slot: Slot) -> bool:
-        """Return True for parameters and results, but not `**kwargs`, of sparsely annotated code."""
-        return slot.kind in ("parameter", RETURN) and self.signatures.is_sparse(path)
+    def _likely(self, wanted: Set[Key], known: Terms) -> Terms:
+        """Return the candidates for some slots that pass all rules, given some annotations."""
+        paths = sorted({path for path, _ in wanted})
+        texts = self.project.texts(known)
+        index = ProjectIndex(texts, self.original)
+        texts |= Callers(index).texts({path: texts[path] for path in paths})
+        found = terms_in(self._checker.infer(paths, texts), self.original)
+        self.candidates = dict(self._plain(found))
+        for key, term in self.candidates.items():
+            refusal = refusal_of(self._candidate(*key, term))
+            if refusal is not None:
+                self._why[key] = refusal.reason
+            else:
+                self._why.pop(key, None)
+        likely = {key: term for key, term in self.candidates.items() if key not in self._why}
+        likely |= self._of_language(wanted)
+        likely |= self._of_setters(wanted, known | likely)
+        return {key: term for key, term in likely.items() if key in wanted and key not in known}
 
-    def _type_of_getter(self, function: Function, name: str, index: ProjectIndex) -> str:
-        """Return the type of a property's plain values for its setter, or an empty string."""
-        if (
-            function.parameter(name) is None
-            or (pair := self.signatures.property_of(function)) is None
-        ):
+    def _candidate(self, path: str, slot: Slot, term: str) -> Candidate:
+        function = self.original.files[path].functions[slot.number]
+        parameter = function.parameter(slot.name)
+        calls = self._calls.passing(function, slot.name)
+        return Candidate(function, parameter, term, calls)
+
+    def _plain(self, found: Terms) -> Iterator[tuple[tuple[str, Slot], str]]:
+        """Yield types as people write them."""
+        for (path, slot), term in found.items():
+            function = self.original.files[path].functions[slot.number]
+            members = [each for each in members_of(term) if each != "NotImplementedType"]
+            owner = function.owner
+            if owner is not None and (slot.name != RETURN or not self._is_base(owner.name)):
+                short = owner.name.rpartition(".")[2]
+                members = [short if each == "Self" else each for each in members]
+            yield (path, slot), union(members) or "None"
+
+    def _is_base(self, name: str) -> bool:
+        return bool(self.original.subclasses.get(name.rpartition(".")[2]))
+
+    def _of_language(self, wanted: Set[Key]) -> Terms:
+        """Return the types that special methods and `**kwargs` have everywhere."""
+        found = {key: self._language_type(*key) for key in wanted}
+        return {key: term for key, term in found.items() if term}
+
+    def _language_type(self, path: str, slot: Slot) -> str:
+        function, name = self.original.files[path].functions[slot.number], slot.name
+        if slot.kind == "kwargs":
+            return "Any"
+        types = _LANGUAGE.get(function.short, ()) if function.owner is not None else ()
+        names = [each.name for each in function.parameters if each.kind == "parameter"]
+        if len(names) != len(types) or len(function.parameters) != len(types):
             return ""
-        getter, setter = pair
-        if setter.number != function.number or not setter.parameters:
-            return ""
-        shown = index.files[function.path].functions[getter.number].returns
-        return shown if set(members_of(shown)) <= PLAIN else ""
+        return dict(zip(names, types, strict=True)).get(name, "")
 
-    def _facts(self) -> "_Facts":
-        """Return the facts that follow from the annotations found so far."""
-        if self._known is None or self._known[0] != self.annotations:
-            index = ProjectIndex(self.project.texts(self.annotations), self.original)
-            evidence = collect(index, self._checker, self._settings.observed)
-            self._known = dict(self.annotations), _Facts(index, evidence, Siblings(index))
-        return self._known[1]
-
-    def _judged(self, chosen: Terms, base: Terms) -> Terms:
-        """Return the annotations that add no diagnostic anywhere in the project with `base`."""
-        accepted = self.project.accepted(chosen, base, self.project.added_by)
-        self._refused |= {(*key, term) for key, term in chosen.items() if key not in accepted}
-        return accepted
+    def _of_setters(self, wanted: Set[Key], known: Terms) -> Terms:
+        """Return the types of setters' values, where the getter returns a plain type."""
+        results = {
+            (path, slot.number): term for (path, slot), term in known.items() if slot.name == RETURN
+        }
+        found: Terms = {}
+        for path, slot in wanted:
+            function = self.original.files[path].functions[slot.number]
+            pair = self.signatures.property_of(function)
+            if pair is None or slot.name == RETURN or function is not pair[1]:
+                continue
+            shown = pair[0].returns or results.get((path, pair[0].number), "")
+            if shown and PLAIN.issuperset(members_of(shown)):
+                found[path, slot] = shown
+        return found

@@ -13,8 +13,9 @@ from remora.code.syntax.nodes import Module, Node
 from remora.errors import ConfigError, HostError
 from remora.operations.base import Amount, JudgedAmount
 from remora.operations.types.checker.judge import Key
+from remora.operations.types.checker.pyrefly import check_pyrefly
 from remora.operations.types.checker.type_checker import check_ty
-from remora.operations.types.shared_inference import Session, project_texts, session_for
+from remora.operations.types.session import Session, project_texts, session_for
 from remora.operations.types.source.slots import SourceText
 from remora.sandbox.interpreters import ProjectPython
 from remora.tools.host.module_names import module_name
@@ -43,6 +44,7 @@ def unannotated(place: ToolTree, modules: Sequence[Module], options: Mapping[str
     installed.
     """
     check_ty()
+    check_pyrefly()
     python: ProjectPython | None = options.get("python")
     python = structs.replace(python, root=place.tree) if python is not None else None
     texts = project_texts(place)

@@ -7,7 +7,7 @@ import sys
 import tempfile
 import weakref
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import SequenceMatcher
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -18,6 +18,7 @@ import msgspec
 
 from remora.code.edit.text_lines import split_lines
 from remora.errors import HostError, UsageError, install_extra
+from remora.operations.types.checker.pyrefly import annotate_copy, pyrefly_label
 from remora.rmtree import try_remove_tree
 from remora.sandbox.confinement import Confinement
 from remora.sandbox.interpreters import interpreter_paths
@@ -149,6 +150,28 @@ class TypeChecker:
             return run(self.folder, self.left())
         answer = self._answer(question, lambda: _JSON.encode(run(self.folder, self.left())))
         return msgspec.json.decode(answer, type=list[Diagnostic])
+
+    def infer(self, paths: Sequence[str], changed: Mapping[str, str]) -> dict[str, str]:
+        """Return those of some files that pyrefly annotates, with other texts of some files.
+
+        Raises HostError if pyrefly fails.
+        """
+        if not paths:
+            return {}
+        self._change(changed)
+        question = "\0".join((pyrefly_label(), f"3.{self._clamped}", *paths))
+        answer = self._answer(question, lambda: self._ask_pyrefly(paths))
+        return msgspec.json.decode(answer, type=dict[str, str])
+
+    def _ask_pyrefly(self, paths: Sequence[str]) -> bytes:
+        copy = self.folder.with_name("inferred")
+        shutil.copytree(self.folder, copy)
+        try:
+            packages = [] if self.python is None else _site_packages(self.python)
+            found = [Path(path) for path, _ in packages]
+            return _JSON.encode(annotate_copy(copy, paths, self._clamped, found, self.left()))
+        finally:
+            try_remove_tree(copy)
 
     def _answer(self, question: str, ask: Callable[[], bytes]) -> bytes:
         """Return the answer to a question about the current files, kept or new."""

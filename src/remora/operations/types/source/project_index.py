@@ -2,11 +2,9 @@
 
 import ast
 import builtins
-import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import NamedTuple
 
 from remora.code.edit.import_edits import is_type_checking
@@ -21,7 +19,6 @@ from remora.operations.types.source.slots import (
 from remora.operations.types.source.terms import canonical
 
 _KNOWN_MODULES = ("builtins", "collections", "typing", "typing_extensions")
-_SNAKE = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
 class Parameter(NamedTuple):
@@ -149,25 +146,6 @@ class ProjectIndex:
         own = [each for each in found if each.path == path]
         return (own or found)[0] if len(own) == 1 or len(found) == 1 else None
 
-    @cached_property
-    def class_words(self) -> dict[str, str]:
-        """Map names in snake case, such as `style_sheet`, to a class or alias of the project."""
-        aliases = (each for each in self.aliases if each[:1].isupper() and not each.isupper())
-        found: dict[str, str] = {}
-        for name in (*self.classes, *aliases):
-            found.setdefault(snake_case(name), name)
-        return found
-
-    @cached_property
-    def members(self) -> dict[str, list[tuple[Class, frozenset[str]]]]:
-        """Map each attribute to the classes that have it, with all attributes of the class."""
-        found: dict[str, list[tuple[Class, frozenset[str]]]] = defaultdict(list)
-        for given in (each for file in self.files.values() for each in file.classes.values()):
-            every = frozenset(given.members.union(*(e.members for e in self.ancestors(given))))
-            for name in every:
-                found[name].append((given, every))
-        return found
-
     def ancestors(self, given: Class) -> list[Class]:
         """Return the classes of the project that a class inherits from, nearest first."""
         found: list[Class] = []
@@ -181,17 +159,36 @@ class ProjectIndex:
                     waiting.append(parent)
         return found
 
-    def method(self, given: Class, name: str) -> Function | None:
-        """Return the method of a class or of its nearest ancestor."""
-        for each in (given, *self.ancestors(given)):
-            if name in each.methods:
-                return each.methods[name]
-        return None
+    def overrides_of(self, function: Function) -> Iterator[Function]:
+        """Yield the methods of all subclasses that override a method. Special methods have none."""
+        if function.owner is None or function.short.startswith("__"):
+            return
+        names = [function.owner.name.rpartition(".")[2]]
+        for base in names:
+            for each in self.subclasses.get(base, ()):
+                name = each.name.rpartition(".")[2]
+                if name not in names:
+                    names.append(name)
+                method = each.methods.get(function.short)
+                if method is not None and method is not function:
+                    yield method
 
+    def stated(self, function: Function, name: str) -> set[str]:
+        """Return the types of a parameter, or `return`, in overridden methods.
 
-def snake_case(name: str) -> str:
-    """Return the name of a class as that of a variable."""
-    return _SNAKE.sub("_", name).strip("_").lower()
+        The type that all other methods of the class have for it, two or more, is stated, too, and
+        `object` in special methods, which have it from the language.
+        """
+        owner = function.owner
+        if owner is None:
+            return set()
+        above = (each.methods.get(function.short) for each in self.ancestors(owner))
+        stated = {dict(each.terms()).get(name, "") for each in above if each is not None}
+        beside = [dict(each.terms()).get(name, "") for each in owner.methods.values()]
+        shown = Counter(term for term in beside if term and name != RETURN)
+        if len(shown) == 1 and shown.total() > 1:
+            stated |= {*shown} - {"object"}
+        return stated - {""} | ({"object"} if function.short.startswith("__") else set())
 
 
 def _file(path: str, source: SourceText) -> File:

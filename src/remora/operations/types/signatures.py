@@ -10,17 +10,16 @@ A maintainer rejects `def flake(self, message) -> None` in code without annotati
 """
 
 import ast
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 
 from remora.code.pytest_model.pytest_file import is_of_tests
-from remora.operations.types.ranking.siblings import Habits
+from remora.operations.types.checker.judge import Terms
 from remora.operations.types.source.project_index import Function, ProjectIndex, is_builtin
 from remora.operations.types.source.slots import RETURN, Slot, is_overload
 from remora.operations.types.source.terms import members_of, same
 
-Terms = dict[tuple[str, Slot], str]
 Place = tuple[str, int]
 """The path and the number of a function."""
 _Found = dict[Place, dict[str, str]]
@@ -28,11 +27,12 @@ _Found = dict[Place, dict[str, str]]
 
 PLAIN = frozenset(("bool", "int", "float", "str", "bytes", "None"))
 """Types of which a property's setter takes the same values as the getter returns."""
-_ENOUGH_IN_FILE, _ENOUGH = 3, 5
-_SHARE = Fraction(1, 4)
-"""The least number and part of a file's functions, and of those in all files without annotations."""
+_ENOUGH, _SHARE = 3, Fraction(1, 4)
+"""The number, or else the part, of a file's functions that must have annotations."""
 _ANNOTATED = Fraction(1, 2)
 """The part of the annotations above which a file or a project counts as annotated."""
+_HABIT = 2
+"""The least number of annotated functions in which something is left out by habit."""
 _UNRELATED = frozenset(("ABC", "Enum", "Generic", "NamedTuple", "Protocol", "TypedDict"))
 """Base classes that do not make the methods of their subclasses siblings."""
 
@@ -41,8 +41,8 @@ class Signatures:
     """Leaves out annotations that a maintainer would not want alone.
 
     In a file that is mostly annotated, or belongs to a project that is, every whole signature
-    completes what its authors began. Other files need three of them and a quarter, or all, and
-    the project five or a quarter. Nested functions and special methods without parameters do not count.
+    completes what its authors began. Other files need three of them, or a quarter. Nested functions
+    and special methods without parameters do not count.
     """
 
     def __init__(self, index: ProjectIndex) -> None:
@@ -83,14 +83,7 @@ class Signatures:
         """Return the annotations that are worth proposing together."""
         found = self._complete(terms, self._index.files)
         files = {path for (path, _), types in found.items() if types != {RETURN: "None"}}
-        sparse = [path for path in self._index.files if self.is_sparse(path)]
-        done, total = self._counted(sparse, found)
-        is_worth = done >= _ENOUGH or done >= total * _SHARE
-        for path in sparse:
-            done, total = self._counted([path], found)
-            enough = done == total or (done >= _ENOUGH_IN_FILE and done >= total * _SHARE)
-            if not (is_worth and done and enough):
-                files.discard(path)
+        files = {path for path in files if not self.is_sparse(path) or self._is_worth(path, found)}
         return {
             (path, slot): term
             for (path, slot), term in terms.items()
@@ -136,10 +129,11 @@ class Signatures:
         path, number = place
         return dict(self._index.files[path].functions[number].terms()) | found.get(place, {})
 
-    def _counted(self, paths: Iterable[str], found: Collection[Place]) -> tuple[int, int]:
-        """Return the number of functions of some files with annotations, and of all."""
-        own = [f for path in paths for f in self._index.files[path].functions if not _is_trivial(f)]
-        return sum(_place(each) in found or any(each.terms()) for each in own), len(own)
+    def _is_worth(self, path: str, found: Collection[Place]) -> bool:
+        """Return True if enough functions of a file would have annotations."""
+        own = [each for each in self._index.files[path].functions if not _is_trivial(each)]
+        done = sum(_place(each) in found or any(each.terms()) for each in own)
+        return done >= _ENOUGH or (done > 0 and done >= len(own) * _SHARE)
 
     def _fits_property(self, place: Place, found: _Found) -> bool:
         """Return False if the getter and the setter of a property would differ."""
@@ -212,3 +206,37 @@ def _is_special(function: Function) -> bool:
 
 def _place(function: Function) -> Place:
     return function.path, function.number
+
+
+class Habits:
+    """How often functions with other annotations have none of a result or `**kwargs`, by kind."""
+
+    def __init__(self, index: ProjectIndex) -> None:
+        self._annotated: Counter[str] = Counter()
+        self._bare: Counter[str] = Counter()
+        for function in index.every_function():
+            if any(each.term for each in function.parameters):
+                kind = _kind(function)
+                self._annotated[kind] += 1
+                self._bare[kind] += not function.returns
+            if any(function.terms()):
+                for each in function.parameters:
+                    if each.kind != "parameter":
+                        self._annotated[each.kind] += 1
+                        self._bare[each.kind] += not each.term
+
+    def omits(self, function: Function, name: str) -> bool:
+        """Return True if the project mostly leaves out such results or star parameters."""
+        parameter = function.parameter(name)
+        kind = _kind(function) if name == RETURN else parameter.kind if parameter else ""
+        total = self._annotated[kind]
+        is_habit = total >= _HABIT and self._bare[kind] * 2 >= total
+        return bool(kind) and kind != "parameter" and is_habit
+
+
+def _kind(function: Function) -> str:
+    """Return the name of a special method, `nested`, or an empty string."""
+    if function.owner is None:
+        return "nested" if "." in function.name else ""
+    is_special = function.short.startswith("__") and function.short.endswith("__")
+    return function.short if is_special else ""

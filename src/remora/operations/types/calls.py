@@ -1,6 +1,7 @@
-"""Calls of a project's functions, for a model that looks for the types of their parameters."""
+"""Calls of a project's functions, which are found by name."""
 
 import ast
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from copy import copy
 
@@ -10,6 +11,30 @@ from remora.text import clip
 
 _CALL_LIMIT = 110
 """Characters of a call, so that a fact has room for three."""
+
+
+class Calls:
+    """All calls in a project."""
+
+    def __init__(self, index: ProjectIndex) -> None:
+        self._by_name: dict[str, list[ast.Call]] = defaultdict(list)
+        for file in index.files.values():
+            for node in ast.walk(file.source.tree):
+                if isinstance(node, ast.Call):
+                    self._by_name[_last_name(node.func)].append(node)
+
+    def passing(self, function: Function, parameter: str) -> int:
+        """Return how many calls of a function's name pass a parameter."""
+        names = [each.name for each in function.parameters if each.kind == "parameter"]
+        if parameter not in names:
+            return 0
+        position = names.index(parameter)
+        called = {function.short, _name(function)}
+        return sum(
+            len(call.args) > position or any(each.arg == parameter for each in call.keywords)
+            for name in called
+            for call in self._by_name.get(name, ())
+        )
 
 
 def callers_first(functions: Sequence[Function]) -> Iterator[Function]:

@@ -1,7 +1,10 @@
 """Annotations are not scattered over code that has none."""
 
-from remora.operations.types.ranking.signature_choice import Signatures
+import pytest
+
+from remora.operations.types.signatures import Habits, Signatures
 from remora.operations.types.source.project_index import ProjectIndex
+from remora.operations.types.source.slots import RETURN
 
 BARE = """\
 def area(width, height):
@@ -109,11 +112,11 @@ def test_overrides_and_siblings_are_written_alike() -> None:
     assert _kept(apart, *SCALES[2:4], more=TYPED_MORE) == {"Square.scale.by", "Square.scale.return"}
 
 
-def test_few_signatures_in_a_file_or_a_large_project_are_left_out() -> None:
-    assert _kept(BARE, *AREA, ("Box.__len__", "return", "int")) == set()
+def test_few_signatures_in_a_large_file_are_left_out() -> None:
     more = "\n".join(f"def f{n}(a): pass" for n in range(20))
-    assert _kept(BARE, *AREA, *SHOUT, *LABEL, more=more) == set()
-    assert _kept(f"{BARE}\n\n{more}", *AREA, *SHOUT, *LABEL) == set(), "less than a quarter"
+    assert _kept(f"{BARE}\n\n{more}", *AREA, *SHOUT) == set(), "less than three, and a quarter"
+    assert len(_kept(f"{BARE}\n\n{more}", *AREA, *SHOUT, *LABEL)) == 8
+    assert len(_kept(BARE, *AREA, *SHOUT, more=more)) == 5, "a quarter or more"
 
 
 def test_what_annotated_code_lacks_is_completed() -> None:
@@ -128,3 +131,25 @@ def test_a_getter_and_its_setter_agree() -> None:
     both = {getter: "list[str]", value: "list[str]", result: "None"}
     assert signatures.consistent(both) == both
     assert signatures.consistent({getter: "bool"}) == {getter: "bool"}
+
+
+PARTLY = "def {}(path: str, **options) -> None: ...\n"
+FULLY = "def {}(path: str, **options: Any) -> None: ...\n"
+NEXT = "def last(path, **options): ...\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (PARTLY.format("a") + PARTLY.format("b") + FULLY.format("c"), True),
+        (PARTLY.format("a") + FULLY.format("b") + FULLY.format("c"), False),
+        (PARTLY.format("a"), False),
+    ],
+)
+def test_star_parameters_stay_bare_where_most_are(text: str, expected: bool) -> None:
+    index = ProjectIndex({"shop.py": text + NEXT})
+    habits = Habits(index)
+    (last,) = index.functions["last"]
+    assert habits.omits(last, "options") is expected
+    assert not habits.omits(last, "path")
+    assert not habits.omits(last, RETURN)

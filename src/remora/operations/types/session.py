@@ -14,9 +14,7 @@ from remora.errors import HostError
 from remora.operations.types.annotated_project import AddedBy
 from remora.operations.types.checker.judge import Key, Terms, independent_groups
 from remora.operations.types.checker.type_checker import TypeChecker, new_diagnostics
-from remora.operations.types.inference import Inference, Settings
-from remora.operations.types.ranking.overrides import overrides_of
-from remora.operations.types.ranking.type_candidates import Ranked, weights
+from remora.operations.types.inference import Inference
 from remora.operations.types.source.project_index import ProjectIndex
 from remora.operations.types.source.signature_text import says_something
 from remora.operations.types.source.slots import Slot
@@ -74,7 +72,7 @@ class Session:
         self._declared = declared_checker(place)
         self._python: ProjectPython | None = None
         self.checker = TypeChecker(texts, self._settings, minor=minor)
-        self._inference = Inference(texts, self.checker, weights(), Settings(minor=minor))
+        self._inference = Inference(texts, self.checker, minor)
         self._lock = threading.RLock()
         self._done: set[str] = set()
         self._selected: dict[frozenset[str], list[Key]] = {}
@@ -183,14 +181,9 @@ class Session:
         finally:
             self._lock.release()
 
-    def candidate(self, path: str, slot: Slot) -> Ranked:
-        """Return the candidate that was chosen for an annotation."""
-        return self._inference.best[path, slot]
-
-    def likely(self, path: str, slot: Slot, most: int, left: Callable[[], float]) -> list[str]:
-        """Return the likeliest types of an annotation that was not found."""
-        with self._locked(left):
-            return [each.term for each in self._inference.ranked(path, slot)[:most]]
+    def likely(self, path: str, slot: Slot) -> str:
+        """Return the type that pyrefly has for an annotation that was not found, or nothing."""
+        return self._inference.candidates.get((path, slot), "")
 
     def why_left(self, path: str, numbers: Collection[int], left: Callable[[], float]) -> list[str]:
         """Return why signatures of a file were not found, the most frequent reasons first."""
@@ -202,22 +195,19 @@ class Session:
         """Return True if the project mostly leaves out annotations like this one."""
         return self._inference.signatures.omits(path, slot)
 
-    def refusal(self, path: str, slot: Slot, term: str, left: Callable[[], float]) -> str:
+    def refusal(self, path: str, slot: Slot, term: str) -> str:
         """Return why a type is refused before a checker is asked, or an empty string.
 
         A type that says nothing is not, if related methods have it.
         """
-        with self._locked(left):
-            stated = self._inference.stated(path, slot)
-            if not says_something(term) and without_none(term) not in stated:
-                return "fits every value and says nothing"
-            is_wrong = self._inference.contradicts_run(path, slot, term)
-        return "does not fit a value that was seen" if is_wrong else ""
+        function = self.index.files[path].functions[slot.number]
+        if says_something(term) or without_none(term) in self.index.stated(function, slot.name):
+            return ""
+        return "fits every value and says nothing"
 
     def overrides(self, path: str, number: int) -> set[int]:
         """Return the functions of a file that override one of its methods."""
-        index = self._inference.original
-        found = overrides_of(index.files[path].functions[number], index)
+        found = self.index.overrides_of(self.index.files[path].functions[number])
         return {each.number for each in found if each.path == path}
 
     def judge(

@@ -1,0 +1,97 @@
+"""Candidate types, as `pyrefly infer` writes them into a private copy of a project."""
+
+import functools
+import json
+import shutil
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+
+from remora.errors import HostError, UsageError, install_extra
+from remora.operations.types.checker.judge import Terms
+from remora.operations.types.source.project_index import ProjectIndex
+from remora.operations.types.source.signature_text import type_in
+from remora.operations.types.source.slots import SourceText, written_annotations
+from remora.sandbox.confinement import Confinement
+from remora.sandbox.process import run_command
+from remora.sandbox.supervisor_client import Command
+
+SECONDS = 120.0
+_FLAGS = ("--threads=1", "--imports=false", "--skip-interpreter-query", "--use-ignore-files=false")
+"""With several threads, the types of modules that import each other would vary."""
+
+
+def check_pyrefly() -> None:
+    """Raise UsageError with an installation hint if pyrefly is missing."""
+    if find_spec("pyrefly") is None:
+        raise UsageError(
+            "operation types requires the pyrefly package, which is not installed",
+            hint=install_extra("types"),
+        )
+
+
+def pyrefly_label() -> str:
+    return f"pyrefly {version('pyrefly')}"
+
+
+def annotate_copy(
+    folder: Path, paths: Sequence[str], minor: int, packages: Iterable[Path], seconds: float
+) -> dict[str, str]:
+    """Let pyrefly annotate some files in a folder, and return the changed ones.
+
+    It reads installed packages in `packages`, and runs nothing. The project's own settings of
+    pyrefly do not count, because they may leave files out. Raises HostError if it fails.
+    """
+    before = {path: (folder / path).read_bytes() for path in paths}
+    settings = f"project-includes = {json.dumps(paths)}\nproject-excludes = []\n"
+    (folder / "pyrefly.toml").write_text(settings)
+    read = tuple(packages)
+    roots = [root for root in (".", "src") if (folder / root).is_dir()]
+    words = [f"--search-path={root}" for root in roots]
+    words += [f"--site-package-path={path}" for path in read]
+    command = Command(
+        argv=(_binary(), "infer", *_FLAGS, f"--python-version=3.{minor}", *words, "."),
+        folder=folder,
+        seconds=min(SECONDS, seconds),
+        confinement=Confinement(read=(Path(_binary()), *read), write=(folder,)),
+    )
+    finished = run_command(command)
+    if finished.timed_out:
+        raise HostError(f"pyrefly did not finish within {command.seconds:.3g} seconds")
+    if finished.returncode:
+        message = finished.stderr.decode("utf-8", "replace").strip()[-300:]
+        raise HostError(f"pyrefly failed: {message or finished.returncode}")
+    after = {path: (folder / path).read_bytes() for path in paths}
+    return {path: text.decode() for path, text in after.items() if text != before[path]}
+
+
+def terms_in(annotated: Mapping[str, str], index: ProjectIndex) -> Terms:
+    """Return the types of missing annotations that other texts of some files have.
+
+    Texts that do not parse are left out.
+    """
+    found: Terms = {}
+    for path, text in sorted(annotated.items()):
+        file = index.files.get(path)
+        if file is None:
+            continue
+        with suppress(SyntaxError, ValueError, RecursionError):
+            new = written_annotations(SourceText(text))
+            for slot in file.source.slots:
+                annotation = new.get((slot.number, slot.name))
+                if annotation is not None and (term := type_in(annotation, file.owners)):
+                    found[path, slot] = term
+    return found
+
+
+@functools.cache
+def _binary() -> str:
+    """Return the path of pyrefly, installed beside this interpreter or on the search path."""
+    beside = Path(sys.executable).parent / "pyrefly"
+    found = str(beside) if beside.is_file() else shutil.which("pyrefly")
+    if found is None:
+        raise HostError("the program of the pyrefly package was not found")
+    return found

@@ -1,1 +1,0 @@
-"""Facts about missing annotations, from source code and the type checker."""

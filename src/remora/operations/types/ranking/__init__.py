@@ -1,1 +1,0 @@
-"""Candidate types and their ranking."""

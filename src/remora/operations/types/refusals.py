@@ -1,0 +1,137 @@
+"""Candidate types that are not proposed, whatever wrote them.
+
+pyrefly reads `-> None` from a method that is there to be overridden, and `path: str` from the one
+call in the file. Each rule names such a case, with the reason that users see.
+"""
+
+import ast
+from collections.abc import Callable
+from typing import NamedTuple
+
+from remora.code.syntax.definitions import FunctionNode
+from remora.code.syntax.spans import without_docstring
+from remora.operations.types.source.project_index import Function, Parameter
+from remora.operations.types.source.terms import (
+    arguments_of,
+    head_of,
+    members_of,
+    names_in,
+    without_none,
+)
+
+_SAY_NOTHING = frozenset(("Any", "object", "Unknown", "Incomplete", "NoReturn", "TypeVar"))
+_MOST_MEMBERS = 2
+_ENOUGH_CALLS = 2
+_CONTAINERS = frozenset(("list", "dict", "set", "tuple", "defaultdict", "OrderedDict"))
+
+
+class Candidate(NamedTuple):
+    """A type for a parameter of a function, or for its result if `parameter` is None.
+
+    `calls` is the number of calls in the project that pass the parameter.
+    """
+
+    function: Function
+    parameter: Parameter | None
+    term: str
+    calls: int = 0
+
+
+class Refusal(NamedTuple):
+    """A rule with its name, an example, and the reason that users see.
+
+    `measured` is how many right and wrong types of nine packages it refused.
+    """
+
+    name: str
+    example: str
+    reason: str
+    measured: str
+    holds: Callable[[Candidate], bool]
+
+
+def refusal_of(candidate: Candidate) -> Refusal | None:
+    """Return the first rule that refuses a type, or None."""
+    return next((rule for rule in RULES if rule.holds(candidate)), None)
+
+
+def _says_nothing(candidate: Candidate) -> bool:
+    return not _SAY_NOTHING.isdisjoint(names_in(candidate.term))
+
+
+def _is_wide(candidate: Candidate) -> bool:
+    """Return True for more than two types, also in a container, and for two that callers pass."""
+    members = members_of(candidate.term)
+    most = _MOST_MEMBERS if candidate.parameter is None or "None" in members else 1
+    return len(members) > most or any(_has_mixed_items(each) for each in members)
+
+
+def _has_mixed_items(term: str) -> bool:
+    every = arguments_of(term)
+    return any(len(members_of(without_none(each))) > 1 or _has_mixed_items(each) for each in every)
+
+
+def _is_of_empty(candidate: Candidate) -> bool:
+    return candidate.parameter is None and is_empty(candidate.function.node)
+
+
+def is_empty(node: FunctionNode) -> bool:
+    """Return True if a function does nothing, or only raises, so that others override it."""
+    return all(
+        isinstance(each, ast.Pass | ast.Raise)
+        or (isinstance(each, ast.Expr | ast.Return) and _is_constant(each.value))
+        for each in without_docstring(node.body)
+    )
+
+
+def _is_constant(value: ast.expr | None) -> bool:
+    return value is None or (isinstance(value, ast.Constant) and value.value in (None, ...))
+
+
+def _is_of_one_call(candidate: Candidate) -> bool:
+    """Return True if less than two of calls and the default suggest the type.
+
+    The one call of a private function is all there is.
+    """
+    parameter = candidate.parameter
+    if parameter is None or parameter.kind != "parameter":
+        return False
+    return candidate.calls < (1 if _is_private(candidate.function) else _ENOUGH_CALLS)
+
+
+def _is_private(function: Function) -> bool:
+    return function.short.startswith("_") and not function.short.startswith("__")
+
+
+def _is_container(candidate: Candidate) -> bool:
+    """Return True for what callers of a public function happen to pass: others pass a Sequence."""
+    heads = {head_of(member) for member in members_of(candidate.term)}
+    is_public = candidate.parameter is not None and not _is_private(candidate.function)
+    return is_public and not _CONTAINERS.isdisjoint(heads)
+
+
+RULES = (
+    Refusal("nothing", "-> Any", "the type says nothing", "", _says_nothing),
+    Refusal("wide", "int | str | bytes", "the union has more than two types", "", _is_wide),
+    Refusal(
+        "empty",
+        "def run(self) -> None: ...",
+        "the function is empty, to be overridden",
+        "",
+        _is_of_empty,
+    ),
+    Refusal(
+        "container",
+        "def show(paths: list[str])",
+        "the code may take other containers, too",
+        "",
+        _is_container,
+    ),
+    Refusal(
+        "one-call",
+        "def show(path: str)",
+        "only one call or a default suggests the type",
+        "",
+        _is_of_one_call,
+    ),
+)
