@@ -10,14 +10,14 @@ from pathlib import Path
 
 from remora.errors import StreamDamaged
 from remora.regular_file import closing_fd
-from remora.trace.content.byte_source import ByteSource, FileSource
+from remora.trace.content.byte_source import FileSource, read_pieces
 from remora.trace.content.line_format import MAX_LINE
 from remora.trace.content.private_files import (
     open_file,
     open_inner_folder,
     write_all,
 )
-from remora.trace.content.zstd_frames import FramesSource
+from remora.trace.content.zstd_file import decompressed
 from remora.workspaces.rooted_files import FILE_LIMIT
 
 MAX_COMPRESSED_CONTENT = MAX_LINE
@@ -34,22 +34,22 @@ def open_digest_folder(top: Path, digest: str) -> Iterator[int]:
         yield folder
 
 
-@contextmanager
-def open_content(folder: int, digest: str, *, packs: bool) -> Iterator[ByteSource]:
-    """Open a stored object for reading, and decompress it if needed.
+def read_content(folder: int, digest: str, *, packs: bool) -> Iterator[bytes]:
+    """Yield a stored object in pieces, decompressed if needed.
 
     Raises OSError, or StreamDamaged if the compressed data is invalid or the object is too large.
     """
     with closing_fd(open_file(digest, os.O_RDONLY, folder=folder)) as file:
-        source: ByteSource = FileSource(file)
+        source = FileSource(file)
         if packs:
-            source = FramesSource(source, digest)
-        if source.size() > (MAX_COMPRESSED_CONTENT if packs else FILE_LIMIT):
+            yield from decompressed(source, digest, MAX_COMPRESSED_CONTENT)
+        elif source.size() > FILE_LIMIT:
             raise StreamDamaged(
                 f"{digest} has {source.size()} bytes, which is more than the store accepts",
                 hint="`remora trace verify` shows which streams refer to it",
             )
-        yield source
+        else:
+            yield from read_pieces(source)
 
 
 def write_content(folder: int, digest: str, pieces: Iterable[bytes]) -> None:

@@ -16,11 +16,6 @@ HASH_SUFFIX_SIZE = len(_FRAME) + 64 + len(_END)
 """Bytes at the end of a line that its hash does not cover."""
 MAX_LINE = 64 * 1024 * 1024
 """Maximum bytes of a line. A longer line counts as damaged."""
-MAX_FOREIGN_STREAM = 4 << 30
-"""Maximum bytes of a stream that is copied from a database or a compressed file (decision).
-
-Small data can declare any size. The contents that events refer to are stored apart.
-"""
 _CHUNK = 1 << 20
 _TAIL_BLOCK = 1 << 16
 

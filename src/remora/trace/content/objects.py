@@ -5,7 +5,7 @@ import os
 import re
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, suppress
 from functools import partial
 from hashlib import sha256
 from io import BytesIO
@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 
 from remora.errors import DiskError, NotFound, StreamDamaged, StreamError
 from remora.regular_file import closing_fd
-from remora.trace.content.byte_source import ByteSource, read_pieces, sha256_of
+from remora.trace.content.byte_source import sha256_of
 from remora.trace.content.content_file import (
     MAX_COMPRESSED_CONTENT,
-    open_content,
     open_digest_folder,
+    read_content,
     write_content,
 )
 from remora.trace.content.group_commit import GroupCommit
@@ -31,9 +31,8 @@ from remora.trace.content.private_files import (
     sync_data,
     sync_folder,
 )
-from remora.trace.content.zstd_frames import compressed_frames
+from remora.trace.content.zstd_file import compressed
 
-_CHUNK = 1 << 20
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
@@ -69,7 +68,7 @@ class ObjectStore:
         if self._packs and len(data) > MAX_COMPRESSED_CONTENT:
             raise StreamError(f"content of {len(data)} bytes is too large to record")
         digest = sha256(data).hexdigest()
-        pieces = compressed_frames(_parts(data)) if self._packs else (data,)
+        pieces = compressed((data,)) if self._packs else (data,)
         self.put_pieces(digest, pieces)
         return digest
 
@@ -112,8 +111,8 @@ class ObjectStore:
         path = self.folder / digest[:2] / digest
         found = sha256()
         try:
-            with disk_errors(path), self._open_content(digest) as source:
-                for piece in read_pieces(source):
+            with disk_errors(path):
+                for piece in self._read(digest):
                     found.update(piece)
                     yield piece
         except DiskError as error:
@@ -135,24 +134,18 @@ class ObjectStore:
         if not isinstance(digest, str) or not is_sha256(digest):
             return "is not a SHA-256"
         try:
-            with self._open_content(digest) as source:
-                return (
-                    None if sha256_of(read_pieces(source)) == digest else "does not match its hash"
-                )
+            found = sha256_of(self._read(digest))
         except FileNotFoundError:
             return "is missing"
         except OSError as error:
             return f"cannot be read: {error.strerror}"
         except StreamDamaged:
             return "does not match its hash"
+        return None if found == digest else "does not match its hash"
 
-    @contextmanager
-    def _open_content(self, digest: str) -> Iterator[ByteSource]:
-        with (
-            open_digest_folder(self.folder, digest) as folder,
-            open_content(folder, digest, packs=self._packs) as source,
-        ):
-            yield source
+    def _read(self, digest: str) -> Iterator[bytes]:
+        with open_digest_folder(self.folder, digest) as folder:
+            yield from read_content(folder, digest, packs=self._packs)
 
     def _refresh(self, folder: int, digest: str) -> bool:
         """Update the object's modification time.
@@ -164,8 +157,7 @@ class ObjectStore:
                 if digest not in self._safe:
                     drop_page_cache(file)
                 os.utime(file)
-            with open_content(folder, digest, packs=self._packs) as source:
-                return sha256_of(read_pieces(source)) == digest
+            return sha256_of(read_content(folder, digest, packs=self._packs)) == digest
         return False
 
     def sync(self) -> None:
@@ -202,10 +194,6 @@ class ObjectStore:
             closing_fd(open_file(digest, os.O_RDONLY, folder=folder)) as file,
         ):
             sync_data(file)
-
-
-def _parts(data: bytes) -> Iterable[bytes]:
-    return (data[at : at + _CHUNK] for at in range(0, len(data), _CHUNK))
 
 
 def _sync_folder(path: Path) -> None:

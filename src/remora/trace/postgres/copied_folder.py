@@ -23,6 +23,7 @@ from remora.trace.content.private_files import (
     open_inner_folder,
     write_all,
 )
+from remora.trace.content.zstd_file import MAX_STREAM
 from remora.trace.postgres.contents import PostgresObjectStore
 from remora.trace.postgres.copied_file import (
     first_difference,
@@ -37,7 +38,6 @@ from remora.trace.postgres.stream_lines import StreamKey, read_pages, read_strea
 from remora.trace.stream_lock import forget_lease, note_lease
 from remora.trace.trace_folder import TraceFolder, stream_id, stream_paths
 
-_MAX_STREAM = 4 << 30
 _BATCH_BYTES = 8 << 20
 _FREE_BYTES = 512 << 20
 """Bytes of the disk that copies leave free, however many streams a worker writes."""
@@ -296,7 +296,7 @@ class CopiedTraceFolder(TraceFolder):
         size = os.fstat(file).st_size
         if size >= row.bytes:
             row = next(iter(self._rows(_NAMED, row.name)), row)
-        limit = min(row.bytes, _MAX_STREAM)
+        limit = min(row.bytes, MAX_STREAM)
         if size >= limit:
             raise StreamDamaged(
                 f"{row.name} in {self._database.address} has more than {limit} bytes, and its writer "

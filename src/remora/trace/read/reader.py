@@ -25,7 +25,7 @@ from remora.statuses import DAMAGED, ENDED, FAILED, INTERRUPTED, RUNNING, shown_
 from remora.trace.content.byte_source import ByteSource, FileSource
 from remora.trace.content.line_format import complete_lines, last_line
 from remora.trace.content.private_files import disk_errors, open_read_only
-from remora.trace.content.zstd_frames import FramesSource
+from remora.trace.content.zstd_file import decompressed_file
 from remora.trace.stream_lock import is_locked
 from remora.trace.trace_folder import (
     TraceFolder,
@@ -66,8 +66,7 @@ def open_stream(path: Path) -> Iterator[ByteSource]:
     paths.
 
     Raises NotFound if there is no stream, DiskError if the file is a link or cannot be opened, and
-    StreamDamaged if the compressed file is invalid. Reading from a compressed file may also raise
-    StreamDamaged.
+    StreamDamaged if the compressed file is invalid.
     """
     with ExitStack() as stack:
         for place in _places(path):
@@ -80,7 +79,7 @@ def open_stream(path: Path) -> Iterator[ByteSource]:
                 raise
             stack.callback(os.close, file)
             if is_compressed(place):
-                yield FramesSource(FileSource(file), place.name)
+                yield stack.enter_context(decompressed_file(FileSource(file), place.name))
                 return
             if os.fstat(file).st_size or not os.path.lexists(compressed_path(place)):
                 yield FileSource(file)

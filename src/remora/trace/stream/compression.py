@@ -8,17 +8,16 @@ stream.
 import fcntl
 import os
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
-from hashlib import sha256
 from pathlib import Path
 
 from remora.errors import StreamDamaged, StreamError
 from remora.regular_file import closing_fd
 from remora.trace import stream_lock
-from remora.trace.content.byte_source import ByteSource, FileSource, read_pieces, sha256_of
+from remora.trace.content.byte_source import FileSource, read_pieces, sha256_of
 from remora.trace.content.private_files import disk_errors, open_file, open_folder, write_all
-from remora.trace.content.zstd_frames import FramesSource, compressed_frames
+from remora.trace.content.zstd_file import compressed, decompressed
 from remora.trace.trace_folder import compressed_path, plain_path
 
 TEMPORARY_SUFFIX = "~"
@@ -28,7 +27,7 @@ TEMPORARY_SUFFIX = "~"
 def compressed_size(path: Path) -> int:
     """Return the size in bytes that the stream would have after compression. Nothing is written."""
     with disk_errors(path), _folder_of(path) as folder, _file(path.name, folder) as file:
-        return sum(map(len, compressed_frames(read_pieces(FileSource(file)))))
+        return sum(map(len, compressed(read_pieces(FileSource(file)))))
 
 
 def compress_stream(path: Path) -> int:
@@ -45,16 +44,11 @@ def compress_stream(path: Path) -> int:
         if not os.fstat(file).st_size:
             raise StreamError(f"{path.name} is empty, so there is nothing to compress")
         with _temporary_file(f".{sealed}", folder) as (name, target):
-            digest = sha256()
-            for piece in compressed_frames(
-                _hash_pieces(read_pieces(FileSource(file)), digest.update)
-            ):
+            digest = sha256_of(read_pieces(FileSource(file)))
+            for piece in compressed(read_pieces(FileSource(file))):
                 write_all(target, piece)
             os.fsync(target)
-            if (
-                sha256_of(read_pieces(FramesSource(FileSource(target), sealed)))
-                != digest.hexdigest()
-            ):
+            if sha256_of(decompressed(FileSource(target), sealed)) != digest:
                 raise StreamDamaged(
                     "decompression does not restore the same bytes; the stream was not changed"
                 )
@@ -86,7 +80,7 @@ def decompress_stream(path: Path) -> None:
         fcntl.flock(file, fcntl.LOCK_EX)
         written = _status(plain, folder)
         if _is_at(file, sealed, folder) and (written is None or not written.st_size):
-            _write_plain(FramesSource(FileSource(file), sealed), plain, folder)
+            _write_plain(decompressed(FileSource(file), sealed), plain, folder)
             os.unlink(sealed, dir_fd=folder)  # another compression waits for this lock
             os.fsync(folder)
 
@@ -103,9 +97,9 @@ def is_current_stream(file: int, path: Path) -> bool:
         return is_stream and _is_at(file, path.name, folder)
 
 
-def _write_plain(content: ByteSource, plain: str, folder: int) -> None:
+def _write_plain(content: Iterator[bytes], plain: str, folder: int) -> None:
     with _temporary_file(f".{plain}", folder) as (name, target):
-        for piece in read_pieces(content):
+        for piece in content:
             write_all(target, piece)
         os.fsync(target)
         with suppress(FileNotFoundError), _file(plain, folder) as empty:
@@ -114,12 +108,6 @@ def _write_plain(content: ByteSource, plain: str, folder: int) -> None:
             os.unlink(plain, dir_fd=folder)
         os.link(name, plain, src_dir_fd=folder, dst_dir_fd=folder)
     os.fsync(folder)
-
-
-def _hash_pieces(pieces: Iterator[bytes], update: Callable[[bytes], object]) -> Iterator[bytes]:
-    for piece in pieces:
-        update(piece)
-        yield piece
 
 
 def _folder_of(path: Path) -> AbstractContextManager[int]:

@@ -1,0 +1,70 @@
+"""zstd files of streams and blobs. They are read from the beginning, and `zstd -d` reads them too.
+
+A file has one frame. Earlier versions wrote several frames and a skippable one with their sizes.
+"""
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryFile, gettempdir
+
+import zstandard
+
+from remora.errors import StreamDamaged
+from remora.trace.content.byte_source import ByteSource, FileSource
+from remora.trace.content.private_files import disk_errors
+
+_LEVEL = 3
+_STEP = 512
+"""Bytes that are decompressed at once: at most 16 MiB, because zstd packs 128 KiB into 4 bytes."""
+MAX_STREAM = 4 << 30
+"""Maximum bytes of a decompressed stream (decision). A small file can declare any size."""
+
+
+def compressed(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """Compress the pieces, and yield the output in bounded memory."""
+    compressor = zstandard.ZstdCompressor(level=_LEVEL, write_checksum=True).compressobj()
+    for piece in pieces:
+        yield compressor.compress(piece)
+    yield compressor.flush()
+
+
+def decompressed(file: ByteSource, name: str, limit: int = MAX_STREAM) -> Iterator[bytes]:
+    """Yield the content of a compressed file in pieces.
+
+    Raises StreamDamaged if it is damaged, truncated, or has more than `limit` bytes. The message
+    begins with `name`.
+    """
+    offset, size, frame = 0, 0, None
+    try:
+        while piece := file.pread(_STEP, offset):
+            offset += len(piece)
+            while piece:
+                frame = frame or zstandard.ZstdDecompressor().decompressobj()
+                content = frame.decompress(piece)
+                size += len(content)
+                if size > limit:
+                    raise _damage(name, f"it has more than {limit} bytes when it is decompressed")
+                yield content
+                piece, frame = (frame.unused_data, None) if frame.eof else (b"", frame)
+    except zstandard.ZstdError as error:
+        raise _damage(name, str(error)) from error
+    if frame is not None or not offset:
+        raise _damage(name, "it is truncated")
+
+
+@contextmanager
+def decompressed_file(file: ByteSource, name: str) -> Iterator[FileSource]:
+    """Decompress a stream to a temporary file that only this process can open.
+
+    Raises whatever `decompressed` raises, and DiskError if the file cannot be written.
+    """
+    with disk_errors(Path(gettempdir())), TemporaryFile() as plain:
+        for piece in decompressed(file, name):
+            plain.write(piece)
+        plain.flush()
+        yield FileSource(plain.fileno())
+
+
+def _damage(name: str, what: str) -> StreamDamaged:
+    return StreamDamaged(f"{name} is damaged: {what}", hint="see `remora trace verify`")
