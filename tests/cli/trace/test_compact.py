@@ -79,6 +79,22 @@ def test_a_run_that_waits_is_named_and_kept_then_it_goes(old: tuple[Remora, Path
     assert remora("trace", "verify", "--all", cwd=root).code == 0
 
 
+def test_clean_removes_runs_that_are_older_and_need_no_review(old: tuple[Remora, Path]) -> None:
+    remora, root = old
+    limits(remora, "keep_days: null, compress_after_days: null")
+    before = streams(root)
+    words = ("clean", "--older-than", "0", "--yes")
+    assert remora(*words, cwd=root).code == 0
+    assert streams(root) == before, "its change is pending"
+    assert remora("reject", "last", "--all", cwd=root).code == 0
+    assert remora("clean", "--older-than", "9", "--yes", cwd=root).code == 0
+    assert "1 set of old runs" in remora(*words[:-1], "--dry-run", cwd=root).out
+    assert streams(root) == before
+    assert remora(*words, cwd=root).code == 0
+    assert streams(root) == []
+    assert remora("trace", "verify", "--all", cwd=root).code == 0
+
+
 def test_sealed_streams_are_looked_at_like_any_other(old: tuple[Remora, Path]) -> None:
     remora, root = old
     limits(remora, "keep_days: null, compress_after_days: 0")

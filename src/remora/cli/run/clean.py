@@ -24,18 +24,32 @@ _KINDS = {
     "conflict": ("file left over from a conflict", "files left over from conflicts"),
     "clone": ("repository copy of workers", "repository copies of workers"),
     "hub": ("Hub database", "Hub databases"),
+    "runs": ("set of old runs", "sets of old runs"),
 }
 
 
-@command("clean", examples=("remora clean --dry-run", "remora clean --yes --json"))
+@command(
+    "clean",
+    examples=(
+        "remora clean --dry-run",
+        "remora clean --yes --json",
+        "remora clean --older-than 30 --yes",
+    ),
+)
+@click.option(
+    "--older-than",
+    type=click.IntRange(min=0),
+    metavar="DAYS",
+    help="Also remove runs whose last event is so many days old.",
+)
 @click.option("--dry-run", is_flag=True, help="Print what would be removed without removing it.")
 @click.option("-y", "--yes", is_flag=True, help="Remove without asking.")
-def clean(options: Options, *, dry_run: bool, yes: bool) -> int:
+def clean(options: Options, *, older_than: int | None, dry_run: bool, yes: bool) -> int:
     """Show and free disk space that is no longer needed.
 
     This covers private copies, unused repository copies of workers, kept commits, unreferenced data
-    and hub.db. Nothing is removed that a running, resumable or unreviewed run needs. Records and model weights
-    are kept. Use `remora trace compact` to remove old records.
+    and hub.db. Nothing is removed that a running, resumable or unreviewed run needs. Model weights are
+    kept, and records, too, unless they are --older-than DAYS. `remora trace compact` compresses them.
     """
     from remora.bootstrap.open_project import open_project
     from remora.runs.retention.clean import remove_all
@@ -45,7 +59,7 @@ def clean(options: Options, *, dry_run: bool, yes: bool) -> int:
     invocation = invocation_of(options)
     project = open_project(invocation)
     complete_journals_of(options, project)
-    acts, kept = cleanable(invocation, project, utc_now())
+    acts, kept = cleanable(invocation, project, utc_now(), older_than)
     if is_hub_in_use(invocation, project):
         note(
             options, "the Hub's database is in use and was kept; `remora hub stop` stops the daemon"

@@ -26,7 +26,7 @@ from remora.workspaces.apply.journal import JournalFolder
 from remora.workspaces.commit_files import unpin_commit
 from remora.workspaces.rooted_files import RootedFiles
 
-Kind = Literal["workspace", "base", "ref", "contents", "conflict", "clone", "hub"]
+Kind = Literal["workspace", "base", "ref", "contents", "conflict", "clone", "hub", "runs"]
 _REFS = "refs/remora/"
 EVALUATIONS, LOCK = "eval", "lock"
 """The folder of `remora eval` in a project's cache, and its lock file."""
