@@ -11,9 +11,8 @@ from remora.bootstrap.operations import BUILT_IN
 from remora.errors import ScriptError
 from remora.pym import Limits, ScriptChecks, load_source
 from remora.tools.host.text_files import LIST_LIMIT
-from remora.tools.result_contract import ToolResult
 from remora.tools.script_check import check_script
-from remora.tools.tool import Tool, failed_load, run_tool
+from remora.tools.tool import Tool, ToolResult, failed_load, run_tool
 from remora.tools.tree import ToolTree
 
 PAGE = (Path(__file__).parents[2] / "docs/reference/tools.md").read_text(encoding="utf-8")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remora.tools.result_contract import ToolResult, as_result
+from remora.tools.tool import ToolResult, as_result
 
 FULL = {
     "result": {"n": 1},

@@ -8,9 +8,9 @@ from starlette.responses import Response
 from remora.errors import NotFound
 from remora.memory.events import ModelRequest
 from remora.statuses import RUNNING
+from remora.web.addresses import query_number
 from remora.web.agent_records import ROWS, AgentRecord, Records
 from remora.web.html_responses import download, page
-from remora.web.short_numbers import query_number
 from remora.web.tabs.recorded_tabs import sent_bytes
 from remora.web.tabs.tab_list import tab_values
 from remora.web.turn_bars import turn_bars

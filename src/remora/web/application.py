@@ -24,6 +24,7 @@ from remora.runs.records.run_times import read_job_times
 from remora.text import REPORT, bug_report_line
 from remora.trace.verify.folder_check import verify_all
 from remora.usecases.hub.shared_hub import SharedHub
+from remora.web.addresses import PageLinks
 from remora.web.agent_page import (
     agent_page,
     bars_part,
@@ -36,7 +37,6 @@ from remora.web.agent_records import Records
 from remora.web.html_responses import PageHeaders, error_page, page
 from remora.web.live_updates import live_agent, live_run
 from remora.web.node_page import node_page, nodes_page
-from remora.web.page_links import PageLinks
 from remora.web.review_page import decide, review_page
 from remora.web.run_pages import run_page, runs_page
 from remora.web.session import START, CookieCheck, Session

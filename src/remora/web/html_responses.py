@@ -16,7 +16,7 @@ from remora.ids import display_name
 from remora.pictures.markup import diff_html
 from remora.statuses import STATUSES, status_text
 from remora.text import count
-from remora.web.page_links import PageLinks
+from remora.web.addresses import PageLinks
 from remora.web.value_view import value_html
 from remora.web.visible_text import breakable, visible, visible_line, with_code, without_hidden
 

@@ -9,9 +9,9 @@ from starlette.requests import Request
 
 from remora.errors import RemoraError
 from remora.trace.read.follow import StreamFollower
+from remora.web.addresses import number_in, query_number
 from remora.web.agent_records import Records
 from remora.web.html_responses import render, state_html
-from remora.web.short_numbers import number_in, query_number
 
 _PAUSE_S = 0.1
 

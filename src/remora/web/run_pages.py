@@ -18,9 +18,9 @@ from remora.runs.records.results import RunView, read_run, run_document
 from remora.runs.records.run_listing import list_run_lines
 from remora.runs.report.gate_texts import gate_texts
 from remora.statuses import CONFLICT, RUNNING, UNDECIDED, WITHOUT_RESULT
+from remora.web.addresses import query_number
 from remora.web.agent_records import Records
 from remora.web.html_responses import page, page_in_two_parts, render
-from remora.web.short_numbers import query_number
 
 _JOBS = 200
 """Jobs of a page."""

@@ -1,13 +1,21 @@
 """The `trace verify` command."""
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from remora.cli.app.name_parameters import STREAM
 from remora.cli.app.options import Options, command
-from remora.cli.app.output import emit
+from remora.cli.app.output import emit, terminal_width, wrapped
 from remora.cli.app.project_context import records_of
+from remora.text import clip, count, escape_line
+
+if TYPE_CHECKING:
+    from remora.trace.verify.verify_report import StreamReport, VerifyReport
+
+_FEW = 3
 
 
 @command(
@@ -28,7 +36,6 @@ def verify(options: Options, agent: str | None, *, every: bool) -> int:
     anything differs from what was written. In this case, the affected line is shown. See
     docs/reference/verify.md.
     """
-    from remora.cli.views.verification_view import report_lines
     from remora.runs.records.name_lookup import stream_named
     from remora.trace.trace_folder import COMPRESSED_SUFFIX, STREAM_SUFFIX
     from remora.trace.verify.folder_check import verify_all
@@ -39,5 +46,39 @@ def verify(options: Options, agent: str | None, *, every: bool) -> int:
     is_file = agent is not None and agent.endswith((STREAM_SUFFIX, COMPRESSED_SUFFIX))
     name = agent and (Path(agent) if is_file else stream_named(folder, agent))
     report = verify_all(folder, name)
-    emit(options, report.as_json(), report_lines(report, verbose=options.verbose))
+    emit(options, report.as_json(), _report_lines(report, verbose=options.verbose))
     return 0 if report.ok else 1
+
+
+def _report_lines(report: "VerifyReport", *, verbose: bool) -> Iterator[str]:
+    """Yield all problems. Intact streams are also listed if there are few, or with `-v`."""
+    each = verbose or len(report.streams) <= _FEW
+    for stream in report.streams:
+        if each or not stream.ok:
+            yield _stream(stream)
+        for problem in stream.problems:
+            yield from wrapped(f"  line {problem.line}: {problem.kind}: {problem.detail}", "    ")
+    if not report.streams:
+        yield "no streams yet; run `remora analyze` to create some"
+        return
+    lines = sum(stream.head.count for stream in report.streams)
+    looked = f"{count(len(report.streams), 'stream')}, {count(lines, 'line')}"
+    bad = sum(not stream.ok for stream in report.streams)
+    if bad:
+        yield click.style(f"{count(bad, 'stream')} with problems among {looked}", fg="red")
+    else:
+        yield click.style("verified: ", fg="green") + looked + _unanchored(report)
+
+
+def _stream(stream: "StreamReport") -> str:
+    state = click.style("ok ", fg="green") if stream.ok else click.style("BAD", fg="red")
+    kind = "run" if stream.of_run else "agent"
+    text = f"{kind} {escape_line(stream.name)}  head {stream.head.count} {stream.head.hash}"
+    width = terminal_width()  # cut on narrow terminals; --json prints whole hashes
+    return f"{state}  {text if width is None else clip(text, width - 5)}"
+
+
+def _unanchored(report: "VerifyReport") -> str:
+    """Return a note about streams whose end is not anchored, or an empty string."""
+    loose = sum(stream.anchored is False for stream in report.streams)
+    return f"; {loose:,} not finished (running or interrupted)" if loose else ""

@@ -10,7 +10,6 @@ import select
 from remora.sandbox.child import (
     landlock,
     mount_view,
-    namespaces,
     syscall_filter,
     syscalls,
 )
@@ -23,6 +22,7 @@ from remora.sandbox.child.command_record import (
     PRIVATE_FOLDERS,
     CommandRecord,
 )
+from remora.sandbox.child.mount_view import enter_other_namespaces, enter_user_namespace
 from remora.sandbox.child.syscalls import signals
 
 TYPE_CHECKING = False
@@ -62,7 +62,7 @@ def mount_scratch_layers(record: CommandRecord) -> None:
     """Mount layers over the scratch folders, in a new mount namespace that `bwrap` inherits."""
     if not record.scratch:
         return
-    namespaces.enter_user_namespace(mounts=True)
+    enter_user_namespace(mounts=True)
     syscalls.mount("none", "/", None, syscalls.MS_REC | syscalls.MS_PRIVATE)
     for path in record.scratch:
         lower = os.open(path, os.O_PATH)
@@ -95,7 +95,7 @@ def start_command(record: CommandRecord) -> StartedChild:
     exit_code_reader, exit_code_writer = os.pipe()
     if record.level == NAMESPACES:
         try:
-            namespaces.enter_user_namespace(processes=True)
+            enter_user_namespace(processes=True)
         except OSError as error:
             return StartedChild(0, f"{error.errno} a user namespace", exit_code_reader)
     child = os.fork()
@@ -134,7 +134,7 @@ def _steps(
     places = _places(record.command[0])
     yield "the process", lambda: _start_session(problem_writer)
     if record.level == NAMESPACES:
-        yield "namespaces", namespaces.enter_other_namespaces
+        yield "namespaces", enter_other_namespaces
         yield "a private root", lambda: mount_view.build_root(record)
         yield "capabilities", syscalls.drop_capabilities
         yield (

@@ -19,9 +19,9 @@ from remora.trace.read.reader import read_events
 from remora.trace.read.state_at import DecisionState, each_decision
 from remora.trace.redact.redactor import Redactor
 from remora.trace.trace_folder import stream_id
+from remora.web.addresses import FileLinks
 from remora.web.agent_records import ROWS, AgentRecord, TurnRecord
 from remora.web.html_responses import render
-from remora.web.page_links import FileLinks
 from remora.web.tabs.tab_list import TABS, tab_values
 from remora.web.turn_bars import turn_bars
 from remora.web.turn_rows import TurnRow

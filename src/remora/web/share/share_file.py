@@ -20,8 +20,8 @@ from remora.trace.read.reader import read_events, typed_payload
 from remora.trace.verify.anchor_check import RunAnchors
 from remora.trace.verify.verify_report import StreamReport
 from remora.version import __version__
+from remora.web.addresses import FileLinks
 from remora.web.html_responses import render
-from remora.web.page_links import FileLinks
 from remora.web.share.agent_part import AgentPart, agent_part
 from remora.web.share.stream_copy import MOST_BYTES, StreamCopy, copy_stream
 

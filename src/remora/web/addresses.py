@@ -1,8 +1,23 @@
-"""The addresses that templates link to: paths of the server, or places in a share file."""
+"""Addresses: numbers in them, and what templates link to: paths of the server or places in a share file."""
 
 from collections.abc import Sequence
 from typing import ClassVar
 from urllib.parse import quote, urlencode
+
+from starlette.convertors import IntegerConvertor, register_url_convertor
+from starlette.requests import Request
+
+_DIGITS = 9
+"""Digits of the largest number. Python refuses to read numbers of thousands of digits."""
+
+
+class _ShortNumber(IntegerConvertor):
+    """A number in a path. A path with a longer one does not exist."""
+
+    regex = f"[0-9]{{1,{_DIGITS}}}"
+
+
+register_url_convertor("number", _ShortNumber())
 
 
 class PageLinks:
@@ -51,3 +66,13 @@ class FileLinks:
     def event(self, agent_id: str, turn: int, _seq: int) -> str:
         """Return the fragment of the turn's events."""
         return self.turn(agent_id, turn, "events")
+
+
+def number_in(text: str | None) -> int | None:
+    """Return the number that a text is, or None if it is none, or a long one."""
+    return int(text) if text and len(text) <= _DIGITS and text.isdecimal() else None
+
+
+def query_number(request: Request, name: str) -> int | None:
+    """Return a number of the query, or None if it is missing or not a short number."""
+    return number_in(request.query_params.get(name))
