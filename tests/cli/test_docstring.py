@@ -78,24 +78,3 @@ def test_the_way_through(poor: Remora, shelf: Path) -> None:
     after = (shelf / "src/books.py").read_text()
     assert after.count("all_books") == 1, "the rejected change"
     subprocess.run([sys.executable, "-c", "import books"], cwd=shelf / "src", check=True)
-
-
-def test_contradictions_are_problems_and_changes_of_the_same_file_fix_them(
-    remora: Remora, shelf: Path
-) -> None:
-    before = tree(shelf)
-    done = remora("check", "-o", "docstring", cwd=shelf)
-    assert done.code == 1, done.err
-    assert done.out.splitlines()[:3] == [
-        "src/books.py:17: docstring renamed-parameter: Shelf.place: parameter `book_title` is "
-        "documented but does not exist; the signature has `book`",
-        "src/books.py:26: docstring renamed-parameter: Shelf.__init__: parameter `all_books` is "
-        "documented but does not exist; the signature has `books`",
-        "2 problems in 1 file; unless your tests object, this fixes all of them:",
-    ]
-    assert tree(shelf) == before
-
-
-def test_docstring_is_built_in(remora: Remora, project: Path) -> None:
-    assert "docstring" in remora("agents", "list", cwd=project).out
-    assert "write_docstring" in remora("agents", "show", "docstring", cwd=project).out

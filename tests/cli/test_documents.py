@@ -3,7 +3,6 @@
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
@@ -31,19 +30,6 @@ def test_model_status_says_what_is_not_measured(
     embedded = replace(remora, environ={"REMORA_MODEL__PROVIDER": "embedded"})
     shown = embedded("model", "status", cwd=tmp_path).out
     assert "not measured" not in shown, "it writes nothing"
-
-
-def test_model_pull_is_quick_and_quiet_where_the_weights_are(
-    remora: Remora, tmp_path: Path
-) -> None:
-    done = remora("model", "pull", "--quiet", cwd=tmp_path)
-    assert (done.code, done.out, done.err) == (0, "", "")
-
-
-def test_model_pull_from_something_else_is_refused(poor: Remora, project: Any) -> None:
-    done = poor("model", "pull", "--from", "src/settings.py", "--json", cwd=project)
-    assert done.code in (2, 3)
-    assert "weights" in done.error["message"] or "GGUF" in done.error["message"]
 
 
 def test_doctor(ran: Ran) -> None:

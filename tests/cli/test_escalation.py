@@ -190,12 +190,6 @@ class TestKeys:
         keys = self.run(poor, cart, lambda models: {**models.environ, **FROM_ENVIRONMENT})
         assert keys[:2] == ({f"Bearer {SMALL}"}, {f"Bearer {LARGE}"})
 
-    def test_the_key_of_the_small_model_is_not_sent_to_the_larger_one(
-        self, poor: Remora, cart: Path
-    ) -> None:
-        keys = self.run(poor, cart, lambda models: {**models.environ, "REMORA_API_KEY": SMALL})
-        assert keys[:2] == ({f"Bearer {SMALL}"}, {None})
-
     def of_user(self, poor: Remora, models: Servers, *, with_address: bool) -> None:
         address = f"base_url: '{models.large.address}', " if with_address else ""
         text = f"escalation: {{{address}api_key: {LARGE}}}\n"
@@ -213,15 +207,6 @@ class TestKeys:
         assert LARGE not in done.out + done.err
         streams = [path.read_text() for path in cart.joinpath(".agentfs").rglob("*.jsonl")]
         assert not any(LARGE in stream for stream in streams)
-
-    def test_a_key_in_the_users_file_goes_to_no_other_address(
-        self, poor: Remora, cart: Path
-    ) -> None:
-        def place(models: Servers) -> Mapping[str, str]:
-            self.of_user(poor, models, with_address=False)
-            return models.environ
-
-        assert self.run(poor, cart, place)[1] == {None}
 
     def test_an_address_of_the_project_gets_no_key(self, poor: Remora, cart: Path) -> None:
         def place(models: Servers) -> Mapping[str, str]:

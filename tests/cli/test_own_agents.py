@@ -147,17 +147,6 @@ class TestNew:
             "    # total = order.total()\n", ""
         )
 
-    def test_findings_beyond_the_turn_limit_remain(self, poor: Remora, project: Path) -> None:
-        poor("agents", "new", "tidy", cwd=project)
-        twice = COMMENTED.replace("    return", "    tax = 7\n    # tax = 9\n    return")
-        write(project, {"src/price.py": twice})
-        words = ("analyze", "src", "-o", "tidy", "--max-turns", "2", "--json")
-        run = poor(*words, cwd=project).document
-        assert [job["status"] for job in run["jobs"]] == ["verified"]
-        assert poor("accept", "last", "--all", cwd=project).code == 0
-        once = twice.replace("    # total = order.total()\n", "")
-        assert (project / "src/price.py").read_text() == once
-
     def test_in_one_with_a_model_the_model_calls_the_tools(
         self, poor: Remora, project: Path
     ) -> None:
@@ -377,41 +366,6 @@ class TestValidate:
         for words in (("analyze", "-o", "owm"), ("agents", "show", "owm")):
             done = poor(*words, "--json", cwd=project)
             assert (done.code, done.error["hint"]) == (1, hint)
-
-    def test_a_built_in_agent_and_a_folder_have_a_name_too(
-        self, poor: Remora, project: Path
-    ) -> None:
-        folder = own(project, {"act.pym": "1\n", "agent.yaml": YAML})
-        (project / "own").mkdir()  # a package of that name is not meant
-        words = ("lint", "own", str(folder), str(folder / "agent.yaml"))
-        done = poor("agents", "validate", *words, "--json", cwd=project)
-        assert done.code == 0
-        assert [one["name"] for one in done.document["agents"]] == ["lint", "own", "own", "own"]
-
-    def test_what_is_granted_and_what_is_declared_should_agree(
-        self, poor: Remora, project: Path
-    ) -> None:
-        act = INPUTS + 'from typing import Any\nwhat: Any = Input("what")\n'
-        external = "@external\ndef edit_text(path: str) -> Any: ...\n1\n"
-        folder = own(project, {"act.pym": act + external, "agent.yaml": YAML})
-        refusal = (
-            f"{folder}/agent.yaml:6:13: act.pym:5: `edit_text` is not granted: add it to the grants"
-        )
-        done = poor("agents", "validate", "own", "--json", cwd=project)
-        assert (done.code, done.document["agents"][0]["error"]) == (2, refusal)
-        done = poor("analyze", "-o", "own", "--json", cwd=project)
-        assert (done.code, done.error["message"]) == (2, refusal)
-
-        own(project, {"act.pym": act + "1\n"})
-        done = poor("agents", "validate", "own", "--json", cwd=project)
-        assert done.code == 0
-        assert done.document["agents"][0]["warnings"] == [
-            f"{folder}/agent.yaml:7:14: `read_text` is granted, but act.pym declares no such "
-            "external",
-            f"{folder}/agent.yaml:6:13: act.pym:3: the input `what`: its "
-            "type is too vague for a model"
-            "; use str, int, Literal or list",
-        ]
 
 
 def test_list_shows_own_agents_and_continues_past_a_wrong_one(poor: Remora, project: Path) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from remora.errors import install_extra
-from remora.memory.events import JobStart, RunEnd, RunStart
+from remora.memory.events import RunStart
 from remora.runs.project_key import project_key
 from remora.trace.stream.jsonl_emitter import EmitterOptions, JsonlEventEmitter
 from remora.trace.stream.line_builder import Identity, utc_now
@@ -172,25 +172,6 @@ def writer(own: Project) -> Iterator[JsonlEventEmitter]:
     with JsonlEventEmitter.claim(store, "runs/run-1", Identity("run-1"), options) as emitter:
         yield emitter
     database.close()
-
-
-@pytest.mark.slow
-def test_tail_follows_a_run_that_is_written_elsewhere(
-    own: Project, writer: JsonlEventEmitter
-) -> None:
-    writer.emit(RunStart(), turn=0)
-    writer.end_turn()
-    tail = own.remora.start("trace", "tail", "-f", cwd=own.root)
-    assert tail.stdout is not None
-    assert "run_start" in tail.stdout.readline()
-    writer.emit(JobStart(agent_id="lint-1", operation="lint", node_id="node:a.py:f"), turn=0)
-    writer.end_turn()
-    assert "job_start" in tail.stdout.readline()
-    writer.emit(RunEnd(totals={}), turn=0)
-    writer.close()
-    out, err = tail.communicate(timeout=30)
-    assert "run_end" in out
-    assert tail.returncode == 0, err
 
 
 @pytest.mark.needs("/proc")

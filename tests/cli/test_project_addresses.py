@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Remora, lint_project, write
+from tests.cli.conftest import Remora, write
 from tests.cli.review.terminal import Terminal
 from tests.openai_server import Handler, Server, openai_server, send_json
 
@@ -43,11 +43,6 @@ COMMANDS = [
     ("model", "status"),
     ("eval", "-o", "docstring", "--arm", "rules", "--arm", "configured"),
 ]
-SETTINGS = {
-    "remora.yaml": ("remora.yaml", "model: {base_url: URL}\n"),
-    "pyproject.toml": ("pyproject.toml", '[tool.remora.model]\nbase_url = "URL"\n'),
-    "the larger model": ("remora.yaml", "escalation: {enabled: true, base_url: URL}\n"),
-}
 
 
 @pytest.mark.slow
@@ -63,18 +58,6 @@ def test_without_consent_nothing_is_sent(
     )
     assert listener.keys == []
     assert not (project / ".agentfs").exists()
-
-
-@pytest.mark.parametrize("kind", SETTINGS)
-def test_each_place_that_names_a_server_needs_consent(
-    user: Remora, project: Path, listener: Server, kind: str
-) -> None:
-    name, text = SETTINGS[kind]
-    write(project, {name: text.replace("URL", listener.address)})
-    done = replace(user, environ={**PATIENCE, "REMORA_MODEL__PROVIDER": "openai"})(
-        *ANALYZE, *(["--model", listener.address] if "larger" in kind else []), cwd=project
-    )
-    assert (done.code, listener.keys) == (2, []), done.err
 
 
 def test_doctor_reports_the_missing_consent(user: Remora, project: Path, listener: Server) -> None:
@@ -221,28 +204,6 @@ class TestQuestion:
         assert "with your API key" in words
         assert "on this machine" not in words
         assert (code, listener.keys) == (2, [])
-
-    def test_another_address_or_root_is_asked_about_again(
-        self, user: Remora, project: Path, listener: Server, tmp_path: Path
-    ) -> None:
-        choose(project, UNREACHABLE)
-        answer(user, project, "y")
-        choose(project, listener)
-        assert user(*ANALYZE, cwd=project).code == 2
-        assert listener.keys == []
-        answer(user, project, "y")
-        listener.keys.clear()
-        (tmp_path / "second").mkdir()
-        choose(lint_project(tmp_path / "second"), listener)
-        assert user(*ANALYZE, cwd=tmp_path / "second").code == 2
-        project.rename(tmp_path / "moved")
-        assert user(*ANALYZE, cwd=tmp_path / "moved").code == 2
-        assert listener.keys == []
-
-    def test_a_retry_asks_too(self, user: Remora, project: Path, listener: Server) -> None:
-        user(*ANALYZE, "--model", listener.address, cwd=project)
-        choose(project, listener)
-        assert answer(user, project, "n", "retry", "last", "read")[0] == 2
 
 
 def test_a_flag_allows_an_address_for_one_command(

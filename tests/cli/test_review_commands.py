@@ -50,10 +50,6 @@ class TestAccept:
             assert said in error["message"] + error["hint"]
         assert desk("report", "nope", "--json").code == 1
 
-    def test_a_rule_alone_is_a_choice(self, desk: Desk) -> None:
-        done = desk("accept", "last", "--rule", "F401", "--json")
-        assert (done.code, len(done.document["accepted"])) == (0, 4)
-
     def test_what_is_left_alone_is_reported(self, desk: Desk) -> None:
         words = ("accept", "last", "--all", "--if", "verified,docstring-only")
         done = desk(*words)
@@ -78,36 +74,6 @@ class TestAccept:
         assert git(desk.root, "status", "--porcelain") == ""
         shown = desk("show", "last", "--json").document["jobs"]
         assert [job["branch"] for job in shown] == [None, "fixes", None, None]
-
-    def test_a_commit_that_waits_for_git_does_not_block_readers(self, desk: Desk) -> None:
-        """It was killed before the commit, and the repository is gone since."""
-        (place,) = (desk.remora.home / "state" / "remora" / "roots").iterdir()
-        run_id = desk("runs", "--json").document["runs"][0]["run_id"]
-        done = desk("accept", "last", "a.py:load", "--git-branch", "fixes", "--json").document
-        job = next(j for j in desk("show", "last", "--json").document["jobs"] if j["branch"])
-        pending = {
-            "name": "fixes",
-            "tip": git(desk.root, "rev-parse", "HEAD").strip(),
-            "is_new": True,
-            "tree": git(desk.root, "rev-parse", "fixes^{tree}").strip(),
-            "message": "steps: a.py:load",
-            "note": {
-                "run_id": run_id,
-                "agent_id": job["agent_id"],
-                "node_id": job["node_id"],
-                "seq": str(done["head"]["count"] - 1),
-            },
-        }
-        git(desk.root, "branch", "-q", "-D", "fixes")
-        (place / "journal" / "branch.json").write_text(json.dumps(pending))
-        (desk.root / ".git").rename(desk.root.parent / "git")
-        shown = desk("show", "last")
-        assert shown.code == 0
-        assert "its commit cannot be created yet" in shown.err
-        assert "the next command will try again" in shown.err
-        (desk.root.parent / "git").rename(desk.root / ".git")
-        assert "its commit has now been created" in desk("show", "last").err
-        assert git(desk.root, "log", "-1", "--format=%s", "fixes").strip() == "steps: a.py:load"
 
 
 class TestRevert:

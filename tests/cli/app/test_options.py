@@ -28,22 +28,6 @@ def test_root_option_works_in_any_position(ran: Ran, tmp_path: Path, line: tuple
     assert len(ran.remora(*words, cwd=tmp_path).document["streams"]) == 2
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        ("analyze", "--node", "a", "--node=b"),
-        ("trace", "list", "--tool", "a", "--tool", "b"),
-        ("--root", ".", "--root", ".", "runs"),
-        ("--root", ".", "runs", "--root", "."),
-        ("--color=always", "runs", "--color", "never"),
-    ],
-)
-def test_an_option_that_takes_one_value_is_not_given_twice(ran: Ran, line: tuple[str, ...]) -> None:
-    done = ran(*line, "--json")
-    assert done.code == 2
-    assert "is given twice" in done.error["message"]
-
-
 def test_no_command_keeps_the_last_of_two_values_without_a_word() -> None:
     for path, command in all_commands().items():
         for option in command.params:

@@ -224,25 +224,6 @@ def test_a_daemon_that_has_just_begun_is_waited_for(poor: Remora, shop: Path) ->
         poor("hub", "stop", cwd=shop)
 
 
-def test_a_name_that_is_defined_again_is_reported(poor: Remora, shop: Path) -> None:
-    write(shop, {"again.py": "def f(a): ...\n" * 3 + "f(1)\ndef f2(): ...\n"})
-    for words in (("get",), ("callers",)):
-        told = poor("hub", *words, "again.py:f", "--json", cwd=shop)
-        assert "again.py:f is the first of 3 definitions; the last is again.py:f#3" in told.err
-        assert "definitions" not in poor("hub", *words, "again.py:f#3", cwd=shop).err
-    assert "definitions" not in poor("hub", "get", "rounded", cwd=shop).err
-
-
-def test_an_overloaded_name_refers_to_the_implementation(poor: Remora, shop: Path) -> None:
-    overloads = "@overload\ndef f(a: int): ...\n@t.overload\ndef f(a: str): ...\ndef f(a): ...\n"
-    write(shop, {"again.py": f"import typing as t\n{overloads}def use():\n    f(1)\n"})
-    got = poor("hub", "get", "again.py:f", "--json", cwd=shop)
-    assert got.document["key"] == "node:again.py:f#3"
-    assert "definitions" not in got.err
-    stub = poor("hub", "get", "node:again.py:f", "--json", cwd=shop)
-    assert stub.document["key"] == "node:again.py:f"
-
-
 def test_an_unknown_node_is_reported_with_the_nearest(poor: Remora, shop: Path) -> None:
     for words in (("get",), ("callers",), ("callees",), ("tests",)):
         asked = poor("hub", *words, "Cart.totel", "--json", cwd=shop)
@@ -394,22 +375,6 @@ def test_an_index_finds_all_links_ahead_where_it_is_asked_to(poor: Remora, shop:
     view.close()
 
 
-def test_own_scripts_fill_extra_and_a_changed_script_fills_it_again(
-    poor: Remora, shop: Path
-) -> None:
-    script = 'from remora.pym import Input\nnode: dict = Input("node")\nnode["complexity"]\n'
-    write(shop, {".remora/hub/risk.pym": script})
-    poor("hub", "index", cwd=shop)
-    assert poor("hub", "get", "rounded", "--json", cwd=shop).document["extra"] == {"risk": 1}
-    write(shop, {".remora/hub/risk.pym": script + '[node["node_name"], 1 / 0]\n'})
-    poor("hub", "index", cwd=shop)
-    extra = poor("hub", "get", "rounded", "--json", cwd=shop).document["extra"]
-    assert "division by zero" in extra["risk"]["error"]
-    (shop / ".remora/hub/risk.pym").unlink()
-    poor("hub", "index", cwd=shop)
-    assert poor("hub", "get", "rounded", "--json", cwd=shop).document["extra"] == {}
-
-
 def test_another_database_is_another_index(poor: Remora, shop: Path, tmp_path: Path) -> None:
     elsewhere = tmp_path / "elsewhere" / "my.db"
     assert poor("hub", "index", "--db", elsewhere, cwd=shop).code == 0
@@ -455,17 +420,6 @@ def test_a_file_beside_a_named_database_that_no_hub_made_is_never_written(
         foreign.symlink_to(shop / "shop/cart.py")
         assert poor("hub", *command, "--db", tmp_path / "my.db", cwd=shop).code == 2
         foreign.unlink()
-
-
-def test_a_lock_of_another_program_makes_no_file_a_damaged_database(
-    poor: Remora, shop: Path, tmp_path: Path
-) -> None:
-    letter = tmp_path / "letter.txt"
-    letter.write_text("dear all\n" * 1000)
-    for content in ("", "4711", "4711\n"):
-        (tmp_path / "letter.txt.lock").write_text(content)
-        assert poor("hub", "index", "--db", letter, cwd=shop).code == 2
-        assert letter.read_text() == "dear all\n" * 1000
 
 
 def matches_files(root: Path, database: Path) -> bool:

@@ -115,19 +115,6 @@ def test_a_diff_that_does_not_apply_leaves_nothing(shop: Path, poor: Remora, tex
     assert not (shop.parent / "x").exists()
 
 
-def test_deleted_tests_are_named(shop: Path, poor: Remora) -> None:
-    git(shop, "rm", "-q", "tests/test_shop.py")
-    (part,) = poor(*STATIC, "--staged", cwd=shop).document["unjudged"]
-    assert part["what"] == "1 deleted test: tests/test_shop.py::test_small_prices_stay"
-
-
-def test_the_files_of_a_range_are_those_of_its_commits(shop: Path, poor: Remora) -> None:
-    committed(shop, {"tests/test_shop.py": TESTS + HOLLOW})
-    write(shop, {"shop.py": "def (\n", "tests/test_shop.py": TESTS, "tests/test_new.py": HOLLOW})
-    found = poor(*STATIC, "HEAD~1..HEAD", cwd=shop).document
-    assert (found["files"], len(found["problems"]), found["unjudged"]) == (1, 1, [])
-
-
 def test_before_the_first_commit_everything_is_new(tmp_path: Path, poor: Remora) -> None:
     root = write(tmp_path / "new", {"test_shop.py": TESTS + HOLLOW, "later.py": ""})
     git(root, "init", "-q")
