@@ -47,11 +47,13 @@ def run_added_tests(
         note(options, size, f"run {prepared.run_id}")
         print_isolation(options)
         done = execute(invocation, prepared, watching=lambda: run_progress(options))
-    if not options.json:
+    document: dict[str, Any] | None = None
+    if options.json:
+        code = 130 if done.stopped else jobs_exit_code(done.view.jobs)
+        shown = run_document(done.project, done.view)
+        document = {**shown, "jobs": list(shown["jobs"])}
+    else:
         code = print_run_results(options, done.project, done.run_id, done.stopped, announced=True)
-        if not done.stopped:
-            note_retention(options, done.project, done.run_id)
-        return code, None
-    code = 130 if done.stopped else jobs_exit_code(done.view.jobs)
-    document = run_document(done.project, done.view)
-    return code, {**document, "jobs": list(document["jobs"])}
+    if not done.stopped:
+        note_retention(options, done.project, done.run_id)
+    return code, document

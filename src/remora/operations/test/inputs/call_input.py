@@ -29,11 +29,6 @@ class CallInput(msgspec.Struct, frozen=True, kw_only=True):
     source: Source = "call"
 
 
-def last_name(node: ast.expr) -> str:
-    """Return the name after the last dot of a dotted name."""
-    return ast.unparse(node).rpartition(".")[2]
-
-
 def root_name(node: ast.expr) -> str:
     """Return the name of the object whose part the code is, or an empty string."""
     while isinstance(node, ast.Attribute | ast.Subscript):
