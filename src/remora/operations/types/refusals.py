@@ -111,27 +111,27 @@ def _is_container(candidate: Candidate) -> bool:
 
 
 RULES = (
-    Refusal("nothing", "-> Any", "the type says nothing", "", _says_nothing),
-    Refusal("wide", "int | str | bytes", "the union has more than two types", "", _is_wide),
+    Refusal("nothing", "-> Any", "the type says nothing", "2 wrong", _says_nothing),
+    Refusal("wide", "int | str | bytes", "the union has more than two types", "10 wrong", _is_wide),
     Refusal(
         "empty",
         "def run(self) -> None: ...",
         "the function is empty, to be overridden",
-        "",
+        "29 wrong, 3 right",
         _is_of_empty,
     ),
     Refusal(
         "container",
         "def show(paths: list[str])",
         "the code may take other containers, too",
-        "",
+        "7 wrong, 1 right",
         _is_container,
     ),
     Refusal(
         "one-call",
         "def show(path: str)",
         "only one call or a default suggests the type",
-        "",
+        "6 wrong, 34 right",
         _is_of_one_call,
     ),
 )
