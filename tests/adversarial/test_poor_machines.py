@@ -115,6 +115,7 @@ def test_below_level_two_nothing_of_the_project_runs_without_consent(
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(300)
 @pytest.mark.parametrize(
     ("machine", "level"), [(NO_USERS, "L1"), ((*NO_USERS, *NO_LANDLOCK), "L0")]
 )
