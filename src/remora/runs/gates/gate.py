@@ -42,7 +42,7 @@ class SlowGateError(HostError):
 
 
 class UnjudgedError(HostError):
-    """A gate that cannot judge a change, which is no reason against the change."""
+    """A gate that cannot judge a change, which is not a reason against the change."""
 
 
 def run_python(
