@@ -29,6 +29,12 @@ def test_the_list_has_every_decision_with_its_title() -> None:
     }
 
 
+def test_decisions_are_few_and_short() -> None:
+    assert len(PAGES) <= 25
+    lengths = {page.name: len(page.read_text(encoding="utf-8").split()) for page in PAGES}
+    assert {name: length for name, length in lengths.items() if length > 300} == {}
+
+
 def test_only_numbers_with_a_page_are_referred_to() -> None:
     known = {page.name[:4] for page in PAGES}
     unknown = {
