@@ -1,5 +1,6 @@
 """One agent's stream is damaged: its job is told as that, and no other job is the worse for it."""
 
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -77,7 +78,7 @@ def jobs_of(done: Done) -> dict[str, dict[str, Any]]:
     return {job["node_id"].rpartition(":")[2]: job for job in done.document["jobs"]}
 
 
-def test_show_and_diff_list_a_damaged_job_beside_the_others(damaged: Ran) -> None:
+def test_a_damaged_job_is_told_beside_the_others_and_is_not_accepted(damaged: Ran) -> None:
     done = damaged("show", "last", "--json")
     assert done.code == 1
     jobs = jobs_of(done)
@@ -88,21 +89,11 @@ def test_show_and_diff_list_a_damaged_job_beside_the_others(damaged: Ran) -> Non
     totals = done.document["totals"]
     assert (totals["jobs"], totals["verified"], totals["error"]) == (2, 1, 1)
 
-    told = damaged("show", "last")
-    assert told.code == 1
-    assert f"trace verify {one['agent_id']}" in told.out
-    assert "see the changes: `remora diff" in told.out
-
     done = damaged("diff", "last", "--json")
     assert done.code == 1
     assert [diff["node_id"] for diff in done.document["diffs"]] == ["node:two.py:two"]
     assert "trace verify" in done.err
-    assert damaged("diff", "last", "two").code == 0
-    found = damaged("diff", "last", "one")
-    assert (found.code, found.out) == (1, "")
 
-
-def test_a_damaged_job_is_not_accepted_and_others_are(damaged: Ran) -> None:
     named = damaged("accept", "last", "one", "--json")
     assert (named.code, named.error["code"]) == (1, "stream_damaged")
     assert "trace verify" in named.error["message"]
@@ -116,19 +107,21 @@ def test_a_damaged_job_is_not_accepted_and_others_are(damaged: Ran) -> None:
     assert b"import re" not in after["two.py"]
 
 
-def test_what_reject_leaves_out_is_reported(damaged: Ran) -> None:
-    done = damaged("reject", "last", "--all", "--json")
-    assert (done.code, done.document["rejected"]) == (1, ["node:two.py:two"])
-    (why,) = done.document["damaged"]
-    assert why in done.err
-
-
-@pytest.mark.slow
-def test_the_other_can_be_rejected_and_retried(damaged: Ran) -> None:
-    rejected = damaged("reject", "last", "two", "--json")
-    assert (rejected.code, rejected.document["rejected"]) == (0, ["node:two.py:two"])
-    assert damaged("retry", "last", "one", "--json").error["code"] == "stream_damaged"
-    retried = damaged("retry", "last", "two", "--json")
+def test_people_are_told_and_the_other_can_be_rejected_and_retried(two: Ran) -> None:
+    no_json(stream_of(two, "one"))
+    told = two("show", "last")
+    assert told.code == 1
+    assert re.search(r"trace verify steps-\w+", told.out)
+    assert "see the changes: `remora diff" in told.out
+    assert two("diff", "last", "two").code == 0
+    found = two("diff", "last", "one")
+    assert (found.code, found.out) == (1, "")
+    rejected = two("reject", "last", "--all", "--json")
+    assert (rejected.code, rejected.document["rejected"]) == (1, ["node:two.py:two"])
+    (why,) = rejected.document["damaged"]
+    assert why in rejected.err
+    assert two("retry", "last", "one", "--json").error["code"] == "stream_damaged"
+    retried = two("retry", "last", "two", "--json")
     assert retried.code == 0, retried.err
 
 
@@ -143,6 +136,5 @@ def test_a_stream_with_a_wrong_hash_blocks_no_other_change_set(two: Ran) -> None
 
 
 def test_a_run_without_damage_says_nothing_of_it(two: Ran) -> None:
-    assert two("show", "last").code == 0
     done = two("accept", "last", "--all", "--json")
     assert (done.code, "damaged" in done.document) == (0, False)

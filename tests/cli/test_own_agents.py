@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from remora.bootstrap.operations import BUILT_IN
+from remora.runs.planning.agent_definitions import check_definitions
 from tests.cli.conftest import Remora, git, tree, write
 from tests.openai_server import answer, openai_server, send_json
 
@@ -342,9 +344,8 @@ class TestValidate:
         for more, scripts, said in FAULTS:
             files = {"act.pym": "1\n", **scripts, "agent.yaml": f"{YAML}{more}\n"}
             folder = own(project, files)
-            done = poor("agents", "validate", "own", "--json", cwd=project)
-            assert done.code == 2
-            assert done.document["agents"][0]["error"].startswith(f"{folder}/agent.yaml:{said}")
+            (checked,) = check_definitions(project, BUILT_IN, [folder])
+            assert checked.error.startswith(f"{folder}/agent.yaml:{said}")
         assert poor("analyze", "-o", "own", cwd=project).code == 2
         scripts = {"act.pym": "x: int = 'a'\ny: int = 'b'\n", "s.pym": "x = (\n"}
         own(project, {**scripts, "agent.yaml": YAML + "verify: [s.pym]\n"})

@@ -17,7 +17,7 @@ from tests.browser import opened_page
 from tests.cli.conftest import Remora, user_without_weights
 from tests.diagnosis.planted_failures import Planted
 from tests.web.recorded import rewrite, stream_of
-from tests.web.test_damage import PAYLOADS
+from tests.web.test_damage import say_payloads
 
 pytestmark = pytest.mark.slow
 
@@ -138,18 +138,7 @@ def test_pages_are_accessible(
 def test_hostile_text_does_nothing(
     browser: Browser, user: Remora, failed: Planted, copied: Path
 ) -> None:
-    everything = " ".join(PAYLOADS)
-
-    def plant(event: dict[str, Any]) -> None:
-        data = event["data"]
-        for key in {"summary", "error", "message", "text", "tool"} & data.keys():
-            data[key] = everything
-        if "raw_output" in data:
-            data["raw_output"] = {each: [{each: each}, each * 300] for each in PAYLOADS}
-        if "messages" in data:
-            data["messages"] = [{"role": each, "content": each} for each in PAYLOADS]
-
-    rewrite(stream_of(copied, failed.agent_id), plant)
+    rewrite(stream_of(copied, failed.agent_id), say_payloads)
     with served(copied, user) as link, opened_page(browser) as page:
         open_agent(page, link, failed.agent_id)
         base = page.url.partition("?")[0]

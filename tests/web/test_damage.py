@@ -28,6 +28,17 @@ PAYLOADS = (
 HIDDEN = "\u202e\u2066\x1b\x00\u2028"
 
 
+def say_payloads(event: dict[str, Any]) -> None:
+    """Let an event say what would be markup or an order to a terminal."""
+    data = event["data"]
+    for key in {"summary", "error", "message", "text", "tool"} & data.keys():
+        data[key] = " ".join((*PAYLOADS, "-->", "<!--<script>"))
+    if "raw_output" in data:
+        data["raw_output"] = {each: [{each: each}, each * 300] for each in PAYLOADS}
+    if "messages" in data:
+        data["messages"] = [{"role": each, "content": each} for each in PAYLOADS]
+
+
 def tabs_of(copied: Path, agent_id: str, home: Path) -> str:
     """Return all that the pages show of an agent."""
     with client_of(copied, home) as pages:
@@ -41,19 +52,12 @@ def tabs_of(copied: Path, agent_id: str, home: Path) -> str:
 
 
 def test_recorded_text_is_never_markup(failed: Planted, copied: Path, tmp_path: Path) -> None:
-    everything = " ".join(PAYLOADS)
-
     def plant(event: dict[str, Any]) -> None:
-        data = event["data"]
-        for key in {"summary", "error", "message", "text", "tool"} & data.keys():
-            data[key] = everything
-        if "raw_output" in data:
-            data["raw_output"] = {each: [{each: each}, each * 300] for each in PAYLOADS}
-        if "messages" in data:
-            data["messages"] = [{"role": each, "content": each} for each in PAYLOADS]
+        say_payloads(event)
         if event["type"] == "agent_start":
-            data["packet"]["goal"] = everything
-            data["model"] = {"name": everything}
+            everything = " ".join(PAYLOADS)
+            event["data"]["packet"]["goal"] = everything
+            event["data"]["model"] = {"name": everything}
 
     rewrite(stream_of(copied, failed.agent_id), plant)
     shown = tabs_of(copied, failed.agent_id, tmp_path)

@@ -19,7 +19,7 @@ from tests.browser import opened_page
 from tests.diagnosis.planted_failures import Planted
 from tests.web.recorded import rewrite, stream_of
 from tests.web.shared import change_lines, lines_in, records_of, shared_agent
-from tests.web.test_damage import PAYLOADS
+from tests.web.test_damage import say_payloads
 from tests.web.test_share_file import tell_secret
 
 pytestmark = pytest.mark.slow
@@ -450,18 +450,7 @@ def test_without_scripts_all_turns_can_be_read(
 def test_hostile_text_does_nothing(
     show: Open, failed: Planted, copied: Path, tmp_path: Path
 ) -> None:
-    everything = " ".join((*PAYLOADS, "-->", "<!--<script>"))
-
-    def plant(event: dict[str, Any]) -> None:
-        data = event["data"]
-        for key in {"summary", "error", "message", "text", "tool"} & data.keys():
-            data[key] = everything
-        if "raw_output" in data:
-            data["raw_output"] = {each: [{each: each}] for each in PAYLOADS}
-        if "messages" in data:
-            data["messages"] = [{"role": each, "content": each} for each in PAYLOADS]
-
-    rewrite(stream_of(copied, failed.agent_id), plant)
+    rewrite(stream_of(copied, failed.agent_id), say_payloads)
     page = show(shared_agent(copied, tmp_path, failed.agent_id))
     for turn in range(4):
         page.locator(f"tr[data-turn='{turn}'] th a").click()

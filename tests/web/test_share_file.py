@@ -19,7 +19,7 @@ from remora.web.turn_rows import TurnRow
 from tests.diagnosis.planted_failures import Planted
 from tests.web.recorded import rewrite, stream_of
 from tests.web.shared import lines_in, records_of, shared_agent
-from tests.web.test_damage import HIDDEN, PAYLOADS
+from tests.web.test_damage import HIDDEN, say_payloads
 
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 
@@ -196,16 +196,7 @@ def _add_change(root: Path, agent_id: str, content: bytes) -> None:
 
 
 def test_recorded_text_is_never_markup(failed: Planted, copied: Path, tmp_path: Path) -> None:
-    everything = " ".join((*PAYLOADS, "-->", "<!--"))
-
-    def plant(event: dict[str, Any]) -> None:
-        data = event["data"]
-        for key in {"summary", "error", "message", "text", "tool"} & data.keys():
-            data[key] = everything
-        if "raw_output" in data:
-            data["raw_output"] = {each: [{each: each}] for each in PAYLOADS}
-
-    rewrite(stream_of(copied, failed.agent_id), plant)
+    rewrite(stream_of(copied, failed.agent_id), say_payloads)
     html = shared_agent(copied, tmp_path, failed.agent_id)
     assert "&lt;script&gt;window.hit=1" in html
     shown = re.sub(r"<script>.*?</script>", "", html, flags=re.DOTALL)

@@ -67,6 +67,15 @@ async def slow(self, call):
 
 AgentRunner._execute_tool = slow
 """
+LINT = ("analyze", "-o", "lint", "--yes", "--seed", "1")
+BEGUN = """
+SELECT 1 FROM streams WHERE turn > 0 AND owner IS NOT NULL AND NOT closed AND operation = 'lint'
+"""
+SECOND_RUN = """
+SELECT 1 FROM streams WHERE closed AND run_id = (SELECT max(run_id) FROM streams)
+    AND (SELECT count(DISTINCT run_id) FROM streams) = 2
+"""
+"""Finds an ended job of the run after the one at home."""
 _MAIN = """
 import sys
 from remora.cli.main import main

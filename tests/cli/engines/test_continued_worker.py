@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.engines.company import Company
-from tests.cli.engines.conformance import LINT
+from tests.cli.engines.company import LINT, Company
 from tests.cli.engines.killed_workers import Workers
 from tests.cli.engines.test_kills import RUNNING
 from tests.postgres_server import required_server

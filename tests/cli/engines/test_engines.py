@@ -1,35 +1,51 @@
-"""Every engine passes the conformance suite."""
+"""The queue: whole runs with real processes and a real database."""
 
+import secrets
 import shutil
 import signal
 import subprocess
 import time
+from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
+import psycopg
 import pytest
 
-from tests.cli.engines.company import DEADLY, DISTANT, OUTDATED, SLOW, UNREPORTED, Company
-from tests.cli.engines.conformance import (
+from tests.cli.engines.company import (
     BEGUN,
-    SERVER,
-    EngineConformance,
-    check_changes,
-    publish,
+    DEADLY,
+    DISTANT,
+    LINT,
+    OUTDATED,
+    SECOND_RUN,
+    SLOW,
+    UNREPORTED,
+    Company,
 )
 from tests.postgres_server import required_server
 
-
-@pytest.mark.slow  # `tests/cli/test_postgres_commands.py` has fast tests of it
-class TestLocal(EngineConformance):
-    engine = "local"
-
-    def start_worker(self, company: Company, patch: str = "", dsn: str = "") -> None:
-        """The driver runs the jobs."""
+SERVER = "https://git.example/origin.git"
 
 
-class TestQueue(EngineConformance):
-    engine = "queue"
+def publish(company: Company, origin: Path) -> None:
+    """Name a server as the project's `origin`, which git finds at a path of this machine."""
+    home = company.project.parent / "home"
+    home.mkdir()
+    (home / ".gitconfig").write_text(f'[url "file://{origin}"]\n\tinsteadOf = {SERVER}\n')
+    company.environ["HOME"] = str(home)
+    company.git("remote", "add", "origin", SERVER)
+    company.git("fetch", "-q", "origin")
+
+
+def check_changes(company: Company, at_home: dict[str, str]) -> None:
+    """The newest run has the change sets of the run at home, and all streams are sound."""
+    assert company.change_sets("last") == at_home
+    company.check_streams()
+
+
+class TestQueue:
+    command = (*LINT, "--engine", "queue")
 
     @pytest.fixture(autouse=True)
     def _extra(self) -> None:
@@ -39,6 +55,71 @@ class TestQueue(EngineConformance):
         self, company: Company, patch: str = "", dsn: str = ""
     ) -> "subprocess.Popen[bytes]":
         return company.start("worker", patch=patch, dsn=dsn)
+
+    @pytest.fixture
+    def company(self, tmp_path: Path, dsn: str) -> Iterator[Company]:
+        with ExitStack() as stack:
+            yield Company(tmp_path, dsn, stack)
+
+    @pytest.fixture
+    def at_home(self, company: Company) -> dict[str, str]:
+        """The change sets of a run without workers."""
+        return company.change_sets(company.remora(*LINT)["run_id"])
+
+    @pytest.mark.slow
+    def test_the_changes_are_those_of_a_run_at_home(
+        self, company: Company, at_home: dict[str, str]
+    ) -> None:
+        progress = company.progress
+        role = f"worker_{secrets.token_hex(4)}"
+        with psycopg.connect(company.dsn, autocommit=True) as connection:
+            connection.execute(f"CREATE ROLE {role} LOGIN")
+        company.remora("database", "init", "--worker", role)
+        self.start_worker(company, dsn=company.dsn.replace("user=owner", f"user={role}"))
+        company.remora(*self.command)
+        assert progress
+        assert company.progress == progress
+        check_changes(company, at_home)
+
+    @pytest.mark.slow
+    def test_a_killed_driver_is_resumed_without_repeating_finished_jobs(
+        self, company: Company, at_home: dict[str, str]
+    ) -> None:
+        self.start_worker(company, SLOW)
+        driver = company.start(*self.command, patch=SLOW)
+        company.wait_for(SECOND_RUN)
+        driver.send_signal(signal.SIGKILL)
+        driver.wait()
+        before = dict(company.rows("SELECT name, next_seq FROM streams WHERE closed"))
+        company.remora("analyze", "--resume", "last", "--engine", "queue")
+        check_changes(company, at_home)
+        after = dict(company.rows("SELECT name, next_seq FROM streams"))
+        assert before.items() <= after.items()
+
+    @pytest.mark.slow
+    def test_a_second_driver_is_refused_by_name(self, company: Company) -> None:
+        self.start_worker(company, SLOW)
+        driver = company.start(*self.command, patch=SLOW)
+        company.wait_for("SELECT 1 FROM streams WHERE closed")
+        again = ("analyze", "--resume", "last", "--engine", "queue")
+        refused = company.remora(*again, code=3)
+        assert f"process {driver.pid} on" in refused["error"]["message"]
+        assert driver.wait(60) == 0
+
+    @pytest.mark.slow
+    def test_an_interrupted_run_can_be_resumed(
+        self, company: Company, at_home: dict[str, str]
+    ) -> None:
+        self.start_worker(company, SLOW)
+        driver = company.start(*self.command, patch=SLOW)
+        company.wait_for(SECOND_RUN)
+        driver.send_signal(signal.SIGINT)
+        code = driver.wait(60)
+        assert code in {130, -signal.SIGINT}, company.log
+        time.sleep(3)  # a worker learns within a second that its shard was cancelled
+        assert not company.rows(BEGUN)
+        company.remora("analyze", "--resume", "last", "--engine", "queue")
+        check_changes(company, at_home)
 
     @pytest.mark.slow
     @pytest.mark.timeout(200)
@@ -135,36 +216,6 @@ class TestQueue(EngineConformance):
         assert "another version of Remora" in company.log
         self.start_worker(company)
         assert driver.wait(60) == 0
-        check_changes(company, at_home)
-
-    @pytest.mark.slow
-    def test_the_jobs_of_a_killed_worker_are_continued_elsewhere(
-        self, company: Company, at_home: dict[str, str]
-    ) -> None:
-        killed = self.start_worker(company, SLOW)
-        driver = company.start(*self.command)
-        company.wait_for(BEGUN)
-        killed.send_signal(signal.SIGKILL)
-        killed.wait()
-        assert company.rows(BEGUN), "the kill hit no job"
-        self.start_worker(company)
-        assert driver.wait(60) == 0
-        check_changes(company, at_home)
-
-    @pytest.mark.slow
-    def test_a_worker_that_was_stopped_for_longer_than_its_lease_writes_nothing(
-        self, company: Company, at_home: dict[str, str]
-    ) -> None:
-        stopped = self.start_worker(company, SLOW)
-        driver = company.start(*self.command)
-        company.wait_for(BEGUN)
-        stopped.send_signal(signal.SIGSTOP)
-        assert company.rows(BEGUN), "the stop hit no job"
-        self.start_worker(company)
-        company.wait_for("SELECT 1 FROM streams WHERE deaths > 0")  # the other one has taken over
-        stopped.send_signal(signal.SIGCONT)
-        assert driver.wait(60) == 0
-        time.sleep(2)  # what it still does
         check_changes(company, at_home)
 
     @pytest.mark.slow

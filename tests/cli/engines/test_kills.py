@@ -18,8 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.engines.company import Company
-from tests.cli.engines.conformance import BEGUN, LINT
+from tests.cli.engines.company import BEGUN, LINT, Company
 from tests.cli.engines.killed_workers import LATE, MAY_WRITE, Workers
 from tests.postgres_server import PostgresServer, required_server
 

@@ -114,6 +114,16 @@ def test_what_the_branch_has_already_is_not_said_to_be_committed(again: Desk) ->
     assert said in out.splitlines()
     assert "committed to the branch" not in out
     assert git(again.root, "rev-parse", "remora/steps-f401") == tip
+    assert again("analyze", "-o", "steps", "--json").code == 0
+    found = again("accept", "last", "--all", "--pr", "--json").document
+    assert found["branch"] == "remora/steps-f401"
+    assert found["already"] == found["accepted"]
+    assert len(found["already"]) == 4
+    assert again("analyze", "-o", "steps", "--json").code == 0
+    git(again.root, "merge", "-q", "remora/steps-f401")
+    done = again("accept", "last", "--all", "--git-branch", "other")
+    assert "nothing was committed: HEAD has these changes already" in done.out.splitlines()
+    assert "other" not in again.branches()
 
 
 def test_what_is_new_on_the_branch_is_counted(desk: Desk) -> None:
@@ -132,33 +142,13 @@ def test_a_sentence_about_a_long_branch_is_wrapped_between_words(desk: Desk) -> 
     assert f"committed to the branch\r\n{'a' * 60}: your files are\r\nunchanged\r\n" in seen
 
 
-def test_a_document_lists_what_the_branch_has_already(again: Desk) -> None:
-    found = again("accept", "last", "--all", "--pr", "--json").document
-    assert found["branch"] == "remora/steps-f401"
-    assert found["already"] == found["accepted"]
-    assert len(found["already"]) == 4
-
-
-def test_a_branch_that_would_have_what_head_has_is_not_made(again: Desk) -> None:
-    git(again.root, "merge", "-q", "remora/steps-f401")
-    done = again("accept", "last", "--all", "--git-branch", "other")
-    assert "nothing was committed: HEAD has these changes already" in done.out.splitlines()
-    assert "other" not in again.branches()
-
-
-def test_a_document_names_no_branch_if_nothing_is_pending(desk: Desk) -> None:
+def test_if_nothing_is_pending_there_is_no_branch_and_no_pull_request(desk: Desk) -> None:
     assert desk("accept", "last", "--all").code == 0
-    found = desk("accept", "last", "--all", "--json", "--git-branch", "z").document
-    assert "branch" not in found
-    assert "z" not in desk.branches()
-
-
-def test_a_branch_has_no_pull_request_if_nothing_is_on_it(desk: Desk) -> None:
-    assert desk("accept", "last", "--all").code == 0
-    done = desk("accept", "last", "--all", "--pr", "--json")
-    assert (done.code, done.document["accepted"]) == (0, [])
-    assert "pull_request" not in done.document
-    assert desk.branches() == ["main"]
+    for words in (("--git-branch", "z"), ("--pr",)):
+        done = desk("accept", "last", "--all", "--json", *words)
+        assert (done.code, done.document["accepted"]) == (0, [])
+        assert not {"branch", "pull_request"} & done.document.keys()
+        assert desk.branches() == ["main"]
 
 
 def test_a_secret_in_the_text_is_redacted(desk: Desk) -> None:
@@ -188,37 +178,24 @@ class TestLimit:
         assert desk("accept", "last", "a.py", "--pr", "--git-branch", "remora/first").code == 0
         return desk
 
-    def test_one_more_is_refused_with_those_that_wait(self, desk: Desk) -> None:
+    def test_one_more_is_refused_with_those_that_wait_and_others_are_not(self, desk: Desk) -> None:
         done = desk("accept", "last", "--all", "--pr")
         assert done.code == 2
-        assert (
-            "1 branch of Remora not merged into HEAD: remora/first (review.max_open_branches: 1)"
-            in done.err
-        )
+        waiting = "1 branch of Remora not merged into HEAD: remora/first (review.max_open_branches"
+        assert f"{waiting}: 1)" in done.err
         assert "merge or delete one, or add to one with --git-branch" in done.err
         assert desk.branches() == ["main", "remora/first"]
         jobs = desk("show", "last", "--json").document["jobs"]
         assert [job["branch"] for job in jobs].count(None) == 3, "nothing is decided"
-
-    def test_an_open_branch_may_get_more(self, desk: Desk) -> None:
-        done = desk("accept", "last", "--all", "--pr", "--git-branch", "remora/first")
-        assert done.code == 0
-
-    def test_a_branch_without_a_pull_request_is_not_limited(self, desk: Desk) -> None:
-        assert desk("accept", "last", "--all", "--git-branch", "fixes").code == 0
-
-    def test_a_merged_branch_makes_room(self, desk: Desk) -> None:
-        git(desk.root, "merge", "-q", "remora/first")
+        # the open branch may get more, and one without a pull request is not limited
+        assert desk("accept", "last", "b.py", "--pr", "--git-branch", "remora/first").code == 0
+        assert desk("accept", "last", "a.py:load", "--git-branch", "fixes").code == 0
+        write(desk.root, {"remora.yaml": "review:\n  max_open_branches: 0\n"})
         assert desk("accept", "last", "--all", "--pr").code == 0
-        assert "remora/steps-f401" in desk.branches()
 
-    def test_a_merged_branch_that_begins_again_is_a_new_one(self, desk: Desk) -> None:
+    def test_a_merged_branch_makes_room_and_counts_when_it_begins_again(self, desk: Desk) -> None:
         git(desk.root, "merge", "-q", "remora/first")
         assert desk("accept", "last", "b.py", "--pr", "--git-branch", "second").code == 0
         done = desk("accept", "last", "--all", "--pr", "--git-branch", "remora/first")
         assert done.code == 2
         assert "not merged into HEAD: second" in done.err
-
-    def test_zero_is_no_limit(self, desk: Desk) -> None:
-        write(desk.root, {"remora.yaml": "review:\n  max_open_branches: 0\n"})
-        assert desk("accept", "last", "--all", "--pr").code == 0

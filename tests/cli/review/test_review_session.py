@@ -105,13 +105,6 @@ def test_keys_show_the_packet_and_the_reasons(desk: Desk) -> None:
     assert desk.states == ["pending"] * 4
 
 
-def test_changes_can_be_grouped_by_rule(desk: Desk) -> None:
-    with desk.review("last", "--by", "rule") as terminal:
-        assert "── F401 ──" in terminal.sees(ASK)
-        terminal.press("q")
-        assert terminal.ends()[0] == 0
-
-
 def test_ctrl_c_keeps_what_was_decided(desk: Desk) -> None:
     with desk.review() as terminal:
         terminal.sees(ASK)
@@ -124,13 +117,6 @@ def test_ctrl_c_keeps_what_was_decided(desk: Desk) -> None:
     assert "1 accepted" in rest
     assert "3 changes still pending:" in rest
     assert desk.states == ["accepted", "pending", "pending", "pending"]
-
-
-def test_the_end_of_the_input_is_an_end(desk: Desk) -> None:
-    with desk.review() as terminal:
-        terminal.sees(ASK)
-        terminal.press("\x04")
-        assert terminal.ends()[0] == 0
 
 
 def test_a_terminal_that_goes_away_leaves_nothing_behind(desk: Desk) -> None:
@@ -170,10 +156,10 @@ def test_trying_again_brings_a_new_attempt(desk: Desk) -> None:
     assert [job["attempt"] for job in document["jobs"]] == [2, 1, 1, 1]
 
 
-def test_a_small_terminal_without_colours(desk: Desk) -> None:
-    with desk.review(size=(10, 30), NO_COLOR="1") as terminal:
-        terminal.sees(ASK)
-        terminal.press("q")
+def test_a_small_terminal_without_colours_groups_by_rule_until_its_input_ends(desk: Desk) -> None:
+    with desk.review("last", "--by", "rule", size=(10, 30), NO_COLOR="1") as terminal:
+        assert "── F401 ──" in terminal.sees(ASK)
+        terminal.press("\x04")
         code, rest = terminal.ends()
     assert code == 0
     assert "\x1b[3" not in rest
