@@ -4,7 +4,7 @@
 .DEFAULT_GOAL := help
 # one stamp, one virtual environment: run targets one after the other even with -j
 .NOTPARALLEL:
-.PHONY: help setup setup-all weights demo test test-all check docs site bench lock clean programs
+.PHONY: help setup setup-all weights demo quick test test-all check types docs site bench lock clean programs
 
 # without bytecode, pytest rewrites and compiles every test module again in each of its processes
 unexport PYTHONDONTWRITEBYTECODE
@@ -16,9 +16,11 @@ PEERS := $(VENV)/.peers
 DOCS := $(VENV)/.docs
 SLOW := $(VENV)/.slow
 PIP   := $(BIN)/python -m pip --disable-pip-version-check --quiet
-# by file: tests of one file share expensive fixtures; one process more than small machines have
-# cores, because tests wait for processes
-TESTS := $(BIN)/python -m pytest -q -n 3 --dist loadfile
+# by file: tests of one file share expensive fixtures; two processes, because each reads all tests
+TESTS := $(BIN)/python -m pytest -q -n 2 --dist loadfile
+QUICK := $(BIN)/python -m pytest -q -n 2 --quick -m "not slow and not process" $(addprefix tests/, \
+  code config memory pictures models/decoding trace/content trace/redact hub/test_protocol.py \
+  test_errors.py test_ids.py test_json_schema.py test_python_text.py test_regular_file.py test_text.py)
 SUITABLE := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
 
 help: ## list the targets
@@ -26,7 +28,7 @@ help: ## list the targets
 
 setup: $(STAMP) ## make .venv and install the pinned, hashed requirements
 
-# The stamp is written last, so the next call repeats an interrupted installation.
+# Python compiles what it imports, a fifth of what is installed. The stamp is written last, so the next call repeats an interrupted installation.
 $(STAMP): requirements/dev.txt pyproject.toml
 	@for python in "$(PYTHON)" python3 python3.13 python3.12 python3.11 python; do \
 	  [ -n "$$python" ] || continue; \
@@ -43,7 +45,7 @@ $(STAMP): requirements/dev.txt pyproject.toml
 	  echo "Making $(VENV) with $$found"; "$$found" -m venv --clear $(VENV) || exit 1; \
 	fi
 	@echo "Installing the pinned requirements (about 20 s)"
-	@$(PIP) install --require-hashes -r requirements/dev.txt
+	@$(PIP) install --no-compile --require-hashes -r requirements/dev.txt
 	@$(PIP) install --no-deps --no-build-isolation --editable .
 	@touch $@
 	@echo "Done. Next: source $(BIN)/activate, then remora --help (or make demo)"
@@ -62,6 +64,9 @@ weights: setup ## fetch the embedded model's weights into the user's cache, once
 demo: setup ## run all three agents on a copy of the example project
 	@$(BIN)/python examples/demo.py $(DEMO_ARGS)
 
+quick: setup ## the tests that start no process and connect to nothing
+	$(QUICK)
+
 test: check weights ## fast tests and all static checks
 	$(TESTS) -m "not slow"
 
@@ -73,12 +78,14 @@ programs:
 	  echo "make: test-all needs $$program (Debian: apt-get install bubblewrap chromium fish npm postgresql zsh zstd)" >&2; \
 	  exit 1; }; done
 
-check: setup site ## format, lint, types, import contracts, documentation
+check: setup site types ## format, lint, types, import contracts, documentation
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
+	$(BIN)/lint-imports --no-logo --no-cache
+
+types: setup ## the types of source and tests, as this Python's libraries declare them
 	$(BIN)/mypy --strict src bench
 	$(BIN)/mypy --strict --explicit-package-bases tests
-	$(BIN)/lint-imports --no-logo --no-cache
 
 site: docs $(DOCS) ## build the documentation in site/; fails on a broken link
 	@$(BIN)/zensical build --strict --clean
@@ -106,4 +113,4 @@ lock: setup-all ## pin the newest allowed versions in requirements/*.txt
 	  pin $$group --group $$group --constraint requirements/dev.txt; done
 
 clean: ## remove what make made here (not the user's cache)
-	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .demo dist build site
+	rm -rf $(VENV) .venv-* .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .demo dist build site

@@ -11,10 +11,12 @@ from typing import TypeVar
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.no_processes import refuse_processes
 from tests.parsed_once import parse_each_text_once
 from tests.plain_python import plain_python
 from tests.platform_facilities import need_facility
 from tests.postgres_server import PostgresServer, required_server
+from tests.rewritten_once import rewrite_share
 
 __all__ = ["plain_python"]
 
@@ -90,6 +92,18 @@ def _each_text_is_parsed_once() -> Iterator[None]:
         yield
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--quick", action="store_true", help="refuse processes and connections")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop(session: pytest.Session) -> None:
+    """With `--quick`, refuse processes where tests run, which is not where workers start."""
+    starts_workers = getattr(session.config.option, "numprocesses", None)
+    if session.config.getoption("--quick") and not starts_workers:
+        refuse_processes()
+
+
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Skip tests marked with `needs` on a system that lacks the facility."""
     for mark in item.iter_markers("needs"):
@@ -97,9 +111,10 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_collection() -> Generator[None, object, object]:
+def pytest_collection(session: pytest.Session) -> Generator[None, object, object]:
     """Ten thousand tests stay to the end: no collection looks for garbage among them."""
     gc.disable()
+    rewrite_share(session.config)
     found = yield
     gc.freeze()
     gc.enable()

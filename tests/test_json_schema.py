@@ -2,6 +2,9 @@
 
 import subprocess
 import sys
+from importlib.util import find_spec
+
+import pytest
 
 IMPORT = (
     "import sys; from remora.json_schema import validator; "
@@ -10,6 +13,8 @@ IMPORT = (
 )
 
 
+@pytest.mark.process
+@pytest.mark.skipif(find_spec("rfc3987_syntax") is None, reason="rfc3987_syntax is not installed")
 def test_the_grammars_of_iris_are_not_built_but_can_still_be_imported() -> None:
     done = subprocess.run(
         [sys.executable, "-c", IMPORT], capture_output=True, check=True, text=True

@@ -1,4 +1,4 @@
-"""`make test-all` fails for what a machine lacks, in a test or in a whole module."""
+"""What `make test-all` and `make quick` refuse: missing programs, and processes."""
 
 import os
 import subprocess
@@ -51,3 +51,25 @@ def test_what_another_system_lacks_is_named(other_system: str, said: str, tmp_pa
     )
     assert said in done.stdout, done.stdout
     assert ("1 skipped" in done.stdout) is bool(other_system)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "import subprocess, sys; subprocess.run([sys.executable, '-c', ''])",
+        "import os; os.fork() or os._exit(0)",
+        "import socket; socket.create_connection(('127.0.0.1', 9))",
+    ],
+)
+def test_a_process_or_a_connection_in_a_quick_test_fails_it(line: str, tmp_path: Path) -> None:
+    text = f"def test_pure() -> None:\n    pass\n\n\ndef test_it() -> None:\n    {line}\n"
+    (tmp_path / "test_it.py").write_text(text)
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-p", "tests.conftest", "--quick", tmp_path],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "`make quick` runs no test with" in done.stdout, done.stdout
+    assert "1 failed, 1 passed" in done.stdout

@@ -174,7 +174,9 @@ FAULTS = [
     ("model: fast", "1:8: model: expected a mapping, got 'fast'"),
     ("operations: {lint: {style: google}}", "1:21: unknown key operations.lint.style (did you mean operations.docstring.style?)"),
     ("operations: {docstring: {styel: google}}", "1:26: unknown key operations.docstring.styel (did you mean operations.docstring.style?)"),
-    ("operations: {lint: {select: [F, Q9]}}", "1:29: operations.lint.select: expected rules of ruff "),
+    pytest.param(  # ruff is asked
+        "operations: {lint: {select: [F, Q9]}}", "1:29: operations.lint.select: expected rules of ruff ", marks=pytest.mark.process
+    ),
     ("operations: {docstring: {style: x}}", "1:33: operations.docstring.style: expected 'google', 'numpy' or 'rest', got 'x'"),
     ("operations: {lint: 3}", "1:20: operations.lint: expected a mapping, got 3"),
     ("operations: {A b: {}}", "1:14: operations.A b is not a valid name"),

@@ -284,6 +284,7 @@ def test_syntax_warnings_are_suppressed() -> None:
     assert caught == []
 
 
+@pytest.mark.process
 def test_deep_nesting_in_a_thread_does_not_end_the_process() -> None:
     script = """
 import threading

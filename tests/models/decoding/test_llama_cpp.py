@@ -167,6 +167,7 @@ def parsed(answer: Answer, strategy: Strategy) -> ToolCall:
     return STRATEGIES[strategy].parse(response, [FIND])
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_call_that_the_server_sends_as_text_is_parsed(weights_cache: Path, family: str) -> None:
     written = WRITTEN[family]
