@@ -228,6 +228,27 @@ def listener() -> Iterator[Server]:
         yield it
 
 
+CART = '''\
+class Cart:
+    """A cart."""
+
+    def add(self, item, count=1):
+        self.items += [item] * count
+'''
+
+
+def cart_project(folder: Path, more: Mapping[str, str] | None = None) -> Path:
+    """A repository with one function, which needs a docstring and types."""
+    root = write(folder / "cart", {"cart.py": CART, **(more or {})})
+    git(root, "init", "-q")
+    return root
+
+
+@pytest.fixture
+def cart(tmp_path: Path) -> Path:
+    return cart_project(tmp_path)
+
+
 @dataclass(frozen=True)
 class Ran:
     """A project in which `analyze` ran once."""

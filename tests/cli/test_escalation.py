@@ -12,27 +12,13 @@ from typing import Any
 
 import pytest
 
-from tests.cli.conftest import Done, Remora, git, tree, write
+from tests.cli.conftest import Done, Remora, tree, write
 from tests.misbehaving_server import FAULTS, good
 from tests.openai_server import Chat, Handler, Server, openai_server
 
-CART = '''\
-class Cart:
-    """A cart."""
-
-    def add(self, item, count=1):
-        self.items += [item] * count
-'''
 ANSWER = "Keep what a visitor picked"
 LIMIT_S = 60.0
 DOCSTRING = ("analyze", "-o", "docstring", "--json")
-
-
-@pytest.fixture
-def cart(tmp_path: Path) -> Path:
-    root = write(tmp_path / "cart", {"cart.py": CART})
-    git(root, "init", "-q")
-    return root
 
 
 class Servers:

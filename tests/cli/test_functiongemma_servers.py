@@ -8,31 +8,17 @@ from typing import Any
 import pytest
 
 from remora.models.embedded.weights import FILE
-from tests.cli.conftest import Done, Remora, git, write
+from tests.cli.conftest import Done, Remora
 from tests.functiongemma_server import TEXT, completion_server, native_server
 from tests.independent_server import independent_server
 from tests.openai_server import Server
 
-CART = '''\
-class Cart:
-    """A cart."""
-
-    def add(self, item, count=1):
-        self.items += [item] * count
-'''
 PLAIN = {
     "REMORA_MODEL__RENDERER": "functiongemma",
     "REMORA_RUNNER__DECISIONS": "model",
     "REMORA_RUNNER__MEMORY__PACKET_SIZE_LIMIT": "12000",
 }
 NATIVE = {**PLAIN, "REMORA_MODEL__DECODING": "tool_call"}
-
-
-@pytest.fixture
-def cart(tmp_path: Path) -> Path:
-    root = write(tmp_path / "cart", {"cart.py": CART})
-    git(root, "init", "-q")
-    return root
 
 
 def analyze(user: Remora, root: Path, environ: dict[str, str], address: str) -> Done:

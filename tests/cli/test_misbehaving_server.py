@@ -8,17 +8,10 @@ from typing import Any, Literal, NamedTuple
 
 import pytest
 
-from tests.cli.conftest import Done, Remora, git, tree, write
+from tests.cli.conftest import Done, Remora, cart_project, tree
 from tests.misbehaving_server import FAULTS, good, good_answer
 from tests.openai_server import Handler, openai_server, send_json, tokens_of
 
-CART = '''\
-class Cart:
-    """A cart."""
-
-    def add(self, item, count=1):
-        self.items += [item] * count
-'''
 PROJECT = '[project]\nname = "cart"\nrequires-python = ">=3.11"\n[tool.ty]\n'
 TARGET = "cart.py:Cart.add"
 QUICK = {
@@ -97,9 +90,7 @@ CASES = [
 
 @pytest.fixture
 def cart(tmp_path: Path) -> Path:
-    root = write(tmp_path / "cart", {"cart.py": CART, "pyproject.toml": PROJECT})
-    git(root, "init", "-q")
-    return root
+    return cart_project(tmp_path, {"pyproject.toml": PROJECT})
 
 
 def analyze(user: Remora, root: Path, operation: str, fault: str) -> Done:

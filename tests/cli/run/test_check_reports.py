@@ -96,12 +96,10 @@ class TestComment:
         said = "Unless your tests object, this fixes 1 (marked \\[\\*\\]) of them:"
         assert f"\n{said}\n\n`{out[-1].strip()}`\n" in report(shop)
 
-    def test_nothing_is_marked_if_all_have_a_fix(self, shop: Path, poor: Remora) -> None:
+    def test_nothing_is_marked_if_all_or_none_have_a_fix(self, shop: Path, poor: Remora) -> None:
         assert poor("check", "--reports", "out", cwd=shop).code == 1
         assert "this fixes all of them:" in report(shop)
         assert "\\[" not in report(shop)
-
-    def test_it_has_no_command_if_nothing_has_a_fix(self, shop: Path, poor: Remora) -> None:
         write(shop, {"a.py": UNFIXABLE})
         assert poor("check", "--reports", "out", cwd=shop).code == 1
         assert report(shop).startswith("## Remora: 1 problem, 0 with a fix\n")
