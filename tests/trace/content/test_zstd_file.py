@@ -55,6 +55,7 @@ def test_files_of_earlier_versions_are_read() -> None:
         unpack(packed[: len(frames[0]) + 100])
 
 
+@pytest.mark.process
 @pytest.mark.skipif(shutil.which("zstd") is None, reason="zstd is not installed")
 def test_zstd_reads_it(tmp_path: Path) -> None:
     (tmp_path / "a.zst").write_bytes(b"".join(compressed([LINES])))
