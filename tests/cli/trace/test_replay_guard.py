@@ -52,7 +52,7 @@ REPLAYS = (
     "show {agent} --turn 2",
     "transcript {agent}",
     "list --tool edit_line",
-    "get index:operation:steps",
+    "get trace:{run_id}:{operation}:{node_id}:1",
     "tail {agent}",
 )
 
@@ -74,7 +74,10 @@ def guarded(ran: Ran, *lines: list[str]) -> list[str]:
 class TestReplay:
     def test_it_starts_no_process_and_needs_no_network(self, ran: Ran, agent: str) -> None:
         root = ["--root", str(ran.root)]
-        lines = [["trace", *words.format(agent=agent).split(), *root] for words in REPLAYS]
+        stream = ran.root / ".agentfs" / "traces" / f"{agent}.jsonl"
+        job = json.loads(stream.read_bytes().splitlines()[0])
+        filled = [words.format(agent=agent, **job) for words in REPLAYS]
+        lines = [["trace", *words.split(), *root] for words in filled]
         assert guarded(ran, *lines) == [" ".join(["EXIT", "0", *line]) for line in lines]
 
     def test_the_guard_sees_what_a_run_needs(self, ran: Ran) -> None:
