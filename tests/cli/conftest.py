@@ -131,6 +131,14 @@ def git(folder: Path, *words: str) -> str:
     return done.stdout
 
 
+def new_repository(folder: Path) -> Path:
+    """Make a folder a repository with one commit of all files."""
+    git(folder, "init", "-q", "--template=")
+    git(folder, "add", "-A")
+    git(folder, "commit", "-q", "-m", "start")
+    return folder
+
+
 def write(folder: Path, files: Mapping[str, str | bytes]) -> Path:
     for name, content in files.items():
         path = folder / name
@@ -173,10 +181,7 @@ def _lint_template() -> Path:
     folder = Path(mkdtemp())
     atexit.register(shutil.rmtree, folder)
     write(folder, {"src/settings.py": MODULE, "pyproject.toml": SETTINGS, **step_agent()})
-    git(folder, "init", "-q", "--template=")
-    git(folder, "add", "-A")
-    git(folder, "commit", "-q", "-m", "start")
-    return folder
+    return new_repository(folder)
 
 
 @pytest.fixture(scope="session")
@@ -280,6 +285,13 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Ran:
     """Without a model, and only for tests that read."""
     folder = tmp_path_factory.mktemp("ran")
     return run_in(folder, user_without_weights(folder / "home"))
+
+
+@pytest.fixture
+def agent(ran: Ran) -> str:
+    """The agent that had a choice."""
+    found: str = ran.job["agent_id"]
+    return found
 
 
 @pytest.fixture

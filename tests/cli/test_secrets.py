@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from tests.cli.conftest import Done, Remora, git, step_agent, write
+from tests.cli.conftest import Done, Remora, new_repository, step_agent, write
 from tests.openai_server import answer, openai_server, send_json
 from tests.trace.redact.planted import Planted, planted, readable
 
@@ -134,9 +134,7 @@ def run_over_secrets(tmp_path_factory: pytest.TempPathFactory, address: str) -> 
             ".remora/agents/spill/candidates.pym": CANDIDATES,
         },
     )
-    git(root, "init", "-q")
-    git(root, "add", "-A")
-    git(root, "commit", "-q", "-m", "start")
+    new_repository(root)
     environ = {secret.kind: secret.value for secret in of_the_environment()}
     environ["REMORA_MODEL__BASE_URL"] = address
     spilt = Spilt(Remora(folder / "home", environ), root, secrets, [])

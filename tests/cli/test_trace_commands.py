@@ -19,12 +19,6 @@ from remora.trace.trace_folder import TraceFolder
 from tests.cli.conftest import Ran
 
 
-@pytest.fixture
-def agent(ran: Ran) -> str:
-    found: str = ran.job["agent_id"]
-    return found
-
-
 def recorded(ran: Ran, agent: str) -> list[dict[str, Any]]:
     path = ran.root / ".agentfs" / "traces" / f"{agent}.jsonl"
     return [json.loads(line) for line in path.read_text().splitlines()]

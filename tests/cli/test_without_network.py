@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import MODULE, SETTINGS, git, user_without_weights, write
+from tests.cli.conftest import MODULE, SETTINGS, new_repository, user_without_weights, write
 from tests.cli.without_network import COMMANDS
 
 ROOT = Path(__file__).parents[2]
@@ -26,9 +26,7 @@ def test_no_command_leaves_this_machine(tmp_path: Path) -> None:
         pytest.skip("needs network namespaces without privileges")
     user = user_without_weights(tmp_path / "home")
     project = write(tmp_path / "project", {"settings.py": MODULE, "pyproject.toml": SETTINGS})
-    git(project, "init", "-q")
-    git(project, "add", ".")
-    git(project, "commit", "-qm", "Start")
+    new_repository(project)
     done = subprocess.run(
         [*UNSHARE, sys.executable, "-m", "tests.cli.without_network", project, user.home],
         cwd=ROOT,

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from remora.bootstrap.invocation import Invocation
-from tests.cli.conftest import Remora, git, write
+from tests.cli.conftest import Remora, new_repository, write
 from tests.mcp.project import FILES, invocation_in
 
 
@@ -18,9 +18,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def project(tmp_path_factory: pytest.TempPathFactory, home: Path) -> Path:
     """A project with a recorded run of the lint operation, whose changes are pending."""
     root = write(tmp_path_factory.mktemp("shop"), FILES)
-    git(root, "init", "-q")
-    git(root, "add", ".")
-    git(root, "commit", "-qm", "Start")
+    new_repository(root)
     done = Remora(home)("analyze", "-o", "lint", "--quiet", cwd=root)
     assert done.code == 0, done.err
     return root

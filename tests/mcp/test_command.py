@@ -44,7 +44,7 @@ def test_settings_name_the_configuration_file(project: Path, home: Path, tmp_pat
 
 
 def test_settings_with_a_token_should_not_be_committed(project: Path, home: Path) -> None:
-    for client in ("claude", "codex", "cursor", "vscode"):
+    for client in ("claude", "codex"):
         done = Remora(home)("mcp", "--print-config", client, "--http", "8765", cwd=project)
         assert done.err.endswith("it has the project's token in it: do not commit that file\n")
         assert "token" not in Remora(home)("mcp", "--print-config", client, cwd=project).err

@@ -12,7 +12,7 @@ from mcp_types import CallToolResult
 
 from remora.mcp.tool_list import MAX_DIFF
 from remora.sandbox.interpreters import ProjectPython
-from tests.cli.conftest import Remora, git, write
+from tests.cli.conftest import Remora, git, new_repository, write
 from tests.mcp.project import FILES, TEST, connected, error_of, invocation_in, text_of
 from tests.mcp.test_stdio import over_stdio
 
@@ -23,10 +23,7 @@ NO_RUN = {"what": "what needs code to run", "why": "the server runs without --al
 @pytest.fixture
 def shop(tmp_path: Path) -> Path:
     root = write(tmp_path / "shop", FILES)
-    git(root, "init", "-q")
-    git(root, "add", ".")
-    git(root, "commit", "-qm", "Start")
-    return root
+    return new_repository(root)
 
 
 def answers(shop: Path, home: Path, *calls: dict[str, Any]) -> list[Any]:

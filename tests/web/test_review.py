@@ -11,7 +11,7 @@ from starlette.testclient import TestClient
 
 from remora.memory.events import Review, payload
 from remora.trace.read.reader import read_events
-from tests.cli.conftest import Remora, git, user_without_weights, write
+from tests.cli.conftest import Remora, new_repository, user_without_weights, write
 from tests.web.recorded import client_of
 
 BEFORE = '''"""Reads settings."""
@@ -43,9 +43,7 @@ def project(tmp_path: Path, user: Remora) -> Path:
 
 def lint(root: Path, user: Remora) -> Path:
     """Record a run on a project, whose change sets are pending afterwards. Return its folder."""
-    git(root, "init", "-q")
-    git(root, "add", ".")
-    git(root, "commit", "-qm", "Start")
+    new_repository(root)
     done = user("analyze", "-o", "lint", "--model", "none", "--quiet", cwd=root)
     assert done.code == 0, done.err
     return root

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import remora as library
-from tests.cli.conftest import Remora, git, user_without_weights, write
+from tests.cli.conftest import Remora, new_repository, user_without_weights, write
 from tests.cli.run.test_check import RULES, UNFIXABLE, UNUSED, WRONG
 
 BASELINE = "known.jsonl"
@@ -18,9 +18,7 @@ def known(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A repository whose problems are all in its baseline."""
     folder = tmp_path_factory.mktemp("known")
     root = write(folder / "shop", {"a.py": UNUSED, "b.py": WRONG, "pyproject.toml": RULES})
-    git(root, "init", "-q")
-    git(root, "add", "-A")
-    git(root, "commit", "-q", "-m", "start")
+    new_repository(root)
     user = user_without_weights(folder / "home")
     done = user("check", "--baseline", BASELINE, "--update-baseline", cwd=root)
     assert (done.code, done.out) == (0, "no new problems in 2 files\n")

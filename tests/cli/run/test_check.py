@@ -11,13 +11,12 @@ import pytest
 
 import remora as library
 from remora.runs.report.check_document import check_schema
-from tests.cli.conftest import Remora, git, write
+from tests.cli.conftest import Remora, git, new_repository, write
 from tests.cli.test_interruption import FUNCTION
 from tests.runs.report.sarif_schema import LOG
 
 RULES = "[tool.ruff.lint]\nselect = ['F', 'B']\n"
 UNUSED = 'import os\n\n\ndef load():\n    """Read."""\n    return 1\n'
-FIXED = 'def load():\n    """Read."""\n    return 1\n'
 WRONG = '''def scale(value, factor):
     """Scale a value.
 
@@ -35,10 +34,7 @@ def shop(tmp_path: Path) -> Path:
     """A repository with one commit, a finding of ruff and a contradiction."""
     root = tmp_path / "shop"
     write(root, {"a.py": UNUSED, "b.py": WRONG, "pyproject.toml": RULES, "README.md": "# Shop\n"})
-    git(root, "init", "-q")
-    git(root, "add", "-A")
-    git(root, "commit", "-q", "-m", "start")
-    return root
+    return new_repository(root)
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import pytest
 
 from remora.runs.report.check_document import check_schema
 from remora.sandbox.interpreters import ProjectPython
-from tests.cli.conftest import Done, Remora, git, write
+from tests.cli.conftest import Done, Remora, git, new_repository, write
 from tests.cli.run.test_check import RULES, UNFIXABLE, UNUSED
 from tests.cli.test_terminal import on_terminal
 from tests.runs.report.sarif_schema import LOG
@@ -30,10 +30,7 @@ def test_source():
 @pytest.fixture
 def shop(tmp_path: Path) -> Path:
     root = write(tmp_path / "shop", {"a.py": UNUSED, "pyproject.toml": RULES})
-    git(root, "init", "-q")
-    git(root, "add", "-A")
-    git(root, "commit", "-q", "-m", "start")
-    return root
+    return new_repository(root)
 
 
 def report(root: Path) -> str:

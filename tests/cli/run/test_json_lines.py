@@ -8,7 +8,7 @@ import jsonschema
 import pytest
 
 from remora.runs.records.run_events import lines_schema
-from tests.cli.conftest import Done, Remora, git, tree, write
+from tests.cli.conftest import Done, Remora, new_repository, tree, write
 from tests.cli.test_interruption import FUNCTION
 
 FILES = {
@@ -22,10 +22,7 @@ FILES = {
 @pytest.fixture
 def shop(tmp_path: Path) -> Path:
     root = write(tmp_path / "shop", FILES)
-    git(root, "init", "-q")
-    git(root, "add", "-A")
-    git(root, "commit", "-q", "-m", "start")
-    return root
+    return new_repository(root)
 
 
 def lines_of(done: Done) -> list[dict[str, Any]]:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from remora.sandbox.interpreters import ProjectPython
-from tests.cli.conftest import Remora, git, write
+from tests.cli.conftest import Remora, git, new_repository, write
 
 SHOP = '''\
 def discount(total):
@@ -42,10 +42,7 @@ NEW = NEW.replace("return total", "return amount")
 def shop(tmp_path: Path) -> Path:
     files = {"shop.py": SHOP, "tests/test_shop.py": TESTS, "pyproject.toml": ""}
     root = write(tmp_path / "shop", files)
-    git(root, "init", "-q")
-    git(root, "add", "-A")
-    git(root, "commit", "-q", "-m", "start")
-    return root
+    return new_repository(root)
 
 
 @pytest.fixture

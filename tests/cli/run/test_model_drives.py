@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from remora.sandbox.interpreters import ProjectPython
-from tests.cli.conftest import Done, Remora, git, tree, write
+from tests.cli.conftest import Done, Remora, new_repository, tree, write
 from tests.isolation_levels import need
 from tests.openai_server import Handler, Server, answer, openai_server, send_json
 
@@ -130,10 +130,7 @@ def chat(handler: Handler, request: dict[str, Any], _number: int) -> None:
 def shop(tmp_path: Path) -> Path:
     need(2)
     root = write(tmp_path / "shop", FILES)
-    git(root, "init", "-q")
-    git(root, "add", "-A")
-    git(root, "commit", "-qm", "start")
-    return root
+    return new_repository(root)
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Remora, git, write
+from tests.cli.conftest import Remora, new_repository, write
 
 QUIET = '''"""Adds one."""
 
@@ -68,10 +68,7 @@ def quiet(tmp_path: Path) -> Path:
         ".remora/agents/own/look.pym": LOOK,
     }
     root = write(tmp_path / "quiet", files)
-    git(root, "init", "-q")
-    git(root, "add", "-A")
-    git(root, "commit", "-q", "-m", "start")
-    return root
+    return new_repository(root)
 
 
 def test_a_job_that_rules_cannot_decide_changes_nothing(poor: Remora, quiet: Path) -> None:

@@ -29,12 +29,6 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Ran:
 
 
 @pytest.fixture
-def agent(ran: Ran) -> str:
-    found: str = ran.job["agent_id"]
-    return found
-
-
-@pytest.fixture
 def run_id(ran: Ran) -> str:
     found: str = ran.analyzed.document["run_id"]
     return found

@@ -13,12 +13,6 @@ from tests.cli.conftest import Ran
 
 
 @pytest.fixture
-def agent(ran: Ran) -> str:
-    found: str = ran.job["agent_id"]
-    return found
-
-
-@pytest.fixture
 def copy(ran: Ran, tmp_path: Path) -> Path:
     """The project with its records, for tests that do harm."""
     shutil.copytree(ran.root, tmp_path / "copy")

@@ -13,12 +13,6 @@ from remora.testing import build_events
 from tests.cli.conftest import Ran
 
 
-@pytest.fixture
-def agent(ran: Ran) -> str:
-    found: str = ran.job["agent_id"]
-    return found
-
-
 def stream(ran: Ran, agent: str) -> Path:
     return ran.root / ".agentfs" / "traces" / f"{agent}.jsonl"
 
