@@ -40,28 +40,6 @@ def test_gits_index_is_read_and_never_locked(poor: Remora, shop: Path) -> None:
     assert seen(shop / ".git") == before
 
 
-@pytest.mark.slow
-def test_a_file_of_thousands_of_levels_is_reported_and_the_others_answer(
-    poor: Remora, shop: Path
-) -> None:
-    deep = {
-        "tower": "x = " + "(" * 5000 + "1" + ")" * 5000 + "\n",
-        "stairs": "".join(" " * level + "if x:\n" for level in range(300)) + " " * 300 + "pass\n",
-        "ladder": "if x: a()\n" + "elif x: a()\n" * 5000,
-        "chain": "x = a" + ".b" * 20000 + "\n",
-        "sum": "x = " + "a+" * 30000 + "a\n",
-    }
-    write(shop, {f"{name}.py": f"def f():\n    pass\n\n\n{text}" for name, text in deep.items()})
-    done = poor("hub", "index", "--json", cwd=shop)
-    assert done.code == 0, done.err
-    assert [error["path"] for error in done.document["errors"]] == sorted(
-        f"{name}.py" for name in deep
-    )
-    for name in deep:
-        assert poor("hub", "get", f"{name}.py:f", "--json", cwd=shop).document["partial"] is True
-    assert poor("hub", "get", "a.py:b", "--json", cwd=shop).document["partial"] is False
-
-
 BREAKS = """import sys
 
 

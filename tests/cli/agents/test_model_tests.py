@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from remora.sandbox.interpreters import ProjectPython
-from tests.cli.conftest import Done, Remora, git, tree, write
+from tests.cli.conftest import Remora, git, tree, write
 from tests.isolation_levels import need
 from tests.openai_server import Handler, Server, answer, openai_server, send_json
 
@@ -57,8 +57,6 @@ CALLS = (
     ("undo", {"turn": 7, "because": "the example is worth a test"}),
     ("submit_result", {"summary": "tests of both functions"}),
 )
-
-Analyze = Callable[[Server], Done]
 
 
 @pytest.fixture
@@ -133,15 +131,3 @@ def test_a_model_reads_runs_writes_and_submits(user: Remora, ratios: Path) -> No
     assert "+def test_ratio_is_rounded_down():" in written
     verified = user("trace", "verify", "--all", cwd=ratios)
     assert verified.code == 0, verified.out
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(300)
-def test_what_rules_wrote_is_kept_if_the_model_breaks_off(user: Remora, ratios: Path) -> None:
-    calls = (("remove_test", {"name": "test_doubled"}), ("write_test", CALLS[3][1]))
-    with scripted(calls) as server:
-        job = analyzed(user, server, ratios)
-    assert job["status"] == "verified"
-    written = user("diff", "last", cwd=ratios).out
-    assert 'doubled("ab") == "abab"' in written
-    assert "ratio(" not in written.replace("ratios", "")

@@ -150,10 +150,10 @@ def by_model(poor: Remora, shop: Path, plain_python: ProjectPython) -> Callable[
     return run
 
 
-def analyze(by_model: Callable[..., Done], server: Server, *more: str) -> Done:
+def analyze(by_model: Callable[..., Done], server: Server) -> Done:
     chosen = [word for name in OPERATIONS for word in ("-o", name)]
     model = ("--model", server.address, "--decisions", "model", "--json")
-    return by_model("analyze", "shop.py", *chosen, *model, *more)
+    return by_model("analyze", "shop.py", *chosen, *model)
 
 
 def events_of(by_model: Callable[..., Done], agent: str) -> list[Event]:
@@ -200,25 +200,3 @@ def test_after_the_opening_the_model_decides_in_all_four_agents(
     assert by_model("trace", "verify", "--all").code == 0
     for job in jobs:
         assert by_model("trace", "replay", job["agent_id"]).code == 0
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(900)
-def test_a_driven_run_that_stops_is_resumed_and_forked(by_model: Callable[..., Done]) -> None:
-    with openai_server(chat) as server:
-        stopped = analyze(by_model, server, "--max-requests", "6")
-        assert stopped.code != 0
-        assert len(server.requests) == 6
-        more = ("--max-requests", "100", "--json")
-        resumed = by_model("analyze", "--resume", "last", "--model", server.address, *more)
-        assert resumed.code == 0, resumed.err
-        for job in resumed.document["jobs"]:
-            calls = after_opening(events_of(by_model, job["agent_id"]))
-            made = [(call["tool"], call["args"]) for call in calls]
-            assert tuple(made[:-1]) in (PLANS[job["operation"]], LEFT)
-
-        lint = next(job for job in resumed.document["jobs"] if job["operation"] == "lint")
-        again = ("--turn", "3", "--continue", "--model", server.address, "--json")
-        forked = by_model("trace", "fork", lint["agent_id"], *again)
-        assert forked.code == 0, forked.err
-    assert by_model("trace", "verify", "--all").code == 0
