@@ -37,21 +37,12 @@ def said(
     return check.detail
 
 
-def test_true_is_a_pass_and_a_text_says_what_is_wrong() -> None:
+def test_it_is_given_files_target_and_findings_and_says_what_is_wrong() -> None:
     assert said("True\n") == ""
     assert said("'the name is\\n too long'\n") == "the name is too long"
-
-
-def test_it_is_given_the_files_before_and_after() -> None:
     shown = said(FILES + "repr([(f['path'], f['before'], f['after']) for f in files])\n")
     assert shown == "[('mod.py', 'x = 1\\n', 'x = 2\\n'), ('notes.txt', None, 'new')]"
-
-
-def test_it_is_given_where_the_node_stands() -> None:
     assert said(INPUT + 'target: dict = Input("target")\nstr(target["own"])\n') == "[[1, 2]]"
-
-
-def test_it_is_given_the_findings_of_the_changed_python_files() -> None:
     source = (
         INPUT
         + 'findings_before: list = Input("findings_before")\n'
@@ -88,11 +79,8 @@ def test_a_failing_check_script_is_not_a_pass(
     assert words in said(source)
 
 
-def test_what_is_not_text_cannot_be_shown_to_it_and_is_not_a_pass() -> None:
+def test_a_long_word_is_cut_and_what_is_not_text_is_not_a_pass() -> None:
+    assert len(said("'x' * 5000\n")) == 300
     assert said(FILES + "True\n", after=b"# -*- coding: latin-1 -*-\nx = '\xff'\n") == (
         "own.pym: a file is not UTF-8 text"
     )
-
-
-def test_a_long_word_is_cut() -> None:
-    assert len(said("'x' * 5000\n")) == 300

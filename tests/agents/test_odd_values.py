@@ -24,26 +24,10 @@ odd = {
 """
 
 
-def nested(levels: int) -> Any:
-    value: Any = "the end"
-    for _ in range(levels):
-        value = [value]
-    return value
-
-
 def odd() -> dict[str, Any]:
-    return {
-        "nan": math.nan,
-        "inf": [math.inf, -math.inf],
-        "big": [2**70, -(2**64), 10**5000],
-        "bytes": b"\xff\x00",
-        "separator": "\u2028\x85",
-        "nul": "\x00",
-        "half": 0.5,
-        "keys": {1: "one", None: [], (2, b"k"): 2.5, "$float": "nan"},
-        "mark": {"$bytes": "AA=="},
-        "deep": nested(1_000),
-    }
+    scope: dict[str, Any] = {}
+    exec(ODD, scope)
+    return dict(scope["odd"])
 
 
 def result(played: Played) -> ToolResulted:
@@ -92,7 +76,12 @@ action = {"tool": "act", "args": {"x": odd}, "reason": "\\x00\\u2028"}
     assert packet.excerpt.lines == (1, 1)
 
 
-def test_values_beyond_the_sandbox_are_marked(theatre: Theatre) -> None:
+def test_any_error_is_reported_and_values_beyond_the_sandbox_are_marked(theatre: Theatre) -> None:
+    for error in ("odd", "10**5000", "b'\\xff'", "deep", "float('nan')"):
+        script = f"{ODD}{{'error': {error}}}"
+        played = theatre.play(Play(agent=theatre.tool(script), answers=[ACT, SUBMIT]))
+        assert result(played).outcome == "error"
+        assert result(played).error
     script = "x = 1\nfor _ in range(2_000):\n    x = [x]\n{'deep': x, 'n': 1}"
     played = theatre.play(Play(agent=theatre.tool(script), answers=[ACT, SUBMIT]))
     assert result(played).outcome == "success"
@@ -104,14 +93,6 @@ def test_values_beyond_the_sandbox_are_marked(theatre: Theatre) -> None:
         levels += 1
     assert levels == 1_100
     assert value == {"$repr": "<nested beyond 1100 levels>"}
-
-
-def test_an_error_of_any_kind_is_reported(theatre: Theatre) -> None:
-    for error in ("odd", "10**5000", "b'\\xff'", "deep", "float('nan')"):
-        script = f"{ODD}{{'error': {error}}}"
-        played = theatre.play(Play(agent=theatre.tool(script), answers=[ACT, SUBMIT]))
-        assert result(played).outcome == "error"
-        assert result(played).error
 
 
 def test_a_candidates_script_may_offer_anything(theatre: Theatre) -> None:

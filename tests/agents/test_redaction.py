@@ -24,16 +24,13 @@ def call(text: str) -> str:
     return json.dumps({"tool": "act", "args": {"text": text}}, separators=(",", ":"))
 
 
-def test_a_call_with_a_placeholder_is_not_carried_out(theatre: Theatre) -> None:
+def test_a_call_with_a_placeholder_is_carried_out_only_if_the_file_has_it(theatre: Theatre) -> None:
     agent = theatre.tool(WRITES, grants=["write_new_file"])
     played = theatre.play(Play(agent=agent, answers=[call(f"x = '{MARK}'"), SUBMIT]))
     result, _ = played.payloads(ToolResulted)
     assert (result.outcome, result.error_kind, result.changes) == ("error", "denied", ())
     assert MARK in result.error
     assert played.result.status == "no_change"
-
-
-def test_a_placeholder_from_the_file_may_be_in_a_call(theatre: Theatre) -> None:
     agent = theatre.tool(WRITES, grants=["write_new_file"])
     source = f"def f():\n    return '{MARK}'\n"
     answers = [call(f"x = '{MARK}'"), SUBMIT]

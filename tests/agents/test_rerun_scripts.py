@@ -34,11 +34,20 @@ def holding(event: Event, data: Mapping[str, Any]) -> Event:
     return msgspec.structs.replace(event, data=msgspec.Raw(json.dumps(data).encode()))
 
 
-def test_every_kind_of_script_replays_to_the_same_result(theatre: Theatre) -> None:
+def test_every_kind_of_script_is_recorded_and_replays_to_the_same_result(theatre: Theatre) -> None:
     played = everything(theatre)
 
+    first, second, *_ = played.payloads(ContextUpdate)
+    assert first.script_sha256 == sha256(script_text(FIRST)).hexdigest()
+    assert first.clock is not None
+    assert first.seed == 0
+    assert [call["name"] for call in first.host_calls] == ["list_files"]
+    assert first.inputs == {}  # it takes none
+    assert second.inputs == {}  # the packet is what the stream folds to
+    asked = played.payloads(ContextUpdate)[2]
+    assert sorted(asked.inputs) == ["options", "target"]
+    assert played.folder.objects.get(first.script_sha256) == script_text(FIRST)
     found = again(played)
-
     assert [(one.turn, one.kind, one.script) for one in found] == [
         (0, "context", "first.pym"),
         (0, "context", "second.pym"),
@@ -52,21 +61,6 @@ def test_every_kind_of_script_replays_to_the_same_result(theatre: Theatre) -> No
     assert [(one.same, one.detail) for one in found] == [(True, "")] * len(found)
     (submitted,) = played.payloads(SubmitResult)
     assert [check["ok"] for check in submitted.checks] == [True, True, False]
-
-
-def test_the_record_holds_the_clock_the_seed_the_inputs_and_the_answers(theatre: Theatre) -> None:
-    played = everything(theatre)
-
-    first, second, *_ = played.payloads(ContextUpdate)
-    assert first.script_sha256 == sha256(script_text(FIRST)).hexdigest()
-    assert first.clock is not None
-    assert first.seed == 0
-    assert [call["name"] for call in first.host_calls] == ["list_files"]
-    assert first.inputs == {}  # it takes none
-    assert second.inputs == {}  # the packet is what the stream folds to
-    asked = played.payloads(ContextUpdate)[2]
-    assert sorted(asked.inputs) == ["options", "target"]
-    assert played.folder.objects.get(first.script_sha256) == script_text(FIRST)
 
 
 def script_text(text: str) -> bytes:
@@ -148,7 +142,9 @@ def test_what_is_recorded_otherwise_is_reported(theatre: Theatre) -> None:
         assert kind in {one.kind for one in found if one.same is False}, change
 
 
-def test_verify_misses_a_missing_script(theatre: Theatre) -> None:
+def test_verify_misses_a_missing_script_and_a_foreign_stream_may_say_anything(
+    theatre: Theatre,
+) -> None:
     played = everything(theatre)
     for text in (FIRST, TOLD, OWN):
         digest = sha256(script_text(text)).hexdigest()
@@ -159,10 +155,6 @@ def test_verify_misses_a_missing_script(theatre: Theatre) -> None:
 
         assert f"blob: object {digest} is missing" in problem
         moved.rename(content)
-
-
-def test_a_foreign_stream_may_say_anything(theatre: Theatre) -> None:
-    played = everything(theatre)
     records: tuple[Any, ...] = (None, [], {"inputs": 7}, {"clock": "never"}, {"seed": "x"})
     for record in records:
         events = [holding(event, spoilt(event, record)) for event in played.events]

@@ -49,10 +49,8 @@ class TestWatch:
         turns = [{}, {}, {}, progress, {}, {}, {}, {}]
         assert self.endings(*turns) == [None] * 7 + ["no_progress"]
 
-    def test_reading_one_line_after_the_other_is_progress(self) -> None:
+    def test_only_what_is_new_is_progress(self) -> None:
         assert self.endings(*({"line": line} for line in range(9))) == [None] * 9
-
-    def test_learning_a_known_fact_is_not_progress(self) -> None:
         turns = [{"update_knowledge": {"k": 1}} for _ in range(5)]
         assert self.endings(*turns)[-1] == "no_progress"
 
@@ -126,24 +124,18 @@ class TestRecall:
 class TestExtensions:
     SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}}}  # noqa: RUF012
 
-    def test_values_within_the_limit_stay(self) -> None:
+    def test_the_merged_whole_is_checked_and_dropped_with_an_error(self) -> None:
         delta = PacketDelta(extensions={"n": 1})
         assert checked_extensions(delta, {}, self.SCHEMA) is delta
-
-    def test_values_over_the_limit_are_dropped_with_an_error(self) -> None:
         delta = checked_extensions(PacketDelta(extensions={"n": "x"}), {}, self.SCHEMA)
         assert delta.extensions is msgspec.UNSET
         assert delta.set_error == "extensions: 'x' is not of type 'integer'"
-
-    def test_the_merged_whole_counts(self) -> None:
         schema = {"required": ["n"], "maxProperties": 2}
         assert checked_extensions(PacketDelta(extensions={"m": 1}), {"n": 1}, schema).set_error is (
             msgspec.UNSET
         )
         gone = checked_extensions(PacketDelta(extensions={"n": None}), {"n": 1}, schema)
         assert gone.set_error == "extensions: 'n' is a required property"
-
-    def test_without_a_schema_extensions_are_refused(self) -> None:
         delta = checked_extensions(PacketDelta(extensions={"n": 1}), {}, None)
         assert delta.set_error == "extensions: the agent declares no packet_extension"
 

@@ -63,8 +63,7 @@ def remora(desk: Desk, *words: str) -> Done:
 
 
 def mounted(desk: Desk, script: str) -> list[Done]:
-    """Run a shell script in which disks may be mounted that nobody else sees; what each
-    `remora … --json` in it came to."""
+    """Run a shell script that may mount disks; what each `remora … --json` in it came to."""
     probe = subprocess.run(["unshare", "-m", "true"], capture_output=True, check=False)
     if probe.returncode != 0:
         pytest.skip("this user may not mount")

@@ -1,5 +1,4 @@
-"""An accept on a disk that is full at any of its steps: nothing is half written, the error says what
-to do, and with room again the next command brings it to its end."""
+"""An accept on a disk that is full at any step: nothing is half written, and it can be completed."""
 
 import json
 import os
@@ -48,13 +47,6 @@ def play(kept: Kept, place: str, kind: str, first: int, step: int) -> int:
     told = json.loads(done.stdout)
     assert told["wrong"] == []
     return int(told["failed"])
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(400)
-@pytest.mark.parametrize("place", PLACES)
-def test_some_pages_are_left(kept: Kept, place: str) -> None:
-    assert play(kept, place, "pages", 0, 9) >= 1
 
 
 @pytest.mark.slow

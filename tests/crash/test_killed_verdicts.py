@@ -121,16 +121,11 @@ def killed(kept: Kept, what: str, number: int) -> None:
         assert [path.name for path in desk.root.rglob("*.remora-*")] == []
 
 
-@pytest.mark.parametrize("what", CHECKS)
-def test_killed_at_some_moment(what: str, kept: Kept, accepted: Kept) -> None:
-    killed(accepted if what == "revert" else kept, what, 2)
-
-
-@pytest.mark.slow
 @pytest.mark.timeout(600)
+@pytest.mark.parametrize("number", [2, pytest.param(40, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("what", CHECKS)
-def test_killed_at_many_moments(what: str, kept: Kept, accepted: Kept) -> None:
-    killed(accepted if what == "revert" else kept, what, 40)
+def test_killed_at_some_moments(what: str, number: int, kept: Kept, accepted: Kept) -> None:
+    killed(accepted if what == "revert" else kept, what, number)
 
 
 @pytest.mark.slow

@@ -17,7 +17,6 @@ from tests.crash.appending import IDENTITY
 from tests.forked_process import warm
 
 APPENDING = Path(__file__).parent / "appending.py"
-MANY = 50
 Tail = Callable[[random.Random, bytes], bytes]
 
 
@@ -129,13 +128,8 @@ def check(outcome: Outcome, mode: str) -> None:
     assert outcome.recovered > 0 or mode == "single", "no kill came in the middle of a line"
 
 
-@pytest.mark.parametrize("mode", ["single", "split", "turns"])
-def test_a_few_kills(mode: str, tmp_path: Path) -> None:
-    check(Rounds(tmp_path, mode).play(5), mode)
-
-
-@pytest.mark.slow
 @pytest.mark.timeout(300)
+@pytest.mark.parametrize("kills", [5, pytest.param(50, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("mode", ["single", "split", "turns"])
-def test_many_kills(mode: str, tmp_path: Path) -> None:
-    check(Rounds(tmp_path, mode).play(MANY), mode)
+def test_kills_at_random_times(mode: str, kills: int, tmp_path: Path) -> None:
+    check(Rounds(tmp_path, mode).play(kills), mode)

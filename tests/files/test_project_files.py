@@ -108,20 +108,14 @@ class TestGit:
             *("a.py", "fixture/tracked.py", "src/b.py", "src/gone.py")
         ]
 
-    def test_odd_names(self, repository: Path) -> None:
+    def test_odd_names_ignored_files_and_includes(self, repository: Path) -> None:
         name = os.fsdecode(b"caf\xe9 \n'\".py")
         (repository / name).write_text("")
         assert name in project_files(repository).paths
-
-    def test_ignored_files_are_included(self, repository: Path) -> None:
         put(repository, "out/keep.txt", "out/deep/keep.txt", "out/drop.log", "out/.env")
         before = project_files(repository).paths
         found = project_files(repository, include=["out/**/*.txt", "out/.*"])
         assert {*found.paths} == {*before, "out/deep/keep.txt", "out/keep.txt"}
-
-    def test_an_include_that_leaves_the_root_is_a_configuration_error(
-        self, repository: Path
-    ) -> None:
         for pattern in ("../**", "/etc/*", "out/../../x"):
             with pytest.raises(ConfigError, match="is outside the project"):
                 project_files(repository, include=[pattern])

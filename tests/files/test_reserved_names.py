@@ -60,16 +60,11 @@ ORDINARY = [
 ]
 
 
-@pytest.mark.parametrize("path", RECORDS)
-def test_version_control_and_recordings(path: str) -> None:
-    assert reserved(path) == "records"
+CASES = [(RECORDS, "records"), (SETTINGS, "settings"), (ORDINARY, None)]
 
 
-@pytest.mark.parametrize("path", SETTINGS)
-def test_settings(path: str) -> None:
-    assert reserved(path) == "settings"
-
-
-@pytest.mark.parametrize("path", ORDINARY)
-def test_every_other_name_is_free(path: str) -> None:
-    assert reserved(path) is None
+@pytest.mark.parametrize(
+    ("path", "kind"), [(path, kind) for paths, kind in CASES for path in paths]
+)
+def test_names_of_records_and_settings_are_reserved(path: str, kind: str | None) -> None:
+    assert reserved(path) == kind

@@ -17,8 +17,7 @@ from remora.hub.protocol import GetNode, Health, Refused, Request, Search, answe
 
 
 class ADesk:
-    """Answers `health` at once; `search` after as many milliseconds as its `limit`; fails on
-    `get_node`; a daemon's own answers are tested in test_daemon.py."""
+    """Answers `health` at once, `search` after `limit` milliseconds, and fails on `get_node`."""
 
     def __init__(self) -> None:
         self.told: list[Callable[[bytes], None]] = []

@@ -1,6 +1,7 @@
 """Verification of the index, which compares the stored state with a fresh analysis."""
 
 from collections.abc import Iterable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,7 +14,9 @@ from remora.code.links import TIERS, Edge
 from remora.hub.file_reader import read_all
 from remora.hub.members.members import Members
 from remora.hub.query.snapshots import MemorySnapshot, Snapshot
+from remora.hub.store.reader import open_snapshot
 from remora.ids import MODULE, node_key
+from tests.hub.client.conftest import House
 
 _COMPARED_FIELDS = tuple(
     field.name
@@ -24,10 +27,7 @@ _COMPARED_FIELDS = tuple(
 
 
 class Difference(NamedTuple):
-    """A difference between the index and the files.
-
-    `field` is `key` if the node exists in only one of them, and `lowered` if the IR differs.
-    """
+    """A difference: `field` is `key` if only one has the node, `lowered` if the IR differs."""
 
     key: str
     field: str
@@ -36,10 +36,7 @@ class Difference(NamedTuple):
 
 
 class IndexCheck(NamedTuple):
-    """Result of a check.
-
-    `checked` is the number of nodes that exist in the index or in the files.
-    """
+    """Result of a check of `checked` nodes."""
 
     ok: bool
     checked: int
@@ -47,10 +44,7 @@ class IndexCheck(NamedTuple):
 
 
 def verify(root: Path, members: Members, view: Snapshot) -> IndexCheck:
-    """Compare the index with the files, without writing anything.
-
-    Raises DiskError if either of them cannot be read.
-    """
+    """Compare the index with the files, without writing anything."""
     cold = MemorySnapshot(read_all(root, members.sweep(), limit=members.file_limit))
     keys = sorted({*view.keys(), *cold.keys()})
     found = [
@@ -60,6 +54,14 @@ def verify(root: Path, members: Members, view: Snapshot) -> IndexCheck:
     found += _links(keys, view, cold)
     found.sort(key=lambda difference: (difference.key, difference.field))
     return IndexCheck(not found, len(keys), tuple(found))
+
+
+def assert_right(house: House) -> None:
+    """Check the index of a project that nobody edits."""
+    view = open_snapshot(house.places.db)
+    assert view is not None
+    with closing(view):
+        assert verify(house.root, Members(house.root), view).differences == ()
 
 
 def _files(view: Snapshot, cold: Snapshot) -> Iterator[Difference]:
@@ -89,9 +91,7 @@ def _node_differences(key: str, view: Snapshot, cold: Snapshot) -> Iterator[Diff
 
 
 def _links(keys: Iterable[str], view: Snapshot, cold: Snapshot) -> Iterator[Difference]:
-    """Yield differences in precomputed links. Stop at the first node that lacks any stored
-    links.
-    """
+    """Yield differences in precomputed links, up to the first node that lacks any."""
     if (links := view.links()) is None:
         return
     fresh: _Links = {}

@@ -27,8 +27,7 @@ ODD = "def odd(x):\n    return x.y()\n"
 
 
 def spoil(connection: sqlite3.Connection, path: str) -> None:
-    """Have a call in a stored file be that of what another call gives which is not there: nobody can
-    link whatever makes it."""
+    """Let a call in a stored file call the result of a missing call, which nobody can link."""
     (file, stored) = connection.execute(
         "SELECT file, lowered FROM file_facts JOIN file_index ON file = id WHERE path = ?", (path,)
     ).fetchone()

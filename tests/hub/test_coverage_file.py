@@ -124,11 +124,8 @@ def test_contexts_of_pytest_cov_are_tests(root: Path) -> None:
     assert read(root).tests == ALL
 
 
-def test_without_a_file_nothing_is_said(root: Path) -> None:
-    assert read_coverage(root, ["app.py"]) is None
-
-
 def test_without_contexts_it_is_said_how_to_record_them(root: Path) -> None:
+    assert read_coverage(root, ["app.py"]) is None
     run(root)
     found = read(root)
     assert found.tests == {}

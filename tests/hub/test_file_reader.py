@@ -75,8 +75,5 @@ def test_the_facts_of_files_by_spelled_path(tmp_path: Path) -> None:
     (tmp_path / "link.py").symlink_to("a%b.py")
     found = read_all(tmp_path, ["a%b.py", "link.py", "gone.py"])
     assert found == {"a%25b.py": read_facts("a%b.py", source)}
-
-
-def test_no_root(tmp_path: Path) -> None:
     with pytest.raises(DiskError):
         read_all(tmp_path / "gone", [])

@@ -50,8 +50,17 @@ def refused(line: bytes) -> dict[str, Any]:
     return said
 
 
-def test_there_is_a_body_for_each_type() -> None:
+def test_each_type_has_a_body_and_unknown_keys_are_ignored() -> None:
     assert set(BODIES) == set(TYPES)
+    line = answer_line(decode_request(b'{"type": "health"}'), 1, None)
+    assert json.loads(line)["id"] is None
+    request = decode_request(b'{"type": "get_context", "nodes": [], "later": {"a": 1}}')
+    assert request == GetContext(id=request.id, nodes=())
+    ok = decode_answer(b'{"id": 1, "ok": true, "generation": 4, "result": {"a": 1}}')
+    assert (ok.ok, ok.generation, bytes(ok.result)) == (True, 4, b'{"a": 1}')
+    no = decode_answer(b'{"id": 1, "ok": false, "error": {"code": "busy", "message": "m"}}')
+    assert no.error is not None
+    assert no.error.code == "busy"
 
 
 @pytest.mark.parametrize("kind", TYPES)
@@ -74,11 +83,6 @@ def test_the_id_comes_back_for_any_value(identity: Any) -> None:
     }
     said = refused(json.dumps({"id": identity, "type": "nothing"}).encode())
     assert said["id"] == identity
-
-
-def test_without_an_id_it_is_null() -> None:
-    line = answer_line(decode_request(b'{"type": "health"}'), 1, None)
-    assert json.loads(line)["id"] is None
 
 
 @pytest.mark.parametrize(
@@ -120,11 +124,6 @@ def test_a_line_that_is_not_a_request_is_reported_what_is_wrong(
     assert said["id"] == identity
 
 
-def test_unknown_keys_are_ignored() -> None:
-    request = decode_request(b'{"type": "get_context", "nodes": [], "later": {"a": 1}}')
-    assert request == GetContext(id=request.id, nodes=())
-
-
 @given(line=st.binary(max_size=80).filter(lambda line: line.strip()))
 def test_any_bytes_are_a_request_or_refused(line: bytes) -> None:
     try:
@@ -134,11 +133,3 @@ def test_any_bytes_are_a_request_or_refused(line: bytes) -> None:
     else:
         return
     assert json.loads(said)["ok"] is False
-
-
-def test_an_answer_is_read_by_those_who_ask() -> None:
-    ok = decode_answer(b'{"id": 1, "ok": true, "generation": 4, "result": {"a": 1}}')
-    assert (ok.ok, ok.generation, bytes(ok.result)) == (True, 4, b'{"a": 1}')
-    no = decode_answer(b'{"id": 1, "ok": false, "error": {"code": "busy", "message": "m"}}')
-    assert no.error is not None
-    assert no.error.code == "busy"

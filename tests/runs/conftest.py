@@ -259,8 +259,7 @@ def ticking() -> Callable[[], datetime]:
 
 
 class Kept:
-    """A desk as it is now, to begin from again and again, in the same place: a run knows its
-    root."""
+    """A desk as it is now, to begin from again in the same place: a run knows its root."""
 
     def __init__(self, desk: Desk) -> None:
         self.desk, self.newest = desk, desk.newest

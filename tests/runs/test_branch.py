@@ -26,8 +26,6 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Kept:
     desk.write({"pkg/a.py": UNUSED, "pkg/b.py": UNUSED, "ruff.toml": RULES, "run.sh": "true\n"})
     (desk.root / "pkg" / "b.py").chmod(0o755)
     desk.commit()
-    desk.git("config", "user.name", "Ann")
-    desk.git("config", "user.email", "ann@example.org")
     desk.analyze()
     return Kept(desk)
 
@@ -96,8 +94,6 @@ class TestCommits:
     def test_line_ends_are_as_they_are_committed(self, desk: Desk) -> None:
         desk.write({"a.py": UNUSED.replace("\n", "\r\n"), "ruff.toml": RULES, ".gitattributes": "*.py text eol=crlf\n"})  # fmt: skip
         desk.commit()
-        desk.git("config", "user.name", "Ann")
-        desk.git("config", "user.email", "ann@example.org")
         desk.analyze()
         assert len(onto(desk).accepted) == 2
         assert b"\r" not in desk.git("cat-file", "blob", "fixes:a.py").encode()
@@ -288,11 +284,11 @@ class TestRefused:
         shop.git("commit", "-q", "--allow-empty", "-m", "on")
         assert "does not contain" in self.refused(shop)
 
-    def test_what_is_not_a_name(self, shop: Desk) -> None:
+    def test_a_name_or_identity_that_git_refuses(
+        self, shop: Desk, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         for name in ("", "-d", "a..b", "a b", "HEAD~1", "refs/../x"):
             assert "not a valid branch name" in self.refused(shop, name)
-
-    def test_a_missing_git_identity(self, shop: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("HOME", str(shop.home))
         for key in ("user.name", "user.email"):
             shop.git("config", "--unset", key)

@@ -1,5 +1,4 @@
-"""`trace compact` killed at any moment: what was to stay is whole, what went is on record, and the
-next one ends where an undisturbed one would have."""
+"""`trace compact` killed at any moment: what stays is whole, and the next one completes it."""
 
 import os
 import shutil

@@ -56,24 +56,20 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Any, ...]]:
     return found
 
 
-@pytest.mark.parametrize(("kind", "turn"), [("tool_call", 6), ("agent_end", 1)])
+@pytest.mark.parametrize(
+    ("kind", "turn"),
+    [
+        ("tool_call", 6),
+        ("agent_end", 1),
+        pytest.param("turn_start", 4, marks=pytest.mark.slow),
+        pytest.param("model_response", 3, marks=pytest.mark.slow),
+    ],
+)
 def test_in_some_turns(tmp_path: Path, whole: list[tuple[Any, ...]], kind: str, turn: int) -> None:
     desk = shop(tmp_path)
     assert run(desk, "analyze", kind, turn) == -9
     assert run(desk, "resume") == 0
     assert came_to(desk) == whole
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(600)
-@pytest.mark.parametrize("kind", ["turn_start", "model_response", "tool_call", "tool_result"])
-def test_in_every_turn(tmp_path: Path, whole: list[tuple[Any, ...]], kind: str) -> None:
-    turns = 8 if kind == "model_response" else 10
-    for turn in range(1, turns + 1):
-        desk = shop(tmp_path / str(turn))
-        assert run(desk, "analyze", kind, turn) == -9
-        assert run(desk, "resume") == 0
-        assert came_to(desk) == whole, turn
 
 
 @pytest.mark.slow

@@ -8,16 +8,13 @@ from remora.errors import UsageError
 from remora.sandbox.isolation import check_consent, check_home
 
 
-def test_consent_is_asked_for_below_level_two() -> None:
+def test_consent_is_asked_for_below_level_two_or_in_the_home_folder(tmp_path: Path) -> None:
     for level in (0, 1):
         with pytest.raises(UsageError, match=f"L{level}") as refused:
             check_consent(level, allowed=False)
         assert "--allow-unsandboxed" in refused.value.hint
         check_consent(level, allowed=True)
     check_consent(2, allowed=False)
-
-
-def test_a_project_that_holds_the_home_folder_needs_consent(tmp_path: Path) -> None:
     home = tmp_path / "home"
     for root in (home, tmp_path):
         with pytest.raises(UsageError, match="home folder"):

@@ -273,13 +273,6 @@ def test_at_one_moment(act: Act, path: str, spoiled: bool, tmp_path: Path) -> No
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("spoiled", [False, True], ids=["", "taken back"])
-@pytest.mark.parametrize(("act", "path"), AT_TWO)
-def test_at_two_moments(act: Act, path: str, spoiled: bool, tmp_path: Path) -> None:
-    assert moments(tmp_path, act, path, 83, spoiled=spoiled, later=(41, NEVER)) == []
-
-
-@pytest.mark.slow
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("spoiled", [False, True], ids=["", "taken back"])
 @pytest.mark.parametrize(("act", "path"), AT_ONE)

@@ -35,15 +35,12 @@ def test_places_with_an_unchanged_line_between_them_are_hunks_of_their_own() -> 
     assert found[3].diff == "@@ -0,0 +1 @@\n+x = 1\n"
 
 
-def test_only_the_chosen_hunks_are_applied() -> None:
+def test_only_the_chosen_hunks_are_applied_and_a_binary_file_is_one() -> None:
     patches = [patch("a.py", OLD, NEW), patch("b.py", None, b"x = 1\n")]
     (kept,) = with_hunks(patches, {1, 3})
     assert kept.theirs == OLD.replace(b"line 2\n", b"") + b"more\n"
     assert with_hunks(patches, {4}) == patches[1:]
     assert with_hunks(patches, ()) == []
-
-
-def test_a_binary_or_deleted_file_is_one_hunk() -> None:
     patches = [patch("a.bin", b"\0a\n\nb\n", b"\0b\n\nc\n"), patch("b.py", b"x\n", None)]
     assert hunks_of(patches) == [
         ChangeHunk(

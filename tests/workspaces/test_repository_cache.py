@@ -198,13 +198,6 @@ def test_the_folder_of_a_machine_that_is_gone_is_removed(tmp_path: Path) -> None
     assert names(tmp_path, "gone-*") == []
 
 
-def test_what_an_interrupted_removal_left_is_removed(repository: Path, tmp_path: Path) -> None:
-    commit, cache = git(repository, "rev-parse", "HEAD"), tmp_path / "cache"
-    (repositories_folder(cache) / "gone-new-1" / "deep").mkdir(parents=True)
-    check_out(Origin(str(repository)), commit, cache)
-    assert names(cache, "gone-*") == []
-
-
 def test_what_cannot_be_removed_is_reported_and_stops_no_other_removal(tmp_path: Path) -> None:
     (tmp_path / "gone-1").touch()  # not a folder
     for name in ("unused", "gone-2"):

@@ -117,7 +117,7 @@ class TestCalls:
 
 
 class TestSize:
-    def test_a_request_over_the_limit_is_never_sent(self, theatre: Theatre) -> None:
+    def test_nothing_over_the_limit_is_sent(self, theatre: Theatre) -> None:
         model = scripted([])
         found = theatre.play(Play(agent=theatre.tool("1"), model=model, limit=50))
         assert (found.result.status, found.result.stop_reason) == ("error", "packet_too_large")
@@ -126,8 +126,6 @@ class TestSize:
         (error,) = found.payloads(AgentError)
         assert error.kind == "packet_too_large"
         assert "(maximum 50)" in error.message
-
-    def test_nothing_sent_is_over_the_limit(self, theatre: Theatre) -> None:
         script = """
             from remora.pym import Input
             packet: dict = Input("packet")
@@ -194,24 +192,18 @@ class TestStrategy:
 
 
 class TestOffered:
-    def test_candidates_of_rules_are_complete(self) -> None:
+    def test_valid_calls_are_offered_once_complete_and_at_most_twenty(self) -> None:
         one = Candidate(tool="edit", args={"line": 1, "text": "x"})
         part = Candidate(tool="edit", args={"line": 1})
         assert valid_candidates([part, one], [TOOL], complete=True)[0] == (one,)
         assert valid_candidates([part, one], [TOOL], complete=False)[0] == (part, one)
-
-    def test_equal_calls_are_one_candidate(self) -> None:
         first = Candidate(tool=TOOL.name, args={"line": 1}, reason="first")
         again = replace(first, reason="again")
         assert valid_candidates([first, again], [TOOL], complete=False)[0] == (first,)
-
-    def test_the_first_fault_is_reported(self) -> None:
         bad = [Candidate(tool="nope"), Candidate(tool="edit", args={"line": "1"})]
         found, problem = valid_candidates(bad, [TOOL], complete=False)
         assert found == ()
         assert problem == "not a valid candidate: unknown tool 'nope'; the tools are edit"
-
-    def test_there_are_no_more_than_twenty(self) -> None:
         many = [Candidate(tool="edit", args={"line": n, "text": ""}) for n in range(50)]
         assert [c.args["line"] for c in valid_candidates(many, [TOOL], complete=True)[0]] == list(
             range(20)

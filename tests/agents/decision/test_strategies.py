@@ -12,8 +12,13 @@ from remora.memory.packet import Candidate
 from remora.models.protocol import Capabilities, Strategy
 
 
-def test_every_recorded_name_has_a_strategy() -> None:
+def test_every_recorded_name_has_a_strategy_and_a_form_of_answer() -> None:
     assert set(STRATEGIES) == set(get_args(Strategy)) - {"rules"}
+    assert set(ANSWER_FORMS) == set(STRATEGIES)
+    assert [name for name, form in ANSWER_FORMS.items() if form.declares_tools] == [
+        "tool_call",
+        "string_tool_call",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -32,14 +37,6 @@ def test_a_strategy_names_the_capability_that_it_needs(
     always = {"string_tool_call", "text"}
     found = {name for name, each in STRATEGIES.items() if each.is_supported(able)}
     assert found == always | supported
-
-
-def test_every_strategy_has_a_form_of_answer() -> None:
-    assert set(ANSWER_FORMS) == set(STRATEGIES)
-    assert [name for name, form in ANSWER_FORMS.items() if form.declares_tools] == [
-        "tool_call",
-        "string_tool_call",
-    ]
 
 
 @pytest.mark.parametrize(("hides", "choice"), [({}, 0), ({"hide": True}, 1), ({"hide": False}, 0)])

@@ -112,12 +112,6 @@ def test_a_fault_of_a_tool_does_too(folder: Path, tool: str, place: str, words: 
     assert words in message
 
 
-def test_a_tool_that_is_there_twice(folder: Path) -> None:
-    tool = "  - {name: act, script: act.pym}\n"
-    message = says(folder, f"name: own\noperation: own\ngoal: go\ntools:\n{tool}{tool}")
-    assert message == "agent.yaml:6:12: the tool act is defined twice"
-
-
 @pytest.mark.parametrize(
     "goal",
     ["{node}", "{0}", "{}", "{node_name.__class__}", "{node_name[0]}", "{node_name!r}",
@@ -130,22 +124,6 @@ def test_a_goal_has_named_fields_and_nothing_else(folder: Path, goal: str) -> No
     )
 
 
-def test_braces_may_stand_for_themselves(folder: Path) -> None:
-    (folder / "agent.yaml").write_text(GOOD.replace("Look at {node_name}", "'{{x}} {path}'"))
-    assert load_agent(folder, BUILT_IN).definition.goal == "{{x}} {path}"
-
-
-def test_every_fault_is_reported_at_once(folder: Path) -> None:
-    lines = says(folder, GOOD + "max_turns: x\nnods: 1\n").splitlines()
-    assert [re.match(r"agent.yaml:\d+:\d+", line) is not None for line in lines] == [True, True]
-
-
-def test_a_script_with_a_fault_is_named_with_its_line(folder: Path) -> None:
-    (folder / "act.pym").write_text('x = 1\ny: int = "text"\n')
-    message = says(folder, GOOD)
-    assert "act.pym:2:" in message
-
-
 def test_a_link_out_of_the_folder_is_not_a_way_out(folder: Path, tmp_path_factory: object) -> None:
     (folder / "inner").mkdir()
     (folder / "inner" / "agent.yaml").write_text(GOOD)
@@ -154,9 +132,19 @@ def test_a_link_out_of_the_folder_is_not_a_way_out(folder: Path, tmp_path_factor
         load_agent(folder / "inner", BUILT_IN)
 
 
-def test_no_file_at_all(folder: Path) -> None:
+def test_other_faults_are_reported_at_once_with_their_lines(folder: Path) -> None:
     with pytest.raises(ConfigError, match="no such file"):
         read_definition(folder / "agent.yaml", BUILT_IN)
+    tool = "  - {name: act, script: act.pym}\n"
+    message = says(folder, f"name: own\noperation: own\ngoal: go\ntools:\n{tool}{tool}")
+    assert message == "agent.yaml:6:12: the tool act is defined twice"
+    lines = says(folder, GOOD + "max_turns: x\nnods: 1\n").splitlines()
+    assert [re.match(r"agent.yaml:\d+:\d+", line) is not None for line in lines] == [True, True]
+    (folder / "agent.yaml").write_text(GOOD.replace("Look at {node_name}", "'{{x}} {path}'"))
+    assert load_agent(folder, BUILT_IN).definition.goal == "{{x}} {path}"
+    (folder / "act.pym").write_text('x = 1\ny: int = "text"\n')
+    message = says(folder, GOOD)
+    assert "act.pym:2:" in message
 
 
 class TestProject:
@@ -206,25 +194,18 @@ class TestProject:
             (folder / "agent.yaml").write_text("operation: other\n")
         assert with_replaced(tmp_path, BUILT_IN, ["lint"]).replaced == {"lint"}
 
-    def test_an_unknown_operation_is_not_replaced(self, tmp_path: Path) -> None:
+    def test_an_unknown_operation_or_agent_lists_the_known_ones(self, tmp_path: Path) -> None:
         with pytest.raises(ConfigError, match=r"'lnt' \(did you mean 'lint'\?\)"):
             with_replaced(tmp_path, BUILT_IN, ["lint", "lnt"])
-
-    def test_an_unknown_check_lists_the_known_ones(self, tmp_path: Path) -> None:
         with pytest.raises(NotFound) as caught:
             agent_named(load_agents(tmp_path, BUILT_IN), "lin")
         assert "lint" in caught.value.hint
 
 
-def test_every_built_in_agent_loads() -> None:
+def test_built_in_agents_load_and_their_scripts_are_checked_on_request(folder: Path) -> None:
     for operation in BUILT_IN.all:
         agent = load_agent(operation.folder, BUILT_IN, builtin=True)
         assert agent.definition.name == agent.definition.operation == operation.name
-
-
-def test_scripts_of_a_built_in_agent_are_checked_only_on_request(
-    folder: Path,
-) -> None:
     (folder / "agent.yaml").write_text(GOOD)
     (folder / "act.pym").write_text("1 + 'a'")
     assert load_agent(folder, BUILT_IN, builtin=True).scripts.keys() == {"act.pym"}

@@ -54,9 +54,14 @@ def sides(workspace: Workspace, node: str, user: bytes | None) -> NodeVersions:
 class TestSides:
     BASE = b"def f(x):\n    return x\n\n\nclass C:\n    n = 1\n\n    def m(self):\n        pass\n"
 
-    def test_an_untouched_file_is_not_a_fact(self, workspace: Workspace) -> None:
+    def test_a_removed_file_is_a_change_and_an_untouched_one_is_not_a_fact(
+        self, workspace: Workspace
+    ) -> None:
         assert not sides(workspace, "f", self.BASE).changed_by_user()
         assert not NodeVersions(a_job("f", "own"), workspace, user_file=None).changed_by_user()
+        assert sides(workspace, "f", None).changed_by_user()
+        assert sides(workspace, "f", None).workspace_facts(TARGET) is None
+        assert sides(workspace, "f", None).workspace_facts("node:not/there.py:f") is None
 
     @pytest.mark.parametrize(
         ("node", "edit", "changed"),
@@ -80,15 +85,6 @@ class TestSides:
         assert edited != self.BASE
         assert sides(workspace, node, edited).changed_by_user() is changed
 
-    def test_a_removed_file_is_a_change(self, workspace: Workspace) -> None:
-        assert sides(workspace, "f", None).changed_by_user()
-
-    def test_a_file_that_the_agent_left_alone_has_no_facts_of_its_own(
-        self, workspace: Workspace
-    ) -> None:
-        assert sides(workspace, "f", None).workspace_facts(TARGET) is None
-        assert sides(workspace, "f", None).workspace_facts("node:not/there.py:f") is None
-
     def test_facts_of_a_file_that_it_edited(self, workspace: Workspace) -> None:
         edited = b"def f(x: int) -> int:\n    return x if x else 1\n"
         workspace.set_files({"mod.py": (edited, 0o644)})
@@ -103,10 +99,8 @@ class TestHook:
         hook = PullHook(hub, sides(workspace, "f", user), REDACT, 600)
         return asyncio.run(hook.pull(DecisionPacket(node_id=TARGET)))
 
-    def test_no_hub_no_facts(self, workspace: Workspace) -> None:
+    def test_without_a_hub_only_a_users_edit_is_reported(self, workspace: Workspace) -> None:
         assert self.pulled(NoHub(), workspace, None) is None
-
-    def test_a_users_edit_is_reported_without_a_hub(self, workspace: Workspace) -> None:
         pulled = self.pulled(Hub({}), workspace, b"def f(x):\n    return 3\n")
         assert pulled.value == {TARGET: {"changed_by_user": True}}
         assert pulled.delta.hub_context == {TARGET: {"changed_by_user": True}}

@@ -1,6 +1,7 @@
 """Rules do what they are sure of; then a model chooses each call, whatever is suggested to it."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -50,19 +51,17 @@ class TestOpening:
         assert all("- put() - why not" in shown(one) for one in requests)
         assert ending(found) == ("submitted", "submitted")
 
-    def test_without_an_opening_the_model_makes_every_call(self, theatre: Theatre) -> None:
+    def test_the_model_decides_without_an_opening_and_rules_if_they_are_to(
+        self, theatre: Theatre
+    ) -> None:
         found = play(theatre, writer(theatre), {1: put("7")}, opening=False)
         assert found.after == b"x = 7\ny = 0\n"
         assert deciders(found) == ["model", "model"]
         assert updates(found, "opening") == []
-
-    def test_if_rules_decide_no_model_is_asked(self, theatre: Theatre) -> None:
         found = play(theatre, writer(theatre), {}, decisions="rules")
         assert (found.after, deciders(found)) == (OPENED, ["rule", "rule"])
         assert found.payloads(ModelRequest) == []
         assert updates(found, "opening") == []
-
-    def test_an_opening_without_anything_to_do(self, theatre: Theatre) -> None:
         found = play(theatre, writer(theatre, rules="[]"), {1: put("7")})
         assert deciders(found) == ["model", "model"]
         assert updates(found, "opening") == [{"summary": "by rule"}]
@@ -147,13 +146,13 @@ class TestInvalidCalls:
         assert deciders(found) == ["rule", "fallback", "model"]
         assert ending(found) == ("submitted", "submitted")
 
-    def test_a_valid_call_begins_the_count_anew(self, theatre: Theatre) -> None:
+    def test_it_goes_on_unless_calls_are_invalid_three_times_in_a_row(
+        self, theatre: Theatre
+    ) -> None:
         answers = {2: PROSE, 3: PROSE, 4: put("7"), 5: PROSE, 6: PROSE}
         found = play(theatre, writer(theatre), answers)
         assert errors(found) == ["bad_call"] * 4
         assert (found.after, ending(found)) == (b"x = 7\ny = 0\n", ("submitted", "submitted"))
-
-    def test_without_a_suggestion_the_job_ends(self, theatre: Theatre) -> None:
         found = play(theatre, writer(theatre), dict.fromkeys(range(9), PROSE), opening=False)
         assert errors(found) == ["bad_call"] * 3 + ["invalid_calls"]
         assert ending(found) == ("failed", "model_error")
@@ -202,19 +201,17 @@ class TestSubmissions:
 
 
 class TestUndo:
-    def test_a_turn_of_the_model(self, theatre: Theatre) -> None:
+    def test_a_turn_of_the_model_the_opening_or_a_turn_without_changes(
+        self, theatre: Theatre
+    ) -> None:
         found = play(theatre, writer(theatre), {2: put("7"), 3: put("8"), 4: undo(3)})
         assert found.after == b"x = 7\ny = 0\n"
         assert packet_at(found.events, 5).recent_actions[-1].summary == (
             "Undid turn 3 and later: it was right"
         )
-
-    def test_the_opening(self, theatre: Theatre) -> None:
         found = play(theatre, writer(theatre), {2: undo(1)})
         assert found.after == SOURCE.encode()
         assert ending(found) == ("no_change", "no_change")
-
-    def test_a_turn_that_changed_nothing(self, theatre: Theatre) -> None:
         found = play(theatre, writer(theatre), {2: undo(2)})
         assert found.payloads(ToolResulted)[1].error == "no file was changed in turn 2 or later"
         assert found.after == OPENED
@@ -249,32 +246,29 @@ class TestEscalation:
     def larger(self) -> Callable[[Request], str]:
         return lambda request: SUBMIT if "wrote 9" in shown(request) else put("9")
 
-    def test_after_three_invalid_calls(self, theatre: Theatre) -> None:
-        larger = scripted(self.larger())
-        found = play(
-            theatre, writer(theatre), {2: PROSE, 3: PROSE, 4: PROSE, 5: put("7")}, larger=larger
-        )
+    @pytest.mark.parametrize(
+        ("answers", "reason", "by_smaller"),
+        [
+            (
+                {2: PROSE, 3: PROSE, 4: PROSE, 5: put("7")},
+                "3 invalid calls in a row: the answer has no tool call",
+                0,
+            ),
+            ({2: put("("), 3: SUBMIT}, f"parses: {TestSubmissions.BROKEN}", 2),
+            ({2: GONE}, "the server is gone", 0),
+        ],
+        ids=["invalid calls", "a refused submission", "a failure"],
+    )
+    def test_where_the_smaller_one_cannot(
+        self, theatre: Theatre, answers: dict[int, Any], reason: str, by_smaller: int
+    ) -> None:
+        found = play(theatre, writer(theatre), answers, larger=scripted(self.larger()))
         (step,) = found.payloads(Escalation)
         assert step.model["name"] == "scripted"
-        assert step.reason.startswith("3 invalid calls in a row: the answer has no tool call")
-        assert deciders(found) == ["rule", "escalation", "escalation"]
+        assert step.reason.startswith(reason)
+        assert deciders(found) == ["rule", *["model"] * by_smaller, *["escalation"] * 2]
         assert found.result.decided_by["escalation"] == 2
         assert (found.after, ending(found)) == (b"x = 9\ny = 0\n", ("submitted", "submitted"))
-
-    def test_after_a_refused_submission(self, theatre: Theatre) -> None:
-        larger = scripted(self.larger())
-        found = play(theatre, writer(theatre), {2: put("("), 3: SUBMIT}, larger=larger)
-        (step,) = found.payloads(Escalation)
-        assert step.reason == f"parses: {TestSubmissions.BROKEN}"
-        assert deciders(found) == ["rule", "model", "model", "escalation", "escalation"]
-        assert found.after == b"x = 9\ny = 0\n"
-
-    def test_after_a_failure(self, theatre: Theatre) -> None:
-        found = play(theatre, writer(theatre), {2: GONE}, larger=scripted(self.larger()))
-        (step,) = found.payloads(Escalation)
-        assert step.reason == "the server is gone"
-        assert deciders(found) == ["rule", "escalation", "escalation"]
-        assert found.after == b"x = 9\ny = 0\n"
 
     def test_three_invalid_calls_of_the_larger_model_give_the_fallback(
         self, theatre: Theatre
@@ -298,29 +292,29 @@ class TestEscalation:
 
 
 class TestForks:
-    def test_one_in_the_middle_of_the_models_turns(self, theatre: Theatre) -> None:
+    def test_one_in_the_opening_or_in_the_middle_of_the_models_turns(
+        self, theatre: Theatre
+    ) -> None:
         agent = writer(theatre)
         whole = play(theatre, agent, {2: put("7"), 3: put("8"), 4: put("9")})
         found = replayed(theatre.fork(a_play(agent, {3: put("5")}), whole, 3))
         assert deciders(found) == ["model", "model"]
         assert (found.after, ending(found)) == (b"x = 5\ny = 0\n", ("submitted", "submitted"))
-
-    def test_it_can_undo_turns_of_its_ancestors(self, theatre: Theatre) -> None:
-        agent = writer(theatre)
-        whole = play(theatre, agent, {2: put("7"), 3: put("8")})
-        found = theatre.fork(a_play(agent, {4: undo(3)}), whole, 4)
-        assert (found.after, tools(found)) == (b"x = 7\ny = 0\n", ["undo", "submit_result"])
-
-    def test_its_floor_is_what_the_opening_did(self, theatre: Theatre) -> None:
-        agent = writer(theatre)
-        whole = play(theatre, agent, {2: put("7"), 3: put("8")})
-        found = theatre.fork(a_play(agent, {3: GONE}), whole, 3)
-        assert (found.after, tools(found)) == (OPENED, ["undo", "submit_result"])
-        assert ending(found) == ("submitted", "model_error")
-
-    def test_one_in_the_opening_begins_with_rules(self, theatre: Theatre) -> None:
         agent = writer(theatre, rules='[put(value="1"), put(value="2")]')
         whole = play(theatre, agent, {3: put("7")})
         found = theatre.fork(a_play(agent, {3: put("5")}), whole, 2)
         assert deciders(found) == ["rule", "model", "model"]
         assert found.after == b"x = 5\ny = 0\n"
+
+    def test_its_floor_is_the_opening_and_turns_of_ancestors_can_be_undone(
+        self, theatre: Theatre
+    ) -> None:
+        agent = writer(theatre)
+        whole = play(theatre, agent, {2: put("7"), 3: put("8")})
+        found = theatre.fork(a_play(agent, {4: undo(3)}), whole, 4)
+        assert (found.after, tools(found)) == (b"x = 7\ny = 0\n", ["undo", "submit_result"])
+        agent = writer(theatre)
+        whole = play(theatre, agent, {2: put("7"), 3: put("8")})
+        found = theatre.fork(a_play(agent, {3: GONE}), whole, 3)
+        assert (found.after, tools(found)) == (OPENED, ["undo", "submit_result"])
+        assert ending(found) == ("submitted", "model_error")

@@ -57,32 +57,23 @@ def test_resumed(theatre: Theatre, reason: str) -> None:
     assert (found.after, ending(found)) == (OPENED, ("submitted", reason))
 
 
-def test_invalid_calls(theatre: Theatre) -> None:
+def test_invalid_calls_or_a_packet_that_is_too_large(theatre: Theatre) -> None:
     found = play(theatre, writer(theatre), {2: put("7"), **dict.fromkeys(range(3, 9), PROSE)})
     assert errors(found) == ["bad_call"] * 3 + ["invalid_calls"]
     assert (found.after, ending(found)) == (OPENED, ("submitted", "model_error"))
-
-
-def test_a_packet_that_is_too_large(theatre: Theatre) -> None:
     found = play(theatre, writer(theatre), {}, limit=20)
     assert found.payloads(ModelRequest) == []
     assert (found.after, ending(found)) == (OPENED, ("submitted", "packet_too_large"))
     assert tools(found) == ["put", "submit_result"], "there is nothing to undo"
 
 
-def test_without_changes_by_rules_the_job_fails(theatre: Theatre) -> None:
+def test_without_an_opening_or_changes_by_rules_the_job_fails(theatre: Theatre) -> None:
     found = play(theatre, writer(theatre, rules="[]"), {1: put("7"), 2: GONE})
     assert updates(found, "floor") == []
     assert ending(found) == ("error", "model_error")
-
-
-def test_without_an_opening_the_job_fails(theatre: Theatre) -> None:
     found = play(theatre, writer(theatre), {1: put("7"), 2: GONE}, opening=False)
     assert updates(found, "floor") == []
     assert ending(found) == ("error", "model_error")
-
-
-def test_an_opening_that_fails_its_checks_is_not_submitted(theatre: Theatre) -> None:
     found = play(theatre, writer(theatre, rules='[put(value="(")]'), {2: GONE})
     assert [one.verified for one in found.payloads(SubmitResult)] == [False]
     assert ending(found) == ("failed", "verification")
@@ -97,8 +88,6 @@ class TestUndoneOpening:
         assert found.after == b"x = 1\ny = 0\n"
         assert ending(found) == ("submitted", "verification")
         assert tools(found)[-2:] == ["undo", "submit_result"]
-
-    def test_if_it_took_back_all_of_it_nothing_is_submitted(self, theatre: Theatre) -> None:
         agent = writer(theatre, rules=self.RULES)
         found = play(theatre, agent, {3: undo(1), 4: put("(")})
         assert updates(found, "floor") == []

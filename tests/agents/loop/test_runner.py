@@ -39,13 +39,22 @@ def fold_shown(played: Played, turn: int) -> dict[str, Any]:
 
 
 class TestOrder:
-    def test_turn_events_are_in_chronological_order(self, theatre: Theatre) -> None:
+    def test_turn_events_are_in_order_and_requests_are_what_is_sent(self, theatre: Theatre) -> None:
         agent = theatre.tool('{"result": 1, "summary": "one", "outcome": "success"}')
         played = theatre.play(Play(agent=agent, answers=[ACT, SUBMIT]))
         turn = ["turn_start", "model_request", "model_response", "tool_call", "tool_result"]
         assert played.types == ["agent_start", *turn, *turn, "submit_result", "agent_end"]
         assert [event.turn for event in played.events] == [0, *[1] * 5, *[2] * 7]
         assert [event.seq for event in played.events] == list(range(len(played.events)))
+        played = theatre.play(Play(agent=theatre.tool("1"), answers=[ACT, SUBMIT]))
+        sent = [
+            [msgspec.to_builtins(message) for message in request.messages]
+            for request in played.model.requests  # type: ignore[attr-defined]
+        ]
+        assert [request.messages for request in played.payloads(ModelRequest)] == sent
+        assert played.runner.messages[:2] == sent[0]
+        assert played.runner.messages[2] == {"role": "assistant", "content": ACT}
+        assert FunctionGemmaRunner is AgentRunner
 
     def test_events_are_applied_before_effects(self, theatre: Theatre) -> None:
         """Each event that the runner tells of is in the stream, and in the packet, already."""
@@ -66,19 +75,6 @@ class TestOrder:
         assert played.types[-3:] == ["model_request", "agent_error", "agent_end"]
         assert (played.result.status, played.result.stop_reason) == ("error", "model_error")
         assert played.result.error == "no answer today; try tomorrow"
-
-    def test_the_request_is_exactly_what_is_sent(self, theatre: Theatre) -> None:
-        played = theatre.play(Play(agent=theatre.tool("1"), answers=[ACT, SUBMIT]))
-        sent = [
-            [msgspec.to_builtins(message) for message in request.messages]
-            for request in played.model.requests  # type: ignore[attr-defined]
-        ]
-        assert [request.messages for request in played.payloads(ModelRequest)] == sent
-        assert played.runner.messages[:2] == sent[0]
-        assert played.runner.messages[2] == {"role": "assistant", "content": ACT}
-
-    def test_the_mission_has_a_name_for_it(self) -> None:
-        assert FunctionGemmaRunner is AgentRunner
 
 
 class TestAgentStart:
@@ -175,15 +171,13 @@ class TestCandidates:
     def own(self, theatre: Theatre, pick: str) -> Agent:
         return theatre.agent(self.YAML, act=self.ACT, pick=dedent(pick) + self.RESULT)
 
-    def test_one_candidate_is_a_rules_decision(self, theatre: Theatre) -> None:
+    def test_one_candidate_is_a_rules_decision_computed_each_turn(self, theatre: Theatre) -> None:
         pick = 'found = [{"tool": "submit_result", "args": {}, "reason": "done"}]'
         played = theatre.play(Play(agent=self.own(theatre, pick), decisions="rules"))
         (call,) = played.payloads(ToolCalled)
         assert (call.decided_by, call.candidates, call.choice) == ("rule", 1, 0)
         assert played.payloads(ModelRequest) == []
         assert played.result.decided_by["rule"] == 1
-
-    def test_candidates_are_computed_each_turn(self, theatre: Theatre) -> None:
         pick = """
             from remora.pym import Input
             packet: dict = Input("packet")
@@ -317,25 +311,21 @@ class TestOwnAgent:
 
 
 class TestEndings:
-    def test_a_submission_without_changes_is_not_a_change(self, theatre: Theatre) -> None:
+    def test_max_turns_and_submissions_without_changes(self, theatre: Theatre) -> None:
         played = theatre.play(Play(agent=theatre.tool("1"), answers=[SUBMIT]))
         assert (played.result.status, played.result.stop_reason) == ("no_change", "no_change")
         assert played.payloads(SubmitResult)[0].verified is True
-
-    def test_max_turns(self, theatre: Theatre) -> None:
         script = 'from remora.pym import Input\npacket: dict = Input("packet")\n'
         script += '{"result": 1, "summary": "s", "knowledge_delta": {"t": packet["turn"]}}'
         played = theatre.play(Play(agent=theatre.tool(script), answers=lambda _: ACT, max_turns=2))
         assert (played.result.status, played.result.stop_reason) == ("failed", "max_turns")
         assert played.result.turns == 2
 
-    def test_the_same_call_thrice(self, theatre: Theatre) -> None:
+    def test_calls_that_are_repeated_or_change_nothing(self, theatre: Theatre) -> None:
         script = '{"result": 1, "summary": "same", "outcome": "success"}'
         played = theatre.play(Play(agent=theatre.tool(script), answers=lambda _: ACT))
         assert (played.result.stop_reason, played.result.turns) == ("repeated_call", 3)
         assert fold_shown(played, 3)["recent_actions"][0]["count"] == 2
-
-    def test_four_turns_of_calls_of_before_that_change_nothing(self, theatre: Theatre) -> None:
         script = 'from remora.pym import Input\npacket: dict = Input("packet")\n'
         script += '{"result": 1, "summary": "turn " + str(packet["turn"]), "outcome": "success"}'
         played = theatre.play(Play(agent=theatre.tool(script), answers=lambda _: ACT))
@@ -367,7 +357,7 @@ class TestEndings:
 
 
 class TestCancelled:
-    def test_it_waits_for_the_thread_that_works_in_its_tree(self, theatre: Theatre) -> None:
+    def test_it_waits_for_its_thread_and_passes_its_error(self, theatre: Theatre) -> None:
         from remora.threads import run_in_thread
 
         began, may_end = threading.Event(), threading.Event()
@@ -388,15 +378,11 @@ class TestCancelled:
                 await task
 
         asyncio.run(cancelled())
-
-    def test_the_error_of_a_thread_passes(self) -> None:
-        from remora.threads import run_in_thread
-
         with pytest.raises(ZeroDivisionError):
             asyncio.run(run_in_thread(lambda: 1 // 0))
 
 
-def test_the_state_is_folded_from_events_of_newer_versions_too(
+def test_events_of_newer_versions_count_and_trials_are_not_continued(
     theatre: Theatre, lint: Agent
 ) -> None:
     """A resumed stream may hold types that this version does not know: their deltas count."""
@@ -409,10 +395,6 @@ def test_the_state_is_folded_from_events_of_newer_versions_too(
     state.add(start)
     state.add(dream)
     assert state.context.packet.state_summary == "dreamt"
-
-
-def test_a_turn_that_tried_several_answers_is_not_continued(theatre: Theatre, lint: Agent) -> None:
-    """Older versions recorded trials of answers. `show` and `verify` still read them."""
     played = theatre.play(Play(agent=lint, answers=choose(0), source="import os\n"))
     start = next(event for event in played.events if event.type == AgentStart.type)
     trials = msgspec.structs.replace(

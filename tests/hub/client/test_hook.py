@@ -90,6 +90,7 @@ def test_without_an_answer_facts_are_kept_and_called_old(house: House) -> None:
     memory.run_middleware([hook])
     shown = memory.packet.hub_context[TOTAL]
     assert (shown["signature"], shown["fresh"]) == (SIGNATURE, False)
+    assert ContextManager({}).run_middleware([partial(refresh_context, hub=house.client())]) == []
 
 
 def test_excluded_files_are_left_out_if_the_client_knows_them(house: House) -> None:
@@ -101,10 +102,6 @@ def test_excluded_files_are_left_out_if_the_client_knows_them(house: House) -> N
     assert list(memory.packet.hub_context) == [TOTAL]
     memory.run_middleware([partial(refresh_context, hub=house.client())])
     assert list(memory.packet.hub_context) == [TOTAL, "node:vendored/v.py:f"]
-
-
-def test_a_packet_that_names_no_node_has_no_facts(house: House) -> None:
-    assert ContextManager({}).run_middleware([partial(refresh_context, hub=house.client())]) == []
 
 
 @pytest.mark.parametrize("folder", [".", "shop"])

@@ -200,12 +200,34 @@ def test_a_daemon_removes_what_a_killed_one_left(house: House) -> None:
     assert not usual.token.exists()
 
 
-def test_with_a_named_socket_http_is_not_used(house: House) -> None:
+def test_a_kept_connection_outlives_the_daemon_and_a_named_socket_uses_no_http(
+    house: House,
+) -> None:
     house.raised_to("http")
     nowhere = house.folder / "nowhere"
     client = HubClient(house.root, socket_path=nowhere, places=house.places, deadline=GENEROUS)
     with closing(client):
         assert ask(client, [TOTAL]).source != "http"
+    client = house.client(keep_connections=True)
+
+    def connections() -> list[object]:
+        return list(client._daemon._kept.values())
+
+    async def main() -> list[str | None]:
+        first = await client.get_context([TOTAL])
+        kept = connections()
+        second = await client.get_context([CART])
+        assert connections() == kept
+        assert len(kept) == 1
+        await asyncio.to_thread(control.stop, house.places)
+        between = await client.get_context([TOTAL])
+        await asyncio.to_thread(start_hub, house.caller, HubTarget(http="0"))
+        house.hide_socket()
+        client._daemon._places = house.places
+        third = await client.get_context([TOTAL])
+        return [found.source for found in (first, second, between, third)]
+
+    assert asyncio.run(main()) == ["http", "http", "sqlite", "http"]
 
 
 @pytest.mark.usefixtures("files")
@@ -231,30 +253,6 @@ def test_a_busy_daemon_is_not_asked_over_http_too(house: House) -> None:
     server = Server(said)
     assert asyncio.run(main()).source == "file"
     assert server.heads == []
-
-
-def test_a_kept_connection_outlives_the_daemon(house: House) -> None:
-    house.raised_to("http")
-    client = house.client(keep_connections=True)
-
-    def connections() -> list[object]:
-        return list(client._daemon._kept.values())
-
-    async def main() -> list[str | None]:
-        first = await client.get_context([TOTAL])
-        kept = connections()
-        second = await client.get_context([CART])
-        assert connections() == kept
-        assert len(kept) == 1
-        await asyncio.to_thread(control.stop, house.places)
-        between = await client.get_context([TOTAL])
-        await asyncio.to_thread(start_hub, house.caller, HubTarget(http="0"))
-        house.hide_socket()
-        client._daemon._places = house.places
-        third = await client.get_context([TOTAL])
-        return [found.source for found in (first, second, between, third)]
-
-    assert asyncio.run(main()) == ["http", "http", "sqlite", "http"]
 
 
 @pytest.mark.slow

@@ -18,9 +18,6 @@ def test_what_a_sweep_finds_belongs_to_the_questions_that_wanted_it() -> None:
     assert not pending.reached(ticket)
     assert set(pending.first(9)) == {"found", "later"}
     assert pending.reached(ticket)
-
-
-def test_what_a_sweep_found_is_read_before_the_next_sweep() -> None:
     pending = ChangeQueue()
     pending.want_sweep()
     pending.swept(["found"])
@@ -44,9 +41,6 @@ def test_a_file_that_is_sent_away_is_waited_for_until_its_last_errand_is_done() 
     assert not pending.reached(ticket)
     pending.read_by_child("a", second)
     assert pending.reached(pending.ticket())
-
-
-def test_changes_to_read_here_are_not_counted_as_sent_away() -> None:
     pending = ChangeQueue()
     pending.add(["a", "b"])
     pending.sent_to_child("a", pending.first(1)["a"], now=5.0)

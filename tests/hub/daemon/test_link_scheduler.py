@@ -103,19 +103,6 @@ def test_links_are_found_ahead_and_follow_what_is_edited(hub: Hub) -> None:
 
 
 @pytest.mark.slow
-def test_stored_links_survive_a_restart(hub: Hub) -> None:
-    first = hub.start()
-    wait_until(lambda: is_linked(hub), "for the links")
-    hub.stop()
-
-    hub.start()
-
-    assert is_linked(hub)
-    assert callers(hub, ADD) == [TOTAL]
-    assert first["pid"] != hub.status()["pid"]
-
-
-@pytest.mark.slow
 def test_a_killed_child_costs_no_answer_and_what_it_found_is_kept(hub: Hub) -> None:
     many(hub, 40)
     status = hub.start()

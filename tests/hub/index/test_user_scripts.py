@@ -30,13 +30,15 @@ def extra(scripts: UserScripts) -> dict[str, Any]:
     return scripts.extras(facts).get("node:src/a%25b.py:total", {})
 
 
-def test_without_scripts_there_is_nothing(tmp_path: Path) -> None:
+def test_each_script_gives_a_value_for_a_nodes_facts(tmp_path: Path) -> None:
     scripts = UserScripts(tmp_path)
     assert scripts.state() == ""
     assert extra(scripts) == {}
-
-
-def test_a_script_is_reported_the_nodes_facts(tmp_path: Path) -> None:
+    script(tmp_path, "risk", '{"score": node["complexity"] * 10, "why": ["branches"]}')
+    script(tmp_path, "owner", '"shop" if node["file_path"].startswith("src/") else None')
+    script(tmp_path, "answer", "1").write_text("40 + 2\n")  # takes no input
+    values = extra(UserScripts(tmp_path))
+    assert values == {"answer": 42, "owner": "shop", "risk": {"score": 20, "why": ["branches"]}}
     script(tmp_path, "told", "node")
     told = extra(UserScripts(tmp_path))["told"]
     assert told["key"] == "node:src/a%25b.py:total"
@@ -44,14 +46,6 @@ def test_a_script_is_reported_the_nodes_facts(tmp_path: Path) -> None:
     assert told["signature"] == "def total(items)"
     assert (told["complexity"], told["partial"], told["decorators"]) == (2, False, [])
     assert not {"line_start", "file_hash"} & set(told)
-
-
-def test_each_script_gives_the_value_under_its_name(tmp_path: Path) -> None:
-    script(tmp_path, "risk", '{"score": node["complexity"] * 10, "why": ["branches"]}')
-    script(tmp_path, "owner", '"shop" if node["file_path"].startswith("src/") else None')
-    script(tmp_path, "answer", "1").write_text("40 + 2\n")  # takes no input
-    values = extra(UserScripts(tmp_path))
-    assert values == {"answer": 42, "owner": "shop", "risk": {"score": 20, "why": ["branches"]}}
 
 
 @pytest.mark.parametrize(
@@ -154,9 +148,6 @@ def test_no_link_is_followed_and_no_pipe_is_waited_for(tmp_path: Path) -> None:
     assert values["good"] == 1
     assert [list(values[name]) for name in ("link", "pipe", "folder")] == [["error"]] * 3
     assert "secret" not in str(values)
-
-
-def test_a_folder_that_is_a_link_is_not_searched(tmp_path: Path) -> None:
     elsewhere = tmp_path / "elsewhere"
     script(elsewhere, "a", "1")
     project = tmp_path / "project"

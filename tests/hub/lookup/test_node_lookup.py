@@ -53,14 +53,12 @@ def test_a_name_is_found(house: House, name: str, key: str) -> None:
     assert run(house.client().find(name)).key == key
 
 
-def test_a_path_is_read_from_a_folder_too(house: House) -> None:
+def test_folders_further_definitions_and_constructors(house: House) -> None:
     found = run(house.client().find("price.py:total", folder=house.root / "shop"))
     assert found == FoundNode(TOTAL, "function")
-
-
-def test_further_definitions_are_named(house: House) -> None:
     found = run(house.client().find("twice.py:f"))
     assert found.further == ("node:twice.py:f#2", "node:twice.py:f#3")
+    assert run(house.client().constructor("node:shop/cart.py:Cart")) is None
 
 
 @pytest.mark.parametrize("name", ["Shelf.get", "overloaded.py:Shelf.get"])
@@ -74,32 +72,22 @@ def test_an_overloaded_name_is_its_implementation(house: House, name: str) -> No
     assert run(house.client().find(stub)).key == stub
 
 
-def test_a_name_of_several_nodes_is_an_error_that_lists_them(house: House) -> None:
+def test_a_name_of_several_nodes_or_of_none_is_an_error_with_the_nearest(house: House) -> None:
     with pytest.raises(UsageError) as caught:
         run(house.client().find("sum"))
     assert "other.py:Other.sum" in caught.value.hint
     assert "shop/cart.py:Cart.sum" in caught.value.hint
-
-
-def test_an_unknown_name_is_an_error_that_names_the_nearest(house: House) -> None:
-    with pytest.raises(NotFound) as caught:
+    with pytest.raises(NotFound) as refused:
         run(house.client().find("totl"))
-    assert "shop/price.py:total" in caught.value.hint
+    assert "shop/price.py:total" in refused.value.hint
     with pytest.raises(NotFound, match="is a folder"):
         run(house.client().find("tests"))
-
-
-def test_a_file_that_was_skipped_is_said_to_be(house: House) -> None:
     (house.root / "large.py").write_bytes(b"#" * (1 << 21))
     try:
         with pytest.raises(NotFound, match="skipped: larger than 1 MiB"):
             run(house.client().find("large.py"))
     finally:
         (house.root / "large.py").unlink()
-
-
-def test_the_constructor_of_a_class_is_found(house: House) -> None:
-    assert run(house.client().constructor("node:shop/cart.py:Cart")) is None
 
 
 def test_without_an_index_a_whole_name_is_found_and_another_is_an_error() -> None:

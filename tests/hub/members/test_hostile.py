@@ -29,6 +29,18 @@ def silent(path: Path) -> None:
     os.mkfifo(path)
 
 
+def nest(folder: Path, levels: int) -> None:
+    """Put a file in folders in folders, at a path that no call would take."""
+    here = os.open(folder, os.O_RDONLY)
+    for _ in range(levels):
+        os.mkdir("d", dir_fd=here)
+        below = os.open("d", os.O_RDONLY, dir_fd=here)
+        os.close(here)
+        here = below
+    os.close(os.open("x.py", os.O_CREAT | os.O_WRONLY, dir_fd=here))
+    os.close(here)
+
+
 @pytest.fixture(params=["git", "walk"])
 def root(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     folder = tmp_path / "root"
@@ -153,14 +165,7 @@ def test_hundreds_of_folders_in_each_other_are_one_conversation_with_git(
 ) -> None:
     assert set(Members(root).sweep()) == {"a.py"}
     of_one = len(asked())
-    here = os.open(root, os.O_RDONLY)
-    for _ in range(600):
-        os.mkdir("d", dir_fd=here)
-        below = os.open("d", os.O_RDONLY, dir_fd=here)
-        os.close(here)
-        here = below
-    os.close(os.open("x.py", os.O_CREAT | os.O_WRONLY, dir_fd=here))
-    os.close(here)
+    nest(root, 600)
     assert set(Members(root).sweep()) == {"a.py", "d/" * 600 + "x.py"}
     of_all = len(asked()) - of_one
     assert of_all == of_one
@@ -177,32 +182,22 @@ def test_nor_does_a_repository_within_keep_anybody(
     assert "a.py" in Members(root).sweep()
 
 
-def test_a_file_that_names_no_possible_repository_names_none(root: Path) -> None:
+def test_impossible_repositories_and_names_are_nobodys(root: Path) -> None:
     (root / "sub").mkdir()
     (root / "sub/.git").write_bytes(b"gitdir: a\0b\n")
     (root / "sub/b.py").touch()
     assert "a.py" in Members(root).sweep()
+    assert Members(root).belonging(["a\0.py", "a.py", "x" * 5000 + ".py"]) == {"a.py"}
 
 
 @pytest.mark.slow
 def test_a_path_of_a_thousand_folders_is_a_path(tmp_path: Path) -> None:
     path = "d/" * 1200 + "x.py"
-    here = os.open(tmp_path, os.O_RDONLY)
-    for _ in range(1200):
-        os.mkdir("d", dir_fd=here)
-        below = os.open("d", os.O_RDONLY, dir_fd=here)
-        os.close(here)
-        here = below
-    os.close(os.open("x.py", os.O_CREAT | os.O_WRONLY, dir_fd=here))
-    os.close(here)
+    nest(tmp_path, 1200)
     try:
         assert Members(tmp_path).belonging([path]) == {path}
     finally:  # too deep for Python's own rmtree
         subprocess.run(["rm", "-rf", str(tmp_path / "d")], check=True)
-
-
-def test_a_name_that_cannot_be_one_is_nobodys(root: Path) -> None:
-    assert Members(root).belonging(["a\0.py", "a.py", "x" * 5000 + ".py"]) == {"a.py"}
 
 
 @pytest.mark.parametrize("spoil", [endless, silent])

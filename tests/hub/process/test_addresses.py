@@ -45,12 +45,6 @@ def test_a_token_is_new_each_time_and_for_one_user(tmp_path: Path) -> None:
     assert path.read_text() == f"{second}\n"
     assert len(second) >= 43
     assert path.stat().st_mode & 0o777 == 0o600
-
-
-def test_a_disk_that_refuses_is_reported(tmp_path: Path) -> None:
     with pytest.raises(DiskError, match="token"):
         make_token(tmp_path / "missing" / "token")
-
-
-def test_what_is_gone_already_may_be_removed(tmp_path: Path) -> None:
     remove(tmp_path / "nothing")

@@ -17,40 +17,31 @@ def folders(home: Path) -> UserFolders:
 HOME = folders(Path("/home/u"))
 
 
-def test_everything_lies_in_the_users_folders() -> None:
+def test_files_of_a_hub_are_in_the_users_folders_and_of_one_root() -> None:
     places = hub_paths(HOME, Path("/src/shop"))
     beside = [places.lock, places.addresses, places.token, places.log]
     assert {path.parent for path in beside} == {places.db.parent}
     assert len({places.db, *beside}) == 5
     assert places.db.is_relative_to(HOME.cache)
     assert places.socket.is_relative_to(HOME.runtime)
-
-
-def test_each_root_has_its_own() -> None:
     one, other = (hub_paths(HOME, Path(root)) for root in ("/a/shop", "/b/shop"))
     assert not set(one[1:]) & set(other[1:])
+    name = hub_paths(HOME, Path("/ü %:\n\udcff")).db.parent.name
+    assert name.isascii()
+    assert name.isprintable()
 
 
-def test_a_database_elsewhere_is_another_hub_with_a_socket_of_its_own() -> None:
+def test_a_named_database_or_socket_is_taken_as_it_is_or_refused() -> None:
     usual, other = hub_paths(HOME, Path("/a")), hub_paths(HOME, Path("/a"), db=Path("/x/my.db"))
     assert other.db == Path("/x/my.db")
     assert other.lock.parent == Path("/x")
     assert other.socket != usual.socket
+    assert hub_paths(HOME, Path("/a"), socket=Path("/s/x.sock")).socket == Path("/s/x.sock")
+    with pytest.raises(UsageError, match="too long"):
+        hub_paths(HOME, Path("/a"), socket=Path("/" + "s" * 200))
 
 
 @pytest.mark.parametrize("home", ["/h", "/" + "deep/" * 40])
 def test_a_socket_is_never_too_long_for_the_system(home: str) -> None:
     places = hub_paths(folders(Path(home)), Path("/" + "a/" * 200))
     assert len(os.fsencode(places.socket)) <= SOCKET_LIMIT
-
-
-def test_a_socket_that_was_named_is_taken_as_it_is_or_refused() -> None:
-    assert hub_paths(HOME, Path("/a"), socket=Path("/s/x.sock")).socket == Path("/s/x.sock")
-    with pytest.raises(UsageError, match="too long"):
-        hub_paths(HOME, Path("/a"), socket=Path("/" + "s" * 200))
-
-
-def test_a_name_of_any_bytes_makes_a_folder() -> None:
-    name = hub_paths(HOME, Path("/ü %:\n\udcff")).db.parent.name
-    assert name.isascii()
-    assert name.isprintable()

@@ -92,23 +92,26 @@ def test_a_node_is_its_own_facts_with_its_links(answers: NodeQueries) -> None:
     assert node.file_hash == read_facts("shop/cart.py", FILES["shop/cart.py"].encode()).file_hash
 
 
-def test_a_context_without_links_has_the_other_facts() -> None:
+def test_without_links_or_the_whole_project_the_other_facts_are_told() -> None:
     view = view_of(FILES)
     (plain,) = NodeQueries(view).context([TOTAL], links=False).values()
     (linked,) = NodeQueries(view).context([TOTAL]).values()
     assert (plain.callers, plain.callees, plain.related_tests) == (None, None, None)
     assert linked.callers
     assert (plain.signature, plain.line_start) == (linked.signature, linked.line_start)
+    answers = NodeQueries(view_of(FILES), partial_links=True)
+    node = answers.node(TOTAL)
+    assert (node.callers, node.callees, node.related_tests) == (None, None, None)
+    told = answers.callers(TOTAL)
+    assert (told["callers"], told["fresh"]) == (None, False)
+    assert node.signature is not None
 
 
-def test_the_context_leaves_out_what_is_unknown_and_keeps_the_order(answers: NodeQueries) -> None:
+def test_the_context_keeps_the_order_and_may_be_told_as_not_fresh(answers: NodeQueries) -> None:
     found = answers.context([ROUNDED, "node:shop/cart.py:nobody", "", TOTAL])
     assert list(found) == [ROUNDED, TOTAL]
     assert all(type(node) is AnsweredNode and node.fresh for node in found.values())
     assert found[TOTAL].callers == answers.node(TOTAL).callers
-
-
-def test_the_same_facts_can_be_told_as_not_fresh(answers: NodeQueries) -> None:
     stale = answers.with_freshness(fresh=False)
     assert stale.context([TOTAL])[TOTAL].fresh is False
     assert stale.callers(TOTAL)["fresh"] is False
@@ -116,7 +119,7 @@ def test_the_same_facts_can_be_told_as_not_fresh(answers: NodeQueries) -> None:
     assert answers.with_freshness(fresh=True) is answers
 
 
-def test_links_are_answered_as_the_protocol_says(answers: NodeQueries) -> None:
+def test_links_and_searches_are_answered_as_the_protocol_says(answers: NodeQueries) -> None:
     told = answers.callees(ROUNDED)
     assert told == {
         "node": ROUNDED,
@@ -126,60 +129,6 @@ def test_links_are_answered_as_the_protocol_says(answers: NodeQueries) -> None:
     }
     assert set(answers.callers(ROUNDED)) == {"node", "callers", "fresh", "generation"}
     assert set(answers.tests(ROUNDED)) == {"node", "tests", "fresh", "generation"}
-
-
-def test_depth_follows_links_of_links_the_nearest_first(answers: NodeQueries) -> None:
-    assert keys_of(answers.callers(ROUNDED)["callers"]) == [TOTAL]
-    two = keys_of(answers.callers(ROUNDED, depth=2)["callers"])
-    assert two[0] == TOTAL
-    assert sorted(two[1:]) == sorted([AGAIN, CHECKOUT, TEST])
-    assert keys_of(answers.callers(ROUNDED, depth=50)["callers"]) == two
-
-
-def test_a_transitive_link_is_the_one_that_reached_the_node(answers: NodeQueries) -> None:
-    links = {link["key"]: link for link in answers.callees(CHECKOUT, depth=3)["callees"]}
-    assert links[ROUNDED]["lines"] == [8]
-    assert links["ext:math.floor"]["lines"] == [5]
-
-
-def test_a_node_that_calls_itself_is_among_its_callers(answers: NodeQueries) -> None:
-    assert AGAIN in keys_of(answers.callers(AGAIN)["callers"])
-    assert keys_of(answers.callers(AGAIN, depth=3)["callers"]).count(AGAIN) == 1
-
-
-def test_the_tests_of_callers_come_with_depth(answers: NodeQueries) -> None:
-    direct = [test["id"] for test in answers.tests(ROUNDED)["tests"]]
-    deeper = [test["id"] for test in answers.tests(ROUNDED, depth=3)["tests"]]
-    assert set(direct) <= set(deeper)
-    assert "tests/test_cart.py::test_total" in deeper
-
-
-def test_links_are_unknown_without_the_whole_project() -> None:
-    answers = NodeQueries(view_of(FILES), partial_links=True)
-    node = answers.node(TOTAL)
-    assert (node.callers, node.callees, node.related_tests) == (None, None, None)
-    told = answers.callers(TOTAL)
-    assert (told["callers"], told["fresh"]) == (None, False)
-    assert node.signature is not None
-
-
-@pytest.mark.parametrize("ask", ["node", "callers", "callees", "tests"])
-def test_an_unknown_node_is_not_found_and_the_nearest_are_named(
-    answers: NodeQueries, ask: str
-) -> None:
-    with pytest.raises(NotFound) as caught:
-        getattr(answers, ask)("node:shop/cart.py:Cart.totel")
-    assert caught.value.message == "there is no node shop/cart.py:Cart.totel"
-    assert "shop/cart.py:Cart.total" in caught.value.hint
-
-
-def test_without_a_near_name_the_hint_names_search() -> None:
-    with pytest.raises(NotFound) as caught:
-        NodeQueries(view_of({})).node("node:a.py:f")
-    assert "remora hub search" in caught.value.hint
-
-
-def test_a_search_gives_key_type_and_signature(answers: NodeQueries) -> None:
     assert answers.search("cart total", 1) == {
         "query": "cart total",
         "nodes": [
@@ -192,7 +141,37 @@ def test_a_search_gives_key_type_and_signature(answers: NodeQueries) -> None:
     }
 
 
-def test_among_very_many_names_those_like_the_wanted_one_are_compared() -> None:
+def test_depth_follows_links_of_links_the_nearest_first(answers: NodeQueries) -> None:
+    assert keys_of(answers.callers(ROUNDED)["callers"]) == [TOTAL]
+    two = keys_of(answers.callers(ROUNDED, depth=2)["callers"])
+    assert two[0] == TOTAL
+    assert sorted(two[1:]) == sorted([AGAIN, CHECKOUT, TEST])
+    assert keys_of(answers.callers(ROUNDED, depth=50)["callers"]) == two
+    links = {link["key"]: link for link in answers.callees(CHECKOUT, depth=3)["callees"]}
+    assert links[ROUNDED]["lines"] == [8]
+    assert links["ext:math.floor"]["lines"] == [5]
+    assert AGAIN in keys_of(answers.callers(AGAIN)["callers"])
+    assert keys_of(answers.callers(AGAIN, depth=3)["callers"]).count(AGAIN) == 1
+    direct = [test["id"] for test in answers.tests(ROUNDED)["tests"]]
+    deeper = [test["id"] for test in answers.tests(ROUNDED, depth=3)["tests"]]
+    assert set(direct) <= set(deeper)
+    assert "tests/test_cart.py::test_total" in deeper
+
+
+@pytest.mark.parametrize("ask", ["node", "callers", "callees", "tests"])
+def test_an_unknown_node_is_not_found_and_the_nearest_are_named(
+    answers: NodeQueries, ask: str
+) -> None:
+    with pytest.raises(NotFound) as caught:
+        getattr(answers, ask)("node:shop/cart.py:Cart.totel")
+    assert caught.value.message == "there is no node shop/cart.py:Cart.totel"
+    assert "shop/cart.py:Cart.total" in caught.value.hint
+
+
+def test_the_nearest_of_many_names_are_suggested_or_a_search() -> None:
+    with pytest.raises(NotFound) as caught:
+        NodeQueries(view_of({})).node("node:a.py:f")
+    assert "remora hub search" in caught.value.hint
     many = [f"node:a.py:zz{number}" for number in range(5000)]
     pool = similar_keys("node:b.py:Cart.totel", [*many, TOTAL])
     assert len(pool) < 5000

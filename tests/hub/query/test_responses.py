@@ -40,14 +40,14 @@ def test_a_request_gets_what_the_answers_say(
     assert handle(asked, answers) == expected(answers)
 
 
-def test_an_unknown_node(answers: NodeQueries) -> None:
-    with pytest.raises(NotFound):
-        handle(GetNode(node="node:a.py:gone"), answers)
-
-
-def test_no_limit_is_larger_than_the_protocols(
+def test_an_unknown_node_is_named_and_no_limit_exceeds_the_protocols(
     answers: NodeQueries, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    with pytest.raises(NotFound):
+        handle(GetNode(node="node:a.py:gone"), answers)
+    with pytest.raises(NotFound, match="`search` finds nodes by name"):
+        handle(Callers(node="node:a.py:gone"), answers, suggest=False)
+    assert handle(GetContext(nodes=("node:a.py:gone",)), answers, suggest=False) == {}
     monkeypatch.setattr(responses, "MAX_FOUND", 1)
     assert len(handle(Search(query="a.py", limit=50), answers)["nodes"]) == 1
 
@@ -56,9 +56,3 @@ def test_which_nodes_a_request_names() -> None:
     assert nodes_of(GetContext(nodes=(KEY, KEY))) == (KEY, KEY)
     assert nodes_of(Callers(node=KEY)) == nodes_of(GetNode(node=KEY)) == (KEY,)
     assert nodes_of(Search(query="f")) == nodes_of(Health()) == ()
-
-
-def test_an_unknown_node_without_suggestions_is_named(answers: NodeQueries) -> None:
-    with pytest.raises(NotFound, match="`search` finds nodes by name"):
-        handle(Callers(node="node:a.py:gone"), answers, suggest=False)
-    assert handle(GetContext(nodes=("node:a.py:gone",)), answers, suggest=False) == {}

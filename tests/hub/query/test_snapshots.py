@@ -20,7 +20,7 @@ def shop() -> Snapshot:
     return view_of(SHOP)
 
 
-def test_a_view_of_files_just_read_knows_their_nodes_and_no_identity(shop: Snapshot) -> None:
+def test_a_view_knows_its_nodes_and_is_a_program_for_the_linker(shop: Snapshot) -> None:
     node = shop.node("node:shop/tax.py:Rate.of")
 
     assert node is not None
@@ -34,9 +34,6 @@ def test_a_view_of_files_just_read_knows_their_nodes_and_no_identity(shop: Snaps
         "Rate.of",
     ]
     assert shop.nodes("nowhere.py") == ()
-
-
-def test_a_view_is_a_program_for_the_linker(shop: Snapshot) -> None:
     assert set(shop.paths()) == set(SHOP)
     lowered = shop.lowered("shop/orders.py")
     assert lowered is not None
@@ -44,6 +41,8 @@ def test_a_view_is_a_program_for_the_linker(shop: Snapshot) -> None:
     assert shop.lowered("nowhere.py") is None
     assert list(shop.mentioning("add")) == ["shop/orders.py", "shop/tax.py"]
     assert list(shop.mentioning("nobody")) == []
+    assert len(shop.search("shop", 50)) == 6
+    assert len(shop.search("shop", 2)) == 2
 
 
 @pytest.mark.parametrize(
@@ -66,11 +65,6 @@ def test_a_search_puts_first_what_fits_best(shop: Snapshot, query: str, first: s
 @pytest.mark.parametrize("query", ["", "   ", "nothing", "rate nothing", "__module__"])
 def test_a_search_may_find_nothing(shop: Snapshot, query: str) -> None:
     assert shop.search(query, 50) == []
-
-
-def test_a_search_finds_at_most_what_was_asked(shop: Snapshot) -> None:
-    assert len(shop.search("shop", 50)) == 6
-    assert len(shop.search("shop", 2)) == 2
 
 
 def test_files_as_they_are_now_lie_over_a_view(shop: Snapshot) -> None:

@@ -80,61 +80,37 @@ def overwrite(path: Path, offset: int, data: bytes) -> None:
         file.write(data)
 
 
-def garbage(db: Path) -> None:
-    overwrite(db, 0, random.Random(1).randbytes(db.stat().st_size))
-
-
-def head(db: Path) -> None:
-    overwrite(db, 0, b"this is no database" * 5)
-
-
 def middle(db: Path) -> None:
     chance = random.Random(2)
     for _ in range(200):
         overwrite(db, chance.randrange(4096, db.stat().st_size), chance.randbytes(200))
 
 
-def tables(db: Path) -> None:
-    overwrite(db, 100, random.Random(3).randbytes(3000))
-
-
-def shorter(db: Path) -> None:
-    os.truncate(db, db.stat().st_size // 3)
-
-
-def empty(db: Path) -> None:
-    os.truncate(db, 0)
-
-
-def tiny(db: Path) -> None:
-    os.truncate(db, 0)
-    overwrite(db, 0, b"hello")
-
-
-def older(db: Path) -> None:
+def run_sql(db: Path, statement: str) -> None:
     with closing(sqlite3.connect(db)) as connection:
-        connection.execute("PRAGMA user_version=0")
+        connection.execute(statement)
 
 
-def other_tables(db: Path) -> None:
-    with closing(sqlite3.connect(db)) as connection:
-        connection.execute("DROP TABLE changes")
+def beside(db: Path, suffix: str) -> None:
+    """Overwrite the write-ahead log or its index, if it exists."""
+    path = Path(f"{db}{suffix}")
+    if path.exists():
+        overwrite(path, 0, random.Random(4).randbytes(path.stat().st_size))
 
 
-def log(db: Path) -> None:
-    wal = Path(f"{db}-wal")
-    if wal.exists():
-        overwrite(wal, 0, random.Random(4).randbytes(wal.stat().st_size))
-
-
-def shared(db: Path) -> None:
-    shm = Path(f"{db}-shm")
-    if shm.exists():
-        overwrite(shm, 0, random.Random(5).randbytes(shm.stat().st_size))
-
-
-UNREADABLE = [garbage, head, tables, shorter, empty, tiny]
-DAMAGES = [*UNREADABLE, middle, older, other_tables, log, shared]
+DAMAGES: dict[str, Callable[[Path], object]] = {
+    "garbage": lambda db: overwrite(db, 0, random.Random(1).randbytes(db.stat().st_size)),
+    "another head": lambda db: overwrite(db, 0, b"this is no database" * 5),
+    "other tables": lambda db: overwrite(db, 100, random.Random(3).randbytes(3000)),
+    "a third": lambda db: os.truncate(db, db.stat().st_size // 3),
+    "empty": lambda db: os.truncate(db, 0),
+    "a word": lambda db: db.write_bytes(b"hello"),
+    "damaged in the middle": middle,
+    "an older version": lambda db: run_sql(db, "PRAGMA user_version=0"),
+    "a missing table": lambda db: run_sql(db, "DROP TABLE changes"),
+    "the log": lambda db: beside(db, "-wal"),
+    "the index of the log": lambda db: beside(db, "-shm"),
+}
 
 
 def integrity(db: Path) -> str:
@@ -160,21 +136,21 @@ def assert_answers_or_says_why(view: StoredSnapshot | None) -> None:
 
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_database_is_rebuilt_while_a_reader_lives_through_it(
-    db: Path, damage: Callable[[Path], None]
+    db: Path, damage: str
 ) -> None:
     with opened(db) as store:
         put(store, MANY)
     with reader(db) as other:
         assert other.first == "200"
         inode = db.stat().st_ino
-        damage(db)
+        DAMAGES[damage](db)
         assert_answers_or_says_why(open_snapshot(db))
         with opened(db) as store:
             anew = store.counts().files == 0
             put(store, {"a.py": "x = 1\n"})
             during, after = other.asks(), other.asks("end")
         assert db.stat().st_ino == inode, "never replaced"
-        if damage in (older, other_tables):
+        if damage in ("an older version", "a missing table"):
             assert (during, anew) == ("200", True)
         assert during in {"200", "DatabaseError"}
         assert after == ("1" if anew else "201")
@@ -185,16 +161,14 @@ def test_a_damaged_database_is_rebuilt_while_a_reader_lives_through_it(
         assert view.node("node:a.py:__module__") is not None
 
 
-@pytest.mark.parametrize("damage", [garbage, middle])
-def test_damage_that_is_met_while_writing_is_made_good_and_told(
-    db: Path, damage: Callable[[Path], None]
-) -> None:
+@pytest.mark.parametrize("damage", ["garbage", "damaged in the middle"])
+def test_damage_that_is_met_while_writing_is_made_good_and_told(db: Path, damage: str) -> None:
     with opened(db) as store:
         put(store, MANY)
         generation = store.generation
         store._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         store._connection.execute("PRAGMA cache_size=0")
-        damage(db)
+        DAMAGES[damage](db)
         applied = [
             put(store, {path: text.replace("+", "-")}) for path, text in list(MANY.items())[:20]
         ]
@@ -204,7 +178,7 @@ def test_damage_that_is_met_while_writing_is_made_good_and_told(
             assert len(store.files()) == 20 - rebuilt.index(True)
         put(store, MANY)
         assert store.view().node("node:pkg/m99.py:f99") is not None
-    assert any(rebuilt) or damage is middle
+    assert any(rebuilt) or damage == "damaged in the middle"
 
 
 def test_damage_that_is_met_while_reading_is_reported(db: Path) -> None:
@@ -250,20 +224,16 @@ def test_a_cache_that_is_deleted_whole_is_rebuilt(db: Path) -> None:
             opened(db)
 
 
-def test_a_database_whose_folder_is_not_a_folder_is_unavailable(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-
-    with pytest.raises(DiskError):
-        opened(tmp_path / "file" / "hub.db")
-    assert open_snapshot(tmp_path / "file" / "hub.db") is None
-
-
 def test_a_reader_of_nothing_gets_nothing_and_makes_nothing(tmp_path: Path) -> None:
     (tmp_path / "hub.db").touch()
 
     assert open_snapshot(tmp_path / "hub.db") is None
     assert open_snapshot(tmp_path / "none" / "hub.db") is None
     assert [path.name for path in tmp_path.iterdir()] == ["hub.db"]
+    (tmp_path / "file").write_text("")
+    with pytest.raises(DiskError):
+        opened(tmp_path / "file" / "hub.db")
+    assert open_snapshot(tmp_path / "file" / "hub.db") is None
 
 
 def test_a_foreign_database_is_replaced(tmp_path: Path) -> None:
@@ -315,7 +285,7 @@ def test_a_damaged_database_that_another_program_locks_is_not_waited_for_forever
     monkeypatch.setattr("remora.hub.store.hub_database._WAIT_S", 0.1)
     with opened(db) as store:
         put(store, MANY)
-    older(db)
+    DAMAGES["an older version"](db)
     with closing(sqlite3.connect(db, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(DiskError, match="locked"):

@@ -75,7 +75,9 @@ def assert_whole(root: Path, db: Path, *, at_least: int) -> int:
     return generation
 
 
-def survives(tmp_path: Path, kills: int) -> None:
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("kills", [1, pytest.param(50, marks=pytest.mark.slow)])
+def test_a_writer_that_is_killed_leaves_a_whole_database(tmp_path: Path, kills: int) -> None:
     root, db, chance = tmp_path / "project", tmp_path / "cache" / "hub.db", random.Random(7)
     root.mkdir()
     for number in range(40):
@@ -84,13 +86,3 @@ def survives(tmp_path: Path, kills: int) -> None:
     for _ in range(kills):
         killed_at_work(root, db, chance.uniform(0, 0.15))
         generation = assert_whole(root, db, at_least=generation)
-
-
-def test_a_writer_that_is_killed_leaves_a_whole_database(tmp_path: Path) -> None:
-    survives(tmp_path, 1)
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(600)
-def test_a_writer_that_is_killed_fifty_times_leaves_a_whole_database(tmp_path: Path) -> None:
-    survives(tmp_path, 50)

@@ -52,12 +52,20 @@ def test_only_one_process_owns_the_lock_and_it_is_named(tmp_path: Path) -> None:
     assert owner(lock) is None
 
 
-def test_the_folder_and_the_file_are_for_one_user(tmp_path: Path) -> None:
+def test_the_lock_is_for_one_user_and_known_by_its_words(tmp_path: Path) -> None:
     lock = tmp_path / "made" / "lock"
     mine = OwnerLock(lock)
     assert lock.stat().st_mode & 0o777 == 0o600
     assert lock.parent.stat().st_mode & 0o777 == 0o700
     mine.close()
+    lock = tmp_path / "lock"
+    assert not is_lock(lock)
+    OwnerLock(lock).close()
+    assert is_lock(lock)
+    for other in ("", "4711", "remora hub"):
+        lock.write_text(other)
+        assert not is_lock(lock)
+    assert not is_lock(tmp_path)
 
 
 @pytest.mark.parametrize("again", [True, False])
@@ -108,17 +116,6 @@ def test_a_process_of_another_container_is_not_taken_for_the_owner_that_has_its_
     lock.write_text("1 remora hub\n")  # as earlier versions wrote it
     assert subprocess.check_output([*container, *asked], text=True) == "1 1\n"
     mine.close()
-
-
-def test_a_lock_of_ours_is_known_by_its_words(tmp_path: Path) -> None:
-    lock = tmp_path / "lock"
-    assert not is_lock(lock)
-    OwnerLock(lock).close()
-    assert is_lock(lock)
-    for other in ("", "4711", "remora hub"):
-        lock.write_text(other)
-        assert not is_lock(lock)
-    assert not is_lock(tmp_path)
 
 
 def test_a_file_of_another_user_is_not_mistaken_for_a_lock(tmp_path: Path) -> None:

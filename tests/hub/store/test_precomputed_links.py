@@ -79,7 +79,7 @@ def known(store: HubStore) -> bool:
     return store.view().links().callers(ADD) is not None
 
 
-def test_stored_links_equal_the_linkers(store: HubStore) -> None:
+def test_stored_links_equal_the_linkers_until_an_edit_changes_them(store: HubStore) -> None:
     put(store, SHOP)
     assert not known(store)
 
@@ -87,6 +87,24 @@ def test_stored_links_equal_the_linkers(store: HubStore) -> None:
 
     assert stored(store.view()) == cold(store.view())
     assert [edge.key for edge in stored(store.view())[ADD, "callers"]] == [TOTAL]
+    link(store)
+    generation = store.generation
+    put(store, {"shop/till.py": SHOP["shop/till.py"] + "# said at the end\n"})
+    assert store.generation == generation + 1
+    assert known(store)
+    link(store)
+    put(store, {"shop/till.py": "def pay():\n    return 1\n"})
+    assert not known(store)
+    link(store)
+    assert stored(store.view()) == cold(store.view())
+    assert stored(store.view())[TOTAL, "callers"] == ()
+    link(store)
+    put(store, {"shop/till.py": None, "shop/orders.py": None})
+    link(store)
+    count = "SELECT count(*) FROM linked JOIN dependencies USING (source_key)"
+    keys = "SELECT source_key FROM linked ORDER BY source_key"
+    assert store._connection.execute(count).fetchone() == (0,)
+    assert [key for (key,) in store._connection.execute(keys)] == sorted(store.view().keys())
 
 
 def test_answers_come_from_there_and_say_the_same(store: HubStore, db: Path) -> None:
@@ -106,42 +124,6 @@ def test_answers_come_from_there_and_say_the_same(store: HubStore, db: Path) -> 
             if key not in (ADD, TOTAL):
                 assert answers.node(key) == node
     view.close()
-
-
-def test_an_edit_ends_it_until_the_next_round(store: HubStore) -> None:
-    put(store, SHOP)
-    link(store)
-
-    put(store, {"shop/till.py": "def pay():\n    return 1\n"})
-
-    assert not known(store)
-    link(store)
-    assert stored(store.view()) == cold(store.view())
-    assert stored(store.view())[TOTAL, "callers"] == ()
-
-
-def test_an_edit_with_the_same_ir_invalidates_nothing(store: HubStore) -> None:
-    put(store, SHOP)
-    link(store)
-    generation = store.generation
-
-    put(store, {"shop/till.py": SHOP["shop/till.py"] + "# said at the end\n"})
-
-    assert store.generation == generation + 1
-    assert known(store)
-
-
-def test_files_that_went_take_their_links_along(store: HubStore) -> None:
-    put(store, SHOP)
-    link(store)
-
-    put(store, {"shop/till.py": None, "shop/orders.py": None})
-    link(store)
-
-    count = "SELECT count(*) FROM linked JOIN dependencies USING (source_key)"
-    keys = "SELECT source_key FROM linked ORDER BY source_key"
-    assert store._connection.execute(count).fetchone() == (0,)
-    assert [key for (key,) in store._connection.execute(keys)] == sorted(store.view().keys())
 
 
 def test_a_full_disk_costs_a_portion_and_nothing_that_was_found_before(store: HubStore) -> None:

@@ -7,7 +7,6 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 from remora.hub.store.owner_lock import owner
 from tests.hub.client.conftest import House, ask, housed
@@ -87,14 +86,3 @@ def hubs() -> Iterator[Hubs]:
             yield made
         finally:
             made.end()
-
-
-def watches(pid: int) -> int:
-    """How many watches a process holds."""
-    held = 0
-    for path in Path(f"/proc/{pid}/fdinfo").iterdir():
-        try:
-            held += path.read_text().count("inotify wd:")
-        except OSError:  # it was closed
-            continue
-    return held

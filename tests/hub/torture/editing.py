@@ -15,8 +15,7 @@ _libc = ctypes.CDLL(None)
 
 
 def source(count: int, module: str, *, calls: bool = True) -> str:
-    """A module whose `t` calls that of `module`, always of the same size: what differs between two
-    of them, no size tells."""
+    """A module of a fixed size whose `t` calls that of `module`."""
     what = "u(x)" if calls else "x(u)"
     text = (
         f"from {module} import t as u\n\n\n"

@@ -47,8 +47,7 @@ class Truth:
         return plain(self.answers.context(keys))
 
     def hashes(self) -> dict[str, str]:
-        """By key, the source hash of each function as the text alone shows it, in files that are
-        as the editor writes them."""
+        """By key, the source hash of each function in files that are as the editor writes them."""
         return {
             f"node:{path}:{found[1]}": sha256(found[0].encode()).hexdigest()
             for path, text in self.texts.items()
@@ -57,8 +56,7 @@ class Truth:
         }
 
     def callers(self, path: str) -> set[str]:
-        """Who must be among the callers of a file's `t`, since the text says so and there is no
-        second module that it could mean; keys."""
+        """Keys that must be among the callers of a file's `t` if no other module can be meant."""
         module = path.removesuffix(".py").replace("/", ".")
         tail = module.rpartition(".")[2]
         alike = [other for other in self.paths if re.search(rf"\b{re.escape(tail)}\b", other)]

@@ -102,11 +102,6 @@ def check(size: int) -> float:
 
 
 @pytest.mark.slow
-def test_others_are_answered_while_a_larger_file_is_read() -> None:
-    check(200_000)
-
-
-@pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_others_wait_at_most_two_seconds_while_five_megabytes_are_read() -> None:
     assert check(5_000_000) < 2.0

@@ -100,14 +100,6 @@ def crowd(kind: str, *, files: int, clients: int, rounds: int, pause: float) -> 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["auto", "sweep"])
-def test_eight_clients_while_sixty_files_change(kind: str) -> None:
-    one = crowd(kind, files=60, clients=8, rounds=1, pause=0.005)
-    assert not one.wrong
-    assert one.counts["context, socket"] > 0
-
-
-@pytest.mark.slow
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("pause", [0.0, 0.01])
 @pytest.mark.parametrize("kind", ["auto", "sweep"])

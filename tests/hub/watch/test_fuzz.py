@@ -19,8 +19,7 @@ from tests.hub.watch.edits import Edits, git
 
 
 class Follower:
-    """Keeps the hashes of all files as a hub does: it reads what it is told changed, and sweeps
-    where it is told that there is more."""
+    """Keeps the hashes of all files: reads what it is told changed, and sweeps if there is more."""
 
     def __init__(self, root: Path, members: Members, watcher: Watcher) -> None:
         self.root, self.members, self.watcher = root, members, watcher

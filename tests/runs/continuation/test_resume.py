@@ -117,8 +117,7 @@ def stopped(
 
 
 def came_to(desk: Desk) -> list[Any]:
-    """All that a run is about: what each job came to, at what price; by node, since jobs that
-    work side by side begin in any order."""
+    """What each job came to, and its price; by node, because jobs begin in any order."""
     view = desk.view(RUN)
     assert (view.status, desk.problems()) == ("ended", [])
     jobs = sorted(view.jobs, key=lambda job: job.node_id)

@@ -68,7 +68,9 @@ def checked_independently(desk: Desk) -> str:
 
 
 class TestStreams:
-    def test_every_job_is_a_stream_anchored_in_the_runs(self, ran: Desk) -> None:
+    def test_every_job_is_a_stream_anchored_in_the_runs_which_tells_beginning_and_end(
+        self, ran: Desk
+    ) -> None:
         run_id = ran.newest
         ends = ran.payloads(run_id, JobEnd)
         assert len(ends) == 3
@@ -80,9 +82,6 @@ class TestStreams:
             assert end.head.count == newest.seq + 1
         assert ran.problems() == []
         assert " 0 differences" in checked_independently(ran)
-
-    def test_the_runs_stream_tells_its_beginning_and_end(self, ran: Desk) -> None:
-        run_id = ran.newest
         types = [event.type for event in ran.run_events(run_id)]
         assert types == ["run_start", *["job_start", "job_end"] * 3, "gates", "run_end"]
         (end,) = ran.payloads(run_id, RunEnd)
@@ -214,7 +213,7 @@ class TestBase:
 
 
 class TestFaults:
-    def test_a_file_that_the_machine_refuses_costs_its_job_alone(self, shop: Desk) -> None:
+    def test_what_the_machine_or_a_model_refuses_costs_only_its_part(self, shop: Desk) -> None:
         def breaks(_: Request) -> str:
             raise OSError(errno.ELOOP, "Too many links", "b.py")
 
@@ -223,8 +222,6 @@ class TestFaults:
         assert (broken.status, broken.stop_reason) == ("error", "tool_error")
         assert "Too many links: 'b.py'; check the free disk space" in (broken.error or "")
         assert shop.view(run_id).status == "failed"
-
-    def test_a_model_that_fails_costs_only_its_part(self, shop: Desk) -> None:
         run_id = shop.analyze(lambda _: ModelError("gone", hint="start it"))
         by_node = {job.node_id: job for job in shop.view(run_id).jobs}
         unchanged, fixed = by_node["node:b.py:guarded"], by_node["node:a.py:load"]

@@ -59,6 +59,11 @@ def test_of_a_pair_that_is_worse_only_together_one_is_taken_out() -> None:
     for pair in combinations(range(9), 2):
         ask = Asked(lambda groups, it=pair: {*it} <= {*groups})  # type: ignore[misc]
         assert taken_out(9, ask) == [pair[1]]
+    assert find_culprit(range(8), lambda groups: False) is None
+    assert find_culprit(range(8), lambda groups: True) is None
+    assert find_culprit([], lambda groups: True) is None
+    places = [find_culprit(range(16), Asked(lambda groups: 3 in groups, most)) for most in range(5)]
+    assert places == [range(16), range(8), range(4), range(2, 4), range(3, 4)]
 
 
 def test_two_causes_that_hide_each_other_leave_nothing_worse() -> None:
@@ -70,14 +75,3 @@ def test_two_causes_that_hide_each_other_leave_nothing_worse() -> None:
     left = {*range(8)} - {*taken_out(8, Asked(is_worse))}
     assert not is_worse(left)
     assert len(left) == 5
-
-
-def test_no_group_is_to_blame_if_it_is_not_worse_or_worse_anyway() -> None:
-    assert find_culprit(range(8), lambda groups: False) is None
-    assert find_culprit(range(8), lambda groups: True) is None
-    assert find_culprit([], lambda groups: True) is None
-
-
-def test_without_time_several_groups_may_be_the_culprit() -> None:
-    places = [find_culprit(range(16), Asked(lambda groups: 3 in groups, most)) for most in range(5)]
-    assert places == [range(16), range(8), range(4), range(2, 4), range(3, 4)]

@@ -70,11 +70,6 @@ def test_a_grant_that_no_script_uses_is_a_warning(tmp_path: Path) -> None:
     )
 
 
-def test_one_that_is_granted_is_none(tmp_path: Path) -> None:
-    folder = _own(tmp_path)
-    assert check_definitions(tmp_path, BUILT_IN, [folder])[0].warnings == ()
-
-
 @pytest.mark.parametrize(
     ("agent", "scripts", "says"),
     [

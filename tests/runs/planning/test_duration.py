@@ -27,11 +27,8 @@ def plan(operation: str, amount: int) -> Plan:
     return Plan(jobs=(job,), amounts={"a-1": amount})
 
 
-def test_an_operation_takes_time_for_its_start_each_job_and_each_unit_of_work() -> None:
+def test_time_is_that_of_starts_jobs_and_units_and_shared_work_counts_once() -> None:
     assert expected_seconds(plan("fixing", 10), OPERATIONS, "none") == 8.0
-
-
-def test_the_work_that_all_jobs_share_counts_once() -> None:
     each = next(one for one in BUILT_IN.all if one.name == "types")
     shared = msgspec.structs.replace(each, job_seconds=1.0, unit_seconds=0.5, shared_seconds=4.0)
     (first,) = plan("types", 0).jobs

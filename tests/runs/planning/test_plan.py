@@ -112,38 +112,25 @@ class TestNeeds:
         assert plan.skipped_nodes == 0
         assert without_operations(plan, ("own",), "why").skipped_nodes == 2
 
-    def test_a_users_own_rule(self, shop: Desk) -> None:
+    def test_a_users_own_rule_decides_or_says_why_it_fails(self, shop: Desk) -> None:
         rule = 'from remora.pym import Input\nnode: dict = Input("node")\n'
         own_agent(shop, "rule.pym", rule=rule + 'node["qualname"] == "load" and not node["skip"]')
         assert nodes(shop.plan(RunRequest(operations=("own",)))) == ["a.py:load", "pkg/b.py:load"]
-
-    def test_a_rule_that_fails_says_so(self, shop: Desk) -> None:
         own_agent(shop, "rule.pym", rule="1 / 0")
         with pytest.raises(Exception, match=r"rule\.pym.*ZeroDivisionError") as caught:
             shop.plan(RunRequest(operations=("own",)))
         assert caught.value.__class__.__module__ == "remora.errors"
 
-    def test_two_operations_on_one_node(self, shop: Desk) -> None:
+    def test_two_operations_on_one_node_and_an_unknown_one(self, shop: Desk) -> None:
         own_agent(shop, "always")
         plan = shop.plan(RunRequest(operations=("own", "lint"), node="a.py:load"))
         assert [job.operation for job in plan.jobs] == ["own", "lint"]
-
-    def test_an_unknown_operation(self, shop: Desk) -> None:
         with pytest.raises((UsageError, NotFound), match="no agent 'lin'") as caught:
             shop.plan(RunRequest(operations=("lin",)))
         assert "lint" in caught.value.hint
 
 
 class TestSelection:
-    def test_a_folder_or_a_file(self, shop: Desk) -> None:
-        shop.write({"pkg2/d.py": UNUSED})  # it only begins alike
-        assert nodes(shop.plan(RunRequest(paths=(Path("pkg"),)))) == [
-            "pkg/b.py:__module__", "pkg/b.py:load",
-        ]  # fmt: skip
-        assert nodes(shop.plan(RunRequest(paths=(Path("a.py"), Path("pkg/c.py"))))) == [
-            "a.py:__module__", "a.py:load",
-        ]  # fmt: skip
-
     def test_a_path_that_is_missing_or_outside(self, shop: Desk) -> None:
         with pytest.raises(UsageError, match=r"nope\.py does not exist"):
             shop.plan(RunRequest(paths=(Path("nope.py"),)))
@@ -156,7 +143,7 @@ class TestSelection:
             shop.plan(RunRequest(paths=(Path("link.py"),)))
         assert all("link" not in node for node in nodes(shop.plan()))
 
-    def test_a_glob(self, shop: Desk) -> None:
+    def test_a_glob_keys_a_bound_a_folder_or_a_file(self, shop: Desk) -> None:
         for glob, found in (
             ("load", ["a.py:load", "pkg/b.py:load"]),
             ("pkg/*", ["pkg/b.py:__module__", "pkg/b.py:load"]),
@@ -165,41 +152,31 @@ class TestSelection:
             ("fine", []),
         ):
             assert nodes(shop.plan(RunRequest(node=glob))) == found
-
-    def test_a_bound_on_nodes(self, shop: Desk) -> None:
+        keys = frozenset({"node:pkg/b.py:load", "node:missing.py:f"})
+        assert nodes(shop.plan(RunRequest(keys=keys))) == ["pkg/b.py:load"]
         for count, jobs in ((3, 3), (99, 4)):
             plan = shop.plan(RunRequest(max_nodes=count))
             assert (len(plan.jobs), plan.skipped) == (jobs, 6 - jobs)
+        shop.write({"pkg2/d.py": UNUSED})  # it only begins alike
+        assert nodes(shop.plan(RunRequest(paths=(Path("pkg"),)))) == [
+            "pkg/b.py:__module__", "pkg/b.py:load",
+        ]  # fmt: skip
+        assert nodes(shop.plan(RunRequest(paths=(Path("a.py"), Path("pkg/c.py"))))) == [
+            "a.py:__module__", "a.py:load",
+        ]  # fmt: skip
 
-    def test_a_comment_keeps_a_node_alone(self, shop: Desk) -> None:
-        shop.write({"a.py": UNUSED.replace("def load():", "def load():  # remora: skip")})
-        assert "a.py:load" not in nodes(shop.plan())
-
-    def test_exclude(self, shop: Desk) -> None:
+    def test_exclude_and_a_comment_that_keeps_a_node_alone(self, shop: Desk) -> None:
         shop.write({"remora.yaml": "exclude: [pkg/]\n"})
         assert nodes(shop.plan()) == ["a.py:__module__", "a.py:load"]
         prepared = shop.prepare()
         assert prepared.base is not None
         assert "pkg/b.py" in prepared.base.files, "tools may read what agents leave alone"
         prepared.close()
-
-
-def test_only_nodes_with_given_keys(shop: Desk) -> None:
-    keys = frozenset({"node:pkg/b.py:load", "node:missing.py:f"})
-    assert nodes(shop.plan(RunRequest(keys=keys))) == ["pkg/b.py:load"]
+        shop.write({"a.py": UNUSED.replace("def load():", "def load():  # remora: skip")})
+        assert "a.py:load" not in nodes(shop.plan())
 
 
 class TestChanged:
-    def test_nodes_that_differ_from_the_commit(self, shop: Desk) -> None:
-        shop.commit()
-        assert nodes(shop.plan(RunRequest(changed=""))) == []
-        shop.write({"a.py": UNUSED.replace("return 1", "return 2"), "new.py": UNUSED})
-        assert nodes(shop.plan(RunRequest(changed=""))) == [
-            "a.py:load",  # a change within a function is not the module's
-            "new.py:__module__",
-            "new.py:load",
-        ]
-
     def test_against_a_branch(self, shop: Desk) -> None:
         shop.commit()
         shop.write({"pkg/b.py": UNUSED.replace("return 1", "return 3")})
@@ -213,13 +190,21 @@ class TestChanged:
         shop.root = shop.root / "pkg"
         assert nodes(shop.plan(RunRequest(changed=""))) == ["b.py:load"]
 
-    def test_an_invalid_revision_or_no_git(self, shop: Desk) -> None:
+    def test_nodes_that_differ_from_a_known_commit(self, shop: Desk) -> None:
         with pytest.raises(UsageError, match=r"without git: .* not a git repository"):
             shop.plan(RunRequest(changed=""))
         shop.commit()
         for revision in ("nope", "--help", "HEAD~99", "\udcff"):
             with pytest.raises(UsageError, match="unknown git revision"):
                 shop.plan(RunRequest(changed=revision))
+        shop.commit()
+        assert nodes(shop.plan(RunRequest(changed=""))) == []
+        shop.write({"a.py": UNUSED.replace("return 1", "return 2"), "new.py": UNUSED})
+        assert nodes(shop.plan(RunRequest(changed=""))) == [
+            "a.py:load",  # a change within a function is not the module's
+            "new.py:__module__",
+            "new.py:load",
+        ]
 
 
 class TestGuard:
@@ -328,7 +313,7 @@ class TestUnreadable:
 
 
 class TestBase:
-    def test_planning_leaves_nothing_behind(self, shop: Desk) -> None:
+    def test_planning_leaves_nothing_behind_nor_does_a_plan_that_fails(self, shop: Desk) -> None:
         before = shop.tree()
         prepared = shop.prepare()
         assert prepared.base is not None
@@ -337,8 +322,6 @@ class TestBase:
         assert not prepared.base.folder.exists()
         assert shop.tree() == before
         assert not (shop.root / ".agentfs").exists()
-
-    def test_a_plan_that_fails_leaves_none_either(self, shop: Desk) -> None:
         with pytest.raises(UsageError, match="no node matches 'nope'") as caught:
             shop.plan(RunRequest(node="nope"))
         assert caught.value.exit_code == 2

@@ -68,19 +68,10 @@ def test_a_stream_with_decisions_of_all_kinds() -> None:
     )
 
 
-def test_the_embedded_model_as_the_agents_own() -> None:
+def test_other_decisions_are_counted_by_what_made_them() -> None:
     assert counted("embedded", ModelRequest(), call("model")) == {"embedded": 1}
-
-
-def test_a_call_that_chose_no_text_is_the_rules() -> None:
     assert counted("none", call("rule"), annotated()) == {"rule": 1}
-
-
-def test_another_tools_output_of_that_name_is_not_read() -> None:
     odd = ToolResulted(tool="own", parsed_output={"chosen": "nothing"})
     assert counted("none", call("rule"), odd) == {"rule": 1}
-
-
-def test_the_total_of_several_agents() -> None:
     total = total_of([{"rule": 2}, {"rule": 1, "server": 1}])
     assert total == {**dict.fromkeys(SOURCES, 0), "rule": 3, "server": 1}

@@ -32,7 +32,7 @@ def told(groups: list[HunkGroup]) -> list[tuple[tuple[int, ...], str]]:
     return [(group.hunks, group.label) for group in groups]
 
 
-def test_an_import_is_one_group_with_the_hunks_that_use_its_names() -> None:
+def test_an_import_is_one_group_with_the_hunks_that_use_its_names_or_to_which_it_moves() -> None:
     """The import of `os` is removed alone, that of `Optional` with the two annotations."""
     old = """
         import os
@@ -58,9 +58,22 @@ def test_an_import_is_one_group_with_the_hunks_that_use_its_names() -> None:
     groups = grouped(old, new, ("F401", 1), ("UP045", 6), ("UP045", 8))
     assert told(groups) == [((1,), "F401"), ((2, 3, 4), "UP045")]
     assert groups[1].nodes == {"node:a.py:__module__", "node:a.py:load"}
+    old = """
+        import os
+        # types
+        from typing import Callable
+        RUN: Callable
+        """
+    new = """
+        import os
+        from collections.abc import Callable
+        # types
+        RUN: Callable
+        """
+    assert told(grouped(old, new, ("UP035", 3))) == [((1, 2), "UP035")]
 
 
-def test_a_default_and_the_test_for_none_are_one_group() -> None:
+def test_a_hunk_without_a_finding_belongs_with_those_of_its_function() -> None:
     """The second hunk has no finding."""
     old = '''
         def add(item, items=[]):
@@ -80,9 +93,6 @@ def test_a_default_and_the_test_for_none_are_one_group() -> None:
         '''
     groups = grouped(old, new, ("B006", 1), ("ERA001", 5))
     assert told(groups) == [((1, 2, 3), "B006, ERA001")]
-
-
-def test_a_hunk_without_a_finding_belongs_with_those_of_its_function() -> None:
     old = """
         import os
         # names
@@ -99,7 +109,7 @@ def test_a_hunk_without_a_finding_belongs_with_those_of_its_function() -> None:
     assert told(groups) == [((1,), "F401"), ((2, 3, 4), "C408, UP031")]
 
 
-def test_hunks_that_only_together_turn_an_inner_block_into_a_branch_are_one_group() -> None:
+def test_hunks_are_one_group_if_only_together_they_leave_a_block_whole() -> None:
     """The line `else:` stays, so that there are two hunks, of which the second loses a branch."""
     old = """
         def load(params, text):
@@ -122,6 +132,17 @@ def test_hunks_that_only_together_turn_an_inner_block_into_a_branch_are_one_grou
         """
     groups = grouped(old, new, ("PLR5501", 4), ("E501", 8))
     assert told(groups) == [((1, 2), "E501, PLR5501")]
+    old = """
+        def load(d):
+            if 1 in d.keys():
+                size = 1
+                text = "%s" % d
+        """
+    new = old.replace("d.keys()", "d").replace('"%s" % d', 'f"{d}"')
+    assert told(grouped(old, new, ("SIM118", 2), ("UP031", 4))) == [
+        ((1,), "SIM118"),
+        ((2,), "UP031"),
+    ]
 
 
 PARTS = {
@@ -179,21 +200,7 @@ def test_no_group_alone_leaves_a_part_of_a_block(name: str) -> None:
     ]
 
 
-def test_a_block_whose_first_line_only_changes_keeps_its_hunks_apart() -> None:
-    old = """
-        def load(d):
-            if 1 in d.keys():
-                size = 1
-                text = "%s" % d
-        """
-    new = old.replace("d.keys()", "d").replace('"%s" % d', 'f"{d}"')
-    assert told(grouped(old, new, ("SIM118", 2), ("UP031", 4))) == [
-        ((1,), "SIM118"),
-        ((2,), "UP031"),
-    ]
-
-
-def test_rules_of_one_function_are_groups_of_their_own() -> None:
+def test_rules_and_functions_are_groups_and_signatures_of_a_class_are_one() -> None:
     old = """
         def load(path):
             text = "%s" % path
@@ -202,24 +209,6 @@ def test_rules_of_one_function_are_groups_of_their_own() -> None:
         """
     new = old.replace('"%s" % path', 'f"{path}"').replace("dict()", "{}")
     assert told(grouped(old, new, ("UP031", 2), ("C408", 4))) == [((1,), "UP031"), ((2,), "C408")]
-
-
-def test_a_finding_that_is_left_names_no_group() -> None:
-    old = "import os\nimport re\nx = 1\nimport re\n"
-    job = JobView(
-        agent_id="lint-1",
-        operation="lint",
-        node_id="node:a.py:__module__",
-        before={"F401": 1, "F811": 2},
-        after={"F811": 1},
-        first_findings=(ListedFinding("F401", "os", 1), ListedFinding("F811", "re", 2)),
-        last_findings=(ListedFinding("F811", "re", 1),),
-    )
-    patch = FilePatch(path="a.py", base=old.encode(), theirs=old[10:].encode(), mode=0o644)
-    assert told(groups_of([patch], job)) == [((1,), "F401")]
-
-
-def test_other_changes_are_grouped_by_function() -> None:
     old = '''
         class Cart:
             def add(self, item):
@@ -242,9 +231,6 @@ def test_other_changes_are_grouped_by_function() -> None:
         .replace("return path", '"""Load."""\n            return path')
     )
     assert told(grouped(old, new)) == [((1,), "Cart.add"), ((2, 3), "Cart.total"), ((4,), "load")]
-
-
-def test_signatures_of_a_class_are_one_group() -> None:
     old = """
         class Base:
             def size(self):
@@ -277,6 +263,21 @@ def test_signatures_of_a_class_are_one_group() -> None:
     ]
 
 
+def test_a_finding_that_is_left_names_no_group() -> None:
+    old = "import os\nimport re\nx = 1\nimport re\n"
+    job = JobView(
+        agent_id="lint-1",
+        operation="lint",
+        node_id="node:a.py:__module__",
+        before={"F401": 1, "F811": 2},
+        after={"F811": 1},
+        first_findings=(ListedFinding("F401", "os", 1), ListedFinding("F811", "re", 2)),
+        last_findings=(ListedFinding("F811", "re", 1),),
+    )
+    patch = FilePatch(path="a.py", base=old.encode(), theirs=old[10:].encode(), mode=0o644)
+    assert told(groups_of([patch], job)) == [((1,), "F401")]
+
+
 @pytest.mark.parametrize("import_line", ["from __future__ import annotations", "import typing"])
 def test_annotations_need_the_import_that_postpones_them(import_line: str) -> None:
     old = "# file\nX = 1\n\n\ndef load(path):\n    return path\n"
@@ -298,20 +299,3 @@ def test_what_cannot_be_divided_is_named_by_its_file() -> None:
         ((2,), "notes.txt"),
         ((3,), "broken.py"),
     ]
-
-
-def test_an_import_that_moves_is_one_group() -> None:
-    """Without the other, one of the hunks imports `Callable` twice, and the other not at all."""
-    old = """
-        import os
-        # types
-        from typing import Callable
-        RUN: Callable
-        """
-    new = """
-        import os
-        from collections.abc import Callable
-        # types
-        RUN: Callable
-        """
-    assert told(grouped(old, new, ("UP035", 3))) == [((1, 2), "UP035")]

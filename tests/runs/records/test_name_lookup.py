@@ -37,7 +37,7 @@ def test_a_node_of_the_newest_run_names_its_agent(shop: Desk) -> None:
     assert stream_named(folder, "last") == run_named(folder, "last") == newest
 
 
-def test_a_node_that_more_than_one_file_has_is_not_guessed(shop: Desk) -> None:
+def test_a_name_of_several_nodes_or_none_is_refused_with_the_nearest(shop: Desk) -> None:
     run_id = shop.newest
     with pytest.raises(UsageError) as caught:
         stream_named(shop.project.trace, "load")
@@ -46,12 +46,9 @@ def test_a_node_that_more_than_one_file_has_is_not_guessed(shop: Desk) -> None:
         for job in shop.view(run_id).jobs
         if job.node_id.endswith(":load")
     )
-
-
-def test_an_unknown_name_shows_the_nearest_nodes(shop: Desk) -> None:
-    with pytest.raises(NotFound) as caught:
+    with pytest.raises(NotFound) as refused:
         stream_named(shop.project.trace, "stroe")
-    assert "a.py:store" in caught.value.hint
+    assert "a.py:store" in refused.value.hint
 
 
 def test_a_damaged_newest_run_hides_no_agent(shop: Desk) -> None:

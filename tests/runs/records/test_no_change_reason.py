@@ -24,18 +24,17 @@ def reason(*deltas: PacketDelta | None) -> NoChangeReason:
     return found
 
 
-def test_the_reason_for_submitting_is_the_reason() -> None:
+def test_the_most_telling_words_are_the_reason() -> None:
     assert reason(LOOKED, None, OFFERED, SUBMITTED).text({"missing test": 1}) == "left as it is"
     assert reason(LOOKED, OFFERED, SUBMITTED).text(None) == "left as it is"
-
-
-def test_of_a_linters_findings_its_result_tells_more() -> None:
     assert reason(LOOKED, OFFERED, SUBMITTED).text({"E741": 1}) == "1 finding: E741"
-
-
-def test_what_a_tool_said_of_the_state_tells_most() -> None:
     state = PacketDelta(state_summary="no call comes to anything")
     assert reason(state, LOOKED, OFFERED).text(None) == "no call comes to anything"
+    other = PacketDelta(candidate_actions=(Candidate(tool="fix", reason="fix it"),))
+    assert reason(OFFERED, other).text(None) is None
+    assert reason().text(None) is None
+    assert reason(LOOKED, OFFERED, SUBMITTED).why("failed", None) == "look: 1 finding: E741"
+    assert reason().why("failed", None) is None
 
 
 def test_what_was_submitted_tells_more_than_the_candidate() -> None:
@@ -47,14 +46,3 @@ def test_what_was_submitted_tells_more_than_the_candidate() -> None:
     )  # fmt: skip
     found.add(call)
     assert found.text(None) == "x is None"
-
-
-def test_an_older_reason_does_not_outlive_a_list_without_it() -> None:
-    other = PacketDelta(candidate_actions=(Candidate(tool="fix", reason="fix it"),))
-    assert reason(OFFERED, other).text(None) is None
-    assert reason().text(None) is None
-
-
-def test_the_last_step_is_that_of_the_last_tool() -> None:
-    assert reason(LOOKED, OFFERED, SUBMITTED).why("failed", None) == "look: 1 finding: E741"
-    assert reason().why("failed", None) is None

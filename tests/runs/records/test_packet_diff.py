@@ -79,13 +79,19 @@ def test_every_value_is_where_the_path_says(before: DecisionPacket, after: Decis
 
 
 class TestAsPeopleSayIt:
-    def test_a_fact_is_reported_by_its_key(self) -> None:
+    def test_a_fact_is_reported_by_its_key_and_the_same_call_once_more_as_a_change(self) -> None:
         before = DecisionPacket(knowledge={"a/b": Fact(value=1, source_turn=1)})
         after = DecisionPacket(knowledge={"c": Fact(value=2, source_turn=2)})
         assert [(c.op, c.path, c.before, c.after) for c in packet_changes(before, after)] == [
             ("remove", "/knowledge/a~1b", {"value": 1, "source_turn": 1}, None),
             ("add", "/knowledge/c", None, {"value": 2, "source_turn": 2}),
         ]
+        once = Action(turn=1, tool="look", args={}, summary="", outcome="error")
+        twice = msgspec.structs.replace(once, turn=2, count=2)
+        (change,) = packet_changes(
+            DecisionPacket(recent_actions=(once,)), DecisionPacket(recent_actions=(twice,))
+        )
+        assert (change.op, change.path) == ("change", "/recent_actions/0")
 
     def test_actions_that_were_pushed_out_are_removed_and_no_other_is_touched(self) -> None:
         actions = tuple(
@@ -100,11 +106,3 @@ class TestAsPeopleSayIt:
             ("add", "/recent_actions/8"),
             ("add", "/recent_actions/9"),
         ]
-
-    def test_the_same_call_once_more_is_a_change_of_it(self) -> None:
-        once = Action(turn=1, tool="look", args={}, summary="", outcome="error")
-        twice = msgspec.structs.replace(once, turn=2, count=2)
-        (change,) = packet_changes(
-            DecisionPacket(recent_actions=(once,)), DecisionPacket(recent_actions=(twice,))
-        )
-        assert (change.op, change.path) == ("change", "/recent_actions/0")

@@ -72,7 +72,7 @@ def test_a_runs_document(ran: Desk) -> None:
     }  # fmt: skip
 
 
-def test_a_jobs_numbers_are_those_of_its_stream(ran: Desk) -> None:
+def test_a_jobs_numbers_are_those_of_its_stream_and_its_diff_is_its_own(ran: Desk) -> None:
     run_id = ran.newest
     document = run_document(ran.project, ran.view(run_id))
     jobs = {job["node_id"].rpartition(":")[2]: job for job in document["jobs"]}
@@ -90,6 +90,10 @@ def test_a_jobs_numbers_are_those_of_its_stream(ran: Desk) -> None:
         for (job, result) in zip(ran.view(run_id).jobs, document["jobs"], strict=True)
     }
     assert len(results) == 3
+    text = job_diff(ran.project, ran.job(run_id, "load"))
+    assert text.startswith("--- a/a.py\n+++ b/a.py\n")
+    assert "-    import re\n" in text
+    assert "import os" not in [line[1:] for line in text.splitlines() if line[:1] == "-"]
 
 
 def test_live_and_recorded_counts_agree(shop: Desk) -> None:
@@ -130,14 +134,6 @@ def test_the_list_of_runs(shop: Desk) -> None:
         "status": "ended", "jobs": 3, "pending": 1, "accepted": 1,
     }  # fmt: skip
     assert (by_id[other]["pending"], by_id[other]["accepted"]) == (2, 0)
-
-
-def test_the_diff_of_a_job(ran: Desk) -> None:
-    run_id = ran.newest
-    text = job_diff(ran.project, ran.job(run_id, "load"))
-    assert text.startswith("--- a/a.py\n+++ b/a.py\n")
-    assert "-    import re\n" in text
-    assert "import os" not in [line[1:] for line in text.splitlines() if line[:1] == "-"]
 
 
 def test_an_ended_job_whose_stream_was_removed_is_damaged(ran: Desk) -> None:

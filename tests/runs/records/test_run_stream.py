@@ -80,12 +80,11 @@ def test_who_waits_for_the_disk_at_once_shares_one_sync(
     assert 8 <= len(syncs) <= 32
 
 
-def test_a_head_that_cannot_be_remembered_is_reported(project: Project, stream: RunStream) -> None:
+def test_a_second_command_and_a_head_that_cannot_be_remembered_are_reported(
+    project: Project, stream: RunStream
+) -> None:
+    with pytest.raises(StreamLocked, match="process"), open_run(project, RUN):
+        pass
     project.state.write_text("no folder")
     with pytest.raises(DiskError):
         stream.append(job(1))
-
-
-def test_a_second_command_is_refused(project: Project, stream: RunStream) -> None:
-    with pytest.raises(StreamLocked, match="process"), open_run(project, RUN):
-        pass

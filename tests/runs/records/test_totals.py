@@ -45,9 +45,20 @@ def test_findings_are_counted_of_all_that_were_planned_or_met() -> None:
     assert (told.measures["findings"], told.verified) == ({"fixed": 2, "of": 7}, 1)
 
 
-def test_jobs_without_findings_have_no_measure() -> None:
+def test_only_planned_findings_of_one_operation_are_a_measure() -> None:
     (retried,) = totals_by_operation([job("docstring", {})], {"findings": 0}, TOTALS)
     assert set(retried.measures.values()) == {None}
+    jobs = [job("tidy", None), job("tidy", None, status="failed", review="")]
+    (told,) = totals_by_operation(jobs, {"findings": 5}, TOTALS)
+    assert (told.operation, told.jobs, told.verified) == ("tidy", 2, 1)
+    assert set(told.measures.values()) == {None}
+    lint, own = totals_by_operation(
+        [job("lint", {"A": 1}), job("own", {"B": 1})], {"findings": 7}, TOTALS
+    )
+    assert (lint.measures["findings"], own.measures["findings"]) == (
+        {"fixed": 1, "of": 1},
+        {"fixed": 1, "of": 1},
+    )
 
 
 def test_docstrings_are_counted_apart_from_findings() -> None:
@@ -84,23 +95,6 @@ def test_tests_are_counted_with_what_they_are_worth() -> None:
         "lines": 8,
         "all_lines": 14,
     }
-
-
-def test_of_an_own_agent_its_verified_jobs_are_counted() -> None:
-    jobs = [job("tidy", None), job("tidy", None, status="failed", review="")]
-    (told,) = totals_by_operation(jobs, {"findings": 5}, TOTALS)
-    assert (told.operation, told.jobs, told.verified) == ("tidy", 2, 1)
-    assert set(told.measures.values()) == {None}
-
-
-def test_what_was_planned_is_nobodys_where_several_operations_met_findings() -> None:
-    lint, own = totals_by_operation(
-        [job("lint", {"A": 1}), job("own", {"B": 1})], {"findings": 7}, TOTALS
-    )
-    assert (lint.measures["findings"], own.measures["findings"]) == (
-        {"fixed": 1, "of": 1},
-        {"fixed": 1, "of": 1},
-    )
 
 
 def test_the_words() -> None:

@@ -25,14 +25,8 @@ JOB = JobView(
 )
 
 
-def test_each_that_is_left_has_its_own_line_and_reason() -> None:
+def test_findings_alike_are_fixed_or_left_each_with_its_line_and_reason() -> None:
     left = [(finding.line, finding.reason) for finding in findings_left(JOB, ())]
     assert left == [(250, FIX_TAKEN_OUT), (753, NO_FIX)]
-
-
-def test_the_others_are_fixed() -> None:
     assert [finding.line for finding in findings_fixed(JOB)] == [100, 152]
-
-
-def test_a_line_that_was_edited_is_not_the_one_that_is_left() -> None:
     assert [finding.line for finding in findings_left(JOB, {753, 152})] == [100, 250]

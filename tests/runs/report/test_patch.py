@@ -81,12 +81,23 @@ def test_a_new_file_and_a_decided_change(report: Report, tree: Path) -> None:
     assert combined_patch(done, tree, REDACT) == ("", "")
 
 
-def test_a_change_with_a_secret_is_left_out(report: Report, tree: Path) -> None:
+def test_a_change_with_a_secret_is_left_out_and_failed_jobs_are_listed(
+    report: Report, tree: Path
+) -> None:
     """Its edits are unknown, because the patch would write a placeholder."""
     (job, *_) = with_edits(report, Edit(1, 2, "")).jobs
     secret = replace(job, files=(replace(job.files[0], edits=None),))
     patch, left_out = combined_patch(replace(report, jobs=(secret,)), tree, REDACT)
     assert (patch, left_out) == ("", f"the patch leaves out changes of a.py, {WHY}")
+    job = replace(report.jobs[0], status="error", error="the tool <crashed>", review="", files=())
+    failed = replace(
+        report, jobs=(job,), unreadable=({"path": "bad.py", "detail": "line 1: invalid syntax"},)
+    )
+    text = markdown(failed, ())
+    assert "\nNot checked:\n" in text
+    assert "- lint `a.py" in text
+    assert "the tool &lt;crashed" in text or "the tool \\<crashed" in text
+    assert "- `bad.py` line 1" in text
 
 
 def test_lines_around_a_change_may_have_a_secret(report: Report, tree: Path) -> None:
@@ -105,18 +116,6 @@ def test_lines_around_a_change_may_have_a_secret(report: Report, tree: Path) -> 
     assert "import os" in (tree / "b.py").read_text()
     assert "return 1" in (tree / "b.py").read_text()
     assert len((tree / "b.py").read_text().splitlines()) == len(CODE.splitlines()) - 1
-
-
-def test_jobs_that_failed_are_listed_without_problems(report: Report) -> None:
-    job = replace(report.jobs[0], status="error", error="the tool <crashed>", review="", files=())
-    failed = replace(
-        report, jobs=(job,), unreadable=({"path": "bad.py", "detail": "line 1: invalid syntax"},)
-    )
-    text = markdown(failed, ())
-    assert "\nNot checked:\n" in text
-    assert "- lint `a.py" in text
-    assert "the tool &lt;crashed" in text or "the tool \\<crashed" in text
-    assert "- `bad.py` line 1" in text
 
 
 def test_the_comment_lists_fifty_problems_and_folds_the_diffs(report: Report, tree: Path) -> None:

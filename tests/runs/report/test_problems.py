@@ -13,7 +13,7 @@ from remora.runs.report.github_annotations import MAX_ANNOTATIONS, annotations
 from remora.runs.report.job_findings import findings_fixed, findings_left
 from remora.runs.report.problems import Problem, find_problems
 from remora.runs.report.report_builder import make_report
-from tests.runs.conftest import RULES, Desk, Kept, analyzed, last
+from tests.runs.conftest import RULES, Kept, analyzed, last
 
 CODE = 'import os\n\n\ndef load():\n    """Read."""\n    import re\n\n    return 1\n'
 ROOT = Path("/repo")
@@ -35,13 +35,17 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Kept:
     return analyzed(tmp_path_factory.mktemp("shop"), files, last)
 
 
-def test_each_fixed_finding_of_a_file_is_a_problem_in_its_function(kept: Kept) -> None:
+def test_each_fixed_finding_of_a_file_is_a_problem_until_it_is_decided(kept: Kept) -> None:
     desk = kept.again()
     found = find_problems(make_report(desk.project, desk.view(desk.newest)), desk.project.root)
     assert [(each.line, each.code, each.name, each.fixable) for each in found] == [
         (1, "F401", "", True),
         (6, "F401", "load", True),
     ]
+    desk = kept.again()
+    report = make_report(desk.project, desk.view(desk.newest))
+    done = replace(report, jobs=tuple(replace(job, review="accepted") for job in report.jobs))
+    assert find_problems(done, desk.project.root) == ()
 
 
 def test_a_change_without_listed_findings_names_what_it_edits(kept: Kept) -> None:
@@ -63,13 +67,6 @@ def test_a_change_without_listed_findings_names_what_it_edits(kept: Kept) -> Non
     assert one.text == "test: 2 missing tests, in tests/test_a.py"
 
 
-def test_a_decided_change_is_no_problem(kept: Kept) -> None:
-    desk: Desk = kept.again()
-    report = make_report(desk.project, desk.view(desk.newest))
-    done = replace(report, jobs=tuple(replace(job, review="accepted") for job in report.jobs))
-    assert find_problems(done, desk.project.root) == ()
-
-
 def test_ten_annotations_show_each_kind_before_they_repeat_one() -> None:
     many = [replace(PROBLEM, line=n) for n in range(1, 31)]
     few = [replace(PROBLEM, line=n, code="B904") for n in (40, 41)]
@@ -86,7 +83,7 @@ def test_ten_annotations_show_each_kind_before_they_repeat_one() -> None:
     assert rest == "not annotated: 23 more problems"
 
 
-def test_a_function_is_annotated_at_its_first_changed_line() -> None:
+def test_a_function_is_annotated_at_its_first_changed_line_and_failed_jobs_count() -> None:
     long = replace(PROBLEM, line=3, end_line=9)
     found = list(annotations([long, PROBLEM], ROOT, {"a.py": {5, 6}}))
     assert found == [
@@ -95,9 +92,6 @@ def test_a_function_is_annotated_at_its_first_changed_line() -> None:
         "not annotated: 1 problem on lines that did not change",
     ]
     assert list(annotations([], ROOT, {})) == []
-
-
-def test_failed_jobs_are_errors_and_count_to_the_ten() -> None:
     failure = Failure(operation="lint", path="a.py", name="load", error="it\ncrashed")
     first, *rest = annotations([PROBLEM], ROOT, None, [failure] * 10)
     assert first.startswith("::error title=Remora (lint),file=")

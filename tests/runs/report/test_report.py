@@ -76,14 +76,11 @@ def hostile(report: Report) -> Report:
 
 
 class TestRecord:
-    def test_it_shows_what_is_fixed_waits_and_is_left(self, shop: Desk) -> None:
+    def test_it_shows_what_is_fixed_waits_and_is_left_and_who_decided(self, shop: Desk) -> None:
         report = told(shop)
         assert (report.fixed, report.findings, report.waiting) == (4, 5, 3)
         (left,) = [finding for job in report.jobs for finding in job.left]
         assert (left.code, left.line) == ("B904", 15)
-
-    def test_decisions_are_counted_by_what_made_them(self, shop: Desk) -> None:
-        report = told(shop)
         decided = {source: number for source, number in report.decisions.items() if number}
         assert sum(decided.values()) == sum(job.turns for job in report.jobs)
         assert set(decided) == {"rule", "server"}
@@ -91,6 +88,11 @@ class TestRecord:
         assert json.loads(FORMATS["json"](report))["decisions"] == report.decisions
         only_rules = replace(report, decisions={"rule": 3})
         assert "Rules made all decisions." in markdown(only_rules)
+        document = msgspec.json.decode(FORMATS["json"](report))
+        assert {"worth", "worth_text"} <= document["jobs"][0].keys()
+        assert document["sums"] == [each.document() for each in report.sums]
+        document["sums"] = msgspec.to_builtins(report.sums)
+        assert msgspec.convert(document, Report) == report
 
     def test_verdicts_change_it(self, shop: Desk) -> None:
         accept(shop.project, shop.newest, ["a.py:__module__"])
@@ -109,14 +111,6 @@ class TestRecord:
         assert not any(job.files for job in after.jobs)
         for form in FORMATS.values():
             assert form(after)
-
-    def test_the_json_form_is_the_record(self, shop: Desk) -> None:
-        report = told(shop)
-        document = msgspec.json.decode(FORMATS["json"](report))
-        assert {"worth", "worth_text"} <= document["jobs"][0].keys()
-        assert document["sums"] == [each.document() for each in report.sums]
-        document["sums"] = msgspec.to_builtins(report.sums)
-        assert msgspec.convert(document, Report) == report
 
 
 WORTH = {"killed": 5, "mutants": 6, "lines": 4, "all_lines": 4}
@@ -209,9 +203,7 @@ class TestSarif:
             assert recorded.after is not None
             assert text.encode() == shop.project.trace.objects.get(recorded.after)
 
-    def test_hostile_names_are_encoded_and_one_that_is_not_utf8_keeps_its_bytes(
-        self, shop: Desk
-    ) -> None:
+    def test_hostile_names_are_encoded_and_failed_jobs_are_notifications(self, shop: Desk) -> None:
         report = told(shop)
         log = self.log(hostile(report))
         place = log["runs"][0]["results"][0]["locations"][0]["physicalLocation"]
@@ -221,9 +213,6 @@ class TestSarif:
         (result,) = self.log(replace(report, jobs=(job,)))["runs"][0]["results"]
         assert result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "%FF.py"
         assert result["message"]["text"] == "{{0}} \\[a\\](b)"
-
-    def test_jobs_that_failed_are_notifications(self, shop: Desk) -> None:
-        report = told(shop)
         job = replace(
             report.jobs[0], status="error", review="", error="the model is gone", files=()
         )
@@ -258,7 +247,7 @@ class TestMarkdown:
         told_in_rows = markdown(told(shop)).splitlines()
         assert "| `a.py:load` lint | rejected |  | F401 | rule 2, model 1 |" in told_in_rows
 
-    def test_hostile_names_add_no_cell_and_no_markup(self, shop: Desk) -> None:
+    def test_hostile_names_add_no_markup_and_long_diffs_are_left_out(self, shop: Desk) -> None:
         text = markdown(hostile(told(shop)))
         assert "`````diff\n" in text, "a fence is longer than any within"
         outside = re.sub(r"(?ms)^(`{3,})diff$.*?^\1$", "", text)  # fences hold anything
@@ -267,8 +256,6 @@ class TestMarkdown:
         spans = re.sub(r"(`+)(?!`).*?(?<!`)\1(?!`)", "", outside)
         assert not re.search(r"(?<!\\)<script", spans)
         assert not {"\x1b", "\u202e"} & set(text)
-
-    def test_long_diffs_are_left_out_and_told_of(self, shop: Desk) -> None:
         report = told(shop)
         job = next(job for job in report.jobs if job.files)
         long = replace(job.files[0], diff="+x\n" * 30_000)
@@ -337,7 +324,7 @@ class TestSecrets:
                 text = form(make_report(keeper.project, view, raw=True))
                 assert SECRET in text
 
-    def test_a_fix_that_would_write_a_placeholder_is_left_out(self, keeper: Desk) -> None:
+    def test_what_would_write_a_placeholder_is_left_out_and_names_stay(self, keeper: Desk) -> None:
         raw = make_report(keeper.project, keeper.view(keeper.newest), raw=True)
         (job,) = raw.jobs
         edits = (Edit(3, 4, f'PASSWORD = "{SECRET}"  # kept\n'),)
@@ -346,9 +333,6 @@ class TestSecrets:
         assert clean.jobs[0].files[0].edits is None
         assert '"fixes"' in FORMATS["sarif"](spoiled)
         assert '"fixes"' not in FORMATS["sarif"](clean)
-
-    def test_messages_and_errors_are_redacted_and_names_stay(self, keeper: Desk) -> None:
-        raw = make_report(keeper.project, keeper.view(keeper.newest), raw=True)
         said = f'password = "{SECRET}"'
         left = (Finding(code="S105", message=said),)
         told = ({"path": "a.py", "detail": said},)

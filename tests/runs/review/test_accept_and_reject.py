@@ -24,26 +24,13 @@ from remora.runs.review.apply_changes import secrets_in
 from remora.runs.review.journals import complete_journals
 from remora.tools.tree import ToolTree
 from remora.workspaces.apply.transaction import FilePatch, prepare_changes
-from tests.runs.conftest import RULES, UNUSED, Desk, Kept, analyzed
+from tests.runs.conftest import RULES, UNUSED, Desk
 from tests.runs.review.test_recheck import MODULE, agent
 from tests.runs.review.test_recheck import analyzed as analyzed_by_own
 
 MANY = "import os\n\n\n" + "\n\n".join(
     f'def f{n}():\n    """Do {n}."""\n    import re\n\n    return {n}\n' for n in range(3)
 )
-
-
-@pytest.fixture(scope="module")
-def kept(tmp_path_factory: pytest.TempPathFactory) -> Kept:
-    return analyzed(
-        tmp_path_factory.mktemp("shop"), {"a.py": UNUSED, "b.py": UNUSED, "ruff.toml": RULES}
-    )
-
-
-@pytest.fixture
-def shop(kept: Kept) -> Desk:
-    """A project after a run whose four change sets wait."""
-    return kept.again()
 
 
 def reviews(desk: Desk, run_id: str) -> list[Review]:
@@ -159,7 +146,7 @@ def test_what_was_accepted_before_an_error_is_returned_with_it(
 
 
 class TestChosen:
-    def test_nothing_or_nobody_named_is_wrong_usage_that_lists_what_waits(self, shop: Desk) -> None:
+    def test_names_mean_nodes_that_wait_in_a_run_that_has_ended(self, shop: Desk) -> None:
         run_id = shop.newest
         with pytest.raises(UsageError, match="specify nodes to accept, or use --all") as caught:
             accept(shop.project, run_id, [])
@@ -169,19 +156,13 @@ class TestChosen:
         with pytest.raises(NotFound) as missing:
             accept(shop.project, run_id, ["a.py:lod"])
         assert "a.py:load" in missing.value.hint
-
-    def test_a_name_may_mean_several_and_a_node_named_twice_is_one(self, shop: Desk) -> None:
-        run_id = shop.newest
-        said = accept(shop.project, run_id, ["load", "a.py:load", "node:b.py:load"])
-        assert sorted(said.accepted) == ["node:a.py:load", "node:b.py:load"]
-        assert len(reviews(shop, run_id)) == 2
-
-    def test_a_run_that_is_still_written_is_left_alone(self, shop: Desk) -> None:
-        run_id = shop.newest
         before = shop.tree()
         with open_run(shop.project, run_id), pytest.raises(StreamLocked):
             accept(shop.project, run_id, [], every=True)
         assert shop.tree() == before
+        said = accept(shop.project, run_id, ["load", "a.py:load", "node:b.py:load"])
+        assert sorted(said.accepted) == ["node:a.py:load", "node:b.py:load"]
+        assert len(reviews(shop, run_id)) == 2
 
 
 class TestReject:

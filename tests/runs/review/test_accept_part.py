@@ -120,12 +120,6 @@ class TestHunks:
         with pytest.raises(UsageError, match="already accepted into your files"):
             accept_onto_branch(desk.project, desk.newest, [NODE], name="fixes")
 
-    def test_a_hunk_that_breaks_verification_is_refused(self, desk: Desk) -> None:
-        done = accept_hunks(desk.project, desk.newest, NODE, [2, 3])
-        assert refused(desk, done) == "it fails defined_names: mod.py:5: Undefined name `json`"
-        assert accept_hunks(desk.project, desk.newest, NODE, [3]).conflicts == []
-        assert text_of(desk) == with_edits(7)
-
     def test_they_are_merged_with_edits_of_the_users(self, desk: Desk) -> None:
         desk.write({"mod.py": f"{LOADER}\n\nMINE = 1\n"})
         accept_hunks(desk.project, desk.newest, NODE, [3])
@@ -138,11 +132,15 @@ class TestHunks:
         assert (len(done.conflicts), text_of(desk), reviews(desk)) == (1, mine, [])
         assert accept_hunks(desk.project, desk.newest, NODE, [1, 2]).conflicts == []
 
-    def test_a_hunk_that_does_not_exist_is_wrong_usage(self, desk: Desk) -> None:
+    def test_hunks_that_do_not_exist_or_break_verification_are_refused(self, desk: Desk) -> None:
         for numbers in ([], [0], [4], [1, 9]):
             with pytest.raises(UsageError, match="no such hunks") as caught:
                 accept_hunks(desk.project, desk.newest, NODE, numbers)
             assert caught.value.hint == "pending: 1 to 3"
+        done = accept_hunks(desk.project, desk.newest, NODE, [2, 3])
+        assert refused(desk, done) == "it fails defined_names: mod.py:5: Undefined name `json`"
+        assert accept_hunks(desk.project, desk.newest, NODE, [3]).conflicts == []
+        assert text_of(desk) == with_edits(7)
 
 
 def test_a_verdict_names_the_surface_that_it_came_from(desk: Desk) -> None:
@@ -215,7 +213,7 @@ class TestEdited:
         assert text_of(desk) == f"{LOADER}\n\nMINE = 1\n"
         assert desk.problems() == []
 
-    def test_an_edit_that_fails_is_refused(self, desk: Desk) -> None:
+    def test_an_edit_that_fails_or_is_of_something_else_is_refused(self, desk: Desk) -> None:
         for old, new, why in (
             ("import json", "import json, os", "no_new_findings: mod.py: new finding F401"),
             ("return value", "return valve", "defined_names: mod.py:7: Undefined name"),
@@ -224,8 +222,6 @@ class TestEdited:
         ):
             done = accept_edited(desk.project, desk.newest, NODE, edited(desk, old, new))
             assert refused(desk, done).startswith(f"it fails {why}")
-
-    def test_an_edit_of_nothing_or_of_another_file_is_wrong_usage(self, desk: Desk) -> None:
         (file,) = proposed_files(desk.project, desk.newest, NODE, trusted=False)
         assert [(each.number, each.line) for each in hunks_of([file])] == [(1, 1), (2, 5), (3, 7)]
         for wrong, why in (

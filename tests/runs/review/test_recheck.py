@@ -1,5 +1,4 @@
-"""What was merged passes all checks of its agent once more, with the user's file as the base; what
-does not is a conflict, and says why."""
+"""What was merged passes all checks of its agent once more, or is a conflict that says why."""
 
 from dataclasses import replace
 

@@ -16,24 +16,10 @@ from remora.runs.review.merges import merged, removed_from_others
 from remora.runs.review.revert import revert, undo
 from remora.workspaces.apply.file_swap import FileSwapper
 from remora.workspaces.apply.transaction import FilePatch
-from tests.runs.conftest import RULES, UNUSED, Desk, Kept, analyzed
+from tests.runs.conftest import RULES, UNUSED, Desk, analyzed
+from tests.runs.review.conftest import verdicts
 
 DONE = UNUSED.replace("    import re\n", "")
-
-
-@pytest.fixture(scope="module")
-def kept(tmp_path_factory: pytest.TempPathFactory) -> Kept:
-    files = {"a.py": UNUSED, "b.py": UNUSED, "ruff.toml": RULES}
-    return analyzed(tmp_path_factory.mktemp("shop"), files)
-
-
-@pytest.fixture
-def shop(kept: Kept) -> Desk:
-    return kept.again()
-
-
-def verdicts(desk: Desk) -> list[str]:
-    return [review.verdict for review in desk.payloads(desk.newest, Review)]
 
 
 class TestAll:

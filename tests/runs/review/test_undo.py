@@ -6,29 +6,14 @@ import pytest
 
 from remora.errors import DiskError, NotFound, UsageError
 from remora.exports.run_group import group_of_run
-from remora.memory.events import Review
 from remora.runs.records.run_listing import read_run_line
 from remora.runs.review.accept_and_reject import accept, reject
 from remora.runs.review.branch import accept_onto_branch
 from remora.runs.review.journals import complete_journals, recovery_text
 from remora.runs.review.revert import revert, revert_change_set, undo
 from remora.workspaces.apply.file_swap import FileSwapper
-from tests.runs.conftest import RULES, UNUSED, Desk, Kept, analyzed
-
-
-@pytest.fixture(scope="module")
-def kept(tmp_path_factory: pytest.TempPathFactory) -> Kept:
-    files = {"a.py": UNUSED, "b.py": UNUSED, "ruff.toml": RULES}
-    return analyzed(tmp_path_factory.mktemp("shop"), files)
-
-
-@pytest.fixture
-def shop(kept: Kept) -> Desk:
-    return kept.again()
-
-
-def verdicts(desk: Desk) -> list[str]:
-    return [review.verdict for review in desk.payloads(desk.newest, Review)]
+from tests.runs.conftest import Desk
+from tests.runs.review.conftest import verdicts
 
 
 def test_what_was_accepted_is_removed_and_pending_again(shop: Desk) -> None:
@@ -63,8 +48,6 @@ def test_a_commit_on_a_branch_stays_and_nothing_is_undone_without_a_verdict(shop
     with pytest.raises(NotFound, match=r"no verdict to undo \(pending\)"):
         undo(shop.project, shop.newest, ["a.py:load"])
     shop.commit()
-    shop.git("config", "user.name", "Ann")
-    shop.git("config", "user.email", "ann@example.org")
     accept_onto_branch(shop.project, shop.newest, ["a.py:load"], name="fixes")
     with pytest.raises(UsageError, match="was committed to the branch fixes"):
         undo(shop.project, shop.newest, ["a.py:load"])

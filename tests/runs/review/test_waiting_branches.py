@@ -43,12 +43,12 @@ def squash(root: Path) -> None:
     commit(root, "squashed")
 
 
-def rebase(root: Path) -> None:
-    git(root, "cherry-pick", "main..remora/lint")
-
-
-def delete(root: Path) -> None:
-    git(root, "branch", "-q", "-D", "remora/lint")
+ENDS: dict[str, Callable[[Path], object]] = {
+    "merge": merge,
+    "squash": squash,
+    "rebase": lambda root: git(root, "cherry-pick", "main..remora/lint"),
+    "delete": lambda root: git(root, "branch", "-q", "-D", "remora/lint"),
+}
 
 
 def test_a_branch_waits_until_its_changes_are_in_head(root: Path) -> None:
@@ -59,11 +59,9 @@ def test_a_branch_waits_until_its_changes_are_in_head(root: Path) -> None:
     assert waiting_branches(root) == []
 
 
-@pytest.mark.parametrize("end", [merge, squash, rebase, delete])
-def test_a_branch_that_is_merged_or_deleted_does_not_wait(
-    root: Path, end: Callable[[Path], None]
-) -> None:
-    end(root)
+@pytest.mark.parametrize("end", ENDS)
+def test_a_branch_that_is_merged_or_deleted_does_not_wait(root: Path, end: str) -> None:
+    ENDS[end](root)
     assert waiting_branches(root) == []
 
 

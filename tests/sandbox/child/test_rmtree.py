@@ -35,13 +35,17 @@ def nested(folder: Path, levels: int) -> None:
             os.chdir("below")
 
 
-def test_a_tree_is_removed_completely(tmp_path: Path) -> None:
+def test_a_tree_is_removed_completely_and_a_missing_one_is_reported(tmp_path: Path) -> None:
     place = tmp_path / "place"
     (place / "a/b").mkdir(parents=True)
     (place / "a/b/file").write_text("x")
     os.mkfifo(place / "a/pipe")
     remove_tree(place)
     assert not place.exists()
+    with pytest.raises(FileNotFoundError):
+        remove_tree(tmp_path / "none")
+    with temporary_folder("remora-test-") as place:
+        place.rmdir()
 
 
 def test_so_deep_that_neither_a_path_nor_a_stack_holds_it(tmp_path: Path) -> None:
@@ -85,11 +89,6 @@ def _linked(tmp_path: Path, to: Path) -> Path:
     return tmp_path / "link"
 
 
-def test_what_is_not_there_is_reported(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError):
-        remove_tree(tmp_path / "none")
-
-
 @pytest.mark.slow
 def test_a_private_folder_is_gone_whatever_was_done_in_it() -> None:
     with temporary_folder("remora-test-") as place:
@@ -97,11 +96,6 @@ def test_a_private_folder_is_gone_whatever_was_done_in_it() -> None:
         nested(place, DEEP)
         (place / "closed").mkdir(mode=0o000)
     assert not place.exists()
-
-
-def test_a_private_folder_that_was_removed_is_not_an_error() -> None:
-    with temporary_folder("remora-test-") as place:
-        place.rmdir()
 
 
 @pytest.mark.slow

@@ -108,9 +108,18 @@ def test_disjoint_rewrites_of_distinct_lines_always_merge(
     assert merged(b"".join(base), side("o"), side("t")) == side("ot")
 
 
-def test_an_insertion_may_touch_an_edit() -> None:
+def test_insertions_line_ends_and_last_newlines() -> None:
     assert merged(b"a\nb\n", b"a\nnew\nb\n", b"a\nB\n") == b"a\nnew\nB\n"
     assert merged(b"a\nb\n", b"a\nnew\nb\n", b"A\nb\n") == b"A\nnew\nb\n"
+    ours = b"import os\na\n"
+    assert merged(b"a\n", ours, ours) == ours
+    assert isinstance(merge3(b"a\n", ours, b"import os\nA\n"), MergeConflict)
+    assert merged(b"a\r\nb\nc", b"A\r\nb\nc", b"a\r\nb\nC") == b"A\r\nb\nC"
+    assert (
+        merged(b"a\r\nb\r\nc\r\n", b"a\r\nB\r\nc\r\n", b"a\r\nb\r\nc\r\nd\r\n")
+        == b"a\r\nB\r\nc\r\nd\r\n"
+    )
+    assert isinstance(merge3(b"a\nb\n", b"a\nb", b"a\nb\nc\n"), MergeConflict)
 
 
 @pytest.mark.parametrize(
@@ -141,24 +150,6 @@ def test_different_changes_of_one_place_conflict(
     base: bytes, ours: bytes, theirs: bytes, clash: LineConflict
 ) -> None:
     assert merge3(base, ours, theirs) == MergeConflict((clash,))
-
-
-def test_the_same_insertion_never_comes_twice() -> None:
-    ours = b"import os\na\n"
-    assert merged(b"a\n", ours, ours) == ours
-    assert isinstance(merge3(b"a\n", ours, b"import os\nA\n"), MergeConflict)
-
-
-def test_line_endings_and_a_missing_last_newline_are_kept() -> None:
-    assert merged(b"a\r\nb\nc", b"A\r\nb\nc", b"a\r\nb\nC") == b"A\r\nb\nC"
-    assert (
-        merged(b"a\r\nb\r\nc\r\n", b"a\r\nB\r\nc\r\n", b"a\r\nb\r\nc\r\nd\r\n")
-        == b"a\r\nB\r\nc\r\nd\r\n"
-    )
-
-
-def test_a_lost_last_newline_never_joins_two_lines() -> None:
-    assert isinstance(merge3(b"a\nb\n", b"a\nb", b"a\nb\nc\n"), MergeConflict)
 
 
 def test_a_large_file_of_equal_lines_takes_no_time() -> None:

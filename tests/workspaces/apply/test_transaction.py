@@ -125,13 +125,18 @@ def test_settings_and_agents_are_no_change_set_s(root: Path, path: str, base: by
 
 
 class TestPrepare:
-    def test_an_untouched_file_takes_the_change(self, root: Path) -> None:
+    def test_an_untouched_file_takes_the_change_and_keeps_its_bits(self, root: Path) -> None:
         prepared = prepare_changes(root, PATCHES)
         assert prepared.conflicts == ()
         assert {write.path: write.result for write in prepared.writes} == {**NEW, "gone.py": None}
         assert not any(write.merged for write in prepared.writes)
         assert [write.mode for write in prepared.writes if write.path == "a.py"] == [0o640]
         assert tree(root) == OLD, "nothing is written"
+        change = FilePatch(path="a.py", base=OLD["a.py"], theirs=b"x", mode=0o755)
+        assert prepare_changes(root, [change]).writes[0].mode == 0o640
+        bad = ["../x", "/etc/passwd", "pkg/../../x"]
+        prepared = prepare_changes(root, [patch(path, None, b"x") for path in bad])
+        assert (prepared.writes, len(prepared.conflicts)) == ((), 3)
 
     def test_a_file_that_moved_on_is_merged(self, root: Path) -> None:
         (root / "pkg/b.py").write_bytes(b"b = 1\r\nc = 9\r\n")
@@ -175,11 +180,6 @@ class TestPrepare:
         (conflict,) = prepare_changes(root, PATCHES).conflicts
         assert conflict.path == "pkg/b.py"
 
-    def test_paths_that_leave_the_root_are_conflicts(self, root: Path) -> None:
-        bad = ["../x", "/etc/passwd", "pkg/../../x"]
-        prepared = prepare_changes(root, [patch(path, None, b"x") for path in bad])
-        assert (prepared.writes, len(prepared.conflicts)) == ((), 3)
-
     @pytest.mark.parametrize(
         ("given", "written"),
         [
@@ -206,10 +206,6 @@ class TestPrepare:
         back = FilePatch(path="gone.py", base=None, theirs=b"x", mode=0o4640, restores=True)
         assert write_changes(prepare_changes(root, [back]), state, record=nothing) == []
         assert st.S_IMODE((root / "gone.py").stat().st_mode) == 0o640
-
-    def test_an_existing_file_keeps_its_own_bits(self, root: Path) -> None:
-        change = FilePatch(path="a.py", base=OLD["a.py"], theirs=b"x", mode=0o755)
-        assert prepare_changes(root, [change]).writes[0].mode == 0o640
 
 
 class TestCommit:
@@ -276,9 +272,15 @@ class TestCommit:
         assert tree(root) == {**OLD, "a.py": b"typed\n"}
         assert write_changes(prepare_changes(root, PATCHES[1:]), state, record=nothing) == []
 
-    def test_readers_do_not_block_an_accept(self, root: Path, state: Path) -> None:
+    def test_nothing_is_left_after_readers_or_odd_names(self, root: Path, state: Path) -> None:
         with (root / "a.py").open("rb"):
             assert write_changes(prepare_changes(root, PATCHES), state, record=nothing) == []
+        name = os.fsdecode(b"caf\xe9 %\n.py")
+        assert (
+            write_changes(prepare_changes(root, [patch(name, None, b"x")]), state, record=nothing)
+            == []
+        )
+        assert (root / name).read_bytes() == b"x"
 
     @pytest.mark.usefixtures("untold")
     def test_an_editor_that_writes_after_the_exchange_is_noticed(
@@ -321,14 +323,6 @@ class TestCommit:
 
         assert write_changes(prepare_changes(root, PATCHES), state, record=inner) == []
 
-    def test_odd_names_survive_the_journal(self, root: Path, state: Path) -> None:
-        name = os.fsdecode(b"caf\xe9 %\n.py")
-        assert (
-            write_changes(prepare_changes(root, [patch(name, None, b"x")]), state, record=nothing)
-            == []
-        )
-        assert (root / name).read_bytes() == b"x"
-
     def test_a_state_folder_that_cannot_be_written(self, root: Path, tmp_path: Path) -> None:
         (tmp_path / "file").write_bytes(b"")
         with pytest.raises(DiskError, match="cannot write a journal"):
@@ -337,12 +331,10 @@ class TestCommit:
 
 
 class TestRecover:
-    def test_nothing_is_left_nothing_is_done(self, root: Path, state: Path) -> None:
-        assert recover_journal(state, root, recorded=lambda _: True).outcome == "none"
-
-    def test_a_journal_of_another_root_is_refused(
+    def test_a_journal_of_nothing_or_of_another_root_is_refused(
         self, root: Path, state: Path, tmp_path: Path
     ) -> None:
+        assert recover_journal(state, root, recorded=lambda _: True).outcome == "none"
         stop(root, state, after_record=True)
         other = tmp_path / "other"
         plant(other)
@@ -436,10 +428,7 @@ def _die() -> None:
 
 
 def killed_at(count: int, act: Callable[[], object]) -> bool:
-    """Run `act` in a child that ends itself by SIGKILL before or after its n-th system call.
-
-    Whether it was killed; False once `count` is beyond the last call.
-    """
+    """Run `act` in a child that kills itself at its n-th system call; False if it had no more."""
     child = os.fork()
     if child == 0:
         left = count

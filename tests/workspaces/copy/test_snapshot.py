@@ -63,13 +63,20 @@ def contents(base: BaseSnapshot) -> dict[str, bytes | None]:
     return {path: base.read(path) for path in base.files}
 
 
-def test_a_clean_tree_differs_in_nothing(repository: Path, tmp_path: Path) -> None:
+def test_a_clean_tree_differs_in_nothing_and_its_copy_shares_no_file(
+    repository: Path, tmp_path: Path
+) -> None:
     base = take(repository, tmp_path / "base")
     assert base.differing == {}
     assert base.files["pkg/a.py"].mode == 0o644
     assert base.files["run.sh"].mode == 0o755
     assert base.read("pkg/a.py") == b"a = 1\n"
     assert base.read("none") is None
+    for path in base.files:
+        assert (base.folder / path).stat().st_ino != (repository / path).stat().st_ino
+        assert (base.folder / path).stat().st_nlink == 1
+    (repository / "pkg/a.py").write_bytes(b"later\n")
+    assert base.read("pkg/a.py") == b"a = 1\n"
 
 
 def test_differing_are_modified_untracked_deleted_and_small_ignored_files(
@@ -94,15 +101,6 @@ def test_differing_are_modified_untracked_deleted_and_small_ignored_files(
         "pkg/_version.py",
         "pkg/a.py",
     ]
-
-
-def test_the_copy_shares_no_file_with_the_tree(repository: Path, tmp_path: Path) -> None:
-    base = take(repository, tmp_path / "base")
-    for path in base.files:
-        assert (base.folder / path).stat().st_ino != (repository / path).stat().st_ino
-        assert (base.folder / path).stat().st_nlink == 1
-    (repository / "pkg/a.py").write_bytes(b"later\n")
-    assert base.read("pkg/a.py") == b"a = 1\n"
 
 
 def test_filters_and_line_endings_make_a_file_differ(repository: Path, tmp_path: Path) -> None:
