@@ -31,8 +31,6 @@ def line(payload: Payload) -> str:
     ("decoding", "model", "end"),
     [
         ({}, "", "packet 0123456789ab"),
-        ({"sample": 0}, "", "packet 0123456789ab"),
-        ({"sample": 2}, "", "packet 0123456789ab, sample 3"),
     ],
 )
 def test_a_repeated_request(decoding: dict[str, Any], model: str, end: str) -> None:
