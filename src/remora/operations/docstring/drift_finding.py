@@ -42,46 +42,6 @@ class DriftFinding(msgspec.Struct, frozen=True, kw_only=True):
     new: str = ""
 
 
-class Contradiction(NamedTuple):
-    """What a docstring does, an example, and when it is corrected without a model."""
-
-    what: str
-    example: str
-    corrected: str
-
-
-CONTRADICTIONS: dict[DriftCode, Contradiction] = {
-    "renamed-parameter": Contradiction(
-        "documents a parameter that has another name now",
-        "`:param value_match:` of `equal_to(value)`",
-        "if one name has all words of the other or abbreviates it, or the text has a word of the "
-        "new name, and neither type nor text contradicts the new name",
-    ),
-    "unknown-parameter": Contradiction(
-        "documents a parameter that does not exist",
-        "`:param color:` of `draw(path)`",
-        "the entry is removed, if every parameter has one, nothing else mentions it, and no "
-        "subclass may override the method",
-    ),
-    "missing-parameter": Contradiction(
-        "lists most parameters, but not this one",
-        "`:param path:` alone of `draw(path, scale)`",
-        "no",
-    ),
-    "missing-exception": Contradiction(
-        "lists exceptions, but not this one, which a `raise` names",
-        "`:raises KeyError:` where the code also raises ValueError",
-        "no",
-    ),
-    "no-result": Contradiction(
-        "documents a result of a function that never returns a value",
-        "`:returns: the path` of a function without `return`",
-        "no",
-    ),
-}
-"""The contradictions that are reported, as the reference shows them."""
-
-
 class DocumentedCode(NamedTuple):
     """A definition with its parsed docstring.
 

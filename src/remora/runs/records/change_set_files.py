@@ -45,9 +45,13 @@ def patches_from(project: ProjectRecords, changes: Iterable[Change]) -> "list[Fi
     from remora.workspaces.apply.transaction import FilePatch
 
     return [
-        FilePatch(path=unescape_path(change.path), base=before, theirs=after, mode=change.mode)
+        FilePatch(
+            path=unescape_path(change.path),
+            base=_content(project, change.before),
+            theirs=_content(project, change.after),
+            mode=change.mode,
+        )
         for change in changes
-        for before, after in [_contents(project, change)]
     ]
 
 
@@ -84,10 +88,6 @@ def reverse_patches(patches: "list[FilePatch]") -> "list[FilePatch]":
         )
         for patch in patches
     ]
-
-
-def _contents(project: ProjectRecords, change: Change) -> tuple[bytes | None, bytes | None]:
-    return _content(project, change.before), _content(project, change.after)
 
 
 def _content(project: ProjectRecords, digest: str | None) -> bytes | None:
