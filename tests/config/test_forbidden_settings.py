@@ -138,7 +138,6 @@ def test_a_project_uses_no_database_that_the_user_has_not_named(tmp_path: Path) 
         ("runner: {memory: {durability: VALUE}}", "none", "none", "turn"),
         ("runner: {memory: {retention: {keep_days: VALUE}}}", "30", "0", "31"),
         ("runner: {memory: {retention: {keep_days: VALUE}}}", "null", "30", "null"),
-        ("runner: {memory: {retention: {keep_mb: VALUE}}}", "100", "1", "null"),
         ("model: {max_requests: VALUE}", "9", "1000000", "8"),
         ("model: {max_requests: VALUE}", "100", "101", "0x01"),
         ("model: {max_tokens: VALUE}", "1000", "1001", "999"),
@@ -157,11 +156,11 @@ def test_a_project_cannot_weaken_the_users_limits(
 
 @pytest.mark.parametrize("user", ["", "runner: {memory: {retention: {after_runs: true}}}"])
 def test_a_project_cannot_have_runs_removed_sooner(tmp_path: Path, user: str) -> None:
-    settings = "runner: {memory: {retention: {keep_days: DAYS, keep_mb: 0}}}"
+    settings = "runner: {memory: {retention: {keep_days: DAYS}}}"
     sooner = load(tmp_path, settings.replace("DAYS", "0"), user).runner.memory.retention
-    assert (sooner.keep_days, sooner.keep_mb) == (30, None)
+    assert sooner.keep_days == 30
     later = load(tmp_path, settings.replace("DAYS", "31"), user).runner.memory.retention
-    assert (later.keep_days, later.keep_mb) == (31, None)
+    assert later.keep_days == 31
 
 
 def test_a_project_cannot_raise_the_default_costs(tmp_path: Path) -> None:

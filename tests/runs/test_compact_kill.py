@@ -1,4 +1,4 @@
-"""`trace compact` killed at any moment: what stays is whole, and the next one completes it."""
+"""Retention killed at any moment: what stays is whole, and the next one completes it."""
 
 import os
 import shutil
@@ -28,6 +28,7 @@ from remora.memory.events import (
 )
 from remora.memory.packet import DecisionPacket
 from remora.runs.retention.compact import compact
+from remora.runs.retention.retention_rules import limits_of
 from remora.trace.read.verified_reader import verified_head
 from remora.trace.retention.expired_log import read_expired
 from remora.trace.retention.unused_contents import referenced_contents, stored_contents
@@ -45,6 +46,7 @@ from pathlib import Path
 from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import open_project
 from remora.runs.retention.compact import compact
+from remora.runs.retention.retention_rules import limits_of
 root = Path(sys.argv[1])
 project = open_project(Invocation(environ={"HOME": sys.argv[2]}, folder=root, root=root))
 if len(sys.argv) > 4:  # a step is an audited act of Python's, such as a file opened or removed
@@ -57,7 +59,8 @@ if len(sys.argv) > 4:  # a step is an audited act of Python's, such as a file op
             os.kill(os.getpid(), 9)
     sys.addaudithook(step)
 print("ready", flush=True)
-compact(project, datetime.fromisoformat(sys.argv[3]))
+limits = limits_of(project.config.runner.memory.retention)
+compact(project, limits, datetime.fromisoformat(sys.argv[3]))
 if len(sys.argv) > 4:
     print(int(sys.argv[4]) - left)
 """
@@ -194,6 +197,7 @@ def test_a_kill_at_a_step_loses_nothing(rounds: int, before: Path, tmp_path: Pat
             assert child.returncode in (-9, 0) if again == 2 else child.returncode == -9
             check_nothing_lost(TraceFolder(root), were, named)
         project = open_project(Invocation(environ={"HOME": str(home)}, folder=root, root=root))
-        assert compact(project, NOW).problems == ()
+        limits = limits_of(project.config.runner.memory.retention)
+        assert compact(project, limits, NOW).problems == ()
         assert {n: d for n, d in digests(root).items() if "~" not in n} == wanted
         shutil.rmtree(root)

@@ -53,10 +53,10 @@ _WHY: dict[tuple[str, ...], str] = {
 _COSTS = (("model", "max_requests"), ("model", "max_tokens"))
 _LIMITS = (("hub", "memory_mb"), ("hub", "max_file_mb"), ("gates", "time_s"))
 _UPPER = (*_COSTS, ("model", "max_concurrency"), *_LIMITS)
-_KEPT = tuple(("runner", "memory", "retention", key) for key in ("keep_days", "keep_mb"))
-_LOWER = (("workspace", "require_isolation"), ("runner", "memory", "durability"), *_KEPT)
+_KEEP_DAYS = ("runner", "memory", "retention", "keep_days")
+_LOWER = (("workspace", "require_isolation"), ("runner", "memory", "durability"), _KEEP_DAYS)
 """Limits of the user that a project may only lower, and those that it may only raise."""
-_ALWAYS = (*_COSTS, *_KEPT)
+_ALWAYS = (*_COSTS, _KEEP_DAYS)
 """Limits that hold against a project even if the user has not set them."""
 _RULES = ("redaction", "rules")
 _DURABILITY = ("none", "turn", "event")

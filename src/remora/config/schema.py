@@ -68,23 +68,20 @@ class Section(BaseModel):
 
 
 class RetentionConfig(Section):
-    """Limits for `remora trace compact`. Only this command, and after_runs, compress and delete
-    streams. They skip runs that are running, resumable or unreviewed.
+    """Ages from which runs are compressed and deleted, but for runs that are running, resumable or
+    unreviewed.
     """
 
     after_runs: bool = False
-    """Apply the limits after runs, too, as `remora trace compact` does: once a day, and when
-    keep_mb is exceeded. Not allowed in a project's file.
-    """
+    """Compress and delete after runs, once a day. Not allowed in a project's file."""
 
     keep_days: Count | None = 30
-    """Delete streams this many days after a run's last event. null means never. A project's file
-    can only raise it."""
+    """Delete streams this many days after a run's last event, if after_runs is true. null means
+    never. A project's file can only raise it.
+    """
     compress_after_days: Count | None = 2
-    """Compress streams this many days after a run's last event. null means never."""
-    keep_mb: Count | None = None
-    """Maximum size of all streams and their data, in MiB. The oldest runs are deleted first. null
-    means no limit. A project's file can only raise it.
+    """Compress streams this many days after a run's last event, with `remora clean` or after_runs.
+    null means never.
     """
 
 

@@ -4,7 +4,6 @@ import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -18,7 +17,6 @@ from remora.ids import unescape_path
 from remora.rmtree import remove_tree
 from remora.runs.project import Project, ProjectRecords
 from remora.runs.retention.clean import Removable, Removal, find_removable, size_of
-from remora.runs.retention.compact import compact
 from remora.runs.retention.orphaned_copies import orphaned_caches
 from remora.workspaces.repository_cache import find_unused, remove_if_unused, repositories_folder
 
@@ -30,34 +28,12 @@ def cleanable(
 ) -> tuple[list[Removal], tuple[tuple[str, str], ...]]:
     """Return the items that can be removed, and the runs that cannot be removed.
 
-    With `older_than`, runs whose last event is so many days old are an item. Each item comes with a
-    function that removes it, and each run with the reason for keeping it.
+    Runs whose last event is `older_than` days old are an item. Each item comes with a function that
+    removes it, and each run with the reason for keeping it.
     """
-    acts, kept = find_removable(project, now)
+    acts, kept = find_removable(project, now, older_than)
     hubs = [*_orphaned_hubs(invocation), *_own_hub(invocation, project)]
-    old = [] if older_than is None else _old_runs(project, now, older_than)
-    return [*old, *acts, *_copies(invocation, now), *_clones(invocation), *hubs], kept
-
-
-def _old_runs(project: Project, now: datetime, days: int) -> Iterator[Removal]:
-    """Yield the removal of all runs that are older than `days`, as one item."""
-    runner = project.config.runner
-    limits = {"keep_days": days, "keep_mb": None, "compress_after_days": None}
-    retention = runner.memory.retention.model_copy(update=limits)
-    memory = runner.memory.model_copy(update={"retention": retention})
-    runner = runner.model_copy(update={"memory": memory})
-    limited = replace(project, config=project.config.model_copy(update={"runner": runner}))
-    would = compact(limited, now, dry_run=True)
-    if would.expired:
-        name = ", ".join(run.run_id for run in would.expired)
-        freed = sum(run.bytes for run in would.expired)
-        yield Removable(kind="runs", name=name, bytes=freed), partial(_remove_runs, limited, now)
-
-
-def _remove_runs(limited: Project, now: datetime) -> None:
-    problems = compact(limited, now).problems
-    if problems:
-        raise DiskError("; ".join(problems))
+    return [*acts, *_copies(invocation, now), *_clones(invocation), *hubs], kept
 
 
 def _copies(invocation: Invocation, now: datetime) -> Iterator[Removal]:

@@ -22,14 +22,12 @@ THEIRS = {
     "runs.jsonl": f"{MARK}\n",
     "expired.db": f"{MARK}\n",
 }
-KEEP_NONE = "runner: {memory: {retention: {keep_days: 0, compress_after_days: 0}}}\n"
 LOOKS = (
     ("runs", "--json"),
     ("show", "last", "--json"),
     ("trace", "list", "--json"),
     ("trace", "verify", "--all", "--json"),
     ("trace", "export", "--run", "last", "--format", "jsonl"),
-    ("trace", "compact", "--dry-run", "--json"),
     ("clean", "--dry-run", "--json"),
     ("doctor", "--json"),
 )
@@ -102,11 +100,8 @@ def test_an_open_database_counts_as_nothing_and_survives(
 ) -> None:
     before = theirs(root)
     assert len(before) == len(THEIRS) + 3
-    write(remora.home, {"config/remora/config.yaml": KEEP_NONE})
     assert remora("reject", "last", "--all", cwd=root).code == 0
-    assert remora("clean", "--yes", cwd=root).code == 0
-    compacted = remora("trace", "compact", "--json", cwd=root)
-    assert len(compacted.document["expired"]) == 1
+    assert remora("clean", "--older-than", "0", "--yes", cwd=root).code == 0
     assert remora("trace", "verify", "--all", cwd=root).code == 0
     assert remora("runs", "--json", cwd=root).document == {"runs": []}
     assert theirs(root) == before
@@ -118,7 +113,7 @@ def test_retention_after_a_run_removes_only_ours(
 ) -> None:
     before = theirs(root)
     assert remora("reject", "last", "--all", cwd=root).code == 0
-    kept = "keep_days: 0, compress_after_days: 0, keep_mb: 1, after_runs: true"
+    kept = "keep_days: 0, compress_after_days: 0, after_runs: true"
     write(
         remora.home,
         {"config/remora/config.yaml": f"runner: {{memory: {{retention: {{{kept}}}}}}}\n"},
@@ -126,19 +121,6 @@ def test_retention_after_a_run_removes_only_ours(
     done = remora("analyze", "src", "-o", "steps", cwd=root)
     assert "retention: removed 1 run" in done.err
     assert theirs(root) == before
-
-
-def test_a_large_database_does_not_count_towards_keep_mb(remora: Remora, root: Path) -> None:
-    (root / ".agentfs" / "large.db").write_bytes(bytes(3 << 20))
-    limits = "keep_days: null, keep_mb: 1, compress_after_days: 0"
-    kept = f"runner: {{memory: {{retention: {{{limits}}}}}}}\n"
-    write(remora.home, {"config/remora/config.yaml": kept})
-    assert remora("reject", "last", "--all", cwd=root).code == 0
-    done = remora("trace", "compact", "--json", cwd=root)
-    assert done.document["expired"] == []
-    assert done.document["sealed"] != []
-    assert remora("trace", "verify", "--all", cwd=root).code == 0
-    assert done.document["bytes_after"] < 1 << 20
 
 
 def test_a_share_file_contains_only_ours(remora: Remora, root: Path, tmp_path: Path) -> None:
@@ -170,15 +152,3 @@ def test_git_status_stays_clean_beside_another_tools_ignore_file(
     assert (root / ".agentfs" / ".gitignore").read_text() == IGNORED
     seen = git(root, "status", "--porcelain", "--untracked-files=all").splitlines()
     assert seen == ["?? .agentfs/runs.jsonl"], "theirs, which they do not ignore"
-
-
-def test_compact_says_what_to_add_to_another_tools_ignore_file(remora: Remora, root: Path) -> None:
-    write(remora.home, {"config/remora/config.yaml": KEEP_NONE})
-    assert remora("reject", "last", "--all", cwd=root).code == 0
-    told = remora("trace", "compact", cwd=root)
-    assert "add the line /expired.jsonl to .agentfs/.gitignore" in " ".join(told.err.split())
-    write(root / ".agentfs", {".gitignore": f"{IGNORED}/expired.jsonl\n"})
-    assert "expired.jsonl" not in git(root, "status", "--porcelain", "--untracked-files=all")
-    assert remora("analyze", "src", "-o", "steps", cwd=root).code == 0
-    assert remora("reject", "last", "--all", cwd=root).code == 0
-    assert "expired.jsonl" not in remora("trace", "compact", cwd=root).err

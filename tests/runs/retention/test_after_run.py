@@ -4,11 +4,12 @@ import os
 import subprocess
 import sys
 import textwrap
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
 
-from remora.runs.retention.after_run import Retained, retain_after_run
+from remora.runs.retention.after_run import retain_after_run
+from remora.runs.retention.compact import Retained
 from remora.runs.review.accept_and_reject import accept
 from remora.trace.retention.expired_log import read_expired
 from remora.trace.retention.stream_removal import compaction_lock
@@ -49,7 +50,7 @@ def test_without_the_setting_nothing_is_done(two: tuple[Desk, str, str]) -> None
 def test_an_old_run_goes_and_a_run_that_waits_stays(two: tuple[Desk, str, str]) -> None:
     desk, old, young = two
     done = retain_after_run(project_with(desk, after_runs=True), "another", after(31))
-    assert (done.runs, done.problem) == (1, "")
+    assert (done.runs, done.problems) == (1, ())
     assert done.bytes > 0
     assert runs(desk) == {young}
     assert {entry.run_id for entry in read_expired(desk.project.trace)} == {old}
@@ -57,7 +58,7 @@ def test_an_old_run_goes_and_a_run_that_waits_stays(two: tuple[Desk, str, str]) 
 
 
 def test_the_run_that_has_just_ended_stays(reviewed: Desk) -> None:
-    project = project_with(reviewed, after_runs=True, keep_days=0, keep_mb=0)
+    project = project_with(reviewed, after_runs=True, keep_days=0)
     before = files(reviewed)
     assert retain_after_run(project, reviewed.newest, after(1)) == NOTHING
     assert files(reviewed) == before
@@ -80,30 +81,6 @@ def test_a_clock_that_was_set_back_does_not_stop_it(two: tuple[Desk, str, str]) 
     assert retain_after_run(project_with(desk, after_runs=True), young, after(31)).runs == 1
 
 
-class TestSize:
-    def test_too_much_is_removed_at_once(self, two: tuple[Desk, str, str]) -> None:
-        desk, _, young = two
-        calm = project_with(desk, after_runs=True)
-        assert retain_after_run(calm, young, after(0)).runs == 0
-        full = project_with(desk, after_runs=True, keep_days=None, keep_mb=0)
-        (desk.project.state / "retention.json").write_text(
-            f'{{"at": "{datetime.now(UTC).isoformat()}", "bytes": 0}}'
-        )
-        assert retain_after_run(full, young, after(0.1)).runs == 1
-        assert runs(desk) == {young}
-
-    def test_what_a_pass_had_to_leave_is_not_read_again_that_day(
-        self, two: tuple[Desk, str, str], monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        desk, _, young = two
-        full = project_with(desk, after_runs=True, keep_days=None, keep_mb=0)
-        start = after(0)
-        assert retain_after_run(full, young, start).runs == 1
-        accept(desk.project, young, [], every=True)
-        assert retain_after_run(full, "another", start + timedelta(hours=1)) == NOTHING
-        assert retain_after_run(full, "another", start + timedelta(days=1)).runs == 1
-
-
 def test_another_pass_is_not_a_problem(two: tuple[Desk, str, str]) -> None:
     desk, old, young = two
     project = project_with(desk, after_runs=True)
@@ -118,7 +95,8 @@ def test_a_failure_is_reported_and_tried_again_after_a_day(two: tuple[Desk, str,
     log = desk.project.trace.path / "expired.jsonl"
     log.write_text("not a record\n")
     project = project_with(desk, after_runs=True)
-    assert "expired.jsonl" in retain_after_run(project, young, after(31)).problem
+    (problem,) = retain_after_run(project, young, after(31)).problems
+    assert "expired.jsonl" in problem
     assert retain_after_run(project, young, after(31)) == NOTHING
     log.unlink()
     assert runs(desk) == {old, young}

@@ -1,4 +1,4 @@
-"""`trace compact` on real runs: what goes, what stays, and that a kill loses nothing."""
+"""Compression and removal of real runs: what goes and what stays."""
 
 import dataclasses
 import os
@@ -15,9 +15,9 @@ from remora.errors import StreamLocked
 from remora.memory.events import JobStart
 from remora.runs.project import Project
 from remora.runs.records.run_stream import open_run
-from remora.runs.retention.compact import compact
-from remora.runs.retention.compact_report import Compaction
-from remora.runs.retention.inventory import DAMAGE
+from remora.runs.retention.compact import Retained, compact
+from remora.runs.retention.inventory import DAMAGE, take_inventory
+from remora.runs.retention.retention_rules import limits_of
 from remora.runs.review.accept_and_reject import accept, reject
 from remora.trace.read.reader import list_streams, read_events
 from remora.trace.read.verified_reader import verified_head
@@ -51,6 +51,11 @@ def project_with(desk: Desk, **retention: Any) -> Project:
     return dataclasses.replace(desk.project, config=made)
 
 
+def retained(project: Project, days: float) -> Retained:
+    """Apply the configured limits so many days from now."""
+    return compact(project, limits_of(project.config.runner.memory.retention), after(days))
+
+
 def after(days: float) -> datetime:
     return datetime.now(UTC) + timedelta(days=days)
 
@@ -77,21 +82,14 @@ def aged(desk: Desk, days: float = 10) -> None:
                 os.utime(path, (then, then))
 
 
-def without(done: Compaction) -> Compaction:
-    return msgspec.structs.replace(done, dry_run=False)
-
-
 def test_a_young_run_is_left_alone(reviewed: Desk) -> None:
     before = files(reviewed)
-    done = compact(reviewed.project, after(1))
-    assert (done.sealed, done.expired, done.kept) == ((), (), ())
-    assert done.bytes_before == done.bytes_after > 0
+    assert retained(reviewed.project, 1) == Retained()
     assert files(reviewed) == before
 
 
 def test_a_project_without_records_has_nothing_to_compact(desk: Desk) -> None:
-    done = compact(desk.project, after(0))
-    assert (done.bytes_before, done.kept) == (0, ())
+    assert retained(desk.project, 0) == Retained()
 
 
 class TestSealing:
@@ -100,8 +98,9 @@ class TestSealing:
         heads = {path.name: verified_head(path) for path in trace.agent_streams()}
         events = [list(read_events(path)) for path in trace.agent_streams()]
         view, streams = reviewed.view(run_id), list_streams(trace)
-        done = compact(reviewed.project, after(3))
-        assert [one.kind for one in done.sealed] == ["agent"] * 3 + ["run"]
+        before = sum(map(len, files(reviewed).values()))
+        done = retained(reviewed.project, 3)
+        assert done == Retained(streams=4, bytes=before - sum(map(len, files(reviewed).values())))
         assert names(reviewed, "traces") == [f"{name}.zst" for name in sorted(heads)]
         assert names(reviewed, "runs") == [f"{run_id}.jsonl.zst"]
         assert [list(read_events(path)) for path in trace.agent_streams()] == events
@@ -113,13 +112,12 @@ class TestSealing:
             msgspec.structs.replace(s, bytes=0) for s in streams
         ]
         assert reviewed.problems() == []
-        assert done.bytes_after == done.bytes_before - sum(s.before - s.after for s in done.sealed)
-        assert compact(reviewed.project, after(3)).sealed == ()
+        assert retained(reviewed.project, 3) == Retained()
 
     def test_a_sealed_run_can_still_be_reviewed(self, ran: Desk) -> None:
         run_id = ran.newest
         reject(ran.project, run_id, [], every=True)
-        compact(ran.project, after(3))
+        retained(ran.project, 3)
         with open_run(ran.project, run_id) as stream:
             stream.append(JobStart(agent_id="lint-x", operation="lint", node_id="node:a.py:f"))
         assert names(ran, "runs") == [f"{run_id}.jsonl"]
@@ -128,11 +126,11 @@ class TestSealing:
 
     def test_a_half_sealed_run_is_sealed_to_its_end(self, reviewed: Desk) -> None:
         content = {path: path.read_bytes() for path in reviewed.project.trace.agent_streams()}
-        compact(reviewed.project, after(3))
+        retained(reviewed.project, 3)
         sealed = files(reviewed)
         for path, plain in content.items():
             path.write_bytes(plain)
-        compact(reviewed.project, after(3))
+        retained(reviewed.project, 3)
         assert files(reviewed) == sealed
 
 
@@ -152,8 +150,8 @@ class TestExpiring:
         aged(reviewed)
         first = reviewed.run_events(old)[-1].timestamp
         now = datetime.fromisoformat(first) + timedelta(days=30, microseconds=1)
-        done = compact(reviewed.project, now)
-        assert [gone.run_id for gone in done.expired] == [old]
+        limits = limits_of(reviewed.project.config.runner.memory.retention)
+        assert compact(reviewed.project, limits, now).runs == 1
         assert names(reviewed, "runs") == [f"{young}.jsonl.zst"]
         assert {s.run_id for s in list_streams(reviewed.project.trace)} == {young}
         assert [path.name for path in state.iterdir()] == [f"{young}.json"]
@@ -168,49 +166,24 @@ class TestExpiring:
         run_id = desk.analyze()
         reject(desk.project, run_id, [], every=True)
         assert desk.git("for-each-ref", "refs/remora")
-        compact(desk.project, after(31))
+        retained(desk.project, 31)
         assert desk.git("for-each-ref", "refs/remora") == ""
 
     def test_new_contents_are_not_collected(self, reviewed: Desk) -> None:
         stored = names(reviewed, "objects")
         aged(reviewed, days=0.9)
-        now = datetime.now(UTC)
-        done = compact(project_with(reviewed, keep_days=0), now)
-        assert (len(done.expired), done.collected.objects) == (1, 0)
+        assert retained(project_with(reviewed, keep_days=0), 0).runs == 1
         assert names(reviewed, "objects") == stored
-
-    def test_by_size_the_oldest_goes_first(self, reviewed: Desk) -> None:
-        old = reviewed.newest
-        reviewed.write({"a.py": UNUSED})
-        young = reviewed.analyze()
-        accept(reviewed.project, young, [], every=True)
-        project = project_with(reviewed, keep_mb=0, keep_days=None, compress_after_days=None)
-        done = compact(project, after(0))
-        assert [(gone.run_id, gone.reason) for gone in done.expired] == [
-            (old, "size"),
-            (young, "size"),
-        ]
 
 
 class TestNeverTouched:
-    POLICIES: tuple[dict[str, Any], ...] = (
-        {"keep_days": None},
-        {},
-        {"keep_days": None, "compress_after_days": None, "keep_mb": 0},
-    )
-    """To seal, to remove what is old, and to remove what is too much."""
-
     def kept(self, desk: Desk) -> str:
-        before, reasons = files(desk), set[str]()
-        for policy in self.POLICIES:
-            done = compact(project_with(desk, **policy), after(400))
+        before = files(desk)
+        for policy in ({"keep_days": None}, {}):
+            assert retained(project_with(desk, **policy), 400) == Retained()
             assert files(desk) == before
-            assert (done.sealed, done.expired) == ((), ())
-            (kept,) = done.kept
-            assert kept.run_id == desk.newest
-            reasons.add(kept.reason)
-        (reason,) = reasons
-        return reason
+        (run,) = take_inventory(desk.project.trace).runs
+        return run.hands_off
 
     def test_a_change_set_that_waits(self, ran: Desk) -> None:
         assert self.kept(ran).startswith("3 changes pending review")
@@ -251,25 +224,12 @@ def test_a_damaged_stream_is_evidence_and_stays(
 ) -> None:
     damage(next(reviewed.project.trace.agent_streams()))
     agents = [path.read_bytes() for path in reviewed.project.trace.agent_streams()]
-    policies: tuple[dict[str, Any], ...] = ({}, {"keep_days": None, "keep_mb": 0})
-    for policy in policies:
-        done = compact(project_with(reviewed, compress_after_days=None, **policy), after(400))
-        assert [kept.reason for kept in done.kept] == [DAMAGE]
-        assert [path.read_bytes() for path in reviewed.project.trace.agent_streams()] == agents
-        assert not list(read_expired(reviewed.project.trace))
-
-
-def test_a_dry_run_says_exactly_what_will_be_done(reviewed: Desk) -> None:
-    reviewed.write({"a.py": UNUSED})
-    reviewed.analyze()
-    aged(reviewed)
-    for days, policy in [(3, {}), (31, {}), (3, {"keep_mb": 0, "keep_days": None})]:
-        before, now = files(reviewed), after(days)
-        project = project_with(reviewed, **policy)
-        would = compact(project, now, dry_run=True)
-        assert would.dry_run
-        assert files(reviewed) == before
-        assert compact(project, now) == without(would)
+    assert retained(project_with(reviewed, compress_after_days=None), 400).runs == 0
+    (run,) = take_inventory(reviewed.project.trace).runs
+    said = run.hands_off or retained(reviewed.project, 400).problems[0]
+    assert DAMAGE in said or "differs" in said or "match" in said
+    assert [path.read_bytes() for path in reviewed.project.trace.agent_streams()] == agents
+    assert not list(read_expired(reviewed.project.trace))
 
 
 @pytest.mark.needs("/proc")
@@ -278,4 +238,4 @@ def test_only_one_works_at_a_time(reviewed: Desk) -> None:
         compaction_lock(reviewed.project.trace),
         pytest.raises(StreamLocked, match=str(os.getpid())),
     ):
-        compact(reviewed.project, after(400))
+        retained(reviewed.project, 400)

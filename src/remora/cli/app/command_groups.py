@@ -69,7 +69,6 @@ trace = LazyGroup(
         "replay": ("trace.replay:replay", "Rerun recorded scripts, using only the record."),
         "fork": ("trace.fork:fork", "Start a new agent from any turn of another agent."),
         "export": ("trace.export:export", "Export streams for other tools."),
-        "compact": ("trace.compact:compact", "Compress old streams and remove very old ones."),
     },
     help="""Read, verify and export traces: the append-only record of every agent and run.
 

@@ -20,7 +20,6 @@ _KINDS = {
     "workspace": ("private copy", "private copies"),
     "base": ("frozen copy", "frozen copies"),
     "ref": ("kept commit", "kept commits"),
-    "contents": ("set of unreferenced data", "sets of unreferenced data"),
     "conflict": ("file left over from a conflict", "files left over from conflicts"),
     "clone": ("repository copy of workers", "repository copies of workers"),
     "hub": ("Hub database", "Hub databases"),
@@ -48,8 +47,9 @@ def clean(options: Options, *, older_than: int | None, dry_run: bool, yes: bool)
     """Show and free disk space that is no longer needed.
 
     This covers private copies, unused repository copies of workers, kept commits, unreferenced data
-    and hub.db. Nothing is removed that a running, resumable or unreviewed run needs. Model weights are
-    kept, and records, too, unless they are --older-than DAYS. `remora trace compact` compresses them.
+    and hub.db. Streams are compressed runner.memory.retention.compress_after_days after a run, and
+    runs are removed only if they are --older-than DAYS. What a running, resumable or unreviewed run
+    needs is kept, and so are model weights.
     """
     from remora.bootstrap.open_project import open_project
     from remora.runs.retention.clean import remove_all
@@ -97,9 +97,7 @@ def _lines(options: Options, done: "CleanResult") -> Iterator[str]:
     would = "would free" if done.dry_run else "freed"
     for kind, group in groupby(done.removed, key=lambda found: found.kind):
         found = list(group)
-        text = count(len(found), *_KINDS[kind])
-        if kind == "contents":
-            text = found[0].name
+        text = count(len(found), *_KINDS[kind]) if kind in _KINDS else found[0].name
         yield f"{size_text(sum(one.bytes for one in found)):>10}  {text}"
         if options.verbose or kind == "conflict":  # a conflict file may be the only copy
             yield from (escape_line(f"{'':12}{one.name}") for one in found)

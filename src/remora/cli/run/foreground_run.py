@@ -106,8 +106,8 @@ def note_retention(options: Options, project: Project, run_id: str) -> None:
         compressed = [f"compressed {count(done.streams, 'stream')}"] if done.streams else []
         freed = f"{size_text(done.bytes)} freed"
         note(options, f"retention: {', '.join([*removed, *compressed, freed])}")
-    if done.problem:
-        note(options, f"retention: {done.problem}")
+    for problem in done.problems[:1]:
+        note(options, f"retention: {problem}")
 
 
 def jobs_exit_code(jobs: Sequence[JobView]) -> int:

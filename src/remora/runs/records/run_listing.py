@@ -1,6 +1,5 @@
 """List of a project's runs, created without reading agent streams."""
 
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -82,26 +81,12 @@ def _current_line(path: Path, known: StoredLine | None) -> StoredLine | None:
     return StoredLine(line, counted.ended, status.st_size, status.st_mtime_ns)
 
 
-def list_run_lines_from_streams(folder: TraceFolder) -> list[RunLine]:
-    """Return what `list_run_lines` returns, from the streams alone."""
-    return _read_lines(folder, folder.run_streams())
-
-
 def last_gate_seconds(folder: TraceFolder) -> float | None:
     """Return how long the project's gates took in the newest runs, or None if none judged there."""
     for path in reversed([*folder.run_streams()][-_NEWEST:]):
         if (read := read_run_line(path)) is not None and read[1].gates is not None:
             return read[1].gates.seconds
     return None
-
-
-def _read_lines(folder: TraceFolder, paths: Iterable[Path]) -> list[RunLine]:
-    lines = [
-        _damaged(read[0]) if folder.copy_problem(path) else read[0]
-        for path in paths
-        if (read := read_run_line(path)) is not None
-    ]
-    return sorted(lines, key=_order)
 
 
 def _damaged(line: RunLine) -> RunLine:

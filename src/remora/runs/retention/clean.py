@@ -4,12 +4,13 @@ import os
 import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import Literal
 
 import msgspec
+from msgspec.structs import replace
 
 from remora.errors import Conflict, DiskError, OutsideError, RemoraError
 from remora.files.file_lock import try_lock
@@ -17,16 +18,17 @@ from remora.files.git import git_output
 from remora.files.walk import RESERVED_FOLDERS, is_dependency_folder
 from remora.rmtree import remove_tree
 from remora.runs.project import Project, ProjectRecords
+from remora.runs.retention.compact import compact
 from remora.runs.retention.inventory import Inventory, take_inventory
 from remora.runs.retention.orphaned_bases import idle_bases
-from remora.runs.retention.retention_rules import GRACE, Policy, unreferenced
-from remora.trace.retention.stream_removal import compaction_lock
-from remora.trace.retention.unused_contents import remove_contents
+from remora.runs.retention.retention_rules import Limits, limits_of, what_is_due
 from remora.workspaces.apply.journal import JournalFolder
 from remora.workspaces.commit_files import unpin_commit
 from remora.workspaces.rooted_files import RootedFiles
 
-Kind = Literal["workspace", "base", "ref", "contents", "conflict", "clone", "hub", "runs"]
+Kind = Literal[
+    "workspace", "base", "ref", "runs", "streams", "contents", "conflict", "clone", "hub"
+]
 _REFS = "refs/remora/"
 EVALUATIONS, LOCK = "eval", "lock"
 """The folder of `remora eval` in a project's cache, and its lock file."""
@@ -61,15 +63,16 @@ Removal = tuple[Removable, Callable[[], None]]
 
 
 def find_removable(
-    project: Project, now: datetime
+    project: Project, now: datetime, older_than: int | None
 ) -> tuple[list[Removal], tuple[tuple[str, str], ...]]:
     """Return the items that can be removed, and the runs that must be kept, with the reasons.
 
-    Nothing is removed. Only `trace compact` removes streams.
+    Runs are only removed if their last event is `older_than` days old. Nothing is changed.
     """
     found = take_inventory(project.trace)
-    acts = [*_workspaces(project), *_evaluations(project), *_bases(project, now)]
-    acts += [*_refs(project, found), *_contents(project, found, now), *_conflict_files(project)]
+    acts = [*_records(project, found, now, older_than), *_workspaces(project)]
+    acts += [*_evaluations(project), *_bases(project, now), *_refs(project, found)]
+    acts += _conflict_files(project)
     return acts, tuple((run.run_id, run.hands_off) for run in found.runs if run.hands_off)
 
 
@@ -146,25 +149,34 @@ def _refs(project: ProjectRecords, found: Inventory) -> Iterator[Removal]:
             yield what, partial(unpin_commit, project.root, run_id)
 
 
-def _contents(project: Project, found: Inventory, now: datetime) -> Iterator[Removal]:
-    """Yield stored contents that no stream references, following the rules of `trace compact`."""
-    policy = Policy.of(project.config.runner.memory.retention)
-    going = list(unreferenced(found.contents, found.runs, found.freed, policy, now))
-    if not going:
+def _records(
+    project: Project, found: Inventory, now: datetime, older_than: int | None
+) -> Iterator[Removal]:
+    """Yield old runs, streams to compress, and contents that no stream references."""
+    days = None if older_than is None else timedelta(older_than)
+    limits = replace(limits_of(project.config.runner.memory.retention), remove=days)
+    due = what_is_due(found, limits, now)
+    if project.trace.is_copy:  # a database has its own removal
         return
+    if due.runs:
+        names, size = ", ".join(run.run_id for run in due.runs), sum(run.bytes for run in due.runs)
+        act = partial(_apply, project, replace(limits, compress=None), now)
+        yield Removable(kind="runs", name=names, bytes=size), act
+    if due.streams:
+        size = sum(stream.bytes for stream in due.streams)
+        name = f"compress {len(due.streams):,} streams of {size:,} bytes"
+        act = partial(_apply, project, replace(limits, remove=None), now)
+        yield Removable(kind="streams", name=name), act
+    if due.contents:
+        size = sum(content.bytes for content in due.contents)
+        name = f"{len(due.contents):,} blobs and objects that no stream references"
+        act = partial(_apply, project, Limits(backups=limits.backups), now)
+        yield Removable(kind="contents", name=name, bytes=size), act
 
-    def remove() -> None:
-        with compaction_lock(project.trace):
-            for store, place in (
-                ("blobs", project.trace.blobs),
-                ("objects", project.trace.objects),
-            ):
-                digests = [content.digest for content in going if content.store == store]
-                remove_contents(place, digests, (now - GRACE).timestamp())
 
-    size = sum(content.bytes for content in going)
-    many = f"{len(going):,} blobs and objects that no stream references"
-    yield Removable(kind="contents", name=many, bytes=size), remove
+def _apply(project: Project, limits: Limits, now: datetime) -> None:
+    if problems := compact(project, limits, now).problems:
+        raise DiskError("; ".join(problems))
 
 
 def _conflict_files(project: ProjectRecords) -> Iterator[Removal]:

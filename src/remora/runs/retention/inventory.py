@@ -9,24 +9,51 @@ import msgspec
 
 from remora.errors import RemoraError
 from remora.memory.events import Head, JobEnd, JobStart
-from remora.runs.records.run_listing import list_run_lines_from_streams
-from remora.runs.records.stored_run_lines import RunLine
-from remora.runs.retention.retention_rules import RunFacts, StreamFacts
+from remora.runs.records.run_listing import read_run_line
 from remora.statuses import DAMAGED, INTERRUPTED, RUNNING
 from remora.trace.read.reader import StreamInfo, list_streams, read_events, typed_payload
 from remora.trace.retention.expired_log import ExpiredStream, read_expired
-from remora.trace.retention.stream_removal import quarantine_files
 from remora.trace.retention.unused_contents import (
     StoredContent,
     referenced_contents,
     stored_contents,
 )
-from remora.trace.trace_folder import TraceFolder, is_compressed, stream_id
+from remora.trace.trace_folder import TraceFolder, stream_id
 
 DAMAGE = "it is damaged; see `remora trace verify`"
 _LOST = "the stream of its run is missing"
-_NO_RUN = "its stream does not begin with run_start"
 _FIRST = datetime.min.replace(tzinfo=UTC)
+
+
+class StreamFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """The file of a stream, and its size."""
+
+    kind: Literal["agent", "run"]
+    id: str
+    path: Path
+    bytes: int
+
+
+class RunFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """Facts about a run, as used by the rules.
+
+    The last item of `streams` is the run's stream. `first` and `last` are the times of its first
+    and last event, or None if unknown. `hands_off` is the reason for keeping the run unchanged, or
+    an empty string. `begun` is True if part of the run has already been removed. `names` contains
+    the hashes of the contents that its streams reference, or is None if a stream cannot be read.
+    """
+
+    run_id: str
+    first: datetime | None = None
+    last: datetime | None = None
+    hands_off: str = ""
+    begun: bool = False
+    streams: tuple[StreamFacts, ...]
+    names: frozenset[str] | None
+
+    @property
+    def bytes(self) -> int:
+        return sum(stream.bytes for stream in self.streams)
 
 
 class Inventory(msgspec.Struct, frozen=True):
@@ -62,7 +89,6 @@ def take_inventory(folder: TraceFolder) -> Inventory:
     """
     contents = tuple(stored_contents(folder))  # first: contents stored from now on are too young
     known = frozenset(content.digest for content in contents)
-    lines = {line.run_id: line for line in list_run_lines_from_streams(folder)}
     expired = tuple(read_expired(folder))
     logged = {entry.id for entry in expired}
     agents: dict[str, list[StreamInfo]] = {}
@@ -70,21 +96,12 @@ def take_inventory(folder: TraceFolder) -> Inventory:
         agents.setdefault(info.run_id, []).append(info)
     runs = []
     for path in folder.run_streams():
-        run_id = stream_id(path)
-        infos = agents.pop(run_id, [])
-        runs.append(_run(folder, path, infos, lines.get(run_id), known=known, logged=logged))
+        infos = agents.pop(stream_id(path), [])
+        runs.append(_run(folder, path, infos, known=known, logged=logged))
     for run_id, infos in agents.items():
-        streams = tuple(_agent(folder, info) for info in infos)
-        runs.append(
-            RunFacts(
-                run_id=run_id,
-                first=None,
-                last=None,
-                hands_off=_LOST,
-                streams=streams,
-                names=_names(streams, known),
-            )
-        )
+        streams = _agents(folder, infos)
+        names = _names(streams, known)
+        runs.append(RunFacts(run_id=run_id, hands_off=_LOST, streams=streams, names=names))
     runs.sort(key=lambda run: (run.last or _FIRST, run.run_id))
     return Inventory(tuple(runs), contents, _freed(expired, contents))
 
@@ -113,16 +130,15 @@ def _run(
     folder: TraceFolder,
     path: Path,
     infos: list[StreamInfo],
-    line: RunLine | None,
     *,
     known: Collection[str],
     logged: Collection[str],
 ) -> RunFacts:
     run_id = stream_id(path)
-    streams = (*(_agent(folder, info) for info in infos), _stream("run", run_id, path))
+    streams = (*_agents(folder, infos), _stream("run", run_id, path))
     try:
         history = history_of(path)
-        reason = _running_reason(line, infos) or _unfinished_reason(line, history)
+        reason = DAMAGE if folder.copy_problem(path) else _reason(path, infos, history)
     except RemoraError:
         history, reason = History(), DAMAGE
     missing = history.started - {info.agent_id for info in infos}
@@ -139,20 +155,16 @@ def _run(
     )
 
 
-def _running_reason(line: RunLine | None, infos: Iterable[StreamInfo]) -> str:
-    statuses = {info.status for info in infos}
-    if line is None:
-        return _NO_RUN
-    if DAMAGED in {line.status, *statuses}:
+def _reason(path: Path, infos: Iterable[StreamInfo], history: History) -> str:
+    """Return why a run must be kept, or an empty string."""
+    read = read_run_line(path)
+    if read is None:
+        return "its stream does not begin with run_start"
+    line, statuses = read[0], {read[0].status, *(info.status for info in infos)}
+    if DAMAGED in statuses or history.last is None:
         return DAMAGE
-    if RUNNING in {line.status, *statuses}:
+    if RUNNING in statuses:
         return "it is still running"
-    return ""
-
-
-def _unfinished_reason(line: RunLine | None, history: History) -> str:
-    if line is None or history.last is None:
-        return DAMAGE
     if line.status == INTERRUPTED or history.started - history.heads.keys():
         return f"it was interrupted; resume it with `remora analyze --resume {line.run_id}`"
     waiting = line.pending + line.conflicts
@@ -162,26 +174,19 @@ def _unfinished_reason(line: RunLine | None, history: History) -> str:
     return ""
 
 
-def _agent(folder: TraceFolder, info: StreamInfo) -> StreamFacts:
-    return _stream("agent", info.agent_id, folder.existing_agent(info.agent_id))
+def _agents(folder: TraceFolder, infos: Iterable[StreamInfo]) -> tuple[StreamFacts, ...]:
+    paths = ((info.agent_id, folder.existing_agent(info.agent_id)) for info in infos)
+    return tuple(_stream("agent", name, path) for name, path in paths)
 
 
 def _stream(kind: Literal["agent", "run"], name: str, path: Path) -> StreamFacts:
-    return StreamFacts(
-        kind=kind,
-        id=name,
-        path=path,
-        bytes=path.lstat().st_size,
-        sealed=is_compressed(path),
-        torn_bytes=sum(place.lstat().st_size for place in quarantine_files(path)),
-    )
+    return StreamFacts(kind=kind, id=name, path=path, bytes=path.lstat().st_size)
 
 
 def _names(streams: Iterable[StreamFacts], known: Collection[str]) -> frozenset[str] | None:
     try:
-        return frozenset[str]().union(
-            *(referenced_contents(stream.path, known) for stream in streams)
-        )
+        found = (referenced_contents(stream.path, known) for stream in streams)
+        return frozenset[str]().union(*found)
     except RemoraError:
         return None
 

@@ -2,14 +2,12 @@
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
 from datetime import datetime
 from typing import Literal
 
 import msgspec
 
-from remora.errors import OutsideError, StreamDamaged
-from remora.files.git import git_output
+from remora.errors import StreamDamaged
 from remora.memory.events import GENESIS, Head
 from remora.regular_file import closing_fd
 from remora.trace.content.byte_source import FileSource
@@ -75,14 +73,6 @@ def log_expired(folder: TraceFolder, entries: Sequence[ExpiredStream], now: date
         write_all(file, b"".join(_lines(new, previous, format_timestamp(now))))
         os.fsync(file)
         os.fsync(top)
-
-
-def is_unignored(folder: TraceFolder) -> bool:
-    """Return True if git would add the log, because another tool's `.gitignore` is used."""
-    with suppress(OutsideError):  # without git, nothing is added
-        words = ("ls-files", "--others", "--exclude-standard", "--", EXPIRED_LOG)
-        return bool(git_output(folder.path, *words))
-    return False
 
 
 def _lines(entries: Iterable[ExpiredStream], previous: str, stamp: str) -> Iterator[bytes]:

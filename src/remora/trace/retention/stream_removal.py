@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 from itertools import takewhile
 from pathlib import Path
 
-from remora.errors import DiskError, NotFound, StreamLocked
+from remora.errors import StreamLocked
 from remora.regular_file import closing_fd
 from remora.trace import stream_lock
 from remora.trace.content.private_files import disk_errors, open_folder, open_read_only, sync_folder
@@ -29,7 +29,7 @@ def compaction_lock(folder: TraceFolder) -> Iterator[None]:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:
         raise StreamLocked(
-            f"another `remora trace compact` is running ({stream_lock.lock_owner(file)})",
+            f"another process removes or compresses streams ({stream_lock.lock_owner(file)})",
             hint="wait until it finishes",
         ) from error
     else:
@@ -42,35 +42,24 @@ def compaction_lock(folder: TraceFolder) -> Iterator[None]:
 def locked_stream(path: Path) -> Iterator[int]:
     """Lock a stream against writers, and yield its size in bytes.
 
-    Raises StreamLocked if a writer has locked it, NotFound if it does not exist, and DiskError if
-    it cannot be opened.
+    Raises StreamLocked if a writer has locked it, and DiskError if it cannot be opened.
     """
-    try:
-        with disk_errors(path):
-            file = open_read_only(path)
-    except DiskError as error:
-        if isinstance(error.__cause__, FileNotFoundError):
-            raise NotFound(f"{path} does not exist") from error
-        raise
+    with disk_errors(path):
+        file = open_read_only(path)
     with closing_fd(file):
         stream_lock.lock_stream(file, path)
         yield os.fstat(file).st_size
 
 
-def quarantine_files(path: Path) -> list[Path]:
-    """Return the quarantine files of a stream, which contain torn tails."""
-    places = map(path.with_name, quarantine_names(plain_path(path).name))
-    return list(takewhile(os.path.lexists, places))
-
-
 def remove_stream(path: Path) -> None:
-    """Remove a stream and all its files.
+    """Remove a stream and all its files, such as torn tails in quarantine.
 
     The compressed file is removed first. If it were left over after an interruption, it would be
     taken for the stream.
     """
+    torn = map(path.with_name, quarantine_names(plain_path(path).name))
     with disk_errors(path):
-        for place in (compressed_path(path), plain_path(path), *quarantine_files(path)):
+        for place in (compressed_path(path), plain_path(path), *takewhile(os.path.lexists, torn)):
             place.unlink(missing_ok=True)
         sync_folder(path.parent)
 

@@ -24,12 +24,6 @@ TEMPORARY_SUFFIX = "~"
 """File name suffix of an unfinished file; a killed process leaves such a file behind."""
 
 
-def compressed_size(path: Path) -> int:
-    """Return the size in bytes that the stream would have after compression. Nothing is written."""
-    with disk_errors(path), _folder_of(path) as folder, _file(path.name, folder) as file:
-        return sum(map(len, compressed(read_pieces(FileSource(file)))))
-
-
 def compress_stream(path: Path) -> int:
     """Replace the plain stream with a compressed file, and return the new size in bytes.
 

@@ -12,7 +12,8 @@ from remora.runs.execution.prepared_run import PreparedRun
 from remora.runs.execution.run import NoObserver, RunObserver
 from remora.runs.project import Project
 from remora.runs.records.results import RunView, read_run
-from remora.runs.retention.after_run import Retained, retain_after_run
+from remora.runs.retention.after_run import retain_after_run
+from remora.runs.retention.compact import Retained
 from remora.runs.review.repeats import settle_repeats
 from remora.trace.stream.line_builder import utc_now
 from remora.usecases.analyze.execute_plan import (
@@ -34,7 +35,7 @@ class RunResult:
 
     `stopped` is the reason for stopping, or an empty string if the run finished. `only` contains
     the IDs of the agents that ran, or is None if all agents ran. `retained` says what retention
-    removed after the run, and its first problem.
+    removed after the run, and its problems.
     """
 
     project: Project

@@ -1,4 +1,4 @@
-"""`remora trace compact` as its user has it."""
+"""Records that `remora clean` and a run compress and remove."""
 
 import os
 import re
@@ -31,7 +31,7 @@ def analyzed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Remora, Path]:
 
 @pytest.fixture
 def old(analyzed: tuple[Remora, Path]) -> tuple[Remora, Path]:
-    """Settings let everything go at once."""
+    """Settings let everything be compressed, and a run remove it, at once."""
     remora, root = analyzed
     for folder in (root, remora.home):
         shutil.rmtree(folder)
@@ -53,49 +53,27 @@ def streams(root: Path) -> list[str]:
     return sorted(names - {".gitignore"})
 
 
-def test_a_run_that_waits_is_named_and_kept_then_it_goes(old: tuple[Remora, Path]) -> None:
-    remora, root = old
-    before = streams(root)
-    waits = remora("trace", "compact", cwd=root)
-    assert waits.code == 0
-    assert "pending review" in waits.out
-    assert "nothing to do; " in waits.out
-    assert streams(root) == before
-    assert remora("reject", "last", "--all", cwd=root).code == 0
-
-    would = remora("trace", "compact", "--dry-run", "--json", cwd=root)
-    assert streams(root) == before
-    told = remora("trace", "compact", "--dry-run", cwd=root)
-    assert "would be expired  " in told.out
-    assert "would be reduced" in told.out
-    done = remora("trace", "compact", "--json", cwd=root)
-    assert (done.code, would.code) == (0, 0)
-    assert would.document == {**done.document, "dry_run": True}
-    assert [run["reason"] for run in done.document["expired"]] == ["age"]
-    assert done.document["collected"]["objects"] > 0
-    assert done.document["bytes_after"] == 0
-    assert streams(root) == []
-    assert remora("runs", "--json", cwd=root).document == {"runs": []}
-    assert remora("trace", "verify", "--all", cwd=root).code == 0
-
-
 def test_clean_removes_runs_that_are_older_and_need_no_review(old: tuple[Remora, Path]) -> None:
     remora, root = old
-    limits(remora, "keep_days: null, compress_after_days: null")
+    limits(remora, "keep_days: 0, compress_after_days: null")
     before = streams(root)
     words = ("clean", "--older-than", "0", "--yes")
     assert remora(*words, cwd=root).code == 0
     assert streams(root) == before, "its change is pending"
     assert remora("reject", "last", "--all", cwd=root).code == 0
     assert remora("clean", "--older-than", "9", "--yes", cwd=root).code == 0
+    assert remora("clean", "--yes", cwd=root).code == 0
     assert "1 set of old runs" in remora(*words[:-1], "--dry-run", cwd=root).out
     assert streams(root) == before
-    assert remora(*words, cwd=root).code == 0
+    done = remora(*words, "--json", cwd=root)
+    assert done.code == 0
+    assert {one["kind"] for one in done.document["removed"]} >= {"runs", "contents"}
     assert streams(root) == []
+    assert remora("runs", "--json", cwd=root).document == {"runs": []}
     assert remora("trace", "verify", "--all", cwd=root).code == 0
 
 
-def test_sealed_streams_are_looked_at_like_any_other(old: tuple[Remora, Path]) -> None:
+def test_compressed_streams_are_looked_at_like_any_other(old: tuple[Remora, Path]) -> None:
     remora, root = old
     limits(remora, "keep_days: null, compress_after_days: 0")
     assert remora("reject", "last", "--all", cwd=root).code == 0
@@ -112,9 +90,11 @@ def test_sealed_streams_are_looked_at_like_any_other(old: tuple[Remora, Path]) -
         ("trace", "transcript", "read"),
     ]
     before = [remora(*words, cwd=root) for words in looks]
-    sealed = remora("trace", "compact", "-v", cwd=root)
-    assert sealed.code == 0
-    assert sealed.out.count("sealed  agent ") == len(streams(root)) > 0
+    many = len(streams(root)) + 1
+    would = remora("clean", "--dry-run", cwd=root)
+    assert f"compress {many} streams" in would.out
+    assert not any(name.endswith(".zst") for name in streams(root))
+    assert remora("clean", "--yes", cwd=root).code == 0
     assert all(name.endswith(".jsonl.zst") for name in streams(root))
     assert [remora(*words, cwd=root) for words in looks] == before
     assert all(done.code == 0 for done in before)
@@ -125,11 +105,10 @@ def test_a_damaged_run_needs_attention(old: tuple[Remora, Path]) -> None:
     assert remora("reject", "last", "--all", cwd=root).code == 0
     path = next((root / ".agentfs" / "traces").glob("[!.]*"))
     path.write_bytes(path.read_bytes().replace(b'"trim":0', b'"trim":1'))
-    done = remora("trace", "compact", "--json", cwd=root)
+    before = streams(root)
+    done = remora("clean", "--older-than", "0", "--yes", "--json", cwd=root)
     assert done.code == 1
-    (kept,) = done.document["kept"]
-    assert kept["reason"].startswith("it is damaged")
-    assert done.document["expired"] == []
+    assert streams(root) == before
 
 
 def test_a_run_removes_old_runs_and_says_so(old: tuple[Remora, Path]) -> None:
@@ -152,10 +131,3 @@ def test_a_run_removes_old_runs_and_says_so(old: tuple[Remora, Path]) -> None:
         r"^retention: compressed \d+ streams?, .* freed$", compressed.err, re.MULTILINE
     )
     assert record.exists()
-
-
-def test_a_project_without_records(poor: Remora, tmp_path: Path) -> None:
-    (tmp_path / "empty").mkdir()
-    done = poor("trace", "compact", cwd=tmp_path / "empty")
-    assert (done.code, done.out) == (0, "nothing to do; streams and their data take 0 bytes\n")
-    assert list((tmp_path / "empty").iterdir()) == []
