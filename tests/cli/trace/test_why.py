@@ -9,12 +9,12 @@ import pytest
 from remora.errors import StreamDamaged
 from remora.memory.events import Event, decode_event
 from remora.runs.diagnosis.agent_history import read_history
-from remora.runs.diagnosis.why_line import Diagnosis, Judged, diagnosis_of
+from remora.runs.diagnosis.why_line import Diagnosis, diagnosis_of
 from tests.cli.conftest import Ran, Remora, write
 
 
 def diagnose(events: list[Event]) -> Diagnosis:
-    return diagnosis_of(read_history(events), Judged())
+    return diagnosis_of(read_history(events))
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from remora.memory.events import (
 )
 from remora.memory.packet import DecisionPacket
 from remora.memory.projection import apply
-from remora.runs.diagnosis.output_texts import plain_text, reported_errors
+from remora.runs.diagnosis.texts import plain_text, reported_errors
 from remora.runs.records.no_change_reason import NoChangeReason
 from remora.statuses import shown_status
 from remora.text import clip

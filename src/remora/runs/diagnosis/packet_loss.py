@@ -1,17 +1,23 @@
 """What a model decided without: lines that the budget dropped, and errors that a summary lost."""
 
 import re
+from typing import Literal
 
 import msgspec
 
 from remora.agents.builtin_tools import SUBMIT
 from remora.runs.diagnosis.agent_history import AgentHistory, ToolOutcome, Turn
-from remora.runs.diagnosis.packet_places import Place, names_in, occurs, packet_places
+from remora.runs.diagnosis.texts import Place, names_in, occurs, packet_places
 from remora.statuses import WITH_RESULT
 from remora.text import clip
 
 _MESSAGE = re.compile(r"^(?:[\w./-]+:\d+(?::\d+)?: )?(?:\w+ )?\w*(?:\[\w+\])?: *")
 """The place and the kind in front of an error message."""
+CauseKind = Literal[
+    "running", "interrupted", "conflict", "context_truncated", "budget_dropped", "model_failed",
+    "internal_error", "summary_lost", "tool_failed", "check_failed", "loop", "bad_answer",
+    "turn_limit", "unknown", "verified", "no_change",
+]  # fmt: skip
 _CORE = 40
 """Characters of a message by which it is recognized in a packet."""
 
@@ -30,7 +36,7 @@ class Cause(msgspec.Struct, frozen=True, kw_only=True):
     `look_at` is the turn whose packet shows the cause, if it is another one.
     """
 
-    kind: str
+    kind: CauseKind
     turn: int | None
     sentence: str
     evidence: tuple[Evidence, ...] = ()

@@ -7,10 +7,11 @@ import msgspec
 
 from remora.agents.loop.stop_rules import INVALID_CALLS
 from remora.errors import NotFound, StreamDamaged, UsageError
-from remora.memory.events import AgentEnd, Event, Gates, Review
+from remora.memory.events import AgentEnd, Event, Review
 from remora.runs.diagnosis.agent_history import AgentHistory, read_history
 from remora.runs.diagnosis.packet_loss import (
     Cause,
+    CauseKind,
     Evidence,
     Failure,
     budget_dropped,
@@ -19,15 +20,15 @@ from remora.runs.diagnosis.packet_loss import (
     quoted,
     summary_lost,
 )
-from remora.runs.diagnosis.packet_places import Place
-from remora.statuses import CONFLICT, DISMISSED, INTERRUPTED, RUNNING, VERIFIED, WITH_RESULT
+from remora.runs.diagnosis.texts import Place
+from remora.statuses import CONFLICT, INTERRUPTED, RUNNING, VERIFIED, WITH_RESULT
 from remora.text import count
 from remora.trace.read.reader import is_being_written, read_events, typed_payload
 from remora.trace.trace_folder import TraceFolder
 
 _LOOPING = 3
 """Equal calls that make a loop."""
-_PROBLEMS = {
+_PROBLEMS: dict[str, tuple[CauseKind, str]] = {
     "context_truncated": ("context_truncated", "The model server truncated the context of turn {}"),
     "packet_too_large": ("budget_dropped", "The smallest packet of turn {} does not fit the limit"),
     "model_error": ("model_failed", "The model failed at turn {}"),
@@ -57,15 +58,8 @@ class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
     dropped: tuple[Place, ...]
 
 
-class Judged(msgspec.Struct):
-    """What happened to a change set after its agent had ended: a verdict, and why gates took it out."""
-
-    review: Review | None = None
-    taken_out: tuple[str, ...] = ()
-
-
 def why(folder: TraceFolder, agent_id: str) -> Diagnosis:
-    """Return why an agent failed, from its stream and the judgements in its run's stream.
+    """Return why an agent failed, from its stream and the last verdict in its run's stream.
 
     Raises NotFound if there is no such agent, UsageError if it is a run, and StreamDamaged if its
     stream is empty or damaged.
@@ -80,26 +74,25 @@ def why(folder: TraceFolder, agent_id: str) -> Diagnosis:
         hint = "check it with `remora trace verify`"
         raise StreamDamaged(f"{agent_id}: the stream is empty", hint=hint)
     is_verified = history.end is not None and history.end.status == VERIFIED
-    judged = _judged(folder, history.first) if is_verified else Judged()
-    return diagnosis_of(history, judged, is_written=is_written)
+    review = _last_review(folder, history.first) if is_verified else None
+    return diagnosis_of(history, review, is_written=is_written)
 
 
-def _judged(folder: TraceFolder, event: Event) -> Judged:
-    """Return the last judgements on an agent, up to the first damaged line of its run's stream."""
-    found = Judged()
+def _last_review(folder: TraceFolder, event: Event) -> Review | None:
+    """Return the last verdict on an agent, up to the first damaged line of its run's stream."""
+    found = None
     with suppress(NotFound, StreamDamaged):
         for one in read_events(folder.existing_run(event.run_id)):
-            data = typed_payload(one) if one.type in (Review.type, Gates.type) else None
+            data = typed_payload(one) if one.type == Review.type else None
             if isinstance(data, Review) and data.agent_id == event.agent_id:
-                found.review = data
-            for taken in data.taken_out if isinstance(data, Gates) else ():
-                if taken.agent_id == event.agent_id:
-                    found.taken_out = taken.reasons
+                found = data
     return found
 
 
-def diagnosis_of(history: AgentHistory, judged: Judged, *, is_written: bool = False) -> Diagnosis:
-    """Return why an agent failed, from its folded events and what happened to its change set.
+def diagnosis_of(
+    history: AgentHistory, review: Review | None = None, *, is_written: bool = False
+) -> Diagnosis:
+    """Return why an agent failed, from its folded events and the last verdict on it.
 
     Raises StreamDamaged if their data is nested too deeply.
     """
@@ -107,7 +100,7 @@ def diagnosis_of(history: AgentHistory, judged: Judged, *, is_written: bool = Fa
     assert first is not None  # callers have checked
     last = history.turns[-1].number if history.turns else 0
     try:
-        cause = _cause(history, judged, is_written=is_written)
+        cause = _cause(history, review, is_written=is_written)
         blamed = [one for one in history.turns if one.number == cause.turn]
         dropped = [part for turn in blamed for part in dropped_parts(turn)]
     except RecursionError as error:
@@ -129,7 +122,7 @@ def diagnosis_of(history: AgentHistory, judged: Judged, *, is_written: bool = Fa
     )
 
 
-def _cause(history: AgentHistory, judged: Judged, *, is_written: bool) -> Cause:
+def _cause(history: AgentHistory, review: Review | None, *, is_written: bool) -> Cause:
     end, last = history.end, history.last
     if end is None:
         assert last is not None  # the stream is not empty
@@ -142,10 +135,10 @@ def _cause(history: AgentHistory, judged: Judged, *, is_written: bool) -> Cause:
             sentence=f"{what} turn {last.turn}, after {last.type}{after}",
             evidence=evidence,
         )
-    if judged.review is not None and judged.review.verdict == CONFLICT:
-        return _conflict(history, judged.review)
+    if review is not None and review.verdict == CONFLICT:
+        return _conflict(history, review)
     if end.status in WITH_RESULT and not end.error:
-        return _without_failure(history, end, judged)
+        return _without_failure(history, end)
     failure = failure_of(history)
     found = None if failure is None else _failed(history, failure)
     found = found or _unknown(history, end)
@@ -165,6 +158,7 @@ def _failed(history: AgentHistory, failure: Failure) -> Cause | None:
     text = quoted(failure.message.removeprefix(f"{failure.check}: "))
     chosen = f"{turn.call}, chosen by {'the model' if turn.is_of_model else 'a rule'}"
     evidence = [Evidence(number, turn.seq, chosen)]
+    kind: CauseKind
     if result is not None:
         kind, sentence = "tool_failed", f"{result.tool} failed at turn {number}: {text}"
     elif failure.check:
@@ -219,13 +213,9 @@ def _conflict(history: AgentHistory, review: Review) -> Cause:
     )
 
 
-def _without_failure(history: AgentHistory, end: AgentEnd, judged: Judged) -> Cause:
-    review, then = judged.review, judged.taken_out[0] if judged.taken_out else ""
-    if review is not None and review.verdict in DISMISSED:
-        then = f"then it was {review.verdict}" + (f": {review.feedback}" if review.feedback else "")
+def _without_failure(history: AgentHistory, end: AgentEnd) -> Cause:
     if end.status == VERIFIED:
         sentence = "Nothing failed: the agent submitted a change that passed all checks"
-        sentence += f"; {quoted(then)}" if then else ""
         return Cause(kind="verified", turn=None, sentence=sentence)
     last = next((one for one in reversed(history.turns) if one.result), None)
     hidden = None if last is None else summary_lost(history, Failure(turn=last, message=""))

@@ -9,7 +9,7 @@ from remora.errors import NotFound, RemoraError, StreamDamaged
 from remora.memory.canonical import json_text
 from remora.memory.events import ModelRequest, SubmitResult, ToolResulted
 from remora.memory.packet import DecisionPacket, packet_json
-from remora.runs.diagnosis.packet_places import Place, packet_places
+from remora.runs.diagnosis.texts import Place, packet_places
 from remora.runs.records.packet_diff import packet_changes
 from remora.web.agent_records import TurnRecord
 

@@ -1,12 +1,13 @@
-"""Lines of raw outputs that report an error: large texts, texts in blobs, and deep data."""
+"""Errors in raw outputs, and names in error messages."""
 
 import json
+import time
 from typing import Any
 
 import msgspec
 import pytest
 
-from remora.runs.diagnosis.output_texts import reported_errors
+from remora.runs.diagnosis.texts import names_in, reported_errors
 from remora.trace.blobs import NullBlobSink, externalise
 
 
@@ -35,3 +36,28 @@ def test_an_output_that_is_too_large_is_not_searched() -> None:
 @pytest.mark.parametrize("depth", [900, 3_000, 100_000])
 def test_deep_data_has_no_errors(depth: int) -> None:
     assert reported_errors(msgspec.Raw(b"[" * depth + b"]" * depth)) == ()
+
+
+def test_identifiers_paths_codes_and_quoted_texts_are_names() -> None:
+    message = (
+        "src/price.py: line 5: E501 in 'total of' (as_private, a.b_c, élan_vital, utf8, plain)"
+    )
+    assert names_in(message) == [
+        *(
+            "total of",
+            "src/price.py",
+            "line 5",
+            "E501",
+            "as_private",
+            "a.b_c",
+            "élan_vital",
+            "utf8",
+        ),
+    ]
+
+
+@pytest.mark.parametrize("part", ["a", "a.", "a_", "aA1", "'", "é/"])
+def test_a_long_message_takes_no_time(part: str) -> None:
+    began = time.process_time()
+    names_in(part * 100_000)
+    assert time.process_time() - began < 0.5
