@@ -18,9 +18,7 @@ EDITS = [
     call("edit_lines", first=5, last=5, text="    import re\n    return price"),
     call("read_code", first=1, last=5),
 ]
-WRONG = (
-    'def pay(price=1):\n    """Pay.\n\n    Args:\n        price: The price, default 2.\n    """\n'
-)
+WRONG = 'def pay(price):\n    """Pay.\n\n    Args:\n        prize: The price.\n    """\n'
 CASES = {
     "lint after the opening": (LINT, LINTED, True, EDITS, [False, True, False]),
     "lint without an opening": (LINT, LINTED, False, [], [True]),
