@@ -10,10 +10,11 @@ the project, the code of each file that imports a name from `shop.py` is therefo
 """
 
 import ast
-from collections.abc import Mapping
-from copy import deepcopy
+from collections.abc import Collection, Iterable, Mapping
+from textwrap import indent
 
 from remora.code.pytest_model.pytest_file import is_of_tests
+from remora.code.syntax.definitions import ImportNode
 from remora.operations.types.source.project_index import File, ProjectIndex
 from remora.python_text import parse
 from remora.tools.host.module_names import module_name
@@ -25,62 +26,65 @@ _MOST_LINES = 20_000
 class Callers:
     """The files of a project, and the code that is added to each. Tests add nothing."""
 
-    def __init__(self, index: ProjectIndex) -> None:
-        self._files = {path: file for path, file in index.files.items() if not is_of_tests(path)}
-        self._modules = {path: module_name(path) for path in self._files}
+    def __init__(self) -> None:
+        self._made: dict[tuple[str, str], tuple[str, str]] = {}
+        """The code that one file adds to another, with the text of the file that it is from."""
 
-    def texts(self, paths: Mapping[str, str]) -> dict[str, str]:
+    def texts(self, paths: Collection[str], index: ProjectIndex) -> dict[str, str]:
         """Return the texts of files with the code of other files that call their functions."""
-        return {
-            path: text + self._added(self._files[path])
-            for path, text in paths.items()
-            if path in self._files
-        }
+        files = {path: file for path, file in index.files.items() if not is_of_tests(path)}
+        imported = {path: _imported_names(file) for path, file in files.items()}
+        found = {}
+        for path in files.keys() & set(paths):
+            names = {*_own_names(files[path]), module_name(path).rpartition(".")[2]}
+            near = [other for other in files if other != path and names & imported[other]]
+            found[path] = files[path].source.text + self._added(files, path, near)
+        return found
 
-    def _added(self, file: File) -> str:
+    def _added(self, files: Mapping[str, File], path: str, near: Iterable[str]) -> str:
         lines, parts = 0, [""]
-        for number, (path, other) in enumerate(self._files.items()):
-            if path == file.path or not file.functions:
-                continue
-            imported = _Imported(
-                file,
-                self._modules[file.path],
-                self._modules[path],
-                is_package=path.endswith("/__init__.py"),
-            )
-            body = imported.body(other.source.tree)
-            if not imported.names and not imported.modules:
-                continue
-            part = ast.unparse(
-                ast.fix_missing_locations(_function(f"_remora_caller_{number}", body))
-            )
+        for number, other in enumerate(near if files[path].functions else ()):
+            text = files[other].source.text
+            if self._made.get((path, other), ("", ""))[0] != text:
+                made = _part(files[path], other, text)
+                self._made[path, other] = text, made
+            part = self._made[path, other][1]
             lines += part.count("\n")
             if lines > _MOST_LINES:
                 break
-            parts.append(part)
+            parts += [f"def _remora_caller_{number}():\n{part}"] if part else []
         return "\n\n".join(parts) + "\n" if len(parts) > 1 else ""
 
 
-def _function(name: str, body: list[ast.stmt]) -> ast.FunctionDef:
-    (node,) = parse(f"def {name}(): pass").body
-    assert isinstance(node, ast.FunctionDef)
-    node.body = body or node.body
-    return node
+def _part(file: File, other: str, text: str) -> str:
+    """Return the code of another file, indented, or nothing if it does not import the file."""
+    imported = _Imported(file, other)
+    tree = imported.visit(parse(text))
+    is_caller = imported.names or imported.modules
+    return indent(ast.unparse(tree) or "pass", "    ") if is_caller else ""
+
+
+def _imported_names(file: File) -> set[str]:
+    """Return the names that a file imports, and the last words of its modules."""
+    nodes = [node for node in ast.walk(file.source.tree) if isinstance(node, ImportNode)]
+    return {alias.name.rpartition(".")[2] for node in nodes for alias in node.names}
+
+
+def _own_names(file: File) -> set[str]:
+    return {*file.classes, *(each.name for each in file.functions if "." not in each.name)}
 
 
 class _Imported(ast.NodeTransformer):
     """Leaves out imports of a file's names, and names its module by which others refer to them."""
 
-    def __init__(self, file: File, module: str, importer: str, *, is_package: bool) -> None:
-        self._own = {*file.classes, *(each.name for each in file.functions if "." not in each.name)}
-        self._module = module
-        self._package = importer if is_package else importer.rpartition(".")[0]
+    def __init__(self, file: File, importer: str) -> None:
+        self._own = _own_names(file)
+        self._module = module_name(file.path)
+        name = module_name(importer)
+        is_package = importer.endswith("/__init__.py")
+        self._package = name if is_package else name.rpartition(".")[0]
         self.names: set[str] = set()
         self.modules: set[str] = set()
-
-    def body(self, tree: ast.Module) -> list[ast.stmt]:
-        changed = self.visit(deepcopy(tree))
-        return list(changed.body)
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.AST | None:
         module = self._absolute(node)

@@ -1,6 +1,6 @@
 """Missing annotations of a project: pyrefly writes candidates, rules and type checkers judge them."""
 
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 
 from remora.operations.types.annotated_project import AnnotatedProject, Run
 from remora.operations.types.callers import Callers
@@ -15,7 +15,7 @@ from remora.operations.types.source.slots import RETURN, Slot
 from remora.operations.types.source.terms import members_of, union
 from remora.threads import raise_if_cancelled
 
-_ROUNDS, _PLANNED_ROUNDS = 3, 2
+_ROUNDS = 2
 """How often pyrefly is asked, each time with the annotations that were accepted before."""
 _LANGUAGE: Mapping[str, tuple[str, ...]] = {
     "__eq__": ("object",),
@@ -24,6 +24,10 @@ _LANGUAGE: Mapping[str, tuple[str, ...]] = {
     "__aexit__": ("type[BaseException] | None", "BaseException | None", "TracebackType | None"),
 }
 """The types of parameters of special methods, which the language defines."""
+
+
+_Asked = tuple[tuple[str, ...], frozenset[tuple[Key, str]]]
+"""The files about which pyrefly is asked, and the annotations that they have by then."""
 
 
 class Inference:
@@ -43,6 +47,8 @@ class Inference:
         self.candidates: Terms = {}
         """The last candidate of each slot, refused or not."""
         self._calls = Calls(self.original)
+        self._callers = Callers()
+        self._answers: dict[_Asked, Terms] = {}
         self._why: dict[tuple[str, Slot], str] = {}
         """Why the candidate of a slot was refused."""
 
@@ -81,13 +87,14 @@ class Inference:
         """
         self._checker.check({})
         wanted, found = set(slots), Terms()
-        for _ in range(_PLANNED_ROUNDS):
+        for _ in range(_ROUNDS):
             found |= self._likely(wanted, found)
         return self.signatures.consistent(found)
 
     def forget(self) -> None:
         """Forget what the type checker said, because it knows more now."""
         self.project.forget()
+        self._answers.clear()
 
     def settle(self, terms: Terms) -> Terms:
         """Return those of some annotations that add no diagnostic without any others."""
@@ -125,12 +132,7 @@ class Inference:
 
     def _likely(self, wanted: Set[Key], known: Terms) -> Terms:
         """Return the candidates for some slots that pass all rules, given some annotations."""
-        paths = sorted({path for path, _ in wanted})
-        texts = self.project.texts(known)
-        index = ProjectIndex(texts, self.original)
-        texts |= Callers(index).texts({path: texts[path] for path in paths})
-        found = terms_in(self._checker.infer(paths, texts), self.original)
-        self.candidates = dict(self._plain(found))
+        self.candidates = self._inferred(sorted({path for path, _ in wanted}), known)
         for key, term in self.candidates.items():
             refusal = refusal_of(self._candidate(*key, term))
             if refusal is not None:
@@ -141,6 +143,16 @@ class Inference:
         likely |= self._of_language(wanted)
         likely |= self._of_setters(wanted, known | likely)
         return {key: term for key, term in likely.items() if key in wanted and key not in known}
+
+    def _inferred(self, paths: Sequence[str], known: Terms) -> Terms:
+        """Return pyrefly's types for some files, given some annotations. Answers are remembered."""
+        asked = (tuple(paths), frozenset(known.items()))
+        if asked not in self._answers:
+            texts = self.project.texts(known)
+            texts |= self._callers.texts(paths, ProjectIndex(texts, self.original))
+            found = terms_in(self._checker.infer(paths, texts), self.original)
+            self._answers[asked] = dict(self._plain(found))
+        return self._answers[asked]
 
     def _candidate(self, path: str, slot: Slot, term: str) -> Candidate:
         function = self.original.files[path].functions[slot.number]
