@@ -9,7 +9,7 @@ import pytest
 
 import remora
 from remora.errors import OutsideError
-from remora.operations.types.checker import type_checker
+from remora.operations.types.checker import pyrefly, type_checker
 from remora.operations.types.session import Session, project_texts
 from remora.operations.types.source.slots import SourceText
 from remora.runs.records.results import run_document
@@ -247,3 +247,13 @@ def test_a_file_on_which_ty_does_not_finish_is_left_out_with_the_reason(
     assert planned.left["types"]["in files on which ty fails"] == 1
     done = remora.analyze(root=project, operations=["types"])
     assert [job.status for job in done.view.jobs] == ["verified"]
+
+
+def test_without_pyrefly_the_reason_is_said_and_the_run_goes_on(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pyrefly, "SECONDS", 0.001)
+    planned = remora.plan(root=project, operations=["types"])
+    assert planned.jobs == ()
+    (why,) = planned.left["types"]
+    assert why.startswith("without candidates, because pyrefly did not finish within")

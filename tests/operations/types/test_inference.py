@@ -2,7 +2,11 @@
 
 from collections.abc import Mapping
 from contextlib import closing
+from pathlib import Path
 
+import pytest
+
+from remora.operations.types.checker import pyrefly
 from remora.operations.types.checker.type_checker import TypeChecker
 from remora.operations.types.inference import Inference
 
@@ -109,3 +113,18 @@ def test_self_is_a_class_unless_others_inherit() -> None:
 def test_what_a_caller_contradicts_is_left_out() -> None:
     files = FILES | {"more.py": "from shop import keep\n\nprint(keep('jam').upper())\n"}
     assert "keep.return" not in _found(files), "it makes a fault visible"
+
+
+def test_a_file_on_which_pyrefly_fails_does_not_stop_the_others(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    program = tmp_path / "pyrefly"
+    program.write_text(
+        "#!/bin/sh\nwhile read -r line; do case $line in *shop.py*) exit 1;; esac; done"
+        " < pyrefly.toml\nfor each in *.py; do echo '# seen' >> $each; done\n"
+    )
+    program.chmod(0o755)
+    monkeypatch.setattr(pyrefly, "_binary", lambda: str(program))
+    with closing(TypeChecker(FILES, {}, minor=11)) as checker:
+        assert checker.infer(sorted(FILES), {}).keys() == {"labels.py", "use.py"}
+        assert checker.unread == {"shop.py"}

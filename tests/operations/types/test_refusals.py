@@ -50,14 +50,16 @@ def test_an_empty_function_says_nothing_of_its_result(body: str) -> None:
     ("function", "calls", "rule"),
     [
         ("def show(n, path=False): pass\n", "", "one-call"),
-        ("def show(n, path=False): pass\n", "show(1, True)\nshow(2)\n", "one-call"),
+        ("def show(n, path=False): pass\n", "show(1)\nshow(2)\n", "one-call"),
+        ("def show(n, path=False): pass\n", "show(1, True)\nshow(2)\n", ""),
+        ("def show(n, path=None): pass\n", "show(1, True)\nshow(2)\n", "one-call"),
         ("def show(n, path): pass\n", TWO_CALLS, ""),
         ("def _show(n, path): pass\n", "_show(1, 2)\n", ""),
         ("def _show(n, path=3): pass\n", "_show(1)\n", "one-call"),
         ("class Show:\n    def __init__(self, n, path): pass\n", "Show(1, 2)\nShow(3, 4)\n", ""),
     ],
 )
-def test_one_call_or_a_default_is_not_enough_for_a_parameter(
+def test_one_call_or_a_default_alone_is_not_enough_for_a_parameter(
     function: str, calls: str, rule: str
 ) -> None:
     assert _rule(function + calls, "path", "int") == rule

@@ -11,6 +11,7 @@ the project, the code of each file that imports a name from `shop.py` is therefo
 
 import ast
 from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
 from textwrap import indent
 
 from remora.code.pytest_model.pytest_file import is_of_tests
@@ -59,9 +60,11 @@ class Callers:
 def _part(file: File, other: str, text: str) -> str:
     """Return the code of another file, indented, or nothing if it does not import the file."""
     imported = _Imported(file, other)
-    tree = imported.visit(parse(text))
-    is_caller = imported.names or imported.modules
-    return indent(ast.unparse(tree) or "pass", "    ") if is_caller else ""
+    with suppress(RecursionError):
+        tree = imported.visit(parse(text))
+        if imported.names or imported.modules:
+            return indent(ast.unparse(tree) or "pass", "    ")
+    return ""
 
 
 def _imported_names(file: File) -> set[str]:

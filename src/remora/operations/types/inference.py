@@ -15,7 +15,7 @@ from remora.operations.types.source.slots import RETURN, Slot
 from remora.operations.types.source.terms import members_of, union
 from remora.threads import raise_if_cancelled
 
-_ROUNDS = 2
+_ROUNDS, _PLANNED_ROUNDS = 3, 2
 """How often pyrefly is asked, each time with the annotations that were accepted before."""
 _LANGUAGE: Mapping[str, tuple[str, ...]] = {
     "__eq__": ("object",),
@@ -87,7 +87,7 @@ class Inference:
         """
         self._checker.check({})
         wanted, found = set(slots), Terms()
-        for _ in range(_ROUNDS):
+        for _ in range(_PLANNED_ROUNDS):
             found |= self._likely(wanted, found)
         return self.signatures.consistent(found)
 

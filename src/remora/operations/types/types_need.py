@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from msgspec import structs
@@ -13,7 +14,7 @@ from remora.code.syntax.nodes import Module, Node
 from remora.errors import ConfigError, HostError
 from remora.operations.base import Amount, JudgedAmount
 from remora.operations.types.checker.judge import Key
-from remora.operations.types.checker.pyrefly import check_pyrefly
+from remora.operations.types.checker.pyrefly import PyreflyError, check_pyrefly
 from remora.operations.types.checker.type_checker import check_ty
 from remora.operations.types.session import Session, project_texts, session_for
 from remora.operations.types.source.slots import SourceText
@@ -30,6 +31,7 @@ _IMPORTS_TESTS = re.compile(r"^\s*(?:import|from) (?:unittest|pytest|django\.tes
 _STUB_FOLDER = re.compile(r"^(?:stubs|typings)/|-stubs(?=/)")
 _UNLIKELY = "whose annotations are not likely enough"
 _TY_FAILS = "in files on which ty fails"
+_PYREFLY_FAILS = "in files on which pyrefly fails"
 _IN_STUBS = "whose types are in a stub file"
 
 
@@ -41,23 +43,33 @@ def unannotated(place: ToolTree, modules: Sequence[Module], options: Mapping[str
     out with a reason, unless only such files are selected. So are files with a stub file, files on
     which the type checker fails, and projects that support Python 2, which has no annotations.
     Raises ConfigError if the type checker fails on everything, and UsageError if it is not
-    installed.
+    installed. If pyrefly fails on everything, that is the reason for all functions.
     """
     check_ty()
     check_pyrefly()
+    if place.once(supports_python_2):
+        return _in_python_2
+    try:
+        return _likely_amount(place, modules, options)
+    except PyreflyError as error:
+        return partial(_without_pyrefly, error.message)
+
+
+def _likely_amount(
+    place: ToolTree, modules: Sequence[Module], options: Mapping[str, Any]
+) -> Amount:
     python: ProjectPython | None = options.get("python")
     python = structs.replace(python, root=place.tree) if python is not None else None
     texts = project_texts(place)
     paths = [module.path for module in modules]
-    if place.once(supports_python_2):
-        return _in_python_2
     beside = {path: why_left_out(path, texts) for path in paths}
     stubbed = _stubbed_modules(texts)
     own = [path for path in paths if not beside[path]]
     own = [path for path in own or paths if module_name(path) not in stubbed]
     session, found = _selected(place, texts, inferred_with(own, texts) if own else own)
     can_write = bool(options.get("open"))
-    failing = dict.fromkeys(session.checker.left_out, _TY_FAILS)
+    failing = {} if can_write else dict.fromkeys(session.checker.unread, _PYREFLY_FAILS)
+    failing |= dict.fromkeys(session.checker.left_out, _TY_FAILS)
     likely: dict[str, Counter[int]] = {path: Counter() for path in own if path not in failing}
     for path, slot in found:
         if path in likely:
@@ -88,6 +100,8 @@ def _selected(
     try:
         session = session_for(place, texts)
         return session, session.select(paths) if paths else []
+    except PyreflyError:
+        raise
     except HostError as error:
         raise ConfigError(error.message) from error
 
@@ -144,3 +158,7 @@ def _has_tests(path: str, texts: Mapping[str, str]) -> bool:
 
 def _in_python_2(_module: Module, node: Node) -> int | str:
     return "in a project that supports Python 2" if node.node_type == "function" else 0
+
+
+def _without_pyrefly(why: str, _module: Module, node: Node) -> int | str:
+    return f"without candidates, because {why}" if node.node_type == "function" else 0

@@ -24,6 +24,14 @@ _FLAGS = ("--threads=1", "--imports=false", "--skip-interpreter-query", "--use-i
 """With several threads, the types of modules that import each other would vary."""
 
 
+class PyreflyError(HostError):
+    """Raised if pyrefly fails or does not finish."""
+
+
+class PyreflyCrashError(PyreflyError):
+    """Raised if pyrefly fails, perhaps only on one of the files."""
+
+
 def check_pyrefly() -> None:
     """Raise UsageError with an installation hint if pyrefly is missing."""
     if find_spec("pyrefly") is None:
@@ -43,7 +51,7 @@ def annotate_copy(
     """Let pyrefly annotate some files in a folder, and return the changed ones.
 
     It reads installed packages in `packages`, and runs nothing. The project's own settings of
-    pyrefly do not count, because they may leave files out. Raises HostError if it fails.
+    pyrefly do not count, because they may leave files out. Raises PyreflyError.
     """
     before = {path: (folder / path).read_bytes() for path in paths}
     settings = f"project-includes = {json.dumps(paths)}\nproject-excludes = []\n"
@@ -60,10 +68,10 @@ def annotate_copy(
     )
     finished = run_command(command)
     if finished.timed_out:
-        raise HostError(f"pyrefly did not finish within {command.seconds:.3g} seconds")
+        raise PyreflyError(f"pyrefly did not finish within {command.seconds:.3g} seconds")
     if finished.returncode:
         message = finished.stderr.decode("utf-8", "replace").strip()[-300:]
-        raise HostError(f"pyrefly failed: {message or finished.returncode}")
+        raise PyreflyCrashError(f"pyrefly failed: {message or finished.returncode}")
     after = {path: (folder / path).read_bytes() for path in paths}
     return {path: text.decode() for path, text in after.items() if text != before[path]}
 

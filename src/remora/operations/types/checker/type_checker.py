@@ -18,7 +18,11 @@ import msgspec
 
 from remora.code.edit.text_lines import split_lines
 from remora.errors import HostError, UsageError, install_extra
-from remora.operations.types.checker.pyrefly import annotate_copy, pyrefly_label
+from remora.operations.types.checker.pyrefly import (
+    PyreflyCrashError,
+    annotate_copy,
+    pyrefly_label,
+)
 from remora.rmtree import try_remove_tree
 from remora.sandbox.confinement import Confinement
 from remora.sandbox.interpreters import interpreter_paths
@@ -85,6 +89,8 @@ class TypeChecker:
         """Where answers are kept, if they are."""
         self._minor = minor
         self.left_out: frozenset[str] = frozenset()
+        self.unread: set[str] = set()
+        """Files on which pyrefly fails."""
         self._threads: dict[str, str] = {}
         self.runs = 0
         """How often ty has run."""
@@ -154,13 +160,24 @@ class TypeChecker:
     def infer(self, paths: Sequence[str], changed: Mapping[str, str]) -> dict[str, str]:
         """Return those of some files that pyrefly annotates, with other texts of some files.
 
-        Raises HostError if pyrefly fails.
+        If it fails, files on which it fails alone are looked for, left out, and in `unread`.
+        Raises PyreflyError if these are too many, or if it does not finish.
         """
+        paths = [path for path in paths if path not in self.unread]
         if not paths:
             return {}
         self._change(changed)
         question = "\0".join((pyrefly_label(), f"3.{self._clamped}", *paths))
-        answer = self._answer(question, lambda: self._ask_pyrefly(paths))
+        try:
+            answer = self._answer(question, lambda: self._ask_pyrefly(paths))
+        except PyreflyCrashError:
+            if len(self.unread) == _MOST_LEFT_OUT:
+                raise
+            half = len(paths) // 2
+            if not half:
+                self.unread.update(paths)
+                return {}
+            return self.infer(paths[:half], changed) | self.infer(paths[half:], changed)
         return msgspec.json.decode(answer, type=dict[str, str])
 
     def _ask_pyrefly(self, paths: Sequence[str]) -> bytes:

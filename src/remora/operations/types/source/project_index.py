@@ -111,7 +111,6 @@ class ProjectIndex:
         """Read the files, or take those that `known` has with the same text."""
         self.files: dict[str, File] = {}
         self.classes: dict[str, list[Class]] = defaultdict(list)
-        self.functions: dict[str, list[Function]] = defaultdict(list)
         self.subclasses: dict[str, list[Class]] = defaultdict(list)
         self.aliases: dict[str, list[str]] = defaultdict(list)
         for path, text in sorted(texts.items()):
@@ -131,8 +130,6 @@ class ProjectIndex:
             self.classes[each.name.rpartition(".")[2]].append(each)
             for base in each.bases:
                 self.subclasses[base].append(each)
-        for function in file.functions:
-            self.functions[function.short].append(function)
         for name in file.bindings:
             self.aliases[name].append(file.path)
 
