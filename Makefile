@@ -20,7 +20,7 @@ PIP   := $(BIN)/python -m pip --disable-pip-version-check --quiet
 TESTS := $(BIN)/python -m pytest -q -n 2 --dist loadfile
 QUICK := $(BIN)/python -m pytest -q -n 2 --quick -m "not slow and not process" $(addprefix tests/, \
   code config memory pictures models/decoding trace/content trace/redact hub/test_protocol.py \
-  test_errors.py test_ids.py test_json_schema.py test_python_text.py test_regular_file.py test_text.py)
+  test_small_modules.py test_regular_file.py)
 SUITABLE := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
 
 help: ## list the targets

@@ -75,10 +75,7 @@ def dsn(postgres: PostgresServer) -> str:
 
 @pytest.fixture(scope="session", autouse=True)
 def _no_power_cut() -> Iterator[None]:
-    """What a process wrote outlives its end, however it ends: nobody waits for the disk here.
-
-    The processes that tests start do wait; that it is asked for where it must be is tested.
-    """
+    """What a process wrote outlives its end, however it ends: nobody waits for the disk here."""
     with pytest.MonkeyPatch.context() as patch:
         for name in {"fsync", "fdatasync"} & set(dir(os)):
             patch.setattr(os, name, os.fstat)  # like them a system call, and fails where they fail

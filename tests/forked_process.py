@@ -1,10 +1,4 @@
-"""Processes with Remora already loaded, forked from a warm one.
-
-Loading takes half a second and most commands a few hundredths. The warm process also knows what
-its machine can isolate, and ruff's rules. What is forked here is a process of
-its own in everything else: environment, folder, streams, signals, end. It gets what a process gets
-that is started with nothing in its input.
-"""
+"""Processes with Remora already loaded, forked from a warm one."""
 
 import atexit
 import contextlib

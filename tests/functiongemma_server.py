@@ -1,9 +1,4 @@
-"""Servers of FunctionGemma: one for plain completions, and two that render and parse calls.
-
-The model is replaced by a function that reads the prompt, as the servers would send it to the model,
-and writes a call in FunctionGemma's format. vLLM's parser keeps only arguments that are strings.
-Ollama's also reads numbers and words.
-"""
+"""Servers of FunctionGemma: one for plain completions, and two that render and parse calls."""
 
 import json
 import re

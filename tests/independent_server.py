@@ -1,9 +1,4 @@
-"""A model server that Remora does not start: llama.cpp with the embedded model's weights.
-
-    python -m tests.independent_server WEIGHTS
-
-Prints its address, and serves until its input is closed.
-"""
+"""A model server that Remora does not start: llama.cpp with the embedded model's weights."""
 
 import importlib
 import os

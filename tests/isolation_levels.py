@@ -19,11 +19,7 @@ MARK = "REMORA_TEST_MARK"
 
 
 def need(level: int) -> int:
-    """Return the level if this machine has it.
-
-    Without bubblewrap, tests of level 3 are skipped, and on a system other than Linux, those of all
-    levels but 0. Anything else that is missing is a failure.
-    """
+    """Return the level if this machine has it."""
     need_facility(*_FACILITIES[:level])
     if level == 3 and not bubblewrap_path():
         pytest.skip("isolation level 3: bubblewrap is not installed")

@@ -1,7 +1,4 @@
-"""A small OpenAI-compatible HTTP server. Each test decides what it answers to chats and completions.
-
-It has no endpoints of llama.cpp, as most servers do.
-"""
+"""A small OpenAI-compatible HTTP server. Each test decides what it answers to chats and completions."""
 
 import json
 import threading
@@ -18,13 +15,7 @@ Chat = Callable[[Handler, dict[str, Any], int], None]
 
 
 class Server:
-    """A running server.
-
-    `models` are the names that it lists, `requests` what it was asked, and `keys` the headers
-    `Authorization` of everything that was sent to it. With a `context`, it says how many tokens
-    that is, and counts tokens as vLLM does: one for four bytes. `tools` and `schemas` are whether it
-    takes tools and follows JSON schemas; the requests that test this are not kept.
-    """
+    """A running server."""
 
     tools = True
     schemas = False

@@ -1,14 +1,4 @@
-"""An OpenAI-compatible server that answers with what people wrote.
-
-It shows how much of what people wrote the rest of Remora can carry into the files, so every miss is
-a fault of the harness, and not of a model. It follows the first suggestion for which it knows what
-people wrote: a docstring, the types of a signature, or a line without findings. If there is none, it
-submits.
-
-    python -m tests.oracle_server PROJECT OPERATION
-
-prints its address, and serves what people wrote in a project until its input is closed.
-"""
+"""An OpenAI-compatible server that answers with what people wrote."""
 
 import ast
 import inspect
@@ -55,10 +45,7 @@ def oracle_server(
     lines: Mapping[str, str] = _NO_TEXTS,
     files: Mapping[str, str] = _NO_TEXTS,
 ) -> Iterator[Server]:
-    """Serve the docstrings in `files` and the types in `slots`, as people wrote them.
-
-    `lines` maps lines with a finding to those that people wrote.
-    """
+    """Serve the docstrings in `files` and the types in `slots`, as people wrote them."""
     answers: Mapping[str, Answer] = {
         "write_docstring": _docstrings(files),
         "edit_lines": _lines(lines),
@@ -83,10 +70,7 @@ def oracle_server(
 
 
 def shown_in(request: dict[str, Any]) -> Shown:
-    """Read a prompt, which shows the packet as lines or JSON.
-
-    A request for a plain completion has the whole prompt in FunctionGemma's format.
-    """
+    """Read a prompt, which shows the packet as lines or JSON."""
     prompt = request.get("prompt") or str(request["messages"][-1]["content"])
     if prompt.startswith("{"):
         packet = json.loads(prompt)

@@ -1,8 +1,4 @@
-"""Remembers how texts were parsed: most runs are of the same few agents.
-
-Reading their definitions took half of a short run. The same text is parsed alike each time; each
-caller gets a value of its own.
-"""
+"""Remembers how texts were parsed: most runs are of the same few agents."""
 
 import functools
 from collections.abc import Callable, Iterable
@@ -21,10 +17,7 @@ from remora.pym.script_problems import find_problems
 def parse_each_text_once(
     replace: Callable[[ModuleType, str, object], None] = setattr, right: Iterable[Path] = ()
 ) -> None:
-    """Have this process parse a text only once. `replace` is called like `setattr`.
-
-    The scripts in `right` are not checked.
-    """
+    """Have this process parse a text only once. `replace` is called like `setattr`."""
     parsed = functools.lru_cache(maxsize=256)(yaml_positions.read_yaml)
     checked = functools.lru_cache(maxsize=256)(find_problems)
 

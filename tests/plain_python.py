@@ -1,7 +1,4 @@
-"""An environment of a project that has pytest and Hypothesis, but none of our own plugins.
-
-The sandboxed runs of a test start pytest many times, and our plugins take most of that time.
-"""
+"""An environment of a project that has pytest and Hypothesis, but none of our own plugins."""
 
 import shutil
 import venv

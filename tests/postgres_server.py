@@ -116,10 +116,7 @@ class PostgresServer:
 
     @contextmanager
     def small_tablespace(self, size_mb: int) -> Iterator[Path]:
-        """Create the tablespace `small` on a disk of its own, and yield the disk's folder.
-
-        The caller must be root.
-        """
+        """Create the tablespace `small` on a disk of its own, and yield the disk's folder."""
         place = Path(tempfile.mkdtemp(prefix="small-", dir="/tmp"))
         owned = f"size={size_mb}m,uid={self._user['user']},mode=755"
         subprocess.run(["mount", "-t", "tmpfs", "-o", owned, "tmpfs", place], check=True)

@@ -1,7 +1,4 @@
-"""Test modules with pytest's assertions: each process of a run compiles its share for all of them.
-
-Without this, each process compiles every module in a new clone, which takes longer than to read them.
-"""
+"""Test modules with pytest's assertions: each process of a run compiles its share for all of them."""
 
 import sys
 from pathlib import Path

@@ -21,11 +21,7 @@ class _OwnCount(UpperBound):
 
 
 class ScriptedModel:
-    """Returns `answers` in order, or calls `answers` with each request if it is a function.
-
-    All requests are kept in `requests`, and `counter` counts their tokens. If an answer is a
-    ModelError, it is raised. ModelError is also raised if there are no answers left.
-    """
+    """Returns `answers` in order, or calls `answers` with each request if it is a function."""
 
     context: int | None = None
 

@@ -1,8 +1,4 @@
-"""Hostile tests, really run with pytest: from level 2 on, nothing outside knows of them.
-
-An attack is a test module that passes where everything it tries is refused; that nothing was
-reached is checked from outside, too.
-"""
+"""Hostile tests, really run with pytest: from level 2 on, nothing outside knows of them."""
 
 import signal
 

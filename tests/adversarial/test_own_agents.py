@@ -1,7 +1,4 @@
-"""Agents that came with a cloned repository: what their scripts and definitions cannot do.
-
-docs/explanation/security.md names these tests.
-"""
+"""Agents that came with a cloned repository: what their scripts and definitions cannot do."""
 
 import shutil
 from pathlib import Path

@@ -1,7 +1,4 @@
-"""The suggestions of the GitHub action, written to a server that answers as GitHub does.
-
-What a click on a suggestion does is done here to the lines of the file at the pull request's head.
-"""
+"""The suggestions of the GitHub action, written to a server that answers as GitHub does."""
 
 import json
 import os

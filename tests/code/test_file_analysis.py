@@ -1,20 +1,26 @@
-"""Facts of a file: every field, on real and unusual code."""
+"""Facts of a file: every field, on real and unusual code, and their version."""
 
 import ast
 import hashlib
+import re
 import warnings
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from remora.code.callgraph.linker import Linker
 from remora.code.file_analysis import package_of, read_facts
-from remora.code.file_facts import FileFacts, NodeFacts
+from remora.code.file_facts import FACTS_VERSION, FileFacts, NodeFacts
 from remora.code.syntax.extract import parse_module
 from remora.code.syntax.nodes import Module
 from remora.code.syntax.source import Unreadable
+from remora.hub.query.snapshots import MemorySnapshot
+from remora.ids import MODULE, node_key
 from tests.code.corpus import library, tree_of
 
 EXAMPLE = b'''"""A shop."""
@@ -304,3 +310,147 @@ class TestFaults:
         found = parse_module("a.py", b"def f(): return 7\n")
         assert isinstance(found, Unreadable)
         assert found.detail.startswith("a fault in Remora: RecursionError: too deep (")
+
+
+DIGEST = (2, "15153eb6b26da056478486deaeac9f7c60ec05cd7f164460992e6efa94efe0de")
+"""Change it only together with the version. The files below must not change."""
+
+EVERYTHING = b'''
+"""A module."""
+from __future__ import annotations
+import os.path as p, sys
+from . import near
+from .pkg.deep import (thing as other, Base)
+from everywhere import *
+__all__ = ["f", "C"] + near.__all__
+if sys.platform == "linux":
+    def f(a, /, b: int = len("x"), *args: str, c=None, **kw) -> list[C]:
+        """Does.
+
+        Args:
+            a: one
+            gone: not there
+        """
+        x = y = C(a)
+        x.go().then(lambda z: z(b), key=[g for g in args if g()])
+        d = {"k": f, **kw}
+        d["k"](*args, **kw)
+        with open(a) as h, x:
+            for i, (j, *k) in enumerate(h):
+                yield from k(i)
+        try:
+            return functools.partial(x.m, 1)
+        except (OSError, other.Error) as e:
+            raise ValueError(f"{e!r:>{b}}") from e
+        finally:
+            del x.n
+else:
+    def f(): ...
+@decorate(with_=f)
+class C(Base[int], metaclass=Meta):
+    n: "int" = 1
+    def __init__(self, v=None): self.v, self.w = v, super().__init__()
+    @property
+    def m(self): return self.v.m or self.w
+    @m.setter
+    def m(self, value): self.v = value
+    @overload
+    def go(self, a: int) -> C: ...
+    @overload
+    def go(self, a: str) -> None: ...
+    def go(self, a=None):
+        match a:
+            case {"k": [C(v=q), *rest]} if q(): return rest
+            case str() | None: return self
+    async def wait(self):
+        global state
+        async with self as s:
+            state = await s.v(), (t := s)
+        return [await u async for u in t] if t else not t and s
+x = C().go(1).n[0](C.m, ~f(1) + -2)
+'''
+FILES = {
+    "pkg/sub/everything.py": EVERYTHING,
+    "src/pkg/__init__.py": EVERYTHING,
+    "broken.py": EVERYTHING.replace(b"def m(self, value):", b"def m(self, value:"),
+    "empty.py": b"",
+    "bytes.py": b"\xff\x00",
+}
+
+
+def test_other_facts_need_another_version() -> None:
+    digest = hashlib.sha256()
+    for path, source in FILES.items():
+        digest.update(msgspec.json.encode(read_facts(path, source)))
+    assert (FACTS_VERSION, digest.hexdigest()) == DIGEST, (
+        "read_facts gives other facts: increase FACTS_VERSION and update DIGEST"
+    )
+
+
+SHEETS = Path(__file__).parent / "programs"
+Pair = tuple[str, str]
+"""Node keys of caller and callee; a callee outside the project is `ext:…`."""
+
+
+class Program(NamedTuple):
+    """A small program with the edges that a linker should find, and those that are not counted."""
+
+    name: str
+    files: Mapping[str, str]
+    expected: set[Pair]
+    either: set[Pair]
+
+
+def programs() -> Iterator[Program]:
+    """Yield all programs, by feature and in the order of their sheet."""
+    for sheet in sorted(SHEETS.glob("*.txt")):
+        _, *parts = re.split(r"(?m)^## (\w+)\n", sheet.read_text(encoding="utf-8"))
+        for name, text in zip(parts[::2], parts[1::2], strict=True):
+            yield program(f"{sheet.stem}/{name}", text)
+
+
+def program(name: str, text: str) -> Program:
+    first, *parts = re.split(r"(?m)^### (\S+)\n", text)
+    files = dict(zip(parts[::2], parts[1::2], strict=True))
+    edges: tuple[set[Pair], set[Pair]] = set(), set()
+    for line in filter(None, files.pop("edges").split("\n")):
+        caller, _, callees = line.partition(" -> ")
+        for callee in callees.split(", "):
+            edges[callee.startswith("?")].add((key(caller), key(callee.lstrip("~?"))))
+    return Program(name, {"main.py": first, **files} if first.strip() else files, *edges)
+
+
+def key(short: str) -> str:
+    if short.startswith("ext:"):
+        return short
+    if short.endswith(".py"):
+        return node_key(short, MODULE)
+    path, _, qualname = short.rpartition(":")
+    return node_key(path or "main.py", qualname)
+
+
+def found(program: Program) -> set[Pair]:
+    """Return the edges that the linker finds; external ones only if the program expects some."""
+    facts = {path: read_facts(path, text.encode()) for path, text in program.files.items()}
+    view = MemorySnapshot(facts)
+    linker, keys = Linker(view), list(view.keys())
+    edges = {(each, edge.key) for each in keys for edge in linker.callees(each)}
+    externals = any(callee.startswith("ext:") for _, callee in program.expected)
+    return {
+        pair
+        for pair in edges - program.either
+        if not pair[1].startswith("ext:" if not externals else "ext:builtins.")
+    }
+
+
+def test_precision_and_recall() -> None:
+    right, wrong, missed = 0, [], []
+    for each in programs():
+        edges = found(each)
+        right += len(edges & each.expected)
+        wrong += [f"{each.name}: wrong {pair}" for pair in edges - each.expected]
+        missed += [f"{each.name}: missed {pair}" for pair in each.expected - edges]
+    report = "\n".join((*wrong, *missed))
+    assert right >= 800, report
+    assert len(wrong) <= right / 50, report
+    assert len(missed) <= right / 50, report

@@ -1,18 +1,25 @@
 """Five layers become one Config, and every fault is named with its place."""
 
 import os
+import runpy
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
+from remora.bootstrap.invocation import Invocation, is_configured, open_config, open_with_places
 from remora.bootstrap.operations import BUILT_IN
 from remora.config.loading import api_key, api_keys, load_config
+from remora.config.messages import known_keys
 from remora.config.schema import Config
-from remora.config.template import default_config
+from remora.config.template import config_schema, default_config
+from remora.config.user_folders import UserFolders, make_private
 from remora.errors import ConfigError, DiskError
 
 
@@ -392,3 +399,187 @@ def test_an_api_key_from_elsewhere_is_refused(
     message = files.fault(**layer)
     assert variable in message
     assert "hidden" not in message
+
+
+def caller(tmp_path: Path) -> Invocation:
+    return Invocation(environ={"HOME": str(tmp_path / "home")}, folder=tmp_path)
+
+
+def write_of_pyproject(tmp_path: Path, table: str) -> Path:
+    root = tmp_path / "project"
+    root.mkdir(exist_ok=True)
+    (root / "pyproject.toml").write_text(f'[project]\nname = "x"\n{table}')
+    return root
+
+
+def test_pyproject_settings_apply(tmp_path: Path) -> None:
+    root = write_of_pyproject(
+        tmp_path, '[tool.remora]\nexclude = ["a/"]\n[tool.remora.runner]\nmax_turns = 5\n'
+    )
+    config, places = open_with_places(caller(tmp_path), root)
+    assert config.runner.max_turns == 5
+    assert config.exclude == ("a/",)
+    assert places["runner", "max_turns"] == f"{root}/pyproject.toml [tool.remora]"
+    assert is_configured(caller(tmp_path), root)
+
+
+@pytest.mark.parametrize("table", ["", "[tool.other]\nremora = 1\n", '[x]\ny = "[tool.remora]"\n'])
+def test_without_it_nothing_is_set(tmp_path: Path, table: str) -> None:
+    root = write_of_pyproject(tmp_path, table)
+    assert open_config(caller(tmp_path), root) == open_config(caller(tmp_path), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("table", "told"),
+    [
+        ("[tool.remora]\nmax_turn = 3\n", "unknown key max_turn"),
+        ('[tool.remora.model]\nbase_url = "http://models.test/v1"\n', "a project cannot set"),
+        ('[tool.remora.model]\napi_key = "k"\n', "a project cannot set a key"),
+        ("[tool.remora.workspace]\nallow_unsandboxed = true\n", "a project cannot set consent"),
+        ("[tool.remora\n", "pyproject.toml"),
+        ("[tool]\nremora = 3\n[tool.remora2]\n", "expected a mapping"),
+    ],
+)
+def test_what_is_wrong_or_not_a_projects_is_refused(tmp_path: Path, table: str, told: str) -> None:
+    with pytest.raises(ConfigError, match=told):
+        open_config(caller(tmp_path), write_of_pyproject(tmp_path, table))
+
+
+def test_beside_a_file_it_is_an_error(tmp_path: Path) -> None:
+    root = write_of_pyproject(tmp_path, "[tool.remora]\nexclude = []\n")
+    (root / "remora.yaml").write_text("exclude: []\n")
+    with pytest.raises(ConfigError, match="this project is configured in both"):
+        open_config(caller(tmp_path), root)
+
+
+def test_a_link_out_of_the_project_is_not_read(tmp_path: Path) -> None:
+    root = write_of_pyproject(tmp_path, "")
+    outside = tmp_path / "outside.toml"
+    outside.write_text("[tool.remora.runner]\nmax_turns = 5\n")
+    (root / "pyproject.toml").unlink()
+    (root / "pyproject.toml").symlink_to(outside)
+    assert open_config(caller(tmp_path), root).runner.max_turns == 12
+
+
+GENERATE = runpy.run_path(str(Path(__file__).parents[2] / "docs" / "generate.py"))
+commented_yaml: Callable[[object], str] = GENERATE["commented_yaml"]
+
+
+def uncommented() -> str:
+    return "".join(
+        line.removeprefix("# ")
+        for line in commented_yaml(BUILT_IN.settings).splitlines(keepends=True)
+    )
+
+
+def sections(model: BaseModel) -> list[BaseModel]:
+    inner = [value for _, value in model if isinstance(value, BaseModel)]
+    return [model, *(found for one in inner for found in sections(one))]
+
+
+def test_as_it_is_written_it_sets_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "remora.yaml"
+    path.write_text(commented_yaml(BUILT_IN.settings))
+    assert yaml.safe_load(commented_yaml(BUILT_IN.settings)) is None
+    assert load_config(
+        user_file=path, project_file=path, environ={}, flags={}, operations=BUILT_IN.settings
+    )[0] == default_config(BUILT_IN.settings)
+
+
+def test_uncommented_it_is_every_default(tmp_path: Path) -> None:
+    path = tmp_path / "remora.yaml"
+    path.write_text(uncommented())
+    assert load_config(
+        user_file=path, project_file=None, environ={}, flags={}, operations=BUILT_IN.settings
+    )[0] == default_config(BUILT_IN.settings)
+    assert dotted(yaml.safe_load(uncommented())) == {
+        key
+        for key in known_keys(Config, where=())
+        if "NAME" not in key and not key.startswith("redaction.rules.")
+    } | {f"operations.{name}" for name in ("lint", "docstring", "test", "types")}
+
+
+def dotted(value: dict[str, Any], before: str = "") -> set[str]:
+    found = {before + key for key in value}
+    for key, inner in value.items():
+        if isinstance(inner, dict):
+            found |= dotted(inner, f"{before}{key}.")
+    return found
+
+
+def test_every_key_has_a_meaning() -> None:
+    missing = [
+        f"{type(section).__name__}.{name}"
+        for section in sections(default_config(BUILT_IN.settings))
+        for name, field in type(section).model_fields.items()
+        if not field.description
+    ]
+    assert missing == []
+    assert max(map(len, commented_yaml(BUILT_IN.settings).splitlines())) <= 80
+
+
+def test_the_schema_takes_the_defaults_and_refuses_an_unknown_key() -> None:
+    schema = config_schema(BUILT_IN.settings)
+    validator = jsonschema.Draft202012Validator(schema)
+    validator.check_schema(schema)
+    assert validator.is_valid(yaml.safe_load(uncommented()))
+    assert validator.is_valid({"runner": {"max_turns": 3}})
+    assert validator.is_valid({"operations": {"docstring": {"style": "numpy"}, "mine": {}}})
+    assert not validator.is_valid({"operations": {"lint": {"style": "numpy"}}})
+    assert not validator.is_valid({"operations": {"A b": {}}})
+    for wrong in ("{runer: {}}", "{runner: {max_turns: x}}", "{model: {api_key: x}}"):
+        assert not validator.is_valid(yaml.safe_load(wrong))
+    assert schema["$defs"]["RunnerConfig"]["properties"]["max_turns"]["description"]
+
+
+def test_below_home_where_nothing_else_is_said() -> None:
+    folders = UserFolders.from_environ({"HOME": "/home/u", "XDG_CACHE_HOME": ""})
+    assert tuple(map(str, folders)) == (
+        "/home/u/.config/remora",
+        "/home/u/.cache/remora",
+        "/home/u/.local/state/remora",
+        "/home/u/.cache/remora/run",
+    )
+    assert folders.config_file == Path("/home/u/.config/remora/config.yaml")
+
+
+def test_the_variables() -> None:
+    environ = {
+        f"XDG_{name}": f"/x/{name}" for name in ("CONFIG_HOME", "CACHE_HOME", "STATE_HOME")
+    } | {"XDG_RUNTIME_DIR": "/x/RUN"}
+    expected = ("/x/CONFIG_HOME/remora", "/x/CACHE_HOME/remora", "/x/STATE_HOME/remora")
+    assert tuple(map(str, UserFolders.from_environ(environ))) == (*expected, "/x/RUN/remora")
+
+
+def test_relative_values_are_ignored() -> None:
+    named = ("XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR")
+    home = {"HOME": "/h"}
+    relative = dict.fromkeys(named, "rel/ative")
+    assert UserFolders.from_environ(home | relative) == UserFolders.from_environ(home)
+
+
+@pytest.mark.parametrize("environ", [{}, {"HOME": ""}, {"HOME": "rel"}, {"HOME": "~"}])
+def test_no_home(environ: dict[str, str]) -> None:
+    with pytest.raises(ConfigError, match="HOME"):
+        UserFolders.from_environ(environ)
+
+
+def test_those_of_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", "/x/mine")
+    assert UserFolders.of_this_process().cache == Path("/x/mine/remora")
+    assert UserFolders.of_this_process() == UserFolders.from_environ(os.environ)
+
+
+def test_what_is_made_is_for_its_user_alone_whatever_the_umask(tmp_path: Path) -> None:
+    there = tmp_path / "there"
+    there.mkdir(mode=0o755)
+    for mask in (0, 0o777):
+        before = os.umask(mask)
+        try:
+            make_private(there / str(mask) / "b" / "c")
+            make_private(there / str(mask) / "b" / "c")
+        finally:
+            os.umask(before)
+        made = [there / str(mask), there / str(mask) / "b", there / str(mask) / "b" / "c"]
+        assert [path.stat().st_mode & 0o777 for path in made] == [0o700] * 3
+    assert there.stat().st_mode & 0o777 == 0o755

@@ -1,9 +1,21 @@
-"""The document of an evaluation, and the phrases for its numbers."""
+"""An evaluation: its arms, targets, scores and document."""
 
+from collections import Counter
+from typing import Any
+
+import pytest
 from msgspec.structs import replace
 
+from remora.config.schema import Config
+from remora.errors import UsageError
+from remora.evals.arm_results import ArmResult, Target
+from remora.evals.arms import OPTIONS, parse_arm
 from remora.evals.document import eval_document
 from remora.evals.phrases import details, failures, head, heading, row
+from remora.evals.scores import differences, estimates, wilson_interval
+from remora.evals.targets import sample
+from remora.runs.measured_models import MeasuredModel, ModelUse
+from remora.usecases.evaluate import measured_models
 from tests.evals.results import arm, operation, report, result
 
 PARTS = [result("a.py", "exact"), result("a.py", "different"), result("b.py", "left")]
@@ -78,3 +90,187 @@ def test_a_cause_is_named_once() -> None:
     )
     assert list(details(document[0], failed)) == []
     assert found.exit_code == 3
+
+
+SERVER = "http://127.0.0.1:8080/v1"
+MODEL = {"runner.decisions": "model"}
+
+
+@pytest.mark.parametrize(
+    ("text", "settings"),
+    [
+        ("rules", {"model.provider": "none"}),
+        ("configured", MODEL),
+        ("configured,renderer=json", {**MODEL, "model.renderer": "json"}),
+        ("configured,memory=raw", {**MODEL, "runner.memory.mode": "raw"}),
+        (
+            f"{SERVER},decoding=grammar,limit=600",
+            {
+                "model.provider": "openai",
+                "model.base_url": SERVER,
+                **MODEL,
+                "model.decoding": "grammar",
+                "runner.memory.packet_size_limit": 600,
+            },
+        ),
+    ],
+)
+def test_an_arm_is_a_model_with_settings(text: str, settings: dict[str, Any]) -> None:
+    arm = parse_arm(text)
+    assert (arm.name, arm.settings) == (text, settings)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "rule", "127.0.0.1:8080", "rules,margin=1", "rules,decoding", "rules,decoding="),
+        *("rules,memory=all", "rules,limit=x", "rules,limit=-1"),
+    ],
+)
+def test_other_texts_are_refused_with_what_is_possible(text: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        parse_arm(text)
+    assert refused.value.hint.startswith("use ")
+    assert not refused.value.hint.startswith("use decoding") or all(
+        name in refused.value.hint for name in OPTIONS
+    )
+
+
+SERVER_MEASURED_ARMS = "http://127.0.0.1:1/v1,decoding=grammar"
+
+
+def in_files(name: str, model: str | None, *outcomes: str) -> ArmResult:
+    results = (result(f"{n}.py", outcome) for n, outcome in enumerate(outcomes))
+    return arm(name, *results, model=model)
+
+
+def measured(*arms: ArmResult) -> list[MeasuredModel]:
+    names = tuple(parse_arm(each.name) for each in arms)
+    found = report(operation("docstring", *arms))
+    return list(measured_models(found, names, Config(), "2026-01-31"))
+
+
+def test_a_model_is_compared_with_rules() -> None:
+    rules = in_files("rules", None, "left", "left")
+    (found,) = measured(rules, in_files(SERVER_MEASURED_ARMS, "m", "exact", "equivalent"))
+    assert found.use == ModelUse(
+        operation="docstring", model="m", decoding="grammar", renderer="auto"
+    )
+    assert (found.slots, found.files, found.written, found.right) == (2, 2, 2, 2)
+    assert (found.gain, found.gain_ci95, found.helps) == (1.0, (1.0, 1.0), False)
+    assert (found.seed, found.commit, found.date) == (3, "abc", "2026-01-31")
+
+
+def test_without_rules_nothing_is_known_about_the_gain() -> None:
+    (found,) = measured(in_files("configured", "m", "exact", "different"))
+    assert (found.right, found.gain, found.helps) == (1, None, False)
+    assert found.use.decoding == "auto"
+
+
+@pytest.mark.parametrize(
+    ("name", "model"),
+    [("configured", None), ("configured", "none"), ("configured,memory=raw", "m")],
+)
+def test_an_arm_without_a_model_or_with_other_settings_is_not_kept(
+    name: str, model: str | None
+) -> None:
+    assert measured(in_files("rules", None, "left"), in_files(name, model, "left")) == []
+
+
+def test_an_arm_whose_model_failed_is_not_kept() -> None:
+    failed = replace(in_files(SERVER_MEASURED_ARMS, "m", "exact"), exit_code=3)
+    assert measured(in_files("rules", None, "left"), failed) == []
+
+
+TARGETS = [
+    Target(path=path, name=f"{number:02}")
+    for path, total in (("large.py", 100), ("middle.py", 10), ("small.py", 1))
+    for number in range(total)
+]
+
+
+def test_a_sample_is_spread_over_the_files_and_in_their_order() -> None:
+    chosen = sample(TARGETS, 9, seed=0)
+    assert Counter(each.path for each in chosen) == {"large.py": 4, "middle.py": 4, "small.py": 1}
+    assert chosen == sorted(chosen)
+
+
+def test_the_seed_decides() -> None:
+    assert sample(TARGETS, 9, seed=1) == sample(reversed(TARGETS), 9, seed=1)
+    assert sample(TARGETS, 9, seed=1) != sample(TARGETS, 9, seed=2)
+
+
+def test_fewer_targets_than_wanted_are_all_taken() -> None:
+    assert sample(TARGETS, 1000, seed=0) == sorted(TARGETS)
+    assert sample(list[Target](), 5, seed=0) == []
+
+
+def test_no_two_targets_of_a_file_have_the_same_key() -> None:
+    chosen = sample(TARGETS, 1000, seed=0, key=lambda target: int(target.name) // 2)
+    assert Counter(each.path for each in chosen) == {"large.py": 50, "middle.py": 5, "small.py": 1}
+
+
+def test_a_large_project_needs_only_some_of_its_files() -> None:
+    many = [Target(path=f"m{n}.py", name=str(each)) for n in range(100) for each in range(9)]
+    counts = Counter(each.path for each in sample(many, 40, seed=0))
+    assert set(counts.values()) == {4}
+    assert len(counts) == 10
+
+
+MIXED = [
+    result("a.py", "exact"),
+    result("a.py", "different"),
+    result("b.py", "equivalent"),
+    result("b.py", "left"),
+]
+
+
+def test_written_texts_with_the_same_meaning_are_right() -> None:
+    shares = {name: each.value for name, each in estimates("people", MIXED, seed=0).items()}
+    assert shares == {"precision": pytest.approx(2 / 3), "coverage": 0.75, "restored": 0.5}
+
+
+def test_verified_change_sets_are_right() -> None:
+    jobs = [result("a.py", "verified"), result("a.py", "failed"), result("b.py", "nothing")]
+    found = estimates("checks", jobs, seed=0)
+    assert {name: each.value for name, each in found.items()} == {"verified": pytest.approx(1 / 3)}
+
+
+def test_intervals_come_from_drawing_whole_files() -> None:
+    unlike = [*[result("a.py", "exact")] * 50, *[result("b.py", "different")] * 50]
+    found = estimates("people", unlike, seed=0)["precision"]
+    assert found.interval == (0.0, 1.0), "each file alone has one of these precisions"
+    assert found == estimates("people", unlike, seed=0)["precision"], "the seed decides"
+
+
+def test_the_interval_of_few_parts_is_wide_also_if_all_agree() -> None:
+    few, many = ([result(f"{n}.py", "exact") for n in range(number)] for number in (5, 100))
+    intervals = [estimates("people", each, seed=0)["precision"].interval for each in (few, many)]
+    assert intervals[0] == pytest.approx((0.566, 1.0), abs=0.001)
+    assert intervals[1] == pytest.approx((0.963, 1.0), abs=0.001)
+
+
+def test_the_wilson_interval_is_that_of_the_literature() -> None:
+    """Newcombe, "Two-sided confidence intervals for the single proportion", 1998, table I."""
+    for right, number, low, high in [
+        (81, 263, 0.2553, 0.3662),
+        (15, 148, 0.0624, 0.1605),
+        (0, 20, 0.0, 0.1611),
+        (1, 29, 0.0061, 0.1718),
+    ]:
+        assert wilson_interval(right / number, number) == pytest.approx((low, high), abs=1e-4)
+
+
+def test_nothing_written_has_no_precision() -> None:
+    found = estimates("people", [result("a.py", "left"), result("a.py", "left")], seed=0)
+    assert (found["precision"].value, found["precision"].interval) == (None, None)
+    assert found["coverage"].value == 0.0
+    assert found["coverage"].interval == pytest.approx((0.0, 0.658), abs=0.001)
+
+
+def test_arms_are_compared_on_the_same_files() -> None:
+    better = [result("a.py", "exact"), result("a.py", "exact"), *MIXED[2:]]
+    found = differences("people", MIXED, better, seed=0)
+    assert found["restored"].value == 0.25
+    assert found["coverage"].interval == (0.0, 0.0), "both wrote the same in each file"
+    assert differences("people", MIXED, MIXED, seed=0)["precision"].interval == (0.0, 0.0)

@@ -1,15 +1,17 @@
-"""One JSON spelling, and the forms in which odd values can be hashed and stored."""
+"""One JSON spelling, and the forms in which odd values are stored and had back."""
 
 import base64
 import json
 import math
 from collections import OrderedDict, namedtuple
+from collections.abc import Iterator
 from decimal import Decimal
 from enum import IntEnum, StrEnum
 from hashlib import sha256
 from types import MappingProxyType
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -23,8 +25,22 @@ from remora.memory.canonical import (
     canonical_size,
     to_packet_value,
 )
-from remora.memory.encode_values import encode_value
+from remora.memory.decode_values import decode_value
+from remora.memory.encode_values import encode_value, is_stored_unchanged
+from remora.memory.events import (
+    AgentError,
+    Change,
+    ContextUpdate,
+    Payload,
+    SubmitResult,
+    ToolResulted,
+    payload,
+)
 from remora.memory.packet import DecisionPacket, Fact, packet_json
+from remora.trace.stream.emitters import NullEventEmitter
+from remora.trace.stream.line_builder import Identity
+from tests.clock import ticking
+from tests.trace.conftest import agent_identity
 
 
 def dumps(value: Any) -> bytes:
@@ -236,3 +252,230 @@ def test_a_packets_hash_is_that_of_its_plain_json() -> None:
         '"node_summary":"","node_type":"","omitted":{},"operation":"","packet_version":"1.0",'
         '"recent_actions":[],"run_id":"","state_summary":"","turn":0}'
     )
+
+
+MARKS = ["float", "int", "bytes", "text", "repr", "dict", "deep", "at", "blob"]
+texts_of_decode_values = st.text(st.characters(exclude_categories=[]), max_size=6)
+marked = st.builds("{}{}".format, st.sampled_from(["$", "$$", "$$$"]), st.sampled_from(MARKS))
+leaves_of_decode_values = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(),
+    st.integers(-(2**70), 2**70),
+    st.none().map(lambda _: -(1 << 20_000)),  # longer than Python writes in digits
+    st.floats(),
+    texts_of_decode_values,
+    st.sampled_from(
+        ["\ud800", "\x00", "\u2028", "nan", "<nested_of_decode_values beyond 64 levels>", "0x1f"]
+    ),
+    st.binary(max_size=9),
+)
+keys = st.one_of(
+    texts_of_decode_values,
+    marked,
+    st.integers(),
+    st.none(),
+    st.tuples(st.integers(), texts_of_decode_values),
+)
+values = st.recursive(
+    leaves_of_decode_values,
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=4),
+        st.dictionaries(keys, inner, max_size=3),
+        st.builds(lambda key, value: {key: value}, marked, inner),
+    ),
+    max_leaves=12,
+)
+"""Whatever JSON has, bytes, all numbers, all text, and any keys."""
+
+
+def nested_of_decode_values(value: Any, levels: int) -> Any:
+    for level in reversed(range(levels)):
+        value = [value, level] if level % 3 else {"$deep": value}
+    return value
+
+
+def leaves_of(value: Any) -> Iterator[tuple[int, Any]]:
+    """Depth and spelling of whatever a value holds, in order; without recursion."""
+    found = [(0, value)]
+    while found:
+        depth, item = found.pop()
+        if isinstance(item, dict):
+            yield depth, [repr(key) for key in item]
+            found += [(depth + 1, inner) for inner in item.values()]
+        elif isinstance(item, list):
+            yield depth, len(item)
+            found += [(depth + 1, inner) for inner in item]
+        else:
+            yield depth, hex(item) if type(item) is int else repr(item)
+
+
+def same(one: Any, other: Any) -> bool:
+    return list(leaves_of(one)) == list(leaves_of(other))
+
+
+def as_read(value: Any) -> Any:
+    """Through the bytes of a line, as any JSON reader has them."""
+    return json.loads(msgspec.json.encode(value))
+
+
+@given(values)
+def test_nothing_of_text_bytes_numbers_and_structure_is_lost(value: Any) -> None:
+    assert same(decode_value(as_read(encode_value(value))), value)
+
+
+@given(values, st.integers(MAX_DEPTH - 4, MAX_DEPTH + 40))
+def test_nor_where_it_is_nested_deeply(value: Any, levels: int) -> None:
+    assert same(
+        decode_value(as_read(encode_value(nested_of_decode_values(value, levels)))),
+        nested_of_decode_values(value, levels),
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("levels", [1_000, 100_000])
+def test_nor_below_as_many_levels_as_you_like(levels: int) -> None:
+    value = nested_of_decode_values([math.nan, b"x", {"$at": 1}], levels)
+    assert same(decode_value(as_read(encode_value(value))), value)
+
+
+@given(values)
+def test_stored_values_have_bounded_nesting(value: Any) -> None:
+    stored = encode_value(nested_of_decode_values(value, 500))
+    assert max(depth for depth, _ in leaves_of(stored)) < MAX_DEPTH + 8
+
+
+@given(values)
+def test_it_is_a_copy(value: Any) -> None:
+    stored = encode_value(nested_of_decode_values([value], 80))
+    before = canonical(stored)
+    decode_value(stored)
+    assert canonical(stored) == before
+
+
+@pytest.mark.parametrize(
+    "foreign",
+    [
+        {"$float": "1.5"},
+        {"$float": []},
+        {"$int": "twelve"},
+        {"$int": 12},
+        {"$int": "1_0"},
+        {"$bytes": "?"},
+        {"$text": "/w=="},
+        {"$repr": "<object>"},
+        {"$dict": {"ab": 1}},
+        {"$dict": ["ab"]},
+        {"$dict": [[{}, 1]]},
+        {"$deep": []},
+        {"$deep": [1]},
+        {"$deep": [[{"$at": 0}]]},
+        {"$deep": [[{"$at": 2}]]},
+        {"$deep": [[{"$at": "1"}], []]},
+        {"$deep": [[{"$at": True}], []]},
+        {"$deep": [[], []]},
+        {"$deep": [[{"$at": 1}], [{"$at": 1}]]},
+        {"$deep": [[{"$at": 1}, {"$at": 1}], []]},
+        {"$deep": [[{"$at": 2}], [{"$at": 0}], [{"$at": 1}]]},
+        {"$at": 1},
+        {"$blob": {"sha256": "0"}},
+        {"$$blob": 1},
+        {"$": 1},
+        {"$other": 1},
+    ],
+)
+def test_what_is_not_a_form_of_ours_stays_as_it_is(foreign: Any) -> None:
+    assert decode_value({"x": [foreign]}) == {"x": [foreign]}
+
+
+json_values = st.recursive(
+    st.none() | st.integers() | texts_of_decode_values | st.sampled_from(["1", "nan", "eA=="]),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=4),
+        st.builds(lambda key, value: {key: value}, marked, inner),
+        st.builds(lambda number: {"$at": number}, st.integers(0, 3)),
+        st.builds(lambda nodes: {"$deep": nodes}, st.lists(inner, max_size=3)),
+    ),
+    max_leaves=10,
+)
+
+
+@given(json_values)
+def test_whatever_a_foreign_stream_holds_is_taken(value: Any) -> None:
+    list(leaves_of(decode_value(value)))
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        (AgentError(kind="k", message="a\ud800b"), AgentError(kind="k", message="a\\ud800b")),
+        (SubmitResult(summary="\udfff"), SubmitResult(summary="\\udfff")),
+        (ToolResulted(tool="t", error="\ud800", raw_output="\ud800"),
+         ToolResulted(tool="t", error="\\ud800", raw_output={"$text": "7aCA"})),
+    ],
+)  # fmt: skip
+def test_a_typed_field_is_read_though_its_text_had_to_be_marked(
+    said: Payload, expected: Payload
+) -> None:
+    event = NullEventEmitter(Identity("run-1")).emit(said, turn=0)
+    assert payload(event) == expected
+    recorded = decode_value(msgspec.json.decode(event.data))
+    name = {"agent_error": "message", "submit_result": "summary", "tool_result": "error"}
+    field = name[said.type]
+    assert recorded[field] == getattr(said, field)  # nothing of it is lost
+
+
+def test_what_is_not_such_a_form_still_does_not_fit() -> None:
+    event = NullEventEmitter(Identity("run-1")).emit(AgentError(kind="k"), turn=0)
+    for wrong in (b'{"kind":{"$bytes":"AA=="}}', b'{"kind":{"$text":"?"}}', b'{"kind":{"x":1}}'):
+        with pytest.raises(msgspec.ValidationError, match=r"`str`.*\$\.kind"):
+            payload(msgspec.structs.replace(event, data=msgspec.Raw(wrong)))
+
+
+LEAVES = (
+    st.none()
+    | st.booleans()
+    | st.floats()
+    | st.integers()
+    | st.integers(2**63 - 2, 2**64 + 2)
+    | st.binary(max_size=9)
+    | st.text(st.characters(), max_size=9)
+    | st.sampled_from(["$float", "$text", "$blob", "\ud800"])
+)
+VALUES = st.recursive(
+    LEAVES,
+    lambda inner: (
+        st.lists(inner)
+        | st.tuples(inner, inner)
+        | st.dictionaries(st.text(max_size=3) | st.sampled_from(["$int", "$$at"]), inner)
+        | st.dictionaries(LEAVES, inner, max_size=2)
+    ),
+)
+
+
+@given(value=VALUES)
+def test_the_line_is_the_same_either_way(value: Any) -> None:
+    payload = ContextUpdate(source="hub", value=value, host_calls=[value])
+    with pytest.MonkeyPatch.context() as patch:
+        fast = NullEventEmitter(agent_identity(), ticking()).emit(payload, turn=1)
+        patch.setattr("remora.trace.stream.line_builder.is_stored_unchanged", lambda _: False)
+        slow = NullEventEmitter(agent_identity(), ticking()).emit(payload, turn=1)
+    assert fast == slow
+
+
+def test_ordinary_values_are_stored_unchanged() -> None:
+    """Else nothing would be gained."""
+    change = Change(path="a.py", before=None, after="0" * 64, mode=0o644)
+    result = ToolResulted(
+        tool="apply_fix",
+        args={"line": 1, "codes": ["F401"]},
+        raw_output={"é": [1, 2.5, None, True, {}], "deep": [[[[{"a": [1]}]]]]},
+        changes=(change,),
+    )
+    assert is_stored_unchanged(result)
+
+
+def test_cyclic_values_are_not_inspected() -> None:
+    around: list[Any] = []
+    around.append(around)
+    assert not is_stored_unchanged(around)

@@ -1,7 +1,4 @@
-"""What any run saw can be had again: files and packet of every turn, from stream, objects and git.
-
-The working tree is emptied first, so that nothing can come from there.
-"""
+"""What any run saw can be had again: files and packet of every turn, from stream, objects and git."""
 
 import random
 import subprocess

@@ -48,7 +48,7 @@ from remora.trace.stream.line_builder import Identity
 from remora.trace.trace_folder import TraceFolder
 from remora.trace.verify.stream_check import verify_stream
 from tests.clock import ticking
-from tests.memory.test_decode_values import same
+from tests.memory.test_canonical import same
 from tests.trace.conftest import target
 
 AGENT, NODE = "lint-0123456789ab", "node:a.py:f"

@@ -1,16 +1,20 @@
-"""A tool on a tree: granted functions only, and an outcome whatever happens."""
+"""A tool on a tree: its contract, and a recorded run that runs again."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from remora.bootstrap.operations import BUILT_IN
-from remora.pym import Limits, ScriptChecks, load_source
+from remora.errors import ReplayMismatch
+from remora.pym import HostCall, Limits, ScriptChecks, load_source
 from remora.tools.script_check import check_script
-from remora.tools.tool import Tool, ToolRun, run_tool
+from remora.tools.tool import Tool, ToolResult, ToolRun, as_result, replay_tool, run_tool
 from remora.tools.tree import ToolTree
 
 CLOCK = datetime(2025, 1, 1, tzinfo=UTC)
@@ -143,3 +147,252 @@ def test_checking_a_file_that_is_wrong_lists_its_errors(tmp_path: Path) -> None:
 )
 def test_every_host_function_says_what_it_does(function: Callable[..., Any]) -> None:
     assert function.__doc__
+
+
+FULL = {
+    "result": {"n": 1},
+    "summary": "done",
+    "knowledge_delta": {"n": 1},
+    "outcome": "partial",
+    "diagnostics": ["a"],
+    "candidate_actions": [{"tool": "t", "args": {"x": 1}, "reason": "why"}],
+    "state_summary": "state",
+    "excerpt": {"ref": "code", "path": "a.py", "lines": [1, 2], "text": "x\ny"},
+    "extensions": {"k": 1},
+    "error": "half",
+}
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers(-5, 5) | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["result", "summary", "outcome", "error", "_summary", "excerpt", "x"]),
+            inner,
+            max_size=5,
+        )
+    ),
+    max_leaves=12,
+)
+
+
+def test_the_whole_contract_is_taken_as_it_stands() -> None:
+    made = as_result(FULL)
+
+    assert made.result == {"n": 1}
+    assert (made.summary, made.outcome, made.error) == ("done", "partial", "half")
+    assert made.excerpt == {"ref": "code", "path": "a.py", "lines": (1, 2), "text": "x\ny"}
+    assert made.candidate_actions == FULL["candidate_actions"]
+
+
+def test_a_summary_beyond_200_characters_is_cut() -> None:
+    for value in ({"result": 1, "summary": "x" * 300}, {"_summary": "x" * 300}):
+        summary = as_result(value).summary
+        assert summary is not None
+        assert (len(summary), summary[-1]) == (200, "…")
+    assert as_result({"result": 1, "summary": "x" * 200}).summary == "x" * 200
+
+
+@pytest.mark.parametrize("value", [None, 3, "text", [1], {"a": 1}, {"result": 1}, {"outcome": "x"}])
+def test_any_other_value_is_tolerated_without_a_summary(value: Any) -> None:
+    assert as_result(value) == ToolResult(result=value)
+
+
+def test_a_dict_with_an_underscored_summary_keeps_the_rest_as_result() -> None:
+    made = as_result({"_summary": "said", "a": 1})
+
+    assert made == ToolResult(result={"a": 1}, summary="said")
+
+
+@pytest.mark.parametrize(
+    ("value", "outcome"),
+    [
+        ({"result": 1, "summary": "s"}, "success"),
+        ({"result": 1, "summary": "s", "error": "e"}, "error"),
+        ({"result": 1, "summary": "s", "error": ""}, "success"),
+        ({"result": 1, "summary": "s", "error": "e", "outcome": "success"}, "success"),
+        ({"error": "e"}, "error"),
+        ({"error": None, "a": 1}, "success"),
+    ],
+)
+def test_an_outcome_that_is_not_given_follows_from_the_error(value: Any, outcome: str) -> None:
+    assert as_result(value).outcome == outcome
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"summary": 3},
+        {"outcome": "fine"},
+        {"knowledge_delta": []},
+        {"diagnostics": "x"},
+        {"candidate_actions": [{"tool": "t"}]},
+        {"candidate_actions": {}},
+        {"excerpt": {"ref": "code"}},
+        {"excerpt": {"ref": "c", "path": "p", "lines": [1], "text": ""}},
+        {"extensions": 1},
+        {"error": 5},
+        {"sumary": "a key that is none"},
+    ],
+)
+def test_a_wrongly_typed_key_breaks_the_contract(wrong: dict[str, Any]) -> None:
+    made = as_result({"result": 1, "summary": "s", "outcome": "success", **wrong})
+
+    assert made.outcome == "error"
+    assert made.error is not None
+    assert next(iter(wrong)) in made.error
+    assert "\n" not in made.error
+
+
+def test_a_key_that_is_not_text_breaks_the_contract() -> None:
+    made = as_result({"result": 1, "summary": "s", ("a\nb",): 1})
+
+    assert made.error is not None
+    assert "no key '('a\\nb',)'; there is result, summary" in made.error
+
+
+def test_null_is_as_good_as_absent() -> None:
+    assert as_result(
+        {"result": None, "summary": "s", "excerpt": None, "knowledge_delta": None}
+    ) == (ToolResult(summary="s"))
+
+
+@given(json_values)
+def test_contract_never_raises_and_summaries_stay_short(value: Any) -> None:
+    made = as_result(value)
+
+    assert made.outcome in ("success", "error", "partial")
+    assert len(made.summary or "") <= 200
+
+
+def test_a_misspelled_key_of_the_contract_is_named() -> None:
+    made = as_result({"result": 1, "sumary": "Fixed 3 errors"})
+    assert made.outcome == "error"
+    assert "no key 'sumary' (did you mean 'summary'?); there is" in str(made.error)
+    assert as_result({"result": 1, "errors": 3, "outcomes": 2}).outcome == "success"
+    wrong = as_result({"result": 1, "summary": "s", "diagnostic": []})
+    assert "no key 'diagnostic' (did you mean 'diagnostics'?)" in str(wrong.error)
+
+
+CLOCK_REPLAY = datetime(2025, 3, 4, tzinfo=UTC)
+EDIT = (
+    WORDS
+    + """import random
+from datetime import datetime
+
+path: str = Input("path")
+
+
+@external
+async def read_text(path: str) -> str: ...
+
+
+@external
+def edit_text(path: str, line: int, expect: str, replace: str) -> dict: ...
+
+
+text = await read_text(path)
+try:
+    await read_text("absent")
+except RuntimeError as error:
+    why = str(error)
+edit_text(path, 1, text.strip(), "changed")
+{
+    "result": [text, why, random.random(), datetime.now().isoformat()],
+    "summary": f"Edited {path}",
+    "outcome": "partial",
+}
+"""
+)
+
+
+def tool_of_replay(source: str) -> Tool:
+    grants = ("read_text", "edit_text", "list_files")
+    granted = tuple(BUILT_IN.host_functions[name] for name in grants)
+    return Tool(name="t", description="", script=load_source(source, name="t"), grants=granted)
+
+
+def again(made: Tool, run: ToolRun, args: dict[str, Any], limits: Limits) -> ToolRun:
+    calls = list(run.host_calls)
+    return replay_tool(made, args, calls, clock=run.clock, seed=run.seed, limits=limits)
+
+
+def outcome(run: ToolRun) -> tuple[Any, ...]:
+    calls = [msgspec.structs.replace(call, duration_ms=0) for call in run.host_calls]
+    return run.result, run.raw_output, run.printed, calls, run.error_kind, run.clock, run.seed
+
+
+@pytest.mark.parametrize(
+    ("source", "kind"),
+    [
+        (EDIT, None),
+        (EDIT + "1 / 0\n", "runtime"),
+        (EDIT + "while True: pass\n", "limit"),
+        (EDIT + "while True: edit_text(path, 1, 'changed', 'changed')\n", "limit"),
+        (EDIT + "...\n", "contract"),
+        (EDIT + "@external\ndef secret() -> int: ...\nsecret()\n", "denied"),
+    ],
+)
+def test_the_same_result_and_the_same_calls(tmp_path: Path, source: str, kind: str | None) -> None:
+    (tmp_path / "a.txt").write_text("first\n")
+    limits = Limits(duration_s=0.2, host_calls=9)
+    made = tool_of_replay(source)
+    run = run_tool(
+        made, {"path": "a.txt"}, ToolTree(tmp_path), clock=CLOCK_REPLAY, seed=5, limits=limits
+    )
+    (tmp_path / "a.txt").unlink()
+
+    replayed = again(made, run, {"path": "a.txt"}, limits)
+
+    assert run.error_kind == kind
+    assert len(run.host_calls) >= 3
+    assert outcome(replayed) == outcome(run)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_run_that_waited_too_long_for_the_host_replays(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("first\n")
+    made, limits = tool_of_replay(EDIT), Limits(wall_s=1e-9)
+    run = run_tool(
+        made, {"path": "a.txt"}, ToolTree(tmp_path), clock=CLOCK_REPLAY, seed=5, limits=limits
+    )
+
+    replayed = again(made, run, {"path": "a.txt"}, limits)
+
+    assert run.error_kind == "limit"
+    assert [call.error for call in run.host_calls] == ["limit: more than 1e-09 seconds in all"]
+    assert outcome(replayed) == outcome(run)
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (lambda calls: calls[:-1], "call 3 is edit_text"),
+        (lambda calls: [*calls, calls[0]], "3 calls were made, 4 are recorded"),
+        (lambda calls: [calls[0], calls[2], calls[1]], "call 2 is read_text"),
+        (lambda calls: [HostCall(name="list_files", args=["*"]), *calls], "call 1 is read_text"),
+        (
+            lambda calls: [msgspec.structs.replace(calls[0], result="other"), *calls[1:]],
+            "1, 'other', 'changed'",
+        ),
+    ],
+)
+def test_another_recording_is_a_mismatch(tmp_path: Path, change: Any, says: str) -> None:
+    (tmp_path / "a.txt").write_text("first\n")
+    made = tool_of_replay(EDIT)
+    run = run_tool(made, {"path": "a.txt"}, ToolTree(tmp_path), clock=CLOCK_REPLAY, seed=5)
+
+    with pytest.raises(ReplayMismatch, match=says) as caught:
+        replay_tool(
+            made, {"path": "a.txt"}, change(list(run.host_calls)), clock=CLOCK_REPLAY, seed=5
+        )
+
+    assert caught.value.kind == "contract"
+
+
+def test_what_was_recorded_and_not_called_is_a_mismatch_after_an_error_too(tmp_path: Path) -> None:
+    made = tool_of_replay("1 / 0\n")
+    calls = [HostCall(name="read_text", args=["a"])]
+
+    with pytest.raises(ReplayMismatch, match="0 calls were made, 1 are recorded"):
+        replay_tool(made, {}, calls, clock=CLOCK_REPLAY, seed=5)

@@ -18,12 +18,7 @@ class PastFile(NamedTuple):
 def files_at(
     run_events: Iterable[Event], agent_events: Iterable[Event], turn: int
 ) -> dict[str, PastFile]:
-    """Return the files that differ from the base commit after a turn, keyed by root-relative path.
-
-    The result combines these layers, and later layers take precedence: files of the run's base that
-    differ from the commit, base files that had changed before the agent started (`rebased`), the
-    agent's initial changes (`changes` of a fork), and its changes up to and including `turn`.
-    """
+    """Return the files that differ from the base commit after a turn, keyed by root-relative path."""
     files = next(
         _files(msgspec.json.decode(event.data)["base"]["files"])
         for event in run_events

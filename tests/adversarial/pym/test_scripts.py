@@ -1,9 +1,4 @@
-"""Scripts that do their worst: each is stopped, its end is on record, and nothing outside is touched.
-
-Each file in `scripts` says in its first lines what must become of it: `expect` is the error's kind
-(`none`: it may do what it does, for it does no harm), `says` a part of the message, `value` the
-result as JSON, `grants` the host functions it may call.
-"""
+"""Scripts that do their worst: each is stopped, its end is on record, and nothing outside is touched."""
 
 import json
 import re

@@ -106,10 +106,7 @@ while not select.select([0], [], [], 0)[0]:
 
 @contextmanager
 def swapping(ground: Ground) -> Iterator[None]:
-    """While the block runs, `swapped` in the tree is now a folder, now a link to the outside.
-
-    A process of its own does it: a thread of ours would seldom run between two of our steps.
-    """
+    """While the block runs, `swapped` in the tree is now a folder, now a link to the outside."""
     (ground.tree / "other").symlink_to(ground.outside)
     words = [sys.executable, "-c", _SWAPPER, str(ground.tree)]
     with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as swapper:

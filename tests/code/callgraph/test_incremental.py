@@ -10,7 +10,7 @@ from remora.code.callgraph.incremental import AliasDigest, invalidated
 from remora.code.callgraph.linker import Linker, NodeLinks
 from remora.ids import split_node_key
 from tests.code.callgraph.project import Project
-from tests.code.callgraph.test_callers import PIECES
+from tests.code.callgraph.test_linker import PIECES
 
 Files = Mapping[str, str]
 

@@ -1,11 +1,21 @@
-"""Linker: tiers, lines, owners of calls, and receivers without links."""
+"""Linker: tiers, lines, owners of calls, callers, links of small programs."""
 
+import gc
+import time
 from collections.abc import Callable
+from random import Random
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from remora.code.callgraph.abstract_values import CLASS, Value
+from remora.code.callgraph.files.file_cache import FileCache
+from remora.code.callgraph.files.ir_index import IndexedFile
 from remora.code.callgraph.linker import Linker
-from tests.code.callgraph.project import Project, edges
+from remora.code.callgraph.names.search_scope import MAX_BUILTIN_NAME_FILES
+from remora.code.callgraph.rules.hierarchy import linearize
+from tests.code.callgraph.project import Project, backward, edges, forward
 
 
 def main(text: str) -> dict[str, tuple[str, tuple[int, ...]]]:
@@ -196,3 +206,273 @@ def test_very_long_and_very_deep_code_is_lowered() -> None:
     last = len(text.splitlines())
     _, lines = main(text)["m.py:f"]
     assert lines[-1] == last
+
+
+NAMES = ["a", "b", "c"]
+TERMS = """\
+A; B; A(); B(); A().m; B().n; [a, b]; {'k': a}; lambda: b; a(); b(c); c(x=a); [a][0]; \
+{'k': b}['k']; partial(a, b); A(a); B(x=b).x; a if c else b; a or b; [y for y in (a, b)]; \
+list((a, c)); getattr(B(), 'n')"""
+VALUES = st.sampled_from([*NAMES, *TERMS.split("; ")])
+STATEMENTS = st.one_of(
+    st.builds("{} = {}".format, st.sampled_from(NAMES), VALUES),
+    st.builds("{}()".format, st.sampled_from([*NAMES, "A", "A().m", "B().n", "B().x", "a()"])),
+    st.builds("{}({})".format, st.sampled_from([*NAMES, "A", "B().n"]), VALUES),
+    st.builds("for c in {}: c()".format, VALUES),
+    st.builds("with {} as b: b()".format, VALUES),
+    st.builds("A.x = {}".format, VALUES),
+    st.builds("B().x = {}".format, VALUES),
+    st.builds("a.append({})".format, VALUES),
+    st.builds("a['k'] = {}".format, VALUES),
+)
+RETURNS = st.builds("return {}".format, VALUES) | st.builds("yield {}".format, VALUES)
+BODY = st.lists(STATEMENTS | RETURNS, min_size=1, max_size=3)
+DECORATORS = st.sampled_from(["", "", "@a", "@b(a)", "@A", "@property", "@classmethod"])
+
+
+def block(body: list[str], margin: str) -> str:
+    return "".join(f"{margin}{line}\n" for line in body)
+
+
+def function(name: str, decorator: str, body: list[str], margin: str, first: str) -> str:
+    head = f"{margin}{decorator}\n" if decorator else ""
+    params = ", ".join(filter(None, (first, "x=None", "*args", "**kw")))
+    return f"{head}{margin}def {name}({params}):\n{block(body, margin + '    ')}"
+
+
+def of_class(name: str, base: str, methods: list[tuple[str, str, list[str]]]) -> str:
+    parts = [function(n, decorator, body, "    ", "self") for n, decorator, body in methods]
+    return f"class {name}{base}:\n" + ("".join(parts) or "    pass\n")
+
+
+METHODS = st.lists(
+    st.tuples(
+        st.sampled_from(["m", "n", "__init__", "__call__", "__enter__", "__iter__", "x"]),
+        DECORATORS,
+        BODY | st.just(["self.x = x", "return self.x()"]) | st.just(["return self.m()"]),
+    ),
+    max_size=3,
+)
+PIECES = st.lists(
+    st.builds(function, st.sampled_from(NAMES), DECORATORS, BODY, st.just(""), st.just(""))
+    | st.builds(of_class, st.sampled_from(["A", "B"]), st.sampled_from(["", "(A)", "(B)"]), METHODS)
+    | st.builds(block, st.lists(STATEMENTS, max_size=3), st.just("")),
+    min_size=1,
+    max_size=6,
+)
+HEADS = st.sampled_from(
+    [
+        "",
+        "from functools import partial\n",
+        "from one import *\n",
+        "from two import a, b as c, A\n",
+        "import one\nfrom one import B as A\n",
+    ]
+)
+FILES = st.fixed_dictionaries(
+    {
+        path: st.builds(lambda head, pieces: head + "".join(pieces), HEADS, PIECES)
+        for path in ("one.py", "two.py")
+    }
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(FILES)
+def test_callers_are_the_converse_of_callees(files: dict[str, str]) -> None:
+    project = Project(files)
+    assert backward(project, Linker(project)) == forward(project, Linker(project))
+
+
+@settings(max_examples=40, deadline=None)
+@given(FILES, st.randoms(use_true_random=False))
+def test_answers_do_not_depend_on_earlier_questions(files: dict[str, str], random: Random) -> None:
+    project = Project(files)
+    fresh = {key: Linker(project).callees(key) for key in project.keys}
+    linker = Linker(project)
+    order = list(project.keys)
+    random.shuffle(order)
+    for key in order:
+        linker.callers(key)
+        assert linker.callees(key) == fresh[key]
+
+
+MANY = {
+    f"other{number}.py": "def other(x):\n    x.replace()\n"
+    for number in range(MAX_BUILTIN_NAME_FILES + 1)
+}
+OWN = {
+    "shape.py": (
+        "class Shape:\n"
+        "    def replace(self): ...\n"
+        "    def again(self):\n"
+        "        return self.replace()\n"
+        "def shape() -> Shape: ...\n"
+    ),
+    "near.py": "import shape\ndef near():\n    shape.shape().replace()\n",
+    "far.py": "from hub import made\ndef far():\n    made().replace()\n",
+    "hub.py": "from shape import shape as made\n",
+}
+REPLACE = "node:shape.py:Shape.replace"
+
+
+def callers(files: dict[str, str]) -> set[str]:
+    return {edge.key for edge in Linker(Project(files)).callers(REPLACE)}
+
+
+def test_callers_are_found_in_all_files_that_mention_the_name() -> None:
+    assert callers(OWN) == {"node:shape.py:Shape.again", "node:near.py:near", "node:far.py:far"}
+
+
+def test_for_a_common_name_only_files_that_mention_the_class_or_module_count() -> None:
+    assert callers(OWN | MANY) == {"node:shape.py:Shape.again", "node:near.py:near"}
+
+
+def test_a_node_missing_from_the_callers_does_not_have_it_as_callee() -> None:
+    project = Project(OWN | MANY)
+    assert backward(project, Linker(project)) == forward(project, Linker(project))
+    assert Linker(project).callees("node:far.py:far")[0].key != REPLACE
+
+
+def test_long_alias_chains_give_the_same_links_in_both_directions() -> None:
+    lines = "".join(f"v{number + 1} = v{number}\n" for number in range(200))
+    calls = "".join(f"def f{number}():\n    v{number}()\n" for number in range(201))
+    project = Project({"m.py": f"def start(): ...\nv0 = start\n{lines}{calls}"})
+    found = backward(project, Linker(project))
+    assert found == forward(project, Linker(project))
+    assert ("node:m.py:f3", "node:m.py:start") in {(a, b) for a, b, *_ in found}
+
+
+def test_the_cache_keeps_no_more_files_than_its_capacity() -> None:
+    calls = "".join(f"def f{n}():\n    room{n}.g()\n" for n in range(8))
+    imports = "".join(f"import room{n}\n" for n in range(8))
+    project = Project(
+        {f"room{number}.py": f"{imports}def g(): ...\n{calls}" for number in range(8)}
+    )
+    linker = Linker(project, FileCache(capacity=0), track_inputs=True)
+    for key in project.keys:
+        linker.links(key)
+
+    gc.collect()
+    held = [
+        each for each in gc.get_objects() if isinstance(each, IndexedFile) and "room" in each.path
+    ]
+    assert len(held) <= 2
+
+
+def test_linkers_of_two_states_share_one_cache() -> None:
+    files = FileCache()
+    before, now = Project(OWN), Project(OWN | {"near.py": "def near(): ...\n"})
+    first, second = Linker(before, files), Linker(now, files)
+    for key in now.keys:  # alternate: neither may see files of the other
+        assert first.callers(key) == Linker(before).callers(key)
+        assert second.callers(key) == Linker(now).callers(key)
+
+
+def test_a_small_cache_changes_no_answer() -> None:
+    project = Project(OWN)
+    forgetful = Linker(project, FileCache(capacity=0), max_answers=0)
+    assert backward(project, forgetful) == backward(project, Linker(project))
+
+
+TOOLS = "class A:\n    def run(self): ...\nclass B:\n    def run(self): ...\n"
+IMPORTS = "import pytest\nfrom tools import A, B\n"
+TEST = "def test_it(tool):\n    tool.run()\n"
+
+
+def fixture(made: str, *, statement: str = "return", name: str = "tool") -> str:
+    return f"@pytest.fixture\ndef {name}():\n    {statement} {made}()\n"
+
+
+def called(files: dict[str, str], test: str = "test_a.py:test_it") -> set[str]:
+    """Return the callees of the test in `tools.py`."""
+    found = edges({"tools.py": TOOLS, **files}, test)
+    assert {tier for key, (tier, _) in found.items() if key.startswith("tools.py")} <= {
+        "inferred",
+        "possible",
+    }
+    return {key.removeprefix("tools.py:") for key in found if key.startswith("tools.py")}
+
+
+def test_a_fixture_of_the_same_file_provides_its_return_value() -> None:
+    assert called({"test_a.py": IMPORTS + fixture("A") + TEST}) == {"A.run"}
+
+
+def test_a_generator_fixture_provides_its_yielded_value() -> None:
+    assert called({"test_a.py": IMPORTS + fixture("A", statement="yield") + TEST}) == {"A.run"}
+
+
+def test_the_nearest_fixture_wins() -> None:
+    outer, inner = IMPORTS + fixture("A"), IMPORTS + fixture("B")
+    files = {"conftest.py": outer, "x/conftest.py": inner, "x/test_a.py": TEST}
+    assert called(files, "x/test_a.py:test_it") == {"B.run"}
+    assert called({"conftest.py": outer, "x/test_a.py": TEST}, "x/test_a.py:test_it") == {"A.run"}
+    assert called({"conftest.py": outer, "test_a.py": inner + TEST}) == {"B.run"}
+
+
+def test_a_fixture_of_another_folder_does_not_count() -> None:
+    files = {"x/conftest.py": IMPORTS + fixture("A"), "y/test_a.py": TEST}
+    assert called(files, "y/test_a.py:test_it") == set()
+
+
+def test_a_fixture_may_request_the_fixture_it_overrides() -> None:
+    inner = "import pytest\n@pytest.fixture\ndef tool(tool):\n    tool.run()\n    return tool\n"
+    files = {"conftest.py": IMPORTS + fixture("A"), "test_a.py": inner + TEST}
+    assert called(files, "test_a.py:tool") == {"A.run"}
+
+
+def test_only_tests_and_fixtures_get_fixtures() -> None:
+    text = IMPORTS + fixture("A") + "def other(tool):\n    tool.run()\n"
+    assert called({"test_a.py": text}, "test_a.py:other") == set()
+
+
+def test_a_parameter_has_the_values_of_its_mark() -> None:
+    mark = "@pytest.mark.parametrize('tool', [A(), B()])\n"
+    assert called({"test_a.py": IMPORTS + fixture("A") + mark + TEST}) == {"A.run", "B.run"}
+    assert called({"test_a.py": IMPORTS + mark.replace("'tool'", "'other'") + TEST}) == set()
+
+
+def test_tests_call_the_methods_of_fixture_values() -> None:
+    files = {"tools.py": TOOLS, "conftest.py": IMPORTS + fixture("A"), "test_a.py": TEST}
+    linker = Linker(project := Project(files))
+    assert {
+        caller for caller, callee, _ in forward(project, linker) if callee.endswith("A.run")
+    } == {edge.key for edge in linker.callers("node:tools.py:A.run")}
+
+
+_BASES = st.lists(st.lists(st.integers(0, 7), max_size=3, unique=True), min_size=1, max_size=8)
+
+
+def of(number: int) -> Value:
+    return (CLASS, "m.py", number)
+
+
+@given(_BASES)
+def test_the_mro_equals_the_one_of_python(bases: list[list[int]]) -> None:
+    made: list[type] = []
+    orders: list[list[Value]] = []
+    for number, listed in enumerate(bases):
+        above = [base for base in listed if base < number]
+        try:
+            made.append(type(str(number), tuple(made[base] for base in above), {}))
+        except TypeError:  # Python refuses it; the result still has all bases
+            found = linearize(of(number), [orders[b] for b in above], [of(b) for b in above])
+            assert set(found) == {of(number), *(v for base in above for v in orders[base])}
+            return
+        orders.append(
+            linearize(of(number), [orders[base] for base in above], [of(b) for b in above])
+        )
+        assert orders[-1] == [of(int(each.__name__)) for each in made[-1].__mro__[:-1]]
+
+
+def test_a_class_that_derives_from_itself_appears_once() -> None:
+    assert linearize(of(0), [[of(1), of(0)]], [of(1)]) == [of(0), of(1)]
+
+
+def test_a_chain_of_hundreds_of_classes_is_fast() -> None:
+    began = time.process_time()
+    order: list[Value] = [of(0)]
+    for number in range(1, 800):
+        order = linearize(of(number), [order, [of(0)]], [order[0], of(0)])
+    assert order[0] == of(799)
+    assert time.process_time() - began < 60  # of what would be minutes

@@ -12,7 +12,7 @@ from remora.memory import delta as make
 from remora.memory.packet import Action, Candidate, DecisionPacket, Excerpt, Fact
 from remora.memory.prompt.base import RenderedRequest
 from remora.memory.prompt.render import HISTORY, LONG_TRACK, MASKED, render
-from tests.memory.prompt.test_history import Talk
+from tests.memory.prompt.test_functiongemma import Talk
 
 Put = Callable[[str], DecisionPacket]
 TOOLS = (ToolSchema(name="read"), ToolSchema(name="submit_result"))

@@ -49,10 +49,7 @@ HERMES = '<tool_call>{"name": "put", "arguments": {"line": 3}}</tool_call>'
 def serving(
     endpoints: dict[str, Any], body: Any, parsed: Any = None, status: int = 500
 ) -> Iterator[tuple[str, list[str]]]:
-    """Serve `endpoints`, and `body` for each chat. Yield the address and the paths that were asked.
-
-    If `parsed` is given, it is sent with `status` for chats whose answer the server has to parse.
-    """
+    """Serve `endpoints`, and `body` for each chat. Yield the address and the paths that were asked."""
     asked: list[str] = []
 
     class Requests(BaseHTTPRequestHandler):

@@ -202,10 +202,7 @@ def is_call_before_thinking_ends(text: str, name: str) -> bool:
 
 
 def check_quoting(family: str, count: int) -> tuple[int, int]:
-    """Parse calls that quote other calls. Return how many were made, whole and damaged.
-
-    The name stays whole, since without it a quoted call is the only one in the text.
-    """
+    """Parse calls that quote other calls. Return how many were made, whole and damaged."""
     rng = random.Random(f"quoting {family} {count}")
     whole = made = 0
     for _ in range(count):

@@ -1,9 +1,4 @@
-"""What a real llama.cpp server sends of each family's calls.
-
-The weights are SmolLM2's. The templates are reduced: each has the control tokens of the published
-one by which llama.cpp chooses its parser. The chat shows the call three times, which the model
-repeats. A grammar forces calls that are sent as text, as llama.cpp refuses a grammar beside tools.
-"""
+"""What a real llama.cpp server sends of each family's calls."""
 
 import asyncio
 import gc

@@ -1,13 +1,22 @@
-"""Docstrings that contradict their code, and what is corrected without a writer."""
+"""Docstrings that contradict their code, and files whose docstrings are corrected."""
 
 import textwrap
+from pathlib import Path
 
 import pytest
 
+from remora.code.file_analysis import read_facts
+from remora.code.syntax.extract import parse_module
+from remora.code.syntax.nodes import Module
+from remora.operations.docstring.docstring_need import docstring_work
 from remora.operations.docstring.docstring_verification import documented, keeps_text, says_more
+from remora.operations.docstring.documented_exceptions import ExceptionClasses
 from remora.operations.docstring.documented_node import DocumentedNode, find_documented
 from remora.operations.docstring.mend import Mend, update_plan
+from remora.operations.docstring.related_texts import RelatedTexts
 from remora.operations.submission import Submission
+from remora.tools.tree import ToolTree
+from tests.counted_steps import steps_of
 
 
 def node(
@@ -222,3 +231,310 @@ def test_a_summary_of_the_names_alone_is_refused(summary: str, says: bool) -> No
     code = "def get_count(name: Item):\n    {}return 1\n"
     written = code.format(f'"""{summary}"""\n    ')
     assert (says_more(submission(code.format(""), written)) == "") is says
+
+
+OUTDATED = '''def total(price):
+    """Return the total.
+
+    Args:
+        prize: What one costs.
+    """
+    return 2 * price
+'''
+
+
+CURRENT = '''def total_{0}(price):
+    """Return the total.
+
+    Args:
+        price: What one costs, {0}.
+    """
+    return 2 * price
+
+
+def other_{0}(price): ...
+'''
+
+
+def steps_of_planning(root: Path, files: dict[str, str]) -> int:
+    """Return how many steps it takes to plan some files."""
+    modules = []
+    for path, text in files.items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text(text)
+        modules.append(parse_module(path, text.encode()))
+
+    def plan() -> None:
+        amount = docstring_work(ToolTree(root), [], {"open": True})
+        for module in modules:
+            assert isinstance(module, Module)
+            assert [amount(module, node) for node in module.nodes][:3] == [0, 0, 1]
+
+    return steps_of(plan)
+
+
+@pytest.mark.parametrize("form", ["{0}/a.py", "folder/{0:03}.py", "one.py"])
+def test_planning_grows_with_the_project(tmp_path: Path, form: str) -> None:
+    def measured(number: int) -> int:
+        files: dict[str, str] = {}
+        for each in range(number):
+            path = form.format(each)
+            files[path] = files.get(path, "") + CURRENT.format(f"{number}_{each}")
+        return steps_of_planning(tmp_path / str(number), files)
+
+    measured(10)
+    assert measured(80) < 2.5 * measured(40)
+
+
+def test_planning_a_large_file_takes_linearly_many_steps(tmp_path: Path) -> None:
+    def steps(number: int) -> int:
+        text = "".join(
+            OUTDATED.replace("total(price)", f"f{n}(price, v{n})") for n in range(number)
+        )
+        (tmp_path / f"m{number}.py").write_text(text)
+        module = parse_module(f"m{number}.py", text.encode())
+        assert isinstance(module, Module)
+        amount = docstring_work(ToolTree(tmp_path), [], {"open": True})
+        amount(module, module.nodes[1])  # reads the file
+        found: set[object] = set()
+        count = steps_of(lambda: found.update(amount(module, node) for node in module.nodes[1:]))
+        assert found == {1}
+        return count
+
+    assert steps(100) < 2.5 * steps(50)
+
+
+@pytest.mark.parametrize(
+    ("body", "listed"),
+    [
+        ("raise E{0}", "    Raises:\n        E{0}: Bad.\n"),
+        ("raise E{0}", "    Raises:\n        F{0}: Bad.\n"),
+        ("a = 1", "    Args:\n        renamed_{0}: It.\n"),
+    ],
+    ids=["raised", "not raised", "renamed"],
+)
+def test_planning_a_long_docstring_takes_linearly_many_steps(body: str, listed: str) -> None:
+    def steps(number: int) -> int:
+        title, entry = listed.split("\n", 1)
+        entries = "".join(entry.format(n) for n in range(number))
+        lines = "".join(f"    if a: {body.format(n)}\n" for n in range(number))
+        names = ", ".join(f"{'abcdefghij'[n % 10]}_{n}_new" for n in range(number))
+        text = f'def f(a, {names}):\n    """Do it.\n\n{title}\n{entries}    """\n{lines}'
+        bases = "".join(f"class E{n}(E{n + 1}): ...\n" for n in range(number))
+        classes = ExceptionClasses(lambda: [f"{bases}class E{number}(Exception): ...\n".encode()])
+        related = RelatedTexts(classes=classes)
+        found = find_documented("a.py", text.encode(), "f", related)
+        count = steps_of(lambda: found.contradictions)
+        assert found.contradictions is not None
+        return count
+
+    steps(10)
+    assert steps(240) < 2.6 * steps(120)
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [("shop/cart.py", 1), ("shop/_vendor/cart.py", 0), ("tests/test_cart.py", 0)],
+)
+def test_tests_and_copied_code_are_left_alone(tmp_path: Path, path: str, expected: int) -> None:
+    file = tmp_path / path
+    file.parent.mkdir(parents=True)
+    file.write_text(OUTDATED)
+    module = parse_module(path, OUTDATED.encode())
+    assert isinstance(module, Module)
+    assert docstring_work(ToolTree(tmp_path), [module], {})(module, module.nodes[1]) == expected
+
+
+STACK = """import collections.abc
+
+
+class Stack(collections.abc.MutableMapping):
+    def clear(self): ...
+
+    def peek(self): ...
+
+
+class Narrow(Stack):
+    def pop(self, key): ...
+"""
+
+
+def test_methods_that_inherit_a_docstring_need_none(tmp_path: Path) -> None:
+    """Also from `collections.abc`, through a class of the file that has no such method."""
+    (tmp_path / "stack.py").write_text(STACK)
+    module = parse_module("stack.py", STACK.encode())
+    assert isinstance(module, Module)
+    amount = docstring_work(ToolTree(tmp_path), [module], {"open": True})
+    lacking = [node.qualname for node in module.nodes if amount(module, node)]
+    assert lacking == ["Stack", "Stack.peek", "Narrow"]
+
+
+def outdated(header: str, docstring: str, body: str = "return 1") -> bool:
+    inside = f'"""Do it.\n\n{textwrap.dedent(docstring).strip()}\n"""\n{body}'
+    source = f"{header}\n{textwrap.indent(inside, '    ')}\n"
+    node = read_facts("a.py", source.encode()).nodes[1]
+    assert node.docstring == "Do it."
+    return node.docstring_outdated
+
+
+def listed(style: str, *names: str) -> str:
+    match style:
+        case "google":
+            return "Args:\n" + "".join(f"    {name} (int): Some {name}.\n" for name in names)
+        case "numpy":
+            return "Parameters\n----------\n" + "".join(f"{n} : int\n    A {n}.\n" for n in names)
+        case _:
+            return "".join(f":param int {name}: some {name}\n" for name in names)
+
+
+STYLES = pytest.mark.parametrize("style", ["google", "numpy", "rest"])
+
+
+@STYLES
+@pytest.mark.parametrize(
+    ("header", "names", "expected"),
+    [
+        ("def f(a, b):", ("a", "b"), False),
+        ("def f(a, b):", ("a",), True),
+        ("def f(a):", ("a", "b"), True),
+        ("def f(a, c):", ("a", "b"), True),
+        ("def f(self, a):", ("a",), False),
+        ("def f(cls, a):", ("a",), False),
+        ("def f(a, _b):", ("a",), False),
+        ("def f(a, *args, **kwargs):", ("a",), False),
+        ("def f(a, **kwargs):", ("a", "b"), False),
+        ("def f(a, *args):", ("a", "b"), False),
+        ("def f(a, *args, **kwargs):", ("a", "*args", "**kwargs"), False),
+        ("async def f(a, /, b, *, c):", ("a", "b", "c"), False),
+        ("async def f(a, /, b, *, c):", ("a", "b"), True),
+    ],
+)
+def test_parameters_of_text(
+    style: str, header: str, names: tuple[str, ...], expected: bool
+) -> None:
+    assert outdated(header, listed(style, *names)) is expected
+
+
+@pytest.mark.parametrize(
+    ("header", "docstring", "expected"),
+    [
+        ("def f(a, b):", "Args:\n    a, b: Both.", False),
+        ("def f(a, b):", "Parameters\n----------\na, b : int\n    Both.", False),
+        ("def f(a):", "Args:\n    a: One.\n        gone: is the rest of it.", False),
+        ("def f(a):", "Args:\n    a: One.\n    and then more text.", False),
+        ("def f(a):", "Args:\n    a: One.\n    Note: more text.", False),
+        ("def f(a):", "Args:\n    `a`: One.\n\n    b (list[int], optional): Two.", True),
+        ("def f(a):", "Args:\n    a: One.\n\nExample:\n    b: is no parameter", False),
+        ("def f(a):", "Parameters\n----------\na\n    One.\n\nNotes\n-----\nb : no", False),
+        ("def f(a):", "Keyword Args:\n    b: Two.", True),
+        ("def f(a):", ":param a: one\n:type a: int\n:param b: two", True),
+        ("def f(a):", ":param a: one: with a colon\n:returns: b: two", False),
+        ("def f(a):", "It takes these args: b, c.", False),
+        ("def f(a):", "Args: b, c", False),
+    ],
+)
+def test_lists_of_parameters(header: str, docstring: str, expected: bool) -> None:
+    assert outdated(header, docstring) is expected
+
+
+RETURNS = ("Returns:\n    A number.", "Returns\n-------\nint\n    A number.", ":returns: a number")
+YIELDS = ("Yields:\n    A number.", "Yields\n------\nint\n    A number.", ":yields: a number")
+
+
+@pytest.mark.parametrize("docstring", RETURNS)
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("return 1", False),
+        ("print(1)", True),
+        ("return", True),
+        ("return None", True),
+        ("if a:\n    return\nfor b in c:\n    return b", False),
+        ("def g():\n    return 1", True),
+        ("x = lambda: (yield)", True),
+        ("yield 1", False),
+        ("raise NotImplementedError", False),
+        ("...", False),
+        ("pass", False),
+        ("raise A()", False),
+    ],
+)
+def test_what_it_returns(docstring: str, body: str, expected: bool) -> None:
+    assert outdated("def f():", docstring, body) is expected
+    assert not outdated("@abstractmethod\ndef f():", docstring, body)
+    assert not outdated("def f() -> int:", docstring, body)
+    assert outdated("def f() -> None:", docstring, body) is expected
+
+
+@pytest.mark.parametrize("docstring", YIELDS)
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [("yield 1", False), ("yield from a", False), ("return a", False), ("print(1)", True)],
+)
+def test_what_it_yields(docstring: str, body: str, expected: bool) -> None:
+    assert outdated("def f():", docstring, body) is expected
+
+
+@pytest.mark.parametrize("nothing", ["None", "None: always", "Nothing."])
+def test_that_it_returns_nothing_is_not_a_promise(nothing: str) -> None:
+    assert not outdated("def f():", f"Returns:\n    {nothing}", "print(1)")
+    assert not outdated("def f():", f":returns: {nothing}", "print(1)")
+
+
+@STYLES
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("raise ValueError('no')", False),
+        ("raise ValueError", False),
+        ("raise UnicodeDecodeError", False),
+        ("raise OSError", True),
+        ("raise OwnError", False),
+        ("raise self.error", False),
+        ("raise", False),
+        ("return 1", True),
+        ("return len([1])", True),
+        ("return int('1')", False),
+        ("with a:\n    return 1", False),
+        ("yield 1", False),
+        ("def g():\n    raise ValueError", True),
+        ("raise NotImplementedError", False),
+        ("raise ValueError from KeyError()", False),
+        ("int()\nraise OSError", True),
+        ("int()\nraise AssertionError", False),
+        ("try:\n    raise OSError\nexcept OSError:\n    int()", False),
+    ],
+)
+def test_what_it_raises(style: str, body: str, expected: bool) -> None:
+    docstring = {
+        "google": "Raises:\n    ValueError: If not.",
+        "numpy": "Raises\n------\nValueError\n    If not.",
+        "rest": ":raises ValueError: if not",
+    }[style]
+    assert outdated("def f():", docstring, body) is expected
+
+
+def test_an_error_that_any_index_may_raise_says_nothing() -> None:
+    assert not outdated("def f(a):", "Raises:\n    KeyError: If not.", "return a[1]")
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("def __init__(self, a): pass", False),
+        ("def __init__(self, b): pass", True),
+        ("def __init__(self, b): self.a = b", False),
+        ("a: int\ndef __init__(self, b): pass", False),
+        ("def __init__(self, **b): pass", False),
+        ("a: int", False),
+        ("def a(self, b): pass", False),
+    ],
+)
+def test_parameters_of_a_class_are_those_of_its_init(body: str, expected: bool) -> None:
+    inside = f'"""Do it.\n\nArgs:\n    a: One.\n"""\n{body}'
+    source = f"class A:\n{textwrap.indent(inside, '    ')}\n"
+    assert read_facts("a.py", source.encode()).nodes[1].docstring_outdated is expected
+
+
+def test_no_docstring_is_not_outdated() -> None:
+    assert not read_facts("a.py", b"def f(a): return 1").nodes[1].docstring_outdated

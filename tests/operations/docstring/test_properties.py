@@ -1,20 +1,26 @@
-"""Whatever the function: a docstring is added or mended, and nothing else of the file changes."""
+"""Docstrings that are written, in each style, change nothing else of a file."""
 
 import ast
+import re
 import textwrap
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from remora.code.syntax.docstring_sections import Style
+from remora.code.syntax.source import read_source
 from remora.errors import HostError
 from remora.operations.docstring.docstring_verification import tree_without_docstring
 from remora.operations.docstring.docstring_writer import mended, written
 from remora.operations.docstring.documented_node import find_documented
+from remora.operations.docstring.given_text import plain_text, text_problem
 from remora.operations.docstring.mend import mend_of
 from remora.operations.docstring.parts import STYLES, DocstringFormat
+from remora.operations.docstring.style import StyleCounts, docstring_format
+from tests.operations.lint.fixed_files import versions
 
 NAMES = st.sampled_from(["a", "b", "count", "path", "to_file", "x1"])
 WORDS = st.lists(
@@ -164,3 +170,284 @@ def test_an_outdated_docstring(case: tuple[str, Sequence[str]]) -> None:
     assert "Stays put." in now.text
     with pytest.raises(HostError, match="nothing can be changed"):
         mended(now)
+
+
+FUNCTION = """
+def move(shelf: str, count: int = 1, *, by: Person | None = None) -> bool:
+    if count < 1:
+        raise ValueError(count)
+    return shelf.take(count)
+"""
+GOOGLE = '''
+    """Move books from a shelf.
+
+    Args:
+        shelf: The shelf's name.
+        count: Number of books.
+        by: Person who carries the books; if None, the person who has waited for the
+            longest time.
+
+    Returns:
+        True if the shelf had enough books.
+
+    Raises:
+        ValueError: If `count < 1`.
+    """
+'''
+NUMPY = '''
+    """Move books from a shelf.
+
+    Parameters
+    ----------
+    shelf : str
+        The shelf's name.
+    count : int, optional
+        Number of books.
+    by : Person | None, optional
+        Person who carries the books; if None, the person who has waited for the longest
+        time.
+
+    Returns
+    -------
+    bool
+        True if the shelf had enough books.
+
+    Raises
+    ------
+    ValueError
+        If `count < 1`.
+    """
+'''
+REST = '''
+    """Move books from a shelf.
+
+    :param shelf: The shelf's name.
+    :param count: Number of books.
+    :param by: Person who carries the books; if None, the person who has waited for the
+        longest time.
+    :returns: True if the shelf had enough books.
+    :raises ValueError: If `count < 1`.
+    """
+'''
+
+
+def with_text(source: str, text: str, node: str = "f", **said: Any) -> str:
+    """The file after `text` was written as the docstring of `node`."""
+    found = find_documented("a.py", source.encode(), node)
+    return written(found, text, DocstringFormat(**said)).decode()
+
+
+def corrected(source: str) -> str:
+    """The file after the docstring of `f` was corrected."""
+    return mended(find_documented("a.py", source.encode(), "f")).decode()
+
+
+@pytest.mark.parametrize(
+    ("style", "expected"), [("google", GOOGLE), ("numpy", NUMPY), ("rest", REST)]
+)
+def test_a_given_text_is_indented_and_wrapped(style: Any, expected: str) -> None:
+    header, body = FUNCTION.split("    if count", 1)
+    text = plain_text(re.sub(r"for the( longest)?\n +", r"for the\1 ", expected))
+    assert max(map(len, text.split("\n"))) > 88
+    made = with_text(FUNCTION, text, "move", style=style)
+    assert made == f"{header}{expected.removeprefix(chr(10))}    if count{body}"
+    assert with_text(FUNCTION, text, "move", style=style, below=True) == made.replace(
+        '"""Move', '"""\n    Move'
+    )
+    assert with_text(made, "Move it.", "move") == f'{header}    """Move it."""\n    if count{body}'
+
+
+def test_code_in_a_text_is_not_wrapped() -> None:
+    code = ">>> " + "move('a', " * 9 + "1"
+    assert f"    {code}\n" in with_text(FUNCTION, f"Move.\n\n{code}\nTrue", "move")
+
+
+GIVEN = {
+    '"""Do it."""': "Do it.",
+    "  r'''Do it.\n\n    Now.\n    '''\n": "Do it.\n\nNow.",
+    "Do it.\n\n  Args:\n      a: One.\n": "Do it.\n\nArgs:\n    a: One.",
+}
+
+
+@pytest.mark.parametrize("given", GIVEN)
+def test_quotes_and_indentation_of_a_given_text_do_not_count(given: str) -> None:
+    assert plain_text(given) == GIVEN[given]
+
+
+REFUSED = {
+    " ": "needs a text",
+    "Do it so.": "the first line has 9 characters (maximum 8)",
+    'Do """.': "triple quotes",
+    "Do \a.": "control characters",
+    "Do.\n\n" + "x" * 4000: "4,005 characters (maximum 4,000)",
+}
+
+
+@pytest.mark.parametrize("text", REFUSED)
+def test_texts_that_cannot_be_a_docstring(text: str) -> None:
+    assert REFUSED[text] in text_problem(plain_text(text), 8)
+    assert text_problem("Do it.\n\nNow, and then again.", 8) == ""
+
+
+LAYOUTS = {
+    "a body behind the colon": (
+        "def f(): return 1  # why\n",
+        'def f():\n    """Do it."""\n    return 1  # why\n',
+    ),
+    "a class of dots": ("class f: ...\n", 'class f:\n    """Do it."""\n    ...\n'),
+    "a class with a body": (
+        "class f:\n    x = 1\n",
+        'class f:\n    """Do it."""\n\n    x = 1\n',
+    ),
+    "tabs": ("def f():\n\treturn 1\n", 'def f():\n\t"""Do it."""\n\treturn 1\n'),
+    "tabs, behind the colon": (
+        "class A:\n\tx = 1\n\tdef f(self): pass\n",
+        'class A:\n\tx = 1\n\tdef f(self):\n\t\t"""Do it."""\n\t\tpass\n',
+    ),
+    "Windows": ("def f():\r\n    pass\r\n", 'def f():\r\n    """Do it."""\r\n    pass\r\n'),
+    "a byte order mark": (
+        "\ufeffdef f(): pass\n",
+        '\ufeffdef f():\n    """Do it."""\n    pass\n',
+    ),
+    "a comment first": (
+        "async def f(\n    a: int,  # one: two\n) -> int:\n    # why\n    return {1: 2}[a]\n",
+        'async def f(\n    a: int,  # one: two\n) -> int:\n    """Do it."""\n'
+        "    # why\n    return {1: 2}[a]\n",
+    ),
+    "no newline at the end": ("def f(): pass", 'def f():\n    """Do it."""\n    pass'),
+    "a decorated function in it": (
+        "def f():\n    @d\n    def g(): pass\n",
+        'def f():\n    """Do it."""\n    @d\n    def g(): pass\n',
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_layouts(name: str) -> None:
+    before, after = LAYOUTS[name]
+    assert with_text(before, "Do it.", "A.f" if "class A" in before else "f") == after
+
+
+def test_a_repeated_name_is_another_node() -> None:
+    source = "if x:\n    def f(): pass\nelse:\n    def f(): return 1\n"
+    made = with_text(source, "Do it.", "f#2")
+    assert made == source.replace(": return 1", ':\n        """Do it."""\n        return 1')
+
+
+@pytest.mark.parametrize(
+    ("text", "literal"),
+    [
+        (r"Match `\d`.", 'r"""Match `\\d`."""'),
+        ('Say "so"', '"""Say "so"\n    """'),
+        ("End with \\", 'r"""End with \\\n    """'),
+    ],
+)
+def test_backslashes_and_quotes(text: str, literal: str) -> None:
+    assert with_text("def f(): pass\n", text) == f"def f():\n    {literal}\n    pass\n"
+
+
+CORRECTED = {
+    "google: one is gone": '''
+          def f(a, c):
+              """Do it.
+
+              Long story.
+
+              Args:
+                  a (int): First, which
+                      goes on.
+        -         gone: Was here.
+        -
+                  c: Last.
+
+              Note:
+                  Stays.
+              """
+        ''',
+    "blank lines before the closing quotes stay": '''
+          def f(a):
+              """Do.
+
+              Args:
+                  a: One.
+        -         b: Two.
+
+              """
+              print(a)
+        ''',
+    "numpy: two share a line": '''
+          def f(x):
+              """Do it.
+
+              Parameters
+              ----------
+        -     x, y : int
+        +     x : int
+                Both.
+
+              See Also
+              --------
+              g
+              """
+        ''',
+    "rest": '''
+          def f(a):
+              """Do it.
+
+              :param int a: First.
+        -     :param gone: Was here
+        -         for long.
+        -     :type gone: str
+              :returns: What is there.
+              :rtype: int
+              :raises ValueError: Never.
+              """
+              print(a)
+        ''',
+    "a renamed parameter keeps its words": '''
+          def f(a, new):
+        -     """Do it with `new_one`.
+        +     """Do it with `new`.
+
+              :param int a: First.
+        -     :param new_one: Was here
+        +     :param new: Was here
+                  for long.
+        -     :type new_one: str
+        +     :type new: str
+              """
+              return a
+        ''',
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("diff", CORRECTED.values(), ids=CORRECTED)
+def test_corrections(diff: str) -> None:
+    before, after = versions(diff)
+    assert corrected(before) == after
+
+
+@pytest.mark.parametrize(
+    "docstring",
+    [
+        '"Do it.\\n\\n:param gone: Was."',
+        '"""Do it.\\\n\n    :param gone: Was."""',
+        '"""Do it.\n\n    """ ":param gone: Was."',
+    ],
+)
+def test_a_literal_whose_lines_are_not_lines_is_left_alone(docstring: str) -> None:
+    with pytest.raises(HostError, match="not a plain string literal"):
+        corrected(f"def f(a):\n    {docstring}\n")
+
+
+def test_habits() -> None:
+    sources = [GOOGLE, NUMPY, NUMPY.replace('"""Move', '"""\n    Move')]
+    seen = StyleCounts()
+    for text in sources:
+        read = read_source("a.py", f"def f():{text}".encode())
+        assert not isinstance(read, str)
+        seen.see(read)  # type: ignore[arg-type]
+    found = docstring_format([seen], style=None, width=79)
+    assert found == DocstringFormat(style="numpy", width=79)
+    assert docstring_format([StyleCounts(), seen], style="rest", width=79).style == "rest"
+    assert docstring_format([], style=None, width=79) == DocstringFormat(style="google", width=79)

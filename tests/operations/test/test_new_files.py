@@ -1,13 +1,25 @@
-"""Where new test files go, and in which form."""
+"""Where new tests go, under which names, and for which functions."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from remora.errors import HostError
+from remora.operations.test.cases.case import Case, case_of, case_problem
+from remora.operations.test.function_context import home_of, target_at
+from remora.operations.test.further_plan import chosen_cases
+from remora.operations.test.inputs.call_input import CallInput
 from remora.operations.test.new_files import NewFiles, new_files, new_path
-from remora.operations.test.target_function import TargetFunction, find_target
+from remora.operations.test.runner.collection_check import require_collection
+from remora.operations.test.runner.trials import TrialResults
+from remora.operations.test.target_function import TargetFunction, find_target, import_name
+from remora.operations.test.trivial_functions import CONSTANT, WRAPS, why_trivial
+from remora.sandbox.interpreters import ProjectPython
+from remora.tools.host.pytest_settings import PytestSettings, pytest_settings
 from remora.tools.tree import ToolTree
 from tests.cli.conftest import write
+from tests.isolation_levels import need
 
 
 def test_new_files_are_named_like_most_others_and_in_the_folders_that_pytest_looks_in(
@@ -48,3 +60,246 @@ def test_a_package_beside_the_tests_that_mirrors_the_module_gets_them(
     assert isinstance(target, TargetFunction)
     exists = files.__contains__
     assert new_path(target, "cart", {}, exists, NewFiles(ends=True, folders=()), exists) == path
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [
+        ("pytest.ini", "[pytest]\ntestpaths = test\n", PytestSettings(("test",))),
+        ("pytest.ini", "[pytest]\ntestpaths = shop/tests.py\n", PytestSettings()),
+        ("setup.cfg", "[tool:pytest]\npython_files = check_*.py\n", PytestSettings((), ("check_*.py",))),
+        ("tox.ini", "[pytest]\ntestpaths =\n    src/tests\n    docs/*.md\n", PytestSettings(("src/tests",))),
+        ("pyproject.toml", "[tool.pytest.ini_options]\ntestpaths = ['a', 'b/']\n", PytestSettings(("a", "b"))),
+        ("pyproject.toml", "[tool.black]\nline-length = 80\n", PytestSettings()),
+        ("pyproject.toml", "not toml", PytestSettings()),
+    ],
+)  # fmt: skip
+def test_settings(tmp_path: Path, name: str, text: str, expected: PytestSettings) -> None:
+    (tmp_path / name).write_text(text)
+    assert pytest_settings(ToolTree(tmp_path)) == expected
+
+
+def test_the_first_file_counts(tmp_path: Path) -> None:
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    (tmp_path / "setup.cfg").write_text("[tool:pytest]\ntestpaths = test\n")
+    assert pytest_settings(ToolTree(tmp_path)) == PytestSettings()
+
+
+def test_a_project_whose_test_files_have_other_names_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "pytest.ini").write_text("[pytest]\npython_files = Test*.py\n")
+    with pytest.raises(HostError, match=r"pytest collects only Test\*\.py here"):
+        require_collection(ToolTree(tmp_path))
+
+
+def test_settings_that_pytest_refuses_are_named(
+    tmp_path: Path, plain_python: ProjectPython
+) -> None:
+    need(2)
+    (tmp_path / "pytest.ini").write_text("[pytest]\nstrict = true\ntimeout_func_only = true\n")
+    with pytest.raises(HostError, match=r"pytest cannot run here: .*timeout_func_only"):
+        require_collection(ToolTree(tmp_path, plain_python))
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    require_collection(ToolTree(tmp_path, plain_python))
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "typed"),
+    [
+        ("pyproject.toml", "[tool.mypy]\nstrict = true\n", True),
+        ("pyproject.toml", "[tool.pytest]\nstrict = true\n[tool.mypy]\npretty = true\n", False),
+        ("mypy.ini", "[mypy]\nstrict = True\ndisallow_untyped_defs = False\n", False),
+        (".mypy.ini", "[mypy]\nstrict = True\n", True),
+        ("setup.cfg", "[mypy]\ndisallow_untyped_defs = 1\n", True),
+    ],
+)
+def test_the_first_test_is_annotated_if_mypy_requires_it(
+    tmp_path: Path, name: str, text: str, typed: bool
+) -> None:
+    (tmp_path / name).write_text(text)
+    (tmp_path / "cart.py").write_text("def add(n):\n    return n\n")
+    place = ToolTree(tmp_path)
+    target = target_at(place, "cart.py", "add")
+    assert isinstance(target, TargetFunction)
+    assert home_of(place, target, {}).typed == typed
+    others = {"tests/test_a.py": "def test_a():\n    assert 1\n"}
+    assert not home_of(place, target, others).typed, "mypy does not check the project's tests"
+
+
+FILES = {
+    "shop/__init__.py",
+    "src/ns/shop/__init__.py",
+    "packages/shop/shop/__init__.py",
+    "tools/shop/__init__.py",
+    "tools/pyproject.toml",
+}
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("cart.py", ("", "cart")),
+        ("src/cart.py", ("src", "cart")),
+        ("shop/__init__.py", ("", "shop")),
+        ("shop/cart.py", ("", "shop.cart")),
+        ("src/ns/shop/cart.py", ("src", "ns.shop.cart")),  # a namespace package
+        ("packages/shop/shop/cart.py", ("packages/shop", "shop.cart")),
+        ("tools/shop/cart.py", ("tools", "shop.cart")),  # a project in a folder
+        ("examples/cart.py", ("examples", "cart")),
+    ],
+)
+def test_import_name(path: str, expected: tuple[str, str]) -> None:
+    assert import_name(path, FILES.__contains__) == expected
+
+
+def test_a_package_without_a_folder_of_its_own_has_no_known_name() -> None:
+    source = b"def total(prices):\n    return sum(prices)\n"
+    assert isinstance(find_target("cart.py", source, "total", {"__init__.py"}.__contains__), str)
+    assert not isinstance(find_target("cart.py", source, "total", lambda _: False), str)
+
+
+SOURCE = b"""
+import json
+
+CODES = {1: "one", 2: "two"}
+
+def helper(text): return text.strip() + "!"
+def minus_one(data): return -1
+def passes_on(text): return helper(text)
+def changes(text): return helper(text + "?")
+def name_of(code): return CODES[code].upper()
+def parse(text): return json.loads(text)
+def strict(text): return json.loads(text, strict=False)
+
+class Counters:
+    table = {"a": 1}
+
+    def __init__(self): self.seen = []
+    def get_seen(self): return self.seen
+    def set_seen(self, seen):
+        '''Set.'''
+        self.seen = seen
+        return self
+    def is_open(self): return self.seen is not None
+    def value(self, key): return self.table[key] * 2
+    def add(self, one): self.seen.append(one)
+"""
+
+
+def subject(name: str) -> TargetFunction:
+    found = find_target("counters.py", SOURCE, name, lambda _: False)
+    assert isinstance(found, TargetFunction)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("minus_one", CONSTANT),
+        ("passes_on", WRAPS),
+        ("parse", WRAPS),
+        ("Counters.get_seen", CONSTANT),
+        ("Counters.set_seen", CONSTANT),
+        ("Counters.is_open", CONSTANT),
+        ("Counters.add", WRAPS),
+        ("changes", ""),
+        ("name_of", ""),
+        ("strict", ""),
+        ("Counters.value", ""),
+    ],
+)
+def test_trivial_functions(name: str, reason: str) -> None:
+    assert why_trivial(subject(name)) == reason
+
+
+def chosen(*cases: tuple[Case, set[int]]) -> list[str]:
+    made, killed = [case for case, _ in cases], [frozenset(dead) for _, dead in cases]
+    return [case.call for case in chosen_cases(TrialResults(made, killed), made)]
+
+
+def case(call: str, value: str = "True", **more: Any) -> Case:
+    return Case(call=call, value=value, **more)
+
+
+def raising(call: str) -> Case:
+    return Case(call=call, raises="ValueError")
+
+
+def test_the_fewest_calls_that_detect_most_faults_are_taken() -> None:
+    found = chosen((case("f(1)"), {1}), (case("f(2)"), {1, 2}), (case("f(3)"), {3}))
+    assert found == ["f(2)", "f(3)"]
+    assert chosen((case("f(1)"), set())) == []
+
+
+def test_of_equal_calls_the_shorter_one_is_taken_and_exceptions_come_last() -> None:
+    found = chosen((raising("f('')"), {2}), (case("f('a long text')"), {1}), (case("f(1)"), {1}))
+    assert found == ["f(1)", "f('')"]
+
+
+def test_of_equal_calls_one_with_a_result_that_says_something_is_taken() -> None:
+    shown = case("f('some text')", "True")
+    assert chosen((case("f(0)", "False"), {1}), (shown, {1})) == ["f('some text')"]
+
+
+@pytest.mark.parametrize(
+    ("refused", "reason"),
+    [
+        (case("f('')", "", raises="Exception"), "it raises an exception of no specific class"),
+        (
+            case("f(1)", "[0.1234567890123]"),
+            "its result has floats that cannot be compared exactly",
+        ),
+        (case(f"f({'x' * 80!r})"), "its call or result is too long to read"),
+        (
+            case("f(a)", setup=tuple(f"a = {n}" for n in range(13))),
+            "its call or result is too long to read",
+        ),
+        (case("f(1)", "[0.5]"), ""),
+    ],
+)
+def test_what_differs_between_machines_or_is_hard_to_read_is_left_out(
+    refused: Case, reason: str
+) -> None:
+    assert case_problem(refused) == reason
+    assert (chosen((refused, {1})) == []) == bool(reason)
+
+
+@pytest.mark.parametrize(
+    ("shown", "value", "is_same"),
+    [("5", "5", True), ('"a"', "'a'", True), ("{2, 1}", "{1, 2}", True), ("5.0", "5", False),
+     ("Point(1)", "Point(1)", False), ("", "5", False)],
+)  # fmt: skip
+def test_a_result_is_compared_with_the_shown_one(shown: str, value: str, is_same: bool) -> None:
+    assert case("f()", value, shown=shown).is_as_shown is is_same
+
+
+def told(text: str) -> dict[str, object]:
+    return {"how": "value", "claims": [("{}", text)], "lines": [2]}
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "value"),
+    [
+        (told("Point(1, 2)"), told("Point(1, 2)"), None),
+        (told("1"), told("1"), "1"),
+        (told("1"), told("2"), None),
+        (told("<object at 0x7f>"), told("<object at 0x7f>"), None),
+        (told("nan"), told("nan"), None),
+        (told("'/made/here/x'"), told("'/made/here/x'"), None),
+        (told("1"), None, None),
+        ({"how": "late"}, {"how": "late"}, None),
+    ],
+)
+def test_expected_values_are_asserted(
+    first: dict[str, object], second: dict[str, object] | None, value: str | None
+) -> None:
+    found = case_of(CallInput(call="f()"), [first, second], lambda *_: True, "/made/here")
+    assert (found and found.value) == value
+
+
+def test_exceptions_count_where_the_project_raises_them() -> None:
+    seen = {"how": "raised", "type": "Lost", "module": "m", "path": "/p/m.py", "line": 4}
+    on_purpose = case_of(
+        CallInput(call="f()"), [seen, seen], lambda path, line: (path, line) == ("/p/m.py", 4), "-"
+    )
+    assert on_purpose == Case(call="f()", raises="Lost")
+    assert case_of(CallInput(call="f()"), [seen, seen], lambda *_: False, "-") is None

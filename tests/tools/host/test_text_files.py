@@ -1,5 +1,7 @@
-"""Text files are read and edited without changing what was not meant."""
+"""Host functions: text files, paths out of the tree, limits of time."""
 
+import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -8,7 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from remora.bootstrap.operations import BUILT_IN
+from remora.errors import HostError
 from remora.tools.file_tree import TEXT_LIMIT
+from remora.tools.host.declared_type_checker import ProjectChecker
+from remora.tools.host.text_files import list_files
+from remora.tools.ruff_fixes import ruff_check
+from remora.tools.tree import ToolTree
 
 
 def test_a_text_is_read_without_its_mark(tree: Path, call: Callable[..., Any]) -> None:
@@ -191,3 +199,151 @@ def test_lines_that_silence_findings_are_refused(
     assert (tree / "a.py").read_text() == source
 
     assert call("replace_lines", "a.py", 2, 2, "import c  # noqa: F401")["error"] == ""
+
+
+WITH_A_PATH: dict[str, list[Any]] = {
+    "read_text": [],
+    "edit_text": [1, "root", "x"],
+    "write_new_file": ["text"],
+    "parse_python": [],
+    "file_findings": [["__module__"]],
+}
+
+
+def plant(tree: Path, kind: str) -> str:
+    """A path that must be refused, and what lies behind it."""
+    outside = tree.parent / "secret.py"
+    outside.write_text("import os\n")
+    if kind == "link":
+        (tree / "link.py").symlink_to(outside)
+        return "link.py"
+    if kind == "folder link":
+        (tree / "out").symlink_to(tree.parent)
+        return "out/secret.py"
+    if kind == "fifo":
+        os.mkfifo(tree / "pipe.py")
+        return "pipe.py"
+    if kind == "folder":
+        (tree / "folder.py").mkdir()
+        return "folder.py"
+    named = {"absolute": str(outside), "up": "../secret.py", "inner up": "a/../../secret.py"}
+    return {**named, "option": "-rf.py", "empty": "", "nul": "a\0.py"}[kind]
+
+
+KINDS = [
+    "link", "folder link", "fifo", "folder", "absolute", "up", "inner up", "option", "empty", "nul",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", WITH_A_PATH)
+def test_a_path_that_leads_elsewhere_is_refused(
+    tree: Path, refusal: Callable[..., str], name: str, kind: str
+) -> None:
+    path = plant(tree, kind)
+
+    assert refusal(name, path, *WITH_A_PATH[name])
+    assert (tree.parent / "secret.py").read_text() == "import os\n"
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in ("folder", "empty")])
+def test_ruff_is_started_on_no_such_path(
+    tree: Path, refusal: Callable[..., str], kind: str
+) -> None:
+    assert refusal("ruff_check", [plant(tree, kind)])
+
+
+def test_ruff_reports_nothing_that_a_link_in_a_folder_shows(
+    tree: Path, call: Callable[..., Any]
+) -> None:
+    plant(tree, "link")
+    plant(tree, "folder link")
+    (tree / "own.py").write_text("import sys\n")
+
+    found = call("ruff_check", ["."], ["F"])
+
+    assert {finding["path"] for finding in found} == {"own.py"}
+
+
+@pytest.mark.parametrize("pattern", ["../*", "/etc/*", "a/../../*"])
+def test_a_pattern_stays_below_the_root(refusal: Callable[..., str], pattern: str) -> None:
+    assert refusal("list_files", pattern)
+
+
+@pytest.mark.parametrize("pattern", ["**/" * 20 + "x", "*" * 201])
+def test_a_pattern_that_would_take_forever_is_refused(
+    refusal: Callable[..., str], pattern: str
+) -> None:
+    assert "maximum" in refusal("list_files", pattern)
+
+
+@pytest.mark.parametrize("path", [".git/hooks/pre-commit", "sub/.git/config", ".agentfs/x"])
+def test_version_control_and_recordings_are_not_written(
+    tree: Path, refusal: Callable[..., str], path: str
+) -> None:
+    assert "tools must not change" in refusal("write_new_file", path, "x")
+    assert not (tree / path).exists()
+
+
+@pytest.mark.parametrize("rule", ["--fix", "F401,--fix", "", "F 401", "é"])
+def test_a_rule_is_never_an_option(refusal: Callable[..., str], rule: str) -> None:
+    assert "is not a rule code" in refusal("ruff_check", ["."], [rule])
+
+
+@pytest.mark.parametrize(
+    ("name", "args"),
+    [
+        ("read_text", [3]),
+        ("read_text", []),
+        ("read_text", ["a", "b"]),
+        ("edit_text", ["a", "1", "x", "y"]),
+        ("ruff_check", ["a.py"]),
+        ("ruff_check", [["a.py"], "F"]),
+    ],
+)
+def test_arguments_of_another_shape_are_refused(
+    refusal: Callable[..., str], name: str, args: list[Any]
+) -> None:
+    assert refusal(name, *args).startswith(f"{name}: ")
+
+
+def test_a_call_whose_time_is_over_ends_at_its_next_step(tree: Path) -> None:
+    (tree / "a.py").write_text("x = 1\n")
+    place = ToolTree(tree)
+
+    with place.within(-1.0):  # over before it began
+        for call in (
+            lambda: list_files(place, "**/*"),
+            lambda: ruff_check(place, ["a.py"]),
+        ):
+            with pytest.raises(HostError, match="not finished within"):
+                call()
+
+
+def test_the_next_call_has_its_own_time(tree: Path) -> None:
+    (tree / "a.py").write_text("x = 1\n")
+    place = ToolTree(tree)
+    with pytest.raises(HostError), place.within(-1.0):
+        list_files(place, "*")
+
+    with place.within(60.0):
+        assert 0 < place.left() <= 60
+        assert list_files(place, "*") == ["a.py"]
+
+
+@pytest.mark.parametrize("name", BUILT_IN.host_functions)
+def test_no_call_may_take_forever(name: str) -> None:
+    assert 0 < BUILT_IN.host_functions[name].seconds <= 600
+
+
+def checker_that_runs(code: str) -> ProjectChecker:
+    return ProjectChecker((sys.executable, "-c", code), "mypy 1", True, None, cpu=1)
+
+
+def test_a_checker_that_computes_for_long_is_ended_and_said_so(tmp_path: Path) -> None:
+    with pytest.raises(HostError, match="mypy 1 needs more than 1 s of processor time"):
+        checker_that_runs("while True: pass").check(tmp_path, 50)
+
+
+def test_a_checker_that_waits_for_others_is_not_ended(tmp_path: Path) -> None:
+    assert checker_that_runs("import time; time.sleep(1.5)").check(tmp_path, 50) == []

@@ -13,11 +13,7 @@ _SOCKET = ".s.PGSQL.5432"
 
 
 class CuttingProxy:
-    """Forwards all bytes, until the client sends a marked statement.
-
-    `before` cuts the connection instead of forwarding the statement. `after` forwards it, waits for
-    the server's answer, and cuts the connection instead of forwarding the answer.
-    """
+    """Forwards all bytes, until the client sends a marked statement."""
 
     def __init__(self, server: Path) -> None:
         self._server = str(server / _SOCKET)

@@ -322,10 +322,7 @@ class History:
                 )
 
     def run(self, name: str, begun: int, written: int, project: str = "shop") -> str:
-        """Write a run, begun and last written to in the middle of months so many months ago.
-
-        Its content is stored in the month in which it was last written to.
-        """
+        """Write a run, begun and last written to in the middle of months so many months ago."""
         identity = Identity(name)
         options = EmitterOptions(blobs=self._copies.blobs, clock=ticking())
         store = PostgresTraceStore(self.database, project)

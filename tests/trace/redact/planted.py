@@ -1,7 +1,4 @@
-"""Secrets that never were: made from a seed, each in the middle of what tools really print.
-
-No literal here looks like a credential; every value is put together when it is asked for.
-"""
+"""Secrets that never were: made from a seed, each in the middle of what tools really print."""
 
 import base64
 import json

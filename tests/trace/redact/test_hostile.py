@@ -1,8 +1,4 @@
-"""Time stays linear in the text: most shapes of it take less than 1.5 seconds per megabyte.
-
-The processor's time is measured, so that other processes matter less. On a machine that is slow all
-the same, ten times the text takes at most twenty times as long.
-"""
+"""Time stays linear in the text: most shapes of it take less than 1.5 seconds per megabyte."""
 
 import base64
 import random
@@ -105,10 +101,7 @@ def seconds(redactor: Redactor, text: str) -> float:
 
 
 def growth(text: Callable[[int], str]) -> float:
-    """How many times as long eight times the text takes: 8 to 12, and over 40 for quadratic work.
-
-    The shortest of some times is the one that other processes disturbed least.
-    """
+    """How many times as long eight times the text takes: 8 to 12, and over 40 for quadratic work."""
     small, large = (min(seconds(TANGLED, text(size)) for _ in range(4)) for size in (1, 8))
     return large / small
 

@@ -1,11 +1,40 @@
-"""What a redactor promises: marks, fingerprints, no second finding, nothing hidden behind marks."""
+"""What a redactor promises: marks, fingerprints, nested values, ordinary text."""
 
+import argparse
+import asyncio.base_events
+import base64
+import configparser
+import email.message
+import ftplib
+import getpass
+import hashlib
 import hmac
+import http.client
+import http.cookies
+import imaplib
+import inspect
+import json.decoder
+import logging.config
+import netrc
+import pathlib
+import random
 import re
+import secrets
+import smtplib
+import ssl
+import sys
+import tokenize
+import urllib.request
+import uuid
 from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NamedTuple
 
+import msgspec
 import pytest
 
+import remora
 from remora.trace.redact.redactor import (
     BUILTIN,
     PLACEHOLDER,
@@ -186,3 +215,264 @@ def test_new_placeholders() -> None:
     assert new_placeholders("a", None) == set()
     assert new_placeholders(b"\xff", b"\xff <secret:jwt:0123>") == set()
     assert placeholders(b"\xff" + GENUINE.encode()) == {GENUINE}
+
+
+DEPTH = 50_000
+
+
+class Inner(msgspec.Struct, frozen=True):
+    password: str
+    note: str = ""
+
+
+class Outer(msgspec.Struct, frozen=True, tag="outer", kw_only=True):
+    inner: Inner
+    clean: Inner
+    number: int = 1
+
+
+class Pair(NamedTuple):
+    left: str
+    right: object
+
+
+@pytest.fixture(scope="module")
+def redactor_of_nested_values() -> Redactor:
+    return Redactor(b"k" * 32)
+
+
+def test_every_kind_of_container(redactor_of_nested_values: Redactor) -> None:
+    mark = redactor_of_nested_values.text(TOKEN)
+    raw = mark.encode()
+    secret = TOKEN.encode()
+    value: Any = {
+        TOKEN: [TOKEN, (TOKEN, 1), Pair(TOKEN, {TOKEN})],
+        "b": [secret, bytearray(secret)],
+    }
+    clean = redactor_of_nested_values.clean(value)
+    assert clean == {mark: [mark, (mark, 1), Pair(mark, {mark})], "b": [raw, bytearray(raw)]}
+    assert isinstance(clean[mark][2], Pair)
+    assert value[TOKEN][0] == TOKEN  # the original stays as it was
+
+
+def test_structs_are_replaced_field_by_field(redactor_of_nested_values: Redactor) -> None:
+    clean_part = Inner("none")
+    outer = Outer(inner=Inner("changeme", TOKEN), clean=clean_part)
+    clean = redactor_of_nested_values.clean(outer)
+    assert clean == Outer(
+        inner=Inner("changeme", redactor_of_nested_values.text(TOKEN)), clean=clean_part
+    )
+    assert clean.clean is clean_part
+
+
+def test_text_without_secrets_is_returned_unchanged_of_nested_values(
+    redactor_of_nested_values: Redactor,
+) -> None:
+    part = {"a": ["b", 1, None, 2.5, True, b"\xff\x00"], "c": ("\ud800", "\x00", float("nan"))}
+    whole = [part, {"d": Outer(inner=Inner("x"), clean=Inner("y"))}]
+    assert redactor_of_nested_values.clean(whole) is whole
+    half = redactor_of_nested_values.clean({"clean": part, "dirty": TOKEN})
+    assert half["clean"] is part
+
+
+def test_a_telling_key_makes_a_secret(redactor_of_nested_values: Redactor) -> None:
+    for value in (
+        {"password": PASSWORD},
+        {"DB_PASSWORD": PASSWORD},
+        {"env": [{"name": "DB_PASSWORD", "value": PASSWORD}]},
+        {"passwords": [PASSWORD, PASSWORD]},
+        {"passwords": {"shop": [{"test": PASSWORD}]}},
+        {"passwords": {PASSWORD}},
+        {"password": PASSWORD.encode()},
+        {"passwords": {"shop": Pair("test", PASSWORD)}},
+        ["--password", PASSWORD],
+        ("password", PASSWORD),
+        Inner(PASSWORD),
+        [{"nested": {"apiKey": PASSWORD}}],
+    ):
+        clean = redactor_of_nested_values.clean(value)
+        assert PASSWORD not in repr(clean)
+        assert len(placeholders(repr(clean))) == 1
+        assert redactor_of_nested_values.clean(clean) is clean
+
+
+def test_headers_are_read_as_headers(redactor_of_nested_values: Redactor) -> None:
+    token = "aB3dE6gH9-" * 4
+    clean = redactor_of_nested_values.clean(
+        {"Authorization": f"Bearer {token}", "Cookie": f"a=b; session={token}"}
+    )
+    assert clean["Authorization"].startswith("Bearer <secret:authorization:")
+    assert clean["Cookie"].startswith("a=b; session=<secret:cookie:")
+
+
+def test_a_telling_key_of_something_ordinary(redactor_of_nested_values: Redactor) -> None:
+    value = {
+        "password": None,
+        "token": "identifier",
+        "tokens": ["def", "total", "price2"],
+        "secret_name": "orders-db-2",
+        "token_count": "1234567890",
+        "api_key": "${API_KEY}",
+        "Authorization": "Bearer of the ring",
+        "Cookie": "language=en; theme=dark",
+    }
+    assert redactor_of_nested_values.clean(value) is value
+
+
+@pytest.mark.parametrize("dirty", [False, True])
+def test_any_depth(redactor_of_nested_values: Redactor, dirty: bool) -> None:
+    value: Any = {"note": TOKEN if dirty else "nothing"}
+    for level in range(DEPTH):
+        value = {"a": value} if level % 2 else [value]
+    clean = redactor_of_nested_values.clean(value)
+    assert (clean is value) is not dirty
+    for level in reversed(range(DEPTH)):
+        clean = clean["a"] if level % 2 else clean[0]
+    assert clean == {"note": redactor_of_nested_values.text(TOKEN) if dirty else "nothing"}
+    assert sys.getrecursionlimit() < DEPTH
+
+
+def test_asking_about_all_strings_at_once_misses_none(redactor_of_nested_values: Redactor) -> None:
+    """One secret among many plain strings, in each place."""
+    for secret in planted(5)[::10]:
+        for place in range(3):
+            value = ["plain", "words", "only"]
+            value[place] = secret.context
+            assert redactor_of_nested_values.clean(value)[place] == redactor_of_nested_values.text(
+                secret.context
+            )
+
+
+def test_other_things_stay_as_they_are(redactor_of_nested_values: Redactor) -> None:
+    odd = object()
+    assert redactor_of_nested_values.clean(odd) is odd
+    assert redactor_of_nested_values.clean([odd, TOKEN])[0] is odd
+    assert redactor_of_nested_values.clean(10**40) == 10**40
+
+
+MODULES = [
+    *(argparse, asyncio.base_events, configparser, email.message, ftplib, getpass, hashlib, hmac),
+    *(http.client, http.cookies, imaplib, json.decoder, logging.config, netrc, pathlib, random),
+    *(secrets, smtplib, ssl, tokenize, urllib.request, base64, uuid),
+]
+OWN = sorted(
+    path for path in Path(remora.__file__).parent.rglob("*.py") if "redact" not in path.parts
+)
+
+
+@pytest.fixture(scope="module")
+def redactor_of_ordinary_text() -> Redactor:
+    return Redactor(b"k" * 32)
+
+
+def changed(redactor_of_ordinary_text: Redactor, text: str) -> list[str]:
+    """The lines in which something was found."""
+    clean = redactor_of_ordinary_text.text(text)
+    return [
+        new for old, new in zip(text.split("\n"), clean.split("\n"), strict=False) if old != new
+    ]
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)
+def test_the_standard_library(redactor_of_ordinary_text: Redactor, module: ModuleType) -> None:
+    assert changed(redactor_of_ordinary_text, inspect.getsource(module)) == []
+
+
+def test_the_corpus_is_large() -> None:
+    assert sum(inspect.getsource(module).count("\n") for module in MODULES) > 15_000
+    assert sum(path.read_text().count("\n") for path in OWN) > 10_000
+
+
+def test_our_own_code(redactor_of_ordinary_text: Redactor) -> None:
+    for path in OWN:
+        assert changed(redactor_of_ordinary_text, path.read_text()) == [], path
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "token = tokenizer.next()",
+        "token = tokens[index2]",
+        "token = self.tokenizer2.next_token",
+        "password: str",
+        "password: str = field(default='')",
+        "password = getpass.getpass('Password: ')",
+        "    password=options.password2,",
+        "api_key=None",
+        "api_key = os.environ['API_KEY_V2']",
+        'api_key = os.getenv("OPENAI_API_KEY")',
+        "secret_key = settings.SECRET_KEY_BASE64",
+        "secret = sha256(value).hexdigest()",
+        "token=utf8_decoder, password=None",
+        "export TOKEN=$GITHUB_TOKEN",
+        "API_KEY=${API_KEY:-}",
+        "password = f'{user}-{suffix2}'",
+        'password = "%(password)s"',
+        'password = "********"',
+        'password = "xxxxxxxxxxxx"',
+        'token = "identifier"',
+        'token_type = "access_token"',
+        'TOKEN_URL = "https://auth.example.org/oauth2/token"',
+        '"secret_name": "projects/shop/secrets/orders"',
+        'self.token = "</s>"',
+        'help="the API token to use for requests to v2 of the service"',
+        "Authorization: Bearer <token>",
+        "headers = {'Authorization': f'Bearer {token}'}",
+        "see https://docs.example.org/en/latest/api.html#token-authentication",
+        "git clone ssh://git@github.com:22/shop/orders.git",
+        "https://user:password@example.org/path",
+        "postgresql://${DB_USER}:${DB_PASSWORD}@localhost/orders",
+        "-----BEGIN CERTIFICATE-----",
+        "if '-----BEGIN PRIVATE KEY-----' in text and '-----END PRIVATE KEY-----' in text:",
+        "session = requests.Session()",
+        "session=session_factory_for_v2_requests()",
+        ".sk-estimator-doc-link-with-a-long-name { color: red }",
+        "risk-free-and-otherwise-ordinary-text-2",
+        "next_page_token = 'CAUQAA1x9QmFzZTY0'",
+        'user, password = "", ""',
+        "user, password = read_user(), read_password()",
+        "user, password = credentials",
+        "name, token = line.partition('=')[::2]",
+        'for user, token in (("a", "b"), ("c", "d")):',
+        'password = """\nThe password that you were given.\n"""',
+        'NO_PASSWORD = """\\\n[server1]\nusername:me\n"""',
+        "password: |-\n  ${PASSWORD}\n",
+        "passwords:\n  - ${PASSWORD}\n  - 'changeme'\n",
+        "-    if not password:\n-        self.connect(user2)\n-        x = user2\n",
+        r're.compile(r"\x41-\x5a[\141-\172]+\/[a-z]")',
+        "https:\\/\\/docs.example.org\\/en\\/latest\\/api.html",
+        "re_compile_with_a_long_name(pk_as_integer, fw_version, nf_conntrack_max)",
+        "sk-container-id-1 cf-connecting-ip rnd_seed_for_all_tests md-button-of-a-toolbar",
+        "API-REFERENCE-OF-THE-SERVICE s.translate_all_of_the_names npg_catalog",
+    ],
+)
+def test_ordinary_lines(redactor_of_ordinary_text: Redactor, line: str) -> None:
+    assert redactor_of_ordinary_text.text(line) is line
+
+
+def test_digests_and_names(redactor_of_ordinary_text: Redactor) -> None:
+    pick = random.Random(5)
+    for number in range(200):
+        raw = pick.randbytes(64)
+        sha = base64.b64encode(raw).decode()
+        for line in (
+            f"commit {raw[:20].hex()}",
+            f"uuid: {uuid.UUID(bytes=raw[:16])}",
+            f'{{file = "tokenize_rt-5.{number}.whl", hash = "sha256:{raw[:32].hex()}"}}',
+            f'"integrity": "sha512-{sha}"',
+            f"token-list@{number} sha512-{sha}",
+            f"etag: {raw[:16].hex()}-{number}",
+            f"/nix/store/{raw[:16].hex()}-secret-{number}.drv",
+        ):
+            assert redactor_of_ordinary_text.text(line) is line
+
+
+def test_pictures(redactor_of_ordinary_text: Redactor) -> None:
+    picture = base64.b64encode(random.Random(6).randbytes(300_000)).decode()
+    page = f'<img src="data:image/png;base64,{picture}">'
+    assert redactor_of_ordinary_text.text(page) is page
+
+
+def test_bases(redactor_of_ordinary_text: Redactor) -> None:
+    row = "".join(random.Random(7).choices("ACGT", k=100_000))
+    assert redactor_of_ordinary_text.text(row) is row

@@ -1,7 +1,9 @@
-"""ruff's findings, and the fixes that are made from them."""
+"""ruff's findings and fixes, of files and of shared processes."""
 
+import shutil
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +12,10 @@ from ruff import find_ruff_bin  # type: ignore[import-untyped]
 
 from remora.code.edit.text_lines import decode
 from remora.errors import HostError
-from remora.tools.host.ruff.processes import MEMORY, RuffStoppedError
+from remora.tools.host.ruff.config_files import oldest_minor
+from remora.tools.host.ruff.processes import MEMORY, RuffStoppedError, start_process
+from remora.tools.host.ruff.ruff import Ruff
+from remora.tools.host.ruff.ruff_base import RuffBase
 from remora.tools.ruff_fixes import apply_fixes_together
 from remora.tools.tree import ToolTree
 
@@ -282,3 +287,126 @@ def test_ruff_is_stopped_before_it_uses_gigabytes(
     monkeypatch.setattr("remora.tools.host.ruff.ruff.MEMORY", 1 << 28)
     with pytest.raises(RuffStoppedError, match="needed more than 256 MiB"):
         ToolTree(tree).ruff.check_text("huge.py", b"a;" * 200_000)
+
+
+IMPORT = b"import os\n"
+
+
+@pytest.fixture
+def shared(tmp_path: Path) -> Iterator[RuffBase]:
+    base = tmp_path / "base"
+    base.mkdir()
+    (base / "ruff.toml").write_text('lint.select = ["F401", "PLW0406"]\n')
+    (base / "a.py").write_bytes(IMPORT)
+    shared = RuffBase(base)
+    yield shared
+    shared.close()
+
+
+def _copy(folder: Path, base: RuffBase, *, is_like_base: bool) -> ToolTree:
+    shutil.copytree(folder / "base", folder / "copy")
+    ruff = partial(Ruff, base=base, is_like_base=lambda: is_like_base)
+    return ToolTree(folder / "copy", ruff=ruff)
+
+
+@pytest.mark.parametrize("is_like_base", [True, False])
+def test_a_copy_is_checked_as_its_base_unless_its_settings_differ(
+    tmp_path: Path, shared: RuffBase, is_like_base: bool
+) -> None:
+    copy = _copy(tmp_path, shared, is_like_base=is_like_base)
+    (copy.tree / "ruff.toml").write_text('lint.select = ["E501"]\n')
+    found = [each["code"] for each in copy.ruff.check_text("a.py", IMPORT)]
+    assert found == (["F401"] if is_like_base else [])
+
+
+def test_what_is_known_of_a_version_of_a_file_needs_no_run(
+    tmp_path: Path, shared: RuffBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ruff = Ruff(ToolTree(tmp_path / "base"), shared)
+    before = ruff.check(["a.py"], unsafe=True)
+    other = ruff.check_text("a.py", b"x = 1\n")
+    shared.remember_format("a.py", IMPORT, is_formatted=True)
+    monkeypatch.setattr("remora.tools.host.ruff.processes.RuffProcess.run", None)
+    assert ruff.check_text("a.py", IMPORT) == before
+    assert ruff.check_text("a.py", b"x = 1\n") == other == []
+    assert ruff.is_formatted("a.py", IMPORT, options=None)
+
+
+def test_a_file_of_a_copy_is_checked_in_the_process_of_the_base(
+    tmp_path: Path, shared: RuffBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy = _copy(tmp_path, shared, is_like_base=True)
+    (copy.tree / "a.py").write_text("import sys\n")
+    monkeypatch.setattr("remora.tools.host.ruff.ruff.run_command", None)
+    found = copy.ruff.check_file("a.py")
+    assert [each["message"] for each in found] == ["`sys` imported but unused"]
+
+
+def test_a_module_is_not_named_after_the_folder_of_a_copy(tmp_path: Path, shared: RuffBase) -> None:
+    (tmp_path / "base" / "__init__.py").touch()
+    ruff = Ruff(ToolTree(tmp_path / "base"), shared)
+    found = ruff.check_text("json.py", b"from . import json\n\nprint(json)\n")
+    assert [each["message"] for each in found] == ["Module `json` imports itself"]
+
+
+def test_a_process_that_did_not_answer_in_time_is_not_used_again(
+    tmp_path: Path,
+) -> None:
+    with start_process(tmp_path, 30.0) as session:
+        with pytest.raises(HostError, match="in time"):
+            session.run(["/bin/sleep", "1"], b"", 0.1)
+        with pytest.raises(HostError, match="after an error"):
+            session.run(["/bin/echo", "fresh"], b"", 5.0)
+
+
+CI = "name: x\njobs:\n  tests:\n    strategy:\n      matrix:\n        {}\n"
+NEEDS_3_11 = """import datetime
+
+
+def now():
+    return datetime.datetime.now(datetime.timezone.utc)
+"""
+
+
+def _write(tree: Path, files: dict[str, str]) -> ToolTree:
+    for name, text in files.items():
+        (tree / name).parent.mkdir(parents=True, exist_ok=True)
+        (tree / name).write_text(text)
+    return ToolTree(tree)
+
+
+@pytest.mark.parametrize(
+    ("files", "minor"),
+    [
+        ({}, None),
+        ({"setup.py": "setup(python_requires='>=3.8')", "tox.ini": "[tox]\nenvlist=py36"}, 8),
+        ({"setup.py": "more['python_requires'] = '>=3.6'\n"}, 6),
+        ({"tox.ini": "[tox]\nenvlist = py{39,310,311}-django{32,42}, pypy3, lint\n"}, 9),
+        ({"tox.ini": "[tox]\nenv_list =\n    3.11\n    3.12\n"}, 11),
+        ({"tox.ini": "[tox]\nenvlist = py3{9-13}\n"}, 9),
+        ({".github/workflows/a.yml": CI.format('python-version: ["3.11", "3.12"]')}, 11),
+        ({".github/workflows/a.yml": CI.format("python:\n        - '3.9'\n        - '3.13'")}, 9),
+        ({".github/workflows/a.yml": "steps:\n- with:\n    python-version: '3.13'\n"}, None),
+    ],
+)
+def test_the_oldest_version_that_is_declared_or_tested(
+    tmp_path: Path, files: dict[str, str], minor: int | None
+) -> None:
+    assert oldest_minor(_write(tmp_path, files)) == minor
+
+
+@pytest.mark.parametrize(
+    ("files", "codes"),
+    [
+        ({}, []),
+        ({"setup.py": "setup(python_requires='>=3.11')"}, ["UP017"]),
+        ({"tox.ini": "[tox]\nenvlist = py312\n"}, ["UP017"]),
+        ({"tox.ini": "[testenv:lint]\ncommands = ruff check\n"}, ["UP017"]),
+        ({"ruff.toml": "lint.select = ['UP']\n"}, ["UP017"]),
+    ],
+)
+def test_code_for_a_newer_python_needs_a_declared_version_or_the_use_of_ruff(
+    tmp_path: Path, files: dict[str, str], codes: list[str]
+) -> None:
+    _write(tmp_path, {**files, "a.py": NEEDS_3_11})
+    assert [each["code"] for each in ToolTree(tmp_path).ruff.check(["a.py"], unsafe=True)] == codes
