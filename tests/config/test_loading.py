@@ -405,7 +405,7 @@ def caller(tmp_path: Path) -> Invocation:
     return Invocation(environ={"HOME": str(tmp_path / "home")}, folder=tmp_path)
 
 
-def write_of_pyproject(tmp_path: Path, table: str) -> Path:
+def in_pyproject(tmp_path: Path, table: str) -> Path:
     root = tmp_path / "project"
     root.mkdir(exist_ok=True)
     (root / "pyproject.toml").write_text(f'[project]\nname = "x"\n{table}')
@@ -413,7 +413,7 @@ def write_of_pyproject(tmp_path: Path, table: str) -> Path:
 
 
 def test_pyproject_settings_apply(tmp_path: Path) -> None:
-    root = write_of_pyproject(
+    root = in_pyproject(
         tmp_path, '[tool.remora]\nexclude = ["a/"]\n[tool.remora.runner]\nmax_turns = 5\n'
     )
     config, places = open_with_places(caller(tmp_path), root)
@@ -425,7 +425,7 @@ def test_pyproject_settings_apply(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("table", ["", "[tool.other]\nremora = 1\n", '[x]\ny = "[tool.remora]"\n'])
 def test_without_it_nothing_is_set(tmp_path: Path, table: str) -> None:
-    root = write_of_pyproject(tmp_path, table)
+    root = in_pyproject(tmp_path, table)
     assert open_config(caller(tmp_path), root) == open_config(caller(tmp_path), tmp_path)
 
 
@@ -442,18 +442,18 @@ def test_without_it_nothing_is_set(tmp_path: Path, table: str) -> None:
 )
 def test_what_is_wrong_or_not_a_projects_is_refused(tmp_path: Path, table: str, told: str) -> None:
     with pytest.raises(ConfigError, match=told):
-        open_config(caller(tmp_path), write_of_pyproject(tmp_path, table))
+        open_config(caller(tmp_path), in_pyproject(tmp_path, table))
 
 
 def test_beside_a_file_it_is_an_error(tmp_path: Path) -> None:
-    root = write_of_pyproject(tmp_path, "[tool.remora]\nexclude = []\n")
+    root = in_pyproject(tmp_path, "[tool.remora]\nexclude = []\n")
     (root / "remora.yaml").write_text("exclude: []\n")
     with pytest.raises(ConfigError, match="this project is configured in both"):
         open_config(caller(tmp_path), root)
 
 
 def test_a_link_out_of_the_project_is_not_read(tmp_path: Path) -> None:
-    root = write_of_pyproject(tmp_path, "")
+    root = in_pyproject(tmp_path, "")
     outside = tmp_path / "outside.toml"
     outside.write_text("[tool.remora.runner]\nmax_turns = 5\n")
     (root / "pyproject.toml").unlink()

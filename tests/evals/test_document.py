@@ -136,7 +136,7 @@ def test_other_texts_are_refused_with_what_is_possible(text: str) -> None:
     )
 
 
-SERVER_MEASURED_ARMS = "http://127.0.0.1:1/v1,decoding=grammar"
+LOCAL_SERVER = "http://127.0.0.1:1/v1,decoding=grammar"
 
 
 def in_files(name: str, model: str | None, *outcomes: str) -> ArmResult:
@@ -152,7 +152,7 @@ def measured(*arms: ArmResult) -> list[MeasuredModel]:
 
 def test_a_model_is_compared_with_rules() -> None:
     rules = in_files("rules", None, "left", "left")
-    (found,) = measured(rules, in_files(SERVER_MEASURED_ARMS, "m", "exact", "equivalent"))
+    (found,) = measured(rules, in_files(LOCAL_SERVER, "m", "exact", "equivalent"))
     assert found.use == ModelUse(
         operation="docstring", model="m", decoding="grammar", renderer="auto"
     )
@@ -178,7 +178,7 @@ def test_an_arm_without_a_model_or_with_other_settings_is_not_kept(
 
 
 def test_an_arm_whose_model_failed_is_not_kept() -> None:
-    failed = replace(in_files(SERVER_MEASURED_ARMS, "m", "exact"), exit_code=3)
+    failed = replace(in_files(LOCAL_SERVER, "m", "exact"), exit_code=3)
     assert measured(in_files("rules", None, "left"), failed) == []
 
 

@@ -143,31 +143,6 @@ def test_sealed_streams_are_read_as_the_plain_ones(folder: TraceFolder) -> None:
     assert check(folder.root)[0] == 0
 
 
-def test_a_sealed_stream_that_was_changed_is_seen(folder: TraceFolder) -> None:
-    play_run(folder)
-    path = folder.agent_stream(AGENT)
-    compress_stream(path)
-    sealed = path.with_name(f"{path.name}.zst")
-    content = bytearray(sealed.read_bytes())
-    content[40] ^= 1
-    sealed.write_bytes(content)
-    status, said = check(folder.root)
-    assert status == 1
-    assert any(str(sealed) in line for line in said)
-
-
-def test_without_the_program_a_package_reads_it_or_it_says_what_it_could_not_read(
-    folder: TraceFolder, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    play_run(folder)
-    compress_stream(folder.agent_stream(AGENT))
-    monkeypatch.setenv("PATH", "/nowhere")
-    assert check(folder.root)[0] == 0
-    status, said = check(folder.root, packages=False)
-    assert status == 1
-    assert any("install the `zstd` program" in line for line in said)
-
-
 @pytest.mark.parametrize("wrong", [{"hash": "0" * 64}, {"seq": 2}, {"seq": 99}, {"seq": -3}])
 def test_a_fork_continues_from_its_parents_line(folder: TraceFolder, wrong: dict[str, Any]) -> None:
     _, agent = play_run(folder)
@@ -204,13 +179,6 @@ def test_a_resumed_agent_began_twice(folder: TraceFolder) -> None:
     assert verify_all(folder).ok
 
 
-def test_an_end_without_a_beginning_is_seen(folder: TraceFolder) -> None:
-    run = RunRecorder(folder)
-    run.job_end(play_agent(folder).end())
-    run.end()
-    assert f"{AGENT} ends and never began" in check(folder.root)[1][0]
-
-
 @pytest.mark.parametrize("recorded", [True, False])
 def test_a_stream_may_be_gone_if_it_is_on_record(folder: TraceFolder, recorded: bool) -> None:
     """A run that is being removed: its agents' streams go first."""
@@ -230,26 +198,6 @@ def test_a_stream_may_be_gone_if_it_is_on_record(folder: TraceFolder, recorded: 
         record = folder.path / "expired.jsonl"
         record.write_bytes(record.read_bytes().replace(b'"age"', b'"agE"', 1))
         assert check(folder.root)[1][0] == f"{record}:1: the hash is not that of the line"
-
-
-def test_other_rules_and_versions_are_not_guessed(folder: TraceFolder) -> None:
-    play_run(folder)
-    path = folder.agent_stream(AGENT)
-    content = path.read_bytes()
-    for old, new in (
-        (b'"fold":"fold/1"', b'"fold":"fold/9"'),
-        (b'{"v":1,"seq":2', b'{"v":9,"seq":2'),
-    ):
-        path.write_bytes(rechained(content.replace(old, new, 1).split(b"\n")[:-1]))
-        said = check(folder.root)[1]
-        assert any("not known here" in line or "version is 9" in line for line in said)
-
-
-def test_it_misses_a_cut_line_by_the_anchor(folder: TraceFolder) -> None:
-    play_run(folder)
-    path = folder.agent_stream(AGENT)
-    path.write_bytes(b"".join(line + b"\n" for line in list(read_lines(path))[:-1]))
-    assert check(folder.root)[0] == 1
 
 
 VALUES = st.recursive(

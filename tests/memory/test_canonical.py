@@ -255,30 +255,30 @@ def test_a_packets_hash_is_that_of_its_plain_json() -> None:
 
 
 MARKS = ["float", "int", "bytes", "text", "repr", "dict", "deep", "at", "blob"]
-texts_of_decode_values = st.text(st.characters(exclude_categories=[]), max_size=6)
+short_texts = st.text(st.characters(exclude_categories=[]), max_size=6)
 marked = st.builds("{}{}".format, st.sampled_from(["$", "$$", "$$$"]), st.sampled_from(MARKS))
-leaves_of_decode_values = st.one_of(
+marked_leaves = st.one_of(
     st.none(),
     st.booleans(),
     st.integers(),
     st.integers(-(2**70), 2**70),
     st.none().map(lambda _: -(1 << 20_000)),  # longer than Python writes in digits
     st.floats(),
-    texts_of_decode_values,
+    short_texts,
     st.sampled_from(
-        ["\ud800", "\x00", "\u2028", "nan", "<nested_of_decode_values beyond 64 levels>", "0x1f"]
+        ["\ud800", "\x00", "\u2028", "nan", "<marked_nested beyond 64 levels>", "0x1f"]
     ),
     st.binary(max_size=9),
 )
 keys = st.one_of(
-    texts_of_decode_values,
+    short_texts,
     marked,
     st.integers(),
     st.none(),
-    st.tuples(st.integers(), texts_of_decode_values),
+    st.tuples(st.integers(), short_texts),
 )
 values = st.recursive(
-    leaves_of_decode_values,
+    marked_leaves,
     lambda inner: st.one_of(
         st.lists(inner, max_size=4),
         st.dictionaries(keys, inner, max_size=3),
@@ -289,7 +289,7 @@ values = st.recursive(
 """Whatever JSON has, bytes, all numbers, all text, and any keys."""
 
 
-def nested_of_decode_values(value: Any, levels: int) -> Any:
+def marked_nested(value: Any, levels: int) -> Any:
     for level in reversed(range(levels)):
         value = [value, level] if level % 3 else {"$deep": value}
     return value
@@ -327,27 +327,27 @@ def test_nothing_of_text_bytes_numbers_and_structure_is_lost(value: Any) -> None
 @given(values, st.integers(MAX_DEPTH - 4, MAX_DEPTH + 40))
 def test_nor_where_it_is_nested_deeply(value: Any, levels: int) -> None:
     assert same(
-        decode_value(as_read(encode_value(nested_of_decode_values(value, levels)))),
-        nested_of_decode_values(value, levels),
+        decode_value(as_read(encode_value(marked_nested(value, levels)))),
+        marked_nested(value, levels),
     )
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("levels", [1_000, 100_000])
 def test_nor_below_as_many_levels_as_you_like(levels: int) -> None:
-    value = nested_of_decode_values([math.nan, b"x", {"$at": 1}], levels)
+    value = marked_nested([math.nan, b"x", {"$at": 1}], levels)
     assert same(decode_value(as_read(encode_value(value))), value)
 
 
 @given(values)
 def test_stored_values_have_bounded_nesting(value: Any) -> None:
-    stored = encode_value(nested_of_decode_values(value, 500))
+    stored = encode_value(marked_nested(value, 500))
     assert max(depth for depth, _ in leaves_of(stored)) < MAX_DEPTH + 8
 
 
 @given(values)
 def test_it_is_a_copy(value: Any) -> None:
-    stored = encode_value(nested_of_decode_values([value], 80))
+    stored = encode_value(marked_nested([value], 80))
     before = canonical(stored)
     decode_value(stored)
     assert canonical(stored) == before
@@ -389,7 +389,7 @@ def test_what_is_not_a_form_of_ours_stays_as_it_is(foreign: Any) -> None:
 
 
 json_values = st.recursive(
-    st.none() | st.integers() | texts_of_decode_values | st.sampled_from(["1", "nan", "eA=="]),
+    st.none() | st.integers() | short_texts | st.sampled_from(["1", "nan", "eA=="]),
     lambda inner: st.one_of(
         st.lists(inner, max_size=4),
         st.builds(lambda key, value: {key: value}, marked, inner),

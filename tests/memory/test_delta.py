@@ -506,12 +506,12 @@ anything = st.recursive(
     lambda v: st.lists(v) | st.dictionaries(st.text() | st.integers(), v),
     max_leaves=20,
 )
-shaped_of_summarizers = st.dictionaries(
+reported = st.dictionaries(
     st.sampled_from(["errors", "fixed", "summary", "_summary", "knowledge_delta"]), anything
 )
 
 
-@given(anything | shaped_of_summarizers)
+@given(anything | reported)
 def test_summarizers_take_whatever_a_tool_returned(result: Any) -> None:
     default = DefaultSummarizer("look")
     for summarizer in (ToolSidePassthrough(), LinterSummarizer(), default):

@@ -254,9 +254,7 @@ def test_records_are_frozen() -> None:
 
 AGENT, NODE = "lint-0123456789ab", "node:a.py:f"
 ENVELOPE = {"run_id": "run-1", "agent_id": AGENT, "operation": "lint", "node_id": NODE}
-PACKET_FORMAT_VERSION = DecisionPacket(
-    agent_id=AGENT, run_id="run-1", operation="lint", node_id=NODE, goal="g"
-)
+STARTED = DecisionPacket(agent_id=AGENT, run_id="run-1", operation="lint", node_id=NODE, goal="g")
 
 
 def chained(records: list[dict[str, Any]]) -> bytes:
@@ -269,9 +267,7 @@ def chained(records: list[dict[str, Any]]) -> bytes:
     return stream
 
 
-def line_of_format_version(
-    seq: int, kind: str, turn: int, data: Any, delta: Any = None, **more: Any
-) -> Any:
+def record(seq: int, kind: str, turn: int, data: Any, delta: Any = None, **more: Any) -> Any:
     stamp = {"timestamp": f"2026-01-01T00:00:0{seq}.000000Z"}
     said = {"turn": turn, "type": kind, "data": data, "packet_delta": delta}
     return {"v": VERSION, "seq": seq, **stamp, **ENVELOPE, **said, **more}
@@ -298,7 +294,7 @@ def kinds(folder: TraceFolder) -> list[tuple[int, str]]:
 
 @pytest.mark.parametrize("version", [0, VERSION + 1])
 def test_another_version_is_refused(version: int, folder: TraceFolder) -> None:
-    current = msgspec.json.encode(line_of_format_version(0, "turn_start", 0, {}, hash="0" * 64))
+    current = msgspec.json.encode(record(0, "turn_start", 0, {}, hash="0" * 64))
     assert decode_event(current).v == VERSION
     with pytest.raises(UnknownVersion, match=f"format version {version} is not supported"):
         decode_event(current.replace(b'"v":1', b'"v":%d' % version))
@@ -307,9 +303,7 @@ def test_another_version_is_refused(version: int, folder: TraceFolder) -> None:
     with pytest.raises(StreamDamaged, match=f"line 1: format version {version} is") as caught:
         list(read_events(path))
     assert f"reads format {VERSION}" in caught.value.hint
-    with pytest.raises(
-        StreamDamaged, match=f"the last line_of_format_version: format version {version} is"
-    ):
+    with pytest.raises(StreamDamaged, match=f"the last line: format version {version} is"):
         last_event(path)
     path.write_bytes(b"no event\n")
     with pytest.raises(StreamDamaged, match="line 1 is not an event"):
@@ -319,11 +313,9 @@ def test_another_version_is_refused(version: int, folder: TraceFolder) -> None:
 class TestANewerWriter:
     def newer(self) -> list[dict[str, Any]]:
         return [
-            line_of_format_version(
-                0, "agent_start", 0, {"packet": packet_json(PACKET_FORMAT_VERSION), "mood": "new"}
-            ),
-            line_of_format_version(1, "dream", 1, {"of": ["sheep"]}, {"turn": 1}, colour="red"),
-            line_of_format_version(2, "turn_start", 1, {"novel": 1}, {"state_summary": "s"}),
+            record(0, "agent_start", 0, {"packet": packet_json(STARTED), "mood": "new"}),
+            record(1, "dream", 1, {"of": ["sheep"]}, {"turn": 1}, colour="red"),
+            record(2, "turn_start", 1, {"novel": 1}, {"state_summary": "s"}),
         ]
 
     def test_unknown_types_and_keys_are_skipped_and_stay_in_the_lines(
@@ -343,24 +335,22 @@ class TestANewerWriter:
         self, folder: TraceFolder
     ) -> None:
         """What the newer version made of it is on record, and what comes out without it is not."""
-        shown = msgspec.structs.replace(PACKET_FORMAT_VERSION, state_summary="dreamt")
+        shown = msgspec.structs.replace(STARTED, state_summary="dreamt")
         delta = {"dreams": ["sheep"]}
         for digest, expected in ((canonical_sha256(shown), [(3, "projection")]),
-                                 (canonical_sha256(PACKET_FORMAT_VERSION), [])):  # fmt: skip
+                                 (canonical_sha256(STARTED), [])):  # fmt: skip
             called = {"tool": "t", "packet_sha256": digest}
-            first = {**self.newer()[0], "data": {"packet": packet_json(PACKET_FORMAT_VERSION)}}
-            dreamt = line_of_format_version(1, "context_update", 0, {"source": "hub"}, delta)
-            written(folder, [first, dreamt, line_of_format_version(2, "tool_call", 0, called)])
+            first = {**self.newer()[0], "data": {"packet": packet_json(STARTED)}}
+            dreamt = record(1, "context_update", 0, {"source": "hub"}, delta)
+            written(folder, [first, dreamt, record(2, "tool_call", 0, called)])
             assert kinds(folder) == expected
 
     @pytest.mark.parametrize("rules", [{"fold": "fold/2"}, {"trim": "trim/9"}])
     def test_by_whose_rules_it_was_folded_is_reported_and_no_packet_is_made(
         self, rules: dict[str, str], folder: TraceFolder
     ) -> None:
-        first = line_of_format_version(
-            0, "agent_start", 0, {"packet": packet_json(PACKET_FORMAT_VERSION), **rules}
-        )
-        path = written(folder, [first, line_of_format_version(1, "turn_start", 1, {}, {"turn": 1})])
+        first = record(0, "agent_start", 0, {"packet": packet_json(STARTED), **rules})
+        path = written(folder, [first, record(1, "turn_start", 1, {}, {"turn": 1})])
         assert kinds(folder) == [(1, "projection")]
         with pytest.raises(ValueError, match=r"/[29]', which is not supported"):
             replay(read_events(path))

@@ -125,7 +125,7 @@ def test_what_is_not_a_number_stays_so() -> None:
 
 
 scalars = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20)
-values_of_json_values = st.recursive(
+host_values = st.recursive(
     scalars | st.dates() | st.sets(st.integers(-9, 9)),
     lambda inner: (
         st.lists(inner, max_size=4)
@@ -136,7 +136,7 @@ values_of_json_values = st.recursive(
 )
 
 
-@given(values_of_json_values)
+@given(host_values)
 def test_the_outcome_is_json_and_stays_itself(value: Any) -> None:
     once = to_json_value(value, limit=LIMIT)
 
@@ -166,7 +166,7 @@ def test_an_integer_of_many_digits_is_text() -> None:
     assert to_json_value(10**5000, limit=LIMIT).startswith("0x")
 
 
-def test_shared_values_are_counted_each_time_of_json_values() -> None:
+def test_shared_host_values_are_counted_each_time() -> None:
     value: Any = ["text"]
     for _ in range(60):
         value = [value, value]

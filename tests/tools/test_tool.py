@@ -274,7 +274,7 @@ def test_a_misspelled_key_of_the_contract_is_named() -> None:
     assert "no key 'diagnostic' (did you mean 'diagnostics'?)" in str(wrong.error)
 
 
-CLOCK_REPLAY = datetime(2025, 3, 4, tzinfo=UTC)
+RECORDED_AT = datetime(2025, 3, 4, tzinfo=UTC)
 EDIT = (
     WORDS
     + """import random
@@ -306,7 +306,7 @@ edit_text(path, 1, text.strip(), "changed")
 )
 
 
-def tool_of_replay(source: str) -> Tool:
+def editing_tool(source: str) -> Tool:
     grants = ("read_text", "edit_text", "list_files")
     granted = tuple(BUILT_IN.host_functions[name] for name in grants)
     return Tool(name="t", description="", script=load_source(source, name="t"), grants=granted)
@@ -336,9 +336,9 @@ def outcome(run: ToolRun) -> tuple[Any, ...]:
 def test_the_same_result_and_the_same_calls(tmp_path: Path, source: str, kind: str | None) -> None:
     (tmp_path / "a.txt").write_text("first\n")
     limits = Limits(duration_s=0.2, host_calls=9)
-    made = tool_of_replay(source)
+    made = editing_tool(source)
     run = run_tool(
-        made, {"path": "a.txt"}, ToolTree(tmp_path), clock=CLOCK_REPLAY, seed=5, limits=limits
+        made, {"path": "a.txt"}, ToolTree(tmp_path), clock=RECORDED_AT, seed=5, limits=limits
     )
     (tmp_path / "a.txt").unlink()
 
@@ -352,9 +352,9 @@ def test_the_same_result_and_the_same_calls(tmp_path: Path, source: str, kind: s
 
 def test_a_run_that_waited_too_long_for_the_host_replays(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("first\n")
-    made, limits = tool_of_replay(EDIT), Limits(wall_s=1e-9)
+    made, limits = editing_tool(EDIT), Limits(wall_s=1e-9)
     run = run_tool(
-        made, {"path": "a.txt"}, ToolTree(tmp_path), clock=CLOCK_REPLAY, seed=5, limits=limits
+        made, {"path": "a.txt"}, ToolTree(tmp_path), clock=RECORDED_AT, seed=5, limits=limits
     )
 
     replayed = again(made, run, {"path": "a.txt"}, limits)
@@ -379,20 +379,20 @@ def test_a_run_that_waited_too_long_for_the_host_replays(tmp_path: Path) -> None
 )
 def test_another_recording_is_a_mismatch(tmp_path: Path, change: Any, says: str) -> None:
     (tmp_path / "a.txt").write_text("first\n")
-    made = tool_of_replay(EDIT)
-    run = run_tool(made, {"path": "a.txt"}, ToolTree(tmp_path), clock=CLOCK_REPLAY, seed=5)
+    made = editing_tool(EDIT)
+    run = run_tool(made, {"path": "a.txt"}, ToolTree(tmp_path), clock=RECORDED_AT, seed=5)
 
     with pytest.raises(ReplayMismatch, match=says) as caught:
         replay_tool(
-            made, {"path": "a.txt"}, change(list(run.host_calls)), clock=CLOCK_REPLAY, seed=5
+            made, {"path": "a.txt"}, change(list(run.host_calls)), clock=RECORDED_AT, seed=5
         )
 
     assert caught.value.kind == "contract"
 
 
 def test_what_was_recorded_and_not_called_is_a_mismatch_after_an_error_too(tmp_path: Path) -> None:
-    made = tool_of_replay("1 / 0\n")
+    made = editing_tool("1 / 0\n")
     calls = [HostCall(name="read_text", args=["a"])]
 
     with pytest.raises(ReplayMismatch, match="0 calls were made, 1 are recorded"):
-        replay_tool(made, {}, calls, clock=CLOCK_REPLAY, seed=5)
+        replay_tool(made, {}, calls, clock=RECORDED_AT, seed=5)

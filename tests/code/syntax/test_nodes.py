@@ -148,7 +148,7 @@ def by_radon(node: DefinitionNode) -> int:
     return int(block.complexity)
 
 
-def assert_same_of_complexity(source: bytes) -> int:
+def compared_complexities(source: bytes) -> int:
     tree = tree_of(source)
     if tree is None:
         return 0
@@ -159,8 +159,8 @@ def assert_same_of_complexity(source: bytes) -> int:
     return len(expected)
 
 
-def assert_same_in_of_complexity(paths: Iterable[Path], least: int) -> None:
-    assert sum(assert_same_of_complexity(path.read_bytes()) for path in paths) >= least
+def assert_complexities(paths: Iterable[Path], least: int) -> None:
+    assert sum(compared_complexities(path.read_bytes()) for path in paths) >= least
 
 
 @pytest.mark.parametrize(
@@ -192,7 +192,7 @@ def assert_same_in_of_complexity(paths: Iterable[Path], least: int) -> None:
 def test_branches(body: str, expected: int) -> None:
     source = f"async def f():\n{textwrap.indent(body, ' ')}".encode()
     assert read_facts("a.py", source).nodes[1].complexity == expected
-    assert_same_of_complexity(source)
+    compared_complexities(source)
 
 
 @pytest.mark.parametrize(
@@ -210,20 +210,20 @@ def test_branches(body: str, expected: int) -> None:
 def test_a_class_has_the_mean_of_its_methods(body: str, expected: int) -> None:
     source = f"class A:\n{textwrap.indent(body, ' ')}".encode()
     assert read_facts("a.py", source).nodes[1].complexity == expected
-    assert_same_of_complexity(source)
+    compared_complexities(source)
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_the_standard_library() -> None:
-    assert_same_in_of_complexity(library(step=8), least=5_000)
+    assert_complexities(library(step=8), least=5_000)
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("name", PACKAGES)
 def test_installed_packages(name: str) -> None:
-    assert_same_in_of_complexity(package(name, step=2), least=500)
+    assert_complexities(package(name, step=2), least=500)
 
 
 def used(text: str) -> set[str]:

@@ -173,7 +173,7 @@ def test_data_adds_no_control_token_to_a_prompt(text: str, description: str) -> 
     ]
 
 
-TOOLS_HISTORY = [ToolSchema(name="read", description="Read.")]
+READING = [ToolSchema(name="read", description="Read.")]
 CODE = Excerpt(ref="code", path="a.py", lines=(1, 2), text="def f():\n    pass")
 
 
@@ -217,7 +217,7 @@ class Talk:
         self, renderer: str = HISTORY, strategy: str = "tool_call", omitted: int = 0
     ) -> tuple[Message, ...]:
         steps = later_steps(self.history.steps, omitted)
-        made = render(renderer, self._context.packet, TOOLS_HISTORY, strategy, steps).messages
+        made = render(renderer, self._context.packet, READING, strategy, steps).messages
         assert made is not None
         assert made[0].role == "system"
         return made[1:]

@@ -150,7 +150,7 @@ def test_monstrous_answers_are_bad_calls(text: str) -> None:
     assert len(reason(text)) < 200
 
 
-TOOLS_NATIVE_CALLS = (ToolSchema(name="stop"),)
+STOP_ONLY = (ToolSchema(name="stop"),)
 
 
 def response(*arguments: Any) -> dict[str, Any]:
@@ -160,7 +160,7 @@ def response(*arguments: Any) -> dict[str, Any]:
 
 def test_a_valid_call_is_returned() -> None:
     call = ToolCall(tool="stop", args={})
-    assert read_native_call(call, response("{}"), TOOLS_NATIVE_CALLS) is call
+    assert read_native_call(call, response("{}"), STOP_ONLY) is call
 
 
 @pytest.mark.parametrize(
@@ -181,13 +181,13 @@ def test_a_valid_call_is_returned() -> None:
 )
 def test_why_there_is_no_call(raw: Any, reason: str) -> None:
     with pytest.raises(BadCall) as caught:
-        read_native_call(None, raw, TOOLS_NATIVE_CALLS)
+        read_native_call(None, raw, STOP_ONLY)
     assert reason in caught.value.message
 
 
 def test_an_invalid_call_is_refused() -> None:
     with pytest.raises(BadCall, match="unknown tool 'go'"):
-        read_native_call(ToolCall(tool="go", args={}), response("{}"), TOOLS_NATIVE_CALLS)
+        read_native_call(ToolCall(tool="go", args={}), response("{}"), STOP_ONLY)
 
 
 REQUEST = Request(prompt="A", decoding=Decoding(strategy="completion"))

@@ -336,7 +336,7 @@ ARGUMENTS: dict[str, tuple[str, dict[str, Any]]] = {
     "read_callers": ("Show its calls.", {"name": TEXT}),
     "run_code": ("Show what an expression gives.", {"code": TEXT}),
 }
-TOOLS_REQUEST_SIZE = (
+LATE_TOOLS = (
     *(
         ToolSchema(
             name=name,
@@ -391,7 +391,7 @@ def late_packet() -> DecisionPacket:
 
 
 def tokens_of(counter: TokenCounter) -> Callable[[DecisionPacket], int]:
-    return lambda packet: request_tokens(counter, packet, TOOLS_REQUEST_SIZE, "lines/1", QUESTION)
+    return lambda packet: request_tokens(counter, packet, LATE_TOOLS, "lines/1", QUESTION)
 
 
 @pytest.mark.slow

@@ -409,7 +409,7 @@ STYLES = pytest.mark.parametrize("style", ["google", "numpy", "rest"])
         ("async def f(a, /, b, *, c):", ("a", "b"), True),
     ],
 )
-def test_parameters_of_text(
+def test_outdated_parameters(
     style: str, header: str, names: tuple[str, ...], expected: bool
 ) -> None:
     assert outdated(header, listed(style, *names)) is expected

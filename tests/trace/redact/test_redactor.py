@@ -236,46 +236,39 @@ class Pair(NamedTuple):
     right: object
 
 
-@pytest.fixture(scope="module")
-def redactor_of_nested_values() -> Redactor:
-    return Redactor(b"k" * 32)
-
-
-def test_every_kind_of_container(redactor_of_nested_values: Redactor) -> None:
-    mark = redactor_of_nested_values.text(TOKEN)
+def test_every_kind_of_container(redactor: Redactor) -> None:
+    mark = redactor.text(TOKEN)
     raw = mark.encode()
     secret = TOKEN.encode()
     value: Any = {
         TOKEN: [TOKEN, (TOKEN, 1), Pair(TOKEN, {TOKEN})],
         "b": [secret, bytearray(secret)],
     }
-    clean = redactor_of_nested_values.clean(value)
+    clean = redactor.clean(value)
     assert clean == {mark: [mark, (mark, 1), Pair(mark, {mark})], "b": [raw, bytearray(raw)]}
     assert isinstance(clean[mark][2], Pair)
     assert value[TOKEN][0] == TOKEN  # the original stays as it was
 
 
-def test_structs_are_replaced_field_by_field(redactor_of_nested_values: Redactor) -> None:
+def test_structs_are_replaced_field_by_field(redactor: Redactor) -> None:
     clean_part = Inner("none")
     outer = Outer(inner=Inner("changeme", TOKEN), clean=clean_part)
-    clean = redactor_of_nested_values.clean(outer)
-    assert clean == Outer(
-        inner=Inner("changeme", redactor_of_nested_values.text(TOKEN)), clean=clean_part
-    )
+    clean = redactor.clean(outer)
+    assert clean == Outer(inner=Inner("changeme", redactor.text(TOKEN)), clean=clean_part)
     assert clean.clean is clean_part
 
 
-def test_text_without_secrets_is_returned_unchanged_of_nested_values(
-    redactor_of_nested_values: Redactor,
+def test_values_without_secrets_are_returned_unchanged(
+    redactor: Redactor,
 ) -> None:
     part = {"a": ["b", 1, None, 2.5, True, b"\xff\x00"], "c": ("\ud800", "\x00", float("nan"))}
     whole = [part, {"d": Outer(inner=Inner("x"), clean=Inner("y"))}]
-    assert redactor_of_nested_values.clean(whole) is whole
-    half = redactor_of_nested_values.clean({"clean": part, "dirty": TOKEN})
+    assert redactor.clean(whole) is whole
+    half = redactor.clean({"clean": part, "dirty": TOKEN})
     assert half["clean"] is part
 
 
-def test_a_telling_key_makes_a_secret(redactor_of_nested_values: Redactor) -> None:
+def test_a_telling_key_makes_a_secret(redactor: Redactor) -> None:
     for value in (
         {"password": PASSWORD},
         {"DB_PASSWORD": PASSWORD},
@@ -290,22 +283,20 @@ def test_a_telling_key_makes_a_secret(redactor_of_nested_values: Redactor) -> No
         Inner(PASSWORD),
         [{"nested": {"apiKey": PASSWORD}}],
     ):
-        clean = redactor_of_nested_values.clean(value)
+        clean = redactor.clean(value)
         assert PASSWORD not in repr(clean)
         assert len(placeholders(repr(clean))) == 1
-        assert redactor_of_nested_values.clean(clean) is clean
+        assert redactor.clean(clean) is clean
 
 
-def test_headers_are_read_as_headers(redactor_of_nested_values: Redactor) -> None:
+def test_headers_are_read_as_headers(redactor: Redactor) -> None:
     token = "aB3dE6gH9-" * 4
-    clean = redactor_of_nested_values.clean(
-        {"Authorization": f"Bearer {token}", "Cookie": f"a=b; session={token}"}
-    )
+    clean = redactor.clean({"Authorization": f"Bearer {token}", "Cookie": f"a=b; session={token}"})
     assert clean["Authorization"].startswith("Bearer <secret:authorization:")
     assert clean["Cookie"].startswith("a=b; session=<secret:cookie:")
 
 
-def test_a_telling_key_of_something_ordinary(redactor_of_nested_values: Redactor) -> None:
+def test_a_telling_key_of_something_ordinary(redactor: Redactor) -> None:
     value = {
         "password": None,
         "token": "identifier",
@@ -316,38 +307,36 @@ def test_a_telling_key_of_something_ordinary(redactor_of_nested_values: Redactor
         "Authorization": "Bearer of the ring",
         "Cookie": "language=en; theme=dark",
     }
-    assert redactor_of_nested_values.clean(value) is value
+    assert redactor.clean(value) is value
 
 
 @pytest.mark.parametrize("dirty", [False, True])
-def test_any_depth(redactor_of_nested_values: Redactor, dirty: bool) -> None:
+def test_any_depth(redactor: Redactor, dirty: bool) -> None:
     value: Any = {"note": TOKEN if dirty else "nothing"}
     for level in range(DEPTH):
         value = {"a": value} if level % 2 else [value]
-    clean = redactor_of_nested_values.clean(value)
+    clean = redactor.clean(value)
     assert (clean is value) is not dirty
     for level in reversed(range(DEPTH)):
         clean = clean["a"] if level % 2 else clean[0]
-    assert clean == {"note": redactor_of_nested_values.text(TOKEN) if dirty else "nothing"}
+    assert clean == {"note": redactor.text(TOKEN) if dirty else "nothing"}
     assert sys.getrecursionlimit() < DEPTH
 
 
-def test_asking_about_all_strings_at_once_misses_none(redactor_of_nested_values: Redactor) -> None:
+def test_asking_about_all_strings_at_once_misses_none(redactor: Redactor) -> None:
     """One secret among many plain strings, in each place."""
     for secret in planted(5)[::10]:
         for place in range(3):
             value = ["plain", "words", "only"]
             value[place] = secret.context
-            assert redactor_of_nested_values.clean(value)[place] == redactor_of_nested_values.text(
-                secret.context
-            )
+            assert redactor.clean(value)[place] == redactor.text(secret.context)
 
 
-def test_other_things_stay_as_they_are(redactor_of_nested_values: Redactor) -> None:
+def test_other_things_stay_as_they_are(redactor: Redactor) -> None:
     odd = object()
-    assert redactor_of_nested_values.clean(odd) is odd
-    assert redactor_of_nested_values.clean([odd, TOKEN])[0] is odd
-    assert redactor_of_nested_values.clean(10**40) == 10**40
+    assert redactor.clean(odd) is odd
+    assert redactor.clean([odd, TOKEN])[0] is odd
+    assert redactor.clean(10**40) == 10**40
 
 
 MODULES = [
@@ -360,22 +349,17 @@ OWN = sorted(
 )
 
 
-@pytest.fixture(scope="module")
-def redactor_of_ordinary_text() -> Redactor:
-    return Redactor(b"k" * 32)
-
-
-def changed(redactor_of_ordinary_text: Redactor, text: str) -> list[str]:
+def changed(redactor: Redactor, text: str) -> list[str]:
     """The lines in which something was found."""
-    clean = redactor_of_ordinary_text.text(text)
+    clean = redactor.text(text)
     return [
         new for old, new in zip(text.split("\n"), clean.split("\n"), strict=False) if old != new
     ]
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)
-def test_the_standard_library(redactor_of_ordinary_text: Redactor, module: ModuleType) -> None:
-    assert changed(redactor_of_ordinary_text, inspect.getsource(module)) == []
+def test_the_standard_library(redactor: Redactor, module: ModuleType) -> None:
+    assert changed(redactor, inspect.getsource(module)) == []
 
 
 def test_the_corpus_is_large() -> None:
@@ -383,9 +367,9 @@ def test_the_corpus_is_large() -> None:
     assert sum(path.read_text().count("\n") for path in OWN) > 10_000
 
 
-def test_our_own_code(redactor_of_ordinary_text: Redactor) -> None:
+def test_our_own_code(redactor: Redactor) -> None:
     for path in OWN:
-        assert changed(redactor_of_ordinary_text, path.read_text()) == [], path
+        assert changed(redactor, path.read_text()) == [], path
 
 
 @pytest.mark.parametrize(
@@ -446,11 +430,11 @@ def test_our_own_code(redactor_of_ordinary_text: Redactor) -> None:
         "API-REFERENCE-OF-THE-SERVICE s.translate_all_of_the_names npg_catalog",
     ],
 )
-def test_ordinary_lines(redactor_of_ordinary_text: Redactor, line: str) -> None:
-    assert redactor_of_ordinary_text.text(line) is line
+def test_ordinary_lines(redactor: Redactor, line: str) -> None:
+    assert redactor.text(line) is line
 
 
-def test_digests_and_names(redactor_of_ordinary_text: Redactor) -> None:
+def test_digests_and_names(redactor: Redactor) -> None:
     pick = random.Random(5)
     for number in range(200):
         raw = pick.randbytes(64)
@@ -464,15 +448,15 @@ def test_digests_and_names(redactor_of_ordinary_text: Redactor) -> None:
             f"etag: {raw[:16].hex()}-{number}",
             f"/nix/store/{raw[:16].hex()}-secret-{number}.drv",
         ):
-            assert redactor_of_ordinary_text.text(line) is line
+            assert redactor.text(line) is line
 
 
-def test_pictures(redactor_of_ordinary_text: Redactor) -> None:
+def test_pictures(redactor: Redactor) -> None:
     picture = base64.b64encode(random.Random(6).randbytes(300_000)).decode()
     page = f'<img src="data:image/png;base64,{picture}">'
-    assert redactor_of_ordinary_text.text(page) is page
+    assert redactor.text(page) is page
 
 
-def test_bases(redactor_of_ordinary_text: Redactor) -> None:
+def test_bases(redactor: Redactor) -> None:
     row = "".join(random.Random(7).choices("ACGT", k=100_000))
-    assert redactor_of_ordinary_text.text(row) is row
+    assert redactor.text(row) is row

@@ -478,8 +478,8 @@ def test_the_version_knows_them() -> None:
 
 
 PAGE = Path(__file__).parents[3] / "docs/reference/redaction.md"
-BLOCK_DOCS = PAGE.read_text().split("```text\n")[1].split("```")[0]
-FORMS_DOCS = [form for form in re.split(r"\n(?![ …]|\"\"\"|$)", BLOCK_DOCS) if form.strip()]
+EXAMPLE = PAGE.read_text().split("```text\n")[1].split("```")[0]
+FORMS_ON_PAGE = [form for form in re.split(r"\n(?![ …]|\"\"\"|$)", EXAMPLE) if form.strip()]
 
 
 def test_every_rule_is_on_the_page() -> None:
@@ -500,7 +500,7 @@ def test_the_version_on_the_page() -> None:
 
 
 @pytest.mark.parametrize("name", ["password", "secret", "api_key"])
-@pytest.mark.parametrize("form", FORMS_DOCS)
+@pytest.mark.parametrize("form", FORMS_ON_PAGE)
 def test_the_forms_of_assignment_on_the_page(form: str, name: str) -> None:
     named = form.replace("password", name).replace("PASSWORD", name.upper())
     is_literal = name == "password" or '"' in form or form == "PASSWORD=…"

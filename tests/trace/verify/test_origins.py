@@ -183,7 +183,7 @@ def parent(folder: TraceFolder, seq: int) -> dict[str, Any]:
     return {"run_id": RUN, "agent_id": AGENT, "seq": seq, "hash": event.hash}
 
 
-def found_of_fork_origin_check(folder: TraceFolder, name: str = FORK) -> list[tuple[int, str]]:
+def problems_of(folder: TraceFolder, name: str = FORK) -> list[tuple[int, str]]:
     (report,) = verify_all(folder, name).streams
     return [(problem.line, problem.kind) for problem in report.problems]
 
@@ -204,25 +204,25 @@ class TestParent:
     ) -> None:
         play_run(folder)
         fork(folder, parent=parent(folder, 5) | other)
-        assert found_of_fork_origin_check(folder) == [(1, "anchor")]
+        assert problems_of(folder) == [(1, "anchor")]
 
     def test_a_parent_that_was_cut_behind_the_forks_back(self, folder: TraceFolder) -> None:
         _, agent = play_run(folder)
         fork(folder, parent=parent(folder, 8))
         kept = list(read_lines(agent.writer.path))[:8]
         agent.writer.path.write_bytes(b"".join(line + b"\n" for line in kept))
-        assert found_of_fork_origin_check(folder) == [(1, "anchor")]
+        assert problems_of(folder) == [(1, "anchor")]
 
     def test_a_parent_that_expired_is_not_a_fault(self, folder: TraceFolder) -> None:
         _, agent = play_run(folder)
         fork(folder, parent=parent(folder, 8))
         agent.writer.path.unlink()
-        assert found_of_fork_origin_check(folder) == []
+        assert problems_of(folder) == []
 
     def test_a_parent_of_which_nothing_was_written(self, folder: TraceFolder) -> None:
         play_run(folder)
         fork(folder, parent=parent(folder, 0) | {"seq": -1, "hash": "0" * 64})
-        assert found_of_fork_origin_check(folder) == []
+        assert problems_of(folder) == []
 
     @pytest.mark.parametrize(
         "origin",
@@ -236,7 +236,7 @@ class TestParent:
     )
     def test_what_is_not_an_origin(self, origin: dict[str, Any], folder: TraceFolder) -> None:
         fork(folder, **origin)
-        assert set(found_of_fork_origin_check(folder)) == {(1, "schema")}
+        assert set(problems_of(folder)) == {(1, "schema")}
 
 
 class TestFiles:
@@ -252,7 +252,7 @@ class TestFiles:
             rebased={"a.py": {"sha256": digests[0], "mode": 420}, "gone.py": None},
             changes=[{"path": "b.py", "before": digests[1], "after": digests[2], "mode": 420}],
         )
-        assert found_of_fork_origin_check(folder) == [] if stored else [(1, "blob")] * 3
+        assert problems_of(folder) == [] if stored else [(1, "blob")] * 3
 
 
 class TestResumed:

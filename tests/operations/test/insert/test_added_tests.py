@@ -357,8 +357,8 @@ def test_a_new_file_starts_like_most_others(texts: list[str], expected: str) -> 
     assert file_header("tests/test_cart.py", "shop.cart", tests, docstring=False) == expected
 
 
-def written_of_new_file(root: Path, select: str) -> dict[str, str]:
-    """Return the new files after a test of `double` was written_of_new_file."""
+def new_files_of(root: Path, select: str) -> dict[str, str]:
+    """Return the new files after a test of `double` was written."""
     before = {"shop.py": DOUBLE, "pyproject.toml": f"[tool.ruff.lint]\nselect = [{select}]\n"}
     write(root, before)
     write_examples(ToolTree(root), "shop.py", "double", CASES)
@@ -369,12 +369,12 @@ def written_of_new_file(root: Path, select: str) -> dict[str, str]:
 
 def test_the_first_tests_follow_the_lint_rules_of_the_project(tmp_path: Path) -> None:
     test = 'from shop import double\n\n\ndef test_double():\n    assert double("ab") == "abab"\n'
-    assert written_of_new_file(tmp_path / "plain", '"E", "F"') == {"tests/test_shop.py": test}
-    assert written_of_new_file(tmp_path / "package", '"INP"') == {
+    assert new_files_of(tmp_path / "plain", '"E", "F"') == {"tests/test_shop.py": test}
+    assert new_files_of(tmp_path / "package", '"INP"') == {
         "tests/__init__.py": "",
         "tests/test_shop.py": test,
     }
-    documented = written_of_new_file(tmp_path / "all", '"D1", "ANN", "INP", "I"')
+    documented = new_files_of(tmp_path / "all", '"D1", "ANN", "INP", "I"')
     assert documented["tests/__init__.py"] == '"""Tests."""\n'
     content = documented["tests/test_shop.py"]
     assert content.startswith('"""Tests for `shop`."""\n\nfrom shop import double\n')

@@ -331,7 +331,7 @@ def test_unknown_units():
     with pytest.raises(ValueError):
         seconds("5h")
 """
-ADDED_REPEATED = """
+REPEATED = """
 
 def test_many_seconds():
     assert seconds("70s") == 70
@@ -385,8 +385,8 @@ def added(tmp_path: Path, plain_python: ProjectPython) -> Change:
     need(2)
     (tmp_path / "tests").mkdir()
     (tmp_path / "times.py").write_text(CODE)
-    (tmp_path / PATH).write_text(BEFORE + ADDED_REPEATED)
-    file = ChangedFile(path=PATH, before=BEFORE.encode(), after=(BEFORE + ADDED_REPEATED).encode())
+    (tmp_path / PATH).write_text(BEFORE + REPEATED)
+    file = ChangedFile(path=PATH, before=BEFORE.encode(), after=(BEFORE + REPEATED).encode())
     after, before = ToolTree(tmp_path, plain_python), tmp_path / "before"
     (before / "tests").mkdir(parents=True)
     (before / "times.py").write_text(CODE.replace("text[:-1]", "text[:-1].lstrip('6')"))
