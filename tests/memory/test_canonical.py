@@ -266,7 +266,7 @@ marked_leaves = st.one_of(
     st.floats(),
     short_texts,
     st.sampled_from(
-        ["\ud800", "\x00", "\u2028", "nan", "<marked_nested beyond 64 levels>", "0x1f"]
+        ["\ud800", "\x00", "\u2028", "nan", "<nested beyond 64 levels>", "0x1f"]
     ),
     st.binary(max_size=9),
 )
