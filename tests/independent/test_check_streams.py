@@ -40,11 +40,9 @@ from tests.trace.conftest import (
 SCRIPT = Path(__file__).parent / "check_streams.py"
 
 
-def check(root: Path, *, packages: bool = True) -> tuple[int, list[str]]:
-    """What the script says. Of packages it may use one, and only where there is no `zstd`."""
-    alone = [] if packages else ["-S"]
+def check(root: Path) -> tuple[int, list[str]]:
     done = subprocess.run(
-        [sys.executable, "-I", *alone, SCRIPT, root], capture_output=True, text=True, check=False
+        [sys.executable, "-I", SCRIPT, root], capture_output=True, text=True, check=False
     )
     assert done.stderr == ""
     return done.returncode, done.stdout.splitlines()

@@ -265,9 +265,7 @@ marked_leaves = st.one_of(
     st.none().map(lambda _: -(1 << 20_000)),  # longer than Python writes in digits
     st.floats(),
     short_texts,
-    st.sampled_from(
-        ["\ud800", "\x00", "\u2028", "nan", "<nested beyond 64 levels>", "0x1f"]
-    ),
+    st.sampled_from(["\ud800", "\x00", "\u2028", "nan", "<nested beyond 64 levels>", "0x1f"]),
     st.binary(max_size=9),
 )
 keys = st.one_of(
