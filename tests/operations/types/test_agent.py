@@ -253,6 +253,7 @@ def test_without_pyrefly_the_reason_is_said_and_the_run_goes_on(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pyrefly, "SECONDS", 0.001)
+    (project / "unseen.py").write_text("def unseen():\n    return 1\n")  # no earlier answer fits
     planned = remora.plan(root=project, operations=["types"])
     assert planned.jobs == ()
     (why,) = planned.left["types"]
