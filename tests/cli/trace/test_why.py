@@ -8,13 +8,13 @@ import pytest
 
 from remora.errors import StreamDamaged
 from remora.memory.events import Event, decode_event
-from remora.runs.diagnosis.agent_history import read_history
+from remora.runs.diagnosis.agent_history import AgentHistory
 from remora.runs.diagnosis.why_line import Diagnosis, diagnosis_of
 from tests.cli.conftest import Ran, Remora, write
 
 
 def diagnose(events: list[Event]) -> Diagnosis:
-    return diagnosis_of(read_history(events))
+    return diagnosis_of(AgentHistory(events))
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ from typing import Any
 
 import msgspec
 
-from remora.memory.budget import trim
 from remora.memory.canonical import json_text
 from remora.memory.delta import PacketDelta
 from remora.memory.events import (
@@ -24,12 +23,13 @@ from remora.runs.records.no_change_reason import NoChangeReason
 from remora.statuses import shown_status
 from remora.text import clip
 from remora.trace.read.reader import decode_part
-from remora.trace.read.state_at import ShownPackets, start_packet
+from remora.trace.read.state_at import DecisionState, ShownPackets, start_packet
 
 _BY_MODEL = frozenset({"model", "escalation", "fallback"})
+_READ = frozenset({ToolCalled.type, ToolResulted.type, AgentError.type, AgentEnd.type})
 
 
-class ToolOutcome(msgspec.Struct, frozen=True, kw_only=True):
+class ToolOutcome(msgspec.Struct, frozen=True):
     """The result of a turn's call.
 
     `summary` is the text that the packet keeps of it, and `reported` the first lines of the raw
@@ -45,16 +45,15 @@ class ToolOutcome(msgspec.Struct, frozen=True, kw_only=True):
     reported: tuple[str, ...]
 
 
-class Turn(msgspec.Struct, kw_only=True):
+class Turn(msgspec.Struct):
     """A turn of an agent.
 
-    `packet` is the packet that the model saw, which was shown after `trimmed` trim steps. `call` is
-    the decision as text. `problem` is an error that ended the turn without a call.
+    `state` is the packet that the model saw. `call` is the decision as text. `problem` is an error
+    that ended the turn without a call.
     """
 
     number: int
-    packet: DecisionPacket
-    trimmed: int = 0
+    state: DecisionState
     seq: int | None = None
     tool: str = ""
     call: str = ""
@@ -62,16 +61,14 @@ class Turn(msgspec.Struct, kw_only=True):
     result: ToolOutcome | None = None
     problem: tuple[str, str] | None = None
 
-    @property
-    def shown(self) -> DecisionPacket:
-        """The packet as it was shown for the decision."""
-        return trim(self.packet, self.trimmed)
-
 
 class AgentHistory:
-    """The turns of an agent and its end, folded from its events."""
+    """The turns of an agent and its end, folded from its events.
 
-    def __init__(self) -> None:
+    Raises StreamDamaged if the data of an event is invalid.
+    """
+
+    def __init__(self, events: Iterable[Event]) -> None:
         self.first: Event | None = None
         self.last: Event | None = None
         self.turns: list[Turn] = []
@@ -79,94 +76,64 @@ class AgentHistory:
         self.no_change = NoChangeReason()
         self._packet = DecisionPacket()
         self._shown = ShownPackets()
+        for event in events:
+            self._add(event)
 
-    def add(self, event: Event) -> None:
-        """Add the next event. Events of unknown types only change the packet.
-
-        Raises StreamDamaged if the event's data is invalid.
-        """
+    def _add(self, event: Event) -> None:
         self.first, self.last = self.first or event, event
         if event.type == AgentStart.type:
             self._packet, self.turns = start_packet(event) or self._packet, []
+        before = DecisionState(self._packet, 0)
         if event.turn and (not self.turns or self.turns[-1].number != event.turn):
-            self.turns.append(Turn(number=event.turn, packet=self._packet))
+            self.turns.append(Turn(event.turn, before))
             self._shown = ShownPackets()
-        turn = self.turns[-1] if self.turns else Turn(number=0, packet=self._packet)
+        turn = self.turns[-1] if self.turns else Turn(0, before)
         if self._shown.select(event):
-            turn.packet, turn.trimmed = self._packet, decode_part(event, _Shown).trim or 0
-        self._take(event, turn)
+            turn.state = DecisionState(self._packet, decode_part(event, _Data).trim or 0)
+        if event.type in _READ:
+            self._read(event, decode_part(event, _Data), turn)
         self.no_change.add(event)
         self._packet = apply(self._packet, event.packet_delta)
-        if event.type != ModelRequest.type and not (turn.call or turn.problem or turn.trimmed):
-            turn.packet = self._packet
+        if event.type != ModelRequest.type and not (turn.call or turn.problem or turn.state.trim):
+            turn.state = DecisionState(self._packet, 0)
 
-    def _take(self, event: Event, turn: Turn) -> None:
+    def _read(self, event: Event, data: "_Data", turn: Turn) -> None:
         if event.type == ToolCalled.type:
-            called = decode_part(event, _Called)
-            turn.seq, turn.tool = event.seq, called.tool
-            turn.is_of_model = called.decided_by in _BY_MODEL
-            args = (f"{key}={clip(json_text(value), 60)}" for key, value in called.args.items())
-            turn.call = clip(f"{called.tool}({', '.join(args)})", 160)
+            turn.seq, turn.tool = event.seq, data.tool
+            turn.is_of_model = data.decided_by in _BY_MODEL
+            args = (f"{key}={clip(json_text(value), 60)}" for key, value in data.args.items())
+            turn.call = clip(f"{data.tool}({', '.join(args)})", 160)
         elif event.type == ToolResulted.type:
-            turn.result = _outcome(event, decode_part(event, _Resulted))
-        elif event.type == AgentError.type:
-            error = decode_part(event, _Problem)
-            turn.seq, turn.problem = event.seq, (error.kind, plain_text(error.message))
-        elif event.type == AgentEnd.type:
-            end = decode_part(event, _Ended)
-            self.end = AgentEnd(
-                status=shown_status(end.status),
-                stop_reason=shown_status(end.stop_reason),
-                error=None if end.error is None else plain_text(end.error),
+            action = (event.packet_delta or PacketDelta()).add_action
+            turn.result = ToolOutcome(
+                event.seq,
+                data.tool,
+                data.outcome == "error",
+                plain_text(data.error),
+                "" if action is msgspec.UNSET else action.summary,
+                bool(data.changes),
+                reported_errors(data.raw_output),
             )
+        elif event.type == AgentError.type:
+            turn.seq, turn.problem = event.seq, (data.kind, plain_text(data.message))
+        else:
+            error = None if data.error is None else plain_text(data.error)
+            status, reason = shown_status(data.status), shown_status(data.stop_reason)
+            self.end = AgentEnd(status=status, stop_reason=reason, error=error)
 
 
-def _outcome(event: Event, result: "_Resulted") -> ToolOutcome:
-    action = (event.packet_delta or PacketDelta()).add_action
-    return ToolOutcome(
-        seq=event.seq,
-        tool=result.tool,
-        is_error=result.outcome == "error",
-        error=plain_text(result.error),
-        summary="" if action is msgspec.UNSET else action.summary,
-        has_changed=bool(result.changes),
-        reported=reported_errors(result.raw_output),
-    )
+class _Data(msgspec.Struct):
+    """What is read of events. Other fields may be large, or hold references to blobs."""
 
-
-def read_history(events: Iterable[Event]) -> AgentHistory:
-    """Fold the events of an agent. Raises StreamDamaged if an event's data is invalid."""
-    history = AgentHistory()
-    for event in events:
-        history.add(event)
-    return history
-
-
-# Only these fields are decoded; other ones may be large, or hold references to blobs.
-class _Shown(msgspec.Struct):
-    trim: int | None = None
-
-
-class _Called(msgspec.Struct):
-    tool: str
+    tool: str = ""
     args: dict[str, Any] = {}
     decided_by: str = "rule"
-
-
-class _Resulted(msgspec.Struct):
-    tool: str
+    trim: int | None = None
     outcome: str = "success"
-    error: Any = None
     changes: list[Any] = []
     raw_output: msgspec.Raw = msgspec.Raw(b"null")
-
-
-class _Problem(msgspec.Struct):
-    kind: str
+    kind: str = ""
     message: Any = ""
-
-
-class _Ended(msgspec.Struct):
-    status: str
-    stop_reason: str
+    status: str = ""
+    stop_reason: str = ""
     error: Any = None

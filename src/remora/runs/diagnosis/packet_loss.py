@@ -6,9 +6,9 @@ from typing import Literal
 import msgspec
 
 from remora.agents.builtin_tools import SUBMIT
+from remora.memory.events import AgentEnd
 from remora.runs.diagnosis.agent_history import AgentHistory, ToolOutcome, Turn
-from remora.runs.diagnosis.texts import Place, names_in, occurs, packet_places
-from remora.statuses import WITH_RESULT
+from remora.runs.diagnosis.texts import dropped_parts, names_in, occurs, text_of
 from remora.text import clip
 
 _MESSAGE = re.compile(r"^(?:[\w./-]+:\d+(?::\d+)?: )?(?:\w+ )?\w*(?:\[\w+\])?: *")
@@ -30,7 +30,7 @@ class Evidence(msgspec.Struct, frozen=True):
     text: str
 
 
-class Cause(msgspec.Struct, frozen=True, kw_only=True):
+class Cause(msgspec.Struct, frozen=True):
     """Why an agent failed. `turn` is null if no turn is to blame.
 
     `look_at` is the turn whose packet shows the cause, if it is another one.
@@ -43,7 +43,7 @@ class Cause(msgspec.Struct, frozen=True, kw_only=True):
     look_at: int | None = None
 
 
-class Failure(msgspec.Struct, frozen=True, kw_only=True):
+class Failure(msgspec.Struct, frozen=True):
     """The turn to which a failure is attributed, and the error of a tool, a check or the end."""
 
     turn: Turn
@@ -52,87 +52,70 @@ class Failure(msgspec.Struct, frozen=True, kw_only=True):
     check: str = ""
 
 
-def failure_of(history: AgentHistory) -> Failure | None:
-    """Return the failure of an agent, or None if it has no turns or nothing failed."""
-    turns, end = history.turns, history.end
-    if not turns or end is None or (end.status in WITH_RESULT and not end.error):
-        return None
+def failure_of(turns: list[Turn], end: AgentEnd) -> Failure | None:
+    """Return the failure of an agent, or None if it has no turns."""
     message = end.error or ""
-    if end.stop_reason == "verification":
+    if turns and end.stop_reason == "verification":
         changing = [one for one in turns if one.result is not None and one.result.has_changed]
         chosen = [one for one in changing if one.is_of_model] or changing or turns
-        return Failure(turn=chosen[-1], message=message, check=message.partition(":")[0])
+        return Failure(chosen[-1], message, check=message.partition(":")[0])
     succeeded = {SUBMIT}
     for turn in reversed(turns):
-        if turn.result is None or turn.result.tool in succeeded:
-            continue
-        if turn.result.is_error:
+        result = turn.result
+        if result is not None and result.is_error and result.tool not in succeeded:
             same = (one for one in turns if one.call == turn.call and one.result)
-            first = next(
-                one for one in same if one.result and one.result.error == turn.result.error
-            )
-            message = turn.result.error or message
-            return Failure(turn=first, message=message, result=first.result)
-        succeeded.add(turn.result.tool)
-    acting = [one for one in turns if one.problem or one.tool not in ("", SUBMIT)]
-    return Failure(turn=(acting or turns)[-1], message=message)
-
-
-def dropped_parts(turn: Turn) -> list[Place]:
-    """Return what the budget removed from the packet of a turn: the lines that it does not have."""
-    left = "\n".join(place.text for place in packet_places(turn.shown))
-    parts = packet_places(turn.packet) if turn.trimmed else ()
-    lines = ((p.name, [x for x in p.text.split("\n") if x and x not in left]) for p in parts)
-    return [Place(name, "\n".join(found)) for name, found in lines if found]
+            first = next(one for one in same if one.result and one.result.error == result.error)
+            return Failure(first, result.error or message, first.result)
+        succeeded |= {result.tool} if result is not None else set()
+    acting = [one for one in turns if one.problem or one.tool not in ("", SUBMIT)] or turns
+    return Failure(acting[-1], message) if acting else None
 
 
 def budget_dropped(history: AgentHistory, failure: Failure) -> Cause | None:
     """The failure names what the budget removed from the packet of the model's decision."""
     last = history.turns[-1].number if failure.check else failure.turn.number
     for turn in (one for one in reversed(history.turns) if one.is_of_model and one.number <= last):
-        kept = "\n".join(place.text for place in packet_places(turn.shown))
+        shown = turn.state.shown()
+        dropped, kept = dropped_parts(turn.state.packet, shown), text_of(shown)
         for name in _names_of(failure):
-            place = next((one for one in dropped_parts(turn) if occurs(name, one.text)), None)
+            place = next((one for one in dropped if occurs(name, one.text)), None)
             if place is None or occurs(name, kept):
                 continue
             line = next((one for one in place.text.split("\n") if occurs(name, one)), place.text)
-            return Cause(
-                kind="budget_dropped",
-                turn=turn.number,
-                sentence=f'The budget dropped the line "{quoted(line)}" ({place.name}) from the '
-                f"packet of turn {turn.number}, so the model decided without it; "
-                f"{quoted(failure.message)}",
-                evidence=(Evidence(turn.number, turn.seq, turn.call),),
+            sentence = (
+                f'The budget dropped the line "{quoted(line)}" ({place.name}) from the packet of '
+                f"turn {turn.number}, so the model decided without it; {quoted(failure.message)}"
             )
+            evidence = (Evidence(turn.number, turn.seq, turn.call),)
+            return Cause("budget_dropped", turn.number, sentence, evidence)
     return None
 
 
 def summary_lost(history: AgentHistory, failure: Failure) -> Cause | None:
     """A tool's output has the error, and the packet of the model's next decision does not."""
-    for number, turn in enumerate(history.turns):
-        later = next((one for one in history.turns[number + 1 :] if one.call), None)
-        result = turn.result
+    for at, turn in enumerate(history.turns):
+        later = next((one for one in history.turns[at + 1 :] if one.call), None)
+        result, number = turn.result, turn.number
         if result is None or later is None or not later.is_of_model:
             continue
         lines = [] if _is_repaired(history, turn) else list(result.reported)
         if failure.result is not None or failure.check or result.is_error:  # another one is known
             names = [] if turn is failure.turn else _names_of(failure)
             lines = [line for line in lines if any(occurs(name, line) for name in names)]
-        shown = "\n".join(place.text for place in packet_places(later.shown))
+        shown = text_of(later.state.shown())
         lost = next((line for line in lines if not _is_shown(line, shown)), None)
-        if lost is not None and turn.number <= failure.turn.number:
+        if lost is not None and number <= failure.turn.number:
+            line, summary = quoted(lost), quoted(result.summary)
             then = quoted(failure.message) if failure.message else "then it changed nothing"
-            return Cause(
-                kind="summary_lost",
-                turn=turn.number,
-                sentence=f"The summary of {result.tool} at turn {turn.number} lost the error "
-                f'"{quoted(lost)}": the model saw "{quoted(result.summary)}"; {then}',
-                evidence=(
-                    Evidence(turn.number, result.seq, f"the raw output has: {quoted(lost)}"),
-                    Evidence(later.number, None, f"the packet has only: {quoted(result.summary)}"),
-                ),
-                look_at=later.number,
+            sentence = (
+                f'The summary of {result.tool} at turn {number} lost the error "{line}": '
+                f'the model saw "{summary}"; {then}'
             )
+            evidence = (
+                Evidence(number, result.seq, f"the raw output has: {line}"),
+                Evidence(later.number, None, f"the packet has only: {summary}"),
+            )
+            return Cause("summary_lost", number, sentence, evidence, later.number)
     return None
 
 
@@ -153,7 +136,7 @@ def _is_shown(line: str, shown: str) -> bool:
 
 def _names_of(failure: Failure) -> list[str]:
     """Return what the message of a failure names, but for what is known from the job itself."""
-    packet = failure.turn.packet
+    packet = failure.turn.state.packet
     known = f"{packet.goal} {packet.node_id} {packet.agent_id} {failure.check}"
     path = packet.node_id.removeprefix("node:").rpartition(":")[0] + ":"
     names = names_in(failure.message)

@@ -50,6 +50,19 @@ def packet_places(packet: DecisionPacket) -> Iterator[Place]:
             yield Place(f"{name}/{key}", f"{key} {text}" if isinstance(value, dict) else text)
 
 
+def text_of(packet: DecisionPacket) -> str:
+    """Return all parts of a packet as one text."""
+    return "\n".join(place.text for place in packet_places(packet))
+
+
+def dropped_parts(packet: DecisionPacket, shown: DecisionPacket) -> list[Place]:
+    """Return what the budget removed from a packet: the lines that the shown one does not have."""
+    left = text_of(shown)
+    parts = packet_places(packet) if packet != shown else ()
+    lines = ((p.name, [x for x in p.text.split("\n") if x and x not in left]) for p in parts)
+    return [Place(name, "\n".join(found)) for name, found in lines if found]
+
+
 def occurs(name: str, text: str) -> bool:
     """Return True if a text contains a name as a whole word. White space is folded."""
     folded, found = " ".join(name.split()), " ".join(text.split())

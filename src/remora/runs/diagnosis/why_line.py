@@ -8,22 +8,22 @@ import msgspec
 from remora.agents.loop.stop_rules import INVALID_CALLS
 from remora.errors import NotFound, StreamDamaged, UsageError
 from remora.memory.events import AgentEnd, Event, Review
-from remora.runs.diagnosis.agent_history import AgentHistory, read_history
+from remora.runs.diagnosis.agent_history import AgentHistory
 from remora.runs.diagnosis.packet_loss import (
     Cause,
     CauseKind,
     Evidence,
     Failure,
     budget_dropped,
-    dropped_parts,
     failure_of,
     quoted,
     summary_lost,
 )
-from remora.runs.diagnosis.texts import Place
+from remora.runs.diagnosis.texts import Place, dropped_parts
 from remora.statuses import CONFLICT, INTERRUPTED, RUNNING, VERIFIED, WITH_RESULT
 from remora.text import count
 from remora.trace.read.reader import is_being_written, read_events, typed_payload
+from remora.trace.read.state_at import HINT
 from remora.trace.trace_folder import TraceFolder
 
 _LOOPING = 3
@@ -69,24 +69,12 @@ def why(folder: TraceFolder, agent_id: str) -> Diagnosis:
         hint = f"`remora show {agent_id}` lists its jobs; name one of their agents"
         raise UsageError(f"{agent_id} is a run, not an agent", hint=hint)
     path = folder.existing_agent(agent_id)
-    is_written, history = is_being_written(path), read_history(read_events(path))
+    is_written, history = is_being_written(path), AgentHistory(read_events(path))
     if history.first is None:
-        hint = "check it with `remora trace verify`"
-        raise StreamDamaged(f"{agent_id}: the stream is empty", hint=hint)
+        raise StreamDamaged(f"{agent_id}: the stream is empty", hint=HINT)
     is_verified = history.end is not None and history.end.status == VERIFIED
     review = _last_review(folder, history.first) if is_verified else None
     return diagnosis_of(history, review, is_written=is_written)
-
-
-def _last_review(folder: TraceFolder, event: Event) -> Review | None:
-    """Return the last verdict on an agent, up to the first damaged line of its run's stream."""
-    found = None
-    with suppress(NotFound, StreamDamaged):
-        for one in read_events(folder.existing_run(event.run_id)):
-            data = typed_payload(one) if one.type == Review.type else None
-            if isinstance(data, Review) and data.agent_id == event.agent_id:
-                found = data
-    return found
 
 
 def diagnosis_of(
@@ -101,13 +89,11 @@ def diagnosis_of(
     last = history.turns[-1].number if history.turns else 0
     try:
         cause = _cause(history, review, is_written=is_written)
-        blamed = [one for one in history.turns if one.number == cause.turn]
-        dropped = [part for turn in blamed for part in dropped_parts(turn)]
+        blamed = (one.state for one in history.turns if one.number == cause.turn)
+        dropped = [part for one in blamed for part in dropped_parts(one.packet, one.shown())]
     except RecursionError as error:
-        raise StreamDamaged(
-            f"{first.agent_id}: the data of an event is nested too deeply",
-            hint="check it with `remora trace verify`",
-        ) from error
+        text = f"{first.agent_id}: the data of an event is nested too deeply"
+        raise StreamDamaged(text, hint=HINT) from error
     return Diagnosis(
         agent_id=first.agent_id,
         run_id=first.run_id,
@@ -127,23 +113,30 @@ def _cause(history: AgentHistory, review: Review | None, *, is_written: bool) ->
     if end is None:
         assert last is not None  # the stream is not empty
         evidence = (Evidence(last.turn, last.seq, f"the last event: {last.type}"),)
-        what = "The agent is still running:" if is_written else "Interrupted at"
-        after = "" if is_written else ": the process ended before the agent did"
-        return Cause(
-            kind="running" if is_written else "interrupted",
-            turn=None if is_written else last.turn,
-            sentence=f"{what} turn {last.turn}, after {last.type}{after}",
-            evidence=evidence,
-        )
+        at = f"turn {last.turn}, after {last.type}"
+        if is_written:
+            return Cause("running", None, f"The agent is still running: {at}", evidence)
+        text = f"Interrupted at {at}: the process ended before the agent did"
+        return Cause("interrupted", last.turn, text, evidence)
     if review is not None and review.verdict == CONFLICT:
         return _conflict(history, review)
     if end.status in WITH_RESULT and not end.error:
         return _without_failure(history, end)
-    failure = failure_of(history)
-    found = None if failure is None else _failed(history, failure)
-    found = found or _unknown(history, end)
+    failure = failure_of(history.turns, end)
+    found = (failure and _failed(history, failure)) or _unknown(history, end)
     done = "; rules completed the job" if end.status == VERIFIED else ""
     return msgspec.structs.replace(found, sentence=found.sentence + done)
+
+
+def _last_review(folder: TraceFolder, event: Event) -> Review | None:
+    """Return the last verdict on an agent, up to the first damaged line of its run's stream."""
+    found = None
+    with suppress(NotFound, StreamDamaged):
+        for one in read_events(folder.existing_run(event.run_id)):
+            data = typed_payload(one) if one.type == Review.type else None
+            if isinstance(data, Review) and data.agent_id == event.agent_id:
+                found = data
+    return found
 
 
 def _failed(history: AgentHistory, failure: Failure) -> Cause | None:
@@ -157,19 +150,17 @@ def _failed(history: AgentHistory, failure: Failure) -> Cause | None:
     turn, result, number = failure.turn, failure.result, failure.turn.number
     text = quoted(failure.message.removeprefix(f"{failure.check}: "))
     chosen = f"{turn.call}, chosen by {'the model' if turn.is_of_model else 'a rule'}"
-    evidence = [Evidence(number, turn.seq, chosen)]
-    kind: CauseKind
+    evidence = (Evidence(number, turn.seq, chosen),)
     if result is not None:
-        kind, sentence = "tool_failed", f"{result.tool} failed at turn {number}: {text}"
-    elif failure.check:
-        kind = "check_failed"
+        sentence = f"{result.tool} failed at turn {number}: {text}"
+        return Cause("tool_failed", number, sentence, evidence)
+    if failure.check:
         sentence = f"The check {failure.check} refused the change of turn {number}: {text}"
-    elif looping := _loop(history):
-        kind, sentence = "loop", f"Loop up to turn {number}: {looping}"
-        evidence = [Evidence(one.number, one.seq, one.call) for one in history.turns[-6:]]
-    else:
-        return problem
-    return Cause(kind=kind, turn=number, sentence=sentence, evidence=tuple(evidence))
+        return Cause("check_failed", number, sentence, evidence)
+    if looping := _loop(history):
+        calls = tuple(Evidence(one.number, one.seq, one.call) for one in history.turns[-6:])
+        return Cause("loop", number, f"Loop up to turn {number}: {looping}", calls)
+    return problem
 
 
 def _loop(history: AgentHistory) -> str:
@@ -193,7 +184,7 @@ def _problem(history: AgentHistory) -> Cause | None:
             text = quoted(turn.problem[1])
             sentence = f"{beginning.format(turn.number)}: {text}"
             evidence = (Evidence(turn.number, turn.seq, text),)
-            return Cause(kind=kind, turn=turn.number, sentence=sentence, evidence=evidence)
+            return Cause(kind, turn.number, sentence, evidence)
         if turn.problem is not None or turn.is_of_model:
             break
     return None
@@ -205,34 +196,28 @@ def _conflict(history: AgentHistory, review: Review) -> Cause:
     number = changing[-1] if changing else None
     what = places[0] if places else "the same lines were changed"
     change = "the change" if number is None else f"the change of turn {number}"
-    return Cause(
-        kind="conflict",
-        turn=number,
-        sentence=f"Conflict: {change} could not be merged with your files: {what}",
-        evidence=tuple(Evidence(number or 0, None, text) for text in places[:10]),
-    )
+    sentence = f"Conflict: {change} could not be merged with your files: {what}"
+    evidence = tuple(Evidence(number or 0, None, text) for text in places[:10])
+    return Cause("conflict", number, sentence, evidence)
 
 
 def _without_failure(history: AgentHistory, end: AgentEnd) -> Cause:
     if end.status == VERIFIED:
         sentence = "Nothing failed: the agent submitted a change that passed all checks"
-        return Cause(kind="verified", turn=None, sentence=sentence)
+        return Cause("verified", None, sentence)
     last = next((one for one in reversed(history.turns) if one.result), None)
-    hidden = None if last is None else summary_lost(history, Failure(turn=last, message=""))
+    hidden = None if last is None else summary_lost(history, Failure(last, ""))
     reason = history.no_change.text(None)
-    sentence = "Nothing failed: the agent changed nothing" + (
-        f": {quoted(reason)}" if reason else ""
-    )
-    return hidden or Cause(kind="no_change", turn=None, sentence=sentence)
+    said = f": {quoted(reason)}" if reason else ""
+    return hidden or Cause("no_change", None, f"Nothing failed: the agent changed nothing{said}")
 
 
 def _unknown(history: AgentHistory, end: AgentEnd) -> Cause:
     last = history.turns[-1].number if history.turns else 0
+    turns = count(last, "turn")
     if end.stop_reason == "max_turns":
-        text = (
-            f"The agent was not done after {count(last, 'turn')}, its limit, which --max-turns sets"
-        )
-        return Cause(kind="turn_limit", turn=last, sentence=text)
+        text = f"The agent was not done after {turns}, its limit, which --max-turns sets"
+        return Cause("turn_limit", last, text)
     said = f"{end.status} ({end.stop_reason})" + (f": {quoted(end.error)}" if end.error else "")
-    text = f"No cause found in {count(last, 'turn')} of the agent; it ended with {said}"
-    return Cause(kind="unknown", turn=last or None, sentence=text)
+    text = f"No cause found in {turns} of the agent; it ended with {said}"
+    return Cause("unknown", last or None, text)

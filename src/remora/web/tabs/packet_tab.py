@@ -9,7 +9,7 @@ from remora.errors import NotFound, RemoraError, StreamDamaged
 from remora.memory.canonical import json_text
 from remora.memory.events import ModelRequest, SubmitResult, ToolResulted
 from remora.memory.packet import DecisionPacket, packet_json
-from remora.runs.diagnosis.texts import Place, packet_places
+from remora.runs.diagnosis.texts import dropped_parts
 from remora.runs.records.packet_diff import packet_changes
 from remora.web.agent_records import TurnRecord
 
@@ -102,19 +102,8 @@ def packet(turn: TurnRecord, other: int | None) -> dict[str, Any]:
     parts = {
         key: value for key, value in document.items() if value not in _EMPTY and key not in _APART
     }
-    return found | {"packet": parts, "facts": _facts(shown), "dropped": [*_dropped(turn, shown)]}
-
-
-def _dropped(turn: TurnRecord, shown: DecisionPacket) -> Iterator[Place]:
-    """Yield the parts that the budget dropped from the packet, and the lines it cut from others."""
-    if not shown.omitted:
-        return
-    kept = {part.text for part in packet_places(shown)}
-    left = "\n".join(kept)
-    for part in packet_places(turn.packet(shown=False)):
-        if part.text not in kept:
-            lines = [line for line in part.text.split("\n") if line not in left]
-            yield Place(part.name, "\n".join(lines) or part.text)
+    dropped = dropped_parts(turn.packet(shown=False), shown)
+    return found | {"packet": parts, "facts": _facts(shown), "dropped": dropped}
 
 
 def _facts(shown: DecisionPacket) -> list[dict[str, Any]]:
