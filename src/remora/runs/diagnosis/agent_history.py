@@ -29,27 +29,13 @@ _BY_MODEL = frozenset({"model", "escalation", "fallback"})
 _READ = frozenset({ToolCalled.type, ToolResulted.type, AgentError.type, AgentEnd.type})
 
 
-class ToolOutcome(msgspec.Struct, frozen=True):
-    """The result of a turn's call.
-
-    `summary` is the text that the packet keeps of it, and `reported` the first lines of the raw
-    output that report an error.
-    """
-
-    seq: int
-    tool: str
-    is_error: bool
-    error: str
-    summary: str
-    has_changed: bool
-    reported: tuple[str, ...]
-
-
 class Turn(msgspec.Struct):
     """A turn of an agent.
 
     `state` is the packet that the model saw. `call` is the decision as text. `problem` is an error
-    that ended the turn without a call.
+    that ended the turn without a call. `result_seq` is the event of the call's result, `summary`
+    the text that the packet keeps of it, and `reported` the first lines of the raw output that
+    report an error.
     """
 
     number: int
@@ -58,8 +44,13 @@ class Turn(msgspec.Struct):
     tool: str = ""
     call: str = ""
     is_of_model: bool = False
-    result: ToolOutcome | None = None
     problem: tuple[str, str] | None = None
+    result_seq: int | None = None
+    is_error: bool = False
+    error: str = ""
+    summary: str = ""
+    has_changed: bool = False
+    reported: tuple[str, ...] = ()
 
 
 class AgentHistory:
@@ -105,15 +96,10 @@ class AgentHistory:
             turn.call = clip(f"{data.tool}({', '.join(args)})", 160)
         elif event.type == ToolResulted.type:
             action = (event.packet_delta or PacketDelta()).add_action
-            turn.result = ToolOutcome(
-                event.seq,
-                data.tool,
-                data.outcome == "error",
-                plain_text(data.error),
-                "" if action is msgspec.UNSET else action.summary,
-                bool(data.changes),
-                reported_errors(data.raw_output),
-            )
+            turn.result_seq, turn.tool = event.seq, data.tool
+            turn.is_error, turn.error = data.outcome == "error", plain_text(data.error)
+            turn.summary = "" if action is msgspec.UNSET else action.summary
+            turn.has_changed, turn.reported = bool(data.changes), reported_errors(data.raw_output)
         elif event.type == AgentError.type:
             turn.seq, turn.problem = event.seq, (data.kind, plain_text(data.message))
         else:

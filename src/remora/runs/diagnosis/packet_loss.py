@@ -7,7 +7,7 @@ import msgspec
 
 from remora.agents.builtin_tools import SUBMIT
 from remora.memory.events import AgentEnd
-from remora.runs.diagnosis.agent_history import AgentHistory, ToolOutcome, Turn
+from remora.runs.diagnosis.agent_history import AgentHistory, Turn
 from remora.runs.diagnosis.texts import dropped_parts, names_in, occurs, text_of
 from remora.text import clip
 
@@ -48,7 +48,7 @@ class Failure(msgspec.Struct, frozen=True):
 
     turn: Turn
     message: str
-    result: ToolOutcome | None = None
+    is_of_tool: bool = False
     check: str = ""
 
 
@@ -56,17 +56,16 @@ def failure_of(turns: list[Turn], end: AgentEnd) -> Failure | None:
     """Return the failure of an agent, or None if it has no turns."""
     message = end.error or ""
     if turns and end.stop_reason == "verification":
-        changing = [one for one in turns if one.result is not None and one.result.has_changed]
+        changing = [one for one in turns if one.has_changed]
         chosen = [one for one in changing if one.is_of_model] or changing or turns
         return Failure(chosen[-1], message, check=message.partition(":")[0])
     succeeded = {SUBMIT}
     for turn in reversed(turns):
-        result = turn.result
-        if result is not None and result.is_error and result.tool not in succeeded:
-            same = (one for one in turns if one.call == turn.call and one.result)
-            first = next(one for one in same if one.result and one.result.error == result.error)
-            return Failure(first, result.error or message, first.result)
-        succeeded |= {result.tool} if result is not None else set()
+        if turn.is_error and turn.tool not in succeeded:
+            same = (one for one in turns if one.is_error and one.call == turn.call)
+            first = next(one for one in same if one.error == turn.error)
+            return Failure(first, turn.error or message, is_of_tool=True)
+        succeeded |= {turn.tool} if turn.result_seq is not None else set()
     acting = [one for one in turns if one.problem or one.tool not in ("", SUBMIT)] or turns
     return Failure(acting[-1], message) if acting else None
 
@@ -95,24 +94,23 @@ def summary_lost(history: AgentHistory, failure: Failure) -> Cause | None:
     """A tool's output has the error, and the packet of the model's next decision does not."""
     for at, turn in enumerate(history.turns):
         later = next((one for one in history.turns[at + 1 :] if one.call), None)
-        result, number = turn.result, turn.number
-        if result is None or later is None or not later.is_of_model:
+        if later is None or not later.is_of_model:
             continue
-        lines = [] if _is_repaired(history, turn) else list(result.reported)
-        if failure.result is not None or failure.check or result.is_error:  # another one is known
+        lines = () if _is_repaired(history, turn) else turn.reported
+        if failure.is_of_tool or failure.check or turn.is_error:  # another one is known
             names = [] if turn is failure.turn else _names_of(failure)
-            lines = [line for line in lines if any(occurs(name, line) for name in names)]
+            lines = tuple(x for x in lines if any(occurs(name, x) for name in names))
         shown = text_of(later.state.shown())
         lost = next((line for line in lines if not _is_shown(line, shown)), None)
-        if lost is not None and number <= failure.turn.number:
-            line, summary = quoted(lost), quoted(result.summary)
+        if lost is not None and turn.number <= failure.turn.number:
+            number, line, summary = turn.number, quoted(lost), quoted(turn.summary)
             then = quoted(failure.message) if failure.message else "then it changed nothing"
             sentence = (
-                f'The summary of {result.tool} at turn {number} lost the error "{line}": '
+                f'The summary of {turn.tool} at turn {number} lost the error "{line}": '
                 f'the model saw "{summary}"; {then}'
             )
             evidence = (
-                Evidence(number, result.seq, f"the raw output has: {line}"),
+                Evidence(number, turn.result_seq, f"the raw output has: {line}"),
                 Evidence(later.number, None, f"the packet has only: {summary}"),
             )
             return Cause("summary_lost", number, sentence, evidence, later.number)
@@ -121,9 +119,9 @@ def summary_lost(history: AgentHistory, failure: Failure) -> Cause | None:
 
 def _is_repaired(history: AgentHistory, turn: Turn) -> bool:
     """Return True if the last result of the same tool is a later one without an error."""
-    results = [one.result for one in history.turns if one.result is not None]
-    last = [one for one in results if turn.result and one.tool == turn.result.tool][-1]
-    return last is not turn.result and not last.reported and not last.is_error
+    results = [one for one in history.turns if one.result_seq is not None]
+    last = next((one for one in reversed(results) if one.tool == turn.tool), turn)
+    return last is not turn and not last.reported and not last.is_error
 
 
 def _is_shown(line: str, shown: str) -> bool:

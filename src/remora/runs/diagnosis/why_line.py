@@ -147,12 +147,12 @@ def _failed(history: AgentHistory, failure: Failure) -> Cause | None:
     lost = budget_dropped(history, failure) or summary_lost(history, failure)
     if lost is not None:
         return lost
-    turn, result, number = failure.turn, failure.result, failure.turn.number
+    turn, number = failure.turn, failure.turn.number
     text = quoted(failure.message.removeprefix(f"{failure.check}: "))
     chosen = f"{turn.call}, chosen by {'the model' if turn.is_of_model else 'a rule'}"
     evidence = (Evidence(number, turn.seq, chosen),)
-    if result is not None:
-        sentence = f"{result.tool} failed at turn {number}: {text}"
+    if failure.is_of_tool:
+        sentence = f"{turn.tool} failed at turn {number}: {text}"
         return Cause("tool_failed", number, sentence, evidence)
     if failure.check:
         sentence = f"The check {failure.check} refused the change of turn {number}: {text}"
@@ -192,7 +192,7 @@ def _problem(history: AgentHistory) -> Cause | None:
 
 def _conflict(history: AgentHistory, review: Review) -> Cause:
     places = [quoted(f"{one.get('path')}: {one.get('detail')}") for one in review.detail]
-    changing = [one.number for one in history.turns if one.result and one.result.has_changed]
+    changing = [one.number for one in history.turns if one.has_changed]
     number = changing[-1] if changing else None
     what = places[0] if places else "the same lines were changed"
     change = "the change" if number is None else f"the change of turn {number}"
@@ -205,7 +205,7 @@ def _without_failure(history: AgentHistory, end: AgentEnd) -> Cause:
     if end.status == VERIFIED:
         sentence = "Nothing failed: the agent submitted a change that passed all checks"
         return Cause("verified", None, sentence)
-    last = next((one for one in reversed(history.turns) if one.result), None)
+    last = next((one for one in reversed(history.turns) if one.result_seq is not None), None)
     hidden = None if last is None else summary_lost(history, Failure(last, ""))
     reason = history.no_change.text(None)
     said = f": {quoted(reason)}" if reason else ""
