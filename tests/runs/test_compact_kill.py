@@ -31,7 +31,7 @@ from remora.runs.retention.compact import compact
 from remora.runs.retention.retention_rules import limits_of
 from remora.trace.read.verified_reader import verified_head
 from remora.trace.retention.expired_log import read_expired
-from remora.trace.retention.unused_contents import referenced_contents, stored_contents
+from remora.trace.retention.removal import referenced_contents, stored_contents
 from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
 from remora.trace.stream.line_builder import Identity
 from remora.trace.trace_folder import TraceFolder, stream_id

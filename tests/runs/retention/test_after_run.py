@@ -12,7 +12,7 @@ from remora.runs.retention.after_run import retain_after_run
 from remora.runs.retention.compact import Retained
 from remora.runs.review.accept_and_reject import accept
 from remora.trace.retention.expired_log import read_expired
-from remora.trace.retention.stream_removal import compaction_lock
+from remora.trace.retention.removal import compaction_lock
 from remora.trace.trace_folder import stream_id
 from tests.runs.conftest import UNUSED, Desk
 from tests.runs.retention.test_compact import after, files, project_with

@@ -22,7 +22,7 @@ from remora.runs.review.accept_and_reject import accept, reject
 from remora.trace.read.reader import list_streams, read_events
 from remora.trace.read.verified_reader import verified_head
 from remora.trace.retention.expired_log import read_expired
-from remora.trace.retention.stream_removal import compaction_lock
+from remora.trace.retention.removal import compaction_lock
 from remora.trace.trace_folder import stream_id
 from tests.runs.conftest import SHOP, UNUSED, Desk
 

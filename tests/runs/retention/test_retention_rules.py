@@ -15,7 +15,7 @@ from remora.runs.retention.retention_rules import (
     unreferenced,
     what_is_due,
 )
-from remora.trace.retention.unused_contents import StoredContent
+from remora.trace.retention.removal import StoredContent
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 

@@ -16,15 +16,13 @@ from remora.memory.events import Head
 from remora.trace.content import byte_source as module
 from remora.trace.content.line_format import valid_hash
 from remora.trace.retention.expired_log import ExpiredStream, log_expired, read_expired
-from remora.trace.retention.stream_removal import (
+from remora.trace.retention.removal import (
     compaction_lock,
     locked_stream,
-    remove_stream,
-    remove_unfinished_files,
-)
-from remora.trace.retention.unused_contents import (
     referenced_contents,
     remove_contents,
+    remove_stream,
+    remove_unfinished_files,
     stored_contents,
 )
 from remora.trace.stream.compression import compress_stream

@@ -15,7 +15,6 @@ from remora.errors import OutsideError, RemoraError, StreamDamaged, StreamError
 from remora.runs.project import Project
 from remora.runs.provenance import forget_head
 from remora.runs.retention.inventory import (
-    Inventory,
     RunFacts,
     StreamFacts,
     history_of,
@@ -24,18 +23,17 @@ from remora.runs.retention.inventory import (
 from remora.runs.retention.retention_rules import GRACE, Limits, unreferenced, what_is_due
 from remora.trace.read.verified_reader import verified_head
 from remora.trace.retention.expired_log import ExpiredStream, log_expired
-from remora.trace.retention.stream_removal import (
+from remora.trace.retention.removal import (
+    StoredContent,
     compaction_lock,
     locked_stream,
+    remove_contents,
     remove_stream,
     remove_unfinished_files,
 )
-from remora.trace.retention.unused_contents import StoredContent, remove_contents
 from remora.trace.stream.compression import compress_stream
 from remora.trace.trace_folder import TraceFolder
 from remora.workspaces.commit_files import unpin_commit
-
-_ENDED_NOW = "it has ended just now"
 
 
 class Retained(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,8 +58,8 @@ def compact(project: Project, limits: Limits, now: datetime, *, spared: str = ""
         return Retained()
     problems: list[str] = []
     with compaction_lock(folder):
-        found = _sparing(take_inventory(folder), spared)
-        due = what_is_due(found, limits, now)
+        found = take_inventory(folder)
+        due = what_is_due(found, limits, now, spared)
         removals = ((run.run_id, partial(_remove_run, project, run, now)) for run in due.runs)
         removed = _attempts(removals, problems)
         compressions = ((stream.id, partial(_compress, stream)) for stream in due.streams)
@@ -90,17 +88,6 @@ def _attempts(acts: Iterable[tuple[str, Callable[[], int]]], problems: list[str]
 
 def _compress(stream: StreamFacts) -> int:
     return stream.bytes - compress_stream(stream.path)
-
-
-def _sparing(found: Inventory, run_id: str) -> Inventory:
-    """Return the inventory with one more run that must be kept."""
-    runs = (
-        msgspec.structs.replace(run, hands_off=run.hands_off or _ENDED_NOW)
-        if run.run_id == run_id
-        else run
-        for run in found.runs
-    )
-    return msgspec.structs.replace(found, runs=tuple(runs))
 
 
 def _remove_contents(folder: TraceFolder, unused: list[StoredContent], now: datetime) -> int:

@@ -13,7 +13,7 @@ from remora.runs.records.run_listing import read_run_line
 from remora.statuses import DAMAGED, INTERRUPTED, RUNNING
 from remora.trace.read.reader import StreamInfo, list_streams, read_events, typed_payload
 from remora.trace.retention.expired_log import ExpiredStream, read_expired
-from remora.trace.retention.unused_contents import (
+from remora.trace.retention.removal import (
     StoredContent,
     referenced_contents,
     stored_contents,

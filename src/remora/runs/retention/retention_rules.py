@@ -7,7 +7,7 @@ import msgspec
 
 from remora.config.schema import RetentionConfig
 from remora.runs.retention.inventory import Inventory, RunFacts, StreamFacts
-from remora.trace.retention.unused_contents import StoredContent
+from remora.trace.retention.removal import StoredContent
 from remora.trace.trace_folder import is_compressed
 
 GRACE = timedelta(days=1)
@@ -41,9 +41,12 @@ class Due(msgspec.Struct, frozen=True):
     contents: tuple[StoredContent, ...]
 
 
-def what_is_due(found: Inventory, limits: Limits, now: datetime) -> Due:
-    """Return what is due. The stream of a run follows the streams of its agents."""
-    free = [run for run in found.runs if not run.hands_off]
+def what_is_due(found: Inventory, limits: Limits, now: datetime, spared: str = "") -> Due:
+    """Return what is due, except the run with the ID `spared`.
+
+    The stream of a run follows the streams of its agents.
+    """
+    free = [run for run in found.runs if not run.hands_off and run.run_id != spared]
     going = [run for run in free if run.begun or is_due(run, limits.remove, now)]
     left = [run for run in found.runs if run not in going]
     streams = (
