@@ -96,7 +96,9 @@ def summary_lost(history: AgentHistory, failure: Failure) -> Cause | None:
         later = next((one for one in history.turns[at + 1 :] if one.call), None)
         if later is None or not later.is_of_model:
             continue
-        lines = () if _is_repaired(history, turn) else turn.reported
+        results = [x for x in history.turns if x.tool == turn.tool and x.result_seq is not None]
+        is_repaired = results and not (results[-1].reported or results[-1].is_error)
+        lines = () if is_repaired else turn.reported
         if failure.is_of_tool or failure.check or turn.is_error:  # another one is known
             names = [] if turn is failure.turn else _names_of(failure)
             lines = tuple(x for x in lines if any(occurs(name, x) for name in names))
@@ -115,13 +117,6 @@ def summary_lost(history: AgentHistory, failure: Failure) -> Cause | None:
             )
             return Cause("summary_lost", number, sentence, evidence, later.number)
     return None
-
-
-def _is_repaired(history: AgentHistory, turn: Turn) -> bool:
-    """Return True if the last result of the same tool is a later one without an error."""
-    results = [one for one in history.turns if one.result_seq is not None]
-    last = next((one for one in reversed(results) if one.tool == turn.tool), turn)
-    return last is not turn and not last.reported and not last.is_error
 
 
 def _is_shown(line: str, shown: str) -> bool:

@@ -8,7 +8,7 @@ import msgspec
 from remora.agents.loop.stop_rules import INVALID_CALLS
 from remora.errors import NotFound, StreamDamaged, UsageError
 from remora.memory.events import AgentEnd, Event, Review
-from remora.runs.diagnosis.agent_history import AgentHistory
+from remora.runs.diagnosis.agent_history import AgentHistory, Turn
 from remora.runs.diagnosis.packet_loss import (
     Cause,
     CauseKind,
@@ -123,7 +123,7 @@ def _cause(history: AgentHistory, review: Review | None, *, is_written: bool) ->
     if end.status in WITH_RESULT and not end.error:
         return _without_failure(history, end)
     failure = failure_of(history.turns, end)
-    found = (failure and _failed(history, failure)) or _unknown(history, end)
+    found = (failure and _failed(history, end, failure)) or _unknown(history, end)
     done = "; rules completed the job" if end.status == VERIFIED else ""
     return msgspec.structs.replace(found, sentence=found.sentence + done)
 
@@ -139,7 +139,7 @@ def _last_review(folder: TraceFolder, event: Event) -> Review | None:
     return found
 
 
-def _failed(history: AgentHistory, failure: Failure) -> Cause | None:
+def _failed(history: AgentHistory, end: AgentEnd, failure: Failure) -> Cause | None:
     """Return what ended the last turn, what a packet lost, or else which call or check failed."""
     problem = _problem(history)
     if problem is not None and problem.kind != "bad_answer":
@@ -157,23 +157,21 @@ def _failed(history: AgentHistory, failure: Failure) -> Cause | None:
     if failure.check:
         sentence = f"The check {failure.check} refused the change of turn {number}: {text}"
         return Cause("check_failed", number, sentence, evidence)
-    if looping := _loop(history):
+    if looping := _loop(history.turns, end):
         calls = tuple(Evidence(one.number, one.seq, one.call) for one in history.turns[-6:])
         return Cause("loop", number, f"Loop up to turn {number}: {looping}", calls)
     return problem
 
 
-def _loop(history: AgentHistory) -> str:
+def _loop(turns: list[Turn], end: AgentEnd) -> str:
     """Return what an agent repeated, or an empty string."""
-    end, calls = history.end, Counter(one.call for one in history.turns if one.call)
-    call, times = calls.most_common(1)[0] if calls else ("", 0)
-    if end is None or end.stop_reason not in ("repeated_call", "no_progress", "max_turns"):
+    calls = Counter(one.call for one in turns if one.call).most_common(1)
+    if end.stop_reason not in ("repeated_call", "no_progress", "max_turns"):
         return ""
-    if times >= _LOOPING:
-        return f"the agent called {call} {times} times"
-    return (
-        "" if end.stop_reason == "max_turns" else quoted(end.error or "its calls changed nothing")
-    )
+    if calls and calls[0][1] >= _LOOPING:
+        return f"the agent called {calls[0][0]} {calls[0][1]} times"
+    nothing = end.error or "its calls changed nothing"
+    return "" if end.stop_reason == "max_turns" else quoted(nothing)
 
 
 def _problem(history: AgentHistory) -> Cause | None:
@@ -181,10 +179,9 @@ def _problem(history: AgentHistory) -> Cause | None:
     for turn in reversed(history.turns):
         if turn.problem is not None and turn.problem[0] in _PROBLEMS:
             kind, beginning = _PROBLEMS[turn.problem[0]]
-            text = quoted(turn.problem[1])
-            sentence = f"{beginning.format(turn.number)}: {text}"
-            evidence = (Evidence(turn.number, turn.seq, text),)
-            return Cause(kind, turn.number, sentence, evidence)
+            number, text = turn.number, quoted(turn.problem[1])
+            evidence = (Evidence(number, turn.seq, text),)
+            return Cause(kind, number, f"{beginning.format(number)}: {text}", evidence)
         if turn.problem is not None or turn.is_of_model:
             break
     return None
@@ -192,8 +189,7 @@ def _problem(history: AgentHistory) -> Cause | None:
 
 def _conflict(history: AgentHistory, review: Review) -> Cause:
     places = [quoted(f"{one.get('path')}: {one.get('detail')}") for one in review.detail]
-    changing = [one.number for one in history.turns if one.has_changed]
-    number = changing[-1] if changing else None
+    number = next((one.number for one in reversed(history.turns) if one.has_changed), None)
     what = places[0] if places else "the same lines were changed"
     change = "the change" if number is None else f"the change of turn {number}"
     sentence = f"Conflict: {change} could not be merged with your files: {what}"
