@@ -64,7 +64,7 @@ def failure_of(turns: list[Turn], end: AgentEnd) -> Failure | None:
         if turn.is_error and turn.tool not in succeeded:
             same = (one for one in turns if one.is_error and one.call == turn.call)
             first = next(one for one in same if one.error == turn.error)
-            return Failure(first, turn.error or message, is_of_tool=True)
+            return Failure(first, turn.error, is_of_tool=True)
         succeeded |= {turn.tool} if turn.result_seq is not None else set()
     acting = [one for one in turns if one.problem or one.tool not in ("", SUBMIT)] or turns
     return Failure(acting[-1], message) if acting else None
