@@ -65,7 +65,7 @@ def is_right(house: House) -> bool:
 
 
 def assert_right(house: House) -> None:
-    """Check the index of a project that nobody edits, once its daemon has read all files."""
+    """Check the index of an unchanged project, once its daemon has read all files."""
     house.until(lambda: is_right(house))
 
 
