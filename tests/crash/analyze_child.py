@@ -27,7 +27,7 @@ from remora.runs.project import Project
 from remora.runs.records.results import own_run
 from remora.runs.records.run_listing import list_run_lines
 from remora.runs.review.accept_and_reject import accept, reject
-from remora.runs.review.branch import accept_onto_branch
+from remora.runs.review.git_branch import accept_onto_branch
 from remora.runs.review.revert import revert
 from remora.trace.stream.line_builder import utc_now
 from remora.usecases.analyze.execute_plan import execute_plan

@@ -1,18 +1,17 @@
 """Accepted changes as commits on a branch: files, index and hooks of the user are left alone."""
 
-from pathlib import Path
+from itertools import pairwise
+from typing import Any
 
 import pytest
 
-from remora.errors import UsageError
+from remora.errors import OutsideError, UsageError
 from remora.ids import display_name
 from remora.memory.events import Review
 from remora.runs.records.run_stream import RunStream
-from remora.runs.review import branch as branching
-from remora.runs.review import branch_journal
+from remora.runs.review import git_branch
 from remora.runs.review.accept_and_reject import Verdicts
-from remora.runs.review.branch import accept_onto_branch
-from remora.runs.review.branch_journal import complete_branch, trailer
+from remora.runs.review.git_branch import accept_onto_branch, open_branch, write_tree
 from remora.runs.review.revert import revert
 from tests.runs.conftest import RULES, UNUSED, Desk, Kept
 
@@ -55,11 +54,12 @@ class TestCommits:
         assert snapshot(shop) == before
         log = shop.git("log", "--reverse", "--format=%an %ae|%s|%(trailers:key=Remora-Trace,valueonly)", "main..fixes")  # fmt: skip
         lines = [line for line in log.splitlines() if line]
-        reviews = [e for e in shop.run_events(shop.newest) if e.type == Review.type]
+        events = shop.run_events(shop.newest)
+        heads = [last for last, event in pairwise(events) if event.type == Review.type]
         assert lines == [
             f"Ann ann@example.org|lint: {display_name(job.node_id)}|"
-            f"{shop.newest} {event.seq + 1} {event.hash}"
-            for job, event in zip(shop.view(shop.newest).jobs, reviews, strict=True)
+            f"{shop.newest} {last.seq + 1} {last.hash}"
+            for job, last in zip(shop.view(shop.newest).jobs, heads, strict=True)
         ]
         assert shop.problems() == []
         assert "import" not in shop.git("show", "fixes:pkg/a.py")
@@ -80,15 +80,12 @@ class TestCommits:
         assert (shop.root / "pkg/a.py").read_text() == mine
 
     def test_the_root_may_be_a_folder_of_the_repository(self, shop: Desk) -> None:
-        from remora.workspaces.apply.git_branch import open_branch, write_tree
         from remora.workspaces.apply.transaction import FilePatch, prepare_changes
 
         root = shop.root / "pkg"
         branch = open_branch(root, "fixes")
         patch = FilePatch(path="a.py", base=UNUSED.encode(), theirs=DONE.encode(), mode=0o644)
-        tree = write_tree(
-            branch, prepare_changes(root, [patch], branch.read_file).writes, shop.folder / "index"
-        )
+        tree = write_tree(branch, prepare_changes(root, [patch], branch.read_file).writes)
         assert shop.git("show", f"{tree}:pkg/a.py") + "\n" == DONE
 
     def test_line_ends_are_as_they_are_committed(self, desk: Desk) -> None:
@@ -246,19 +243,33 @@ class TestConflicts:
     def test_a_branch_that_moves_in_that_very_moment_is_not_overwritten(
         self, shop: Desk, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        settle = branch_journal.finish_commit
+        write = git_branch.write_tree
 
-        def overtaken(root: Path, *rest: object) -> object:
+        def overtaken(*given: Any) -> str:
             shop.git("branch", "fixes", shop.git("commit-tree", "main^{tree}", "-m", "mine"))
-            return settle(root, *rest)  # type: ignore[arg-type]
+            return write(*given)
 
-        monkeypatch.setattr(branching, "finish_commit", overtaken)
+        monkeypatch.setattr(git_branch, "write_tree", overtaken)
         done = onto(shop, wanted=ONE)
         assert [c["detail"] for c in done.conflicts] == [
             "the branch fixes has moved in the meantime"
         ]
         assert shop.git("log", "--format=%s", "fixes") == "mine"
-        assert complete_branch(shop.project) == ""
+        assert shop.payloads(shop.newest, Review)[-1].verdict == "conflict"
+
+    def test_a_ref_that_git_cannot_lock_is_an_error_and_the_change_stays_pending(
+        self, shop: Desk, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        write = git_branch.write_tree
+
+        def locked(*given: Any) -> str:
+            (shop.root / ".git" / "refs" / "heads" / "fixes.lock").touch()
+            return write(*given)
+
+        monkeypatch.setattr(git_branch, "write_tree", locked)
+        with pytest.raises(OutsideError, match=r"fixes\.lock"):
+            onto(shop, wanted=ONE)
+        assert shop.payloads(shop.newest, Review) == []
 
 
 class TestRefused:
@@ -304,8 +315,19 @@ class TestRefused:
 
 
 class TestKilled:
-    def killed_at(
-        self, desk: Desk, monkeypatch: pytest.MonkeyPatch, where: tuple[object, str]
+    """The commit comes before the verdict's line, and the same command again does the rest."""
+
+    @pytest.mark.parametrize(
+        ("where", "commits"),
+        [((git_branch, "_commit_tree"), 0), ((RunStream, "append"), 1)],
+        ids=["before the commit", "before the verdict"],
+    )
+    def test_it_is_pending_until_the_verdict_is_recorded(
+        self,
+        shop: Desk,
+        monkeypatch: pytest.MonkeyPatch,
+        where: tuple[object, str],
+        commits: int,
     ) -> None:
         def killed(*_: object, **__: object) -> None:
             raise KeyboardInterrupt
@@ -313,55 +335,13 @@ class TestKilled:
         with monkeypatch.context() as patched:
             patched.setattr(*where, killed)
             with pytest.raises(KeyboardInterrupt):
-                onto(desk, wanted=ONE)
-
-    def subjects(self, desk: Desk) -> list[str]:
-        exists = desk.git("for-each-ref", "refs/heads/fixes")
-        return desk.git("log", "--format=%s", "main..fixes").splitlines() if exists else []
-
-    def test_before_the_review_nothing_is_committed(
-        self, shop: Desk, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        self.killed_at(shop, monkeypatch, (RunStream, "append"))
-        assert complete_branch(shop.project).endswith(
-            "`accept --git-branch fixes` was interrupted before it was recorded; "
-            "nothing was committed, so run it again"
+                onto(shop, wanted=ONE)
+        assert shop.git("log", "--format=%s", "--all", "--not", "main") == (
+            "lint: pkg/a.py:load" if commits else ""
         )
-        assert (self.subjects(shop), shop.payloads(shop.newest, Review)) == ([], [])
-
-    def test_after_it_the_commit_is_made_once(
-        self, shop: Desk, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        self.killed_at(shop, monkeypatch, (branch_journal, "move_branch"))
-        assert self.subjects(shop) == []
-        self.completed(shop)
-        assert trailer(shop.newest, shop.view(shop.newest).head) in shop.git("log", "-1", "fixes")
-
-    @pytest.mark.slow
-    @pytest.mark.parametrize(
-        "where", [(branch_journal, "commit_tree"), (branching, "remove_pending")]
-    )
-    def test_wherever_that_was(
-        self, shop: Desk, monkeypatch: pytest.MonkeyPatch, where: tuple[object, str]
-    ) -> None:
-        self.killed_at(shop, monkeypatch, where)
-        self.completed(shop)
-
-    def completed(self, shop: Desk) -> None:
-        assert complete_branch(shop.project) == (
-            "`accept --git-branch fixes` was interrupted; its commit has now been created"
-        )
-        assert complete_branch(shop.project) == ""
-        assert self.subjects(shop) == ["lint: pkg/a.py:load"]
-
-    def test_a_branch_that_continued_meanwhile_is_left(
-        self, shop: Desk, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        self.killed_at(shop, monkeypatch, (branch_journal, "move_branch"))
-        shop.git("branch", "fixes", shop.git("commit-tree", "main^{tree}", "-m", "mine"))
-        assert complete_branch(shop.project) == (
-            "`accept --git-branch fixes` was interrupted and the branch has moved; nothing was "
-            "committed, and pkg/a.py:load has a conflict; accept again"
-        )
-        assert shop.git("log", "-1", "--format=%s", "fixes") == "mine"
-        assert shop.payloads(shop.newest, Review)[-1].verdict == "conflict"
+        assert shop.payloads(shop.newest, Review) == []
+        done = onto(shop, wanted=ONE)
+        assert len(done.accepted) == 1
+        assert list(done.already) == (done.accepted if commits else [])
+        assert shop.git("log", "--format=%s", "main..fixes") == "lint: pkg/a.py:load"
+        assert shop.problems() == []

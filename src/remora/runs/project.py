@@ -32,8 +32,7 @@ class ProjectRecords:
     @property
     def has_unfinished_accept(self) -> bool:
         """True if an interrupted `accept` or `revert` left a journal."""
-        journal = self.state / "journal"
-        return lexists(journal / "current") or lexists(journal / "branch.json")
+        return lexists(self.state / "journal" / "current")
 
 
 @dataclass(frozen=True, kw_only=True)

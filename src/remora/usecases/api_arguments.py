@@ -13,7 +13,7 @@ from remora.operations.base import Operations
 from remora.runs.project import Project, ProjectRecords
 from remora.runs.records.name_lookup import run_named
 from remora.runs.records.results import RunView
-from remora.runs.review.recovery import recover
+from remora.runs.review.journals import recover
 from remora.usecases.analyze.run_limits import RunBudget
 
 

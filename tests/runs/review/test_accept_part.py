@@ -15,7 +15,7 @@ from remora.runs.records.results import run_document
 from remora.runs.report.report_builder import make_report
 from remora.runs.review.accept_and_reject import Verdicts, accept, reject
 from remora.runs.review.accept_part import accept_edited, accept_hunks, proposed_files
-from remora.runs.review.branch import accept_onto_branch
+from remora.runs.review.git_branch import accept_onto_branch
 from remora.runs.review.journals import complete_journals
 from remora.runs.review.revert import revert, undo
 from remora.workspaces.apply.file_swap import FileSwapper

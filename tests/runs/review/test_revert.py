@@ -10,7 +10,6 @@ from remora.errors import DiskError, NotFound, UsageError
 from remora.memory.events import Review
 from remora.runs.records.change_set_files import reverse_patches
 from remora.runs.review.accept_and_reject import accept, reject
-from remora.runs.review.branch_journal import complete_branch
 from remora.runs.review.journals import complete_journals, recovery_text
 from remora.runs.review.merges import merged, removed_from_others
 from remora.runs.review.revert import revert, undo
@@ -217,16 +216,3 @@ def test_a_journal_with_an_invalid_note_changes_nothing(
             complete_journals(shop.project)
         assert shop.tree() == before
         assert file.exists()
-
-
-@pytest.mark.parametrize("note", [{}, {"run_id": "none"}])
-def test_a_journal_of_a_branch_with_an_invalid_note_commits_nothing(
-    shop: Desk, note: dict[str, str]
-) -> None:
-    folder = shop.project.state / "journal"
-    folder.mkdir(exist_ok=True)
-    pending = {"name": "x", "tip": "0", "is_new": True, "tree": "0", "message": "", "note": note}
-    (folder / "branch.json").write_text(json.dumps(pending))
-    with pytest.raises(DiskError, match="is damaged"):
-        complete_branch(shop.project)
-    assert (folder / "branch.json").exists()

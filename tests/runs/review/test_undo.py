@@ -8,7 +8,7 @@ from remora.errors import DiskError, NotFound, UsageError
 from remora.exports.run_group import group_of_run
 from remora.runs.records.run_listing import read_run_line
 from remora.runs.review.accept_and_reject import accept, reject
-from remora.runs.review.branch import accept_onto_branch
+from remora.runs.review.git_branch import accept_onto_branch
 from remora.runs.review.journals import complete_journals, recovery_text
 from remora.runs.review.revert import revert, revert_change_set, undo
 from remora.workspaces.apply.file_swap import FileSwapper

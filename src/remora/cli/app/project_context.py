@@ -72,7 +72,7 @@ def complete_journals_of(options: Options, project: "Project") -> None:
     """Finish or undo an interrupted accept, and print what was done."""
     if not project.has_unfinished_accept:
         return
-    from remora.runs.review.recovery import recover
+    from remora.runs.review.journals import recover
 
     note(options, *recover(project))
 

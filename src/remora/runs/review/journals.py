@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 
-from remora.errors import DiskError, NotFound
-from remora.memory.events import Head, Review
+from remora.errors import Conflict, DiskError, NotFound
+from remora.memory.events import Review
 from remora.runs.project import Project, ProjectRecords
 from remora.runs.records.run_stream import open_run
 from remora.statuses import ACCEPTED, CONFLICT, REOPENED, REVERTED
@@ -31,6 +31,19 @@ class JournalNote(msgspec.Struct, frozen=True, kw_only=True):
     otherwise: str = CONFLICT
 
 
+def recover(project: Project) -> list[str]:
+    """Complete or undo an interrupted `accept` or `revert`, and return messages for the user.
+
+    If another `accept` is running, this does nothing.
+    """
+    try:
+        left = complete_journals(project)
+    except Conflict:
+        return []
+    notes = [recovery_text(left), *(f"{each.path}: {each.detail}" for each in left.conflicts)]
+    return [note for note in notes if note]
+
+
 def complete_journals(project: Project) -> Recovery:
     """Complete or roll back the changes of an interrupted `accept` or `revert`.
 
@@ -45,12 +58,12 @@ def complete_journals(project: Project) -> Recovery:
 
     def on_conflict(found: Sequence[FileConflict]) -> None:
         note = _note(project, left[0])
-        last = last_review(project, note)
+        last = _last_review(project, note)
         if last is None:  # without a recorded review there is nothing to replace
             return
         detail = details(note.node_id, found)
-        review = msgspec.structs.replace(last[0], verdict=note.otherwise, detail=detail)
-        if last[0].verdict == ACCEPTED:  # all of it is pending, even what was accepted before
+        review = msgspec.structs.replace(last, verdict=note.otherwise, detail=detail)
+        if last.verdict == ACCEPTED:  # all of it is pending, even what was accepted before
             review = msgspec.structs.replace(
                 review, verdict=CONFLICT, written=None, left=(), present=()
             )
@@ -86,18 +99,19 @@ def recovery_text(left: Recovery) -> str:
     )
 
 
-def last_review(project: ProjectRecords, note: JournalNote) -> tuple[Review, Head] | None:
-    """Return the review that a journal's note refers to, and the run's head after that review.
+def _last_review(project: ProjectRecords, note: JournalNote) -> Review | None:
+    """Return the review that a journal's note refers to.
 
     Returns None if the review was not recorded, or if its change set was reviewed again later.
     """
-    found: list[tuple[Review, Head]] = []
+    found: dict[int, Review] = {}
     with suppress(NotFound):  # without records, no review was recorded
         for event in read_events(project.trace.run_stream(note.run_id)):
             data = typed_payload(event) if event.type == Review.type else None
             if isinstance(data, Review) and data.agent_id == note.agent_id:
-                found.append((data, Head(count=event.seq + 1, hash=event.hash)))
-    return found[-1] if found and str(found[-1][1].count - 1) == note.seq else None
+                found[event.seq] = data
+    last = max(found, default=None)
+    return found[last] if last is not None and str(last) == note.seq else None
 
 
 def details(node_id: str, found: Sequence[FileConflict]) -> list[dict[str, Any]]:
@@ -111,8 +125,8 @@ def _recorded(project: ProjectRecords, journal: Journal) -> bool:
     Another review may have been recorded before the journal was removed.
     """
     note = _note(project, journal)
-    last = last_review(project, note)
-    return last is not None and last[0].verdict == note.verdict
+    last = _last_review(project, note)
+    return last is not None and last.verdict == note.verdict
 
 
 def _note(project: ProjectRecords, journal: Journal) -> JournalNote:

@@ -10,8 +10,8 @@ from remora.runs.records.results import RunView, read_run
 from remora.runs.records.run_record import read_own_record
 from remora.runs.review import accept_and_reject
 from remora.runs.review.accept_and_reject import TrackProgress, Verdicts
-from remora.runs.review.branch import accept_onto_branch
 from remora.runs.review.filters import ReviewFilter, parse_filter
+from remora.runs.review.git_branch import accept_onto_branch
 from remora.usecases.api_arguments import as_run, as_texts
 
 

@@ -5,6 +5,7 @@ import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from remora.errors import UsageError
 from remora.files.git import git_output
@@ -15,13 +16,12 @@ from remora.runs.records.name_lookup import run_named
 from remora.runs.report.gate_texts import gate_texts
 from remora.runs.report.markdown import code, escape_markdown
 from remora.runs.review.accept_and_reject import Verdicts
-from remora.runs.review.branch import waiting_branches
+from remora.runs.review.git_branch import TRAILER, open_branch
 from remora.runs.review.ready_changes import ReadyChange, written_change
 from remora.text import count, some_of
 from remora.tools.host.ruff.rules import with_name
 from remora.trace.content.private_files import disk_errors, open_folder
 from remora.usecases.review.chosen import Chosen, chosen_changes
-from remora.workspaces.apply.git_branch import open_branch
 
 _NAMED = 3
 """Rules that a title names, and the most that the name of a branch has."""
@@ -58,6 +58,21 @@ def branch_for(
             hint="merge or delete one, or add to one with --git-branch",
         )
     return name
+
+
+def waiting_branches(root: Path) -> list[str]:
+    """Return the local branches with commits of Remora whose changes HEAD lacks.
+
+    A copy of a branch is the same one. HEAD has the changes of a branch that was squashed into it.
+    """
+    values = f"--format=%S%x20%(trailers:key={TRAILER},valueonly,separator=%x20)"
+    log = git_output(root, "log", "--source", "--first-parent", values, "--branches", "^HEAD")
+    lines = map(str.split, os.fsdecode(log).splitlines())
+    found = dict.fromkeys(words[0] for words in lines if words[1:])
+    tree = git_output(root, "rev-parse", "HEAD^{tree}")
+    merge = "merge-tree", "--write-tree", "HEAD"  # fails before git 2.38
+    lacking = (n for n in found if git_output(root, *merge, n, succeeds=(0, 1, 128, 129)) != tree)
+    return [name.removeprefix("refs/heads/") for name in lacking]
 
 
 def with_pull_request(project: Project, done: Verdicts, branch: str) -> Verdicts:

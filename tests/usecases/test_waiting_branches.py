@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from remora.runs.review.branch import waiting_branches
+from remora.usecases.review.pull_request import waiting_branches
 from tests.cli.conftest import git, write
 
 TRAILER = "Remora-Trace: 20260101-000000-abcdef {} {}"
