@@ -20,7 +20,7 @@ from remora.memory.delta import PacketDelta, candidate, knowledge, new_action
 from remora.memory.events import AgentStart, Change, TurnStart
 from remora.memory.packet import Excerpt
 from remora.trace.read.reader import read_lines
-from remora.trace.retention.expired_log import ExpiredStream, log_expired
+from remora.trace.removal import ExpiredStream, log_expired
 from remora.trace.stream.compression import compress_stream
 from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
 from remora.trace.trace_folder import TraceFolder

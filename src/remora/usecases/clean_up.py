@@ -16,8 +16,9 @@ from remora.hub.store.owner_lock import is_lock, lock_of, owner
 from remora.ids import unescape_path
 from remora.rmtree import remove_tree
 from remora.runs.project import Project, ProjectRecords
-from remora.runs.retention.clean import Removable, Removal, find_removable, size_of
+from remora.runs.retention.clean import find_removable, size_of
 from remora.runs.retention.orphaned_copies import orphaned_caches
+from remora.runs.retention.removable import Removable, Removal
 from remora.workspaces.repository_cache import find_unused, remove_if_unused, repositories_folder
 
 _DAEMON = ".daemon"

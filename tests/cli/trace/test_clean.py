@@ -63,11 +63,11 @@ def test_clean_removes_runs_that_are_older_and_need_no_review(old: tuple[Remora,
     assert remora("reject", "last", "--all", cwd=root).code == 0
     assert remora("clean", "--older-than", "9", "--yes", cwd=root).code == 0
     assert remora("clean", "--yes", cwd=root).code == 0
-    assert "1 set of old runs" in remora(*words[:-1], "--dry-run", cwd=root).out
+    assert "1 old run" in remora(*words[:-1], "--dry-run", cwd=root).out
     assert streams(root) == before
     done = remora(*words, "--json", cwd=root)
     assert done.code == 0
-    assert {one["kind"] for one in done.document["removed"]} >= {"runs", "contents"}
+    assert {one["kind"] for one in done.document["removed"]} >= {"run", "contents"}
     assert streams(root) == []
     assert remora("runs", "--json", cwd=root).document == {"runs": []}
     assert remora("trace", "verify", "--all", cwd=root).code == 0
@@ -92,7 +92,7 @@ def test_compressed_streams_are_looked_at_like_any_other(old: tuple[Remora, Path
     before = [remora(*words, cwd=root) for words in looks]
     many = len(streams(root)) + 1
     would = remora("clean", "--dry-run", cwd=root)
-    assert f"compress {many} streams" in would.out
+    assert f"{many} compressed streams" in would.out
     assert not any(name.endswith(".zst") for name in streams(root))
     assert remora("clean", "--yes", cwd=root).code == 0
     assert all(name.endswith(".jsonl.zst") for name in streams(root))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from remora.memory.events import Gates, Review, TakenOut, Written
+from remora.memory.events import Gates, JobEnd, JobStart, Review, TakenOut, Written
 from remora.runs.records.current_attempt import CurrentAttempts
 from remora.statuses import ACCEPTED
 
@@ -24,3 +24,12 @@ def test_what_gates_took_out_is_not_pending(verdict: Review | None, left: tuple[
     attempts.add(Gates(taken_out=(TakenOut(agent_id=AGENT, kept=(1, 2, 4)),)))
     attempts.add(verdict)
     assert attempts.left(AGENT) == left
+
+
+def test_an_agent_that_was_resumed_is_not_over_until_it_ends_again() -> None:
+    attempts = CurrentAttempts()
+    start = JobStart(agent_id=AGENT, operation="lint", node_id="node:a.py:f")
+    end = JobEnd(agent_id=AGENT, operation="lint", node_id="node:a.py:f", status="interrupted")
+    for event, is_over in ((start, False), (end, True), (start, False), (end, True)):
+        attempts.add(event)
+        assert attempts.is_over == {AGENT: is_over}

@@ -8,14 +8,13 @@ from datetime import timedelta
 
 import pytest
 
-from remora.runs.retention.after_run import retain_after_run
-from remora.runs.retention.compact import Retained
+from remora.files.file_lock import try_lock
+from remora.runs.retention.old_records import Retained, retain_after_run
 from remora.runs.review.accept_and_reject import accept
-from remora.trace.retention.expired_log import read_expired
-from remora.trace.retention.removal import compaction_lock
+from remora.trace.removal import read_expired
 from remora.trace.trace_folder import stream_id
 from tests.runs.conftest import UNUSED, Desk
-from tests.runs.retention.test_compact import after, files, project_with
+from tests.runs.retention.test_old_records import after, files, project_with
 
 NOTHING = Retained()
 
@@ -84,7 +83,7 @@ def test_a_clock_that_was_set_back_does_not_stop_it(two: tuple[Desk, str, str]) 
 def test_another_pass_is_not_a_problem(two: tuple[Desk, str, str]) -> None:
     desk, old, young = two
     project = project_with(desk, after_runs=True)
-    with compaction_lock(desk.project.trace):
+    with try_lock(desk.project.trace.path):
         assert retain_after_run(project, young, after(31)) == NOTHING
     assert old in runs(desk)
     assert retain_after_run(project, young, after(31)).runs == 1
@@ -103,26 +102,17 @@ def test_a_failure_is_reported_and_tried_again_after_a_day(two: tuple[Desk, str,
     assert retain_after_run(project, young, after(33)).runs == 1
 
 
-def test_a_torn_record_of_the_last_pass_is_no_record(two: tuple[Desk, str, str]) -> None:
-    desk, _, young = two
-    project = project_with(desk, after_runs=True)
-    retain_after_run(project_with(desk, after_runs=True, keep_days=None), young, after(31))
-    place = desk.project.state / "retention.json"
-    place.write_bytes(place.read_bytes()[:9])
-    assert retain_after_run(project, young, after(31)).runs == 1
-
-
 KILLED = """
     import os, signal, sys
     from datetime import UTC, datetime, timedelta
     from pathlib import Path
     from remora.bootstrap.invocation import Invocation
     from remora.bootstrap.open_project import open_project
-    from remora.runs.retention import compact
-    from remora.runs.retention.after_run import retain_after_run
+    from remora.runs.retention import old_records
+    from remora.runs.retention.old_records import Retained, retain_after_run
 
     root, home, young, left = Path(sys.argv[1]), sys.argv[2], sys.argv[3], int(sys.argv[4])
-    remove = compact.remove_stream
+    remove = old_records.remove_stream
 
     def killed(path):
         global left
@@ -131,7 +121,7 @@ KILLED = """
         left -= 1
         remove(path)
 
-    compact.remove_stream = killed
+    old_records.remove_stream = killed
     flags = {"runner.memory.retention.after_runs": True}
     project = open_project(
         Invocation(environ={"HOME": home}, folder=root, root=root, flags=flags)

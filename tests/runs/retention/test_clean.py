@@ -14,7 +14,7 @@ from remora.cli.app.options import Options
 from remora.cli.app.project_context import complete_journals_of
 from remora.hub.process.hub_paths import hub_paths
 from remora.hub.store.hub_store import HubStore
-from remora.runs.retention.clean import CleanResult, remove_all
+from remora.runs.retention.removable import CleanResult, remove_all
 from remora.runs.review.accept_and_reject import accept
 from remora.trace.stream.line_builder import utc_now
 from remora.usecases.clean_up import cleanable, is_hub_in_use

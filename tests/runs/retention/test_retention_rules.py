@@ -6,16 +6,16 @@ from pathlib import Path
 import pytest
 
 from remora.config.schema import RetentionConfig
-from remora.runs.retention.inventory import Inventory, RunFacts, StreamFacts
+from remora.runs.retention.inventory import Inventory, RunFacts
 from remora.runs.retention.retention_rules import (
     GRACE,
     Limits,
-    is_due,
+    is_older,
     limits_of,
     unreferenced,
     what_is_due,
 )
-from remora.trace.retention.removal import StoredContent
+from remora.trace.removal import StoredContent
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 
@@ -28,18 +28,16 @@ def run(
     name: str, age: float | None, size: int = 100, *names: str, hands_off: str = "", **more: object
 ) -> RunFacts:
     last = None if age is None else days(age)
-    stream = StreamFacts(kind="run", id=name, path=Path(name), bytes=size)
     return RunFacts(
-        run_id=name, first=last, last=last, hands_off=hands_off, streams=(stream,),
+        run_id=name, first=last, last=last, hands_off=hands_off, streams={Path(name): size},
         names=frozenset(names), begun=bool(more.get("begun")),
     )  # fmt: skip
 
 
 def content(digest: str, age: float, size: int = 1, *, objects: bool = False) -> StoredContent:
     put = days(age).timestamp()
-    return StoredContent(
-        store="objects" if objects else "blobs", digest=digest, bytes=size, put=put
-    )
+    path = Path("objects" if objects else "blobs", digest[:2], digest)
+    return StoredContent(path=path, bytes=size, put=put)
 
 
 POLICY = limits_of(RetentionConfig())
@@ -47,21 +45,20 @@ NEVER = Limits()
 
 
 def test_the_limits_are_what_is_configured() -> None:
-    month, days = timedelta(days=30), timedelta(days=2)
-    assert Limits(remove=month, compress=days, backups=month) == POLICY
+    assert Limits(remove=30, compress=2, backups=30) == POLICY
     assert limits_of(RetentionConfig(keep_days=None, compress_after_days=None)) == NEVER
 
 
 def due(runs: list[RunFacts], limits: Limits) -> list[str]:
-    return [run.run_id for run in what_is_due(Inventory(tuple(runs)), limits, NOW).runs]
+    return [run.run_id for run in what_is_due(Inventory(runs), limits, NOW).runs]
 
 
 @pytest.mark.parametrize(
     ("age", "due"), [(30, False), (30.0001, True), (-400, False), (None, False)]
 )
 def test_a_run_is_due_when_its_last_event_is_older(age: float | None, due: bool) -> None:
-    assert is_due(run("a", age), POLICY.remove, NOW) is due
-    assert not is_due(run("a", age), None, NOW)
+    assert is_older(run("a", age).last, POLICY.remove, NOW) is due
+    assert not is_older(run("a", age).last, None, NOW)
 
 
 def test_what_is_old_expires_but_for_what_may_not_be_touched() -> None:
@@ -76,15 +73,12 @@ def test_what_was_half_removed_is_removed_to_its_end_whatever_the_policy_is_now(
 
 
 def test_agents_are_compressed_before_their_run_and_nothing_twice() -> None:
-    streams = [
-        StreamFacts(kind="agent", id="x", path=Path("x.jsonl"), bytes=5),
-        StreamFacts(kind="agent", id="y", path=Path("y.jsonl.zst"), bytes=5),
-        StreamFacts(kind="agent", id="z", path=Path("z.jsonl"), bytes=0),
-        StreamFacts(kind="run", id="r", path=Path("r.jsonl"), bytes=5),
-    ]
-    old = RunFacts(run_id="r", last=days(3), streams=tuple(streams), names=frozenset())
-    found = Inventory((old, run("a", 3, hands_off="no"), run("b", 1)))
-    assert [stream.id for stream in what_is_due(found, POLICY, NOW).streams] == ["x", "r"]
+    sizes = {"x.jsonl": 5, "y.jsonl.zst": 5, "z.jsonl": 0, "r.jsonl": 5}
+    streams = {Path(name): size for name, size in sizes.items()}
+    old = RunFacts(run_id="r", last=days(3), streams=streams, names=frozenset())
+    found = Inventory([old, run("a", 3, hands_off="no"), run("b", 1)])
+    due = what_is_due(found, POLICY, NOW).streams
+    assert [path.name for path in due] == ["x.jsonl", "r.jsonl"]
 
 
 class TestContents:
@@ -95,7 +89,8 @@ class TestContents:
         freed: tuple[str, ...] = (),
         policy: Limits = POLICY,
     ) -> bool:
-        return list(unreferenced([found], left, freed, policy.backups, NOW)) == [found]
+        inventory = Inventory(left, [found], freed)
+        return unreferenced(inventory, (), policy.backups, NOW) == [found]
 
     def test_a_blob_that_no_run_names_goes_after_a_day(self) -> None:
         assert timedelta(days=1) == GRACE
@@ -105,7 +100,7 @@ class TestContents:
 
     def test_nothing_goes_while_a_run_cannot_be_read(self) -> None:
         unknown = RunFacts(
-            run_id="a", first=None, last=None, hands_off="no", streams=(), names=None
+            run_id="a", first=None, last=None, hands_off="no", streams={}, names=None
         )
         assert not self.going(content("x", 400), unknown)
 
@@ -122,7 +117,7 @@ class TestContents:
 
     def test_a_backup_stays_with_the_run_during_which_it_was_made(self) -> None:
         during = RunFacts(
-            run_id="a", first=days(50), last=days(40), hands_off="no", streams=(), names=frozenset()
+            run_id="a", first=days(50), last=days(40), hands_off="no", streams={}, names=frozenset()
         )
         assert not self.going(content("x", 45, objects=True), during)
         assert self.going(content("x", 39, objects=True), during)

@@ -1,11 +1,11 @@
 """Compressed streams: read like plain ones, restored for writing, never lost in between."""
 
-import fcntl
 import os
 import signal
 import subprocess
 import sys
 import threading
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 
@@ -13,6 +13,7 @@ import pytest
 import zstandard
 
 from remora.errors import DiskError, NotFound, StreamDamaged, StreamError, StreamLocked
+from remora.trace import stream_lock
 from remora.trace.content import zstd_file
 from remora.trace.read.reader import (
     last_event,
@@ -24,11 +25,7 @@ from remora.trace.read.reader import (
 from remora.trace.read.state_at import packet_at
 from remora.trace.read.transcript import transcript
 from remora.trace.stream import compression as module
-from remora.trace.stream.compression import (
-    compress_stream,
-    decompress_stream,
-    is_current_stream,
-)
+from remora.trace.stream.compression import compress_stream, open_for_writing
 from remora.trace.trace_folder import (
     TraceFolder,
     compressed_path,
@@ -41,6 +38,11 @@ from tests.trace.conftest import AGENT, Recorder, play_run
 
 def names(path: Path) -> list[str]:
     return sorted(child.name for child in path.parent.iterdir() if child.name != ".gitignore")
+
+
+def decompress_stream(path: Path) -> None:
+    """What a writer does first."""
+    os.close(open_for_writing(path))
 
 
 @pytest.fixture
@@ -126,7 +128,7 @@ class TestReading:
         compressed_path(path).write_bytes(made[:-1])
         with pytest.raises(StreamDamaged, match="truncated"), open_stream(path):
             pass
-        assert names(path) == [f"{AGENT}.jsonl.zst"]
+        assert compressed_path(path).read_bytes() == made[:-1]
 
 
 class TestSealing:
@@ -170,11 +172,12 @@ class TestSealing:
     def test_a_stream_that_is_thawed_just_now_is_not_sealed_over(self, path: Path) -> None:
         content = path.read_bytes()
         compress_stream(path)
-        path.write_bytes(content)
-        with compressed_path(path).open() as thawing:
-            fcntl.flock(thawing, fcntl.LOCK_EX)
-            with pytest.raises(StreamLocked):
-                compress_stream(path)
+        thawing = open_for_writing(path)
+        with pytest.raises(StreamLocked):
+            compress_stream(path)
+        with pytest.raises(StreamLocked):
+            open_for_writing(path)
+        os.close(thawing)
         assert path.read_bytes() == content
 
 
@@ -183,7 +186,7 @@ class TestThawing:
         content = path.read_bytes()
         decompress_stream(path)
         compress_stream(path)
-        decompress_stream(compressed_path(path))
+        decompress_stream(path)
         assert names(path) == [path.name]
         assert path.read_bytes() == content
 
@@ -193,43 +196,58 @@ class TestThawing:
         decompress_stream(path)
         assert path.read_bytes() == b"mine"
 
-    def test_a_writer_sees_that_it_opened_the_wrong_file(self, path: Path) -> None:
+    def test_a_writer_sees_that_it_opened_the_wrong_file(
+        self, path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         content = path.read_bytes()
         compress_stream(path)
-        empty = os.open(path, os.O_RDWR | os.O_CREAT)
-        assert not is_current_stream(empty, path)
-        decompress_stream(path)
+        path.touch()  # a writer was killed before it thawed
+        lock_stream, opened = stream_lock.lock_stream, list[int]()
+
+        def delayed(file: int, place: Path) -> None:
+            """Another writer thaws the stream between the opening and the lock."""
+            opened.append(file)
+            if len(opened) == 1:
+                decompress_stream(path)
+            lock_stream(file, place)
+
+        monkeypatch.setattr(stream_lock, "lock_stream", delayed)
+        file = open_for_writing(path)
+        assert os.path.samestat(os.fstat(file), path.stat())
+        os.close(file)
         assert path.read_bytes() == content
-        assert not is_current_stream(empty, path)
-        os.close(empty)
-        now = os.open(path, os.O_RDWR)
-        assert is_current_stream(now, path)
-        compress_stream(path)
-        assert not is_current_stream(now, path)
-        os.close(now)
+        assert names(path) == [path.name]
 
     def test_of_many_at_once_one_does_it(self, path: Path) -> None:
-        content = path.read_bytes()
-        for _ in range(10):
+        content, thawed = path.read_bytes(), list[int]()
+
+        def thaw() -> None:
+            with suppress(StreamLocked):
+                thawed.append(open_for_writing(path))
+
+        for number in range(1, 11):
             compress_stream(path)
-            threads = [threading.Thread(target=decompress_stream, args=(path,)) for _ in range(8)]
+            threads = [threading.Thread(target=thaw) for _ in range(8)]
             for thread in threads:
                 thread.start()
             for thread in threads:
                 thread.join()
+            assert len(thawed) == 1, f"round {number}"
+            os.close(thawed.pop())
             assert names(path) == [path.name]
             assert path.read_bytes() == content
 
 
 CHILD = """
+import os
 import sys
 from pathlib import Path
-from remora.trace.stream.compression import compress_stream, decompress_stream
+from remora.trace.stream.compression import compress_stream, open_for_writing
 path = Path(sys.argv[1])
 print("ready", flush=True)
 while True:
     compress_stream(path)
-    decompress_stream(path)
+    os.close(open_for_writing(path))
 """
 
 
@@ -262,7 +280,8 @@ def test_a_reader_finds_a_stream_that_is_sealed_and_thawed_all_the_time(path: Pa
     child.stdout.readline()
     seen, reads = set[bool](), 0
     while reads < 300 or (len(seen) < 2 and reads < 30_000):
-        seen.add(path.exists())
+        with suppress(FileNotFoundError):
+            seen.add(path.stat().st_size > 0)
         assert list(read_events(path)) == events
         reads += 1
     child.kill()

@@ -14,7 +14,7 @@ from remora.errors import UsageError
 from remora.text import count, escape_line
 
 if TYPE_CHECKING:
-    from remora.runs.retention.clean import CleanResult
+    from remora.runs.retention.removable import CleanResult
 
 _KINDS = {
     "workspace": ("private copy", "private copies"),
@@ -23,7 +23,8 @@ _KINDS = {
     "conflict": ("file left over from a conflict", "files left over from conflicts"),
     "clone": ("repository copy of workers", "repository copies of workers"),
     "hub": ("Hub database", "Hub databases"),
-    "runs": ("set of old runs", "sets of old runs"),
+    "run": ("old run", "old runs"),
+    "stream": ("compressed stream", "compressed streams"),
 }
 
 
@@ -52,7 +53,7 @@ def clean(options: Options, *, older_than: int | None, dry_run: bool, yes: bool)
     needs is kept, and so are model weights.
     """
     from remora.bootstrap.open_project import open_project
-    from remora.runs.retention.clean import remove_all
+    from remora.runs.retention.removable import remove_all
     from remora.trace.stream.line_builder import utc_now
     from remora.usecases.clean_up import cleanable, is_hub_in_use
 

@@ -94,7 +94,7 @@ def print_run_results(  # noqa: PLR0913
 
 def note_retention(options: Options, project: Project, run_id: str) -> None:
     """Apply the retention limits after a run, if configured, and print the result."""
-    from remora.runs.retention.after_run import retain_after_run
+    from remora.runs.retention.old_records import retain_after_run
 
     try:
         done = retain_after_run(project, run_id, utc_now())

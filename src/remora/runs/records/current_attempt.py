@@ -27,6 +27,10 @@ class CurrentAttempts:
         self.ended = False
         """True after `run_end`."""
         self.ends: dict[str, JobEnd] = {}
+        self.is_over: dict[str, bool] = {}
+        """True for each agent that has ended since it was last started or resumed."""
+        self.last = ""
+        """Timestamp of the last event, if the reader sets it."""
         self.verdicts: dict[str, Review] = {}
         self.refused: dict[str, Review] = {}
         self.gates: Gates | None = None
@@ -39,8 +43,10 @@ class CurrentAttempts:
     def add(self, data: Payload | None) -> None:
         if isinstance(data, JobStart):
             self._starts.setdefault((data.operation, data.node_id), {})[data.attempt] = data
+            self.is_over[data.agent_id] = False
         elif isinstance(data, JobEnd):
             self.ends[data.agent_id] = data
+            self.is_over[data.agent_id] = True
         elif isinstance(data, Review):
             self._add_verdict(data)
         elif isinstance(data, Gates):

@@ -127,8 +127,10 @@ def read_run_line(path: Path) -> tuple[RunLine, CurrentAttempts] | None:
             operations=_texts(start.plan.operations),
             model=str(start.config.model_name),
         )
+        counting.last = first.timestamp
         for event in events:
             counting.add(typed_payload(event))
+            counting.last = event.timestamp
         ends = [counting.ends.get(start.agent_id) for start in counting.starts()]
         states = [counting.review(start.agent_id) for start in counting.starts()]
         failed = sum(end is not None and end.status in FAILURES for end in ends)

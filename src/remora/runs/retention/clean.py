@@ -4,62 +4,28 @@ import os
 import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import Literal
 
-import msgspec
-from msgspec.structs import replace
-
-from remora.errors import Conflict, DiskError, OutsideError, RemoraError
+from remora.errors import Conflict, DiskError, OutsideError
 from remora.files.file_lock import try_lock
 from remora.files.git import git_output
 from remora.files.walk import RESERVED_FOLDERS, is_dependency_folder
 from remora.rmtree import remove_tree
 from remora.runs.project import Project, ProjectRecords
-from remora.runs.retention.compact import compact
 from remora.runs.retention.inventory import Inventory, take_inventory
+from remora.runs.retention.old_records import old_records
 from remora.runs.retention.orphaned_bases import idle_bases
-from remora.runs.retention.retention_rules import Limits, limits_of, what_is_due
+from remora.runs.retention.removable import Removable, Removal
+from remora.runs.retention.retention_rules import limits_of
 from remora.workspaces.apply.journal import JournalFolder
 from remora.workspaces.commit_files import unpin_commit
 from remora.workspaces.rooted_files import RootedFiles
 
-Kind = Literal[
-    "workspace", "base", "ref", "runs", "streams", "contents", "conflict", "clone", "hub"
-]
 _REFS = "refs/remora/"
 EVALUATIONS, LOCK = "eval", "lock"
 """The folder of `remora eval` in a project's cache, and its lock file."""
-
-
-class Removable(msgspec.Struct, frozen=True, kw_only=True):
-    """An item that can be removed. `bytes` is its size."""
-
-    kind: Kind
-    name: str
-    bytes: int = 0
-
-
-class CleanResult(msgspec.Struct, frozen=True, kw_only=True):
-    """The removed items, or the items that would be removed if `dry_run` is True.
-
-    `kept` contains each run whose files are still needed, with the reason.
-    """
-
-    dry_run: bool
-    removed: tuple[Removable, ...]
-    kept: tuple[tuple[str, str], ...]
-    problems: tuple[str, ...]
-
-    @property
-    def bytes(self) -> int:
-        return sum(found.bytes for found in self.removed)
-
-
-Removal = tuple[Removable, Callable[[], None]]
-"""A removable item and the function that removes it, which may raise OSError or RemoraError."""
 
 
 def find_removable(
@@ -70,26 +36,12 @@ def find_removable(
     Runs are only removed if their last event is `older_than` days old. Nothing is changed.
     """
     found = take_inventory(project.trace)
-    acts = [*_records(project, found, now, older_than), *_workspaces(project)]
-    acts += [*_evaluations(project), *_bases(project, now), *_refs(project, found)]
-    acts += _conflict_files(project)
+    limits = limits_of(project.config.runner.memory.retention)._replace(remove=older_than)
+    # a database has its own removal
+    acts = [] if project.trace.is_copy else [*old_records(project, found, limits, now)]
+    acts += [*_workspaces(project), *_evaluations(project), *_bases(project, now)]
+    acts += [*_refs(project, found), *_conflict_files(project)]
     return acts, tuple((run.run_id, run.hands_off) for run in found.runs if run.hands_off)
-
-
-def remove_all(
-    acts: list[Removal], kept: tuple[tuple[str, str], ...], *, dry_run: bool
-) -> CleanResult:
-    """Remove all items. Failures are collected as `problems` and do not stop the removal."""
-    removed: list[Removable] = []
-    problems: list[str] = []
-    for what, remove in acts:
-        try:
-            if not dry_run:
-                remove()
-            removed.append(what)
-        except (OSError, RemoraError) as error:
-            problems.append(f"{what.name}: {error}")
-    return CleanResult(dry_run=dry_run, removed=tuple(removed), kept=kept, problems=tuple(problems))
 
 
 def _workspaces(project: Project) -> Iterator[Removal]:
@@ -147,36 +99,6 @@ def _refs(project: ProjectRecords, found: Inventory) -> Iterator[Removal]:
         if run_id not in needed:
             what = Removable(kind="ref", name=ref)
             yield what, partial(unpin_commit, project.root, run_id)
-
-
-def _records(
-    project: Project, found: Inventory, now: datetime, older_than: int | None
-) -> Iterator[Removal]:
-    """Yield old runs, streams to compress, and contents that no stream references."""
-    days = None if older_than is None else timedelta(older_than)
-    limits = replace(limits_of(project.config.runner.memory.retention), remove=days)
-    due = what_is_due(found, limits, now)
-    if project.trace.is_copy:  # a database has its own removal
-        return
-    if due.runs:
-        names, size = ", ".join(run.run_id for run in due.runs), sum(run.bytes for run in due.runs)
-        act = partial(_apply, project, replace(limits, compress=None), now)
-        yield Removable(kind="runs", name=names, bytes=size), act
-    if due.streams:
-        size = sum(stream.bytes for stream in due.streams)
-        name = f"compress {len(due.streams):,} streams of {size:,} bytes"
-        act = partial(_apply, project, replace(limits, remove=None), now)
-        yield Removable(kind="streams", name=name), act
-    if due.contents:
-        size = sum(content.bytes for content in due.contents)
-        name = f"{len(due.contents):,} blobs and objects that no stream references"
-        act = partial(_apply, project, Limits(backups=limits.backups), now)
-        yield Removable(kind="contents", name=name, bytes=size), act
-
-
-def _apply(project: Project, limits: Limits, now: datetime) -> None:
-    if problems := compact(project, limits, now).problems:
-        raise DiskError("; ".join(problems))
 
 
 def _conflict_files(project: ProjectRecords) -> Iterator[Removal]:

@@ -69,6 +69,7 @@ def open_stream(path: Path) -> Iterator[ByteSource]:
     StreamDamaged if the compressed file is invalid.
     """
     with ExitStack() as stack:
+        empty = None
         for place in _places(path):
             try:
                 with disk_errors(place):
@@ -81,9 +82,13 @@ def open_stream(path: Path) -> Iterator[ByteSource]:
             if is_compressed(place):
                 yield stack.enter_context(decompressed_file(FileSource(file), place.name))
                 return
-            if os.fstat(file).st_size or not os.path.lexists(compressed_path(place)):
+            if os.fstat(file).st_size:
                 yield FileSource(file)
                 return
+            empty = FileSource(file)
+        if empty is not None:
+            yield empty
+            return
         what = "is not a stream" if path.is_file() else "does not exist"
         raise NotFound(f"{path} {what}", hint="list the streams with `remora trace list`")
 
@@ -94,8 +99,8 @@ def _places(path: Path) -> tuple[Path, ...]:
     The second attempt is needed if the stream is compressed or decompressed during the first. In
     both cases, the new file appears before the old one is removed.
 
-    An empty plain file next to a compressed stream is not the stream. It is left over from a writer
-    that was killed before it decompressed the stream.
+    An empty plain file next to a compressed stream is not the stream. A writer is about to replace
+    it with the decompressed stream, or was killed before.
     """
     return (plain_path(path), compressed_path(path)) * 2
 

@@ -1,15 +1,14 @@
-"""Compression of streams from `{id}.jsonl` to `{id}.jsonl.zst`, and decompression.
+"""Compression of streams from `{id}.jsonl` to `{id}.jsonl.zst`, and decompression for writing.
 
 At least one complete file exists at all times. If both exist, the plain file is current, unless it
 is empty. An empty plain file is left over from a writer that was killed before it decompressed the
-stream.
+stream. All changes are made with the lock of the current plain file.
 """
 
-import fcntl
 import os
 import secrets
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from remora.errors import StreamDamaged, StreamError
@@ -18,10 +17,9 @@ from remora.trace import stream_lock
 from remora.trace.content.byte_source import FileSource, read_pieces, sha256_of
 from remora.trace.content.private_files import disk_errors, open_file, open_folder, write_all
 from remora.trace.content.zstd_file import compressed, decompressed
-from remora.trace.trace_folder import compressed_path, plain_path
+from remora.trace.trace_folder import compressed_path
 
-TEMPORARY_SUFFIX = "~"
-"""File name suffix of an unfinished file; a killed process leaves such a file behind."""
+_APPEND = os.O_RDWR | os.O_APPEND | os.O_CREAT
 
 
 def compress_stream(path: Path) -> int:
@@ -33,23 +31,23 @@ def compress_stream(path: Path) -> int:
     bytes.
     """
     sealed = compressed_path(path).name
-    with disk_errors(path), _folder_of(path) as folder, _file(path.name, folder) as file:
+    with (
+        disk_errors(path),
+        closing_fd(open_folder(path.parent)) as folder,
+        closing_fd(open_file(path.name, os.O_RDONLY, folder=folder)) as file,
+    ):
         stream_lock.lock_stream(file, path)
-        if not os.fstat(file).st_size:
+        source = FileSource(file)
+        if not source.size():
             raise StreamError(f"{path.name} is empty, so there is nothing to compress")
-        with _temporary_file(f".{sealed}", folder) as (name, target):
-            digest = sha256_of(read_pieces(FileSource(file)))
-            for piece in compressed(read_pieces(FileSource(file))):
-                write_all(target, piece)
-            os.fsync(target)
-            if sha256_of(decompressed(FileSource(target), sealed)) != digest:
+        with _new_file(sealed, compressed(read_pieces(source)), folder) as (name, target):
+            content = decompressed(FileSource(target), sealed)
+            if sha256_of(content) != sha256_of(read_pieces(source)):
                 raise StreamDamaged(
                     "decompression does not restore the same bytes; the stream was not changed"
                 )
             if not _is_at(file, path.name, folder):
                 raise StreamError(f"{path.name} was moved or replaced while it was compressed")
-            with suppress(FileNotFoundError), _file(sealed, folder) as before:
-                stream_lock.lock_stream(before, path)  # wait for a process that is decompressing it
             os.rename(name, sealed, src_dir_fd=folder, dst_dir_fd=folder)
         os.fsync(folder)  # the compressed file is safe before the plain one is removed
         os.unlink(path.name, dir_fd=folder)
@@ -57,69 +55,52 @@ def compress_stream(path: Path) -> int:
         return os.stat(sealed, dir_fd=folder).st_size
 
 
-def decompress_stream(path: Path) -> None:
-    """Restore the plain stream for writing if it exists only as a compressed file.
+def open_for_writing(path: Path) -> int:
+    """Open and lock the plain file of a stream, which is created or decompressed if needed.
 
-    Several processes may call this at the same time. A writer must then check `is_current_stream`.
-    Raises StreamDamaged if the compressed file is invalid, and DiskError if a file cannot be read
-    or written.
+    Raises StreamLocked if another writer has locked it, StreamDamaged if the compressed file is
+    invalid, and DiskError if a file cannot be read or written.
     """
-    sealed, plain = compressed_path(path).name, plain_path(path).name
-    with disk_errors(path), ExitStack() as stack:
-        folder = stack.enter_context(_folder_of(path))
-        try:
-            file = stack.enter_context(_file(sealed, folder))
-        except FileNotFoundError:
-            return
-        fcntl.flock(file, fcntl.LOCK_EX)
-        written = _status(plain, folder)
-        if _is_at(file, sealed, folder) and (written is None or not written.st_size):
-            _write_plain(decompressed(FileSource(file), sealed), plain, folder)
-            os.unlink(sealed, dir_fd=folder)  # another compression waits for this lock
-            os.fsync(folder)
+    with disk_errors(path), closing_fd(open_folder(path.parent)) as folder:
+        while True:
+            with ExitStack() as on_failure:
+                file = open_file(path.name, _APPEND, folder=folder)
+                on_failure.callback(os.close, file)
+                stream_lock.lock_stream(file, path)
+                if not _is_at(file, path.name, folder):  # compressed or decompressed in between
+                    continue
+                if not os.fstat(file).st_size and os.path.lexists(compressed_path(path)):
+                    return _decompress(path, folder)
+                on_failure.pop_all()
+                return file
 
 
-def is_current_stream(file: int, path: Path) -> bool:
-    """Return True if the locked file is still the current file of the stream.
+def _decompress(path: Path, folder: int) -> int:
+    """Replace an empty, locked plain file with the content of the compressed one.
 
-    Otherwise, the caller must decompress the stream and open it again.
+    Return the new plain file, which is locked before other processes see it.
     """
-    with disk_errors(path), _folder_of(path) as folder:
-        is_stream = (
-            os.fstat(file).st_size > 0 or _status(compressed_path(path).name, folder) is None
-        )
-        return is_stream and _is_at(file, path.name, folder)
-
-
-def _write_plain(content: Iterator[bytes], plain: str, folder: int) -> None:
-    with _temporary_file(f".{plain}", folder) as (name, target):
-        for piece in content:
-            write_all(target, piece)
-        os.fsync(target)
-        with suppress(FileNotFoundError), _file(plain, folder) as empty:
-            # a writer that opened it waits for this lock, then detects that it is not the stream
-            fcntl.flock(empty, fcntl.LOCK_EX)
-            os.unlink(plain, dir_fd=folder)
-        os.link(name, plain, src_dir_fd=folder, dst_dir_fd=folder)
-    os.fsync(folder)
-
-
-def _folder_of(path: Path) -> AbstractContextManager[int]:
-    return closing_fd(open_folder(path.parent))
-
-
-def _file(name: str, folder: int, flags: int = os.O_RDONLY) -> AbstractContextManager[int]:
-    return closing_fd(open_file(name, flags, folder=folder))
+    sealed = compressed_path(path).name
+    with (
+        closing_fd(open_file(sealed, os.O_RDONLY, folder=folder)) as file,
+        _new_file(path.name, decompressed(FileSource(file), sealed), folder) as (name, target),
+    ):
+        stream_lock.lock_stream(target, path)
+        os.rename(name, path.name, src_dir_fd=folder, dst_dir_fd=folder)
+        os.fsync(folder)  # the plain file is safe before the compressed one is removed
+        os.unlink(sealed, dir_fd=folder)
+        return os.dup(target)  # it shares the lock
 
 
 @contextmanager
-def _temporary_file(name: str, folder: int) -> Iterator[tuple[str, int]]:
-    """Create a file with a unique name. It is removed at the end of the block, unless it was
-    renamed.
-    """
-    name = f"{name}-{secrets.token_hex(4)}{TEMPORARY_SUFFIX}"
-    with _file(name, folder, os.O_RDWR | os.O_CREAT | os.O_EXCL) as file:
+def _new_file(name: str, content: Iterable[bytes], folder: int) -> Iterator[tuple[str, int]]:
+    """Write a file with a unique name, which is removed at the end unless it was renamed."""
+    name = f".{name}-{secrets.token_hex(4)}~"
+    with closing_fd(open_file(name, _APPEND | os.O_EXCL, folder=folder)) as file:
         try:
+            for piece in content:
+                write_all(file, piece)
+            os.fsync(file)
             yield name, file
         finally:
             with suppress(FileNotFoundError):
@@ -127,11 +108,7 @@ def _temporary_file(name: str, folder: int) -> Iterator[tuple[str, int]]:
 
 
 def _is_at(file: int, name: str, folder: int) -> bool:
-    status = _status(name, folder)
-    return status is not None and os.path.samestat(status, os.fstat(file))
-
-
-def _status(name: str, folder: int) -> os.stat_result | None:
     with suppress(FileNotFoundError):
-        return os.stat(name, dir_fd=folder, follow_symlinks=False)
-    return None
+        status = os.stat(name, dir_fd=folder, follow_symlinks=False)
+        return os.path.samestat(status, os.fstat(file))
+    return False

@@ -9,19 +9,15 @@ from typing import Self
 from remora.errors import DiskError, StreamError, StreamWriteFailed, WriterReplaced
 from remora.memory.events import Recovered
 from remora.regular_file import closing_fd
-from remora.trace import stream_lock
 from remora.trace.content.private_files import (
     disk_errors,
     drop_page_cache,
-    open_file,
     open_folder,
     sync_data,
     sync_folder,
 )
-from remora.trace.stream.compression import decompress_stream, is_current_stream
+from remora.trace.stream.compression import open_for_writing
 from remora.trace.stream.recovery import StreamContents, check_stream, quarantine_tail
-
-_OPEN = os.O_RDWR | os.O_APPEND | os.O_CREAT
 
 
 class LineFile:
@@ -55,7 +51,7 @@ class LineFile:
         contains an invalid line that is not part of a torn tail.
         """
         with ExitStack() as on_failure:
-            file = _open_locked(path)
+            file = open_for_writing(path)
             on_failure.callback(os.close, file)
             with disk_errors(path):
                 drop_page_cache(file)
@@ -149,16 +145,3 @@ class LineFile:
         hint = "`remora trace verify` shows what is on disk"
         self._refusal = kind(f"{self._path}: {why}", hint=hint)
         return self._refusal
-
-
-def _open_locked(path: Path) -> int:
-    while True:
-        decompress_stream(path)
-        with disk_errors(path), closing_fd(open_folder(path.parent)) as folder:
-            file = open_file(path.name, _OPEN, folder=folder)
-        with ExitStack() as on_failure:
-            on_failure.callback(os.close, file)
-            stream_lock.lock_stream(file, path)
-            if is_current_stream(file, path):  # else it was compressed or decompressed in between
-                on_failure.pop_all()
-                return file

@@ -11,7 +11,7 @@ from remora.errors import DiskError, NotFound, StreamDamaged
 from remora.memory.events import Head, decode_event
 from remora.trace.content.line_format import iter_lines
 from remora.trace.read.reader import last_event, open_stream
-from remora.trace.retention.expired_log import read_expired
+from remora.trace.removal import read_expired
 from remora.trace.trace_folder import TraceFolder, stream_id
 from remora.trace.verify.anchor_check import RunAnchors
 from remora.trace.verify.content_check import ContentStores

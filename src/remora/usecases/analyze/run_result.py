@@ -12,8 +12,7 @@ from remora.runs.execution.prepared_run import PreparedRun
 from remora.runs.execution.run import NoObserver, RunObserver
 from remora.runs.project import Project
 from remora.runs.records.results import RunView, read_run
-from remora.runs.retention.after_run import retain_after_run
-from remora.runs.retention.compact import Retained
+from remora.runs.retention.old_records import Retained, retain_after_run
 from remora.runs.review.repeats import settle_repeats
 from remora.trace.stream.line_builder import utc_now
 from remora.usecases.analyze.execute_plan import (

@@ -27,11 +27,10 @@ from remora.memory.events import (
     ToolResulted,
 )
 from remora.memory.packet import DecisionPacket
-from remora.runs.retention.compact import compact
+from remora.runs.retention.old_records import retain
 from remora.runs.retention.retention_rules import limits_of
 from remora.trace.read.verified_reader import verified_head
-from remora.trace.retention.expired_log import read_expired
-from remora.trace.retention.removal import referenced_contents, stored_contents
+from remora.trace.removal import read_expired, referenced_contents, stored_contents
 from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
 from remora.trace.stream.line_builder import Identity
 from remora.trace.trace_folder import TraceFolder, stream_id
@@ -45,7 +44,7 @@ from datetime import datetime
 from pathlib import Path
 from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import open_project
-from remora.runs.retention.compact import compact
+from remora.runs.retention.old_records import retain
 from remora.runs.retention.retention_rules import limits_of
 root = Path(sys.argv[1])
 project = open_project(Invocation(environ={"HOME": sys.argv[2]}, folder=root, root=root))
@@ -60,7 +59,7 @@ if len(sys.argv) > 4:  # a step is an audited act of Python's, such as a file op
     sys.addaudithook(step)
 print("ready", flush=True)
 limits = limits_of(project.config.runner.memory.retention)
-compact(project, limits, datetime.fromisoformat(sys.argv[3]))
+retain(project, limits, datetime.fromisoformat(sys.argv[3]))
 if len(sys.argv) > 4:
     print(int(sys.argv[4]) - left)
 """
@@ -176,7 +175,7 @@ def test_a_kill_at_a_step_loses_nothing(rounds: int, before: Path, tmp_path: Pat
     home.mkdir()
     folder = TraceFolder(before)
     were = heads(folder)
-    known = {content.digest for content in stored_contents(folder)}
+    known = {content.path.name for content in stored_contents(folder)}
     named = {stream_id(path): referenced_contents(path, known) for path in folder.agent_streams()}
     assert {len(names) for names in named.values()} == {2}
     whole = tmp_path / "whole"
@@ -198,6 +197,6 @@ def test_a_kill_at_a_step_loses_nothing(rounds: int, before: Path, tmp_path: Pat
             check_nothing_lost(TraceFolder(root), were, named)
         project = open_project(Invocation(environ={"HOME": str(home)}, folder=root, root=root))
         limits = limits_of(project.config.runner.memory.retention)
-        assert compact(project, limits, NOW).problems == ()
+        assert retain(project, limits, NOW).problems == ()
         assert {n: d for n, d in digests(root).items() if "~" not in n} == wanted
         shutil.rmtree(root)

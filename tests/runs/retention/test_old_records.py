@@ -11,18 +11,16 @@ import msgspec
 import pytest
 
 from remora.config.schema import RetentionConfig
-from remora.errors import StreamLocked
 from remora.memory.events import JobStart
 from remora.runs.project import Project
 from remora.runs.records.run_stream import open_run
-from remora.runs.retention.compact import Retained, compact
 from remora.runs.retention.inventory import DAMAGE, take_inventory
+from remora.runs.retention.old_records import Retained, retain
 from remora.runs.retention.retention_rules import limits_of
 from remora.runs.review.accept_and_reject import accept, reject
 from remora.trace.read.reader import list_streams, read_events
 from remora.trace.read.verified_reader import verified_head
-from remora.trace.retention.expired_log import read_expired
-from remora.trace.retention.removal import compaction_lock
+from remora.trace.removal import read_expired
 from remora.trace.trace_folder import stream_id
 from tests.runs.conftest import SHOP, UNUSED, Desk
 
@@ -53,7 +51,7 @@ def project_with(desk: Desk, **retention: Any) -> Project:
 
 def retained(project: Project, days: float) -> Retained:
     """Apply the configured limits so many days from now."""
-    return compact(project, limits_of(project.config.runner.memory.retention), after(days))
+    return retain(project, limits_of(project.config.runner.memory.retention), after(days))
 
 
 def after(days: float) -> datetime:
@@ -151,7 +149,7 @@ class TestExpiring:
         first = reviewed.run_events(old)[-1].timestamp
         now = datetime.fromisoformat(first) + timedelta(days=30, microseconds=1)
         limits = limits_of(reviewed.project.config.runner.memory.retention)
-        assert compact(reviewed.project, limits, now).runs == 1
+        assert retain(reviewed.project, limits, now).runs == 1
         assert names(reviewed, "runs") == [f"{young}.jsonl.zst"]
         assert {s.run_id for s in list_streams(reviewed.project.trace)} == {young}
         assert [path.name for path in state.iterdir()] == [f"{young}.json"]
@@ -230,12 +228,3 @@ def test_a_damaged_stream_is_evidence_and_stays(
     assert DAMAGE in said or "differs" in said or "match" in said
     assert [path.read_bytes() for path in reviewed.project.trace.agent_streams()] == agents
     assert not list(read_expired(reviewed.project.trace))
-
-
-@pytest.mark.needs("/proc")
-def test_only_one_works_at_a_time(reviewed: Desk) -> None:
-    with (
-        compaction_lock(reviewed.project.trace),
-        pytest.raises(StreamLocked, match=str(os.getpid())),
-    ):
-        retained(reviewed.project, 400)

@@ -3,31 +3,28 @@
 import fcntl
 import os
 import threading
-import time
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
-from remora.errors import DiskError, StreamDamaged, StreamLocked
-from remora.facilities import POSIX_VARIABLE
+from remora.errors import DiskError, StreamDamaged
 from remora.memory.events import Head
 from remora.trace.content import byte_source as module
 from remora.trace.content.line_format import valid_hash
-from remora.trace.retention.expired_log import ExpiredStream, log_expired, read_expired
-from remora.trace.retention.removal import (
-    compaction_lock,
-    locked_stream,
+from remora.trace.removal import (
+    ExpiredStream,
+    log_expired,
+    read_expired,
     referenced_contents,
     remove_contents,
     remove_stream,
-    remove_unfinished_files,
     stored_contents,
 )
 from remora.trace.stream.compression import compress_stream
 from remora.trace.trace_folder import TraceFolder
-from tests.trace.conftest import AGENT, RUN, Recorder, play_run
+from tests.trace.conftest import AGENT, RUN, play_run
 
 NOW = datetime(2026, 6, 1, 12, 30, tzinfo=UTC)
 
@@ -35,7 +32,6 @@ NOW = datetime(2026, 6, 1, 12, 30, tzinfo=UTC)
 def entry(name: str, count: int = 3) -> ExpiredStream:
     return ExpiredStream(
         kind="agent", id=name, run_id="r", head=Head(count=count, hash="a" * 64), bytes=9,
-        reason="age",
     )  # fmt: skip
 
 
@@ -112,34 +108,6 @@ def test_all_its_files_go_and_no_others(folder: TraceFolder) -> None:
     remove_stream(path)
 
 
-def test_removal_locks_out_writers(folder: TraceFolder) -> None:
-    agent = Recorder(folder)
-    path = agent.writer.path
-    with pytest.raises(StreamLocked), locked_stream(path):
-        pass
-    agent.writer.close()
-    with locked_stream(path) as size:
-        assert size == path.stat().st_size
-        with pytest.raises(StreamLocked):
-            agent.reopen()
-    with pytest.raises(DiskError), locked_stream(folder.agent_stream("nobody")):
-        pass
-
-
-@pytest.mark.parametrize(
-    "other_system", [pytest.param("", marks=pytest.mark.needs("/proc"), id="/proc"), "1"]
-)
-def test_only_one_compacts_at_a_time(
-    folder: TraceFolder, other_system: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv(POSIX_VARIABLE, other_system)
-    me = r"\(another process\)" if other_system else f"process {os.getpid()}"
-    with compaction_lock(folder), pytest.raises(StreamLocked, match=me), compaction_lock(folder):
-        pass
-    with compaction_lock(folder):
-        pass
-
-
 def test_old_temporary_files_of_killed_processes_are_removed(folder: TraceFolder) -> None:
     play_run(folder)
     before = sorted(folder.path.rglob("*"))
@@ -149,15 +117,15 @@ def test_old_temporary_files_of_killed_processes_are_removed(folder: TraceFolder
     for path in half:
         path.write_bytes(b"half")
         os.utime(path, (1_000, 1_000))
-    remove_unfinished_files(folder, 500)
-    assert all(path.exists() for path in half)
-    remove_unfinished_files(folder, 2_000)
-    assert not any(path.exists() for path in half)
-    assert set(folder.path.rglob("*")) >= set(before)
+    old = [content for content in stored_contents(folder) if content.put == 1_000]
+    assert {content.path for content in old} == set(half)
+    assert remove_contents(old) == 8
+    assert set(folder.path.rglob("*")) == {*before, prefix, prefix / digest}
 
 
 def all_contents(folder: TraceFolder) -> dict[str, str]:
-    return {content.digest: content.store for content in stored_contents(folder)}
+    found = [content.path for content in stored_contents(folder)]
+    return {path.name: path.parent.parent.name for path in found}
 
 
 def test_a_runs_streams_name_all_that_it_stored(folder: TraceFolder) -> None:
@@ -195,23 +163,26 @@ def test_strangers_in_a_store_are_no_contents(folder: TraceFolder, tmp_path: Pat
     assert list(stored_contents(TraceFolder(tmp_path / "nowhere"))) == []
 
 
-def test_only_what_is_older_is_removed(folder: TraceFolder) -> None:
-    old, young = folder.objects.put(b"old"), folder.objects.put(b"young")
-    os.utime(folder.objects.folder / old[:2] / old, (1_000, 1_000))
-    removed = remove_contents(folder.objects, [old, young, "0" * 64], 2_000)
-    assert removed == {old}
-    assert all_contents(folder) == {young: "objects"}
+def test_what_was_stored_again_since_it_was_listed_is_kept(folder: TraceFolder) -> None:
+    old, again = folder.objects.put(b"old"), folder.objects.put(b"again")
+    for digest in (old, again):
+        os.utime(folder.objects.folder / digest[:2] / digest, (1_000, 1_000))
+    found = list(stored_contents(folder))
+    folder.objects.put(b"again")
+    assert remove_contents(found) == 3
+    assert remove_contents(found) == 0
+    assert all_contents(folder) == {again: "objects"}
 
 
 def test_a_content_written_during_collection_is_kept(folder: TraceFolder) -> None:
     data = [f"content {n}".encode() for n in range(40)]
-    digests = [sha256(content).hexdigest() for content in data]
     lost: list[str] = []
     over = threading.Event()
 
     def collect() -> None:
         while not over.is_set():
-            remove_contents(folder.objects, digests, time.time() - 5)
+            old = [one for one in stored_contents(folder) if one.put < 5]
+            remove_contents(old)
 
     collecting = threading.Thread(target=collect)
     collecting.start()
@@ -236,7 +207,7 @@ def test_putting_and_collecting_wait_for_each_other(
     digest = folder.objects.put(b"x")
     acts = {
         "put": lambda: folder.objects.put(b"x"),
-        "remove": lambda: remove_contents(folder.objects, [digest], time.time() + 60),
+        "remove": lambda: remove_contents(list(stored_contents(folder))),
     }
     store = os.open(folder.objects.folder, os.O_RDONLY)
     fcntl.flock(store, getattr(fcntl, held))

@@ -1,1 +1,0 @@
-"""Removal of old streams and unreferenced objects. Every removed stream is recorded."""
