@@ -1,21 +1,9 @@
 """Whatever is wrong is told with what to do next and the right exit code; nothing is changed."""
 
-import os
-import subprocess
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
-
-from tests.cli.conftest import SETTINGS, Ran, Remora, command, git, step_agent, tree, write
-
-AGENT = """\
-name: own
-operation: own
-goal: Look at {node_name}
-tools: [{name: look, script: look.pym, description: Looks.}]
-"""
-LOOK = '"""Looks."""\n\n1\n'
+from tests.cli.conftest import SETTINGS, Ran, Remora, tree, write
 
 
 def test_a_broken_configuration_says_what_to_do(poor: Remora, project: Path) -> None:
@@ -192,47 +180,6 @@ def test_without_weights_rules_decide_and_one_line_says_so(poor: Remora, project
     assert "remora model pull" in required.error["hint"]
 
 
-@pytest.mark.slow
-def test_without_weights_a_model_is_optional_but_a_server_that_is_named_is_not(
-    poor: Remora, project: Path
-) -> None:
-    status = poor("model", "status", "--json", cwd=project)
-    assert status.code == 0
-    assert status.document["weights"]["ok"] is False
-    shown = " ".join(poor("model", "status", cwd=project).out.split())
-    assert "no model: rules only" in shown
-    assert "optional: run `remora model pull`" in shown
-    doctor = poor("doctor", "--json", cwd=project)
-    found = {check["name"]: check for check in doctor.document["checks"]}
-    assert (doctor.code, doctor.document["ok"]) == (0, True)
-    for name in ("weights", "model"):
-        assert (found[name]["ok"], found[name]["needed"]) == (False, False)
-        assert found[name]["hint"].startswith("optional: run `remora model pull`")
-    assert "NO " not in poor("doctor", cwd=project).out
-
-    named = replace(poor, environ={"REMORA_MODEL__BASE_URL": "http://127.0.0.1:9/v1"})
-    assert named("model", "status", "--json", cwd=project).code == 3
-    doctor = named("doctor", "--json", cwd=project)
-    found = {check["name"]: check for check in doctor.document["checks"]}
-    assert doctor.code == 1
-    assert (found["model"]["ok"], found["model"]["needed"]) == (False, True)
-    assert found["weights"]["needed"] is False
-    embedded = replace(poor, environ={"REMORA_MODEL__PROVIDER": "embedded"})
-    assert embedded("model", "status", cwd=project).code == 3
-    assert embedded("doctor", cwd=project).code == 1
-    without = replace(poor, environ={"REMORA_MODEL": "none"})("model", "status", cwd=project)
-    assert (without.code, "rules only" in without.out) == (0, True)
-
-
-def test_the_estimate_depends_on_who_decides(poor: Remora, tmp_path: Path) -> None:
-    source = "\n\n".join(f"def f{i}():\n    import os\n" for i in range(201))
-    many = write(tmp_path / "many", {**step_agent(), "many.py": source, "pyproject.toml": SETTINGS})
-    server = {"REMORA_MODEL__BASE_URL": "http://127.0.0.1:9/v1"}
-    for setting, estimate in (({}, "about 40 seconds"), (server, "depends on the model server")):
-        done = replace(poor, environ=setting)("analyze", "-o", "steps", "--json", cwd=many)
-        assert (done.code, estimate in done.error["message"]) == (2, True)
-
-
 def test_a_missing_server_is_never_replaced(remora: Remora, project: Path) -> None:
     done = remora("analyze", "--model", "http://127.0.0.1:9/v1", "--json", cwd=project)
     assert done.code == 3
@@ -268,68 +215,6 @@ def test_without_git_the_target_folder_is_the_project(remora: Remora, tmp_path: 
     assert remora("analyze", "--changed", cwd=plain).code == 2
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder away")
-def test_git_refuses_a_repository_of_another_user(remora: Remora, tmp_path: Path) -> None:
-    shop = write(tmp_path / "shop", {"a.py": "import os\n"})
-    git(shop, "init", "-q")
-    for path in [shop, shop / ".git"]:
-        os.chown(path, 12345, 12345)
-    said = remora("analyze", cwd=shop).err
-    assert "because another user owns it" in said
-    assert "if you trust it, run `git config" in said
-    assert "no git repository" not in said
-
-
-@pytest.mark.slow
-def test_a_read_only_root_says_where_and_what_to_do(remora: Remora, project: Path) -> None:
-    before = tree(project)
-    done = read_only(remora, project, "analyze", "--json")
-    assert done.returncode == 3, done.stderr
-    assert f"{project}/.agentfs" in done.stderr
-    assert "make the project root writable" in done.stderr
-    assert tree(project) == before
-    assert read_only(remora, project, "init").returncode == 3
-    assert read_only(remora, project, "analyze", "--dry-run").returncode == 0
-
-
-def read_only(remora: Remora, root: Path, *args: str) -> "subprocess.CompletedProcess[str]":
-    """Run a command where the root cannot be written to: for root, only a mount does that."""
-    mounted = 'mount --bind . . && mount -o remount,bind,ro . && cd "$PWD" && exec "$@"'
-    line = command(args)
-    if os.geteuid() == 0:
-        probe = subprocess.run(["unshare", "-m", "true"], capture_output=True, check=False)
-        if probe.returncode != 0:
-            pytest.skip("root may not mount here")
-        line = ["unshare", "-m", "sh", "-c", mounted, "sh", *line]
-    root.chmod(0o555)
-    try:
-        return subprocess.run(
-            line, cwd=root, env=remora.environment, capture_output=True, text=True, check=False
-        )
-    finally:
-        root.chmod(0o755)
-
-
-def test_a_wrong_agent_is_shown_by_line_and_column(poor: Remora, project: Path) -> None:
-    own = project / ".remora" / "agents" / "own"
-    write(own, {"agent.yaml": AGENT, "look.pym": LOOK + "nowhere\n"})
-    done = poor("agents", "validate", own, "--json", cwd=project)
-    assert (done.code, done.document["ok"]) == (2, False)
-    assert "look.pym:4" in done.document["agents"][0]["error"]
-    write(own, {"agent.yaml": AGENT + "goals: x\n", "look.pym": LOOK})
-    done = poor("agents", "validate", "--json", cwd=project)
-    (wrong,) = [one for one in done.document["agents"] if not one["ok"]]
-    assert f"{own}/agent.yaml:5:1" in wrong["error"]
-    assert poor("analyze", "-o", "own", cwd=project).code == 2
-    doctor = poor("doctor", "--json", cwd=project)
-    (agents,) = [check for check in doctor.document["checks"] if check["name"] == "agents"]
-    assert doctor.code == 1
-    assert f"{own}/agent.yaml:5:1" in agents["detail"]
-    # it is not in the way of deciding
-    assert poor("runs", cwd=project).code == 0
-    assert poor("show", "last", "--json", cwd=project).error["code"] == "not_found"
-
-
 def test_ruff_settings_that_are_wrong_are_the_projects_to_correct(
     poor: Remora, project: Path
 ) -> None:
@@ -340,15 +225,6 @@ def test_ruff_settings_that_are_wrong_are_the_projects_to_correct(
     assert done.error["message"].count("ruff failed") <= 1
     assert str(poor.home) not in done.error["message"]
     assert done.error["hint"]
-
-
-def test_a_definition_that_is_a_link_elsewhere_is_not_quoted(poor: Remora, project: Path) -> None:
-    own = project / ".remora" / "agents" / "own"
-    own.mkdir(parents=True)
-    (own / "agent.yaml").symlink_to("/etc/passwd")
-    done = poor("agents", "validate", "--json", cwd=project)
-    assert done.code == 2
-    assert "root:" not in done.out + done.err
 
 
 def test_records_behind_a_link_are_neither_read_nor_written(

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.conftest import Done, Remora, tree, write
+from tests.cli.conftest import Done, Remora, tree
 from tests.misbehaving_server import FAULTS, good
 from tests.openai_server import Chat, Handler, Server, openai_server
 
@@ -175,35 +175,6 @@ class TestKeys:
     def test_each_server_gets_its_own_key(self, poor: Remora, cart: Path) -> None:
         keys = self.run(poor, cart, lambda models: {**models.environ, **FROM_ENVIRONMENT})
         assert keys[:2] == ({f"Bearer {SMALL}"}, {f"Bearer {LARGE}"})
-
-    def of_user(self, poor: Remora, models: Servers, *, with_address: bool) -> None:
-        address = f"base_url: '{models.large.address}', " if with_address else ""
-        text = f"escalation: {{{address}api_key: {LARGE}}}\n"
-        write(poor.home / "config" / "remora", {"config.yaml": text})
-
-    def test_a_key_in_the_users_file_goes_to_the_address_in_it(
-        self, poor: Remora, cart: Path
-    ) -> None:
-        def place(models: Servers) -> Mapping[str, str]:
-            self.of_user(poor, models, with_address=True)
-            return {k: v for k, v in models.environ.items() if k != "REMORA_ESCALATION__BASE_URL"}
-
-        _, large, done = self.run(poor, cart, place)
-        assert set(large) == {f"Bearer {LARGE}"}
-        assert LARGE not in done.out + done.err
-        streams = [path.read_text() for path in cart.joinpath(".agentfs").rglob("*.jsonl")]
-        assert not any(LARGE in stream for stream in streams)
-
-    def test_an_address_of_the_project_gets_no_key(self, poor: Remora, cart: Path) -> None:
-        def place(models: Servers) -> Mapping[str, str]:
-            self.of_user(poor, models, with_address=False)
-            text = f"escalation: {{enabled: true, base_url: '{models.large.address}'}}\n"
-            write(cart, {"remora.yaml": text})
-            own = {k: v for k, v in models.environ.items() if "ESCALATION" not in k}
-            allowed = f"[{models.large.address}]"
-            return {**own, **FROM_ENVIRONMENT, "REMORA_MODEL__ALLOW_ADDRESSES": allowed}
-
-        assert self.run(poor, cart, place)[1] == {None}
 
     def test_a_refusal_names_the_variable_of_the_larger_model(
         self, poor: Remora, cart: Path

@@ -129,53 +129,6 @@ def test_interrupted_type_checks_end_at_once_and_are_not_repeated(
     assert "def f7(a: int = 7) -> str:" in (root / "shop.py").read_text()
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(240)
-def test_after_kill_9_at_most_a_torn_tail_is_found(remora: Remora, long_project: Path) -> None:
-    before = tree(long_project)
-    process = remora.start("analyze", "-o", "steps", cwd=long_project)
-    under_way(process, long_project)
-    children = children_of(process.pid)
-    process.kill()
-    process.communicate(timeout=SECONDS)
-    assert are_gone(children)
-    assert tree(long_project) == before
-
-    done = remora("trace", "verify", "--json", cwd=long_project)
-    kinds = {p["kind"] for one in done.document["streams"] for p in one["problems"]}
-    assert kinds <= {"torn_tail"}
-    assert done.code == (1 if kinds else 0)
-    (run,) = remora("runs", "--json", cwd=long_project).document["runs"]
-    assert run["status"] == "interrupted"
-    accepted = remora("accept", "last", "--all", "--json", cwd=long_project)
-    assert accepted.code == 0
-    assert accepted.document["accepted"]
-
-
-@pytest.mark.slow
-def test_max_time_interrupts_by_itself(remora: Remora, long_project: Path) -> None:
-    done = remora("analyze", "-o", "steps", "--max-time", "3", "--json", cwd=long_project)
-    assert done.code == 130
-    assert "stopped after 3 s (--max-time)" in done.err
-    totals = done.document["totals"]
-    assert totals["jobs"] > totals["verified"] + totals["failed"]
-    assert remora("trace", "verify", cwd=long_project).code == 0
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(240)
-def test_two_runs_can_work_at_the_same_time(remora: Remora, long_project: Path) -> None:
-    both = [
-        remora.start("analyze", "-o", "steps", "--json", "--max-nodes", "3", cwd=long_project)
-        for _ in range(2)
-    ]
-    for process in both:
-        _, err = process.communicate(timeout=ASKING)
-        assert process.returncode == 0, err
-    assert len(remora("runs", "--json", cwd=long_project).document["runs"]) == 2
-    assert remora("trace", "verify", cwd=long_project).code == 0
-
-
 def test_a_reader_that_goes_away_is_not_an_error(remora: Remora, project: Path) -> None:
     process = remora.start("schema", "event", cwd=project)
     assert process.stdout is not None

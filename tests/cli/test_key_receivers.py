@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Remora, write
-from tests.misbehaving_server import FAULTS
-from tests.openai_server import Server, openai_server
+from tests.openai_server import Server
 
 KEY = "key-of-the-environment-1"
 FILE_KEY = "key-of-the-users-file-2"
@@ -51,17 +50,6 @@ def test_one_line_explains_why_the_key_is_not_sent(
     (line,) = [line for line in with_key.out.splitlines() if "not sent" in line]
     assert "the project sets model.base_url" in line
     assert "not sent" not in agreed(poor, listener, {})(*words, cwd=project).out
-
-
-def test_a_refusal_says_that_no_key_was_sent(poor: Remora, project: Path) -> None:
-    with openai_server(FAULTS["wrong key"]) as server:
-        of_project(project, server)
-        keyed = agreed(poor, server, {**PATIENCE, "OPENAI_API_KEY": KEY})
-        options = ("-o", "steps", "--node", "read", "--decisions", "model", "--json")
-        done = keyed("analyze", *options, cwd=project)
-    assert done.code == 3
-    assert "no key was sent" in poor("trace", "show", "read", "--json", cwd=project).out
-    assert set(server.keys) == {None}
 
 
 @pytest.mark.slow

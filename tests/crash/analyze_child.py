@@ -1,7 +1,7 @@
 """Child process that analyzes or decides, and is killed meanwhile.
 
-    python child.py HOME ROOT analyze EVENTS [embedded]   SIGKILL itself after so many events
-    python child.py HOME ROOT VERDICT STEPS [RUN]         SIGKILL itself at that step
+    python child.py HOME ROOT analyze EVENTS       SIGKILL itself after so many events
+    python child.py HOME ROOT VERDICT STEPS [RUN]  SIGKILL itself at that step
 
 A VERDICT is `accept`, `branch` (named fixes), `reject` or `revert`, of all, or `retry` of NODE, in
 the newest run or in RUN.
@@ -20,7 +20,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from remora.bootstrap.invocation import Invocation
-from remora.bootstrap.open_project import connect_model, open_project
+from remora.bootstrap.open_project import open_project
 from remora.models.protocol import Model
 from remora.runs.planning.run_request import RunRequest
 from remora.runs.project import Project
@@ -79,7 +79,7 @@ class Watching:
         pass
 
 
-def analyze(caller: Invocation, fuse: Fuse, *, embedded: bool) -> None:
+def analyze(caller: Invocation, fuse: Fuse) -> None:
     prepared = prepare(caller, RunRequest(operations=("lint",), concurrency=2))
     fuse.armed = True
 
@@ -89,8 +89,7 @@ def analyze(caller: Invocation, fuse: Fuse, *, embedded: bool) -> None:
         finally:
             await model.aclose()
 
-    scripted = ScriptedModel(choose(0))
-    asyncio.run(run(connect_model(caller, prepared.project.config) if embedded else scripted))
+    asyncio.run(run(ScriptedModel(choose(0))))
     prepared.close()
 
 
@@ -109,9 +108,8 @@ def decide(what: str, caller: Invocation, project: Project, run_id: str) -> None
 
 
 def main(home: str, root: str, what: str, steps: str, *more: str) -> None:
-    environ = {"HOME": home} if "embedded" not in more else {**os.environ, "XDG_STATE_HOME": home}
     caller = Invocation(
-        environ=environ,
+        environ={"HOME": home},
         folder=Path(root),
         root=Path(root),
         flags={"runner.decisions": "model"},
@@ -119,7 +117,7 @@ def main(home: str, root: str, what: str, steps: str, *more: str) -> None:
     )
     fuse = Fuse(int(steps))
     if what == "analyze":
-        analyze(caller, fuse, embedded="embedded" in more)
+        analyze(caller, fuse)
     else:
         project = open_project(caller)
         run_id = more[0] if more else list_run_lines(project.trace)[-1].run_id

@@ -26,7 +26,6 @@ from remora.usecases.analyze.prepare_run import prepare
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 WISH = RunRequest(operations=("lint",), unsafe_fixes=True, max_nodes=12)
-CHECK = Path(__file__).parent.parent / "independent" / "check_streams.py"
 RULES = '[tool.ruff.lint]\nselect = ["E", "F", "I", "UP", "B", "SIM", "C4", "RET", "PIE"]\n'
 
 
@@ -90,4 +89,3 @@ def test_it_ends_with_fewer_findings_and_a_proof(name: str, tmp_path: Path) -> N
     )
     report = verify_all(prepared.project.trace)
     assert report.ok, report.as_json()
-    subprocess.run([sys.executable, str(CHECK), str(root)], check=True, capture_output=True)

@@ -1,8 +1,6 @@
 """What any run saw can be had again: files and packet of every turn, from stream, objects and git."""
 
 import random
-import subprocess
-import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -29,7 +27,6 @@ from tests.runs.conftest import CHOICE, CLEAN, RULES, UNUSED, Desk, Watching
 from tests.scripted_model import ScriptedModel
 from tests.trace.past_files import files_at
 
-CHECK = Path(__file__).parents[1] / "independent" / "check_streams.py"
 BARE = "def bare(x):\n    try:\n        x()\n    except:\n        pass\n"
 NESTED = (
     "class A:\n    import os\n\n    def m(self):\n        import re\n\n"
@@ -121,10 +118,6 @@ def check_packets(events: list[Event], sent: list[Any]) -> None:
 
 def check_run(desk: Desk, run_id: str, spying: Spying, sent: list[Any]) -> None:
     assert verify_all(desk.project.trace).ok
-    done = subprocess.run(
-        [sys.executable, "-I", "-S", CHECK, desk.root], capture_output=True, check=False
-    )
-    assert done.returncode == 0, done.stdout.decode()
     trace, run_events, base = desk.project.trace, desk.run_events(run_id), base_again(desk, run_id)
     agents = {name: list(read_events(trace.agent_stream(name))) for name, _ in spying.saw}
     for (name, turn), saw in spying.saw.items():

@@ -1,6 +1,6 @@
 """A process that analyzes or goes on with a run, and kills itself on the way.
 
-    python killed_child.py HOME ROOT analyze|resume TYPE NUMBER [embedded]
+    python killed_child.py HOME ROOT analyze|resume TYPE NUMBER
 
 SIGKILL comes after the n-th event of that type (`any`: of all) is in its stream.
 """
@@ -14,7 +14,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from remora.bootstrap.invocation import Invocation
-from remora.bootstrap.open_project import connect_model, open_project
+from remora.bootstrap.open_project import open_project
 from remora.memory.events import Event
 from remora.models.protocol import Model
 from remora.runs.execution.run import NoObserver
@@ -23,7 +23,7 @@ from remora.runs.records.run_record import read_own_record
 from remora.trace.stream.line_builder import utc_now
 from remora.usecases.analyze.execute_plan import execute_plan
 from remora.usecases.analyze.prepare_run import prepare
-from remora.usecases.analyze.resume_run import connect_wanted, prepare_resume, run_remaining
+from remora.usecases.analyze.resume_run import prepare_resume, run_remaining
 from tests.runs.conftest import eager, renamed
 from tests.scripted_model import ScriptedModel
 from tests.step_lint.operations import OPERATIONS
@@ -45,12 +45,10 @@ class Killing(NoObserver):
             os.kill(os.getpid(), signal.SIGKILL)
 
 
-async def analyze(caller: Invocation, watching: Killing, *, embedded: bool) -> None:
+async def analyze(caller: Invocation, watching: Killing) -> None:
     request = RunRequest(operations=("lint",), concurrency=1, seed=7)
     prepared = renamed(prepare(caller, request), RUN)
     model: Model = ScriptedModel(eager)
-    if embedded:
-        model = connect_model(caller, prepared.project.config)
     try:
         await execute_plan(prepared, model, watching, utc_now)
     finally:
@@ -58,12 +56,10 @@ async def analyze(caller: Invocation, watching: Killing, *, embedded: bool) -> N
         prepared.close()
 
 
-async def resume(caller: Invocation, watching: Killing, *, embedded: bool) -> None:
+async def resume(caller: Invocation, watching: Killing) -> None:
     project = open_project(caller)
     wanted = prepare_resume(caller, project, read_own_record(project, RUN))
     models: dict[str, Model] = {name: ScriptedModel(eager) for name in wanted.models}
-    if embedded:
-        models = connect_wanted(caller, wanted)
     try:
         await run_remaining(wanted, models, watching, utc_now)
     finally:
@@ -71,10 +67,9 @@ async def resume(caller: Invocation, watching: Killing, *, embedded: bool) -> No
             await model.aclose()
 
 
-def main(home: str, root: str, what: str, kind: str, number: str, *more: str) -> None:
-    embedded = "embedded" in more
+def main(home: str, root: str, what: str, kind: str, number: str) -> None:
     caller = Invocation(
-        environ={**os.environ, "XDG_STATE_HOME": home} if embedded else {"HOME": home},
+        environ={"HOME": home},
         folder=Path(root),
         root=Path(root),
         flags={"model.exact": True, "runner.decisions": "model"},
@@ -82,7 +77,7 @@ def main(home: str, root: str, what: str, kind: str, number: str, *more: str) ->
     )
     watching = Killing(kind, int(number))
     work = analyze if what == "analyze" else resume
-    asyncio.run(work(caller, watching, embedded=embedded))
+    asyncio.run(work(caller, watching))
 
 
 if __name__ == "__main__":

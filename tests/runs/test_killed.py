@@ -1,19 +1,16 @@
 """kill -9 in every turn, and each time the run comes to what it would have come to."""
 
-import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from remora.config.user_folders import UserFolders
-from remora.models.embedded import weights
+from remora.memory.events import RunEnd
+from remora.runs.records.run_listing import list_run_lines
 from remora.trace.verify.folder_check import verify_all
 from tests.forked_process import warm
-from tests.runs.conftest import CHOICE, RULES, TEN_TURNS, UNUSED, Desk
+from tests.runs.conftest import RULES, TEN_TURNS, Desk
 from tests.runs.killed_child import RUN
 
 CHILD = Path(__file__).parent / "killed_child.py"
@@ -56,9 +53,20 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Any, ...]]:
     return found
 
 
+def is_sound_but_interrupted(desk: Desk) -> None:
+    """What holds of the records after a kill."""
+    streams = verify_all(desk.project.trace).streams
+    assert {problem.kind for stream in streams for problem in stream.problems} <= {"torn_tail"}
+    (listed,) = list_run_lines(desk.project.trace)
+    assert (listed.run_id, listed.status) == (RUN, "interrupted")
+    assert desk.payloads(RUN, RunEnd) == []
+    assert {job.status for job in desk.view(RUN).jobs} <= {"interrupted", "verified"}
+
+
 @pytest.mark.parametrize(
     ("kind", "turn"),
     [
+        ("agent_start", 1),
         ("tool_call", 6),
         ("agent_end", 1),
         pytest.param("turn_start", 4, marks=pytest.mark.slow),
@@ -67,7 +75,10 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Any, ...]]:
 )
 def test_in_some_turns(tmp_path: Path, whole: list[tuple[Any, ...]], kind: str, turn: int) -> None:
     desk = shop(tmp_path)
+    before = desk.tree()
     assert run(desk, "analyze", kind, turn) == -9
+    assert desk.tree() == before
+    is_sound_but_interrupted(desk)
     assert run(desk, "resume") == 0
     assert came_to(desk) == whole
 
@@ -85,41 +96,3 @@ def test_killed_in_each_turn_of_one_run(tmp_path: Path, whole: list[tuple[Any, .
         status = run(desk, "resume", "tool_result", kills + 1)
     assert kills == 10
     assert came_to(desk) == whole
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(600)
-def test_with_the_real_model(tmp_path: Path) -> None:
-    cache = UserFolders.from_environ(os.environ).cache
-    if not weights.check(cache).ok:
-        weights.pull(cache)
-    files = {"a.py": CHOICE, "b.py": UNUSED, "ruff.toml": RULES}
-    whole = shop(tmp_path / "whole", files)
-    assert asked(whole, "analyze", NEVER) == 0
-    for number in (3, 14):
-        desk = shop(tmp_path / str(number), files)
-        assert asked(desk, "analyze", number) == -9
-        assert asked(desk, "resume", NEVER) == 0
-        assert embedded_view(desk) == embedded_view(whole)
-
-
-def asked(desk: Desk, what: str, number: int) -> int:
-    """A process that asks the embedded model, exactly; its exit status."""
-    words = (CHILD, desk.home, desk.root, what, "any", number, "embedded")
-    line = [sys.executable, *map(str, words)]
-    return subprocess.run(line, check=False, timeout=300).returncode
-
-
-def embedded_view(desk: Desk) -> list[Any]:
-    """As `came_to`, read by a process with the folders of the one that ran."""
-    command = "from remora.cli.main import main; main()"
-    done = subprocess.run(
-        [sys.executable, "-c", command, "show", RUN, "--json", "--root", str(desk.root)],
-        env={**os.environ, "XDG_STATE_HOME": str(desk.home)},
-        capture_output=True,
-        check=True,
-        text=True,
-    )
-    assert verify_all(desk.project.trace).ok
-    jobs: list[Any] = json.loads(done.stdout)["jobs"]
-    return jobs

@@ -25,6 +25,19 @@ def source(count: int, module: str, *, calls: bool = True) -> str:
     return f"{text[:_SIZE]:.<{_SIZE}}\n"
 
 
+def plant(folder: Path, *, with_git: bool) -> tuple[Path, Path]:
+    """A project of one file, and a folder beside it."""
+    root, outside = folder / "project", folder / "outside"
+    (root / "a").mkdir(parents=True)
+    outside.mkdir()
+    (root / "a/a.py").write_text("x = 0\n")
+    if with_git:
+        git(root, "init", "-q", "-b", "main", ".")
+        git(root, "add", ".")
+        git(root, "commit", "-qm", "one")
+    return root, outside
+
+
 class Torture(Edits):
     """The watchers' edits, those of whole trees in one go, and more of what git does."""
 

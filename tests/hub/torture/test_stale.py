@@ -19,9 +19,8 @@ from remora.hub.store.reader import open_snapshot
 from tests.hub.client.conftest import GENEROUS, now
 from tests.hub.precomputed_links import link
 from tests.hub.torture.daemons import Hubs, hubs
-from tests.hub.torture.editing import Torture
+from tests.hub.torture.editing import Torture, plant
 from tests.hub.torture.expected_facts import LINKS, Truth, differences, plain
-from tests.hub.watch.test_fuzz import plant
 
 NAMES = ("t", "s", "v", "__module__")
 MODES = ("inotify", "sweep", "restarts", "sqlite", "file", "hasty")
@@ -192,7 +191,7 @@ def fuzz(mode: str, edits: int, seed: int, *, with_git: bool, linked: float = 0.
 
 @pytest.mark.parametrize("mode", ["inotify", "sqlite", "file"])
 def test_a_few_edits(mode: str) -> None:
-    assert fuzz(mode, 25, 1, with_git=False, linked=0)["links asked"]
+    assert fuzz(mode, 25, 1, with_git=mode == "inotify", linked=0)["links asked"]
 
 
 @pytest.mark.slow

@@ -3,7 +3,6 @@
 import re
 import time
 from bisect import bisect_right
-from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -77,23 +76,7 @@ class Timeline:
         possible = self.possible(number, asked, told)
         return None if version in possible else f"f{number}: {version}, not {possible}"
 
-    def stale_callers(self, keys: Iterable[str], asked: int, told: int) -> list[str]:
-        """Files that are among the callers of the target and may not be, or the other way round."""
-        there = set(keys)
-        wrong = []
-        for number in range(self.files):
-            possible = self.possible(number, asked, told)
-            calls = {version is not None and version % 2 == 0 for version in possible}
-            if (self.key(number) in there) not in calls:
-                wrong.append(f"f{number}: {self.key(number) in there}, not {possible}")
-        return wrong
-
 
 def now() -> int:
     """As the timeline counts."""
     return time.monotonic_ns()
-
-
-def percentile(times: list[float], share: float) -> float:
-    """Of seconds, in milliseconds."""
-    return sorted(times)[min(len(times) - 1, int(len(times) * share))] * 1000

@@ -3,7 +3,6 @@
 import fcntl
 import json
 import os
-import resource
 import shutil
 import threading
 import time
@@ -16,9 +15,6 @@ from typing import Any
 import pytest
 
 from remora.errors import DiskError, NotFound, StreamDamaged
-from remora.exports.export_counts import ExportCounts
-from remora.exports.formats import ExportOptions, export_chunks
-from remora.exports.run_group import all_groups
 from remora.memory.events import GENESIS, AgentEnd, TurnStart
 from remora.trace.content.line_format import hashed_part, line_hash, line_with_hash
 from remora.trace.postgres import copied_folder
@@ -119,20 +115,6 @@ class TestNewLines:
         assert copy_of(copies).stat().st_mode & 0o777 == 0o600
         assert copies.path.stat().st_mode & 0o777 == 0o700
 
-    def test_only_the_lines_of_a_new_turn_are_added(
-        self, opens: OpensStore, copies: CopiedTraceFolder
-    ) -> None:
-        writer, store = Writer(opens()), opens()
-        writer.append(LINES[0])
-        found(copies)
-        before = copy_of(copies).stat().st_ino
-        writer.release()
-        epoch = store.claim(STREAM).epoch
-        store.append(STREAM, epoch, 1, *LINES[1:5])
-        store.append(STREAM, epoch, 5, *LINES[5:])
-        assert found(copies) == WHOLE
-        assert copy_of(copies).stat().st_ino == before
-
     def test_a_waiting_reader_is_woken_by_an_append(
         self, opens: OpensStore, copies: CopiedTraceFolder
     ) -> None:
@@ -216,14 +198,6 @@ class TestDamagedCopies:
         assert copy_problems(copies) == []
         assert len(list(copies.traces.iterdir())) == 4
 
-    def test_a_link_is_not_followed(self, copies: CopiedTraceFolder, tmp_path: Path) -> None:
-        (tmp_path / "target").write_bytes(b"mine")
-        copy_of(copies).unlink()
-        copy_of(copies).symlink_to(tmp_path / "target")
-        with pytest.raises(DiskError, match="is a link"):
-            found(copies)
-        assert (tmp_path / "target").read_bytes() == b"mine"
-
 
 class TestDamagedDatabases:
     @pytest.fixture(autouse=True)
@@ -252,13 +226,6 @@ class TestDamagedDatabases:
         assert problem == f"{error.value.message}; {error.value.hint}"
         assert copy_of(copies).read_bytes() == WHOLE
 
-    def test_after_the_copy_was_moved_away_the_shorter_stream_is_read(
-        self, copies: CopiedTraceFolder, database: Database, tmp_path: Path
-    ) -> None:
-        lose_lines(database, 7)
-        copy_of(copies).rename(tmp_path / "kept.jsonl")
-        assert found(copies) == b"".join(LINES[:7])
-
     @pytest.mark.parametrize("count", [10, 12, 14])
     def test_other_lines_after_a_failover_are_reported_and_the_copy_is_kept(
         self,
@@ -285,17 +252,6 @@ class TestDamagedDatabases:
         assert "is no longer in" in problem
         assert "was not pruned" in problem
         assert copy_of(copies).read_bytes() == WHOLE
-
-    def test_an_export_of_all_leaves_the_changed_stream_out(
-        self, copies: CopiedTraceFolder, database: Database, opens: OpensStore
-    ) -> None:
-        lose_lines(database, 7)
-        write(opens(), LINES, "traces/lint-other")
-        tally = ExportCounts()
-        options = ExportOptions(format="jsonl", version="1")
-        chunks = export_chunks(copies, lambda: all_groups(copies), options, tally)
-        assert b"".join(chunks) == WHOLE
-        assert (tally.streams, tally.records) == (1, 12)
 
     def test_lines_deleted_in_the_table_are_missed(
         self, copies: CopiedTraceFolder, database: Database
@@ -416,26 +372,6 @@ class TestRowsOfWorkers:
         assert not forged.ok
         assert forged.head.count == 12 + 10_000
 
-    def test_streams_that_claim_to_be_small_are_not_read_at_once(
-        self, copies: CopiedTraceFolder, database: Database, opens: OpensStore
-    ) -> None:
-        names = [f"lint-{number}" for number in range(5)]
-        for name in names:
-            write(opens(), LINES, f"traces/{name}")
-        query = (
-            "UPDATE streams SET bytes = 0; "
-            "UPDATE events SET lines = lines || decode(repeat('0a', 5000000), 'hex') WHERE seq = 11"
-        )
-        database.run(lambda connection: connection.execute(query))
-        month, ids = database.run(
-            lambda connection: connection.execute(
-                "SELECT month, array_agg(id) FROM streams GROUP BY month"
-            ).fetchone()
-        ) or (None, [])
-        assert len(read_streams(database, month, ids)) == 3
-        assert [each.status for each in list_streams(copies)] == ["damaged"] * 6
-        assert copies.agent_stream(names[4]).stat().st_size == 0
-
     def test_a_stream_with_more_bytes_than_recorded_does_not_fill_the_disk(
         self, copies: CopiedTraceFolder, database: Database, opens: OpensStore
     ) -> None:
@@ -451,21 +387,6 @@ class TestRowsOfWorkers:
         assert listed == {AGENT: "interrupted", "lint-forged": "damaged"}
         assert copies.agent_stream("lint-forged").stat().st_size == 0
         assert any("can be read" in each for each in copy_problems(copies))
-
-    def test_a_stream_that_fills_the_disk_leaves_room_for_the_others(
-        self, copies: CopiedTraceFolder, database: Database
-    ) -> None:
-        forge(database, "traces/forged", [*LINES, *[b"\n"] * 2_000_000])
-        before = resource.getrlimit(resource.RLIMIT_FSIZE)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (1_000_000, before[1]))
-        try:
-            listed = {each.agent_id: each.status for each in list_streams(copies)}
-            details = copy_problems(copies)
-        finally:
-            resource.setrlimit(resource.RLIMIT_FSIZE, before)
-        assert listed == {AGENT: "interrupted", "forged": "damaged"}
-        assert copies.agent_stream("forged").stat().st_size == 0
-        assert any("too large" in each for each in details)
 
     def test_a_stream_is_copied_later_if_the_disk_is_almost_full(
         self, copies: CopiedTraceFolder, opens: OpensStore, monkeypatch: pytest.MonkeyPatch

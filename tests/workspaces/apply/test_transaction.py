@@ -472,9 +472,9 @@ class Attempt:
     def commit(self) -> None:
         write_changes(self.prepared, self.state, record=self.record)
 
-    def recover(self) -> str:
+    def recover(self, told: Sequence[FileConflict] = ()) -> str:
         return recover_journal(
-            self.state, self.root, recorded=lambda _: self.stream.exists()
+            self.state, self.root, recorded=lambda _: self.stream.exists() and not told
         ).outcome
 
 
@@ -511,6 +511,44 @@ EDITED = {**OLD, "pkg/b.py": b"edited\n"}
 
 def test_killed_at_sampled_calls_all_or_nothing_is_written(tmp_path: Path) -> None:
     assert every_kill(tmp_path, lambda _: None, 41, NEW) > 5
+
+
+NEED_ROOM = ("open", "write", "mkdir", "link", "rename", "fsync")
+
+
+def test_a_disk_that_is_full_at_any_call_is_reported_and_nothing_is_half_written(
+    tmp_path: Path,
+) -> None:
+    codes, kept = list[int](), 0
+    for count in range(1000):
+        attempt, left = Attempt(tmp_path / str(count), lambda _: None), count
+        told: list[FileConflict] = []
+
+        def step(_: FrameType, event: str, called: Any) -> None:
+            nonlocal left
+            owner = getattr(called, "__module__", "")
+            if event == "c_call" and owner == "posix" and called.__name__ in NEED_ROOM:
+                left -= 1
+                if left < 0:
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+        sys.setprofile(step)
+        try:
+            write_changes(
+                attempt.prepared, attempt.state, record=attempt.record, on_conflict=told.extend
+            )
+        except DiskError as error:
+            codes.append(error.exit_code)
+        finally:
+            sys.setprofile(None)
+        attempt.recover(told)
+        written = attempt.stream.exists() and not told
+        assert tree(attempt.root) == (NEW if written else OLD), f"at call {count}"
+        kept += bool(told)
+        if left >= 0:
+            break
+    assert set(codes) == {3}
+    assert kept > 3
 
 
 @pytest.fixture
