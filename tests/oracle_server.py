@@ -22,17 +22,15 @@ from tests.openai_server import Handler, Server, answer, openai_server, send_jso
 _TARGET = re.compile(r"^Target: \w+ \w+ (\S+)$", re.MULTILINE)
 _SUGGESTION = re.compile(r"^- (\w+)\((.*?)\)(?= - |$)", re.MULTILINE)
 _ARGUMENT = re.compile(r"(\w+)=(\"(?:[^\"\\\n]|\\.)*\"|\d+)")
-_CODE = re.compile(r"^(\d+)\| (.*)$", re.MULTILINE)
 _NO_TEXTS: Mapping[str, str] = {}
 Call = tuple[str, dict[str, Any]]
 
 
 class Shown(NamedTuple):
-    """What a request shows: the node, the suggested calls, and lines of code by number."""
+    """What a request shows: the node and the suggested calls."""
 
     node: str
     suggested: Sequence[Call]
-    code: Mapping[int, str]
 
 
 Answer = Callable[[Shown, dict[str, Any]], dict[str, Any] | None]
@@ -42,13 +40,11 @@ Answer = Callable[[Shown, dict[str, Any]], dict[str, Any] | None]
 @contextmanager
 def oracle_server(
     slots: Sequence[Slot] = (),
-    lines: Mapping[str, str] = _NO_TEXTS,
     files: Mapping[str, str] = _NO_TEXTS,
 ) -> Iterator[Server]:
     """Serve the docstrings in `files` and the types in `slots`, as people wrote them."""
     answers: Mapping[str, Answer] = {
         "write_docstring": _docstrings(files),
-        "edit_lines": _lines(lines),
         "annotate": _signatures(slots),
         "leave": lambda _shown, args: {**args, "because": "no more is known"} if slots else None,
     }
@@ -75,10 +71,10 @@ def shown_in(request: dict[str, Any]) -> Shown:
     if prompt.startswith("{"):
         packet = json.loads(prompt)
         calls = [(each["tool"], each["args"]) for each in packet["candidate_actions"]]
-        return Shown(packet["node_id"], calls, {})
+        return Shown(packet["node_id"], calls)
     (node,) = _TARGET.findall(prompt)
     suggested = [(tool, _arguments(args)) for tool, args in _SUGGESTION.findall(prompt)]
-    return Shown(node, suggested, {int(n): text for n, text in _CODE.findall(prompt)})
+    return Shown(node, suggested)
 
 
 def _arguments(text: str) -> dict[str, Any]:
@@ -109,14 +105,6 @@ def _as_declared(
     (declared,) = (each["function"] for each in tools if each["function"]["name"] == tool)
     types = {name: each["type"] for name, each in declared["parameters"]["properties"].items()}
     return {name: str(args[name]) if types[name] == "string" else args[name] for name in args}
-
-
-def _lines(lines: Mapping[str, str]) -> Answer:
-    def answered(shown: Shown, args: dict[str, Any]) -> dict[str, Any] | None:
-        text = lines.get(shown.code.get(args["first"], ""))
-        return None if text is None else {**args, "text": text}
-
-    return answered
 
 
 def _docstrings(files: Mapping[str, str]) -> Answer:

@@ -4,6 +4,7 @@ import contextlib
 import ctypes
 import os
 import platform
+import re
 import shutil
 import signal
 import socket
@@ -113,9 +114,9 @@ class World:
     def attack(self, *names: str, level: int) -> tuple[int, str]:
         """Run attacks with pytest as gates run it; its code and what it printed."""
         project = self.project
-        targets = [f"{_INSIDE}/test_{name}.py" for name in names]
-        for name, target in zip(names, targets, strict=True):
-            shutil.copy(ATTACKS / f"{name}.py", project / target)
+        targets = [f"{_INSIDE}/{target}" for name in names for target in _tests_of(name)]
+        for path in ATTACKS.glob("*.py"):
+            shutil.copy(path, project / _INSIDE / f"test_{path.name}")
         self.before = self.state()
         words = ["-m", "pytest", "-q", "-s", "-p", "no:cacheprovider", "--import-mode=importlib"]
         command = Command(
@@ -174,6 +175,18 @@ class World:
         libc = ctypes.CDLL(None)
         libc.shmctl(self.shared, _REMOVE, None)
         libc.syscall(_KEYS[platform.machine()][1], _UNLINK, self.key, _SESSION)
+
+
+def _tests_of(attack: str) -> list[str]:
+    """A file of attacks, or the tests of one attack in such a file."""
+    if (ATTACKS / f"{attack}.py").exists():
+        return [f"test_{attack}.py"]
+    start = re.compile(rf"^def (test_{attack}_\w+)", re.MULTILINE)
+    return [
+        f"test_{path.name}::{found}"
+        for path in ATTACKS.glob("*.py")
+        for found in start.findall(path.read_text())
+    ]
 
 
 @contextlib.contextmanager

@@ -45,7 +45,7 @@ STOPPED_BY_LANDLOCK = (
     "raw_sockets",
     "rename",
     "signals",
-    "tcp_listener",
+    "listener",
 )
 
 

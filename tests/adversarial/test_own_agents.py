@@ -9,12 +9,10 @@ from remora.agents.definition.agent import MAX_PROJECT_AGENTS, load_agents
 from remora.agents.definition.scaffold import create_agent
 from remora.bootstrap.operations import BUILT_IN
 from remora.errors import ConfigError
-from tests.cli.conftest import Remora, lint_project, tree, write
+from tests.cli.conftest import Remora, lint_project, write
 
-SECRET = "canary-5b1e"
 YAML = "name: own\noperation: own\ngoal: go\ntools:\n  - {name: act, script: act.pym, grants: [GRANTS]}\n"
 HEAD = "from remora.pym import Input, external\n"
-READ = HEAD + "@external\ndef read_text(path: str) -> str: ...\n"
 WRITE = HEAD + "@external\ndef write_new_file(path: str, text: str) -> dict: ...\n"
 
 
@@ -35,53 +33,6 @@ def own(root: Path, script: str = "1\n", grants: str = "", name: str = "own") ->
     folder = root / ".remora" / "agents" / name
     write(folder, {"agent.yaml": YAML.replace("GRANTS", grants), "act.pym": script})
     return folder
-
-
-@pytest.mark.parametrize(
-    ("script", "grants"),
-    [
-        (READ + "read_text('../beside.txt')\n", "read_text"),
-        (READ + "read_text('ROOT/../beside.txt')\n", "read_text"),
-        (READ + "read_text('link.txt')\n", "read_text"),
-        (READ + "read_text('folder/beside.txt')\n", "read_text"),
-        (READ + "read_text('.git/config')\n", "read_text"),
-        (READ + "read_text('.env')\n", "read_text"),
-        (READ + "read_text('beside.txt')\n", ""),
-        (HEAD + "@external\ndef run(line: str) -> str: ...\nrun('cat ../beside.txt')\n", ""),
-        ("import os\nos.system('cat ../beside.txt')\n", ""),
-        ("import subprocess\nsubprocess.run(['cat', '../beside.txt'])\n", ""),
-        ("import pathlib\npathlib.Path('../beside.txt').read_text()\n", ""),
-        ("open('../beside.txt').read()\n", ""),
-        ("import socket\nsocket.create_connection(('127.0.0.1', 9))\n", ""),
-        ("__import__('os').environ\n", ""),
-        ("eval(\"__import__('os').environ\")\n", ""),
-        (WRITE + "write_new_file('../new.txt', 'x')\n", "write_new_file"),
-        (WRITE + "write_new_file('.git/hooks/post-commit', 'x')\n", "write_new_file"),
-    ],
-)
-def test_a_script_reaches_nothing_but_the_copy(
-    poor: Remora,
-    project: Path,
-    tmp_path: Path,
-    script: str,
-    grants: str,
-) -> None:
-    outside = write(tmp_path / "outside", {"beside.txt": SECRET})
-    (tmp_path / "beside.txt").write_text(SECRET)
-    (project / ".env").write_text(SECRET)
-    with (project / ".git" / "config").open("a") as config:
-        config.write(f"# {SECRET}\n")
-    (project / "link.txt").symlink_to(outside / "beside.txt")
-    (project / "folder").symlink_to(outside)
-    own(project, script.replace("ROOT", str(project)), grants)
-    before, hooks = tree(tmp_path), tree(project / ".git/hooks")
-    done = poor("tools", "run", "own/act", "--json", cwd=project)
-    assert done.code == 1
-    assert done.document["error_kind"] is not None
-    assert SECRET not in done.out + done.err
-    made = {name for name in tree(tmp_path) if not name.startswith("home/")}
-    assert made == {name for name in before if not name.startswith("home/")}
-    assert tree(project / ".git/hooks") == hooks
 
 
 @pytest.mark.parametrize("path", ["new.txt", "folder/new.txt"])

@@ -189,14 +189,28 @@ def test_a_replaced_line_is_one_comment_of_one_review(pull: Pull) -> None:
     assert review["body"] in (pull.root.parent / "summary").read_text()
 
 
-def test_a_suggestion_spans_several_lines(pull: Pull) -> None:
-    head = LINES.replace(b"x20 = 20\nx21 = 21\n", b"x20 = (\n    20\n)\n")
-    pull.open({"a.py": LINES}, {"a.py": head})
-    pull.fix("a.py", LINES)
+FENCED = b'def f():\n    """Doc.\n\n```\n````suggestion\n```\n    """\n'
+CRLF = LINES.replace(b"\n", b"\r\n")
+FIXES = {
+    "several lines": (LINES.replace(b"x20 = 20\nx21 = 21\n", b"x20 = (\n    20\n)\n"), LINES),
+    "the only line": (b"import os\n", b""),
+    "line ends": (CRLF.replace(b"20\r", b"0\r"), CRLF.replace(b"x21 = 21\r\n", b"")),
+    "no newline at the end": (LINES + b"y = None == 2", LINES + b"y = None is 2"),
+    "backticks": (
+        FENCED,
+        FENCED.replace(b"```\n````suggestion\n", b"```python\n````suggestion\n```\n"),
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", FIXES)
+def test_a_click_makes_the_file_what_the_check_would_make_it(pull: Pull, kind: str) -> None:
+    head, fixed = FIXES[kind]
+    pull.open({"a.py": CRLF if kind == "line ends" else LINES}, {"a.py": head})
+    pull.fix("a.py", fixed)
     assert pull.suggest().returncode == 0
-    assert pull.places == [("a.py", 20, 22)]
-    assert pull.suggested[0]["start_side"] == "RIGHT"
-    assert pull.clicked("a.py") == LINES
+    assert "\r" not in pull.suggested[0]["body"]
+    assert pull.clicked("a.py") == fixed
 
 
 @pytest.mark.parametrize(
@@ -217,14 +231,6 @@ def test_what_only_adds_or_deletes_lines_also_has_a_line_beside_them(
     assert pull.suggest().returncode == 0
     assert pull.places == [("a.py", *place)]
     assert pull.clicked("a.py") == fixed
-
-
-def test_a_file_can_lose_its_only_line(pull: Pull) -> None:
-    pull.open({"b.py": LINES}, {"a.py": b"import os\n"})
-    pull.fix("a.py", b"")
-    assert pull.suggest().returncode == 0
-    assert pull.places == [("a.py", 1, 1)]
-    assert pull.clicked("a.py") == b""
 
 
 def test_lines_that_the_diff_does_not_show_have_no_suggestion(pull: Pull) -> None:
@@ -270,36 +276,11 @@ def test_of_two_changes_of_a_line_the_first_is_suggested(pull: Pull) -> None:
     assert pull.clicked("a.py") == LINES
 
 
-def test_line_ends_of_a_file_stay(pull: Pull) -> None:
-    base, head = (text.replace(b"\n", b"\r\n") for text in (LINES, LINES.replace(b"20\n", b"0\n")))
-    pull.open({"a.py": base}, {"a.py": head})
-    pull.fix("a.py", base.replace(b"x21 = 21\r\n", b""))
-    assert pull.suggest().returncode == 0
-    assert "\r" not in pull.suggested[0]["body"]
-    assert pull.clicked("a.py") == base.replace(b"x21 = 21\r\n", b"")
-
-
 def test_what_only_changes_line_ends_has_no_suggestion(pull: Pull) -> None:
     pull.open({"a.py": b"x = 1\n"}, {"a.py": b"x = 1\r\ny = 2"})
     pull.fix("a.py", b"x = 1\ny = 2\n")
     assert pull.suggest().returncode == 0
     assert pull.github.reviews == []
-
-
-def test_the_last_line_may_lack_its_newline(pull: Pull) -> None:
-    pull.open({"a.py": b"x = 1\n"}, {"a.py": b"x = 1\ny = None == 2"})
-    pull.fix("a.py", b"x = 1\ny = None is 2")
-    assert pull.suggest().returncode == 0
-    assert pull.clicked("a.py") == b"x = 1\ny = None is 2"
-
-
-def test_backticks_in_the_code_do_not_end_the_suggestion(pull: Pull) -> None:
-    head = b'def f():\n    """Doc.\n\n```\n````suggestion\n```\n    """\n'
-    pull.open({"a.py": LINES}, {"a.py": head})
-    fixed = head.replace(b"```\n````suggestion\n```\n", b"```python\n````suggestion\n```\n```\n")
-    pull.fix("a.py", fixed)
-    assert pull.suggest().returncode == 0
-    assert pull.clicked("a.py") == fixed
 
 
 def test_names_may_have_spaces_and_other_letters(pull: Pull) -> None:
@@ -418,19 +399,3 @@ def test_what_github_refuses_does_not_fail_the_job(pull: Pull) -> None:
     assert pull.suggest(number=8).stdout == (
         "::warning::no suggestions: GitHub answered 404 Not Found\n"
     )
-
-
-def test_a_server_that_is_gone_does_not_fail_the_job(pull: Pull) -> None:
-    pull.open({"a.py": LINES}, {"a.py": LINES.replace(b"x20 = 20", b"x20 = 0")})
-    pull.fix("a.py", LINES)
-    done = pull.suggest(url="http://127.0.0.1:9")
-    assert done.returncode == 0
-    assert done.stdout.startswith("::warning::no suggestions: ")
-    assert done.stderr == ""
-
-
-def test_a_push_has_no_pull_request(pull: Pull) -> None:
-    pull.open({"a.py": LINES}, {"a.py": LINES.replace(b"x20 = 20", b"x20 = 0")})
-    pull.fix("a.py", LINES)
-    assert pull.suggest(number=None).returncode == 0
-    assert pull.github.requests == []

@@ -13,7 +13,7 @@ from remora.bootstrap.invocation import Invocation
 from remora.mcp.analysis import analyze
 from remora.mcp.command_process import STOP_S
 from remora.mcp.project_data import ProjectRedactor
-from tests.cli.conftest import Remora, write
+from tests.cli.conftest import write
 from tests.mcp.processes import family, is_alive
 from tests.mcp.project import connected, error_of, invocation_in, text_of
 
@@ -52,22 +52,6 @@ def test_a_second_call_is_an_error_until_the_first_has_ended(tmp_path: Path, hom
     assert text_of(first)
     assert "a run that this server started has not ended" in error_of(second)
     assert text_of(third)
-
-
-def test_a_built_in_agent_may_be_replaced(tmp_path: Path, home: Path) -> None:
-    own = Remora(tmp_path / "own")
-    write(own.home / "config/remora", {"config.yaml": "agents: {replace: [docstring]}\n"})
-    code = "def price(order):\n    # total = order.total()\n    return order.total()\n"
-    root = write(tmp_path / "project", {"a.py": code, "remora.yaml": ""})
-    assert own("agents", "new", "docstring", cwd=root).code == 0
-
-    async def run() -> CallToolResult:
-        async with connected(invocation_in(root, own.home), allow_run=True) as client:
-            return await client.call_tool("analyze", {"operations": ["docstring"]})
-
-    text = text_of(asyncio.run(run()))
-    assert '"status":"verified"' in text
-    assert "# total = order.total()" in own("diff", "last", cwd=root).out
 
 
 @pytest.mark.parametrize("option", ["--model=http://127.0.0.1:1/v1", "--yes", "-h", "--config=x"])

@@ -18,7 +18,7 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from tests.cli.conftest import Remora, write
 from tests.mcp.processes import family, is_alive
-from tests.mcp.project import FILES, data_in, error_of, text_of
+from tests.mcp.project import FILES, text_of
 
 _Found = TypeVar("_Found")
 _END_S = 5.0
@@ -111,44 +111,6 @@ def test_all_tools_and_resources_over_stdio(project: Path, home: Path) -> None:
             assert (await client.read_resource(f"remora://{uri}")).contents
 
     over_stdio(project, home, everything)
-
-
-@pytest.mark.slow
-def test_a_run_that_is_allowed_changes_no_file(tmp_path: Path, home: Path) -> None:
-    root = write(tmp_path, FILES)
-
-    async def analyze(client: Client) -> Any:
-        arguments = {"operations": ["lint"], "paths": ["shop"]}
-        return json.loads(text_of(await client.call_tool("analyze", arguments)))
-
-    document = over_stdio(root, home, analyze, "--allow-run")
-    assert document["totals"]["verified"] == 1
-    assert f"remora review {document['run_id']}" in document["next"]
-    assert "import os" in (root / "shop/cart.py").read_text()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("version", ["2024-11-05", "2025-03-26", "2025-06-18", "1999-01-01"])
-def test_an_old_client_is_answered_in_its_version(project: Path, home: Path, version: str) -> None:
-    script = Script(project, home)
-    known = version != "1999-01-01"
-    assert (script.shake_hands(version)["protocolVersion"] == version) == known
-    script.call("context", name="checkout")
-    assert "function checkout" in data_in(script.read()["result"]["content"][0]["text"])
-    assert script.close()[0] == []
-
-
-@pytest.mark.slow
-def test_a_folder_whose_name_is_not_utf8_is_escaped(tmp_path: Path, home: Path) -> None:
-    root = write(tmp_path / "shop\udcff", FILES)
-    assert Remora(home)("analyze", "-o", "lint", "--quiet", cwd=root).code == 0
-
-    async def ask(client: Client) -> Any:
-        assert (await client.read_resource("remora://diff/last")).contents
-        assert error_of(await client.call_tool("context", {"name": "nothing"}))
-        return json.loads(text_of(await client.call_tool("runs", {"run": "last"})))
-
-    assert over_stdio(root, home, ask)["jobs"]
 
 
 @pytest.fixture(scope="module")

@@ -282,21 +282,6 @@ class TestOnDisk:
         assert path.stat().st_ino == inode, "what is there is not written again"
         assert folder.blobs.get(path.name) == text
 
-    @pytest.mark.parametrize("place", [6, 500, -30, -1])
-    def test_one_that_was_damaged_is_not_returned(self, place: int, folder: TraceFolder) -> None:
-        text = b"".join(b"line %d\n" % (n * n) for n in range(20_000))
-        path = stored(folder, folder.blobs.put(text))
-        made = bytearray(path.read_bytes())
-        made[place] ^= 0x10
-        path.write_bytes(made)
-        assert folder.blobs.problem(path.name) == "does not match its hash"
-        with pytest.raises(StreamDamaged):
-            folder.blobs.get(path.name)
-        with pytest.raises(StreamDamaged):
-            read_text_lines(folder.blobs, path.name, 1, 1)
-        folder.blobs.put(text)
-        assert folder.blobs.get(path.name) == text
-
     def test_an_object_is_never_unpacked(self, folder: TraceFolder) -> None:
         packed = stored(folder, folder.blobs.put(b"x" * 70_000)).read_bytes()
         assert folder.objects.get(folder.objects.put(packed)) == packed

@@ -1,7 +1,6 @@
 """The clones and trees of workers: made once, kept while they are used, and then removed."""
 
 import fcntl
-import json
 import os
 import shutil
 import signal
@@ -10,20 +9,17 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
-from remora.errors import DiskError, NotFound, OutsideError
+from remora.errors import NotFound, OutsideError
 from remora.files.file_lock import locked
 from remora.runs.execution import shared_repository
-from remora.workspaces.commit_checkout import Origin, _check_out, checked_out
+from remora.workspaces.commit_checkout import Origin, checked_out
 from remora.workspaces.repository_cache import (
-    find_unused,
-    new_folder,
     remove_if_unused,
     remove_unused,
     repositories_folder,
@@ -211,55 +207,6 @@ def test_what_cannot_be_removed_is_reported_and_stops_no_other_removal(tmp_path:
     assert [path.is_file() for path in tmp_path.glob("gone-*")] == [True]
 
 
-def test_what_is_used_again_is_not_removed(tmp_path: Path) -> None:
-    clone, use = tmp_path / "clone", tmp_path / "clone.use"
-    clone.mkdir()
-    use.touch()
-    os.utime(use, (LONG_AGO, LONG_AGO))
-    assert find_unused(tmp_path) == [clone]
-    with locked(use, shared=True), pytest.raises(DiskError):
-        remove_if_unused(clone, tmp_path)
-    with pytest.raises(DiskError):
-        remove_if_unused(clone, tmp_path)
-    assert clone.exists()
-
-
-def test_a_deep_tree_is_removed(tmp_path: Path) -> None:
-    (tmp_path / "gone-1").mkdir()
-    folder = os.open(tmp_path / "gone-1", os.O_RDONLY)
-    for _ in range(1200):
-        os.mkdir("d", dir_fd=folder)
-        below = os.open("d", os.O_RDONLY, dir_fd=folder)
-        os.close(folder)
-        folder = below
-    os.close(folder)
-    remove_unused(tmp_path)
-    assert list(tmp_path.glob("gone-*")) == []
-
-
-def test_a_new_folder_is_made_while_no_process_looks_for_unused_ones(tmp_path: Path) -> None:
-    new = new_folder(tmp_path)
-    with ThreadPoolExecutor() as threads:
-        with locked(tmp_path / "new.lock"):
-            made = threads.submit(new.__enter__)
-            with pytest.raises(TimeoutError):
-                made.result(0.2)
-            assert list(tmp_path.glob("new-*")) == []
-        assert made.result(20).exists()
-
-
-def test_what_was_removed_meanwhile_stops_no_other_removal(tmp_path: Path) -> None:
-    for name in ("new-1", "clone.use"):  # they are listed, but cannot be opened
-        (tmp_path / name).symlink_to(tmp_path / "missing")
-    for name in ("new-2", "gone-1", "unused"):
-        (tmp_path / name).mkdir()
-    (tmp_path / "unused.use").touch()
-    os.utime(tmp_path / "unused.use", (LONG_AGO, LONG_AGO))
-    remove_unused(tmp_path)
-    left = {path.name for path in tmp_path.iterdir()}
-    assert left == {"new-1", "clone.use", "new.lock", "unused.use"}
-
-
 def test_a_clone_stays_locked_until_the_git_of_a_killed_process_ends(tmp_path: Path) -> None:
     ssh, started, hold = (tmp_path / name for name in ("ssh", "started", "hold"))
     ssh.write_text(f"#!/bin/sh\ntouch {started}\nwhile test -e {hold}; do sleep 0.02; done\nexit 1")
@@ -302,22 +249,6 @@ def test_what_a_killed_git_left_does_not_stop_the_next_one(
     (clone / (git(clone, "for-each-ref", "--format=%(refname)") + ".lock")).touch()
     assert check_out(origin, commit, cache) == "one"
     assert clone.stat().st_ino == number  # it was not fetched again
-
-
-def test_a_clone_is_locked_while_a_tree_is_added(repository: Path, tmp_path: Path) -> None:
-    words = (Origin(str(repository)), git(repository, "rev-parse", "HEAD"), tmp_path / "cache")
-    seen = 0
-    with checked_out(*words, os.environ), ThreadPoolExecutor() as threads:
-        clone = clone_in(words[2])
-        done = threads.submit(lambda: [check_out(*words) for _ in range(5)])
-        while not done.done():
-            for added in clone.glob("worktrees/*/locked"):  # git has this file while it adds one
-                is_free = is_unlocked(clone.with_suffix(".lock"))
-                if added.exists():
-                    seen += 1
-                    assert not is_free
-    assert done.result() == ["one"] * 5
-    assert seen > 0
 
 
 @pytest.mark.slow
@@ -400,17 +331,6 @@ def test_a_clone_is_replaced_only_if_the_repository_can_be_fetched(
     assert names(cache, "new-*") == names(cache, "gone-*") == []
 
 
-def test_a_damaged_clone_that_another_process_replaced_is_kept(
-    repository: Path, tmp_path: Path
-) -> None:
-    cache = tmp_path / "cache"
-    with other_process(repository, cache) as (_, tree):
-        clone = clone_in(cache)
-        commit = git(repository, "rev-parse", "HEAD")
-        _check_out(Origin(str(repository)), commit, clone, tmp_path / "new", os.environ, damaged=1)
-        assert git(tree, "rev-parse", "HEAD") == commit
-
-
 def test_a_clone_that_was_last_used_a_month_ago_is_used(repository: Path, tmp_path: Path) -> None:
     origin, cache = Origin(str(repository)), tmp_path / "cache"
     commit = git(repository, "rev-parse", "HEAD")
@@ -421,27 +341,6 @@ def test_a_clone_that_was_last_used_a_month_ago_is_used(repository: Path, tmp_pa
     assert check_out(origin, commit, cache) == "one"
     remove_unused(use.parent)
     assert check_out(origin, commit, cache) == "one"
-
-
-def test_git_repacks_a_clone_before_it_is_unlocked(
-    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    events = tmp_path / "events"
-    (tmp_path / ".gitconfig").write_text(
-        "[gc]\nautoPackLimit = 1\n[fetch]\nunpackLimit = 1\n"
-        f"[trace2]\neventTarget = {events}\n[safe]\nbareRepository = explicit\n"
-    )
-    monkeypatch.setenv("HOME", str(tmp_path))
-    origin, cache = Origin(f"file://{repository}"), tmp_path / "cache"
-    for text in ("two", "three"):
-        commit = commit_in(repository, text)
-        events.unlink()
-        check_out(origin, commit, cache)
-    lines = [json.loads(line) for line in events.read_text().splitlines()]
-    steps = {line["name"]: line["sid"] for line in lines if line["event"] == "cmd_name"}
-    order = [line["sid"] for line in lines]
-    assert steps["gc"] in order
-    assert steps["gc"] not in order[order.index(steps["update-ref"]) :]
 
 
 def test_an_error_of_the_disk_is_told_from_one_in_the_block(
@@ -457,18 +356,6 @@ def test_an_error_of_the_disk_is_told_from_one_in_the_block(
         checked_out(origin, commit, tmp_path / "cache", os.environ) as tree,
     ):
         (tree / "missing").read_text()
-
-
-def test_a_commit_that_was_not_fetched_completely_is_fetched_again(
-    repository: Path, tmp_path: Path
-) -> None:
-    origin, cache = Origin(str(repository)), tmp_path / "cache"
-    check_out(origin, git(repository, "rev-parse", "HEAD"), cache)
-    commit = commit_in(repository, "two")
-    part = Path("objects") / commit[:2] / commit[2:]
-    (clone_in(cache) / part).parent.mkdir(exist_ok=True)
-    (clone_in(cache) / part).write_bytes((repository / ".git" / part).read_bytes())
-    assert check_out(origin, commit, cache) == "two"
 
 
 def test_refs_that_were_not_used_for_a_month_are_deleted(repository: Path, tmp_path: Path) -> None:
@@ -510,12 +397,6 @@ def test_bundles_of_a_repository_share_a_clone_and_are_not_kept(
     assert len(names(cache, "*.use")) == 1
 
 
-def test_an_error_names_the_repository_of_a_bundle(tmp_path: Path) -> None:
-    origin = Origin("machine:/repository", lambda folder: folder / "missing")
-    with pytest.raises(OutsideError, match="the repository machine:/repository cannot be fetched"):
-        check_out(origin, "0" * 40, tmp_path / "cache")
-
-
 def test_a_bundle_that_is_too_large_is_refused(
     repository: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -535,13 +416,4 @@ def test_versions_that_are_large_in_the_repository_are_a_small_bundle(
     for number in range(4):
         commit_in(repository, f"{text}\n{number}")
     monkeypatch.setattr(shared_repository, "_MAX_BUNDLE", 100_000)
-    assert shared_repository._make_bundle(repository, "refs/remora/run")
-
-
-@pytest.mark.slow
-def test_a_bundle_needs_no_more_memory_on_many_processors(repository: Path) -> None:
-    for number in range(5200):
-        (repository / f"{number}.txt").write_text(f"{number}\n" * 20)
-    commit_in(repository, "many files")
-    git(repository, "config", "pack.threads", "250")  # the default on 250 processors
     assert shared_repository._make_bundle(repository, "refs/remora/run")

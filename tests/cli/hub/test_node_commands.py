@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import os
 import sqlite3
 import time
 from collections.abc import Mapping
@@ -472,3 +473,21 @@ def test_tests_that_coverage_saw_are_added(poor: Remora, shop: Path) -> None:
     changed = poor("hub", "tests", "rounded", cwd=shop)
     assert changed.out == "tests/test_cart.py::test_total\n"
     assert f"shop/price.py changed after the coverage of {day}" in changed.err
+
+
+@pytest.mark.slow
+def test_gits_index_is_read_and_never_locked(shop: Path, poor: Remora) -> None:
+    for said in ("init -q", "add -A", "commit -q -m one"):
+        git(shop, *said.split())
+    os.utime(shop / "shop/cart.py", (1, 1))  # git would like to write down what it sees now
+    (shop / ".git/index.lock").write_text("an operation under way")
+
+    def seen() -> dict[Path, tuple[int, int]]:
+        there = [(path, path.lstat()) for path in (shop / ".git").rglob("*")]
+        return {path: (about.st_mtime_ns, about.st_ino) for path, about in there}
+
+    before = seen()
+    for words in (("index",), ("get", ROUNDED), ("callers", ROUNDED)):
+        done = poor("hub", *words, "--json", cwd=shop)
+        assert done.code == 0, done.err
+    assert seen() == before

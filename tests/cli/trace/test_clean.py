@@ -73,33 +73,6 @@ def test_clean_removes_runs_that_are_older_and_need_no_review(old: tuple[Remora,
     assert remora("trace", "verify", "--all", cwd=root).code == 0
 
 
-def test_compressed_streams_are_looked_at_like_any_other(old: tuple[Remora, Path]) -> None:
-    remora, root = old
-    limits(remora, "keep_days: null, compress_after_days: 0")
-    assert remora("reject", "last", "--all", cwd=root).code == 0
-    looks = [
-        ("runs", "--json"),
-        ("show", "last"),
-        ("show", "last", "--json"),
-        ("diff", "last", "*"),
-        ("trace", "verify", "--all"),
-        ("trace", "show", "read"),
-        ("trace", "show", "read", "--raw"),
-        ("trace", "show", "read", "--turn", "1"),
-        ("trace", "packet", "read"),
-        ("trace", "transcript", "read"),
-    ]
-    before = [remora(*words, cwd=root) for words in looks]
-    many = len(streams(root)) + 1
-    would = remora("clean", "--dry-run", cwd=root)
-    assert f"{many} compressed streams" in would.out
-    assert not any(name.endswith(".zst") for name in streams(root))
-    assert remora("clean", "--yes", cwd=root).code == 0
-    assert all(name.endswith(".jsonl.zst") for name in streams(root))
-    assert [remora(*words, cwd=root) for words in looks] == before
-    assert all(done.code == 0 for done in before)
-
-
 def test_a_damaged_run_needs_attention(old: tuple[Remora, Path]) -> None:
     remora, root = old
     assert remora("reject", "last", "--all", cwd=root).code == 0

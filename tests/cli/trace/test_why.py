@@ -6,15 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from remora.errors import StreamDamaged
-from remora.memory.events import Event, decode_event
-from remora.runs.diagnosis.agent_history import AgentHistory
-from remora.runs.diagnosis.why_line import Diagnosis, diagnosis_of
 from tests.cli.conftest import Ran, Remora, write
-
-
-def diagnose(events: list[Event]) -> Diagnosis:
-    return diagnosis_of(AgentHistory(events))
 
 
 @pytest.fixture
@@ -38,10 +30,6 @@ def why(ran: Ran) -> str:
     return done.out.splitlines()[0]
 
 
-def events_of(ran: Ran) -> list[Event]:
-    return [decode_event(line) for line in lines_of(ran)]
-
-
 def test_a_stream_without_an_end_was_interrupted(copied: Ran) -> None:
     lines = lines_of(copied)
     number = next(n for n, line in enumerate(lines) if b'"type":"tool_call"' in line)
@@ -52,13 +40,6 @@ def test_a_stream_without_an_end_was_interrupted(copied: Ran) -> None:
     assert why(copied).startswith("Interrupted at turn ")
 
 
-def test_events_of_unknown_types_are_skipped(ran: Ran) -> None:
-    events = events_of(ran)
-    line = json.loads(lines_of(ran)[2]) | {"type": "of_a_later_version", "packet_delta": None}
-    more = decode_event(json.dumps(line).encode())
-    assert diagnose([*events[:3], more, *events[3:]]) == diagnose(events)
-
-
 def test_a_line_that_is_not_an_event_is_named(copied: Ran) -> None:
     lines = lines_of(copied)
     lines[3] = b"{}\n"
@@ -66,23 +47,6 @@ def test_a_line_that_is_not_an_event_is_named(copied: Ran) -> None:
     done = copied("trace", "why", copied.job["agent_id"], "--json")
     assert done.code == 1
     assert "line 4" in done.error["message"]
-
-
-def test_data_of_another_type_is_named(ran: Ran) -> None:
-    events = events_of(ran)
-    for kind in ("agent_start", "tool_call", "tool_result", "agent_end"):
-        number = next(n for n, one in enumerate(events) if one.type == kind)
-        line = json.loads(lines_of(ran)[number]) | {"data": {"tool": [], "status": 1, "packet": 2}}
-        wrong = decode_event(json.dumps(line).encode())
-        with pytest.raises(StreamDamaged, match=f"event {wrong.seq} is not a valid {kind}"):
-            diagnose([*events[:number], wrong, *events[number + 1 :]])
-
-
-def test_an_empty_stream_is_named(copied: Ran) -> None:
-    stream(copied).write_bytes(b"")
-    done = copied("trace", "why", copied.job["agent_id"], "--json")
-    assert done.code == 1
-    assert "the stream is empty" in done.error["message"]
 
 
 def test_a_run_is_not_an_agent(ran: Ran) -> None:
