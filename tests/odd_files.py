@@ -26,10 +26,3 @@ def _huge(path: Path) -> None:
 
 
 ODD: tuple[Callable[[Path], None], ...] = (_pipe, _link_to_pipe, _endless, _huge)
-
-
-def link_out(path: Path) -> None:
-    """Make a link to a file outside the folder's parent."""
-    outside = path.parents[1].with_name("outside")
-    outside.write_text("* @outside\n")
-    path.symlink_to(outside)

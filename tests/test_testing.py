@@ -94,64 +94,66 @@ def test_a_missing_turn_differs_too(tmp_path: Path) -> None:
 
 ROOT = Path(__file__).parents[1]
 MODULE = "import pytest\n\npytest.importorskip('no_such_package', reason='not installed')\n"
-TEST = "import pytest\n\n\ndef test_it() -> None:\n    pytest.skip('not installed')\n"
+TEST = """import pytest
 
 
-@pytest.mark.parametrize("text", [MODULE, TEST], ids=["module", "test"])
-@pytest.mark.parametrize(
-    ("all_tests", "said"), [("", "1 skipped"), ("1", "skipped: not installed")]
-)
-def test_what_is_missing(text: str, all_tests: str, said: str, tmp_path: Path) -> None:
-    (tmp_path / "test_it.py").write_text(text)
+def test_it() -> None:
+    pytest.skip('not installed')
+
+
+@pytest.mark.needs('inotify')
+def test_inotify() -> None:
+    pass
+"""
+PROCESS = """import os, socket, subprocess, sys
+
+
+def test_pure() -> None:
+    pass
+
+
+def test_command() -> None:
+    subprocess.run([sys.executable, '-c', ''])
+
+
+def test_fork() -> None:
+    os.fork() or os._exit(0)
+
+
+def test_connection() -> None:
+    socket.create_connection(('127.0.0.1', 9))
+"""
+
+
+def said(folder: Path, *options: str, **environ: str) -> str:
+    """What pytest prints of the tests in a folder."""
+    words = ("-m", "pytest", "-rs", "-p", "tests.conftest", "--rootdir", str(folder), *options)
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-p", "tests.conftest", "--rootdir", tmp_path, tmp_path],
+        [sys.executable, *words, folder],
         cwd=ROOT,
-        env={**os.environ, "TEST_ALL": all_tests},
+        env={**os.environ, **environ},
         capture_output=True,
         text=True,
         check=False,
     )
-    assert said in done.stdout, done.stdout
-    assert ("1 skipped" in done.stdout) is (not all_tests)
+    return done.stdout
 
 
-@pytest.mark.parametrize(
-    ("other_system", "said"), [("", "1 passed"), ("1", "this system has no inotify")]
-)
-def test_what_another_system_lacks_is_named(other_system: str, said: str, tmp_path: Path) -> None:
-    if not other_system:
-        need_facility("inotify")
-    text = "import pytest\n\n\n@pytest.mark.needs('inotify')\ndef test_it() -> None:\n    pass\n"
-    (tmp_path / "test_it.py").write_text(text)
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-p", "tests.conftest", "--rootdir", tmp_path, tmp_path],
-        cwd=ROOT,
-        env={**os.environ, "TEST_ALL": "", POSIX_VARIABLE: other_system},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert said in done.stdout, done.stdout
-    assert ("1 skipped" in done.stdout) is bool(other_system)
+def test_what_is_missing_is_skipped_but_by_make_test_all(tmp_path: Path) -> None:
+    (tmp_path / "test_module.py").write_text(MODULE)
+    (tmp_path / "test_it.py").write_text(TEST)
+    need_facility("inotify")
+    assert "1 passed, 2 skipped" in said(tmp_path, TEST_ALL="")
+    refused = said(tmp_path, "--continue-on-collection-errors", TEST_ALL="1")
+    assert refused.count("skipped: not installed") >= 2
+    assert "2 skipped" not in refused
+    other_system = said(tmp_path, TEST_ALL="", **{POSIX_VARIABLE: "1"})
+    assert "this system has no inotify" in other_system
+    assert "3 skipped" in other_system
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        "import subprocess, sys; subprocess.run([sys.executable, '-c', ''])",
-        "import os; os.fork() or os._exit(0)",
-        "import socket; socket.create_connection(('127.0.0.1', 9))",
-    ],
-)
-def test_a_process_or_a_connection_in_a_quick_test_fails_it(line: str, tmp_path: Path) -> None:
-    text = f"def test_pure() -> None:\n    pass\n\n\ndef test_it() -> None:\n    {line}\n"
-    (tmp_path / "test_it.py").write_text(text)
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-p", "tests.conftest", "--quick", tmp_path],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert "`make quick` runs no test with" in done.stdout, done.stdout
-    assert "1 failed, 1 passed" in done.stdout
+def test_a_process_or_a_connection_in_a_quick_test_fails_it(tmp_path: Path) -> None:
+    (tmp_path / "test_it.py").write_text(PROCESS)
+    found = said(tmp_path, "--quick")
+    assert found.count("`make quick` runs no test with") >= 3, found
+    assert "3 failed, 1 passed" in found

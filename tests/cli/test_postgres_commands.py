@@ -1,10 +1,8 @@
 """Whole commands with `trace_store: postgres`, from `analyze` to `revert`, and its errors."""
 
 import json
-import os
 import secrets
 import shutil
-import signal
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from remora.errors import install_extra
 from remora.memory.events import RunStart
 from remora.runs.project_key import project_key
 from remora.trace.stream.jsonl_emitter import EmitterOptions, JsonlEventEmitter
@@ -118,22 +115,6 @@ class TestReading:
         assert "agent_end" in self.project("trace", "tail", self.agent, "-n", "1").out
         assert "run_end" in self.project("trace", "tail").out
 
-    def test_following_a_run_that_has_ended_ends(self) -> None:
-        done = self.project("trace", "tail", "-f")
-        assert done.code == 0
-        assert f"{self.run} is ended" in done.err
-
-    def test_packets_and_results(self) -> None:
-        assert self.json("trace", "packet", self.agent, "--turn", "2")["turn"] == 2
-        key = f"trace:{self.run}:lint:node:src/settings.py:__module__:1"
-        assert self.project("trace", "get", key).code == 0
-
-    def test_the_size_by_month(self) -> None:
-        status = self.json("database", "status")
-        assert [month["runs"] for month in status["months"]] == [1]
-        pruned = self.json("database", "prune", "--dry-run", "--keep-days", "0")
-        assert pruned["removed"] == []
-
 
 def test_accept_revert_reject_retry_and_fork(own: Project) -> None:
     before = tree(own.root)
@@ -191,22 +172,6 @@ def test_a_run_that_is_written_elsewhere_is_running_and_one_of_a_dead_process_is
     assert status() == "interrupted"
 
 
-@pytest.mark.slow
-def test_a_killed_run_is_resumed_at_once(own: Project) -> None:
-    assert own("database", "init").code == 0
-    killed = own.remora.start("analyze", "src", "-o", "lint", cwd=own.root)
-    while not own.query("SELECT 1 FROM remora.streams WHERE name LIKE 'traces/%'"):
-        assert killed.poll() is None
-    os.killpg(killed.pid, signal.SIGKILL)
-    killed.communicate()
-    (run,) = own("runs", "--json").document["runs"]
-    assert run["status"] == "interrupted"
-    assert own("analyze", "--resume", run["run_id"]).code == 0
-    (run,) = own("runs", "--json").document["runs"]
-    assert run["status"] == "ended"
-    assert own("trace", "verify").code == 0
-
-
 def test_a_run_that_the_database_has_lost_is_damaged_and_the_others_are_shown(own: Project) -> None:
     lost, other = own.analyze()["run_id"], own.analyze()["run_id"]
     own("show", other)
@@ -226,29 +191,6 @@ def test_a_run_that_is_not_found_is_looked_for_in_the_database(own: Project) -> 
     for words in (("show", "last"), ("show", "20260101"), ("trace", "show", "lint-1")):
         message = own(*words, "--json").error["message"]
         assert message.endswith(f" in {address}"), message
-
-
-def test_prune_asks_first(own: Project) -> None:
-    assert own("database", "init").code == 0
-    own.change(
-        "CREATE TABLE remora.events_2020_01 PARTITION OF remora.events "
-        "FOR VALUES FROM ('2020-01-01') TO ('2020-02-01')"
-    )
-    refused = own("database", "prune", "--json")
-    assert refused.code == 2
-    assert refused.error["message"].endswith("could be removed; nothing was removed")
-    done = own("database", "prune", "--yes", "--json")
-    assert [month["month"] for month in done.document["removed"]] == ["2020-01"]
-    assert own("database", "prune", "--json").document["removed"] == []
-
-
-def test_init_makes_the_database_ready_for_a_role(own: Project) -> None:
-    done = own("database", "init", "--json")
-    assert done.document["worker"] is None
-    refused = own("database", "init", "--worker", "nobody_here", "--json")
-    assert refused.code == 2
-    assert refused.error["message"] == 'role "nobody_here" does not exist'
-    assert own("runs").code == 0
 
 
 def test_the_password_is_nowhere(own: Project) -> None:
@@ -296,13 +238,6 @@ class TestErrors:
         ):
             done = self.refused(own, *words, dsn=dsn)
             assert (done.code, message in done.error["message"]) == (code, True), done.err
-
-    def test_the_extra_is_not_installed(self, own: Project, tmp_path: Path) -> None:
-        write(tmp_path, {"without/psycopg.py": 'raise ImportError("No module named psycopg")'})
-        without = str(tmp_path / "without")
-        done = self.refused(own, *self.READS, dsn=own.remora.environ[DSN], PYTHONPATH=without)
-        assert done.code == 2
-        assert done.error["hint"] == install_extra("postgres")
 
     def test_a_connection_string_in_the_projects_file_is_refused(self, own: Project) -> None:
         dsn = f"postgresql://u:{PASSWORD}@db/x"

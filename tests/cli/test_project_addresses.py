@@ -91,42 +91,6 @@ def test_a_retry_and_a_resumed_run_need_consent(
     assert listener.keys == []
 
 
-@pytest.mark.slow
-def test_what_continues_a_run_needs_consent_to_the_model_of_an_agent(
-    user: Remora, project: Path, listener: Server
-) -> None:
-    file = project / ".remora/agents/steps/agent.yaml"
-    file.write_text(file.read_text() + "model: another\n")
-    server = {**PATIENCE, "REMORA_MODEL": listener.address, "REMORA_MODEL__NAME": "m"}
-    mine = replace(user, environ=server)
-    entry = f"{listener.address}#another"
-    begun = mine(*ANALYZE, "--allow-address", entry, "--json", cwd=project)
-    (job,) = begun.document["jobs"]
-    assert mine("trace", "fork", job["agent_id"], "--turn", "1", cwd=project).code == 0
-    before = mine("show", "last", "--json", cwd=project).document
-    listener.keys.clear()
-    for words in (
-        ("analyze", "--resume", "last"),
-        ("retry", "last", "read"),
-        ("trace", "fork", job["agent_id"], "--turn", "1", "--continue"),
-    ):
-        refused = mine(*words, cwd=project)
-        assert (refused.code, entry in refused.err) == (2, True), (words, refused.err)
-    assert listener.keys == []
-    assert mine("show", "last", "--json", cwd=project).document == before
-    file.write_text(file.read_text().replace("model: another\n", ""))  # such as by another branch
-    for words in (
-        ("retry", "last", "read"),
-        ("trace", "fork", job["agent_id"], "--turn", "1", "--continue"),
-    ):
-        refused = mine(*words, cwd=project)
-        assert (refused.code, entry in refused.err) == (2, True), (words, refused.err)
-    assert listener.keys == []
-    file.write_text(file.read_text() + "model: another\n")
-    mine("analyze", "--resume", "last", "--allow-address", entry, cwd=project)
-    assert listener.keys
-
-
 class TestCheck:
     def test_it_takes_no_server_from_the_project(
         self, user: Remora, project: Path, listener: Server

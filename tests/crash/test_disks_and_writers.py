@@ -3,7 +3,6 @@
 import json
 import os
 import shlex
-import stat
 import subprocess
 import sys
 import tempfile
@@ -15,7 +14,7 @@ from typing import Any
 import pytest
 
 from remora.runs.records.run_stream import open_run
-from remora.trace.read.reader import list_streams, read_events
+from remora.trace.read.reader import read_events
 from tests.forked_process import warm
 from tests.platform_facilities import PASSED_ON
 from tests.runs.conftest import RULES, UNUSED, Desk, Kept, analyzed
@@ -145,35 +144,6 @@ class TestLinks:
             assert path.name in done.error["message"]
         assert elsewhere.read_bytes() == before
 
-    def test_an_agents_stream_that_is_a_link_is_not_shown(self, ran: Desk, tmp_path: Path) -> None:
-        (agent, *_) = list_streams(ran.project.trace)
-        path = ran.project.trace.agent_stream(agent.agent_id)
-        secret = tmp_path / "secret"
-        secret.write_bytes(path.read_bytes())
-        path.unlink()
-        path.symlink_to(secret)
-        assert remora(ran, "trace", "show", agent.agent_id).code in (1, 3)
-        assert remora(ran, "trace", "verify", "--all").code == 1
-        done = remora(ran, "accept", "last", "--all")
-        assert done.code != 0
-        assert "link" in done.err
-
-    @pytest.mark.parametrize(
-        "words",
-        [("show",), ("accept", "--all"), ("trace", "show"), ("trace", "verify"), ("trace", "get")],
-        ids=" ".join,
-    )
-    def test_a_name_that_leads_elsewhere_is_not_found(
-        self, words: tuple[str, ...], ran: Desk
-    ) -> None:
-        (ran.root / "secret.jsonl").write_text("secret\n")
-        before = files(ran)
-        for name in ("../../secret", "/etc/passwd", "..", "\u2028"):
-            done = remora(ran, *words, name)
-            assert done.code in (1, 2)
-            assert done.error["code"] in ("not_found", "usage_error")
-        assert files(ran) == before
-
 
 class TestDisks:
     @pytest.mark.slow
@@ -208,20 +178,6 @@ class TestDisks:
             assert done.error["hint"]
         assert (verify.code, verify.document["ok"]) == (0, True)
         assert files(ran) == before
-
-    def test_files_are_private_for_any_umask(self, desk: Desk) -> None:
-        before = os.umask(0)
-        try:
-            desk.write({"a.py": UNUSED, "ruff.toml": RULES})
-            desk.analyze()
-            assert remora(desk, "reject", "last", "--all").code == 0
-        finally:
-            os.umask(before)
-        state = desk.project.state
-        for top in (desk.project.trace.path, state):
-            for path in (top, *top.rglob("*")):
-                mode = stat.S_IMODE(path.stat().st_mode)
-                assert mode == (0o700 if path.is_dir() else 0o600), f"{path}: {mode:o}"
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 """Verification of the index, which compares the stored state with a fresh analysis."""
 
 from collections.abc import Iterable, Iterator
-from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,9 +13,7 @@ from remora.code.links import TIERS, Edge
 from remora.hub.file_reader import read_all
 from remora.hub.members.members import Members
 from remora.hub.query.snapshots import MemorySnapshot, Snapshot
-from remora.hub.store.reader import open_snapshot
 from remora.ids import MODULE, node_key
-from tests.hub.client.conftest import House
 
 _COMPARED_FIELDS = tuple(
     field.name
@@ -54,19 +51,6 @@ def verify(root: Path, members: Members, view: Snapshot) -> IndexCheck:
     found += _links(keys, view, cold)
     found.sort(key=lambda difference: (difference.key, difference.field))
     return IndexCheck(not found, len(keys), tuple(found))
-
-
-def is_right(house: House) -> bool:
-    """Return True if the stored index of a project equals its files."""
-    if (view := open_snapshot(house.places.db)) is None:
-        return False
-    with closing(view):
-        return verify(house.root, Members(house.root), view).ok
-
-
-def assert_right(house: House) -> None:
-    """Check the index of an unchanged project, once its daemon has read all files."""
-    house.until(lambda: is_right(house))
 
 
 def _files(view: Snapshot, cold: Snapshot) -> Iterator[Difference]:

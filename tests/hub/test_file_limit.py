@@ -1,8 +1,6 @@
 """A file above the size limit is skipped and reported; the rest of the project is answered."""
 
 import json
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -20,16 +18,6 @@ from tests.peak_memory import PeakMemory
 _MIB = 1024 * 1024
 _SMALL = "node:small.py:f"
 _REASON = "skipped: larger than 1 MiB (hub.max_file_mb)"
-_LIMITED = """
-import resource, runpy, sys
-resource.setrlimit(resource.RLIMIT_AS, (700 << 20,) * 2)
-try:
-    runpy.run_module("remora", run_name="__main__")
-finally:
-    status = open("/proc/self/status").read()  # ru_maxrss includes the process that forked this one
-    print(status.split("VmHWM:")[1].split()[0], file=sys.stderr)
-"""
-"""A command with little memory, which prints its own peak in KiB."""
 
 
 def now() -> datetime:
@@ -105,26 +93,3 @@ def test_a_file_that_grows_and_shrinks_is_forgotten_and_known_again(tmp_path: Pa
             assert known == expected
             assert verify(root, members, store.view()).differences == ()
             assert indexer.look() == ((), ())  # a skipped file is not read again and again
-
-
-@pytest.mark.slow
-def test_index_without_a_daemon_skips_a_file_that_needs_too_much_memory(house: House) -> None:
-    files: dict[str, str | bytes | None] = {
-        "large.py": b"x = 1\n" * (_MIB // 2),
-        "medium.py": b"def g(): ...\n" + b"# comment\n" * 10_000,
-        "remora.yaml": "hub: {max_file_mb: 4}\n",
-        "small.py": "def f(): ...\n",
-    }
-    house.write(files)
-    done = subprocess.run(
-        [sys.executable, "-c", _LIMITED, "hub", "index", "--json", "--root", str(house.root)],
-        env=dict(house.caller.environ), capture_output=True, text=True, timeout=100, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    (error,) = json.loads(done.stdout)["errors"]
-    assert error["path"] == "large.py"
-    assert error["detail"].startswith("skipped: ")
-    assert "too much memory" in error["detail"]
-    assert int(done.stderr.split()[-1]) < 300 << 10, "KiB: the command itself parses no such file"
-    assert ask(house.raised_to("file").client(), [_SMALL])[_SMALL].fresh
-    assert json.loads(house.remora("hub", "get", "--json", "medium.py:g"))["fresh"] is True

@@ -19,7 +19,6 @@ from tests.browser import opened_page
 from tests.diagnosis.planted_failures import Planted
 from tests.web.recorded import rewrite, stream_of
 from tests.web.shared import change_lines, lines_in, records_of, shared_agent
-from tests.web.test_damage import say_payloads
 from tests.web.test_share_file import tell_secret
 
 pytestmark = pytest.mark.slow
@@ -445,22 +444,6 @@ def test_without_scripts_all_turns_can_be_read(
             page.locator(f"details[data-turn='{turn}'] > summary").click()
         expect(page.locator("section.tab.packet:visible")).to_have_count(4)
         expect(page.locator(".slider")).to_be_hidden()
-
-
-def test_hostile_text_does_nothing(
-    show: Open, failed: Planted, copied: Path, tmp_path: Path
-) -> None:
-    rewrite(stream_of(copied, failed.agent_id), say_payloads)
-    page = show(shared_agent(copied, tmp_path, failed.agent_id))
-    for turn in range(4):
-        page.locator(f"tr[data-turn='{turn}'] th a").click()
-        for name in TABS:
-            page.get_by_role("link", name=name, exact=True).click()
-            expect(page.locator(".turn .tab:visible").first).to_be_attached()
-    for each in page.locator(".tab.events summary").all():
-        each.click()
-    assert page.evaluate("window.hit") is None
-    assert page.locator("iframe, img, svg[onload]").count() == 0
 
 
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1440), ("dark", 800)])

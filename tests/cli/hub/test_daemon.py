@@ -4,8 +4,6 @@ import dataclasses
 import json
 import os
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +12,7 @@ import pytest
 
 from remora.errors import install_extra
 from tests.cli.conftest import Remora, write
-from tests.hub.daemon.hub_process import is_gone, wait_until
+from tests.hub.daemon.hub_process import is_gone
 
 STATUS = {
     "running": False,
@@ -72,59 +70,6 @@ def test_daemon_is_started_joined_and_stopped(poor: Remora, shop: Path) -> None:
     assert poor("hub", "stop", cwd=shop).out == f"stopped (process {pid})\n"
     assert is_gone(pid)
     assert sorted(path.name for path in shop.iterdir()) == ["cart.py"]
-
-
-LIMITED = """
-import ctypes, sys
-from pathlib import Path
-
-if ctypes.CDLL(None).unshare(0x10000000):  # a user namespace with limits of its own
-    sys.exit(77)
-Path("/proc/sys/user/max_inotify_watches").write_text(sys.argv.pop(1))
-sys.argv[0] = "remora"
-from remora.cli.main import main
-
-main()
-"""
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("later", [False, True], ids=["from the start", "while it runs"])
-def test_without_inotify_watches_all_files_are_compared_and_reported(
-    poor: Remora, shop: Path, later: bool
-) -> None:
-    """The limit is this daemon's alone: a user namespace has limits of its own."""
-    folders = {f"p{number}/a.py": "" for number in range(20)}
-    most = "20" if later else "5"
-    if not later:
-        write(shop, folders)
-    daemon = subprocess.Popen(
-        [sys.executable, "-c", LIMITED, most, "hub", "start", "--foreground"],
-        cwd=shop,
-        env=poor.environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-    )
-    try:
-        first = "the kernel reports" if later else "on each request"
-        wait_until(lambda: daemon.poll() or first in poor("hub", "status", cwd=shop).out)
-        if daemon.poll() == 77:
-            pytest.skip("user namespaces are not available")
-        assert daemon.poll() is None
-        write(shop, folders)
-        wait_until(lambda: "inotify" in poor("hub", "status", cwd=shop).err)
-        said = poor("hub", "status", cwd=shop)
-        assert "none: all files are checked on each request" in said.out
-        assert "the limit of inotify watches is reached" in said.err
-        assert "fs.inotify.max_user_watches" in said.err
-        for number in range(3):
-            write(shop, {"p7/a.py": f"def f{number}(): ..."})
-            asked = poor("hub", "callers", f"f{number}", "--json", cwd=shop)
-            assert asked.document["fresh"] is True
-    finally:
-        poor("hub", "stop", cwd=shop)
-        daemon.kill()
-        daemon.communicate()
 
 
 @pytest.mark.slow

@@ -184,31 +184,6 @@ def test_what_a_change_set_leaves_is_not_said_to_be_fixed(shop: Path, poor: Remo
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("everything")
-def test_annotations_are_on_changed_lines_only(shop: Path, poor: Remora) -> None:
-    (shop / "a.py").write_text("import re\n" + UNUSED)
-    done = poor("check", "--changed", "--format", "github", cwd=shop)
-    path = str(shop / "a.py").replace(":", "%3A")
-    assert done.code == 1
-    assert done.out.splitlines()[:2] == [
-        f"::warning title=Remora (lint F401),file={path},line=1::a.py:1: `re` imported but unused",
-        "not annotated: 1 problem on lines that did not change",
-    ]
-    (shop / "a.py").write_text(UNUSED)
-
-
-@pytest.mark.slow
-def test_no_file_name_becomes_a_command_of_github(shop: Path, poor: Remora) -> None:
-    name = "x\n::error::y.py"
-    write(shop, {name: UNUSED})
-    for form in ("github", "text"):
-        done = poor("check", name, "--format", form, cwd=shop)
-        assert done.code == 1
-        shown = [line.strip() for line in (done.out + done.err).splitlines()]
-        assert not any(line.startswith("::error") for line in shown)
-
-
-@pytest.mark.slow
 def test_the_sarif_log_has_the_problems_of_the_text_and_a_fix_for_each_change(
     shop: Path, poor: Remora
 ) -> None:

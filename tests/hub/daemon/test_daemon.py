@@ -243,13 +243,6 @@ def test_http_answers_on_the_loopback_for_who_has_the_token(hub: Hub) -> None:
     assert "ERROR" not in hub.log
 
 
-@pytest.mark.parametrize("said", ["0.0.0.0:0", "192.168.0.1:80", "example.com:1", "x", "70000", ""])
-def test_http_is_refused_elsewhere(hub: Hub, said: str) -> None:
-    error = hub.refused(http=said)
-    assert error.exit_code == 2
-    assert "--http" in error.message
-
-
 def test_a_taken_port_or_a_wrong_configuration_is_reported_before_anything_starts(hub: Hub) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
@@ -290,16 +283,3 @@ def test_nothing_of_a_hostile_tree_is_run_or_imported_or_written(hub: Hub) -> No
     assert not mark.exists()
     after = {path: path.read_bytes() for path in hub.root.rglob("*") if path.is_file()}
     assert after == before
-
-
-@pytest.mark.slow
-def test_another_database_is_another_hub(hub: Hub) -> None:
-    first = hub.start()
-    second = hub.begun(db=hub.home / "own" / "my.db")
-    try:
-        assert second["pid"] != first["pid"]
-        assert hub.status(db=hub.home / "own" / "my.db")["pid"] == second["pid"]
-    finally:
-        hub.stop(db=hub.home / "own" / "my.db")
-    assert is_gone(second["pid"])
-    assert not is_gone(first["pid"])

@@ -163,23 +163,6 @@ class TestItComesToTheSame:
         desk.resume(choosing)
         assert came_to(desk) == whole
 
-    @pytest.mark.slow
-    @pytest.mark.timeout(600)
-    def test_after_any_event(self, tmp_path: Path, whole: list[Any]) -> None:
-        for events in range(1, 60):
-            desk = stopped(shop(tmp_path / str(events)), after(events))
-            desk.resume(choosing)
-            assert came_to(desk) == whole, events
-
-    def test_stopped_again_and_again(self, half: Desk, whole: list[Any]) -> None:
-        for _ in range(3):
-            half.watching = Fuse(at("tool_call"))
-            with pytest.raises(BaseExceptionGroup):
-                half.resume(choosing)
-            half.watching = Watching()
-        half.resume(choosing)
-        assert came_to(half) == whole
-
     def test_when_two_jobs_were_under_way(self, tmp_path: Path, whole: list[Any]) -> None:
         desk = stopped(shop(tmp_path), after(12), RunRequest(concurrency=2))
         desk.resume(choosing)

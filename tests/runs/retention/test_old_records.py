@@ -24,8 +24,6 @@ from remora.trace.removal import read_expired
 from remora.trace.trace_folder import stream_id
 from tests.runs.conftest import SHOP, UNUSED, Desk
 
-LATER = timedelta(days=400)
-
 
 @pytest.fixture
 def reviewed(ran: Desk) -> Desk:

@@ -11,7 +11,6 @@ import pytest
 
 from remora.errors import ConfigError, DatabaseError, NotFound, StreamWriteFailed
 from remora.memory.events import RunStart
-from remora.trace.postgres import schema
 from remora.trace.postgres.administration import DatabaseOwner
 from remora.trace.postgres.copied_folder import CopiedTraceFolder
 from remora.trace.postgres.database import Database
@@ -190,14 +189,6 @@ class TestLocks:
         assert f"pg_terminate_backend({pid})" in error.value.hint
         assert query(database, f"SELECT to_regclass('{partition}')") == [(None,)]
 
-    def test_the_first_use_does_not_wait_for_ever_either(self, empty_dsn: str) -> None:
-        database = Database(empty_dsn)
-        with psycopg.connect(empty_dsn) as other:
-            other.execute("SELECT pg_advisory_xact_lock(%s)", [schema._LOCK])
-            with pytest.raises(DatabaseError, match="has process ID"):
-                database.open()
-        database.close()
-
     def test_prune_names_the_session_that_blocks_and_a_dry_run_does_not_wait(
         self, dsn: str, database: Database
     ) -> None:
@@ -208,12 +199,6 @@ class TestLocks:
             assert owner.prune(0, dry_run=True).removed == ()
             with pytest.raises(DatabaseError, match=f"process ID {newer.info.backend_pid} "):
                 owner.prune(0)
-
-    def test_the_status_says_so_too(self, dsn: str, database: Database) -> None:
-        with psycopg.connect(dsn) as other:
-            other.execute("LOCK TABLE remora.streams IN ACCESS EXCLUSIVE MODE")
-            with pytest.raises(DatabaseError, match=f"process ID {other.info.backend_pid}"):
-                DatabaseOwner(database).status()
 
 
 @pytest.mark.usefixtures("roles")
