@@ -108,7 +108,7 @@ def read(root: Path) -> Coverage:
     return found
 
 
-@pytest.mark.parametrize("more", ["", "branch = true\n", "relative_files = true\n"])
+@pytest.mark.parametrize("more", ["", "branch = true\nrelative_files = true\n"])
 def test_contexts_of_functions_are_tests(root: Path, more: str) -> None:
     run(root, f"[run]\ndynamic_context = test_function\n{more}")
     found = read(root)

@@ -63,26 +63,26 @@ def verify(
 
 def test_what_an_edit_makes_worse_is_named_with_its_line(root: Path, home: Path) -> None:
     invocation = invocation_in(root, home)
-    unused = json.loads(text_of(verify(invocation, UNUSED)))
-    assert not unused["ok"]
+    unused = json.loads(text_of(verify(invocation, UNUSED, apply=True)))
+    assert (unused["ok"], unused["applied"]) == (False, False)
     (problem,) = unused["problems"]
     assert (problem["path"], problem["line"], problem["code"]) == ("prices.py", 10, "ruff")
     assert "`os` imported but unused" in problem["message"]
     renamed = json.loads(text_of(verify(invocation, RENAMED)))
     assert "prices" in renamed["problems"][0]["message"]
-    assert json.loads(text_of(verify(invocation, FINE)))["ok"]
     assert (root / "prices.py").read_text() == CODE
 
 
-@pytest.mark.parametrize("path", ["prices.py", "./prices.py", "{root}/prices.py"])
-def test_what_is_wrong_in_any_project_is_named_without_a_linter(
-    root: Path, home: Path, path: str
-) -> None:
+def test_what_is_wrong_in_any_project_is_named_without_a_linter(root: Path, home: Path) -> None:
     (root / "pyproject.toml").unlink()
-    invocation, file = invocation_in(root, home), path.format(root=root)
-    for new, says in (("prices[", "invalid-syntax"), ("costs[0]", "Undefined name `costs`")):
+    invocation = invocation_in(root, home)
+    for path, new, says in (
+        ("prices.py", "prices[", "invalid-syntax"),
+        ("./prices.py", "costs[0]", "Undefined name `costs`"),
+        (str(root / "prices.py"), "costs[0]", "Undefined name `costs`"),
+    ):
         edits = [{"old": "prices[0]", "new": new}]
-        said = json.loads(text_of(verify(invocation, edits, path=file, apply=True)))
+        said = json.loads(text_of(verify(invocation, edits, path=path, apply=True)))
         assert says in said["problems"][0]["message"]
         assert not said["applied"]
     assert (root / "prices.py").read_text() == CODE
@@ -99,8 +99,6 @@ def test_names_that_flake8_knows_are_left_to_it(root: Path, home: Path) -> None:
 
 def test_an_edit_is_written_only_if_nothing_is_said_against_it(root: Path, home: Path) -> None:
     invocation, file = invocation_in(root, home), root / "prices.py"
-    refused = json.loads(text_of(verify(invocation, UNUSED, apply=True)))
-    assert (refused["applied"], file.read_text()) == (False, CODE)
     applied = json.loads(text_of(verify(invocation, FINE, apply=True)))
     assert applied["applied"]
     assert file.read_text() == CODE.replace("prices[0]", "prices[0] or 0")

@@ -98,13 +98,6 @@ def test_a_test_of_one_behavior_gets_no_other_one(tree: Path, place: ToolTree) -
     assert (plan.further, plan.needs_writer) == ((), True)
 
 
-def test_examples_that_run_count_as_existing_tests(tree: Path, place: ToolTree) -> None:
-    (tree / "shop.py").write_text(PRICE)
-    (tree / "test_shop.py").write_text(WEAK)
-    (tree / "pytest.ini").write_text("[pytest]\naddopts = --doctest-modules\n")
-    assert further(place).further == ()
-
-
 def test_tests_that_change_their_arguments_run_anew_with_each_fault(
     tree: Path, place: ToolTree
 ) -> None:
