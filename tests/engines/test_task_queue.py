@@ -9,9 +9,12 @@ import pytest
 
 pytest.importorskip("procrastinate", reason="the extra `queue` is not installed")
 
+from procrastinate.exceptions import ConnectorException
+
 from remora.engines.task_queue import install_queue
 from remora.errors import DatabaseError
 from remora.trace.postgres.database import Database
+from remora.worker.queue_worker import _log_lost_shard
 
 
 @pytest.mark.slow
@@ -26,3 +29,12 @@ def test_installing_does_not_wait_without_end_for_another_session(dsn: str) -> N
         assert time.monotonic() - began < 30
         other.rollback()
     asyncio.run(install_queue(dsn, None))
+
+
+def test_a_shard_whose_end_cannot_be_recorded_is_one_line(caplog: pytest.LogCaptureFixture) -> None:
+    """Such as of a worker that was stopped for longer than its lease."""
+    with closing(asyncio.new_event_loop()) as loop:
+        _log_lost_shard(loop, {"exception": ConnectorException("gone"), "message": "lost"})
+    (record,) = caplog.records
+    assert "the end of a shard was not recorded" in record.message
+    assert record.exc_info is None
