@@ -1,5 +1,9 @@
 """Retention after runs: when a pass takes place, what it keeps, and that it never raises."""
 
+import os
+import subprocess
+import sys
+import textwrap
 from datetime import timedelta
 
 import pytest
@@ -96,3 +100,54 @@ def test_a_failure_is_reported_and_tried_again_after_a_day(two: tuple[Desk, str,
     log.unlink()
     assert runs(desk) == {old, young}
     assert retain_after_run(project, young, after(33)).runs == 1
+
+
+KILLED = """
+    import os, signal, sys
+    from datetime import UTC, datetime, timedelta
+    from pathlib import Path
+    from remora.bootstrap.invocation import Invocation
+    from remora.bootstrap.open_project import open_project
+    from remora.runs.retention import old_records
+    from remora.runs.retention.old_records import Retained, retain_after_run
+
+    root, home, young, left = Path(sys.argv[1]), sys.argv[2], sys.argv[3], int(sys.argv[4])
+    remove = old_records.remove_stream
+
+    def killed(path):
+        global left
+        if not left:
+            os.kill(os.getpid(), signal.SIGKILL)
+        left -= 1
+        remove(path)
+
+    old_records.remove_stream = killed
+    flags = {"runner.memory.retention.after_runs": True}
+    project = open_project(
+        Invocation(environ={"HOME": home}, folder=root, root=root, flags=flags)
+    )
+    retain_after_run(project, young, datetime.now(UTC) + timedelta(days=31))
+    """
+
+
+@pytest.mark.parametrize("left", [0, 2])
+def test_a_kill_loses_nothing_and_the_next_run_completes_it(
+    two: tuple[Desk, str, str], left: int
+) -> None:
+    desk, old, young = two
+    kept = {name: data for name, data in files(desk).items() if young in name}
+    done = subprocess.run(
+        [
+            sys.executable, "-c", textwrap.dedent(KILLED),
+            desk.root, desk.home, young, str(left),
+        ],
+        check=False, capture_output=True, text=True, env={**os.environ, "HOME": str(desk.home)},
+    )  # fmt: skip
+    assert done.returncode == -9, done.stderr
+    assert old in runs(desk)
+    project = project_with(desk, after_runs=True)
+    assert retain_after_run(project, young, after(31)).runs == 1
+    assert runs(desk) == {young}
+    assert {entry.run_id for entry in read_expired(desk.project.trace)} == {old}
+    assert {n: d for n, d in files(desk).items() if young in n} == kept
+    assert desk.problems() == []
