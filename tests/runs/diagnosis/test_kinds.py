@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 from typing import get_args
 
-from remora.runs.diagnosis.packet_loss import CauseKind
+from remora.runs.diagnosis.why_line import CauseKind
 
 PAGE = Path(__file__).parents[3] / "docs/reference/diagnosis.md"
 

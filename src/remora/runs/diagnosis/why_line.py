@@ -1,31 +1,33 @@
 """The why line of an agent: one sentence that says what failed, where, and what its packet lost."""
 
+import re
 from collections import Counter
-from contextlib import suppress
+from typing import Literal
 
 import msgspec
 
+from remora.agents.builtin_tools import SUBMIT
 from remora.agents.loop.stop_rules import INVALID_CALLS
-from remora.errors import NotFound, StreamDamaged, UsageError
-from remora.memory.events import AgentEnd, Event, Review
+from remora.errors import StreamDamaged, UsageError
+from remora.memory.events import AgentEnd, Review
 from remora.runs.diagnosis.agent_history import AgentHistory, Turn
-from remora.runs.diagnosis.packet_loss import (
-    Cause,
-    CauseKind,
-    Evidence,
-    Failure,
-    budget_dropped,
-    failure_of,
-    quoted,
-    summary_lost,
-)
-from remora.runs.diagnosis.texts import Place, dropped_parts
+from remora.runs.diagnosis.texts import Place, dropped_parts, names_in, occurs, text_of
+from remora.runs.records.run_listing import read_run_line
 from remora.statuses import CONFLICT, INTERRUPTED, RUNNING, VERIFIED, WITH_RESULT
-from remora.text import count
-from remora.trace.read.reader import is_being_written, read_events, typed_payload
+from remora.text import clip, count
+from remora.trace.read.reader import is_being_written, read_events
 from remora.trace.read.state_at import HINT
 from remora.trace.trace_folder import TraceFolder
 
+_MESSAGE = re.compile(r"^(?:[\w./-]+:\d+(?::\d+)?: )?(?:\w+ )?\w*(?:\[\w+\])?: *")
+"""The place and the kind in front of an error message."""
+CauseKind = Literal[
+    "running", "interrupted", "conflict", "context_truncated", "budget_dropped", "model_failed",
+    "internal_error", "summary_lost", "tool_failed", "check_failed", "loop", "bad_answer",
+    "turn_limit", "unknown", "verified", "no_change",
+]  # fmt: skip
+_CORE = 40
+"""Characters of a message by which it is recognized in a packet."""
 _LOOPING = 3
 """Equal calls that make a loop."""
 _PROBLEMS: dict[str, tuple[CauseKind, str]] = {
@@ -37,6 +39,36 @@ _PROBLEMS: dict[str, tuple[CauseKind, str]] = {
     INVALID_CALLS: ("bad_answer", "The model's answer at turn {} could not be used"),
 }
 """The cause of each kind of error that ends a turn, and the beginning of its sentence."""
+
+
+class Evidence(msgspec.Struct, frozen=True):
+    """What an event of a turn shows. `seq` is null for what follows from several events."""
+
+    turn: int
+    seq: int | None
+    text: str
+
+
+class Cause(msgspec.Struct, frozen=True):
+    """Why an agent failed. `turn` is null if no turn is to blame.
+
+    `look_at` is the turn whose packet shows the cause, if it is another one.
+    """
+
+    kind: CauseKind
+    turn: int | None
+    sentence: str
+    evidence: tuple[Evidence, ...] = ()
+    look_at: int | None = None
+
+
+class Failure(msgspec.Struct, frozen=True):
+    """The turn to which a failure is attributed, and the error of a tool, a check or the end."""
+
+    turn: Turn
+    message: str
+    is_of_tool: bool = False
+    check: str = ""
 
 
 class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
@@ -72,8 +104,11 @@ def why(folder: TraceFolder, agent_id: str) -> Diagnosis:
     is_written, history = is_being_written(path), AgentHistory(read_events(path))
     if history.first is None:
         raise StreamDamaged(f"{agent_id}: the stream is empty", hint=HINT)
-    is_verified = history.end is not None and history.end.status == VERIFIED
-    review = _last_review(folder, history.first) if is_verified else None
+    review = None
+    if history.end is not None and history.end.status == VERIFIED:
+        run = folder.find_run(history.first.run_id)
+        read = None if run is None else read_run_line(run)
+        review = None if read is None else read[1].verdicts.get(agent_id)
     return diagnosis_of(history, review, is_written=is_written)
 
 
@@ -104,7 +139,7 @@ def diagnosis_of(
         turns=last,
         look_at=cause.look_at or cause.turn or last,
         cause=cause,
-        dropped=tuple(Place(part.name, quoted(part.text)) for part in dropped),
+        dropped=tuple(Place(part.name, _quoted(part.text)) for part in dropped),
     )
 
 
@@ -122,33 +157,22 @@ def _cause(history: AgentHistory, review: Review | None, *, is_written: bool) ->
         return _conflict(history, review)
     if end.status in WITH_RESULT and not end.error:
         return _without_failure(history, end)
-    failure = failure_of(history.turns, end)
-    found = (failure and _failed(history, end, failure)) or _unknown(history, end)
+    failure = _failure_of(history.turns, end)
+    found = _stopped(history, end) if failure is None else _failed(history, end, failure)
     done = "; rules completed the job" if end.status == VERIFIED else ""
     return msgspec.structs.replace(found, sentence=found.sentence + done)
 
 
-def _last_review(folder: TraceFolder, event: Event) -> Review | None:
-    """Return the last verdict on an agent, up to the first damaged line of its run's stream."""
-    found = None
-    with suppress(NotFound, StreamDamaged):
-        for one in read_events(folder.existing_run(event.run_id)):
-            data = typed_payload(one) if one.type == Review.type else None
-            if isinstance(data, Review) and data.agent_id == event.agent_id:
-                found = data
-    return found
-
-
-def _failed(history: AgentHistory, end: AgentEnd, failure: Failure) -> Cause | None:
+def _failed(history: AgentHistory, end: AgentEnd, failure: Failure) -> Cause:
     """Return what ended the last turn, what a packet lost, or else which call or check failed."""
     problem = _problem(history)
     if problem is not None and problem.kind != "bad_answer":
         return problem
-    lost = budget_dropped(history, failure) or summary_lost(history, failure)
+    lost = _budget_dropped(history, failure) or _summary_lost(history, failure)
     if lost is not None:
         return lost
     turn, number = failure.turn, failure.turn.number
-    text = quoted(failure.message.removeprefix(f"{failure.check}: "))
+    text = _quoted(failure.message.removeprefix(f"{failure.check}: "))
     chosen = f"{turn.call}, chosen by {'the model' if turn.is_of_model else 'a rule'}"
     evidence = (Evidence(number, turn.seq, chosen),)
     if failure.is_of_tool:
@@ -157,21 +181,91 @@ def _failed(history: AgentHistory, end: AgentEnd, failure: Failure) -> Cause | N
     if failure.check:
         sentence = f"The check {failure.check} refused the change of turn {number}: {text}"
         return Cause("check_failed", number, sentence, evidence)
-    if looping := _loop(history.turns, end):
-        calls = tuple(Evidence(one.number, one.seq, one.call) for one in history.turns[-6:])
-        return Cause("loop", number, f"Loop up to turn {number}: {looping}", calls)
-    return problem
+    return problem or _stopped(history, end)
 
 
-def _loop(turns: list[Turn], end: AgentEnd) -> str:
-    """Return what an agent repeated, or an empty string."""
-    calls = Counter(one.call for one in turns if one.call).most_common(1)
-    if end.stop_reason not in ("repeated_call", "no_progress", "max_turns"):
-        return ""
-    if calls and calls[0][1] >= _LOOPING:
-        return f"the agent called {calls[0][0]} {calls[0][1]} times"
-    nothing = end.error or "its calls changed nothing"
-    return "" if end.stop_reason == "max_turns" else quoted(nothing)
+def _failure_of(turns: list[Turn], end: AgentEnd) -> Failure | None:
+    """Return the failure of an agent, or None if it has no turns."""
+    message = end.error or ""
+    if turns and end.stop_reason == "verification":
+        changing = [one for one in turns if one.has_changed]
+        chosen = [one for one in changing if one.is_of_model] or changing or turns
+        return Failure(chosen[-1], message, check=message.partition(":")[0])
+    succeeded = {SUBMIT}
+    for turn in reversed(turns):
+        if turn.is_error and turn.tool not in succeeded:
+            same = (one for one in turns if one.is_error and one.call == turn.call)
+            first = next(one for one in same if one.error == turn.error)
+            return Failure(first, turn.error, is_of_tool=True)
+        succeeded |= {turn.tool} if turn.result_seq is not None else set()
+    acting = [one for one in turns if one.problem or one.tool not in ("", SUBMIT)] or turns
+    return Failure(acting[-1], message) if acting else None
+
+
+def _budget_dropped(history: AgentHistory, failure: Failure) -> Cause | None:
+    """The failure names what the budget removed from the packet of the model's decision."""
+    last = history.turns[-1].number if failure.check else failure.turn.number
+    for turn in (one for one in reversed(history.turns) if one.is_of_model and one.number <= last):
+        shown = turn.state.shown()
+        dropped, kept = dropped_parts(turn.state.packet, shown), text_of(shown)
+        for name in _names_of(failure):
+            place = next((one for one in dropped if occurs(name, one.text)), None)
+            if place is None or occurs(name, kept):
+                continue
+            line = next((one for one in place.text.split("\n") if occurs(name, one)), place.text)
+            sentence = (
+                f'The budget dropped the line "{_quoted(line)}" ({place.name}) from the packet of '
+                f"turn {turn.number}, so the model decided without it; {_quoted(failure.message)}"
+            )
+            evidence = (Evidence(turn.number, turn.seq, turn.call),)
+            return Cause("budget_dropped", turn.number, sentence, evidence)
+    return None
+
+
+def _summary_lost(history: AgentHistory, failure: Failure) -> Cause | None:
+    """A tool's output has the error, and the packet of the model's next decision does not."""
+    for at, turn in enumerate(history.turns):
+        later = next((one for one in history.turns[at + 1 :] if one.call), None)
+        if later is None or not later.is_of_model:
+            continue
+        results = [x for x in history.turns if x.tool == turn.tool and x.result_seq is not None]
+        is_repaired = results and not (results[-1].reported or results[-1].is_error)
+        lines = () if is_repaired else turn.reported
+        if failure.is_of_tool or failure.check or turn.is_error:  # another one is known
+            names = [] if turn is failure.turn else _names_of(failure)
+            lines = tuple(x for x in lines if any(occurs(name, x) for name in names))
+        shown = text_of(later.state.shown())
+        lost = next((line for line in lines if not _is_shown(line, shown)), None)
+        if lost is not None and turn.number <= failure.turn.number:
+            number, line, summary = turn.number, _quoted(lost), _quoted(turn.summary)
+            then = _quoted(failure.message) if failure.message else "then it changed nothing"
+            sentence = (
+                f'The summary of {turn.tool} at turn {number} lost the error "{line}": '
+                f'the model saw "{summary}"; {then}'
+            )
+            evidence = (
+                Evidence(number, turn.result_seq, f"the raw output has: {line}"),
+                Evidence(later.number, None, f"the packet has only: {summary}"),
+            )
+            return Cause("summary_lost", number, sentence, evidence, later.number)
+    return None
+
+
+def _is_shown(line: str, shown: str) -> bool:
+    """Return True if a packet has the message of an error, or all names in it."""
+    message = " ".join(_MESSAGE.sub("", line).split())
+    names = names_in(message)
+    is_whole = message[:_CORE] in " ".join(shown.split())
+    return is_whole or (bool(names) and all(occurs(name, shown) for name in names))
+
+
+def _names_of(failure: Failure) -> list[str]:
+    """Return what the message of a failure names, but for what is known from the job itself."""
+    packet = failure.turn.state.packet
+    known = f"{packet.goal} {packet.node_id} {packet.agent_id} {failure.check}"
+    path = packet.node_id.removeprefix("node:").rpartition(":")[0] + ":"
+    names = names_in(failure.message)
+    return [name for name in names if not occurs(name, known) and not name.startswith(path)]
 
 
 def _problem(history: AgentHistory) -> Cause | None:
@@ -179,7 +273,7 @@ def _problem(history: AgentHistory) -> Cause | None:
     for turn in reversed(history.turns):
         if turn.problem is not None and turn.problem[0] in _PROBLEMS:
             kind, beginning = _PROBLEMS[turn.problem[0]]
-            number, text = turn.number, quoted(turn.problem[1])
+            number, text = turn.number, _quoted(turn.problem[1])
             evidence = (Evidence(number, turn.seq, text),)
             return Cause(kind, number, f"{beginning.format(number)}: {text}", evidence)
         if turn.problem is not None or turn.is_of_model:
@@ -188,7 +282,7 @@ def _problem(history: AgentHistory) -> Cause | None:
 
 
 def _conflict(history: AgentHistory, review: Review) -> Cause:
-    places = [quoted(f"{one.get('path')}: {one.get('detail')}") for one in review.detail]
+    places = [_quoted(f"{one.get('path')}: {one.get('detail')}") for one in review.detail]
     number = next((one.number for one in reversed(history.turns) if one.has_changed), None)
     what = places[0] if places else "the same lines were changed"
     change = "the change" if number is None else f"the change of turn {number}"
@@ -202,18 +296,33 @@ def _without_failure(history: AgentHistory, end: AgentEnd) -> Cause:
         sentence = "Nothing failed: the agent submitted a change that passed all checks"
         return Cause("verified", None, sentence)
     last = next((one for one in reversed(history.turns) if one.result_seq is not None), None)
-    hidden = None if last is None else summary_lost(history, Failure(last, ""))
+    hidden = None if last is None else _summary_lost(history, Failure(last, ""))
     reason = history.no_change.text(None)
-    said = f": {quoted(reason)}" if reason else ""
+    said = f": {_quoted(reason)}" if reason else ""
     return hidden or Cause("no_change", None, f"Nothing failed: the agent changed nothing{said}")
 
 
-def _unknown(history: AgentHistory, end: AgentEnd) -> Cause:
-    last = history.turns[-1].number if history.turns else 0
-    turns = count(last, "turn")
+def _stopped(history: AgentHistory, end: AgentEnd) -> Cause:
+    """Return which rule stopped the agent, or that no cause was found."""
+    number = history.turns[-1].number if history.turns else 0
+    turns, said = count(number, "turn"), f"{end.status} ({end.stop_reason})"
+    calls = tuple(Evidence(one.number, one.seq, one.call) for one in history.turns[-6:])
+    call, times = Counter(one.call for one in history.turns).most_common(1)[0] if calls else ("", 0)
+    if end.stop_reason in ("repeated_call", "no_progress"):
+        return Cause(
+            "loop", number, f"Loop up to turn {number}: {_quoted(end.error or said)}", calls
+        )
+    if end.stop_reason == "max_turns" and call and times >= _LOOPING:
+        text = f"Loop up to turn {number}: the agent called {call} {times} times"
+        return Cause("loop", number, text, calls)
     if end.stop_reason == "max_turns":
         text = f"The agent was not done after {turns}, its limit, which --max-turns sets"
-        return Cause("turn_limit", last, text)
-    said = f"{end.status} ({end.stop_reason})" + (f": {quoted(end.error)}" if end.error else "")
+        return Cause("turn_limit", number, text)
+    said += f": {_quoted(end.error)}" if end.error else ""
     text = f"No cause found in {turns} of the agent; it ended with {said}"
-    return Cause("unknown", last or None, text)
+    return Cause("unknown", number or None, text)
+
+
+def _quoted(text: str) -> str:
+    """Return a message on one line, cut to a length that fits in a sentence, or that it is empty."""
+    return clip(" ".join(text.split()), 160).rstrip(". ") or "without a message"
