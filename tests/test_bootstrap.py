@@ -226,6 +226,7 @@ class TestWhatIsLoaded:
         told = subprocess.run([sys.executable, "-c", ask], capture_output=True, check=True)
         assert (agents | heavy).isdisjoint(json.loads(told.stdout))
 
+    @pytest.mark.slow
     def test_the_http_client_is_loaded_only_where_a_server_is_contacted(self) -> None:
         clients = ("remora.models.client", "remora.models.embedded.embedded_model",
                    "tests.scripted_model")  # fmt: skip

@@ -190,6 +190,7 @@ IMPORT = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.process
 @pytest.mark.skipif(find_spec("rfc3987_syntax") is None, reason="rfc3987_syntax is not installed")
 def test_the_grammars_of_iris_are_not_built_but_can_still_be_imported() -> None:

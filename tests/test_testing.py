@@ -152,6 +152,7 @@ def test_what_is_missing_is_skipped_but_by_make_test_all(tmp_path: Path) -> None
     assert "3 skipped" in other_system
 
 
+@pytest.mark.slow
 def test_a_process_or_a_connection_in_a_quick_test_fails_it(tmp_path: Path) -> None:
     (tmp_path / "test_it.py").write_text(PROCESS)
     found = said(tmp_path, "--quick")

@@ -143,6 +143,7 @@ def test_a_missing_required_level_stops_everything(folder: Path, words: tuple[st
     assert "user namespaces" in refused.document["error"]["hint"]
 
 
+@pytest.mark.slow
 def test_an_available_required_level_stops_nothing(folder: Path) -> None:
     wanted = {"REMORA_WORKSPACE__REQUIRE_ISOLATION": "2"}
     assert remora((), folder, "analyze", "--dry-run", environ=wanted).code == 0

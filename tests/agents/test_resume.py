@@ -138,6 +138,7 @@ def test_an_agent_without_candidates_ends_after_three_invalid_calls(theatre: The
     assert (whole.result.status, whole.result.stop_reason) == ("failed", "model_error")
 
 
+@pytest.mark.slow
 def test_the_nodes_last_location_is_known_if_its_file_does_not_parse(theatre: Theatre) -> None:
     def answer(request: Request) -> str:
         shown = "\n".join(message.content for message in request.messages or ())

@@ -75,6 +75,7 @@ def test_help_and_version_load_none_of_the_heavy_packages(option: str) -> None:
 READING = ("runs", "show", "diff", "trace list", "trace show AGENT")
 
 
+@pytest.mark.slow
 def test_commands_that_read_load_nothing_that_runs_agents(ran: Ran, tmp_path: Path) -> None:
     for line in READING:
         words = line.replace("AGENT", ran.job["agent_id"]).split()

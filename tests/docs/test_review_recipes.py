@@ -56,6 +56,7 @@ def root(tmp_path: Path) -> Path:
     return root
 
 
+@pytest.mark.slow
 def test_the_hook_takes_what_is_verified_of_the_files_it_is_given(
     remora: Remora, root: Path
 ) -> None:

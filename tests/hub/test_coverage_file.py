@@ -108,6 +108,7 @@ def read(root: Path) -> Coverage:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("more", ["", "branch = true\nrelative_files = true\n"])
 def test_contexts_of_functions_are_tests(root: Path, more: str) -> None:
     run(root, f"[run]\ndynamic_context = test_function\n{more}")
@@ -117,6 +118,7 @@ def test_contexts_of_functions_are_tests(root: Path, more: str) -> None:
     assert found.day
 
 
+@pytest.mark.slow
 def test_contexts_of_pytest_cov_are_tests(root: Path) -> None:
     write(root, "tests/conftest.py", PYTEST_COV)
     run(root, "[tool.coverage.run]\ndata_file = 'seen.db'\n", "pyproject.toml")

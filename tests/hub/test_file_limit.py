@@ -64,6 +64,7 @@ def test_what_is_skipped_is_reported_by_index_with_and_without_a_daemon(house: H
     assert ask(house.client(), [_SMALL])[_SMALL].fresh
 
 
+@pytest.mark.slow
 def test_the_limit_is_configured(house: House) -> None:
     house.write({"large.py": "def f(): ...\n" + "# comment\n" * 150_000})
     assert json.loads(house.remora("hub", "index", "--json"))["errors"] != []

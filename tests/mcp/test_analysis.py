@@ -18,6 +18,7 @@ from tests.mcp.processes import family, is_alive
 from tests.mcp.project import connected, error_of, invocation_in, text_of
 
 
+@pytest.mark.slow
 def test_a_cancelled_call_returns_when_its_run_has_ended(tmp_path: Path, home: Path) -> None:
     root = write(tmp_path, {f"m{n}.py": "import os\n" for n in range(100)})
     began_before = family(os.getpid())
@@ -37,6 +38,7 @@ def test_a_cancelled_call_returns_when_its_run_has_ended(tmp_path: Path, home: P
     assert spent < STOP_S
 
 
+@pytest.mark.slow
 def test_a_second_call_is_an_error_until_the_first_has_ended(tmp_path: Path, home: Path) -> None:
     root = write(tmp_path, {"a.py": "import os\n"})
 

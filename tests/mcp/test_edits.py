@@ -73,6 +73,7 @@ def test_what_an_edit_makes_worse_is_named_with_its_line(root: Path, home: Path)
     assert (root / "prices.py").read_text() == CODE
 
 
+@pytest.mark.slow
 def test_what_is_wrong_in_any_project_is_named_without_a_linter(root: Path, home: Path) -> None:
     (root / "pyproject.toml").unlink()
     invocation = invocation_in(root, home)
@@ -88,6 +89,7 @@ def test_what_is_wrong_in_any_project_is_named_without_a_linter(root: Path, home
     assert (root / "prices.py").read_text() == CODE
 
 
+@pytest.mark.slow
 def test_names_that_flake8_knows_are_left_to_it(root: Path, home: Path) -> None:
     (root / "pyproject.toml").unlink()
     write(root, {".flake8": "[flake8]\nbuiltins = _\n"})
@@ -97,6 +99,7 @@ def test_names_that_flake8_knows_are_left_to_it(root: Path, home: Path) -> None:
     assert not json.loads(text_of(verify(invocation_in(root, home), broken)))["ok"]
 
 
+@pytest.mark.slow
 def test_an_edit_is_written_only_if_nothing_is_said_against_it(root: Path, home: Path) -> None:
     invocation, file = invocation_in(root, home), root / "prices.py"
     applied = json.loads(text_of(verify(invocation, FINE, apply=True)))
@@ -107,6 +110,7 @@ def test_an_edit_is_written_only_if_nothing_is_said_against_it(root: Path, home:
     assert (root / "a" / "new.py").read_text() == "def second(): ...\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", [".agentfs/traces/a.jsonl", "remora.yaml", "-a.py"])
 def test_records_and_settings_are_never_written(root: Path, home: Path, path: str) -> None:
     new = [{"old": "", "new": "a: 1\n"}]
@@ -114,6 +118,7 @@ def test_records_and_settings_are_never_written(root: Path, home: Path, path: st
     assert not (root / path).exists()
 
 
+@pytest.mark.slow
 def test_a_file_that_changes_meanwhile_is_left_alone(root: Path, home: Path) -> None:
     file = root / "prices.py"
     stale = verify(

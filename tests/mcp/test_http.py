@@ -89,6 +89,7 @@ def test_a_port_in_use_is_an_error(project: Path, home: Path) -> None:
     assert "choose another port" in done.err
 
 
+@pytest.mark.slow
 def test_the_server_listens_on_loopback_only(project: Path, home: Path, url: str) -> None:
     port = httpx2.URL(url).port
     listening = subprocess.run(["ss", "-Hltn"], capture_output=True, text=True, check=True).stdout

@@ -145,6 +145,7 @@ def test_two_clients_get_different_jobs(root: Path, home: Path) -> None:
     assert sum("with clients, 0 ended" in page for page in pages) == 1
 
 
+@pytest.mark.slow
 def test_two_servers_give_different_jobs(root: Path, home: Path) -> None:
     write(root, {f"more{number}.py": CODE for number in range(5)})
     given = StdioServerParameters(
@@ -250,6 +251,7 @@ def test_a_job_whose_client_is_silent_is_given_to_another(root: Path, home: Path
         assert isinstance(answers.answer("check", {"job": second}, "two"), Page)
 
 
+@pytest.mark.slow
 def test_when_the_server_ends_the_run_is_interrupted_and_its_record_complete(
     root: Path, home: Path
 ) -> None:

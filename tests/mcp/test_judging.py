@@ -44,6 +44,7 @@ def refused(shop: Path, home: Path, *calls: dict[str, Any]) -> list[str]:
     return [error_of(result) for result in asyncio.run(run())]
 
 
+@pytest.mark.slow
 def test_each_way_to_name_a_change_over_stdio(shop: Path, home: Path) -> None:
     write(shop, {"tests/test_cart.py": TEST + HOLLOW})
     diff = git(shop, "diff")
@@ -63,6 +64,7 @@ def test_each_way_to_name_a_change_over_stdio(shop: Path, home: Path) -> None:
     assert git(shop, "status", "--porcelain") == ""
 
 
+@pytest.mark.slow
 def test_many_remarks_are_cut(shop: Path, home: Path) -> None:
     tests = "".join(f"\n\ndef test_{n}():\n    assert {n} == {n}\n" for n in range(200))
     write(shop, {"tests/test_cart.py": TEST + tests})
@@ -71,6 +73,7 @@ def test_many_remarks_are_cut(shop: Path, home: Path) -> None:
     assert len(json.dumps(document, separators=(",", ":"))) <= 20_000
 
 
+@pytest.mark.slow
 def test_a_change_that_cannot_be_judged_is_an_error(shop: Path, home: Path) -> None:
     option, unknown, both, stale, long = refused(
         shop,

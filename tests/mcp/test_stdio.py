@@ -92,6 +92,7 @@ class Script:
         return [json.loads(line) for line in out.splitlines()], err
 
 
+@pytest.mark.slow
 def test_all_tools_and_resources_over_stdio(project: Path, home: Path) -> None:
     async def everything(client: Client) -> None:
         facts = (await client.call_tool("context", {"name": "Cart.total"})).structured_content

@@ -511,6 +511,7 @@ reported = st.dictionaries(
 )
 
 
+@pytest.mark.slow
 @given(anything | reported)
 def test_summarizers_take_whatever_a_tool_returned(result: Any) -> None:
     default = DefaultSummarizer("look")

@@ -282,6 +282,7 @@ deltas = st.fixed_dictionaries(
 streams = st.lists(deltas, max_size=12)
 
 
+@pytest.mark.slow
 @given(streams)
 def test_the_fold_equals_its_reference_after_every_delta(stream: list[dict[str, Any]]) -> None:
     packet = replace(FULL, knowledge={}, recent_actions=())

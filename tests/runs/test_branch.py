@@ -71,6 +71,7 @@ class TestCommits:
         onto(shop, wanted="pkg/b.py:load")
         assert shop.git("rev-list", "--count", "main..fixes") == "2"
 
+    @pytest.mark.slow
     def test_what_the_user_has_not_committed_stays_out(self, shop: Desk) -> None:
         mine = UNUSED + "\n\ndef mine():\n    return 1\n"
         shop.write({"pkg/a.py": mine})
@@ -88,6 +89,7 @@ class TestCommits:
         tree = write_tree(branch, prepare_changes(root, [patch], branch.read_file).writes)
         assert shop.git("show", f"{tree}:pkg/a.py") + "\n" == DONE
 
+    @pytest.mark.slow
     def test_line_ends_are_as_they_are_committed(self, desk: Desk) -> None:
         desk.write({"a.py": UNUSED.replace("\n", "\r\n"), "ruff.toml": RULES, ".gitattributes": "*.py text eol=crlf\n"})  # fmt: skip
         desk.commit()
@@ -136,6 +138,7 @@ class TestRepositories:
         desk.git("-C", str(place), "add", "-A")
         return desk.git("-C", str(place), "write-tree")
 
+    @pytest.mark.slow
     def test_a_change_that_is_already_on_the_branch_needs_no_commit(self, shop: Desk) -> None:
         onto(shop, wanted=ONE)
         tip = shop.git("rev-parse", "fixes")
@@ -215,6 +218,7 @@ class TestRepositories:
         assert place.git("rev-list", "--count", "HEAD..fixes") == "2"
         assert place.git("status", "--porcelain") == ""
 
+    @pytest.mark.slow
     def test_files_with_git_filters_are_conflicts(self, desk: Desk) -> None:
         """A filter is a command; none is run."""
         self.repository(desk)

@@ -50,6 +50,7 @@ def test_without_a_hub_packets_hold_what_the_file_says(desk: Desk) -> None:
     assert desk.problems() == []
 
 
+@pytest.mark.slow
 def test_with_hub_enabled_false_no_source_is_asked(desk: Desk) -> None:
     desk.write({**FILES, "remora.yaml": "hub: {enabled: false}\n"})
     run_id = desk.analyze()
@@ -121,6 +122,7 @@ class TestStale:
         assert reject(desk.project, run_id, ["load"]).rejected == [LOAD]
         assert states(desk, run_id) == {"load": "rejected"}
 
+    @pytest.mark.slow
     def test_an_edit_elsewhere_in_the_file_is_merged(self, desk: Desk) -> None:
         run_id = meddled(desk, {"a.py": "# mine\n" + UNUSED})
         assert states(desk, run_id) == {"load": "pending"}

@@ -160,6 +160,7 @@ def test_a_browser_is_opened_without_its_link_and_without_a_wait(
     assert not file.parent.exists()
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_the_server_without_an_error(failed: Planted, tmp_path: Path) -> None:
     user = user_without_weights(tmp_path / "home")
     process = user.start("ui", "--port", "0", cwd=failed.root)

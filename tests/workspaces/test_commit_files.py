@@ -44,6 +44,7 @@ def test_commit_files_come_in_order_and_whoever_has_seen_enough_may_stop(
     answers.close()  # type: ignore[attr-defined]
 
 
+@pytest.mark.slow
 def test_a_large_blob_is_skipped_or_read_in_pieces_without_being_held(root: Path) -> None:
     (root / "large").touch()
     os.truncate(root / "large", 64 << 20)

@@ -166,6 +166,7 @@ def test_an_interrupted_evaluation_continues(
     assert not (root / ".agentfs").exists()
 
 
+@pytest.mark.slow
 def test_two_evaluations_of_a_project_at_a_time_are_refused(poor: Remora, tmp_path: Path) -> None:
     root = write(tmp_path / "many", {f"src/m{n}.py": LOADER for n in range(MANY)})
     process = poor.start(*TYPES, cwd=root)

@@ -101,6 +101,7 @@ def test_an_address_in_the_variable_is_an_address(poor: Remora, project: Path) -
     assert found["model.provider"] == ("openai", "REMORA_MODEL")
 
 
+@pytest.mark.slow
 def test_completion_names_commands_runs_nodes_and_operations(ran: Ran) -> None:
     job = ran.job
 

@@ -33,6 +33,7 @@ def test_too_little_memory_is_not_a_bug(
     assert "bug" not in said.err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("command", "code"), [("--version", 0), ("check", 3), ("analyze", 3), ("judge", 3)]
 )

@@ -61,6 +61,7 @@ def test_it_comes_back_when_its_function_changes(shop: Path, poor: Remora) -> No
     assert analyze(shop, poor)["b.py"]["review"] == "pending"
 
 
+@pytest.mark.slow
 def test_it_comes_back_with_another_version_of_its_rules(
     shop: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -88,6 +89,7 @@ def test_a_rejected_rule_stays_away_and_the_rest_is_pending(shop: Path, poor: Re
     assert "is not None" in text
 
 
+@pytest.mark.slow
 def test_an_undone_rejection_does_not_count(shop: Path) -> None:
     library.analyze(root=shop, operations=["lint"])
     library.reject("last", every=True, root=shop)

@@ -16,6 +16,7 @@ JSON = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(JSON)
 def test_an_event_stays_the_json_that_it_is_in_ascii(value: object) -> None:
     try:

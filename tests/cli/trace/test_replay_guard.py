@@ -74,6 +74,7 @@ class TestReplay:
         lines = [["trace", *words.split(), *root] for words in filled]
         assert guarded(ran, *lines) == [" ".join(["EXIT", "0", *line]) for line in lines]
 
+    @pytest.mark.slow
     def test_the_guard_sees_what_a_run_needs(self, ran: Ran) -> None:
         assert any(line.startswith("ASKED") for line in guarded(ran, ["analyze", "src"]))
 

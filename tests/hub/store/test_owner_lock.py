@@ -128,6 +128,7 @@ def test_a_file_of_another_user_is_not_mistaken_for_a_lock(tmp_path: Path) -> No
     assert owner(lock) is None
 
 
+@pytest.mark.slow
 def test_reading_the_owner_does_not_block_the_lock(tmp_path: Path) -> None:
     path = tmp_path / "hub.db.lock"
     over = threading.Event()

@@ -152,6 +152,7 @@ def test_no_installer_says_what_to_do_instead(
     assert REQUIREMENT in caught.value.hint
 
 
+@pytest.mark.slow
 def test_a_failed_download_repeats_what_pip_said_and_runs_no_strangers_pip(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

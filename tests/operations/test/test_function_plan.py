@@ -71,6 +71,7 @@ def calls(plan: FunctionPlan) -> list[str]:
     return [case.call for case in plan.cases]
 
 
+@pytest.mark.slow
 def test_boundaries_and_examples_that_tests_miss_are_further_cases(
     tree: Path, place: ToolTree
 ) -> None:
@@ -82,6 +83,7 @@ def test_boundaries_and_examples_that_tests_miss_are_further_cases(
     assert (plan.worth["killed"], plan.worth["mutants"]) == (6, 6)
 
 
+@pytest.mark.slow
 def test_an_example_that_runs_is_no_further_case(tree: Path, place: ToolTree) -> None:
     (tree / "shop.py").write_text(PRICE.replace("weight > 10", "weight > size()") + SIZE)
     (tree / "test_shop.py").write_text(f"{WEAK}    assert shipping(3) == 5\n")
@@ -91,6 +93,7 @@ def test_an_example_that_runs_is_no_further_case(tree: Path, place: ToolTree) ->
     assert further(place).further == ()
 
 
+@pytest.mark.slow
 def test_a_test_of_one_behavior_gets_no_other_one(tree: Path, place: ToolTree) -> None:
     (tree / "shop.py").write_text(PRICE)
     (tree / "test_shop.py").write_text(WEAK)
@@ -98,6 +101,7 @@ def test_a_test_of_one_behavior_gets_no_other_one(tree: Path, place: ToolTree) -
     assert (plan.further, plan.needs_writer) == ((), True)
 
 
+@pytest.mark.slow
 def test_tests_that_change_their_arguments_run_anew_with_each_fault(
     tree: Path, place: ToolTree
 ) -> None:
@@ -161,6 +165,7 @@ def test_documentation_is_about_the_exported_function(
     assert calls(first(place, "shop/text.py", "load")) == expected
 
 
+@pytest.mark.slow
 def test_only_an_example_whose_result_is_the_shown_one_is_a_test(
     tree: Path, place: ToolTree
 ) -> None:
@@ -223,6 +228,7 @@ def label(prefix):
 '''
 
 
+@pytest.mark.slow
 def test_a_result_that_differs_the_second_time_is_not_asserted(tree: Path, place: ToolTree) -> None:
     (tree / "labels.py").write_text(COUNTED)
     assert calls(first(place, "labels.py", "label")) == []

@@ -87,6 +87,7 @@ def written(run: Run, code: str, node: str = "parse", kept: Any = (), replaced: 
 
 
 class TestWritten:
+    @pytest.mark.slow
     def test_functions_are_written_with_helpers_and_imports_removed_and_replaced(
         self, tree: Path, run: Run
     ) -> None:
@@ -118,6 +119,7 @@ class TestWritten:
         assert run("remove_test", "dates.py", "parse", again["functions"], []) == {}
         assert files(tree) == {"dates.py": DATES}
 
+    @pytest.mark.slow
     def test_faults_that_other_tests_detect_are_not_counted_and_lines_keep_their_ends(
         self, tree: Path, run: Run
     ) -> None:
@@ -136,6 +138,7 @@ class TestWritten:
         (tree / "test_dates.py").write_bytes(WEAK.replace("\n", "\r\n", 1).encode())
         assert "do not all end in the same way" in written(run, SHORT_YEAR)["problem"]
 
+    @pytest.mark.slow
     def test_a_test_may_write_below_tmp_path_and_read_the_name_of_the_machine(
         self, run: Run
     ) -> None:
@@ -151,6 +154,7 @@ class TestWritten:
         """
         assert written(run, code)["tests"] == ["test_parse"]
 
+    @pytest.mark.slow
     def test_subtests_of_unittest_are_measured_and_watched_as_other_tests(self, run: Run) -> None:
         code = """
             import unittest
@@ -210,6 +214,7 @@ class TestShown:
         fault = "`len(self.names) < self.limit` became `len(self.names) <= self.limit`"
         assert f"no test detects: line 9: {fault}" in found["diagnostics"]
 
+    @pytest.mark.slow
     def test_tests_and_fixtures_of_the_project_are_shown(self, tree: Path, run: Run) -> None:
         (tree / "test_dates.py").write_text(WEAK)
         fixture = "import pytest\n\n\n@pytest.fixture\ndef day():\n    return 1\n"
@@ -225,6 +230,7 @@ class TestShown:
         assert "line 1: the argument strict was ignored" in faults
         assert "line 6: it returns None" not in faults
 
+    @pytest.mark.slow
     def test_that_the_tests_are_methods_is_said_before_one_is_written(
         self, tree: Path, run: Run
     ) -> None:

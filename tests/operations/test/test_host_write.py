@@ -131,6 +131,7 @@ def test_from_what_it_does_to_a_test_that_notices_faults(
     assert sorted(seen(tree)) == ["sizes.py", "test_sizes.py"]
 
 
+@pytest.mark.slow
 def test_rows_of_a_table_are_one_test(tree: Path, run: Callable[..., Any]) -> None:
     (tree / "mod.py").write_text("def f(a):\n    return a + 1\n")
     rows = "import pytest\nfrom mod import f\n\n\n@pytest.mark.parametrize('a', [1, 2])\n"
@@ -140,6 +141,7 @@ def test_rows_of_a_table_are_one_test(tree: Path, run: Callable[..., Any]) -> No
     assert sorted(told["tests"]) == ["test_mod.py::test_f[1]", "test_mod.py::test_f[2]"]
 
 
+@pytest.mark.slow
 def test_pytest_start_errors_are_reported(tree: Path, run: Callable[..., Any]) -> None:
     (tree / "test_mod.py").write_text("def test_f():\n    assert True\n")
     (tree / "conftest.py").write_text("import nowhere_at_all\n")
@@ -233,6 +235,7 @@ def test_tests_that_do_not_count(tree: Path, run: Callable[..., Any], body: str,
     assert why == "x" or why in told["problem"]
 
 
+@pytest.mark.slow
 def test_tests_that_are_not_there(tree: Path, run: Callable[..., Any]) -> None:
     (tree / "test_mod.py").write_text("def test_f():\n    assert True\n")
     assert "test_g" in run(["test_mod.py::test_g"])["problem"]
@@ -242,6 +245,7 @@ def test_tests_that_are_not_there(tree: Path, run: Callable[..., Any]) -> None:
         run([])
 
 
+@pytest.mark.slow
 def test_a_file_whose_name_looks_like_an_option_is_run(tree: Path, run: Callable[..., Any]) -> None:
     (tree / "-d").mkdir()
     (tree / "-d" / "test_mod.py").write_text("def test_f():\n    assert True\n")
@@ -261,6 +265,7 @@ def test_the_code_that_is_run_is_the_copy_s(tree: Path, place: ToolTree) -> None
         results(place, "f()")
 
 
+@pytest.mark.slow
 def test_plugins_are_imported_once_for_all_runs(tree: Path, run: Callable[..., Any]) -> None:
     """Their import takes longer than many tests."""
     (tree / "plugin-1.dist-info").mkdir()

@@ -162,6 +162,7 @@ def place(tmp_path: Path, plain_python: ProjectPython) -> ToolTree:
     return ToolTree(tmp_path, plain_python)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("more", "problem"),
     [
@@ -191,6 +192,7 @@ def test_further_cases_detect_a_fault_that_the_test_missed(
     assert place.read("test_mod.py").decode() == TEST + more
 
 
+@pytest.mark.slow
 def test_without_further_cases_the_file_stays_as_it_is(place: ToolTree) -> None:
     place.write("test_mod.py", (TEST + FURTHER).encode())
     done = write_tests(place, "mod.py", ["f"], {"f": [2]})
@@ -198,6 +200,7 @@ def test_without_further_cases_the_file_stays_as_it_is(place: ToolTree) -> None:
     assert "its tests detect all" in done["reasons"]["f"]
 
 
+@pytest.mark.slow
 def test_faults_of_comparisons_come_before_those_of_other_conditions() -> None:
     lines = "".join(f"    if x > {number} and y:\n        y = g(x)\n" for number in range(20))
     faults = boundary_faults(f"def f(x, y):\n{lines}    return y\n".encode(), "f")

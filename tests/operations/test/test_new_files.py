@@ -91,6 +91,7 @@ def test_a_project_whose_test_files_have_other_names_is_refused(tmp_path: Path) 
         require_collection(ToolTree(tmp_path))
 
 
+@pytest.mark.slow
 def test_settings_that_pytest_refuses_are_named(
     tmp_path: Path, plain_python: ProjectPython
 ) -> None:

@@ -94,6 +94,7 @@ def test_annotations_are_planned_written_verified_and_counted(project: Path) -> 
     assert "def first(data):" in text, "nothing says what it is"
 
 
+@pytest.mark.slow
 def test_tests_are_left_out_unless_they_are_named(project: Path) -> None:
     (project / "tests").mkdir()
     (project / "tests" / "test_shop.py").write_text(SEEN)
@@ -107,6 +108,7 @@ def test_tests_are_left_out_unless_they_are_named(project: Path) -> None:
     assert remora.plan(root=project, operations=["types"]).left == planned.left
 
 
+@pytest.mark.slow
 def test_build_scripts_are_left_out_unless_they_are_named(project: Path) -> None:
     (project / "tasks.py").write_text(_many(3, "task"))
     planned = remora.plan(root=project, operations=["types"])
@@ -135,6 +137,7 @@ def test_modules_with_a_stub_package_are_left_out(project: Path) -> None:
     assert [*planned.left["types"]] == ["whose types are in a stub file"]
 
 
+@pytest.mark.slow
 def test_a_resumed_run_writes_the_same_and_repeats_no_check(project: Path, tmp_path: Path) -> None:
     """The files that are done make no difference, and the answers of ty were kept."""
     (project / "till.py").write_text(
@@ -154,6 +157,7 @@ def test_a_resumed_run_writes_the_same_and_repeats_no_check(project: Path, tmp_p
     assert (whole.checker.runs > 0, resumed.checker.runs) == (True, 0)
 
 
+@pytest.mark.slow
 def test_a_file_alone_is_planned_and_written_as_with_the_whole_project(project: Path) -> None:
     """Each file has too few annotations for a project of this size, and both have enough."""
     (project / "shop.py").write_text(_many(3, "shop"))
@@ -189,6 +193,7 @@ class TestMergeWithAnEdit:
         remora.accept(done.run_id, every=True, root=project)
         assert "def label(self) -> str:" in (project / "shop.py").read_text()
 
+    @pytest.mark.slow
     def test_a_missing_environment_is_not_a_conflict(self, project: Path) -> None:
         venv.create(project / ".venv")
         done = remora.analyze(root=project, operations=["types"])

@@ -117,6 +117,7 @@ def test_a_long_function_is_cut_in_the_middle_and_has_its_class(project: Project
     ]
 
 
+@pytest.mark.slow
 def test_accepted_types_are_written_with_their_imports_beside_those_of_rules(
     project: Project,
 ) -> None:

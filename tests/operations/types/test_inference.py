@@ -25,6 +25,7 @@ def _found(files: Mapping[str, str]) -> dict[str, str]:
     return {f"{slot.function}.{slot.name}": t for (_, slot), t in inference.annotations.items()}
 
 
+@pytest.mark.slow
 def test_calls_in_other_files_say_what_a_parameter_is() -> None:
     assert _found(FILES) == KEPT
     modules = "import shop as s\nfrom labels import brand\n\ns.keep(brand())\ns.keep('jam')\n"
@@ -59,6 +60,7 @@ both(6, 8)
 """
 
 
+@pytest.mark.slow
 def test_results_follow_from_what_was_found_before() -> None:
     assert _found({"shop.py": CHAIN}) == {
         "half.n": "int",
@@ -103,6 +105,7 @@ def test_what_the_language_says_is_added() -> None:
     assert found["Box.copied.return"] == "Box"
 
 
+@pytest.mark.slow
 def test_self_is_a_class_unless_others_inherit() -> None:
     text = "class Box:\n    def cut(self):\n        return self\n\n    def size(self):\n        return 1\n"
     assert _found({"box.py": text})["Box.cut.return"] == "Box"
@@ -110,6 +113,7 @@ def test_self_is_a_class_unless_others_inherit() -> None:
     assert _found({"box.py": more})["Box.cut.return"] == "Self"
 
 
+@pytest.mark.slow
 def test_what_a_caller_contradicts_is_left_out() -> None:
     files = FILES | {"more.py": "from shop import keep\n\nprint(keep('jam').upper())\n"}
     assert "keep.return" not in _found(files), "it makes a fault visible"

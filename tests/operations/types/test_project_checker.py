@@ -54,6 +54,7 @@ def test_the_checker_of_a_project_is_known(
     assert found is None or found.options == (("--strict",) if "--strict" in text else ())
 
 
+@pytest.mark.slow
 def test_a_checker_that_is_not_installed_is_replaced_by_mypy(tmp_path: Path) -> None:
     """It also checks files whose names it would read as options."""
     settings = {"pyproject.toml": b"[tool.mypy]\nstrict_equality = true\n"}
@@ -68,6 +69,7 @@ def test_a_checker_that_is_not_installed_is_replaced_by_mypy(tmp_path: Path) -> 
     assert find_checker(DeclaredChecker("pyright"), {}, None, ["shop.py"]) is None
 
 
+@pytest.mark.slow
 def test_mypy_without_options_judges_where_no_checker_is_named(tmp_path: Path) -> None:
     """A result would make it read the body, which needs another annotation."""
     text = "class Shop:\n    def __init__(self):\n        self.shelf = {}\n"

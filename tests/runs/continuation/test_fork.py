@@ -299,6 +299,7 @@ class TestARetry:
         assert accept(desk.project, RUN, ["guarded"]).conflicts == []
         assert desk.tree()["a.py"].startswith(b"# mine\n")
 
+    @pytest.mark.slow
     def test_after_an_accept_there_may_be_nothing_left(self, desk: Desk) -> None:
         self.retry(desk)
         accept(desk.project, RUN, ["guarded"])

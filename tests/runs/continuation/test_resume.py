@@ -163,11 +163,13 @@ class TestItComesToTheSame:
         desk.resume(choosing)
         assert came_to(desk) == whole
 
+    @pytest.mark.slow
     def test_when_two_jobs_were_under_way(self, tmp_path: Path, whole: list[Any]) -> None:
         desk = stopped(shop(tmp_path), after(12), RunRequest(concurrency=2))
         desk.resume(choosing)
         assert came_to(desk) == whole
 
+    @pytest.mark.slow
     def test_with_the_working_tree_gone_but_for_the_jobs_files(
         self, tmp_path: Path, whole: list[Any]
     ) -> None:
@@ -187,6 +189,7 @@ def answers(desk: Desk) -> int:
 
 
 class TestNothingIsDoneTwice:
+    @pytest.mark.slow
     @pytest.mark.parametrize("where", [("tool_result", 8), ("model_response", 1)])
     def test_no_finished_turn_or_job_and_no_answer_that_had_come(
         self, tmp_path: Path, whole: list[Any], where: tuple[str, int]
@@ -199,6 +202,7 @@ class TestNothingIsDoneTwice:
         assert asked > 0
         assert len(model.requests) + asked == answers(desk)
 
+    @pytest.mark.slow
     def test_a_call_without_a_result_is_made_again_and_not_decided_again(
         self, tmp_path: Path, whole: list[Any]
     ) -> None:
@@ -227,6 +231,7 @@ class TestNothingIsDoneTwice:
 
 
 class TestWhatWasNotToldIsTold:
+    @pytest.mark.slow
     def test_an_agents_end(self, tmp_path: Path, whole: list[Any]) -> None:
         desk = stopped(shop(tmp_path), at("agent_end"))
         assert desk.payloads(RUN, JobEnd) == []
@@ -319,6 +324,7 @@ class TestAFileThatMovedOn:
         assert end.head.count == lines.count(b"\n")
         assert half.problems() == []
 
+    @pytest.mark.slow
     def test_its_change_set_fits_the_users_file_as_it_is(self, half: Desk) -> None:
         half.write({"a.py": self.EDITED})
         half.resume(first)
@@ -336,6 +342,7 @@ class TestAFileThatMovedOn:
         assert (job.attempt, start.parent, list(start.rebased)) == (1, None, ["b.py"])
         assert came_to(half)
 
+    @pytest.mark.slow
     def test_stopped_again_it_continues_on_that(self, half: Desk) -> None:
         half.write({"a.py": self.EDITED})
         half.watching = Fuse(at("tool_result", 2))

@@ -121,6 +121,7 @@ class TestTheLastTurn:
         assert (job.status, job.stop_reason) == ("failed", "max_turns")
 
 
+@pytest.mark.slow
 def test_findings_alike_in_one_line_are_reported_apart_by_column(desk: Desk) -> None:
     """Else the third would be the same call for the third time, which ends a job."""
     source = "def first(x):\n    return x.a == None or x.b == None or x.c == None\n"
@@ -166,6 +167,7 @@ class TestBase:
             assert content == (ran.root / path).read_bytes()
             assert told["mode"] == (ran.root / path).stat().st_mode & 0o777
 
+    @pytest.mark.slow
     def test_with_git_only_what_differs_is_and_the_commit(self, shop: Desk) -> None:
         shop.commit()
         shop.write({"a.py": UNUSED + "\n", "new.py": UNUSED, "ruff.toml": RULES, "b.py": None})
@@ -195,6 +197,7 @@ class TestBase:
 
 
 class TestFaults:
+    @pytest.mark.slow
     def test_what_the_machine_or_a_model_refuses_costs_only_its_part(self, shop: Desk) -> None:
         def breaks(_: Request) -> str:
             raise OSError(errno.ELOOP, "Too many links", "b.py")
@@ -238,6 +241,7 @@ class TestFaults:
         assert record.exc_info is not None
         assert record.exc_info[1] is fault
 
+    @pytest.mark.slow
     def test_what_no_stream_can_tell_is_raised_when_the_other_jobs_are_done(
         self, shop: Desk, monkeypatch: pytest.MonkeyPatch
     ) -> None:

@@ -57,6 +57,7 @@ def test_imports_change_nothing_outside_the_result(tmp_path: Path) -> None:
     assert (tmp_path / "evil.py").read_text().startswith("open(")
 
 
+@pytest.mark.slow
 def test_the_settings_that_pytest_names_are_not_its_reason(tmp_path: Path) -> None:
     errors = tmp_path / "errors"
     write(errors, {"pytest.ini": "[pytest]\naddopts = --unknown\n"})

@@ -250,11 +250,13 @@ def values(
     return {text.removeprefix("shop.py: ") for text in gate.measure(root, 50.0, ())}
 
 
+@pytest.mark.slow
 def test_what_values_contradict_is_said(tmp_path: Path, plain_python: ProjectPython) -> None:
     said = values(tmp_path, plain_python, changed(*WRONG))
     assert said == {text for _, _, *texts in WRONG for text in texts}
 
 
+@pytest.mark.slow
 def test_right_annotations_and_those_that_cannot_be_judged_stay(
     tmp_path: Path, plain_python: ProjectPython
 ) -> None:
@@ -271,6 +273,7 @@ def test_annotations_that_were_there_are_not_judged(
     assert said == {"show(path: str) is given tuple[str]"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("tests", "why"),
     [

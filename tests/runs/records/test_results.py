@@ -40,6 +40,7 @@ def ran(kept: Kept) -> Desk:
     return kept.again()
 
 
+@pytest.mark.slow
 def test_a_runs_document(ran: Desk) -> None:
     run_id = ran.newest
     document = run_document(ran.project, ran.view(run_id))

@@ -25,6 +25,7 @@ def test_the_counts_are_those_of_the_jobs(ran: Desk) -> None:
     assert [run.pending, run.accepted, run.conflicts] == counted == [0, 2, 1]
 
 
+@pytest.mark.slow
 def test_a_run_that_cannot_be_read_to_its_end_is_damaged_and_what_began_as_none_is_skipped(
     ran: Desk,
 ) -> None:

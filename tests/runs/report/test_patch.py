@@ -57,6 +57,7 @@ def tree(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_neighbouring_changes_of_a_file_are_one_diff_that_git_takes(
     report: Report, tree: Path
 ) -> None:

@@ -35,6 +35,7 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Kept:
     return analyzed(tmp_path_factory.mktemp("shop"), files, last)
 
 
+@pytest.mark.slow
 def test_each_fixed_finding_of_a_file_is_a_problem_until_it_is_decided(kept: Kept) -> None:
     desk = kept.again()
     found = find_problems(make_report(desk.project, desk.view(desk.newest)), desk.project.root)

@@ -76,6 +76,7 @@ def hostile(report: Report) -> Report:
 
 
 class TestRecord:
+    @pytest.mark.slow
     def test_it_shows_what_is_fixed_waits_and_is_left_and_who_decided(self, shop: Desk) -> None:
         report = told(shop)
         assert (report.fixed, report.findings, report.waiting) == (4, 5, 3)

@@ -38,6 +38,7 @@ def runs(desk: Desk) -> set[str]:
     return {stream_id(path) for path in desk.project.trace.run_streams()}
 
 
+@pytest.mark.slow
 def test_without_the_setting_nothing_is_done(two: tuple[Desk, str, str]) -> None:
     desk, _, young = two
     before = files(desk)
@@ -46,6 +47,7 @@ def test_without_the_setting_nothing_is_done(two: tuple[Desk, str, str]) -> None
     assert not (desk.project.state / "retention.json").exists()
 
 
+@pytest.mark.slow
 def test_an_old_run_goes_and_a_run_that_waits_stays(two: tuple[Desk, str, str]) -> None:
     desk, old, young = two
     done = retain_after_run(project_with(desk, after_runs=True), "another", after(31))
@@ -74,12 +76,14 @@ def test_a_second_pass_waits_a_day(two: tuple[Desk, str, str]) -> None:
     assert retain_after_run(old_enough, young, start + timedelta(days=1)).runs == 1
 
 
+@pytest.mark.slow
 def test_a_clock_that_was_set_back_does_not_stop_it(two: tuple[Desk, str, str]) -> None:
     desk, _, young = two
     retain_after_run(project_with(desk, after_runs=True, keep_days=None), young, after(900))
     assert retain_after_run(project_with(desk, after_runs=True), young, after(31)).runs == 1
 
 
+@pytest.mark.slow
 def test_another_pass_is_not_a_problem(two: tuple[Desk, str, str]) -> None:
     desk, old, young = two
     project = project_with(desk, after_runs=True)
@@ -89,6 +93,7 @@ def test_another_pass_is_not_a_problem(two: tuple[Desk, str, str]) -> None:
     assert retain_after_run(project, young, after(31)).runs == 1
 
 
+@pytest.mark.slow
 def test_a_failure_is_reported_and_tried_again_after_a_day(two: tuple[Desk, str, str]) -> None:
     desk, old, young = two
     log = desk.project.trace.path / "expired.jsonl"
@@ -130,6 +135,7 @@ KILLED = """
     """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("left", [0, 2])
 def test_a_kill_loses_nothing_and_the_next_run_completes_it(
     two: tuple[Desk, str, str], left: int

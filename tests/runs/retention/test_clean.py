@@ -53,6 +53,7 @@ def files(desk: Desk) -> set[Path]:
     return {path for folder in (desk.root, desk.home) for path in folder.rglob("*")}
 
 
+@pytest.mark.slow
 def test_a_run_that_waits_keeps_its_commit_and_contents(shop: Desk) -> None:
     done = clean(shop, days=DAYS)
     assert kinds(done) == {"workspace"}
@@ -74,6 +75,7 @@ def test_after_the_verdicts_the_commit_may_go_and_a_dry_run_removes_nothing(shop
     assert shop.problems() == [], "the record is whole"
 
 
+@pytest.mark.slow
 def test_copies_of_a_project_that_is_gone_are_removed_from_any_other_but_those_worked_in(
     tmp_path: Path,
 ) -> None:
@@ -132,6 +134,7 @@ def test_a_clone_that_cannot_be_removed_is_reported(tmp_path: Path) -> None:
     assert problem.startswith(f"{folder / 'gone-1'}: ")
 
 
+@pytest.mark.slow
 def test_a_copy_that_is_worked_in_stays(shop: Desk) -> None:
     lock = next((shop.project.cache / "slots").glob("*.lock"))
     with lock.open() as held:

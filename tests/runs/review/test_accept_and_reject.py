@@ -42,6 +42,7 @@ def states(desk: Desk, run_id: str) -> dict[str, str]:
 
 
 class TestAccept:
+    @pytest.mark.slow
     def test_the_verdict_binds_what_was_looked_at_and_written(self, shop: Desk) -> None:
         run_id = shop.newest
         (shop.root / "a.py").chmod(0o750)
@@ -104,6 +105,7 @@ class TestAccept:
         assert accept(shop.project, run_id, ["a.py:load"]).accepted == ["node:a.py:load"]
         assert [review.verdict for review in reviews(shop, run_id)] == ["conflict", "accepted"]
 
+    @pytest.mark.slow
     def test_new_findings_of_a_merge_are_reported_if_it_was_written(
         self, desk: Desk, monkeypatch: pytest.MonkeyPatch
     ) -> None:

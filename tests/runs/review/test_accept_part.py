@@ -143,6 +143,7 @@ class TestHunks:
         assert text_of(desk) == with_edits(7)
 
 
+@pytest.mark.slow
 def test_a_verdict_names_the_surface_that_it_came_from(desk: Desk) -> None:
     project = replaced(desk.project, surface="web")
     remora.accept_hunks(desk.newest, NODE, [3], root=project)

@@ -17,6 +17,7 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Kept:
     return analyzed(tmp_path_factory.mktemp("shop"), {"a.py": UNUSED, "ruff.toml": RULES})
 
 
+@pytest.mark.slow
 def test_an_edit_of_the_users_is_not_a_collision(shop: Desk) -> None:
     run_id = shop.newest
     shop.write({"a.py": UNUSED.replace("import re", "import re as r")})

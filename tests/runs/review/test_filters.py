@@ -28,6 +28,7 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Kept:
     return analyzed(tmp_path_factory.mktemp("shop"), files)
 
 
+@pytest.mark.slow
 def test_what_is_accepted_or_pending_counts_until_a_part_is_rejected_or_edited(shop: Desk) -> None:
     accept(shop.project, shop.newest, [], every=True, narrow=parse_filter(["F401"], []))
     job = shop.job(shop.newest, "b.py:load")

@@ -101,6 +101,7 @@ class TestAlreadyInTheFiles:
 
     STAYS = "a.py:load: not removed: 1 hunk that your files contained before"
 
+    @pytest.mark.slow
     def test_what_another_run_wrote_stays_until_that_one_is_reverted(self, shop: Desk) -> None:
         before, first = shop.tree(), shop.newest
         shop.analyze()
@@ -121,6 +122,7 @@ class TestAlreadyInTheFiles:
         assert len(undone.reopened) == 1
         assert (shop.root / "a.py").read_text() == DONE
 
+    @pytest.mark.slow
     def test_of_two_places_only_the_written_one_is_restored(self, tmp_path: Path) -> None:
         both = "def load():\n    import re\n    x = 1\n    return x\n    import os\n"
         desk = analyzed(tmp_path, {"a.py": both, "ruff.toml": RULES}).again()

@@ -16,6 +16,7 @@ from tests.runs.conftest import Desk
 from tests.runs.review.conftest import verdicts
 
 
+@pytest.mark.slow
 def test_what_was_accepted_is_removed_and_pending_again(shop: Desk) -> None:
     before = shop.tree()
     accept(shop.project, shop.newest, ["a.py:load"])

@@ -340,6 +340,7 @@ def checker_that_runs(code: str) -> ProjectChecker:
     return ProjectChecker((sys.executable, "-c", code), "mypy 1", True, None, cpu=1)
 
 
+@pytest.mark.slow
 def test_a_checker_that_computes_for_long_is_ended_and_said_so(tmp_path: Path) -> None:
     with pytest.raises(HostError, match="mypy 1 needs more than 1 s of processor time"):
         checker_that_runs("while True: pass").check(tmp_path, 50)

@@ -98,6 +98,7 @@ def emitter(store: PostgresTraceStore, copies: CopiedTraceFolder) -> JsonlEventE
 
 
 class TestNewLines:
+    @pytest.mark.slow
     def test_a_growing_stream_is_copied_byte_for_byte(
         self, opens: OpensStore, copies: CopiedTraceFolder
     ) -> None:

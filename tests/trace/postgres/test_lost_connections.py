@@ -128,6 +128,7 @@ class TestServers:
         yield server
         server.remove()
 
+    @pytest.mark.slow
     def test_a_restart_is_waited_for(self, server: PostgresServer, opened: Opens) -> None:
         store = PostgresTraceStore(opened(server.dsn()), "shop")
         epoch = store.claim(STREAM).epoch

@@ -128,6 +128,7 @@ def test_long_base64() -> None:
     assert growth(lambda size: "password=" + text[: size * 250_000]) < 24
 
 
+@pytest.mark.slow
 def test_one_finding_per_line() -> None:
     """Many different secrets, so that nothing is found twice."""
     pick = random.Random(2)

@@ -58,6 +58,7 @@ def _in_lines(text: str) -> list[object]:
     return [lines, tuple(lines), [{"number": n, "text": line} for n, line in enumerate(lines)]]
 
 
+@pytest.mark.slow
 def test_no_planted_secret_survives_a_division_into_lines(redactor: Redactor) -> None:
     several = [secret for secret in SECRETS if "\n" in secret.context]
     assert len(several) >= 200

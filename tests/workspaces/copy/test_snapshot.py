@@ -284,6 +284,7 @@ def test_a_fresh_workspace_differs_in_nothing(
             assert workspace.snapshot() == {}
 
 
+@pytest.mark.slow
 def test_large_files_are_copied_stored_and_restored_in_pieces(
     repository: Path, tmp_path: Path
 ) -> None:

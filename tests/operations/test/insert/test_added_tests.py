@@ -367,6 +367,7 @@ def new_files_of(root: Path, select: str) -> dict[str, str]:
     return {path: text for path, text in found.items() if path not in before}
 
 
+@pytest.mark.slow
 def test_the_first_tests_follow_the_lint_rules_of_the_project(tmp_path: Path) -> None:
     test = 'from shop import double\n\n\ndef test_double():\n    assert double("ab") == "abab"\n'
     assert new_files_of(tmp_path / "plain", '"E", "F"') == {"tests/test_shop.py": test}

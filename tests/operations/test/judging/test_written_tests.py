@@ -394,6 +394,7 @@ def added(tmp_path: Path, plain_python: ProjectPython) -> Change:
     return Change(before=ToolTree(before), after=after, files={PATH: file})
 
 
+@pytest.mark.slow
 def test_equal_branches_words_and_faults_make_a_test_superfluous(added: Change) -> None:
     """Not another unit, parameter or part of a pattern, nor a fault that only the new test detects."""
     tests = [*changed_tests(added)]

@@ -196,6 +196,7 @@ def left(place: ToolTree, name: str, call: str) -> list[str]:
     return [told.fault.what for told in without_equivalent(place, subject(name), known, faults)]
 
 
+@pytest.mark.slow
 def test_a_fault_that_changes_no_result_is_not_counted(place: ToolTree) -> None:
     what = "`number > found` became `number >= found`"
     assert what in [fault.what for fault in mutants(CODE.encode(), "largest")]
@@ -204,6 +205,7 @@ def test_a_fault_that_changes_no_result_is_not_counted(place: ToolTree) -> None:
     assert "`number > found` became `number <= found`" in kept
 
 
+@pytest.mark.slow
 def test_the_shortest_call_that_tells_a_fault_apart_is_known(place: ToolTree) -> None:
     known = [CallInput(call="rare('abc')", imports=("from mod import rare",))]
     faults = [each for each in mutants(CODE.encode(), "rare") if "became `text != " in each.what]
@@ -211,16 +213,19 @@ def test_the_shortest_call_that_tells_a_fault_apart_is_known(place: ToolTree) ->
     assert told.call == "rare('a')"
 
 
+@pytest.mark.slow
 def test_a_fault_on_a_line_that_few_inputs_run_is_kept(place: ToolTree) -> None:
     kept = left(place, "rare", "rare('abc')")
     assert "it returns None" in kept
     assert any("* 2" in what for what in kept)
 
 
+@pytest.mark.slow
 def test_a_fault_on_a_line_that_asks_for_a_type_is_kept(place: ToolTree) -> None:
     assert any("was removed" in what for what in left(place, "joined", "joined('abc')"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "call"), [("fill", "fill([], 5)"), ("unsteady", "unsteady('abc')")]
 )
