@@ -64,7 +64,7 @@ def test_kinds_and_what_a_model_did_are_listed() -> None:
         jobs={"verified": 2},
         invalid=1,
         refused=2,
-        decisions={"rule": 1200, "server": 3, "ranker": 0},
+        decisions={"rule": 1200, "server": 3, "fallback": 0},
     )
     (found,) = eval_document(report(operation("types", both)))["operations"]
     assert list(details(found, found["arms"][0])) == [

@@ -25,7 +25,7 @@ from remora.memory.events import (
     Written,
 )
 from remora.runs.records.agent_stream import end_of
-from remora.runs.records.decision_sources import DecisionSources
+from remora.runs.records.decision_sources import decision_sources
 from remora.runs.records.findings import (
     ListedFinding,
     codes_left,
@@ -251,7 +251,6 @@ class _JobFold:
         self._node_id = node_id
         self._changed_by_user = False
         self._tally = TurnCounts()
-        self._sources = DecisionSources()
         self._end: AgentEnd | None = None
         self._before: dict[str, int] | None = None
         self._opened: dict[str, int] | None = None
@@ -263,6 +262,7 @@ class _JobFold:
         self._diagnostics: list[tuple[Any, ...]] = []
         self._sound: Head | None = None
         self._model: str | None = None
+        self._provider = ""
         self._caller = ""
         self._reasons: list[str] = []
 
@@ -273,7 +273,6 @@ class _JobFold:
     def add(self, event: Event, head: Head | None) -> None:
         self._sound = head
         self._tally.add(event)
-        self._sources.add(event)
         self._reason.add(event)
         self._learn([event])
         self._hear(event)
@@ -285,6 +284,7 @@ class _JobFold:
             self._parent = parent.agent_id if (parent := parent_of(data)) is not None else ""
             self._changed_by_user = is_changed_by_user(data.packet.hub_context, self._node_id)
             self._model = data.model.get("name")
+            self._provider = str(data.model.get("provider"))
             if data.packet.diagnostics:
                 self._diagnostics.append(data.packet.diagnostics)
         elif isinstance(data, AgentEnd):
@@ -349,7 +349,7 @@ class _JobFold:
             view,
             turns=tally.turns,
             decided_by=tally.decided_by,
-            decisions=self._sources.counts,
+            decisions=decision_sources(tally.decided_by, self._provider),
             invalid=tally.invalid,
             refused=tally.refused,
             requests=tally.requests,

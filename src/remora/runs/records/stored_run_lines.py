@@ -5,12 +5,13 @@ The file can be deleted at any time.
 
 import os
 from collections.abc import Mapping
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
 
-from remora.trace.content.private_files import open_file, open_folder, open_read_only, write_all
+from remora.regular_file import closing_fd, replace_file
+from remora.trace.content.private_files import open_folder, open_read_only
 
 _FILE = "run_lines.json"
 _LARGE = 1 << 20
@@ -86,15 +87,5 @@ def write_stored_lines(
     large = {name: line for name, line in lines.items() if line.bytes >= _LARGE}
     if large == stored:
         return
-    temporary = f".{_FILE}-{os.urandom(4).hex()}"
-    with suppress(OSError), ExitStack() as stack:
-        top = open_folder(folder)
-        stack.callback(os.close, top)
-        file = open_file(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, folder=top)
-        stack.callback(os.close, file)
-        try:
-            write_all(file, msgspec.json.encode(_StoredLines(_FORMAT, large)))
-            os.rename(temporary, _FILE, src_dir_fd=top, dst_dir_fd=top)
-        except OSError:
-            os.unlink(temporary, dir_fd=top)
-            raise
+    with suppress(OSError), closing_fd(open_folder(folder)):  # which is not a link
+        replace_file(folder / _FILE, msgspec.json.encode(_StoredLines(_FORMAT, large)))
