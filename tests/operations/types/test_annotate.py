@@ -334,7 +334,7 @@ def reader(project: Project) -> ToolTree:
 @pytest.mark.parametrize(
     ("expression", "line", "shown"),
     [
-        ("each", 30, "Item"),
+        ("each", 30, "Item & ~AlwaysFalsy"),
         ("each.name", 30, "str"),
         ("items", 26, "list[Item | None]"),
         ("each", 28, "Item | None"),

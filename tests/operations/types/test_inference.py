@@ -128,7 +128,7 @@ def test_a_file_on_which_pyrefly_fails_does_not_stop_the_others(
         " < pyrefly.toml\nfor each in *.py; do echo '# seen' >> $each; done\n"
     )
     program.chmod(0o755)
-    monkeypatch.setattr(pyrefly, "_binary", lambda: str(program))
+    monkeypatch.setattr(pyrefly, "program_of", lambda _: str(program))
     with closing(TypeChecker(FILES, {}, minor=11)) as checker:
         assert checker.infer(sorted(FILES), {}).keys() == {"labels.py", "use.py"}
         assert checker.unread == {"shop.py"}

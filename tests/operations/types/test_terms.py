@@ -1,8 +1,8 @@
-"""Types as text: one form for equal types, from annotations and from ty."""
+"""Types as text: one form for equal types."""
 
 import pytest
 
-from remora.operations.types.source.terms import canonical, from_checker, same
+from remora.operations.types.source.terms import canonical, same
 
 
 @pytest.mark.parametrize(
@@ -19,26 +19,6 @@ from remora.operations.types.source.terms import canonical, from_checker, same
 )
 def test_equal_annotations_have_one_form(annotation: str, term: str) -> None:
     assert canonical(annotation) == term
-
-
-@pytest.mark.parametrize(
-    ("shown", "term"),
-    [
-        ('Literal["a", "b"] | None', "str | None"),
-        ("tuple[Literal[1], list[Unknown]]", "tuple[int, list[Unknown]]"),
-        ("str & ~AlwaysFalsy", "str"),
-        ("<class 'Order'>", "type[Order]"),
-        ("Self@save | None", "Self | None"),
-        ("(x) -> Unknown", "Unknown"),
-        ("bound method Order.save() -> None", "Unknown"),
-        ("GeneratorType[int, None, None]", "Generator[int, None, None]"),
-        ("Literal[Color.RED]", "Color"),
-        ("float* | None", "float | None"),
-        ("chain[bool]", "Iterator[bool]"),
-    ],
-)
-def test_types_of_the_checker_are_widened(shown: str, term: str) -> None:
-    assert from_checker(shown) == term
 
 
 def test_members_of_a_union_have_no_order() -> None:

@@ -4,7 +4,8 @@ from textwrap import dedent
 
 import pytest
 
-from remora.operations.types.annotated_project import AnnotatedFile
+from remora.operations.types.annotated_project import annotated_file
+from remora.operations.types.checker.type_checker import line_map
 from remora.operations.types.source.project_index import ProjectIndex
 from remora.operations.types.writing.annotation_names import FileNames, ProjectNames
 from remora.operations.types.writing.clean_file import wrap_signatures
@@ -17,7 +18,7 @@ def written(text: str, terms: dict[str, str], minor: int = 12) -> str:
     index = ProjectIndex({"shop/cart.py": dedent(text), "shop/models.py": MODELS})
     file = index.files["shop/cart.py"]
     chosen = {slot: terms[slot.name] for slot in file.source.slots if slot.name in terms}
-    return AnnotatedFile(file, FileNames(file, ProjectNames(index, minor)), chosen).text
+    return annotated_file(file, FileNames(file, ProjectNames(index, minor)), chosen).text
 
 
 @pytest.mark.parametrize(
@@ -155,7 +156,7 @@ def test_first_import_from_the_package_looks_like_those_of_other_files(module: s
     index = ProjectIndex({"shop/cart.py": f"{lazy}def f(a): ...\n", **others})
     file = index.files["shop/cart.py"]
     (slot, _) = file.source.slots
-    text = AnnotatedFile(file, FileNames(file, ProjectNames(index, 12)), {slot: "Order"}).text
+    text = annotated_file(file, FileNames(file, ProjectNames(index, 12)), {slot: "Order"}).text
     assert f"    from {module} import Order\n" in text
 
 
@@ -164,12 +165,13 @@ def test_original_lines_are_known() -> None:
     index = ProjectIndex({"shop/cart.py": text, "shop/models.py": MODELS})
     file = index.files["shop/cart.py"]
     names = FileNames(file, ProjectNames(index, 12))
-    changed = AnnotatedFile(file, names, {file.source.slots[0]: "Order | Iterator[int]"})
+    changed = annotated_file(file, names, {file.source.slots[0]: "Order | Iterator[int]"})
     after = changed.text.splitlines()
+    lines = line_map(text, changed.text)
     before = text.splitlines()
     for number, line in enumerate(after, 1):
         if line in before and line:
-            assert before[changed.original_line(number) - 1] == line
+            assert before[lines[number] - 1] == line
 
 
 def test_signature_that_has_become_too_long_is_wrapped() -> None:

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 from remora.code.edit.edits import Edit, apply_edits
 from remora.code.edit.import_edits import Imported, ImportStyle, import_edits
@@ -16,41 +17,26 @@ from remora.tools.host.declared_type_checker import Diagnostic
 from remora.tools.host.style_config import habitual_width
 
 
-class AnnotatedFile:
-    """The text of a file with annotations, and the lines of the file from which its lines come.
+class AnnotatedFile(NamedTuple):
+    """The text of a file with annotations. `written` contains these as source text."""
 
-    `written` contains the annotations as source text. Types whose names the file cannot refer to
-    are left out.
-    """
+    written: dict[Slot, str]
+    text: str
 
-    def __init__(self, file: File, names: FileNames, terms: Mapping[Slot, str]) -> None:
-        self.written: dict[Slot, str] = {}
-        imports: set[Import] = set()
-        for slot, term in terms.items():
-            annotation = names.write(term, file.functions[slot.number])
-            if annotation is not None:
-                self.written[slot] = annotation.text
-                imports |= annotation.imports
-        edits = annotation_edits(file.source, self.written) + _import_edits(file, imports)
-        newline = newline_of(file.source.text)
-        edits = [each._replace(text=with_newline(each.text, newline)) for each in edits]
-        self.text = apply_edits(file.source.text, edits)
-        added = [edit for edit in edits if "\n" in edit.text]
-        self._added = sorted(
-            (file.source.place(edit.start)[0], edit.text.count("\n")) for edit in added
-        )
 
-    def original_line(self, line: int) -> int:
-        """Return the line of the original file for a line of the text."""
-        shift = 0
-        for start, count in self._added:
-            if line >= start + shift + count:
-                shift += count
-            elif line >= start + shift:
-                return start
-            else:
-                break
-        return line - shift
+def annotated_file(file: File, names: FileNames, terms: Mapping[Slot, str]) -> AnnotatedFile:
+    """Write types into a file, without those whose names the file cannot refer to."""
+    written: dict[Slot, str] = {}
+    imports: set[Import] = set()
+    for slot, term in terms.items():
+        annotation = names.write(term, file.functions[slot.number])
+        if annotation is not None:
+            written[slot] = annotation.text
+            imports |= annotation.imports
+    edits = annotation_edits(file.source, written) + _import_edits(file, imports)
+    newline = newline_of(file.source.text)
+    edits = [each._replace(text=with_newline(each.text, newline)) for each in edits]
+    return AnnotatedFile(written, apply_edits(file.source.text, edits))
 
 
 Run = Callable[[Path, float], list[Diagnostic]]
@@ -70,21 +56,18 @@ class AnnotatedProject:
         self._checker = checker
         self._names = ProjectNames(original, minor)
         self._file_names: dict[str, FileNames] = {}
-        self._before: tuple[frozenset[str], list[Diagnostic]] | None = None
+        self._before: tuple[object, list[Diagnostic]] | None = None
         self._last_written: dict[str, tuple[dict[Slot, str], AnnotatedFile]] = {}
-
-    def forget(self) -> None:
-        """Forget what the type checker said, because it knows more now."""
-        self._before = None
 
     def texts(self, annotations: Mapping[tuple[str, Slot], str]) -> dict[str, str]:
         """Return the texts of all files, with annotations."""
-        changed = {path: each.text for path, each in self.annotated(annotations).items()}
         every = {path: file.source.text for path, file in self._original.files.items()}
-        return every | changed
+        return every | self._changed(annotations)
 
-    def annotated(self, annotations: Mapping[tuple[str, Slot], str]) -> dict[str, AnnotatedFile]:
-        """Return the files that have annotations."""
+    def _changed(self, annotations: Mapping[tuple[str, Slot], str]) -> dict[str, str]:
+        return {path: each.text for path, each in self._files(annotations).items()}
+
+    def _files(self, annotations: Mapping[tuple[str, Slot], str]) -> dict[str, AnnotatedFile]:
         by_path: dict[str, dict[Slot, str]] = defaultdict(dict)
         for (path, slot), term in annotations.items():
             by_path[path][slot] = term
@@ -96,14 +79,14 @@ class AnnotatedProject:
             return last[1]
         if path not in self._file_names:
             self._file_names[path] = FileNames(self._original.files[path], self._names)
-        made = AnnotatedFile(self._original.files[path], self._file_names[path], terms)
+        made = annotated_file(self._original.files[path], self._file_names[path], terms)
         self._last_written[path] = dict(terms), made
         return made
 
     def writable(self, terms: Terms) -> Terms:
         """Return the annotations whose names the files can refer to."""
         written = {
-            (path, slot) for path, each in self.annotated(terms).items() for slot in each.written
+            (path, slot) for path, each in self._files(terms).items() for slot in each.written
         }
         return {key: term for key, term in terms.items() if key in written}
 
@@ -123,51 +106,43 @@ class AnnotatedProject:
         before = self._checker.check_with(run, {}, question)
 
         def added_by(annotations: Terms) -> list[Diagnostic]:
-            files = self.annotated(annotations)
-            texts = {path: each.text for path, each in files.items()}
-            return new_diagnostics(
-                before, _moved(files, self._checker.check_with(run, texts, question))
-            )
+            texts = self._changed(annotations)
+            return self._added(before, self._checker.check_with(run, texts, question), texts)
 
         return added_by
 
     def added_by(self, annotations: Terms) -> list[Diagnostic]:
         """Return the diagnostics of the type checker that annotations add."""
-        files = self.annotated(annotations)
-        after = self._checker.check({path: each.text for path, each in files.items()}).diagnostics
-        return new_diagnostics(self._diagnostics, _moved(files, after))
+        return self.added_by_texts(self._changed(annotations))
 
     def added_by_texts(self, texts: Mapping[str, str]) -> list[Diagnostic]:
         """Return the diagnostics that other texts of some files add."""
         after = self._checker.check(texts).diagnostics
+        return self._added(self._diagnostics, after, texts)
+
+    def _added(
+        self, before: list[Diagnostic], after: list[Diagnostic], texts: Mapping[str, str]
+    ) -> list[Diagnostic]:
+        """Return new diagnostics of other texts of files, with the lines of the original files."""
         lines = {
-            path: line_map(self._original.files[path].source.text, text)
-            for path, text in texts.items()
+            path: line_map(self._original.files[path].source.text, texts[path])
+            for path in {each.path for each in after} & texts.keys()
             if path in self._original.files
         }
         moved = [
             each._replace(line=lines[each.path].get(each.line, 0)) if each.path in lines else each
             for each in after
         ]
-        return new_diagnostics(self._diagnostics, moved)
+        return new_diagnostics(before, moved)
 
     @property
     def _diagnostics(self) -> list[Diagnostic]:
         """The diagnostics without annotations, and without the files that are left out by now."""
-        if self._before is None or self._before[0] != self._checker.left_out:
+        state = self._checker.left_out, self._checker.python
+        if self._before is None or self._before[0] != state:
             found = self._checker.check({}).diagnostics
-            self._before = self._checker.left_out, found
+            self._before = (self._checker.left_out, self._checker.python), found
         return self._before[1]
-
-
-def _moved(files: Mapping[str, AnnotatedFile], found: Iterable[Diagnostic]) -> list[Diagnostic]:
-    """Return diagnostics of annotated files with the lines of the original files."""
-    return [
-        each._replace(line=files[each.path].original_line(each.line))
-        if each.path in files
-        else each
-        for each in found
-    ]
 
 
 def _import_edits(file: File, needed: Iterable[Import]) -> list[Edit]:

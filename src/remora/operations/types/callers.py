@@ -15,7 +15,6 @@ from contextlib import suppress
 from textwrap import indent
 
 from remora.code.pytest_model.pytest_file import is_of_tests
-from remora.code.syntax.definitions import ImportNode
 from remora.operations.types.source.project_index import File, ProjectIndex
 from remora.python_text import parse
 from remora.tools.host.module_names import module_name
@@ -34,11 +33,12 @@ class Callers:
     def texts(self, paths: Collection[str], index: ProjectIndex) -> dict[str, str]:
         """Return the texts of files with the code of other files that call their functions."""
         files = {path: file for path, file in index.files.items() if not is_of_tests(path)}
-        imported = {path: _imported_names(file) for path, file in files.items()}
         found = {}
         for path in files.keys() & set(paths):
-            names = {*_own_names(files[path]), module_name(path).rpartition(".")[2]}
-            near = [other for other in files if other != path and names & imported[other]]
+            names = {*files[path].own_names, module_name(path).rpartition(".")[2]}
+            near = [
+                other for other in files if other != path and names & files[other].imported_words
+            ]
             found[path] = files[path].source.text + self._added(files, path, near)
         return found
 
@@ -67,21 +67,11 @@ def _part(file: File, other: str, text: str) -> str:
     return ""
 
 
-def _imported_names(file: File) -> set[str]:
-    """Return the names that a file imports, and the last words of its modules."""
-    nodes = [node for node in ast.walk(file.source.tree) if isinstance(node, ImportNode)]
-    return {alias.name.rpartition(".")[2] for node in nodes for alias in node.names}
-
-
-def _own_names(file: File) -> set[str]:
-    return {*file.classes, *(each.name for each in file.functions if "." not in each.name)}
-
-
 class _Imported(ast.NodeTransformer):
     """Leaves out imports of a file's names, and names its module by which others refer to them."""
 
     def __init__(self, file: File, importer: str) -> None:
-        self._own = _own_names(file)
+        self._own = file.own_names
         self._module = module_name(file.path)
         name = module_name(importer)
         is_package = importer.endswith("/__init__.py")

@@ -17,11 +17,11 @@ class Calls:
     """All calls in a project."""
 
     def __init__(self, index: ProjectIndex) -> None:
-        self._by_name: dict[str, list[ast.Call]] = defaultdict(list)
-        for file in index.files.values():
+        self._by_name: dict[str, list[tuple[str, ast.Call]]] = defaultdict(list)
+        for path, file in index.files.items():
             for node in ast.walk(file.source.tree):
                 if isinstance(node, ast.Call):
-                    self._by_name[_last_name(node.func)].append(node)
+                    self._by_name[_last_name(node.func)].append((path, node))
 
     def passing(self, function: Function, parameter: str) -> int:
         """Return how many calls of a function's name pass a parameter."""
@@ -33,8 +33,14 @@ class Calls:
         return sum(
             len(call.args) > position or any(each.arg == parameter for each in call.keywords)
             for name in called
-            for call in self._by_name.get(name, ())
+            for _, call in self._by_name.get(name, ())
         )
+
+    def sites(self, function: Function) -> Iterator[str]:
+        """Yield calls of a function's name with their arguments, those in its own file first."""
+        found = self._by_name.get(_name(function), ())
+        for path, call in sorted(found, key=lambda site: site[0] != function.path):
+            yield f"{path}: {clip(ast.unparse(call), _CALL_LIMIT)}"
 
 
 def callers_first(functions: Sequence[Function]) -> Iterator[Function]:
@@ -52,16 +58,6 @@ def callers_first(functions: Sequence[Function]) -> Iterator[Function]:
         chosen = next(free, left[0])
         del calls[chosen.number]
         yield chosen
-
-
-def call_sites(function: Function, index: ProjectIndex) -> Iterator[str]:
-    """Yield calls of a function's name with their arguments, those in its own file first."""
-    name = _name(function)
-    for path in sorted(index.files, key=lambda path: (path != function.path, path)):
-        source = index.files[path].source
-        for node in ast.walk(source.tree) if f"{name}(" in source.text else ():
-            if isinstance(node, ast.Call) and _last_name(node.func) == name:
-                yield f"{path}: {clip(ast.unparse(node), _CALL_LIMIT)}"
 
 
 def header_of(node: FunctionNode) -> str:

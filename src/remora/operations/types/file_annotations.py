@@ -9,22 +9,15 @@ from typing import Any
 
 from remora.code.edit.text_lines import decode
 from remora.code.syntax.definitions import FunctionNode
-from remora.code.syntax.extract import parse_module
-from remora.code.syntax.nodes import Module, lines_of_nodes
 from remora.errors import HostError
-from remora.ids import escape_path, node_key
-from remora.operations.types.calls import call_sites, header_of
+from remora.operations.types.calls import header_of
 from remora.operations.types.checker.judge import Terms
 from remora.operations.types.checker.type_checker import line_map
 from remora.operations.types.session import Verdict, project_texts, session_for
 from remora.operations.types.source.project_index import Function
-from remora.operations.types.source.signature_text import (
-    as_signature,
-    type_in,
-    types_in,
-)
+from remora.operations.types.source.signature_text import as_signature, types_in
 from remora.operations.types.source.slots import RETURN, Slot, SourceText, written_annotations
-from remora.operations.types.source.terms import same
+from remora.operations.types.source.terms import same, type_in
 from remora.operations.types.writing.clean_file import without_findings
 from remora.tools.host.declared_type_checker import Diagnostic
 from remora.tools.tree import ToolTree
@@ -38,16 +31,17 @@ _NAME_LIMIT = 60
 
 
 class MissingAnnotations:
-    """The functions of a file, and the missing annotations on the lines of `nodes`."""
+    """The functions of a file, and the missing annotations of those in `nodes`, or of all."""
 
     def __init__(self, path: str, text: str, nodes: Sequence[str]) -> None:
-        module = parse_module(path, text.encode())
-        if not isinstance(module, Module):
-            raise HostError(f"{path}: {module.detail}")
-        self.source = SourceText(text)
-        lines = lines_of_nodes(module, [node_key(escape_path(path), node) for node in nodes])
-        starts = [node.lineno for _, node, _ in self.source.functions]
-        self.slots = [slot for slot in self.source.slots if starts[slot.number] in lines]
+        try:
+            self.source = SourceText(text)
+        except (SyntaxError, ValueError, RecursionError) as error:
+            raise HostError(f"{path}: {error}") from error
+        names = self.source.qualnames
+        self.slots = [
+            slot for slot in self.source.slots if not nodes or names[slot.number] in nodes
+        ]
 
 
 class FileAnnotations:
@@ -202,7 +196,7 @@ class FileAnnotations:
         return {
             "lines": [first, last],
             "text": _cut(lines),
-            "calls": [*islice(dict.fromkeys(call_sites(function, self.session.index)), _SHOWN)],
+            "calls": [*islice(dict.fromkeys(self.session.calls.sites(function)), _SHOWN)],
             "owner": [] if owner is None else _class_lines(owner),
         }
 

@@ -12,7 +12,6 @@ from remora.operations.types.reveal_question import with_question
 from remora.operations.types.session import project_texts, session_for
 from remora.operations.types.source.signature_text import as_signature
 from remora.operations.types.source.slots import SourceText
-from remora.operations.types.source.terms import from_checker, is_known
 from remora.operations.types.types_need import inferred_with
 from remora.operations.types.writing.clean_file import without_findings
 from remora.tools.tree import ToolTree
@@ -93,7 +92,7 @@ def annotate(
 def reveal(place: ToolTree, path: str, expression: str, line: int) -> dict[str, Any]:
     """Return what ty says the type of an expression is at a line of a file, in `type`.
 
-    It is written as in an annotation, if that is possible. If it is empty, `why` is the reason.
+    If it is empty, `why` is the reason.
     """
     try:
         made, row, column = with_question(decode(path, place.read(path)).body, expression, line)
@@ -102,9 +101,8 @@ def reveal(place: ToolTree, path: str, expression: str, line: int) -> dict[str, 
     found = session_for(place, place.once(project_texts)).reveal(path, made, place.left)
     # the parentheses around a tuple without its own belong to it
     shown = found.get((path, row, column)) or found.get((path, row, column - 1), "")
-    term = from_checker(shown) if shown else ""
     return {
-        "type": term if is_known(term) else shown,
+        "type": shown,
         "why": "" if shown else f"ty says nothing of {expression} at line {line}",
     }
 

@@ -17,6 +17,7 @@ from remora.threads import raise_if_cancelled
 
 _ROUNDS, _PLANNED_ROUNDS = 3, 2
 """How often pyrefly is asked, each time with the annotations that were accepted before."""
+_REFUSED = "a type checker refuses a type"
 _LANGUAGE: Mapping[str, tuple[str, ...]] = {
     "__eq__": ("object",),
     "__ne__": ("object",),
@@ -24,10 +25,6 @@ _LANGUAGE: Mapping[str, tuple[str, ...]] = {
     "__aexit__": ("type[BaseException] | None", "BaseException | None", "TracebackType | None"),
 }
 """The types of parameters of special methods, which the language defines."""
-
-
-_Asked = tuple[tuple[str, ...], frozenset[tuple[Key, str]]]
-"""The files about which pyrefly is asked, and the annotations that they have by then."""
 
 
 class Inference:
@@ -46,9 +43,10 @@ class Inference:
         """All annotations found so far."""
         self.candidates: Terms = {}
         """The last candidate of each slot, refused or not."""
-        self._calls = Calls(self.original)
+        self.calls = Calls(self.original)
         self._callers = Callers()
-        self._answers: dict[_Asked, Terms] = {}
+        self._answers: dict[object, Terms] = {}
+        """What pyrefly said of files with annotations, and with an interpreter's packages."""
         self._why: dict[tuple[str, Slot], str] = {}
         """Why the candidate of a slot was refused."""
 
@@ -68,16 +66,10 @@ class Inference:
             raise_if_cancelled()
             likely = self._likely(wanted, self.annotations)
             found = self.project.accepted(likely, self.annotations, self.project.added_by)
-            self._why |= {
-                key: "a type checker refuses a type" for key in likely if key not in found
-            }
+            self._why |= dict.fromkeys(likely.keys() - found.keys(), _REFUSED)
             self.annotations |= found
             if not found:
                 break
-        self.leave_out_scattered()
-
-    def leave_out_scattered(self) -> None:
-        """Remove annotations of signatures and files most of which would stay without."""
         self.annotations = self.signatures.consistent(self.annotations)
 
     def promising(self, slots: Iterable[tuple[str, Slot]]) -> Terms:
@@ -90,11 +82,6 @@ class Inference:
         for _ in range(_PLANNED_ROUNDS):
             found |= self._likely(wanted, found)
         return self.signatures.consistent(found)
-
-    def forget(self) -> None:
-        """Forget what the type checker said, because it knows more now."""
-        self.project.forget()
-        self._answers.clear()
 
     def settle(self, terms: Terms) -> Terms:
         """Return those of some annotations that add no diagnostic without any others."""
@@ -111,10 +98,8 @@ class Inference:
         kept = self.project.accepted(
             self.annotations, {}, self.project.adding(run, question), by_function=True
         )
-        self._why |= {
-            key: "a type checker refuses a type" for key in self.annotations if key not in kept
-        }
-        self.annotations = kept
+        self._why |= dict.fromkeys(self.annotations.keys() - kept.keys(), _REFUSED)
+        self.annotations = self.signatures.consistent(kept)
 
     def why_left(self, path: str, number: int) -> str:
         """Return why the signature of a function was not found, in words."""
@@ -146,7 +131,7 @@ class Inference:
 
     def _inferred(self, paths: Sequence[str], known: Terms) -> Terms:
         """Return pyrefly's types for some files, given some annotations. Answers are remembered."""
-        asked = (tuple(paths), frozenset(known.items()))
+        asked = tuple(paths), frozenset(known.items()), self._checker.python
         if asked not in self._answers:
             texts = self.project.texts(known)
             texts |= self._callers.texts(paths, ProjectIndex(texts, self.original))
@@ -157,7 +142,7 @@ class Inference:
     def _candidate(self, path: str, slot: Slot, term: str) -> Candidate:
         function = self.original.files[path].functions[slot.number]
         parameter = function.parameter(slot.name)
-        calls = self._calls.passing(function, slot.name)
+        calls = self.calls.passing(function, slot.name)
         return Candidate(function, parameter, term, calls)
 
     def _plain(self, found: Terms) -> Iterator[tuple[tuple[str, Slot], str]]:

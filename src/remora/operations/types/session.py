@@ -4,7 +4,6 @@ import threading
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from functools import lru_cache
 from hashlib import sha256
 from importlib.metadata import version
 from typing import NamedTuple
@@ -12,6 +11,7 @@ from typing import NamedTuple
 from remora.code.edit.text_lines import decode
 from remora.errors import HostError
 from remora.operations.types.annotated_project import AddedBy
+from remora.operations.types.calls import Calls
 from remora.operations.types.checker.judge import Key, Terms, independent_groups
 from remora.operations.types.checker.type_checker import TypeChecker, new_diagnostics
 from remora.operations.types.inference import Inference
@@ -36,8 +36,6 @@ from remora.tools.tree import ToolTree
 _KEPT = 2
 _WAIT = 1.0
 _MAX_TOGETHER = 4000
-_REMEMBERED = 8
-"""Answers of a judge that are kept: about a file as it is now, and about its next versions."""
 _sessions: "OrderedDict[str, Session]" = OrderedDict()
 _lock = threading.Lock()
 
@@ -97,7 +95,6 @@ class Session:
         with self._lock:
             if self._python is None:
                 self._python, self.checker.python = python, python.python
-                self._inference.forget()
 
     def judges_with(self, python: ProjectPython | None) -> str:
         """Return the type checkers that judge the annotations with an interpreter, in words."""
@@ -168,7 +165,6 @@ class Session:
                 self._inference.settle_with(checker.check, checker.question)
             except HostError:  # it cannot check the project before, either
                 judges = f"{_ty()}; {checker.label} fails on the project"
-        self._inference.leave_out_scattered()
         self.judges = judges
 
     @contextmanager
@@ -238,10 +234,10 @@ class Session:
         """Return the judges without one that fails on the project as it is."""
         project, checker = self._inference.project, self._other_checker(self._python)
         if not self._judges:
-            self._judges = [_Judge(_ty(), _remembering(project.added_by))]
+            self._judges = [_Judge(_ty(), project.added_by)]
             with suppress(HostError):
                 if checker is not None:
-                    added_by = _remembering(project.adding(checker.check, checker.question))
+                    added_by = project.adding(checker.check, checker.question)
                     self._judges.append(_Judge(checker.label, added_by, by_function=True))
         return self._judges
 
@@ -252,6 +248,11 @@ class Session:
         with self._locked(left):
             self.checker.left = left
             return self.checker.check({path: text}).revealed
+
+    @property
+    def calls(self) -> Calls:
+        """The calls in the project."""
+        return self._inference.calls
 
     @property
     def index(self) -> ProjectIndex:
@@ -282,21 +283,6 @@ def _beyond(base: Terms, added_by: AddedBy) -> AddedBy:
     """Return a function that leaves out the diagnostics that `base` adds alone."""
     known = added_by(base)
     return lambda terms: new_diagnostics(known, added_by(terms))
-
-
-def _remembering(added_by: AddedBy) -> AddedBy:
-    """Return a function that remembers the last answers."""
-
-    @lru_cache(maxsize=_REMEMBERED)
-    def known(terms: tuple[tuple[Key, str], ...]) -> list[Diagnostic]:
-        return added_by(dict(terms))
-
-    return lambda terms: known(tuple(sorted(terms.items(), key=_place_of)))
-
-
-def _place_of(item: tuple[Key, str]) -> tuple[str, int, str]:
-    (path, slot), _ = item
-    return path, slot.number, slot.name
 
 
 def _ty() -> str:

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -14,10 +14,8 @@ from remora.code.syntax.nodes import Module, Node
 from remora.errors import ConfigError, HostError
 from remora.operations.base import Amount, JudgedAmount
 from remora.operations.types.checker.judge import Key
-from remora.operations.types.checker.pyrefly import PyreflyError, check_pyrefly
-from remora.operations.types.checker.type_checker import check_ty
+from remora.operations.types.checker.pyrefly import PyreflyError, check_installed
 from remora.operations.types.session import Session, project_texts, session_for
-from remora.operations.types.source.slots import SourceText
 from remora.sandbox.interpreters import ProjectPython
 from remora.tools.host.module_names import module_name
 from remora.tools.host.ruff.config_files import supports_python_2
@@ -45,14 +43,14 @@ def unannotated(place: ToolTree, modules: Sequence[Module], options: Mapping[str
     Raises ConfigError if the type checker fails on everything, and UsageError if it is not
     installed. If pyrefly fails on everything, that is the reason for all functions.
     """
-    check_ty()
-    check_pyrefly()
+    check_installed("ty")
+    check_installed("pyrefly")
     if place.once(supports_python_2):
-        return _in_python_2
+        return partial(_left_out, "in a project that supports Python 2")
     try:
         return _likely_amount(place, modules, options)
     except PyreflyError as error:
-        return partial(_without_pyrefly, error.message)
+        return partial(_left_out, f"without candidates, because {error.message}")
 
 
 def _likely_amount(
@@ -70,27 +68,31 @@ def _likely_amount(
     can_write = bool(options.get("open"))
     failing = {} if can_write else dict.fromkeys(session.checker.unread, _PYREFLY_FAILS)
     failing |= dict.fromkeys(session.checker.left_out, _TY_FAILS)
-    likely: dict[str, Counter[int]] = {path: Counter() for path in own if path not in failing}
-    for path, slot in found:
-        if path in likely:
-            likely[path][slot.number] += 1
-    lines: dict[str, Counter[int]] = {}
-    missing: dict[str, Counter[int]] = {}
+    judged = {path for path in own if path not in failing}
+    files = {path: file for path, file in session.index.files.items() if path in beside}
+    missing = _by_function(session, [(path, s) for path in files for s in files[path].source.slots])
+    likely = _by_function(session, [key for key in found if key[0] in judged])
 
     def amount(module: Module, node: Node) -> int | str:
-        if node.node_type != "function" or module.path not in texts:
+        key = module.path, node.qualname
+        if node.node_type != "function" or not missing[key]:
             return 0
-        if module.path not in lines:
-            shown = None if can_write else likely.get(module.path)
-            lines[module.path] = _by_line(texts[module.path], shown)
-            missing[module.path] = _by_line(texts[module.path], None)
-        count = _within(lines[module.path], node)
-        if count and module.path not in likely:
+        if module.path not in judged:
             return beside[module.path] or failing.get(module.path, _IN_STUBS)
-        return count or (_UNLIKELY if _within(missing[module.path], node) else 0)
+        return missing[key] if can_write else likely[key] or _UNLIKELY
 
-    is_judged = any(likely.values()) or can_write
-    return JudgedAmount(amount=amount, judges=session.judges_with(python)) if is_judged else amount
+    if not likely and not can_write:
+        return amount
+    return JudgedAmount(amount=amount, judges=session.judges_with(python))
+
+
+def _by_function(session: Session, keys: Iterable[Key]) -> Counter[tuple[str, str]]:
+    """Count slots by the path and the qualname of their function, and of all around it."""
+    found: Counter[tuple[str, str]] = Counter()
+    for path, slot in keys:
+        names = session.index.files[path].source.qualnames[slot.number].split(".")
+        found.update((path, ".".join(names[: end + 1])) for end in range(len(names)))
+    return found
 
 
 def _selected(
@@ -123,18 +125,6 @@ def _stubbed_modules(texts: Mapping[str, str]) -> set[str]:
     return {module_name(path) for path in stubs} - {""}
 
 
-def _within(lines: Mapping[int, int], node: Node) -> int:
-    inside = range(node.line_start, node.line_end + 1)
-    return sum(number for line, number in lines.items() if line in inside)
-
-
-def _by_line(text: str, likely: Mapping[int, int] | None) -> Counter[int]:
-    """Return the number of likely annotations, or else of missing ones, by the line of `def`."""
-    source = SourceText(text)
-    numbers = Counter(slot.number for slot in source.slots) if likely is None else likely
-    return Counter({source.functions[number][1].lineno: n for number, n in numbers.items()})
-
-
 def why_left_out(path: str, texts: Mapping[str, str]) -> str:
     """Return what a file contains that is not part of what a project provides, or nothing.
 
@@ -156,9 +146,5 @@ def _has_tests(path: str, texts: Mapping[str, str]) -> bool:
     return is_of_tests(path) or bool(by_name)
 
 
-def _in_python_2(_module: Module, node: Node) -> int | str:
-    return "in a project that supports Python 2" if node.node_type == "function" else 0
-
-
-def _without_pyrefly(why: str, _module: Module, node: Node) -> int | str:
-    return f"without candidates, because {why}" if node.node_type == "function" else 0
+def _left_out(why: str, _module: Module, node: Node) -> int | str:
+    return why if node.node_type == "function" else 0

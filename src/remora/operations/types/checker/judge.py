@@ -1,14 +1,13 @@
 """Finds the annotations among several that add no diagnostic, with few runs of a type checker."""
 
-import ast
 import re
 from collections.abc import Callable, Iterable
 
-from remora.code.syntax.definitions import ImportNode
 from remora.operations.types.source.project_index import Function, ProjectIndex, is_builtin
 from remora.operations.types.source.slots import Slot
 from remora.operations.types.source.terms import canonical, names_in
 from remora.tools.host.declared_type_checker import Diagnostic
+from remora.tools.host.module_names import module_name
 
 _WORD = re.compile(r"\w+")
 _EXPECTED = re.compile(r"[Ee]xpected `([^`]+)`")
@@ -88,15 +87,9 @@ def _is_in_body(line: int, function: Function) -> bool:
 
 def independent_groups(paths: Iterable[str], index: ProjectIndex) -> list[list[str]]:
     """Divide files into groups in which no file imports another."""
-    words = {path: imported_words(path, index) for path in sorted(paths)}
     groups: list[list[str]] = []
-    for path, imported in words.items():
-        name = module_word(path)
-        free = (
-            group
-            for group in groups
-            if not any(name in words[each] or module_word(each) in imported for each in group)
-        )
+    for path in sorted(paths):
+        free = (group for group in groups if not any(_imports(path, each, index) for each in group))
         chosen = next(free, None)
         if chosen is None:
             groups.append([path])
@@ -105,21 +98,12 @@ def independent_groups(paths: Iterable[str], index: ProjectIndex) -> list[list[s
     return groups
 
 
-def imported_words(path: str, index: ProjectIndex) -> set[str]:
-    """Return the words of the modules and names that a file imports anywhere."""
-    words: set[str] = set()
-    for node in ast.walk(index.files[path].source.tree):
-        if isinstance(node, ImportNode):
-            module = (node.module or "") if isinstance(node, ast.ImportFrom) else ""
-            for text in (module, *(alias.name for alias in node.names)):
-                words |= set(text.split("."))
-    return words
-
-
-def module_word(path: str) -> str:
-    """Return the last word of a module's name."""
-    *folders, name = path.removesuffix(".py").split("/")
-    return folders[-1] if folders and name == "__init__" else name
+def _imports(path: str, other: str, index: ProjectIndex) -> bool:
+    """Return True if one of two files may import the other."""
+    return any(
+        module_name(one).rpartition(".")[2] in index.files[importer].imported_words
+        for one, importer in ((path, other), (other, path))
+    )
 
 
 def _parts(group: Terms, added: Iterable[Diagnostic], index: ProjectIndex) -> list[Terms]:

@@ -13,8 +13,8 @@ from pathlib import Path
 from remora.errors import HostError, UsageError, install_extra
 from remora.operations.types.checker.judge import Terms
 from remora.operations.types.source.project_index import ProjectIndex
-from remora.operations.types.source.signature_text import type_in
 from remora.operations.types.source.slots import SourceText, written_annotations
+from remora.operations.types.source.terms import type_in
 from remora.sandbox.confinement import Confinement
 from remora.sandbox.process import run_command
 from remora.sandbox.supervisor_client import Command
@@ -32,13 +32,23 @@ class PyreflyCrashError(PyreflyError):
     """Raised if pyrefly fails, perhaps only on one of the files."""
 
 
-def check_pyrefly() -> None:
-    """Raise UsageError with an installation hint if pyrefly is missing."""
-    if find_spec("pyrefly") is None:
+def check_installed(package: str) -> None:
+    """Raise UsageError with an installation hint if a type checker is missing."""
+    if find_spec(package) is None:
         raise UsageError(
-            "operation types requires the pyrefly package, which is not installed",
+            f"operation types requires the {package} package, which is not installed",
             hint=install_extra("types"),
         )
+
+
+@functools.cache
+def program_of(package: str) -> str:
+    """Return the path of a program, installed beside this interpreter or on the search path."""
+    beside = Path(sys.executable).parent / package
+    found = str(beside) if beside.is_file() else shutil.which(package)
+    if found is None:
+        raise HostError(f"the program of the {package} package was not found")
+    return found
 
 
 def pyrefly_label() -> str:
@@ -60,11 +70,12 @@ def annotate_copy(
     roots = [root for root in (".", "src") if (folder / root).is_dir()]
     words = [f"--search-path={root}" for root in roots]
     words += [f"--site-package-path={path}" for path in read]
+    program = program_of("pyrefly")
     command = Command(
-        argv=(_binary(), "infer", *_FLAGS, f"--python-version=3.{minor}", *words, "."),
+        argv=(program, "infer", *_FLAGS, f"--python-version=3.{minor}", *words, "."),
         folder=folder,
         seconds=min(SECONDS, seconds),
-        confinement=Confinement(read=(Path(_binary()), *read), write=(folder,)),
+        confinement=Confinement(read=(Path(program), *read), write=(folder,)),
     )
     finished = run_command(command)
     if finished.timed_out:
@@ -92,14 +103,4 @@ def terms_in(annotated: Mapping[str, str], index: ProjectIndex) -> Terms:
                 annotation = new.get((slot.number, slot.name))
                 if annotation is not None and (term := type_in(annotation, file.owners)):
                     found[path, slot] = term
-    return found
-
-
-@functools.cache
-def _binary() -> str:
-    """Return the path of pyrefly, installed beside this interpreter or on the search path."""
-    beside = Path(sys.executable).parent / "pyrefly"
-    found = str(beside) if beside.is_file() else shutil.which("pyrefly")
-    if found is None:
-        raise HostError("the program of the pyrefly package was not found")
     return found

@@ -1,6 +1,5 @@
 """Runs of ty on a private copy of a project's Python files."""
 
-import functools
 import re
 import shutil
 import sys
@@ -8,19 +7,18 @@ import tempfile
 import weakref
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from difflib import SequenceMatcher
 from importlib.metadata import version
-from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
 
 from remora.code.edit.text_lines import split_lines
-from remora.errors import HostError, UsageError, install_extra
+from remora.errors import HostError
 from remora.operations.types.checker.pyrefly import (
     PyreflyCrashError,
     annotate_copy,
+    program_of,
     pyrefly_label,
 )
 from remora.rmtree import try_remove_tree
@@ -30,6 +28,7 @@ from remora.sandbox.process import run_command
 from remora.sandbox.supervisor_client import Command
 from remora.tools.host.declared_type_checker import Diagnostic
 from remora.tools.kept_answers import KeptAnswers
+from remora.workspaces.apply.line_diff import Hunk, diff_hunks
 from remora.workspaces.rooted_files import RootedFiles
 
 SECONDS = 120.0
@@ -217,12 +216,12 @@ class TypeChecker:
         )
         words = ["check", "--exit-zero", "--output-format", "gitlab", "--no-progress"]
         words += ["--project", ".", *self._environment()]
-        left = self.left()
+        left, program = self.left(), program_of("ty")
         command = Command(
-            argv=(_binary(), *words),
+            argv=(program, *words),
             folder=self.folder,
             seconds=min(seconds, left),
-            confinement=Confinement(read=(self.folder, Path(_binary()), *paths)),
+            confinement=Confinement(read=(self.folder, Path(program), *paths)),
             environment=self._threads,
         )
         finished = run_command(command, output_limit=_OUTPUT_LIMIT)
@@ -267,11 +266,15 @@ def new_diagnostics(before: Iterable[Diagnostic], after: Iterable[Diagnostic]) -
 
 def line_map(before: str, after: str) -> dict[int, int]:
     """Map the lines of a text to the lines of an earlier text that they replace."""
-    matcher = SequenceMatcher(None, split_lines(before), split_lines(after), autojunk=False)
+    old, new = ([line.encode() for line in split_lines(text)] for text in (before, after))
     found: dict[int, int] = {}
-    for _, start, end, first, last in matcher.get_opcodes():
-        for offset in range(last - first):
-            found[first + offset + 1] = min(start + offset + 1, max(end, start + 1))
+    moved = 0
+    for hunk in [*diff_hunks(old, new), Hunk(len(old), len(old), ())]:
+        first, last = hunk.start + moved, max(hunk.end, hunk.start + 1)
+        found |= {line: line - moved for line in range(len(found) + 1, first + 1)}
+        for offset in range(1, len(hunk.lines) + 1):
+            found[first + offset] = min(hunk.start + offset, last)
+        moved += len(hunk.lines) - (hunk.end - hunk.start)
     return found
 
 
@@ -281,11 +284,8 @@ def _by_imports(files: Mapping[str, str], paths: Iterable[str]) -> list[str]:
     ty may fail on a file only because of another one that it imports. The other one is better left
     out than all that import it.
     """
-    names = Counter(
-        word
-        for text in files.values()
-        for word in {word for line in _IMPORT.findall(text) for word in _WORD.findall(line)}
-    )
+    lines = ({*_WORD.findall(" ".join(_IMPORT.findall(text)))} for text in files.values())
+    names = Counter(word for words in lines for word in words)
     return sorted(paths, key=lambda path: (names[Path(path).stem], path))
 
 
@@ -293,25 +293,6 @@ def _site_packages(python: Path) -> list[tuple[str, int]]:
     """Return the folders of packages of an environment, and when packages were last installed."""
     found = python.parent.parent.glob("lib*/python3*/site-packages")
     return [(str(each), each.stat().st_mtime_ns) for each in sorted(found)]
-
-
-def check_ty() -> None:
-    """Raise UsageError with an installation hint if ty is missing."""
-    if find_spec("ty") is None:
-        raise UsageError(
-            "operation types requires the ty package, which is not installed",
-            hint=install_extra("types"),
-        )
-
-
-@functools.cache
-def _binary() -> str:
-    """Return the path of ty, which is installed beside this interpreter or on the search path."""
-    beside = Path(sys.executable).parent / "ty"
-    found = str(beside) if beside.is_file() else shutil.which("ty")
-    if found is None:
-        raise HostError("the program of the ty package was not found")
-    return found
 
 
 def _report(output: bytes) -> Report:

@@ -5,10 +5,11 @@ import builtins
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NamedTuple
 
 from remora.code.edit.import_edits import is_type_checking
-from remora.code.syntax.definitions import FunctionNode
+from remora.code.syntax.definitions import FunctionNode, ImportNode
 from remora.operations.types.source.slots import (
     RETURN,
     Kind,
@@ -102,6 +103,20 @@ class File:
             if module.partition(".")[0] not in _KNOWN_MODULES
         }
         return frozenset((*imported, *self.classes))
+
+    @cached_property
+    def imported_words(self) -> frozenset[str]:
+        """The words of the modules and names that the file imports anywhere."""
+        nodes = [node for node in ast.walk(self.source.tree) if isinstance(node, ImportNode)]
+        names = [alias.name for node in nodes for alias in node.names]
+        names += [node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)]
+        return frozenset(word for name in names for word in name.split(".") if word)
+
+    @cached_property
+    def own_names(self) -> frozenset[str]:
+        """The names of the classes and functions of the module."""
+        names = [*self.classes, *(each.name for each in self.functions)]
+        return frozenset(name for name in names if "." not in name)
 
 
 class ProjectIndex:

@@ -7,11 +7,10 @@ the last member of a union.
 import ast
 import functools
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from remora.python_text import parse
 
-UNKNOWN = "Unknown"
 _ALIASES = {
     "List": "list",
     "Dict": "dict",
@@ -30,55 +29,61 @@ _ALIASES = {
     "EllipsisType": "...",
     "Never": "NoReturn",
 }
-_ITERATORS = (
-    "map filter zip reversed chain islice starmap takewhile dropwhile accumulate zip_longest product"
-    " permutations combinations cycle repeat pairwise compress filterfalse"
-)
-_ITERATOR = re.compile(rf"\b(?:{_ITERATORS.replace(' ', '|')})\[")
-"""Classes of iterators, which are annotated as Iterator."""
-_WITH_DEFAULTS = {"TextIOWrapper[Unknown]": "TextIO", "Message[str, str]": "Message"}
-"""Types whose arguments are their defaults, as people write them."""
-_CLASS = re.compile(r"<class '([\w.]+)'>")
-_SELF = re.compile(r"\bSelf@[\w.<>]+")
-_EXACT = re.compile(r"\b(float|complex)\*")
-_UNPARSABLE = re.compile(r"->|@|\bdef |bound method|Overload\[|<|\bTop\[|\bBottom\[|\*")
+_DOTTED = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
 
 
 @functools.lru_cache(maxsize=65536)
 def canonical(annotation: str) -> str:
     """Return the canonical form of an annotation's source text, or an empty string."""
     try:
-        return term_of(parse(annotation.strip(), "eval").body)
+        return _term(parse(annotation.strip(), "eval").body, ())
     except (SyntaxError, ValueError, RecursionError):
         return ""
 
 
-def term_of(node: ast.expr) -> str:
-    """Return the canonical form of an annotation. Raises ValueError if it is not a type."""
+def type_in(annotation: ast.expr, owners: Collection[str]) -> str:
+    """Return the canonical form of an annotation, or an empty string if it is not a type.
+
+    Names with dots that begin with one of `owners` stay as they are, such as `h11.Request`.
+    """
+    try:
+        return _term(annotation, owners)
+    except (SyntaxError, ValueError, RecursionError):
+        return ""
+
+
+def _term(node: ast.expr, owners: Collection[str]) -> str:
+    """Return the canonical form of an annotation.
+
+    Raises ValueError for everything else, such as calls, because Python would evaluate it.
+    """
     match node:
         case ast.Constant(value=str(text)):
-            return term_of(parse(text.strip(), "eval").body)
-        case ast.Name(id=name) | ast.Attribute(attr=name):
-            return _ALIASES.get(name, name)
+            return _term(parse(text.strip(), "eval").body, owners)
         case ast.BinOp(op=ast.BitOr()):
-            return union([term_of(node.left), term_of(node.right)])
+            return union([_term(node.left, owners), _term(node.right, owners)])
         case ast.List():
-            return f"[{', '.join(map(term_of, node.elts))}]"
+            return f"[{', '.join(_term(each, owners) for each in node.elts)}]"
         case ast.Subscript():
-            return _subscript(node)
+            return _subscript(node, owners)
     text = ast.unparse(node)
-    if text not in ("None", "()", "..."):
+    if text in ("None", "()", "..."):
+        return text
+    if isinstance(node, ast.Constant) or not _DOTTED.fullmatch(text):
         raise ValueError(text)
-    return text
+    name = text if text.partition(".")[0] in owners else text.rpartition(".")[2]
+    return _ALIASES.get(name, name)
 
 
-def _subscript(node: ast.Subscript) -> str:
-    head = term_of(node.value)
+def _subscript(node: ast.Subscript, owners: Collection[str]) -> str:
+    head = _term(node.value, owners)
     inner = node.slice
-    if head == "Literal":
-        return f"Literal[{ast.unparse(inner).strip('()')}]"
     parts = inner.elts if isinstance(inner, ast.Tuple) and inner.elts else [inner]
-    terms = [term_of(part) for part in parts]
+    if head.rpartition(".")[2] == "Literal":
+        if not all(map(_is_literal, parts)):
+            raise ValueError(ast.unparse(inner))
+        return f"{head}[{ast.unparse(inner).strip('()')}]"
+    terms = [_term(part, owners) for part in parts]
     if head == "Optional":
         return union([*terms, "None"])
     if head == "Union":
@@ -86,6 +91,15 @@ def _subscript(node: ast.Subscript) -> str:
     if head == "Annotated":
         return terms[0]
     return f"{head}[{', '.join(terms)}]"
+
+
+def _is_literal(node: ast.expr) -> bool:
+    match node:
+        case ast.UnaryOp(ast.USub(), ast.Constant(value=int())):
+            return True
+        case ast.Constant(value=None | bool() | int() | str() | bytes()):
+            return True
+    return isinstance(node, ast.Attribute) and bool(_DOTTED.fullmatch(ast.unparse(node)))
 
 
 def union(terms: Iterable[str]) -> str:
@@ -141,70 +155,3 @@ def names_in(term: str) -> Iterator[str]:
     for node in ast.walk(parse(term, "eval")):
         if isinstance(node, ast.Name):
             yield node.id
-
-
-def is_known(term: str) -> bool:
-    """Return True if a type has no unknown part."""
-    return bool(term) and not re.search(rf"\b{UNKNOWN}\b", term)
-
-
-@functools.lru_cache(maxsize=65536)
-def from_checker(text: str) -> str:
-    """Return the canonical form of a type as the type checker prints it.
-
-    Literals are widened to their class. Parts that cannot be written are `Unknown`.
-    """
-    plain = _ITERATOR.sub("Iterator[", _EXACT.sub(r"\1", text.strip()))
-    return union(_member(member) for member in split(plain, " | "))
-
-
-def _member(text: str) -> str:
-    parts = [part for part in split(text, " & ") if not part.startswith("~")]
-    if len(parts) != 1:
-        return UNKNOWN
-    inner = parts[0]
-    if inner.startswith("(") and inner.endswith(")") and "->" not in inner:
-        return from_checker(inner[1:-1])
-    inner = _SELF.sub("Self", _CLASS.sub(r"type[\1]", inner))
-    if _UNPARSABLE.search(re.sub(r"\"[^\"]*\"", "", inner)):
-        return UNKNOWN
-    try:
-        return _widened(parse(inner, "eval").body)
-    except (SyntaxError, ValueError, RecursionError):
-        return UNKNOWN
-
-
-def _widened(node: ast.expr) -> str:
-    match node:
-        case ast.Name(id=name):
-            is_hidden = name.startswith("_") or name in ("Divergent", "Todo")
-            return UNKNOWN if is_hidden else term_of(node)
-        case ast.BinOp(op=ast.BitOr()):
-            return union([_widened(node.left), _widened(node.right)])
-        case ast.Subscript():
-            return _widened_generic(node)
-        case ast.List():
-            return f"[{', '.join(map(_widened, node.elts))}]"
-    return term_of(node)
-
-
-def _widened_generic(node: ast.Subscript) -> str:
-    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-    if isinstance(node.value, ast.Name) and node.value.id == "Literal":
-        return union(_class_of(each) for each in parts)
-    arguments = ", ".join(map(_widened, parts)) or "()"
-    head = term_of(node.value)
-    return _WITH_DEFAULTS.get(f"{head}[{arguments}]", f"{head}[{arguments}]")
-
-
-def _class_of(literal: ast.expr) -> str:
-    match literal:
-        case ast.Constant(value=None):
-            return "None"
-        case ast.Constant(value=value):
-            return type(value).__name__
-        case ast.UnaryOp():
-            return "int"
-        case ast.Attribute(value=ast.Name(id=name)):
-            return name
-    return UNKNOWN

@@ -10,7 +10,7 @@ from remora.code.edit.edits import Edit, apply_edits, overlap
 from remora.code.syntax.definitions import FunctionNode
 from remora.errors import HostError
 from remora.operations.types.checker.judge import Terms
-from remora.operations.types.source.slots import Slot, SourceText, annotations_of
+from remora.operations.types.source.slots import Slot, SourceText, written_annotations
 from remora.tools.host.ruff.finding import Finding, edits_of, new_findings, suspects
 from remora.tools.host.style_config import wrapping_width
 from remora.tools.tree import ToolTree
@@ -33,21 +33,19 @@ def without_findings(
     The findings are those because of which others are left out. `write` returns the text of the
     file with annotations. If ruff fails, all are written.
     """
-    known = None
-    with suppress(HostError):
-        known = place.ruff.check_text(path, before.encode())
+    file = _File(place, path, before)
     kept, refused = dict(chosen), list[Finding]()
     for _ in range(_TRIES):
         if not kept:
-            return before, refused
+            break
         after = write(kept)
-        if known is None:
-            return _formatted(place, path, before, after), []
-        after = _formatted(place, path, before, _fixed(place, path, (before, after), known, kept))
-        added = _added(place, path, (before, after), known)
+        if file.known is None:
+            return file.formatted(after), []
+        after = file.formatted(file.fixed(after, kept))
+        added = file.added(after)
         if any(each["code"] == "I001" for each in added):
             after = place.ruff.with_sorted_imports(path, after.encode()).decode()
-            added = _added(place, path, (before, after), known)
+            added = file.added(after)
         if not added:
             return after, refused
         refused += added
@@ -56,112 +54,92 @@ def without_findings(
     return before, refused
 
 
-def _fixed(
-    place: ToolTree, path: str, texts: tuple[str, str], known: list[Finding], kept: Terms
-) -> str:
-    """Return the new text with fixes, and with those of findings that the fixes add."""
-    before, after = texts
-    for _ in range(_TRIES):
-        added = _added(place, path, (before, after), known)
-        fixed = _once_fixed(place, path, (before, after), known, added, kept)
-        if fixed == after:
-            break
-        after = fixed
-    return after
+class _File:
+    """A file, its text without new annotations, and the findings `known` there if ruff works."""
 
+    def __init__(self, place: ToolTree, path: str, before: str) -> None:
+        self._place, self._path, self._before = place, path, before
+        self.known: list[Finding] | None = None
+        with suppress(HostError):
+            self.known = place.ruff.check_text(path, before.encode())
 
-def _once_fixed(
-    place: ToolTree,
-    path: str,
-    texts: tuple[str, str],
-    known: Iterable[Finding],
-    added: Iterable[Finding],
-    kept: Terms,
-) -> str:
-    """Return the new text with fixes of findings about how types are written and imported.
+    def added(self, after: str) -> list[Finding]:
+        """Return the findings that another text adds."""
+        found = self._place.ruff.check_text(self._path, after.encode())
+        return suspects(self._before, after, new_findings(self.known or [], found), found)
 
-    What was there before stays: only new annotations are rewritten, and only imports on new lines,
-    unless the old text has no such finding.
-    """
-    before, after = texts
-    wanted = [each for each in added if each["code"] in _FIXED and each["fix"]]
-    about_imports = {each["code"] for each in wanted} - _NOTATION
-    fresh = about_imports - {each["code"] for each in known}
-    if fresh:
-        content = place.ruff.fix_text(
-            path, after.encode(), fixable=sorted(fresh), unsafe=True
-        ).content
-        return content.decode()
-    new = new_lines(before.encode(), after.encode())
-    own = _own_annotations(SourceText(after), kept)
-    edits: list[Edit] = []
-    for each in wanted:
-        found = edits_of(after, each["fix"])
-        start = found[0].start if found else -1
-        is_own = any(first <= start < last for first, last in own)
-        if (is_own or (each["code"] in about_imports and each["line"] in new)) and not overlap(
-            found, edits
-        ):
-            edits += found
-    return apply_edits(after, edits)
+    def fixed(self, after: str, kept: Terms) -> str:
+        """Return the new text with fixes, and with those of findings that the fixes add."""
+        for _ in range(_TRIES):
+            fixed = self._once_fixed(after, kept)
+            if fixed == after:
+                break
+            after = fixed
+        return after
+
+    def _once_fixed(self, after: str, kept: Terms) -> str:
+        """Return the new text with fixes of findings about how types are written and imported.
+
+        What was there before stays: only new annotations are rewritten, and only imports on new
+        lines, unless the old text has no such finding.
+        """
+        wanted = [each for each in self.added(after) if each["code"] in _FIXED and each["fix"]]
+        about_imports = {each["code"] for each in wanted} - _NOTATION
+        fresh = sorted(about_imports - {each["code"] for each in self.known or ()})
+        if fresh:
+            content = after.encode()
+            fixed = self._place.ruff.fix_text(self._path, content, fixable=fresh, unsafe=True)
+            return fixed.content.decode()
+        new = new_lines(self._before.encode(), after.encode())
+        own = _own_annotations(SourceText(after), kept)
+        edits: list[Edit] = []
+        for each in wanted:
+            found = edits_of(after, each["fix"])
+            start = found[0].start if found else -1
+            is_own = any(first <= start < last for first, last in own)
+            is_import = each["code"] in about_imports and each["line"] in new
+            if (is_own or is_import) and not overlap(found, edits):
+                edits += found
+        return apply_edits(after, edits)
+
+    def formatted(self, after: str) -> str:
+        """Format the new text if the old one was formatted, or else wrap long signatures."""
+        content, ruff = self._before.encode(), self._place.ruff
+        with suppress(HostError):
+            if ruff.format_text(self._path, content) == content:
+                return ruff.format_text(self._path, after.encode()).decode()
+        width = wrapping_width(self._place, self._path, self._before)
+        return wrap_signatures(self._before, after, width)
 
 
 def _own_annotations(source: SourceText, kept: Terms) -> list[tuple[int, int]]:
     """Return the start and the end of each annotation that was added."""
-    names: dict[int, set[str]] = {}
-    for _, slot in kept:
-        names.setdefault(slot.number, set()).add(slot.name)
-    found = []
-    for number, wanted in names.items():
-        _, node, owner = source.functions[number]
-        for name, annotation in annotations_of(node, owner).items():
-            if name in wanted:
-                found.append((source.start(annotation), source.end(annotation)))
-    return found
-
-
-def _added(
-    place: ToolTree, path: str, texts: tuple[str, str], known: list[Finding]
-) -> list[Finding]:
-    before, after = texts
-    found = place.ruff.check_text(path, after.encode())
-    return suspects(before, after, new_findings(known, found), found)
+    wanted = {(slot.number, slot.name) for _, slot in kept}
+    written = written_annotations(source).items()
+    return [(source.start(each), source.end(each)) for key, each in written if key in wanted]
 
 
 def _causes(
     source: SourceText, kept: Terms, added: Iterable[Finding]
 ) -> Iterator[tuple[str, Slot]]:
     """Yield the annotations on the lines of findings, and those with a name that they import."""
+    written = written_annotations(source)
+    words = {
+        key: {*_WORD.findall(ast.unparse(each))}
+        for key in kept
+        if (each := written.get((key[1].number, key[1].name))) is not None
+    }
     for finding in added:
         line = source.lines[min(finding["line"], len(source.lines)) - 1]
         is_import = (
             line.lstrip().startswith(("from ", "import ")) or line.strip(" ,\r\n").isidentifier()
         )
-        words = set(_WORD.findall(line)) if is_import else set()
+        imported = set(_WORD.findall(line)) if is_import else set()
         for key in kept:
             _, node, _ = source.functions[key[1].number]
             header = range(node.lineno, node.body[0].lineno + 1)
-            if finding["line"] in header or words & _names(node):
+            if finding["line"] in header or imported & words.get(key, set()):
                 yield key
-
-
-def _names(node: FunctionNode) -> set[str]:
-    """Return the words of the annotations of a function."""
-    every = [*ast.walk(node.args), *([node.returns] if node.returns else [])]
-    annotations = [each.annotation for each in every if isinstance(each, ast.arg)]
-    texts = [ast.unparse(each) for each in (*annotations, node.returns) if each is not None]
-    return {word for text in texts for word in _WORD.findall(text)}
-
-
-def _formatted(place: ToolTree, path: str, before: str, after: str) -> str:
-    """Format a changed file if it was formatted before, or else wrap long signatures."""
-    content = before.encode()
-    try:
-        if place.ruff.format_text(path, content) == content:
-            return place.ruff.format_text(path, after.encode()).decode()
-    except HostError:
-        pass
-    return wrap_signatures(before, after, wrapping_width(place, path, before))
 
 
 _INDENT = 4
