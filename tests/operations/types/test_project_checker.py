@@ -130,7 +130,7 @@ def test_annotations_that_mypy_refuses_are_removed(tmp_path: Path) -> None:
         inference = Inference(FILES, ty, 11)
         parameter, result = inference.slots(["shop.py"])
         inference.annotations = {parameter: "int", result: "float"}
-        inference.settle_with(checker.check)
+        inference.settle_with(checker.check, checker.question)
     assert inference.annotations == {parameter: "int"}, "use() would return a float"
 
 
@@ -168,10 +168,11 @@ def test_a_link_that_a_plug_in_leaves_behind_is_not_followed(
         return []
 
     with closing(TypeChecker(files, {}, minor=11)) as ty:
-        ty.check_with(plug_in, {})
+        ty.check_with(plug_in, {}, "plug-in")
         assert (ty.folder / link).is_symlink()
         with pytest.raises(HostError, match=r"already exists|symbolic link"):
-            ty.check_with(mypy.check, {name: "n = 2\n"} if name.endswith(".py") else {})
+            changed = {name: "n = 2\n"} if name.endswith(".py") else {}
+            ty.check_with(mypy.check, changed, mypy.question)
     assert {path.read_text() for path in outside.iterdir()} == {"mine"}
 
 

@@ -173,14 +173,17 @@ class FileAnnotations:
         for slot in self.functions.slots:
             is_skipped = self.file.source.qualnames[slot.number][:_NAME_LIMIT] in skipped
             if not (
-                is_skipped or (self._path, slot) in written or self.session.omits(self._path, slot)
+                is_skipped
+                or (self._path, slot) in written
+                or self.session.signatures.omits(self._path, slot)
             ):
                 found.setdefault(slot.number, []).append(slot)
         return found
 
     def described(self, function: Function, missing: Sequence[Slot]) -> dict[str, Any]:
         """Return what a function lacks, for `open_functions`."""
-        likely = {slot.name: self.session.likely(self._path, slot) for slot in missing}
+        candidates = self.session.candidates
+        likely = {slot.name: candidates.get((self._path, slot), "") for slot in missing}
         return {
             "function": self.source.qualnames[function.number],
             "names": [slot.name for slot in missing],

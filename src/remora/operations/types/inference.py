@@ -89,11 +89,11 @@ class Inference:
         kept = self.signatures.complete(accepted)
         return kept if len(kept) in (0, len(terms)) else self.settle(kept)
 
-    def settle_with(self, run: Run, question: str = "") -> None:
+    def settle_with(self, run: Run, question: str) -> None:
         """Remove annotations that add diagnostics of another checker.
 
-        Its answers are kept if `question` says what it is asked. An error in a function that had no
-        annotation removes all of those found for it.
+        `question` says what it is asked, for answers that are kept. An error in a function that had
+        no annotation removes all of those found for it.
         """
         kept = self.project.accepted(
             self.annotations, {}, self.project.adding(run, question), by_function=True

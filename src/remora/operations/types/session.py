@@ -11,11 +11,9 @@ from typing import NamedTuple
 from remora.code.edit.text_lines import decode
 from remora.errors import HostError
 from remora.operations.types.annotated_project import AddedBy
-from remora.operations.types.calls import Calls
 from remora.operations.types.checker.judge import Key, Terms, independent_groups
 from remora.operations.types.checker.type_checker import TypeChecker, new_diagnostics
 from remora.operations.types.inference import Inference
-from remora.operations.types.source.project_index import ProjectIndex
 from remora.operations.types.source.signature_text import says_something
 from remora.operations.types.source.slots import Slot
 from remora.operations.types.source.terms import without_none
@@ -71,6 +69,9 @@ class Session:
         self._python: ProjectPython | None = None
         self.checker = TypeChecker(texts, self._settings, minor=minor)
         self._inference = Inference(texts, self.checker, minor)
+        self.index = self._inference.original
+        self.signatures = self._inference.signatures
+        self.calls = self._inference.calls
         self._lock = threading.RLock()
         self._done: set[str] = set()
         self._selected: dict[frozenset[str], list[Key]] = {}
@@ -147,7 +148,7 @@ class Session:
         for key, term in self._inference.annotations.items():
             by_path.setdefault(key[0], {})[key] = term
         left = by_path.keys() - self._alone.keys()
-        groups = independent_groups(left, self._inference.original)
+        groups = independent_groups(left, self.index)
         group = next(each for each in groups if path in each)
         kept = self._inference.settle({k: t for each in group for k, t in by_path[each].items()})
         for each in group:
@@ -167,6 +168,11 @@ class Session:
                 judges = f"{_ty()}; {checker.label} fails on the project"
         self.judges = judges
 
+    @property
+    def candidates(self) -> Terms:
+        """The types that pyrefly has for annotations, written or not."""
+        return self._inference.candidates
+
     @contextmanager
     def _locked(self, left: Callable[[], float]) -> Iterator[None]:
         """Wait for other threads until no seconds are left."""
@@ -177,19 +183,11 @@ class Session:
         finally:
             self._lock.release()
 
-    def likely(self, path: str, slot: Slot) -> str:
-        """Return the type that pyrefly has for an annotation that was not found, or nothing."""
-        return self._inference.candidates.get((path, slot), "")
-
     def why_left(self, path: str, numbers: Collection[int], left: Callable[[], float]) -> list[str]:
         """Return why signatures of a file were not found, the most frequent reasons first."""
         with self._locked(left):
             reasons = Counter(self._inference.why_left(path, number) for number in numbers)
         return [f"{why} ({count(number, 'function')})" for why, number in reasons.most_common()]
-
-    def omits(self, path: str, slot: Slot) -> bool:
-        """Return True if the project mostly leaves out annotations like this one."""
-        return self._inference.signatures.omits(path, slot)
 
     def refusal(self, path: str, slot: Slot, term: str) -> str:
         """Return why a type is refused before a checker is asked, or an empty string.
@@ -249,22 +247,12 @@ class Session:
             self.checker.left = left
             return self.checker.check({path: text}).revealed
 
-    @property
-    def calls(self) -> Calls:
-        """The calls in the project."""
-        return self._inference.calls
-
-    @property
-    def index(self) -> ProjectIndex:
-        """The files of the project."""
-        return self._inference.original
-
     def text(self, path: str, terms: Terms, proposed: Collection[tuple[str, Slot]] = ()) -> str:
         """Return the text of a file with those annotations that complete a signature.
 
         `proposed` ones are written in any case.
         """
-        written = self._inference.signatures.complete(terms)
+        written = self.signatures.complete(terms)
         written |= {key: term for key, term in terms.items() if key in proposed}
         return self._inference.project.texts(written)[path]
 

@@ -1,11 +1,16 @@
 """Run reports in Markdown for pull requests, with collapsed details."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
+from remora.ids import display_name
 from remora.pictures.markup import escaped
-from remora.runs.report.report_layout import JobRow, Layout, layout
-from remora.runs.report.report_model import Report
+from remora.runs.records.decision_sources import sources_text
+from remora.runs.records.model_part import model_text
+from remora.runs.records.totals import phrases_of
+from remora.runs.report.job_texts import finding_text, fixes_of, has_rule, left_codes, reasons
+from remora.runs.report.report_model import Finding, JobReport, Report
+from remora.statuses import PENDING, VERIFIED, status_text
 from remora.text import count, escape_line
 
 MAX_DIFFS = 40_000
@@ -19,23 +24,58 @@ _ACTIVE = re.compile(r"([\\`*_\[\]<>#|~&])")
 
 def markdown(report: Report) -> str:
     """Return the report as Markdown. All names and messages from the project are escaped."""
-    return "\n".join(_lines(report, layout(report))) + "\n"
+    return "\n".join(_lines(report)) + "\n"
 
 
-def _lines(report: Report, parts: Layout) -> Iterator[str]:
-    yield f"## Remora: {escape_markdown(parts.headline)}\n"
-    yield f"Run {code(report.run_id)} · {escape_markdown(parts.run)}\n"
-    yield escape_markdown(parts.totals)
-    yield from (
-        ["", *(f"- {escape_markdown(detail)}" for detail in parts.details)] if parts.details else []
-    )
-    yield from _remaining(parts)
-    if parts.jobs:
+def _lines(report: Report) -> Iterator[str]:
+    phrases = phrases_of(report.sums)
+    yield f"## Remora: {escape_markdown(_headline(report, [each.brief for each in phrases]))}\n"
+    yield f"Run {code(report.run_id)} · {escape_markdown(_run(report))}\n"
+    yield escape_markdown(f"{_totals(report)}. {_decisions(report)}.")
+    details = [*(phrase.whole for phrase in phrases if phrase.more), *report.gates]
+    yield from ["", *(f"- {escape_markdown(detail)}" for detail in details)] if details else []
+    yield from _remaining(report)
+    if report.jobs:
         header = "| node | result | done | left | decided by |\n|---|---|---|---|---|"
-        yield from folded(count(len(parts.jobs), "job"), [header, *map(_row, parts.jobs)])
-    yield from _diffs(report.run_id, parts)
+        yield from folded(count(len(report.jobs), "job"), [header, *map(_row, report.jobs)])
+    yield from _diffs(report)
     yield "\n<sub>Verify this record with `remora trace verify`; its head is"
-    yield f"{escape_markdown(parts.head)}. Remora {escape_markdown(report.version)}</sub>"
+    head = escape_markdown(f"{report.head.count} {report.head.hash}")
+    yield f"{head}. Remora {escape_markdown(report.version)}</sub>"
+
+
+def _headline(report: Report, done: Sequence[str]) -> str:
+    if report.waiting:
+        return ", ".join([*done, f"{count(report.waiting, 'change')} pending review"])
+    return ", ".join(done) or f"{count(report.planned, 'job')}, nothing to review"
+
+
+def _run(report: Report) -> str:
+    """Describe the run, e.g. `ended · 2026-01-31 09:30 UTC · model X · commit abc`."""
+    start = report.started[:16].replace("T", " ")
+    parts = [report.status, f"{start} UTC", f"model {report.model}"]
+    return " · ".join([*parts, f"commit {report.commit[:12]}"] if report.commit else parts)
+
+
+def _totals(report: Report) -> str:
+    """Describe the totals, e.g. `6 jobs: 4 accepted, 2 no change; 12 other functions unchanged`."""
+    states = ", ".join(f"{n:,} {_state(state)}" for state, n in report.states.items())
+    text = count(report.planned, "job") + (f": {states}" if states else "")
+    started = sum(report.states.values())
+    text += f"; {report.planned - started:,} not started" if started < report.planned else ""
+    others = count(report.skipped_nodes, "other function")
+    return text + (f"; {others} unchanged" if report.skipped_nodes else "")
+
+
+def _decisions(report: Report) -> str:
+    if sum(report.decisions.values()) == report.decisions.get("rule", 0):
+        return "Rules made all decisions"
+    parts = [sources_text(report.decisions)]
+    return ". ".join(parts if report.by_model is None else [*parts, model_text(report.by_model)])
+
+
+def _state(state: str) -> str:
+    return VERIFIED if state == PENDING else status_text(state)
 
 
 def folded(title: str, lines: list[str]) -> list[str]:
@@ -43,38 +83,47 @@ def folded(title: str, lines: list[str]) -> list[str]:
     return [f"\n<details><summary>{title}</summary>\n", *lines, "\n</details>"]
 
 
-def _row(row: JobRow) -> str:
-    result = escape_markdown(row.state) + (f" on {code(row.job.branch)}" if row.job.branch else "")
+def _row(job: JobReport) -> str:
+    result = escape_markdown(_state(job.state)) + (f" on {code(job.branch)}" if job.branch else "")
+    deciders = ", ".join(f"{who} {n}" for who, n in job.decided_by.items() if n)
     cells = [
-        f"{code(row.name)} {escape_markdown(row.job.operation)}",
-        result + "".join(f"<br>{escape_markdown(reason)}" for reason in row.reasons),
-        *map(escape_markdown, (row.fixed, row.left, row.deciders)),
+        f"{code(display_name(job.node_id))} {escape_markdown(job.operation)}",
+        result + "".join(f"<br>{escape_markdown(reason)}" for reason in reasons(job)),
+        *map(escape_markdown, (fixes_of(job), left_codes(job.left), deciders)),
     ]
     cells = [_BARE_BAR.sub(r"\\|", cell) for cell in cells]  # a bar splits table cells even in code
     return "| " + " | ".join(cells) + " |"
 
 
-def _remaining(parts: Layout) -> Iterator[str]:
-    if not parts.findings and not parts.unreadable:
+def _remaining(report: Report) -> Iterator[str]:
+    rows = [_finding(job, finding) for job in report.jobs for finding in job.left]
+    if not rows and not report.unreadable:
         return
     yield "\n### Remaining"
-    rows = [
-        f"- {code(row.place)} {escape_markdown(f'{row.rule} {row.text}'.strip())}"
-        for row in parts.findings
-    ]
-    is_long = len(rows) > _MAX_UNFOLDED
-    title = f"{parts.remaining:,} findings left where the run worked"
-    yield from folded(title, rows) if is_long else ["", *rows]
-    yield from [
-        "",
-        *(f"- {code(row.place)} {escape_markdown(row.text)}" for row in parts.unreadable),
-    ]
+    remaining = sum(finding.count for job in report.jobs for finding in job.left)
+    title = f"{remaining:,} findings left where the run worked"
+    yield from folded(title, rows) if len(rows) > _MAX_UNFOLDED else ["", *rows]
+    yield ""
+    for file in report.unreadable:
+        text = escape_markdown(f"could not be read: {file.get('detail')}")
+        yield f"- {code(str(file.get('path')))} {text}"
 
 
-def _diffs(run_id: str, parts: Layout) -> Iterator[str]:
-    rows = [row for row in parts.jobs if row.diff and row.job.review]
-    diffs = [(f"diff of <code>{escaped(row.name)}</code>", row.diff) for row in rows]
-    yield from folded_diffs(diffs, code(f"remora diff {run_id}"))
+def _finding(job: JobReport, finding: Finding) -> str:
+    place = f"{job.path}:{finding.line}" if finding.line else display_name(job.node_id)
+    text = finding_text(finding) + (f" ({finding.reason})" if finding.reason else "")
+    rule = finding.code if has_rule(finding) else ""
+    return f"- {code(place)} {escape_markdown(f'{rule} {text}'.strip())}"
+
+
+def _diffs(report: Report) -> Iterator[str]:
+    diffs = []
+    for job in report.jobs:
+        diff = "".join(file.diff for file in job.files)
+        if diff and job.review:
+            title = f"diff of <code>{escaped(display_name(job.node_id))}</code>"
+            diffs.append((title, diff))
+    yield from folded_diffs(diffs, code(f"remora diff {report.run_id}"))
 
 
 def folded_diffs(diffs: Iterable[tuple[str, str]], others: str) -> Iterator[str]:

@@ -10,8 +10,8 @@ from urllib.parse import quote
 from remora.ids import MODULE, display_name, node_key, unescape_path
 from remora.operations.base import is_lint_code
 from remora.runs.report.check_document import unchecked_of
+from remora.runs.report.job_texts import finding_text, fixes_of, left_codes, reasons
 from remora.runs.report.problems import Problem, fixes_problem
-from remora.runs.report.report_layout import finding_text, fixes_of, left_codes, reasons
 from remora.runs.report.report_model import Edit, FileChange, Finding, JobReport, Report
 from remora.statuses import ENDED, ERROR, UNDECIDED, WITHOUT_RESULT
 

@@ -144,15 +144,13 @@ class TypeChecker:
         self,
         run: Callable[[Path, float], list[Diagnostic]],
         changed: Mapping[str, str],
-        question: str = "",
+        question: str,
     ) -> list[Diagnostic]:
         """Check the project with another checker, which is given the folder and the seconds left.
 
-        Its answers are kept if `question` says what it is asked.
+        `question` says what it is asked, for answers that are kept.
         """
         self._change(changed)
-        if not question:
-            return run(self.folder, self.left())
         answer = self._answer(question, lambda: _JSON.encode(run(self.folder, self.left())))
         return msgspec.json.decode(answer, type=list[Diagnostic])
 

@@ -21,6 +21,9 @@ _LEFT_ALONE = re.compile(
 )
 """Comments with types, and those that say that annotations are left out on purpose."""
 
+_EQUALS = re.compile(r"\s*=[ \t]*(?=[^\s\\#])")
+"""The sign between a parameter and its default, which begins on the same line."""
+
 
 class Slot(msgspec.Struct, frozen=True, kw_only=True):
     """A missing annotation: of a parameter, or of a function's result.
@@ -92,17 +95,6 @@ class SourceText(ParsedText):
                 ends[line] = self.at(token.end)
                 in_header = False
         return ends
-
-    @cached_property
-    def starts_of_defaults(self) -> dict[int, int]:
-        """Map the end of each name before an equals sign to the start of what follows the sign."""
-        skipped = (tokenize.NL, tokenize.COMMENT)
-        tokens = [each for each in self.tokens if each.type not in skipped]
-        return {
-            self.at(name.end): self.at(value.start)
-            for name, sign, value in zip(tokens, tokens[1:], tokens[2:], strict=False)
-            if sign.string == "=" and name.type == tokenize.NAME and sign.end[0] == value.start[0]
-        }
 
 
 def functions_of(tree: ast.Module) -> Iterator[tuple[str, FunctionNode, ast.ClassDef | None]]:
@@ -197,6 +189,6 @@ def _edit(source: SourceText, slot: Slot, text: str) -> Edit | None:
             end = source.end(arg)
             if default is None:
                 return Edit(end, end, f": {text}")
-            after = source.starts_of_defaults.get(end)
-            return None if after is None else Edit(end, after, f": {text} = ")
+            sign = _EQUALS.match(source.text, end)
+            return None if sign is None else Edit(end, sign.end(), f": {text} = ")
     return None
