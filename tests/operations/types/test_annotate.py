@@ -91,8 +91,12 @@ def test_functions_that_lack_annotations_are_described(project: Project) -> None
     _, total = found["functions"]
     assert total["names"] == ["items", "extra", "discount", "return"]
     assert found["shown"] == {
-        "lines": [10, 11],
-        "text": "def first(data):\n    return data[0]",
+        "excerpt": {
+            "ref": "code",
+            "path": "shop.py",
+            "lines": [10, 11],
+            "text": "def first(data):\n    return data[0]",
+        },
         "calls": ["use.py: first([Item('tea', 2.5)])"],
         "owner": [],
     }
@@ -109,7 +113,7 @@ def test_a_long_function_is_cut_in_the_middle_and_has_its_class(project: Project
         f"class Sheet(dict):\n    def __init__(self, rows: list[str]) -> None:\n        self.rows = rows\n\n    def fill(self, row):\n{lines}"
     )
     found = open_functions(place, "shop.py", [], [])["shown"]
-    shown = found["text"].split("\n")
+    shown = found["excerpt"]["text"].split("\n")
     assert (len(shown), shown[0], shown[40]) == (60, "    def fill(self, row):", "... 22 lines ...")
     assert found["owner"] == [
         "class Sheet(dict):",

@@ -1,18 +1,18 @@
 """A project with annotations written into its files, and what checkers say about them."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from remora.code.edit.edits import Edit, apply_edits
+from remora.code.edit.edits import apply_edits
 from remora.code.edit.import_edits import Imported, ImportStyle, import_edits
 from remora.code.edit.text_lines import newline_of, with_newline
 from remora.operations.types.checker.judge import Terms, settle
 from remora.operations.types.checker.type_checker import TypeChecker, line_map, new_diagnostics
 from remora.operations.types.source.project_index import File, ProjectIndex
 from remora.operations.types.source.slots import Slot, annotation_edits
-from remora.operations.types.writing.annotation_names import FileNames, Import, ProjectNames
+from remora.operations.types.writing.annotation_names import FileNames, ProjectNames
 from remora.tools.host.declared_type_checker import Diagnostic
 from remora.tools.host.style_config import habitual_width
 
@@ -27,13 +27,18 @@ class AnnotatedFile(NamedTuple):
 def annotated_file(file: File, names: FileNames, terms: Mapping[Slot, str]) -> AnnotatedFile:
     """Write types into a file, without those whose names the file cannot refer to."""
     written: dict[Slot, str] = {}
-    imports: set[Import] = set()
+    needed: set[Imported] = set()
+    lazy: set[Imported] = set()
     for slot, term in terms.items():
         annotation = names.write(term, file.functions[slot.number])
         if annotation is not None:
             written[slot] = annotation.text
-            imports |= annotation.imports
-    edits = annotation_edits(file.source, written) + _import_edits(file, imports)
+            needed |= annotation.imports
+            lazy |= annotation.lazy
+    style = ImportStyle(width=habitual_width(file.source.text))
+    new = ([each for each in names if each.name not in file.imports] for names in (needed, lazy))
+    eager, late = new
+    edits = annotation_edits(file.source, written) + import_edits(file.source, eager, style, late)
     newline = newline_of(file.source.text)
     edits = [each._replace(text=with_newline(each.text, newline)) for each in edits]
     return AnnotatedFile(written, apply_edits(file.source.text, edits))
@@ -143,15 +148,3 @@ class AnnotatedProject:
             found = self._checker.check({}).diagnostics
             self._before = (self._checker.left_out, self._checker.python), found
         return self._before[1]
-
-
-def _import_edits(file: File, needed: Iterable[Import]) -> list[Edit]:
-    wanted = [each for each in needed if each.name not in file.imports]
-    found = {
-        is_lazy: [
-            Imported(each.module, each.name, each.name) for each in wanted if each.lazy == is_lazy
-        ]
-        for is_lazy in (False, True)
-    }
-    style = ImportStyle(width=habitual_width(file.source.text))
-    return import_edits(file.source, found[False], style, found[True])

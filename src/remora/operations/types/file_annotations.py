@@ -20,6 +20,7 @@ from remora.operations.types.source.slots import RETURN, Slot, SourceText, writt
 from remora.operations.types.source.terms import same, type_in
 from remora.operations.types.writing.clean_file import without_findings
 from remora.tools.host.declared_type_checker import Diagnostic
+from remora.tools.host.text_files import show_lines
 from remora.tools.tree import ToolTree
 
 _SHOWN = 3
@@ -191,14 +192,16 @@ class FileAnnotations:
         }
 
     def shown(self, function: Function) -> dict[str, Any]:
-        """Return a function's code, its calls and its class, for `open_functions`."""
+        """Return an excerpt with a function, its calls and its class, for `open_functions`."""
         _, node, owner = self.source.functions[function.number]
         first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
         last = node.end_lineno or node.lineno
-        lines = [line.rstrip("\r\n") for line in self.source.lines[first - 1 : last]]
+        is_long = last - first > _FIRST + _LAST
+        places = (
+            [[first, first + _FIRST - 1], [last - _LAST + 1, last]] if is_long else [[first, last]]
+        )
         return {
-            "lines": [first, last],
-            "text": _cut(lines),
+            "excerpt": show_lines(self._place, self._path, places),
             "calls": [*islice(dict.fromkeys(self.session.calls.sites(function)), _SHOWN)],
             "owner": [] if owner is None else _class_lines(owner),
         }
@@ -230,13 +233,6 @@ def _class_lines(owner: ast.ClassDef) -> list[str]:
         if isinstance(method, FunctionNode) and method.name == "__init__"
     )
     return [f"class {owner.name}{bases}:", *map(header_of, made)]
-
-
-def _cut(lines: Sequence[str]) -> str:
-    left_out = len(lines) - _FIRST - _LAST
-    if left_out > 1:
-        lines = [*lines[:_FIRST], f"... {left_out} lines ...", *lines[-_LAST:]]
-    return "\n".join(lines)
 
 
 def _listed(names: Sequence[str]) -> str:

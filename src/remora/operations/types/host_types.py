@@ -114,9 +114,8 @@ def open_functions(
 
     Functions come before those that they call. What the project mostly leaves out is not missing.
     Each of `functions` has its qualname in `function`, its missing `names`, where `return` is the
-    result, and in `likely` the type that pyrefly has for some. Of the first one, `shown` has the first and
-    last line in `lines`, the `text`, which is cut in the middle if it is long, some calls of its
-    name in `calls`, and the first lines of the class around it and of `__init__` in `owner`.
+    result, and in `likely` the type that pyrefly has for some. Of the first one, `shown` has its code in
+    `excerpt`, which is cut in the middle if it is long, some calls of its name in `calls`, and the first lines of the class around it and of `__init__` in `owner`.
     `known` contains the imports and classes of the file.
     """
     work = FileAnnotations(place, path, nodes)

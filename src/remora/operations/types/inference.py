@@ -125,7 +125,7 @@ class Inference:
             else:
                 self._why.pop(key, None)
         likely = {key: term for key, term in self.candidates.items() if key not in self._why}
-        likely |= self._of_language(wanted)
+        likely |= {key: term for key in wanted if (term := self._language_type(*key))}
         likely |= self._of_setters(wanted, known | likely)
         return {key: term for key, term in likely.items() if key in wanted and key not in known}
 
@@ -159,12 +159,8 @@ class Inference:
     def _is_base(self, name: str) -> bool:
         return bool(self.original.subclasses.get(name.rpartition(".")[2]))
 
-    def _of_language(self, wanted: Set[Key]) -> Terms:
-        """Return the types that special methods and `**kwargs` have everywhere."""
-        found = {key: self._language_type(*key) for key in wanted}
-        return {key: term for key, term in found.items() if term}
-
     def _language_type(self, path: str, slot: Slot) -> str:
+        """Return the type that a special method or `**kwargs` has everywhere, or nothing."""
         function, name = self.original.files[path].functions[slot.number], slot.name
         if slot.kind == "kwargs":
             return "Any"

@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from functools import cached_property
 from typing import NamedTuple
 
-from remora.code.edit.import_edits import relative_module
+from remora.code.edit.import_edits import Imported, relative_module
 from remora.operations.types.source.project_index import File, Function, ProjectIndex, is_builtin
 from remora.operations.types.source.terms import arguments_of, head_of, members_of
 from remora.operations.types.writing.stdlib_names import (
@@ -15,24 +15,18 @@ from remora.operations.types.writing.stdlib_names import (
     STDLIB_MODULES,
     STDLIB_NAMES,
 )
+from remora.tools.host.module_names import SOURCE_ROOTS
 
 _BUILTIN_GENERIC = re.compile(rf"\b(?:{'|'.join(OLD_ALIASES)})\[")
 _GENERICS_SINCE, _UNION_SINCE, _LAZY_SINCE = 9, 10, 14
 
 
-class Import(NamedTuple):
-    """A name to import. `lazy` is True if it is needed only by type checkers."""
-
-    module: str
-    name: str
-    lazy: bool
-
-
 class Written(NamedTuple):
-    """An annotation as source text, with the imports that it needs."""
+    """An annotation as source text, with the imports that it needs, `lazy` for type checkers only."""
 
     text: str
-    imports: frozenset[Import]
+    imports: frozenset[Imported]
+    lazy: frozenset[Imported]
 
 
 class ProjectNames:
@@ -85,7 +79,7 @@ class FileNames:
             return None
         if writer.quoted and not self._lazy:
             text = f'"{text.replace(chr(34), chr(39))}"'
-        return Written(text, frozenset(writer.imports))
+        return Written(text, frozenset(writer.imports), frozenset(writer.lazy))
 
     @property
     def _imports_relatively(self) -> bool:
@@ -167,7 +161,7 @@ class FileNames:
             return None  # the file uses the name for something else
         is_standard = module.partition(".")[0] in sys.stdlib_module_names
         is_lazy = module in self._file.lazy_modules or not is_standard
-        return _Local(name, Import(module, name, is_lazy), is_lazy)
+        return _Local(name, Imported(module, name, name), is_lazy)
 
     def _own(self, name: str, source: str) -> "_Local":
         """Return a class of the project as a name of its module if the file imports the module.
@@ -182,7 +176,7 @@ class FileNames:
             module == source and original and local not in self._file.lazy_imports
             for local, (module, original) in self._file.imports.items()
         )
-        return _Local(name, Import(source, name, is_lazy), is_lazy)
+        return _Local(name, Imported(source, name, name), is_lazy)
 
 
 class _Local(NamedTuple):
@@ -192,7 +186,7 @@ class _Local(NamedTuple):
     """
 
     text: str
-    needs: Import | None
+    needs: Imported | None
     quoted: bool
     generic: str = ""
 
@@ -203,7 +197,8 @@ class _Writer:
     def __init__(self, names: FileNames, function: Function) -> None:
         self._names = names
         self._function = function
-        self.imports: set[Import] = set()
+        self.imports: set[Imported] = set()
+        self.lazy: set[Imported] = set()
         self.quoted = False
 
     def union(self, term: str) -> str | None:
@@ -248,7 +243,7 @@ class _Writer:
         if generic and found.generic:
             return self._name(found.generic)
         if found.needs is not None:
-            self.imports.add(found.needs)
+            (self.lazy if found.quoted else self.imports).add(found.needs)
         self.quoted = self.quoted or found.quoted
         return found.text
 
@@ -277,7 +272,4 @@ def module_of(path: str, importer: File, *, relative: bool) -> str | None:
 
 def _parts(path: str) -> list[str]:
     parts = path.removesuffix(".py").removesuffix("/__init__").split("/")
-    for root in ("src", "lib", "python"):
-        if len(parts) > 1 and parts[0] == root:
-            return parts[1:]
-    return parts
+    return parts[1:] if len(parts) > 1 and parts[0] in SOURCE_ROOTS else parts
