@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from remora.errors import UsageError
-from remora.operations.types.checker import pyrefly, type_checker
+from remora.operations.types.checker import pyrefly
 from remora.operations.types.types_need import unannotated
 from remora.tools.tree import ToolTree
 
@@ -14,8 +14,7 @@ from remora.tools.tree import ToolTree
 def test_a_missing_package_is_named_with_its_extra(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, package: str
 ) -> None:
-    module = type_checker if package == "ty" else pyrefly
-    monkeypatch.setattr(module, "find_spec", lambda _name: None)
+    monkeypatch.setattr(pyrefly, "find_spec", lambda name: None if name == package else name)
     with pytest.raises(UsageError, match=f"requires the {package} package") as refused:
         unannotated(ToolTree(tmp_path), [], {})
     assert "'.[types]'" in refused.value.hint

@@ -31,33 +31,35 @@ _NAME_LIMIT = 60
 """Characters of a name that a fact keeps."""
 
 
-class MissingAnnotations:
-    """The functions of a file, and the missing annotations of those in `nodes`, or of all."""
+def parsed(path: str, text: str) -> SourceText:
+    """Return the text of a file. Raises HostError if it does not parse."""
+    try:
+        return SourceText(text)
+    except SyntaxError as error:
+        raise HostError(f"{path}: {error}") from error
 
-    def __init__(self, path: str, text: str, nodes: Sequence[str]) -> None:
-        try:
-            self.source = SourceText(text)
-        except (SyntaxError, ValueError, RecursionError) as error:
-            raise HostError(f"{path}: {error}") from error
-        names = self.source.qualnames
-        self.slots = [
-            slot for slot in self.source.slots if not nodes or names[slot.number] in nodes
-        ]
+
+def missing_slots(source: SourceText, nodes: Sequence[str]) -> list[Slot]:
+    """Return the missing annotations of the functions in `nodes`, or of all."""
+    names = source.qualnames
+    return [slot for slot in source.slots if not nodes or names[slot.number] in nodes]
 
 
 class FileAnnotations:
-    """A file `before` the job and `now`, and the functions that lacked annotations before."""
+    """A file `before` the job and `now`, and the annotations in `slots` that it lacked before."""
 
     def __init__(self, place: ToolTree, path: str, nodes: Sequence[str]) -> None:
         self._place, self._path = place, path
         self.now = decode(path, place.read(path))
         texts = place.once(project_texts)
         self.before = texts[path]
-        self.functions = MissingAnnotations(path, self.before, nodes)
         self.session = session_for(place, texts)
+        if path not in self.session.index.files:
+            raise HostError(f"{path} does not parse")
         self.file = self.session.index.files[path]
+        self.slots = missing_slots(self.file.source, nodes)
         is_same = self.now.body == self.before
-        self.source = self.file.source if is_same else SourceText(self.now.body)
+        self.source = self.file.source if is_same else parsed(path, self.now.body)
 
     def written(self, source: SourceText) -> Terms:
         """Return the annotations that a version of the file has in addition to those before."""
@@ -110,7 +112,7 @@ class FileAnnotations:
         asked: Terms = {}
         said = []
         for name, term in types_in(signature, self.file.owners).items():
-            slots = [slot for slot in self.functions.slots if slot.name == name]
+            slots = [slot for slot in self.slots if slot.name == name]
             given = [slot for slot in slots if slot.number in own]
             why = self._refusal(self.file.functions[min(own)], name, term, given)
             said += [why] if why else []
@@ -156,7 +158,7 @@ class FileAnnotations:
         A function without decorators may be defined again under a condition, and mypy wants the
         same signature there.
         """
-        source = self.functions.source
+        source = self.file.source
         names = [*enumerate(source.qualnames)]
         again = {number for number, name in names if _without_number(name) == function}
         if any(source.functions[number][1].decorator_list for number in again):
@@ -171,7 +173,7 @@ class FileAnnotations:
         """
         written = self.written(self.source)
         found: dict[int, list[Slot]] = {}
-        for slot in self.functions.slots:
+        for slot in self.slots:
             is_skipped = self.file.source.qualnames[slot.number][:_NAME_LIMIT] in skipped
             if not (
                 is_skipped

@@ -7,7 +7,7 @@ from typing import Any
 from remora.code.edit.text_lines import decode
 from remora.errors import HostError
 from remora.operations.types.calls import callers_first
-from remora.operations.types.file_annotations import FileAnnotations, MissingAnnotations
+from remora.operations.types.file_annotations import FileAnnotations, missing_slots, parsed
 from remora.operations.types.reveal_question import with_question
 from remora.operations.types.session import project_texts, session_for
 from remora.operations.types.source.signature_text import as_signature
@@ -27,9 +27,7 @@ def missing_annotations(place: ToolTree, path: str, nodes: list[str]) -> dict[st
     `nodes` contains qualnames. If it is empty, all functions of the file count. The result has the
     keys `counts`, which is empty if nothing is missing, and `summary`.
     """
-    return _described(
-        len(MissingAnnotations(path, decode(path, place.read(path)).body, nodes).slots)
-    )
+    return _described(len(missing_slots(parsed(path, decode(path, place.read(path)).body), nodes)))
 
 
 def write_annotations(place: ToolTree, path: str, nodes: list[str]) -> dict[str, Any]:
@@ -45,12 +43,12 @@ def write_annotations(place: ToolTree, path: str, nodes: list[str]) -> dict[str,
     work = FileAnnotations(place, path, nodes)
     session, known = work.session, work.written(work.source)
     found = session.annotations(path, place, inferred_with([path], session.texts))
-    chosen = {key: term for key, term in found.items() if key[1] in work.functions.slots} | known
+    chosen = {key: term for key, term in found.items() if key[1] in work.slots} | known
     write = partial(session.text, path, proposed=known)
     after, _ = without_findings(place, path, work.before, write, chosen)
     work.save(SourceText(after))
     written = work.written(work.source).keys()
-    left = {slot.number for slot in work.functions.slots if (path, slot) not in written}
+    left = {slot.number for slot in work.slots if (path, slot) not in written}
     return {
         "written": len(written - known.keys()),
         "judges": session.judges,
