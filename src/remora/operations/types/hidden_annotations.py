@@ -2,13 +2,14 @@
 
 import ast
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 
-from remora.code.edit.edits import Edit
+from remora.code.edit.edits import Edit, apply_edits
 from remora.code.edit.parsed_text import ParsedText
-from remora.code.syntax.definitions import assigned_values
+from remora.code.syntax.definitions import ImportNode, assigned_values
+from remora.code.syntax.hidden_uses import hidden_uses, used_words
+from remora.code.syntax.source import parse_text
 from remora.operations.restorer import Place, Restorer, Slot, Texts, without_slots
-from remora.operations.types.source.needless_imports import import_names, without_needless_imports
 from remora.operations.types.source.slots import (
     RETURN,
     SourceText,
@@ -75,11 +76,11 @@ def _slots(path: str, source: SourceText, aliases: Mapping[str, str]) -> Iterato
 
 def hide_annotations(texts: Texts, slots: Sequence[Slot]) -> dict[str, str]:
     """Return the texts without some annotations, and without imports that only they need."""
-    imported = {name for text in texts.values() for name in import_names(text)}
+    imported = {name for text in texts.values() for name in _import_names(text)}
     return {
         path: text
         if text == texts[path]
-        else without_needless_imports(path, texts[path], text, imported)
+        else _without_needless_imports(path, texts[path], text, imported)
         for path, text in without_slots(texts, slots, _edits).items()
     }
 
@@ -143,3 +144,57 @@ def _with_arguments(term: str, aliases: Mapping[str, str]) -> str:
         for argument in arguments
     )
     return f"{head_of(term)}[{', '.join(inner)}]"
+
+
+def _import_names(text: str) -> set[tuple[str, str]]:
+    """Return the names that a file imports from modules, with the last part of the module's name."""
+    return {
+        ((node.module or "").rpartition(".")[2], alias.name)
+        for node in ast.walk(ParsedText(text).tree)
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+
+
+def _without_needless_imports(
+    path: str, before: str, after: str, imported: Collection[tuple[str, str]]
+) -> str:
+    """Return a file's new text without the imports that the old text used and that it does not use.
+
+    Names in `imported`, which other files import from this one, are kept, and so are imports in
+    `__init__.py`, which others may use, and statements with comments. So is everything if the new
+    text does not parse. In a block, `pass` takes the place of an import.
+    """
+    stem = path.rpartition("/")[2].removesuffix(".py")
+    if stem == "__init__" or isinstance(parse_text(after), str):
+        return after
+    source = ParsedText(after)
+    needless = used_words(ParsedText(before).tree) - used_words(source.tree)
+    needless -= hidden_uses(after, source.tree)
+    needless -= {name for module, name in imported if module == stem}
+    return apply_edits(after, _import_edits(source, needless))
+
+
+def _import_edits(source: ParsedText, needless: Collection[str]) -> Iterator[Edit]:
+    for node in ast.walk(source.tree):
+        if not isinstance(node, ImportNode):
+            continue
+        last = node.end_lineno or node.lineno
+        kept = [each for each in node.names if _bound(each) not in needless]
+        shared = any(mark in line for line in source.lines[node.lineno - 1 : last] for mark in "#;")
+        if shared or len(kept) == len(node.names):
+            continue
+        if kept:
+            text = ast.unparse(type(node)(**{**dict(ast.iter_fields(node)), "names": kept}))
+            yield Edit(source.start(node), source.end(node), text)
+        elif node.col_offset:
+            yield Edit(source.start(node), source.end(node), "pass")
+        else:
+            yield Edit(source.start_of_line(node.lineno), source.start_of_line(last + 1), "")
+
+
+def _bound(alias: ast.alias) -> str:
+    """Return the name that an import binds. One with `import x as x` is kept for other files."""
+    if alias.asname is not None:
+        return "" if alias.asname == alias.name else alias.asname
+    return alias.name.partition(".")[0]

@@ -1,5 +1,6 @@
 """Host functions that count, write, judge and reveal the types of a file."""
 
+import ast
 from functools import partial
 from itertools import islice
 from typing import Any
@@ -8,17 +9,21 @@ from remora.code.edit.text_lines import decode
 from remora.errors import HostError
 from remora.operations.types.calls import callers_first
 from remora.operations.types.file_annotations import FileAnnotations, missing_slots, parsed
-from remora.operations.types.reveal_question import with_question
 from remora.operations.types.session import project_texts, session_for
 from remora.operations.types.source.signature_text import as_signature
 from remora.operations.types.source.slots import SourceText
 from remora.operations.types.types_need import inferred_with
 from remora.operations.types.writing.clean_file import without_findings
+from remora.python_text import parse
 from remora.tools.tree import ToolTree
 
 CODE = "missing annotation"
 _MOST = 3
 """Functions that are described at a time."""
+_OPEN = "reveal_type(("
+_BLOCKS = (ast.stmt, ast.excepthandler)
+_LEAVING = (ast.Return, ast.Raise, ast.Break, ast.Continue)
+"""Statements after which no line is reached."""
 
 
 def missing_annotations(place: ToolTree, path: str, nodes: list[str]) -> dict[str, Any]:
@@ -93,7 +98,7 @@ def reveal(place: ToolTree, path: str, expression: str, line: int) -> dict[str, 
     If it is empty, `why` is the reason.
     """
     try:
-        made, row, column = with_question(decode(path, place.read(path)).body, expression, line)
+        made, row, column = _with_question(decode(path, place.read(path)).body, expression, line)
     except HostError as error:
         return {"type": "", "why": error.message}
     found = session_for(place, place.once(project_texts)).reveal(path, made, place.left)
@@ -131,3 +136,50 @@ def _described(count: int) -> dict[str, Any]:
     words = {0: "no annotation is missing", 1: "1 annotation is missing"}
     summary = words.get(count, f"{count} annotations are missing")
     return {"counts": {CODE: count} if count else {}, "summary": summary}
+
+
+def _with_question(text: str, expression: str, line: int) -> tuple[str, int, int]:
+    """Return a text that reveals the type of an expression, and the line and column of it there.
+
+    If the line contains the expression, it is asked about in its place. Otherwise, it is asked
+    about after the line's statement, or at the begin of its block. Raises HostError if neither is
+    possible.
+    """
+    source = SourceText(text)
+    try:
+        wanted = ast.dump(parse(expression.strip(), "eval").body)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        raise HostError(f"not an expression: {expression[:200]}") from None
+    found = (node for node in ast.walk(source.tree) if isinstance(node, ast.expr))
+    same = [node for node in found if node.lineno == line and ast.dump(node) == wanted]
+    made, place = _wrapped(source, same[0]) if same else _inserted(source, expression.strip(), line)
+    try:
+        parse(made)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        raise HostError(f"line {line} has no place to ask in; take one beside it") from None
+    return made, *place
+
+
+def _wrapped(source: SourceText, node: ast.expr) -> tuple[str, tuple[int, int]]:
+    start, end, text = source.start(node), source.end(node), source.text
+    row, column = source.place(start)
+    made = f"{text[:start]}{_OPEN}{text[start:end]})){text[end:]}"
+    return made, (row, column + len(_OPEN))
+
+
+def _inserted(source: SourceText, expression: str, line: int) -> tuple[str, tuple[int, int]]:
+    every = (node for node in ast.walk(source.tree) if isinstance(node, _BLOCKS))
+    around = [node for node in every if node.lineno <= line <= (node.end_lineno or node.lineno)]
+    if not around:
+        raise HostError(f"line {line} has no statement")
+    beside = around[-1]
+    body: list[ast.stmt] = getattr(beside, "body", [])
+    is_before = bool(body) or isinstance(beside, _LEAVING)
+    beside = body[0] if body else beside
+    decorators = getattr(beside, "decorator_list", [])
+    first = min([beside.lineno, *(decorator.lineno for decorator in decorators)])
+    number = first if is_before else (beside.end_lineno or beside.lineno) + 1
+    lines = [text.rstrip("\r\n") for text in source.lines]
+    indent = lines[beside.lineno - 1][: beside.col_offset]
+    lines.insert(number - 1, f"{indent}{_OPEN}{expression}))")
+    return "\n".join(lines) + "\n", (number, len(indent + _OPEN) + 1)
