@@ -215,15 +215,15 @@ class Habits:
         self._annotated: Counter[str] = Counter()
         self._bare: Counter[str] = Counter()
         for function in index.every_function():
+            slots: list[tuple[str, str]] = []
             if any(each.term for each in function.parameters):
-                kind = _kind(function)
-                self._annotated[kind] += 1
-                self._bare[kind] += not function.returns
+                slots.append((_kind(function), function.returns))
             if any(function.terms()):
-                for each in function.parameters:
-                    if each.kind != "parameter":
-                        self._annotated[each.kind] += 1
-                        self._bare[each.kind] += not each.term
+                stars = (each for each in function.parameters if each.kind != "parameter")
+                slots += [(each.kind, each.term) for each in stars]
+            for kind, term in slots:
+                self._annotated[kind] += 1
+                self._bare[kind] += not term
 
     def omits(self, function: Function, name: str) -> bool:
         """Return True if the project mostly leaves out such results or star parameters."""
@@ -238,5 +238,4 @@ def _kind(function: Function) -> str:
     """Return the name of a special method, `nested`, or an empty string."""
     if function.owner is None:
         return "nested" if "." in function.name else ""
-    is_special = function.short.startswith("__") and function.short.endswith("__")
-    return function.short if is_special else ""
+    return function.short if _is_special(function) else ""
