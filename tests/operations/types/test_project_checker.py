@@ -170,8 +170,8 @@ def test_a_link_that_a_plug_in_leaves_behind_is_not_followed(
     with closing(TypeChecker(files, {}, minor=11)) as ty:
         ty.check_with(plug_in, {}, "plug-in")
         assert (ty.folder / link).is_symlink()
+        changed = {name: "n = 2\n"} if name.endswith(".py") else {}
         with pytest.raises(HostError, match=r"already exists|symbolic link"):
-            changed = {name: "n = 2\n"} if name.endswith(".py") else {}
             ty.check_with(mypy.check, changed, mypy.question)
     assert {path.read_text() for path in outside.iterdir()} == {"mine"}
 
