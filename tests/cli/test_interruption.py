@@ -129,16 +129,6 @@ def test_interrupted_type_checks_end_at_once_and_are_not_repeated(
     assert "def f7(a: int = 7) -> str:" in (root / "shop.py").read_text()
 
 
-def test_a_reader_that_goes_away_is_not_an_error(remora: Remora, project: Path) -> None:
-    process = remora.start("schema", "event", cwd=project)
-    assert process.stdout is not None
-    assert process.stderr is not None
-    process.stdout.close()
-    process.wait(timeout=SECONDS)
-    assert process.stderr.read() == ""
-    process.stderr.close()
-
-
 @pytest.mark.parametrize(
     ("words", "where", "code"),
     [

@@ -279,3 +279,17 @@ def test_runs_in_files_are_mentioned_after_the_move_to_a_database(own: Project) 
     assert files("analyze", "src", "-o", "lint", "--yes", cwd=own.root).code in {0, 1}
     shown = own("runs").out
     assert f"the runs in {own.root / '.agentfs'} are not in the database" in " ".join(shown.split())
+
+
+def test_prune_asks_first(own: Project) -> None:
+    assert own("database", "init").code == 0
+    own.change(
+        "CREATE TABLE remora.events_2020_01 PARTITION OF remora.events "
+        "FOR VALUES FROM ('2020-01-01') TO ('2020-02-01')"
+    )
+    refused = own("database", "prune", "--json")
+    assert refused.code == 2
+    assert refused.error["message"].endswith("could be removed; nothing was removed")
+    done = own("database", "prune", "--yes", "--json")
+    assert [month["month"] for month in done.document["removed"]] == ["2020-01"]
+    assert own("database", "prune", "--json").document["removed"] == []

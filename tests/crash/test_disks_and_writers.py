@@ -106,25 +106,6 @@ class TestTwoWriters:
         assert "wait" in done.error["hint"]
         assert (files(ran), ran.tree()) == (before, tree)
 
-    def test_concurrent_commands_each_succeed_or_report(self, ran: Desk) -> None:
-        line = [sys.executable, "-m", "remora", "reject", "last", "--all", "--json"]
-        started = [
-            subprocess.Popen(
-                line,
-                cwd=ran.root,
-                env=environment(ran),
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                text=True,
-            )
-            for _ in range(3)
-        ]
-        ended = [(process.communicate(), process.returncode) for process in started]
-        done = [Done(code, *texts) for texts, code in ended]
-        assert {one.error["code"] for one in done if one.code} <= {"stream_locked"}
-        assert sum(len(one.document["rejected"]) for one in done if one.code == 0) == 2
-        assert ran.problems() == []
-
 
 class TestLinks:
     def test_a_stream_that_is_a_link_is_neither_read_nor_written(

@@ -268,3 +268,17 @@ def test_what_judges_the_changes_is_named_once(shop: Path, poor: Remora) -> None
     assert done.err.count("checking the project: ruff, before the changes") == 1
     assert len(set(done.err.splitlines())) == len(done.err.splitlines())
     assert poor("-q", "check", "a.py", "--gates", cwd=shop).err == ""
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("everything")
+def test_annotations_are_on_changed_lines_only(shop: Path, poor: Remora) -> None:
+    (shop / "a.py").write_text("import re\n" + UNUSED)
+    done = poor("check", "--changed", "--format", "github", cwd=shop)
+    path = str(shop / "a.py").replace(":", "%3A")
+    assert done.code == 1
+    assert done.out.splitlines()[:2] == [
+        f"::warning title=Remora (lint F401),file={path},line=1::a.py:1: `re` imported but unused",
+        "not annotated: 1 problem on lines that did not change",
+    ]
+    (shop / "a.py").write_text(UNUSED)

@@ -115,6 +115,8 @@ def test_the_place_of_a_conflict_is_shown() -> None:
     lines = shown(job(review="conflict", conflicts=[conflict], **found))
     assert lines[1] == "  conflict  f  would fix F401"
     assert lines[-1].strip() == "a.py: lines 3-4 changed on both sides"
+    (_, _, why) = shown(job(review="stale", **found))
+    assert why.strip() == "you edited it while the agent was working on it"
 
 
 def test_jobs_are_listed_below_their_file_with_the_operation_if_several() -> None:

@@ -281,3 +281,5 @@ def test_monstrous_answers_are_bad_calls(family: str) -> None:
             assert len(caught.value.message) < 200
     with pytest.raises(BadCall, match="maximum 50,000"):
         parse_call(whole + "x" * 50_000, TOOLS)
+    with pytest.raises(BadCall):
+        parse_call('"\ud800"', TOOLS)

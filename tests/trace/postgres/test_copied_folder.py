@@ -373,6 +373,26 @@ class TestRowsOfWorkers:
         assert not forged.ok
         assert forged.head.count == 12 + 10_000
 
+    def test_streams_that_claim_to_be_small_are_not_read_at_once(
+        self, copies: CopiedTraceFolder, database: Database, opens: OpensStore
+    ) -> None:
+        names = [f"lint-{number}" for number in range(5)]
+        for name in names:
+            write(opens(), LINES, f"traces/{name}")
+        query = (
+            "UPDATE streams SET bytes = 0; "
+            "UPDATE events SET lines = lines || decode(repeat('0a', 5000000), 'hex') WHERE seq = 11"
+        )
+        database.run(lambda connection: connection.execute(query))
+        month, ids = database.run(
+            lambda connection: connection.execute(
+                "SELECT month, array_agg(id) FROM streams GROUP BY month"
+            ).fetchone()
+        ) or (None, [])
+        assert len(read_streams(database, month, ids)) == 3
+        assert [each.status for each in list_streams(copies)] == ["damaged"] * 6
+        assert copies.agent_stream(names[4]).stat().st_size == 0
+
     def test_a_stream_with_more_bytes_than_recorded_does_not_fill_the_disk(
         self, copies: CopiedTraceFolder, database: Database, opens: OpensStore
     ) -> None:
