@@ -1,6 +1,5 @@
 """What configuration, flags and the model's own limits come to for an agent."""
 
-import json
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -207,24 +206,6 @@ def test_the_install_key_is_made_once_and_an_empty_one_signs_nothing(tmp_path: P
 
 class TestWhatIsLoaded:
     """Who only asks the Hub does not wait for what runs agents to be loaded."""
-
-    @pytest.mark.parametrize(
-        ("module", "heavy"),
-        [
-            (
-                "remora.cli.hub.node_commands",
-                {"remora.code.file_analysis", "remora.hub.daemon.daemon", "rich"},
-            ),
-            ("remora.cli.hub.daemon", {"remora.hub.store.hub_store", "remora.hub.daemon.daemon"}),
-            ("remora.cli.hub.index", set()),
-            ("remora.hub.daemon.daemon", {"starlette", "uvicorn", "h11"}),
-        ],
-    )
-    def test_a_command_of_the_hub_loads_little(self, module: str, heavy: set[str]) -> None:
-        agents = {"remora.agents", "remora.models", "remora.trace", "remora.runs", "httpx2"}
-        ask = f"import {module}, json, sys; print(json.dumps(sorted(sys.modules)))"
-        told = subprocess.run([sys.executable, "-c", ask], capture_output=True, check=True)
-        assert (agents | heavy).isdisjoint(json.loads(told.stdout))
 
     @pytest.mark.slow
     def test_the_http_client_is_loaded_only_where_a_server_is_contacted(self) -> None:

@@ -1,14 +1,12 @@
 """What the smaller commands print with `--json`, and what their schemas say of real records."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from jsonschema import Draft202012Validator
 
 from tests.cli.conftest import Ran, Remora
-from tests.openai_server import Server
 
 
 def test_model_status(remora: Remora, tmp_path: Path) -> None:
@@ -19,17 +17,6 @@ def test_model_status(remora: Remora, tmp_path: Path) -> None:
     assert document["provider"] == "embedded"
     assert document["reachable"] is True
     assert document["strategy"] == "grammar"
-
-
-def test_model_status_says_what_is_not_measured(
-    remora: Remora, listener: Server, tmp_path: Path
-) -> None:
-    asked = replace(remora, environ={"REMORA_MODEL": listener.address})
-    shown = asked("model", "status", cwd=tmp_path).out
-    assert "docstring not measured; run `remora eval -o docstring" in shown
-    embedded = replace(remora, environ={"REMORA_MODEL__PROVIDER": "embedded"})
-    shown = embedded("model", "status", cwd=tmp_path).out
-    assert "not measured" not in shown, "it writes nothing"
 
 
 def test_doctor(ran: Ran) -> None:

@@ -2,7 +2,6 @@
 
 import os
 import pty
-import re
 from pathlib import Path
 
 import click
@@ -43,23 +42,6 @@ def test_a_diff_is_coloured_on_a_terminal_if_colours_are_wanted(ran: Ran) -> Non
     assert "\x1b[" not in on_terminal(plain, ran.root, "diff", "last")
     piped = ran("diff", "last")
     assert "\x1b[" not in piped.out + piped.err
-
-
-@pytest.mark.slow
-def test_a_run_shows_live_progress(remora: Remora, project: Path) -> None:
-    seen = on_terminal(remora, project, "analyze", "-o", "steps")
-    begun, rest = re.split(r"run \d{8}-\d{6}-[0-9a-f]{6}, model ", seen)
-    display, summary = rest.split("src/settings.py\r\n")
-    assert "SmolLM2" not in summary  # told as it began
-    assert "steps 2 in 1 file, 3 findings to fix: less than 10 seconds" in begun
-    assert "0/2" in display
-    assert re.search(r"\d requests? · [\d,]+ tokens · \d findings", display)
-    assert "checking the project: ruff" in display
-    # the node that is worked on: the summary names nodes beneath their files
-    assert "  src/settings.py:read" in display
-    # it is gone at the end: the summary stands alone
-    assert "src/settings.py:read" not in summary
-    assert "see the changes: `remora review" in summary
 
 
 def test_how_to_continue_with_a_stopped_run_is_said_once(remora: Remora, project: Path) -> None:

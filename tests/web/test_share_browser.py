@@ -421,14 +421,6 @@ def test_the_file_of_a_run_compares_them_itself(
     expect(badge(page, failed.agent_id)).to_contain_text("line 3 of the run's stream has another")
 
 
-def test_the_last_turn_is_that_of_the_lines(show: Open, html: str, failed: Planted) -> None:
-    page = show(re.sub(r'data-last="\d+"', 'data-last="1"', html))
-    expect(badge(page, failed.agent_id)).to_have_class("badge good")
-    page.keyboard.press("j")
-    page.keyboard.press("j")
-    expect(page.locator(".tabs .which")).to_have_text("turn 3")
-
-
 def test_without_scripts_all_turns_can_be_read(
     browser: Browser, html: str, failed: Planted, tmp_path: Path
 ) -> None:

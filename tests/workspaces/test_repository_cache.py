@@ -407,13 +407,3 @@ def test_a_bundle_that_is_too_large_is_refused(
     with pytest.raises(OutsideError, match="too large") as refused:
         shared_repository._make_bundle(repository, "refs/remora/run")
     assert "push the commit" in refused.value.hint
-
-
-def test_versions_that_are_large_in_the_repository_are_a_small_bundle(
-    repository: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    text = os.urandom(50_000).hex()
-    for number in range(4):
-        commit_in(repository, f"{text}\n{number}")
-    monkeypatch.setattr(shared_repository, "_MAX_BUNDLE", 100_000)
-    assert shared_repository._make_bundle(repository, "refs/remora/run")

@@ -1,14 +1,12 @@
 """The daemon as a process: never stale, one for each root, and nothing ends it but what should."""
 
 import json
-import os
 import shutil
 import signal
 import socket
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
@@ -161,19 +159,6 @@ def test_in_the_foreground_it_says_so_and_ends_well_when_asked(hub: Hub) -> None
 
 
 @pytest.mark.slow
-def test_pending_questions_are_answered_before_a_stop(hub: Hub) -> None:
-    status = hub.start()
-    with Client(hub.socket) as client:
-        hub.write("large.py", "x = [" + "[1, 2], " * 200_000 + "]\n")
-        client.send({"id": 1, "type": "get_context", "nodes": ["node:a.py:f"]})
-        time.sleep(0.1)
-        os.kill(status["pid"], signal.SIGTERM)
-        said = client.read()
-        assert said is None or said["ok"] is True
-    wait_until(lambda: is_gone(status["pid"]))
-
-
-@pytest.mark.slow
 def test_a_socket_that_was_cleaned_up_is_made_again(shared: Hub, client: Client) -> None:
     shared.socket.unlink()
     wait_until(lambda: list((shared.home / "run" / "remora" / "hub").glob("*.sock")))
@@ -197,26 +182,6 @@ def test_a_root_that_comes_back_is_followed_again(shared: Hub, client: Client) -
     wait_until(fresh)
     shared.write("a.py", "def f(now): pass\n")
     assert context(client, "node:a.py:f")["node:a.py:f"]["signature"] == "def f(now)"
-
-
-@pytest.mark.slow
-def test_over_the_memory_limit_the_daemon_restarts_once(short: Path) -> None:
-    hub = Hub(short, short / "project", REMORA_HUB__MEMORY_MB="16")
-    hub.write("a.py", SOURCE)
-    try:
-        pid = hub.begun()["pid"]
-        wait_until(lambda: "MiB of memory (hub.memory_mb is" in hub.log)
-        wait_until(lambda: hub.status()["pid"] == pid)
-        wait_until(
-            lambda: (
-                b"memory_mb" in (hub.cache / "hub.db.addresses").read_bytes()
-                if (hub.cache / "hub.db.addresses").exists()
-                else False
-            )
-        )
-        assert not is_gone(pid)
-    finally:
-        hub.end()
 
 
 def test_http_answers_on_the_loopback_for_who_has_the_token(hub: Hub) -> None:

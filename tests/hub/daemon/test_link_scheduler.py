@@ -2,10 +2,8 @@
 
 import asyncio
 import os
-import random
 import signal
 import sqlite3
-import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, closing
 from datetime import UTC, datetime
@@ -138,31 +136,6 @@ def test_a_killed_daemon_takes_its_child_along_and_what_was_found_is_right(hub: 
 
     hub.start()
 
-    wait_until(lambda: is_linked(hub), "for the rest")
-    assert_whole(hub)
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(600)
-def test_kills_at_any_moment_between_edits_leave_nothing_wrong(hub: Hub) -> None:
-    many(hub, 30)
-    chance = random.Random(11)
-    for number in range(20):
-        status = hub.start()
-        for _ in range(chance.randrange(4)):
-            path = f"big/m{chance.randrange(30)}.py"
-            hub.write(
-                path,
-                f"from big import m{number}\n\ndef f{number}(x):\n    return m{number}.f1(x)\n",
-            )
-            time.sleep(chance.uniform(0, 0.4))
-        time.sleep(chance.uniform(0, 1.5))
-        for pid in (*children(status["pid"]), status["pid"])[chance.randrange(2) :]:
-            os.kill(pid, signal.SIGKILL)
-        if not is_gone(status["pid"]):
-            hub.stop()
-        wait_until(lambda: not hub.status()["running"], "for its last thread")
-    hub.start()
     wait_until(lambda: is_linked(hub), "for the rest")
     assert_whole(hub)
 
