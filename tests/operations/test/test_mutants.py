@@ -52,15 +52,12 @@ def test_every_kind_of_fault(body: str) -> None:
 
 
 @given(st.lists(st.sampled_from(LINES), min_size=1, max_size=8), st.integers(1, MAX_MUTANTS))
-def test_each_is_another_program_in_which_only_the_function_is_hurt(
-    lines: list[str], most: int
-) -> None:
-    code = source("\n    ".join(lines)) + b"\n\ndef g(a):\n    return a + 1\n"
-    found = mutants(code, "f", most)
-    trees = [ast.parse(mutant.text) for mutant in found]
+def test_each_is_another_function(lines: list[str], most: int) -> None:
+    code = source("\n    ".join(lines))
+    found = mutants(code + b"\n\ndef g(a):\n    return a + 1\n", "f", most)
+    trees = [ast.parse(mutant.function) for mutant in found]
     assert len({*map(ast.dump, trees)}) == len(trees) <= most
     assert ast.dump(ast.parse(code)) not in map(ast.dump, trees)
-    assert all(ast.unparse(tree.body[1]) == "def g(a):\n    return a + 1" for tree in trees)
     assert found == mutants(code, "f", most)
 
 
@@ -118,7 +115,7 @@ def test_faults_of_a_nested_function_count_if_it_is_returned() -> None:
 
 def test_a_method_by_its_qualname() -> None:
     code = b"class A:\n    def f(self):\n        return 1\n\n\ndef f():\n    return 5\n"
-    assert "5" in mutants(code, "A.f")[0].text
+    assert mutants(code, "A.f")[0].function.startswith("class A:\n")
     assert mutants(code, "A.g") == mutants(b"def (", "f") == mutants(code, "A") == []
 
 

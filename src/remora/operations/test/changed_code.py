@@ -13,8 +13,7 @@ from remora.errors import HostError
 from remora.ids import escape_path, node_key
 from remora.operations.submission import Note, Submission
 from remora.operations.test.planning.tested_names import NodesWithTests
-from remora.operations.test.runner.collection_check import import_roots
-from remora.operations.test.runner.mutation_check import test_order
+from remora.operations.test.runner.orders import import_roots, test_order
 from remora.operations.test.runner.parent import Order, require_permission, run_in_child
 from remora.operations.test.source_blocks import is_test_name
 from remora.tools.file_tree import FileTree

@@ -177,7 +177,7 @@ def _write_further(
 
 def _unproved(place: ToolTree, path: str, ids: Mapping[str, list[str]]) -> dict[str, str]:
     """Return why the tests of a function fail, or that they detect no mutant."""
-    proofs = prove_together(place, path, ids, enough=1) if ids else {}
+    proofs = prove_together(place, path, ids) if ids else {}
     found = {}
     for node, proof in proofs.items():
         if proof.problem or not proof.killed:

@@ -15,7 +15,7 @@ from remora.operations.test.insert.further_cases import FurtherCase
 from remora.operations.test.mutants import Mutant, mutants
 from remora.operations.test.runner.trials import NotImported, TrialResults, try_calls
 from remora.operations.test.target_function import TargetFunction
-from remora.operations.test.trivial_functions import SAYS_NOTHING, why_trivial
+from remora.operations.test.trivial_functions import TRIVIAL, is_trivial
 from remora.tools.tree import ToolTree
 
 NEEDS_WRITER = "it needs a person or a model: "
@@ -54,11 +54,12 @@ def plan_missing(place: ToolTree, path: str, node: str, examples: ProjectExample
     subject = target_at(place, path, node)
     if isinstance(subject, str):
         return FunctionPlan(reason=subject)
-    trivial = why_trivial(subject)
-    calls = [] if trivial in SAYS_NOTHING else stated_calls(subject, examples)
+    if is_trivial(subject):
+        return FunctionPlan(reason=TRIVIAL)
+    calls = stated_calls(subject, examples)
     if not calls:
-        reason = trivial or f"{NEEDS_WRITER}no example shows a call of it with its result"
-        return FunctionPlan(reason=reason, needs_writer=not trivial)
+        reason = f"{NEEDS_WRITER}no example shows a call of it with its result"
+        return FunctionPlan(reason=reason, needs_writer=True)
     faults = mutants(place.read(path), node)
     try:
         found = try_calls(place, subject, calls, faults=faults)

@@ -21,7 +21,6 @@ from remora.operations.test.insert_location import InsertLocation
 from remora.operations.test.mutants import Mutant, mutants
 from remora.operations.test.planning.tested_names import NodesWithTests
 from remora.operations.test.runner.mutation_check import (
-    prove,
     prove_passing,
     surviving_mutants,
 )
@@ -196,10 +195,7 @@ def _surviving(
     place: ToolTree, subject: TargetFunction, ids: Sequence[str], faults: Sequence[Mutant]
 ) -> list[str]:
     """Return descriptions of the faults that tests do not detect."""
-    try:
-        found = surviving_mutants(place, subject, ids, faults)
-    except HostError:  # the function's code cannot be replaced where it is
-        return list(prove(place, subject.path, subject.qualname, ids).survived)
+    found = surviving_mutants(place, subject, ids, faults)
     return [fault.description for fault in (*found.mutants, *faults[found.tried :])]
 
 

@@ -15,17 +15,15 @@ from remora.code.syntax.source import Source, Unreadable, read_source
 from remora.errors import HostError
 from remora.operations.test.inputs.project_examples import (
     ProjectExamples,
-    further_calls,
     stated_calls,
 )
 from remora.operations.test.planning.tested_names import NodesWithTests, TestedNames
-from remora.operations.test.target_function import TargetFunction, is_importable, target_in
+from remora.operations.test.target_function import is_importable, target_in
 from remora.operations.test.testable_functions import is_script, needs_test
-from remora.operations.test.trivial_functions import SAYS_NOTHING, why_trivial
+from remora.operations.test.trivial_functions import is_trivial
 from remora.tools.tree import ToolTree
 
 WITHOUT_EXAMPLE = "without an example and its result, which need a person or a model"
-WITHOUT_FURTHER = "whose tests have no form for further cases, and need a person or a model"
 WITHOUT_RESULT = "without a result that a test can assert"
 TRIVIAL = "with nothing to test"
 NOT_CALLABLE = "that cannot be called from a test"
@@ -60,7 +58,7 @@ class TestNeed:
         ):
             return 0
         reason = NOT_CALLABLE if file is None else self._obstacle(file, node)
-        needs_model = reason in (WITHOUT_EXAMPLE, WITHOUT_FURTHER, WITHOUT_RESULT)
+        needs_model = reason in (WITHOUT_EXAMPLE, WITHOUT_RESULT)
         return 1 if self._can_write and needs_model else reason or 1
 
     def _obstacle(self, file: "_File", node: Node) -> str:
@@ -72,26 +70,13 @@ class TestNeed:
         subject = target_in(file.source, node.path, function, node.qualname, exists)
         if isinstance(subject, str) or not is_importable(subject):
             return NOT_CALLABLE
-        trivial = why_trivial(subject)
-        has_result = _has_result(function)
-        if trivial not in SAYS_NOTHING and has_result and self._has_calls(subject):
-            return ""
-        if trivial:
+        if is_trivial(subject):
             return TRIVIAL
         if self._missed:
-            return WITHOUT_FURTHER
-        return WITHOUT_EXAMPLE if has_result else WITHOUT_RESULT
-
-    def _has_calls(self, subject: TargetFunction) -> bool:
-        """Return True if an example shows a result, or its tests have further cases."""
-        examples = self._examples
-        if not self._missed:
-            return bool(stated_calls(subject, examples))
-        tests = examples.tests_of(subject)
-        return any(
-            further_calls(subject, examples.own_cases(subject, path), examples)
-            for path in dict.fromkeys(test.partition("::")[0] for test in tests)
-        )
+            return ""
+        if not _has_result(function):
+            return WITHOUT_RESULT
+        return "" if stated_calls(subject, self._examples) else WITHOUT_EXAMPLE
 
     @cached_property
     def _examples(self) -> ProjectExamples:

@@ -1,4 +1,4 @@
-"""Mutants of a function. A mutant is a copy of the function's file with one planted fault."""
+"""Mutants of a function. A mutant is a copy of the function with one planted fault."""
 
 import ast
 import copy
@@ -7,7 +7,6 @@ from typing import TypeVar
 
 import msgspec
 
-from remora.code.edit.text_lines import split_lines
 from remora.code.syntax.definitions import FunctionNode, find_definitions
 from remora.code.syntax.source import Source, Unreadable, parse_text, read_source
 from remora.operations.test.fault_kinds import (
@@ -26,14 +25,12 @@ _T = TypeVar("_T")
 class Mutant(msgspec.Struct, frozen=True, kw_only=True):
     """A mutant. `what` describes the fault, and `kind` is what faults of its sort have in common.
 
-    `text` is the source of the whole file. `function` is the source of the function alone, within
-    its classes. Both have no comments in the function.
+    `function` is the source of the function alone, within its classes and without comments.
     """
 
     what: str
     kind: str
     line: int
-    text: str
     function: str
 
     @property
@@ -61,7 +58,6 @@ def mutants(
         return []
     chosen: list[Mutant] = []
     seen = {ast.dump(found)}
-    file = _File(read, found, qualname)
     for kind, number, line, what, change in _round_robin(_faults_by_kind(found)):
         if len(chosen) == most:
             break
@@ -71,10 +67,9 @@ def mutants(
         dumped = ast.dump(faulty)
         if dumped in seen:
             continue
-        text, function = file.with_function(faulty), file.alone(faulty)
-        if text and function:
+        if function := _alone(read.tree, faulty, qualname):
             seen.add(dumped)
-            chosen.append(Mutant(what=what, kind=kind, line=line, text=text, function=function))
+            chosen.append(Mutant(what=what, kind=kind, line=line, function=function))
     return sorted(chosen, key=lambda mutant: mutant.line)
 
 
@@ -101,8 +96,7 @@ def table_mutants(source: bytes, qualname: str) -> list[str] | None:
     faulty = table_faults(read.tree, found)
     if faulty is None:
         return None
-    file = _File(read, found, qualname)
-    return [text for function in faulty if (text := file.alone(function))]
+    return [text for function in faulty if (text := _alone(read.tree, function, qualname))]
 
 
 PROBE = "__remora_called__"
@@ -121,51 +115,20 @@ def probe(source: bytes, qualname: str, number: int = 0) -> str:
     reporting = copy.deepcopy(found)
     call = ast.Expr(ast.Call(ast.Name(PROBE), [ast.Constant(number)], []))
     reporting.body = [call, *without_docstring(reporting)]
-    return _File(read, found, qualname).alone(reporting)
+    return _alone(read.tree, reporting, qualname)
 
 
-class _File:
-    """A file in which a function is replaced with a mutant."""
-
-    def __init__(self, read: Source, function: FunctionNode, qualname: str) -> None:
-        self._tree = read.tree
-        self._function = function
-        self._classes = qualname.split(".")[:-1]
-        self._lines = split_lines(read.utf8.decode(), keepends=True)
-
-    def with_function(self, faulty: FunctionNode) -> str:
-        """Return the source of the file with the mutant, or an empty string if it is invalid."""
-        old, indent = self._function, self._function.col_offset
-        head = self._lines[old.lineno - 1][:indent]
-        if head != " " * indent or indent % 4:
-            return self._unparsed(faulty)
-        bare = copy.copy(faulty)
-        bare.decorator_list = []
-        nested: ast.stmt = bare
-        for _ in range(indent // 4):
-            nested = ast.If(test=ast.Constant(True), body=[nested], orelse=[])
-        try:
-            made = split_lines(ast.unparse(ast.fix_missing_locations(nested)))[indent // 4 :]
-        except (ValueError, RecursionError):
-            return ""
-        before, after = self._lines[: old.lineno - 1], self._lines[old.end_lineno :]
-        text = "".join([*before, "\n".join(made), "\n", *after])
-        return text if isinstance(parse_text(text), ast.Module) else ""
-
-    def _unparsed(self, faulty: FunctionNode) -> str:
-        return _unparse(copy.deepcopy(self._tree, {id(self._function): faulty}))
-
-    def alone(self, faulty: FunctionNode) -> str:
-        """Return the source of the mutant within its classes, or an empty string."""
-        nested: ast.stmt = faulty
-        for name in reversed(self._classes):
-            # parsed, because the fields of a class differ between Pythons
-            (around,) = parse(f"class {name}: ...").body
-            assert isinstance(around, ast.ClassDef)
-            around.body = [nested]
-            nested = around
-        future = [one for one in self._tree.body if _is_future(one)]
-        return _unparse(ast.Module(body=[*future, nested], type_ignores=[]))
+def _alone(tree: ast.Module, faulty: FunctionNode, qualname: str) -> str:
+    """Return the source of a mutant within its classes, or an empty string if it is invalid."""
+    nested: ast.stmt = faulty
+    for name in reversed(qualname.split(".")[:-1]):
+        # parsed, because the fields of a class differ between Pythons
+        (around,) = parse(f"class {name}: ...").body
+        assert isinstance(around, ast.ClassDef)
+        around.body = [nested]
+        nested = around
+    future = [one for one in tree.body if _is_future(one)]
+    return _unparse(ast.Module(body=[*future, nested], type_ignores=[]))
 
 
 def _is_future(one: ast.stmt) -> bool:

@@ -12,35 +12,28 @@ nothing.
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import msgspec
 
 from remora.code.pytest_model.pytest_file import is_of_tests
-from remora.code.syntax.source import Source, read_source
 from remora.errors import HostError
 from remora.ids import display_name, split_node_key, unescape_path
 from remora.operations.test.judging.written_test import WrittenTest
 from remora.operations.test.mutants import (
     MAX_MUTANTS,
-    function_named,
     mutants,
-    probe,
     table_mutants,
 )
-from remora.operations.test.runner.collection_check import import_roots
 from remora.operations.test.runner.coverage import ObservedRun
-from remora.operations.test.runner.mutation_check import test_order
-from remora.operations.test.runner.parent import Order, run_in_child
+from remora.operations.test.runner.orders import fault_order, run_orders
+from remora.operations.test.runner.parent import Order
 from remora.tools.tree import ToolTree
 
 _MOST_FUNCTIONS = 12
 """Functions of a test in which faults are planted (decision)."""
 _MANY_FAULTS = 60
 """Faults of a function, if it matters that two tests detect the same ones (decision)."""
-_SECONDS = 60.0
-"""Time limit of the tests of a function with all its faults."""
 
 
 class Planted(msgspec.Struct):
@@ -170,59 +163,6 @@ def _group(place: ToolTree, key: str, faults: Sequence[str], ids: Sequence[str])
         return None
     order = fault_order(place, path, place.read(path), qualname, ids, faults)
     return None if order is None else _Group(key, faults, {**order, "each": True})
-
-
-def fault_order(
-    place: ToolTree,
-    path: str,
-    content: bytes,
-    qualname: str,
-    ids: Sequence[str],
-    faults: Sequence[str],
-) -> Order | None:
-    """Return the order to run tests with each fault of a function, or None if it has no such code.
-
-    `faults` are sources of the function alone.
-    """
-    probing = probe_of(place, path, content, qualname)
-    if probing is None:
-        return None
-    return {**test_order(place, path, ids, _SECONDS), **probing, "mutants": [*faults]}
-
-
-def probe_of(
-    place: ToolTree, path: str, content: bytes, qualname: str, number: int = 0
-) -> Order | None:
-    """Return how to find a function and replace it with one that reports its calls, or None."""
-    made, source = probe(content, qualname, number), read_source(path, content)
-    function = function_named(source.tree, qualname) if isinstance(source, Source) else None
-    if not made or function is None:
-        return None
-    decorators = (each.lineno for each in function.decorator_list)
-    return {
-        "path": str(place.seen / path),
-        "qualname": qualname,
-        "header": [min([function.lineno, *decorators]), function.lineno],
-        "probe": made,
-    }
-
-
-def run_orders(place: ToolTree, orders: Sequence[Order]) -> list[Mapping[str, Any] | None]:
-    """Return the results of orders, which run in two processes."""
-    halves = orders[::2], orders[1::2]
-    roots = import_roots(place)
-
-    def work(half: Sequence[Order]) -> list[Mapping[str, Any] | None]:
-        if not half:
-            return []
-        results = run_in_child(place, roots, half)
-        return [results.of(number) for number in range(len(half))]
-
-    with ThreadPoolExecutor(2) as pool:
-        first, second = pool.map(work, halves)
-    found: list[Mapping[str, Any] | None] = [None] * len(orders)
-    found[::2], found[1::2] = first, second
-    return found
 
 
 def _note(

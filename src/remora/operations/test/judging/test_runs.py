@@ -3,8 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from remora.operations.test.runner.collection_check import import_roots
-from remora.operations.test.runner.mutation_check import test_order
+from remora.operations.test.runner.orders import import_roots, test_order
 from remora.operations.test.runner.parent import Circumstances, run_in_child
 from remora.tools.tree import ToolTree
 

@@ -24,10 +24,14 @@ from remora.operations.reported_finding import ReportedFinding
 from remora.operations.test.fault_kinds import TEXT
 from remora.operations.test.function_context import target_at
 from remora.operations.test.inputs.project_examples import ProjectExamples
-from remora.operations.test.judging.planted_faults import fault_order, probe_of, run_orders
 from remora.operations.test.mutants import Mutant, function_named, mutants
 from remora.operations.test.runner.equivalent_faults import DistinguishedFault, without_equivalent
-from remora.operations.test.runner.mutation_check import test_order
+from remora.operations.test.runner.orders import (
+    fault_order,
+    probe_of,
+    run_orders,
+    test_order,
+)
 from remora.operations.test.runner.parent import Order
 from remora.text import count, plural, some_of
 from remora.tools.file_tree import FileTree

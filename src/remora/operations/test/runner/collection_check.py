@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from remora.errors import HostError
 from remora.operations.test.function_context import test_files
 from remora.operations.test.insert_location import is_unittest_file
-from remora.operations.test.runner.mutation_check import test_order
+from remora.operations.test.runner.orders import import_roots, test_order
 from remora.operations.test.runner.parent import CIRCUMSTANCES, run_in_child
 from remora.tools.host.pytest_settings import pytest_settings
 from remora.tools.tree import ToolTree
@@ -59,11 +59,6 @@ def _problems(place: ToolTree, paths: Sequence[str]) -> list[str]:
         errors = [*((one or {}).get("failed") or ()), "it stops"]
         problems.append(str((one or {}).get("problem") or errors[0]) if failed else "")
     return problems
-
-
-def import_roots(place: ToolTree) -> list[str]:
-    """Return the folders of the tree from which a project's tests import."""
-    return [*(["src"] if place.files.glob("src/**/*.py", look=place.left) else []), ""]
 
 
 def _spread(paths: list[str], tests: Mapping[str, str]) -> list[str]:

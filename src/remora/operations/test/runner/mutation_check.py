@@ -9,7 +9,8 @@ import msgspec
 
 from remora.errors import HostError
 from remora.operations.test.fault_kinds import CONDITION
-from remora.operations.test.mutants import MAX_MUTANTS, Mutant, mutants, probe
+from remora.operations.test.mutants import Mutant, mutants
+from remora.operations.test.runner.orders import fault_order, run_orders, test_order
 from remora.operations.test.runner.parent import CIRCUMSTANCES, Order, run_in_child
 from remora.operations.test.target_function import TargetFunction, find_target
 from remora.tools.tree import ToolTree
@@ -17,11 +18,6 @@ from remora.tools.tree import ToolTree
 PROOF_S = 240.0
 """Time limit of one proof."""
 _TESTS_S = 60.0
-_MUTANT_S = 15.0
-_MUTANT_CPU_S = 2.0
-"""Limits of the tests with a mutant, to which the tests' own time is added. Beyond them, the mutant
-is detected."""
-_AT_ONCE = 4
 _DECIDING = (
     "comparison True", "comparison False", "boundary", "boundary below", CONDITION, "and or", "not",
     "choice", "option",
@@ -30,8 +26,6 @@ _DECIDING = (
 _EVERY = 400
 _MOST_FURTHER = 40
 """Mutants with which tests with further cases run. Of 20 of all kinds, 4 are of comparisons."""
-_CONFIG_FILES = ("pyproject.toml", "pytest.ini", "tox.ini", "setup.cfg")
-_IMPORT_MODE = "--import-mode=importlib"
 
 
 class Proof(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,17 +52,18 @@ def prove(place: ToolTree, path: str, qualname: str, ids: Sequence[str]) -> Proo
     `ids` contains the pytest ids of the tests. Raises HostError if running the project's code is
     not allowed.
     """
-    return prove_together(place, path, {qualname: ids})[qualname]
+    return prove_together(place, path, {qualname: ids}, whole=True)[qualname]
 
 
 def prove_together(
-    place: ToolTree, path: str, groups: Mapping[str, Sequence[str]], *, enough: int = MAX_MUTANTS
+    place: ToolTree, path: str, groups: Mapping[str, Sequence[str]], *, whole: bool = False
 ) -> dict[str, Proof]:
     """Prove the tests of several functions of a file like `prove`, in fewer processes.
 
     `groups` maps the qualname of each function to the pytest ids of its tests. If some do not pass,
     those of each function are run again on their own; tests that fail only beside others do not
-    pass.
+    pass. Unless the proof is `whole`, a test is not tried with further mutants after one has made
+    an assertion fail.
     """
     subjects = {name: _subject(place, path, name) for name in groups}
     together = list(dict.fromkeys(each for ids in groups.values() for each in ids))
@@ -78,9 +73,7 @@ def prove_together(
         any(result.get("problem") or result.get("effects") for result in runs)
         or any(proof.problem for proof in found.values())
     ):
-        apart = [
-            prove_together(place, path, {name: groups[name]}, enough=enough) for name in groups
-        ]
+        apart = [prove_together(place, path, {name: groups[name]}, whole=whole) for name in groups]
         proofs = {name: proof for each in apart for name, proof in each.items()}
         return {
             name: Proof(problem=f"beside other tests, {found[name].problem}", tests=proof.tests)
@@ -88,17 +81,29 @@ def prove_together(
             else proof
             for name, proof in proofs.items()
         }
-    if all(proof.problem for proof in found.values()):
-        return found
-    sound = {name: subjects[name] for name, proof in found.items() if not proof.problem}
-    for name, (killed, survived) in _killed_of_each(place, sound, groups, runs, enough).items():
-        found[name] = msgspec.structs.replace(
-            found[name],
-            killed=tuple(killed),
-            survived=tuple(survived),
-            lines=_lines(subjects[name], runs[0]),
-        )
+    sound = [name for name, proof in found.items() if not proof.problem]
+    faults = {name: mutants(place.read(path), name) for name in sound}
+    orders = [
+        {**_mutant_order(place, subjects[name], groups[name], faults[name]), "each": True}
+        for name in sound
+    ]
+    roots = [next(iter(subjects.values())).import_root]
+    results = run_orders(place, [{**order, "whole": whole} for order in orders], roots)
+    for name, result in zip(sound, results, strict=True):
+        proof = _with_kills(found[name], result, faults[name])
+        found[name] = msgspec.structs.replace(proof, lines=_lines(subjects[name], runs[0]))
     return found
+
+
+def _with_kills(proof: Proof, result: Mapping[str, Any] | None, faults: Sequence[Mutant]) -> Proof:
+    """Return a proof with the mutants that some test kills, or why they could not be tried."""
+    if problem := _mutant_problem(result):
+        return msgspec.structs.replace(proof, problem=problem)
+    tried = faults[: (result or {}).get("tried", 0)]
+    dead = {number for _, number, _ in (result or {}).get("kills", ())}
+    killed = tuple(fault.description for n, fault in enumerate(tried) if n in dead)
+    survived = tuple(fault.description for n, fault in enumerate(tried) if n not in dead)
+    return msgspec.structs.replace(proof, killed=killed, survived=survived)
 
 
 def prove_passing(place: ToolTree, subject: TargetFunction, ids: Sequence[str]) -> Proof:
@@ -154,37 +159,6 @@ def _only(result: dict[str, Any], ids: Sequence[str]) -> dict[str, Any]:
     return {**result, "tests": own} | ({"code": code} if code is not None else {})
 
 
-def _killed_of_each(
-    place: ToolTree,
-    subjects: Mapping[str, TargetFunction],
-    groups: Mapping[str, Sequence[str]],
-    runs: Sequence[dict[str, Any]],
-    enough: int,
-) -> dict[str, tuple[list[str], list[str]]]:
-    """Return descriptions of the killed and of the surviving mutants of each function.
-
-    Mutants of a function are tried until enough are killed, the first one alone, because it usually
-    is.
-    """
-    found: dict[str, tuple[list[str], list[str]]] = {name: ([], []) for name in subjects}
-    faults = {name: mutants(place.read(subject.path), name) for name, subject in subjects.items()}
-    took = max(sum(test.get("ms") or 0 for test in run["tests"].values()) for run in runs) / 1000
-    most = max(map(len, faults.values()), default=0)
-    start, step = 0, most if enough >= most else 1
-    while start < most:
-        tried = [
-            (name, fault)
-            for name in subjects
-            if len(found[name][0]) < enough
-            for fault in faults[name][start : start + step]
-        ]
-        dead = _killed(place, subjects, groups, tried, took)
-        for number, (name, fault) in enumerate(tried):
-            found[name][0 if number in dead else 1].append(fault.description)
-        start, step = start + step, max(step, _AT_ONCE)
-    return found
-
-
 def run_tests_once(
     place: ToolTree, path: str, paths: Sequence[str], ids: Sequence[str], under: int = 0
 ) -> dict[str, Any]:
@@ -193,13 +167,6 @@ def run_tests_once(
         place, paths, [test_order(place, path, ids, _TESTS_S)], CIRCUMSTANCES[under]
     )
     return results.of(0) or {"tests": {}, "problem": "the tests did not finish"}
-
-
-def test_order(place: ToolTree, path: str, ids: Sequence[str], seconds: float) -> Order:
-    root = place.seen
-    words = [f"--rootdir={root}", *([_IMPORT_MODE] if _by_importlib(place) else [])]
-    arguments = [f"./{each}" if each.startswith("-") else each for each in ids]
-    return {"ids": arguments, "path": str(root / path), "words": words, "seconds": seconds}
 
 
 def failure_reason(result: dict[str, Any], ids: Sequence[str]) -> str:
@@ -218,46 +185,10 @@ def failure_reason(result: dict[str, Any], ids: Sequence[str]) -> str:
     return "" if result.get("code") == 0 else f"pytest ended with {result.get('code')}"
 
 
-def _killed(
-    place: ToolTree,
-    subjects: Mapping[str, TargetFunction],
-    groups: Mapping[str, Sequence[str]],
-    faults: Sequence[tuple[str, Mutant]],
-    took: float,
-) -> set[int]:
-    """Return the indexes of the mutants for which a test fails or times out.
-
-    `faults` contains the qualname of the function of each mutant. `took` is the time without
-    mutants.
-    """
-    orders = []
-    for name, fault in faults:
-        subject = subjects[name]
-        order = test_order(place, subject.path, groups[name], _MUTANT_S + 5 * took)
-        orders.append({**order, "cpu": _MUTANT_CPU_S + 2 * took, "text": fault.text})
-    if not orders:
-        return set()
-    results = run_in_child(place, [next(iter(subjects.values())).import_root], orders)
-    dead = set[int]()
-    for number, (name, _) in enumerate(faults):
-        one = results.of(number)
-        if results.is_late(number) or (one is not None and failure_reason(one, groups[name])):
-            dead.add(number)
-    return dead
-
-
 def _lines(subject: TargetFunction, result: dict[str, Any]) -> tuple[int, ...]:
     first, last = subject.function.body[0].lineno, subject.function.end_lineno or 0
     lines = result.get("lines")
     return tuple(n for n in lines if isinstance(n, int) and first <= n <= last) if lines else ()
-
-
-def _by_importlib(place: ToolTree) -> bool:
-    """Return True if the project configures pytest to import tests with importlib."""
-    for name in _CONFIG_FILES:
-        if place.files.exists(name) and _IMPORT_MODE.encode() in place.read(name):
-            return True
-    return False
 
 
 class Survivors(msgspec.Struct, frozen=True, kw_only=True):
@@ -278,23 +209,37 @@ def surviving_mutants(
 
     Raises HostError if pytest does not start or the function's code cannot be replaced.
     """
-    order = test_order(place, subject.path, ids, _TESTS_S)
-    order |= {"mutants": [fault.function for fault in faults], "qualname": subject.qualname}
-    order["header"] = subject.header
-    order["probe"] = probe(place.read(subject.path), subject.qualname)
-    results = run_in_child(place, [subject.import_root], [order])
-    found = results.of(0)
-    if found is None or found.get("problem"):
-        raise HostError(str((found or {}).get("problem") or "the tests did not finish in time"))
+    order = _mutant_order(place, subject, ids, faults)
+    found = run_in_child(place, [subject.import_root], [order]).of(0)
+    if problem := _mutant_problem(found):
+        raise HostError(problem)
+    found = found or {}
     tests = tuple(found.get("reaching", ()))
-    if tests and not found.get("swapped"):
-        raise HostError("a decorator hides the function's code, so mutants cannot be tried")
     alive = [faults[number] for number in found.get("lines", ()) if number < len(faults)]
     return Survivors(
         mutants=tuple(alive if tests else faults),
         tried=found.get("tried", 0),
         tests=tests,
     )
+
+
+def _mutant_order(
+    place: ToolTree, subject: TargetFunction, ids: Sequence[str], faults: Sequence[Mutant]
+) -> Order:
+    content, texts = place.read(subject.path), [fault.function for fault in faults]
+    order = fault_order(place, subject.path, content, subject.qualname, ids, texts)
+    assert order is not None  # the function was found
+    return order
+
+
+def _mutant_problem(result: Mapping[str, Any] | None) -> str:
+    """Return why tests could not be run with mutants, or an empty string."""
+    if result is None:
+        return "the tests did not finish in time"
+    if problem := result.get("problem"):
+        return str(problem)
+    hidden = "a decorator hides the function's code, so mutants cannot be tried"
+    return "" if result.get("swapped") else hidden
 
 
 def boundary_faults(

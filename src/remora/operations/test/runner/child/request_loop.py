@@ -92,5 +92,5 @@ def run_order(asked: Order, name: str, order: Order) -> None:
         else:
             run_calls(asked, name, order)
 
-    if not in_child(work, order["seconds"], order.get("cpu", 0.0)):
+    if not in_child(work, order["seconds"]):
         write(asked["out"], name + "-late", {})

@@ -1,0 +1,94 @@
+"""Orders to run tests in the project's interpreter, as they are and with each planted fault."""
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from remora.code.syntax.source import Source, read_source
+from remora.operations.test.mutants import function_named, probe
+from remora.operations.test.runner.parent import Order, run_in_child
+from remora.tools.tree import ToolTree
+
+_SECONDS = 60.0
+"""Time limit of the tests of a function with all its faults."""
+_CONFIG_FILES = ("pyproject.toml", "pytest.ini", "tox.ini", "setup.cfg")
+_IMPORT_MODE = "--import-mode=importlib"
+
+
+def test_order(place: ToolTree, path: str, ids: Sequence[str], seconds: float) -> Order:
+    """Return the order to run tests. The executed lines of the file `path` are recorded."""
+    root = place.seen
+    words = [f"--rootdir={root}", *([_IMPORT_MODE] if _by_importlib(place) else [])]
+    arguments = [f"./{each}" if each.startswith("-") else each for each in ids]
+    return {"ids": arguments, "path": str(root / path), "words": words, "seconds": seconds}
+
+
+def _by_importlib(place: ToolTree) -> bool:
+    """Return True if the project configures pytest to import tests with importlib."""
+    for name in _CONFIG_FILES:
+        if place.files.exists(name) and _IMPORT_MODE.encode() in place.read(name):
+            return True
+    return False
+
+
+def fault_order(
+    place: ToolTree,
+    path: str,
+    content: bytes,
+    qualname: str,
+    ids: Sequence[str],
+    faults: Sequence[str],
+) -> Order | None:
+    """Return the order to run tests with each fault of a function, or None if it has no such code.
+
+    `faults` are sources of the function alone.
+    """
+    probing = probe_of(place, path, content, qualname)
+    if probing is None:
+        return None
+    return {**test_order(place, path, ids, _SECONDS), **probing, "mutants": [*faults]}
+
+
+def probe_of(
+    place: ToolTree, path: str, content: bytes, qualname: str, number: int = 0
+) -> Order | None:
+    """Return how to find a function and replace it with one that reports its calls, or None."""
+    made, source = probe(content, qualname, number), read_source(path, content)
+    function = function_named(source.tree, qualname) if isinstance(source, Source) else None
+    if not made or function is None:
+        return None
+    decorators = (each.lineno for each in function.decorator_list)
+    return {
+        "path": str(place.seen / path),
+        "qualname": qualname,
+        "header": [min([function.lineno, *decorators]), function.lineno],
+        "probe": made,
+    }
+
+
+def run_orders(
+    place: ToolTree, orders: Sequence[Order], roots: Sequence[str] = ()
+) -> list[Mapping[str, Any] | None]:
+    """Return the results of orders, which run in two processes.
+
+    `roots` are the folders to import from, if they are not the usual ones.
+    """
+    halves = orders[::2], orders[1::2]
+    paths = roots or import_roots(place)
+
+    def work(half: Sequence[Order]) -> list[Mapping[str, Any] | None]:
+        if not half:
+            return []
+        results = run_in_child(place, paths, half)
+        return [results.of(number) for number in range(len(half))]
+
+    with ThreadPoolExecutor(2) as pool:
+        first, second = pool.map(work, halves)
+    found: list[Mapping[str, Any] | None] = [None] * len(orders)
+    found[::2], found[1::2] = first, second
+    return found
+
+
+def import_roots(place: ToolTree) -> list[str]:
+    """Return the folders of the tree from which a project's tests import."""
+    return [*(["src"] if place.files.glob("src/**/*.py", look=place.left) else []), ""]
