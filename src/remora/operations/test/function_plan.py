@@ -21,7 +21,6 @@ from remora.tools.tree import ToolTree
 NEEDS_WRITER = "it needs a person or a model: "
 _OTHER_RESULT = "its result is not the one that the example shows"
 _MOST_EXAMPLES = 8
-_NOT_REACHED = "no test that can run reaches it"
 _MOST_MISSED = 1 / 3
 """How many negated conditions and removed calls a test may miss on the lines that it executes."""
 

@@ -7,8 +7,9 @@ from remora.operations.test.cases.case import Case, case_problem
 from remora.operations.test.function_context import home_of, target_at, test_files
 from remora.operations.test.function_plan import NEEDS_WRITER, FunctionPlan, detected_by, plan_of
 from remora.operations.test.inputs.call_input import CallInput
-from remora.operations.test.inputs.own_cases import OwnCase
-from remora.operations.test.inputs.project_examples import ProjectExamples, further_calls
+from remora.operations.test.inputs.own_cases import OwnCase, arguments_of
+from remora.operations.test.inputs.project_examples import ProjectExamples, documented_calls
+from remora.operations.test.inputs.random_calls import boundary_calls
 from remora.operations.test.insert.further_cases import further_case
 from remora.operations.test.planning.run_doctests import RunDoctests
 from remora.operations.test.planning.tested_names import NodesWithTests
@@ -24,6 +25,7 @@ from remora.tools.tree import ToolTree
 
 _NOT_REACHED = "no test that can run reaches it"
 _MOST_TESTS = 40
+_MOST_CALLS = 24
 _MOST_CASES = 8
 _TRIVIAL = frozenset({"None", "''", "b''", "[]", "()", "{}", "set()", "False", ""})
 
@@ -50,9 +52,12 @@ def plan_further(
     files = [home_of(place, subject, tests).path, *(test.partition("::")[0] for test in direct)]
     own = next(filter(None, (examples.own_cases(subject, file) for file in files)), [])
     runs = RunDoctests(place, tests).are_tests_of(subject.function, subject.path)
-    left_out = ("docstring",) if runs else ()
-    calls = [call for call in further_calls(subject, own, examples) if call.source not in left_out]
-    return _plan_for_survivors(place, subject, alive, own, calls)
+    shown = [
+        call
+        for call in documented_calls(subject, examples)
+        if not (runs and call.source == "docstring")
+    ]
+    return _plan_for_survivors(place, subject, alive, own, shown)
 
 
 def _plan_for_survivors(
@@ -60,12 +65,18 @@ def _plan_for_survivors(
     subject: TargetFunction,
     alive: Survivors,
     own: Sequence[OwnCase],
-    calls: Sequence[CallInput],
+    shown: Sequence[CallInput],
 ) -> FunctionPlan:
     known = [case.call for case in own]
     faults = [kept.fault for kept in without_equivalent(place, subject, known, alive.mutants)]
     if not faults:
         return FunctionPlan(reason=f"its tests detect all {alive.tried} planted faults")
+    given = [arguments_of(call.call, subject) for call in known]
+    calls = [
+        call
+        for call in (*shown, *boundary_calls(subject, known))
+        if arguments_of(call.call, subject) not in given
+    ][:_MOST_CALLS]
     found = try_calls(place, subject, calls, faults=faults) if own and calls else TrialResults()
     further = {
         case: made for case in found.cases if (made := further_case(case, subject, own)) is not None

@@ -20,10 +20,7 @@ from remora.operations.test.insert.written_tests import written_tests
 from remora.operations.test.insert_location import InsertLocation
 from remora.operations.test.mutants import Mutant, mutants
 from remora.operations.test.planning.tested_names import NodesWithTests
-from remora.operations.test.runner.mutation_check import (
-    prove_passing,
-    surviving_mutants,
-)
+from remora.operations.test.runner.mutation_check import prove, surviving_mutants
 from remora.operations.test.runner.parent import run_in_child
 from remora.operations.test.target_function import TargetFunction, import_name
 from remora.tools.host.ruff.finding import new_findings
@@ -170,33 +167,24 @@ def _measured(
 ) -> dict[str, Any]:
     """Return what tests are worth. Raises HostError if they fail or detect no planted fault."""
     ids = [f"{home.path}::{name.replace('.', '::')}" for name in names]
-    proof = prove_passing(place, subject, ids)
-    if proof.problem:
-        raise HostError(proof.problem)
     faults = mutants(place.read(subject.path), subject.qualname)
     others = [test for test in tests_reaching(place, subject) if test not in ids]
     with ThreadPoolExecutor(2) as pool:
-        alive = pool.submit(_surviving, place, subject, ids, faults)
+        own = pool.submit(prove, place, subject.path, subject.qualname, ids)
         missed = pool.submit(surviving_faults, place, subject, others, faults)
-    if {fault.description for fault in faults} <= set(alive.result()):
+    proof, texts = own.result(), [fault.description for fault in missed.result()]
+    if proof.problem:
+        raise HostError(proof.problem)
+    if not proof.killed:
         raise HostError(f"the test detects none of {len(faults)} faults in {subject.qualname}")
-    texts = [fault.description for fault in missed.result()]
-    found = [text for text in texts if text not in alive.result()]
+    found = [text for text in texts if text in proof.killed]
     return {
         "killed": len(found),
         "mutants": len(texts),
         "found": found[:_MOST_SHOWN],
-        "left": [text for text in texts if text in alive.result()][:_MOST_SHOWN],
+        "left": [text for text in texts if text not in found][:_MOST_SHOWN],
         **line_counts(subject, proof.lines),
     }
-
-
-def _surviving(
-    place: ToolTree, subject: TargetFunction, ids: Sequence[str], faults: Sequence[Mutant]
-) -> list[str]:
-    """Return descriptions of the faults that tests do not detect."""
-    found = surviving_mutants(place, subject, ids, faults)
-    return [fault.description for fault in (*found.mutants, *faults[found.tried :])]
 
 
 def tests_reaching(place: ToolTree, subject: TargetFunction) -> list[str]:

@@ -17,20 +17,23 @@ from remora.operations.test.inputs.call_input import (
     importable_names,
     root_name,
 )
-from remora.operations.test.inputs.shown_values import (
-    DISPLAYS,
-    Wanted,
-    calls_of,
-)
 
 _LONGEST_CALL = 160
 _LONGEST_STATEMENT = 400
 _LONGEST_TEXT = 1_200
 _MOST_STATEMENTS = 6
+_DISPLAYS = frozenset({"print", "pprint", "repr", "display", "breakpoint", "help"})
 _SETUP = (
     ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.FunctionDef, ast.ClassDef,
     ast.Import, ast.ImportFrom,
 )  # fmt: skip
+
+
+class Wanted(NamedTuple):
+    """The called name. `by_name` is true for functions and classes, and false for methods."""
+
+    name: str
+    by_name: bool
 
 
 class Snippet(NamedTuple):
@@ -46,7 +49,7 @@ def calls_in(snippet: Snippet, wanted: Wanted, most: int) -> Iterator[CallInput]
     seen: set[tuple[str, tuple[str, ...], str]] = set()
     bound = [bound_names(each) for each in snippet.statements]
     for number, statement in enumerate(snippet.statements):
-        for call in calls_of(statement, wanted):
+        for call in _calls_of(statement, wanted):
             found, shown = _sliced(snippet, bound, number, call), _result(statement, call)
             if found is None or (found.call, found.setup, shown) in seen:
                 continue
@@ -54,6 +57,29 @@ def calls_in(snippet: Snippet, wanted: Wanted, most: int) -> Iterator[CallInput]
             yield msgspec.structs.replace(found, shown=shown)
         if len(seen) >= most:
             return
+
+
+def _calls_of(statement: ast.stmt, wanted: Wanted) -> Iterator[ast.Call]:
+    """Yield the calls in a simple statement that may be calls of the function."""
+    if not isinstance(statement, ast.Expr | ast.Assign | ast.AnnAssign | ast.Assert | ast.Return):
+        return
+    waiting: list[ast.AST] = [statement]
+    while waiting:
+        node = waiting.pop(0)
+        if isinstance(node, ast.Lambda | ast.comprehension | ast.GeneratorExp | ast.ListComp):
+            continue
+        if isinstance(node, ast.Call):
+            function = node.func.func if isinstance(node.func, ast.Call) else node.func
+            if _is_named(function, wanted):  # `f(x)`, or `f(x)(y)` if it returns a function
+                yield node
+        waiting.extend(ast.iter_child_nodes(node))
+
+
+def _is_named(function: ast.expr, wanted: Wanted) -> bool:
+    """Return True if an expression, such as `add` or `cart.add`, has the function's name."""
+    if isinstance(function, ast.Attribute):
+        return function.attr == wanted.name
+    return wanted.by_name and isinstance(function, ast.Name) and function.id == wanted.name
 
 
 def _result(statement: ast.stmt, call: ast.Call) -> str:
@@ -143,7 +169,7 @@ def _changes(statement: ast.stmt, names: set[str]) -> bool:
             return root_name(function) in names
         case ast.Expr(value=ast.Call(func=function, args=args)):
             roots = {root_name(each) for each in args}
-            return root_name(function) not in DISPLAYS and bool(roots & names)
+            return root_name(function) not in _DISPLAYS and bool(roots & names)
         case ast.Assign(targets=targets):
             return any(
                 isinstance(each, ast.Attribute | ast.Subscript) and root_name(each) in names

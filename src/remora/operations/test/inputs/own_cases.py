@@ -9,8 +9,7 @@ import msgspec
 
 from remora.code.edit.import_edits import Imported
 from remora.operations.test.inputs.call_input import CallInput, is_call_of
-from remora.operations.test.inputs.code_slices import Snippet, calls_in
-from remora.operations.test.inputs.shown_values import Wanted
+from remora.operations.test.inputs.code_slices import Snippet, Wanted, calls_in
 from remora.operations.test.target_function import TargetFunction
 from remora.python_text import literal, parse
 

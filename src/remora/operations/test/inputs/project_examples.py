@@ -4,7 +4,7 @@ import ast
 import builtins
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import NamedTuple
 
@@ -13,7 +13,6 @@ from remora.code.pytest_model.pytest_file import is_conftest, is_test_file
 from remora.code.syntax.definitions import DefinitionNode
 from remora.code.syntax.source import Unreadable, read_source
 from remora.errors import HostError
-from remora.operations.test.inputs.boundaries import boundary_values
 from remora.operations.test.inputs.call_input import (
     SOURCES,
     CallInput,
@@ -21,15 +20,8 @@ from remora.operations.test.inputs.call_input import (
     importable_names,
 )
 from remora.operations.test.inputs.code_blocks import code_in
-from remora.operations.test.inputs.code_slices import Snippet, calls_in
-from remora.operations.test.inputs.own_cases import (
-    OwnCase,
-    arguments_of,
-    is_literal,
-    own_cases,
-    with_arguments,
-)
-from remora.operations.test.inputs.shown_values import Wanted
+from remora.operations.test.inputs.code_slices import Snippet, Wanted, calls_in
+from remora.operations.test.inputs.own_cases import OwnCase, own_cases
 from remora.operations.test.insert_location import is_unittest_file
 from remora.operations.test.source_blocks import COMMON_NAMES, tests_of, used_names
 from remora.operations.test.target_function import TargetFunction, import_name
@@ -62,27 +54,6 @@ def documented_calls(subject: TargetFunction, examples: "ProjectExamples") -> li
 def stated_calls(subject: TargetFunction, examples: "ProjectExamples") -> list[CallInput]:
     """Return the documented calls of the function that are shown with their results."""
     return [call for call in documented_calls(subject, examples) if call.shown]
-
-
-def further_calls(
-    subject: TargetFunction, own: Sequence[OwnCase], examples: "ProjectExamples"
-) -> list[CallInput]:
-    """Return calls that could be further cases of the function's existing tests.
-
-    They pass a boundary value of the code for one parameter of an existing case, or are documented.
-    """
-    known = [{name: ast.unparse(value) for name, value in case.given.items()} for case in own]
-    found: dict[tuple[str, tuple[str, ...]], CallInput] = {}
-    for case, given in zip(own, known, strict=True):
-        within = {*ast.walk(case.code)}
-        for name, shown in case.given.items():
-            if shown not in within or not is_literal(shown):
-                continue
-            for value in boundary_values(subject, name, given):
-                call = with_arguments(case.call, subject, {name: repr(value)})
-                found.setdefault((call.call, call.setup), call)
-    calls = [*documented_calls(subject, examples), *found.values()]
-    return [call for call in calls if arguments_of(call.call, subject) not in known][:_MOST_CALLS]
 
 
 def _is_possible(call: CallInput, subject: TargetFunction) -> bool:

@@ -27,7 +27,7 @@ def random_calls(subject: TargetFunction, known: Sequence[CallInput], most: int)
     call is kept, or replaced by a random value of its type.
     """
     draw = random.Random(_SEED)  # noqa: S311 - inputs, no secrets
-    found = {(call.call, call.setup): call for call in (*known, *_at_boundaries(subject, known))}
+    found = {(call.call, call.setup): call for call in (*known, *boundary_calls(subject, known))}
     for number in range(_TRIES * most if known else 0):
         if len(found) >= most:
             break
@@ -40,17 +40,20 @@ def random_calls(subject: TargetFunction, known: Sequence[CallInput], most: int)
     return list(found.values())[:most]
 
 
-def _at_boundaries(subject: TargetFunction, known: Sequence[CallInput]) -> list[CallInput]:
-    found: list[CallInput] = []
+def boundary_calls(subject: TargetFunction, known: Sequence[CallInput]) -> list[CallInput]:
+    """Return the known calls, each with a boundary value of the code for one argument."""
+    found = dict[tuple[str, tuple[str, ...]], CallInput]()
     for call in known:
         given = arguments_of(call.call, subject)
         for name in given:
             try:
                 values = boundary_values(subject, name, given)
-            except (ValueError, TypeError, SyntaxError):
+            except (ValueError, TypeError, SyntaxError):  # the argument is not a literal
                 continue
-            found += [with_arguments(call, subject, {name: repr(value)}) for value in values]
-    return found
+            for value in values:
+                made = with_arguments(call, subject, {name: repr(value)})
+                found.setdefault((made.call, made.setup), made)
+    return list(found.values())
 
 
 def _vary(call: ast.Call, draw: random.Random) -> None:

@@ -23,6 +23,7 @@ _DECIDING = (
     "choice", "option",
 )  # fmt: skip
 """Kinds of faults that a boundary may tell apart from the code, the closest first."""
+_HIDDEN = "a decorator hides the function's code, so no fault can be planted in it"
 _EVERY = 400
 _MOST_FURTHER = 40
 """Mutants with which tests with further cases run. Of 20 of all kinds, 4 are of comparisons."""
@@ -97,20 +98,13 @@ def prove_together(
 
 def _with_kills(proof: Proof, result: Mapping[str, Any] | None, faults: Sequence[Mutant]) -> Proof:
     """Return a proof with the mutants that some test kills, or why they could not be tried."""
-    if problem := _mutant_problem(result):
+    found = result or {}
+    if problem := _mutant_problem(result) or ("" if found.get("swapped") else _HIDDEN):
         return msgspec.structs.replace(proof, problem=problem)
-    tried = faults[: (result or {}).get("tried", 0)]
-    dead = {number for _, number, _ in (result or {}).get("kills", ())}
+    tried, dead = faults[: found.get("tried", 0)], {number for _, number, _ in found["kills"]}
     killed = tuple(fault.description for n, fault in enumerate(tried) if n in dead)
     survived = tuple(fault.description for n, fault in enumerate(tried) if n not in dead)
     return msgspec.structs.replace(proof, killed=killed, survived=survived)
-
-
-def prove_passing(place: ToolTree, subject: TargetFunction, ids: Sequence[str]) -> Proof:
-    """Run the tests of a function twice like `prove`, but not with mutants."""
-    runs = _run_twice(place, subject, ids)
-    proof = _passing(subject.path, runs, ids)
-    return msgspec.structs.replace(proof, lines=_lines(subject, runs[0]))
 
 
 def _run_twice(
@@ -236,10 +230,7 @@ def _mutant_problem(result: Mapping[str, Any] | None) -> str:
     """Return why tests could not be run with mutants, or an empty string."""
     if result is None:
         return "the tests did not finish in time"
-    if problem := result.get("problem"):
-        return str(problem)
-    hidden = "a decorator hides the function's code, so mutants cannot be tried"
-    return "" if result.get("swapped") else hidden
+    return str(result.get("problem") or "")
 
 
 def boundary_faults(
