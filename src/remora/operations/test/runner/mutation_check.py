@@ -101,7 +101,10 @@ def _with_kills(proof: Proof, result: Mapping[str, Any] | None, faults: Sequence
     found = result or {}
     if problem := _mutant_problem(result) or ("" if found.get("swapped") else _HIDDEN):
         return msgspec.structs.replace(proof, problem=problem)
-    tried, dead = faults[: found.get("tried", 0)], {number for _, number, _ in found["kills"]}
+    tried, dead = (
+        faults[: found.get("tried", 0)],
+        {number for _, number, _ in found.get("kills", ())},
+    )
     killed = tuple(fault.description for n, fault in enumerate(tried) if n in dead)
     survived = tuple(fault.description for n, fault in enumerate(tried) if n not in dead)
     return msgspec.structs.replace(proof, killed=killed, survived=survived)
