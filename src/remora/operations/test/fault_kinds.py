@@ -53,7 +53,7 @@ ChangeNode = Callable[[ast.AST], ast.AST]
 def ignored_options(function: FunctionNode) -> Iterator[tuple[str, str, ChangeNode]]:
     """Yield a fault for each argument with a literal default: it is ignored."""
     for name, default in default_values(function.args):
-        if _is_literal(default):
+        if is_literal(default):
             yield "option", f"the argument {name} was ignored", assign_first(name, default)
 
 
@@ -184,7 +184,8 @@ def _swap(node: ast.AST) -> ast.AST:
     return node
 
 
-def _is_literal(value: ast.expr) -> bool:
+def is_literal(value: ast.expr) -> bool:
+    """Return True for a literal, such as `-1` or `["a"]`."""
     try:
         ast.literal_eval(value)
     except (ValueError, TypeError, RecursionError):

@@ -250,7 +250,7 @@ def run_tests(place: ToolTree, ids: list[str], path: str = "", node: str = "") -
             "survived": list(proof.survived),
             "lines": len(proof.lines),
         }
-    results = run_tests_once(place, ids[0].partition("::")[0], [""], ids)
+    results = run_tests_once(place, ids)
     problem = failure_reason(results, ids)
     return {
         "passed": not problem,

@@ -12,6 +12,7 @@ from remora.operations.test.judging import written_test
 from remora.operations.test.judging.circumstances import HERE, machine_path
 from remora.operations.test.judging.claims import claims_of
 from remora.operations.test.judging.duplicates import duplicates
+from remora.operations.test.judging.entered_functions import entered_functions
 from remora.operations.test.judging.hollow import (
     is_self_contained,
     is_weak,
@@ -23,7 +24,6 @@ from remora.operations.test.judging.mocks import why_mocked
 from remora.operations.test.judging.repeated import repeated_tests
 from remora.operations.test.judging.test_runs import Outcomes, run_tests
 from remora.operations.test.judging.written_test import changed_tests, deleted_tests
-from remora.operations.test.runner.coverage import observed_run
 from remora.sandbox.interpreters import ProjectPython
 from remora.tools.tree import ToolTree
 from tests.isolation_levels import need
@@ -398,10 +398,10 @@ def added(tmp_path: Path, plain_python: ProjectPython) -> Change:
 def test_equal_branches_words_and_faults_make_a_test_superfluous(added: Change) -> None:
     """Not another unit, parameter or part of a pattern, nor a fault that only the new test detects."""
     tests = [*changed_tests(added)]
-    seen = observed_run(
+    entered = entered_functions(
         added.after, run_tests(added.after, [test.id for test in tests], HERE, traced=True).seen
     )
-    repeated, late = repeated_tests(added, tests, seen, lambda: False)
+    repeated, late = repeated_tests(added, tests, entered, lambda: False)
     assert {test.partition("::")[2]: why.split("`")[1] for test, why in repeated.items()} == {
         "test_many_seconds": "test_seconds",
         "test_monday": "test_day",
@@ -410,7 +410,7 @@ def test_equal_branches_words_and_faults_make_a_test_superfluous(added: Change) 
         "test_type": "test_seconds",
     }
     assert late == [f"{PATH}::test_table_of_a_call"]
-    assert repeated_tests(added, tests, seen, lambda: True)[1] != []
+    assert repeated_tests(added, tests, entered, lambda: True)[1] != []
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import msgspec
 
 from remora.code.edit.import_edits import Imported
+from remora.operations.test.fault_kinds import is_literal
 from remora.operations.test.inputs.call_input import CallInput, is_call_of
 from remora.operations.test.inputs.code_slices import Snippet, Wanted, calls_in
 from remora.operations.test.target_function import TargetFunction
@@ -249,12 +250,3 @@ def arguments_of(call: str, subject: TargetFunction) -> dict[str, str]:
     tree = parse(call, "eval").body
     given = _given(tree, subject) if isinstance(tree, ast.Call) else None
     return {name: ast.unparse(value) for name, value in (given or {}).items()}
-
-
-def is_literal(node: ast.expr) -> bool:
-    """Return True for a literal, such as `-1` or `["a"]`."""
-    try:
-        literal(ast.unparse(node))
-    except (ValueError, TypeError, SyntaxError):
-        return False
-    return True

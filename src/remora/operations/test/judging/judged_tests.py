@@ -20,6 +20,7 @@ from remora.operations.test.judging.circumstances import (
     shared,
 )
 from remora.operations.test.judging.duplicates import duplicates
+from remora.operations.test.judging.entered_functions import entered_functions
 from remora.operations.test.judging.hollow import (
     assertion_lines,
     expects_anything,
@@ -40,7 +41,6 @@ from remora.operations.test.judging.written_test import (
     deleted_tests,
     tests_in,
 )
-from remora.operations.test.runner.coverage import observed_run
 from remora.text import count, some_of
 
 HOLLOW, DUPLICATE, MOCKED = "hollow test", "duplicate test", "mocked test"
@@ -50,7 +50,6 @@ _LEAST_FAULTS = 3
 """With fewer faults, tests that detect none of them say little (decision)."""
 _MANY_FAULTS = 25
 """With so many faults, it does not matter if some functions have none (decision)."""
-_MOST_NODES = 20_000
 
 
 def judge_change(change: Change, tell: Callable[[str], None]) -> Judged:
@@ -165,10 +164,10 @@ def _plant(
     Half of the time until `ends` is for tests that may repeat others.
     """
     place, half = change.after, (time.monotonic() + ends) / 2
-    seen = observed_run(place, here.seen, _MOST_NODES)
+    entered = entered_functions(place, here.seen)
     known = {test.id: test for test in tests}
     try:
-        repeated, late = repeated_tests(change, tests, seen, lambda: time.monotonic() > half)
+        repeated, late = repeated_tests(change, tests, entered, lambda: time.monotonic() > half)
     except HostError:
         repeated, late = {}, list(known)
     found |= {test: _finding(known[test], DUPLICATE, why) for test, why in repeated.items()}
@@ -176,12 +175,12 @@ def _plant(
         whether = f"whether {count(len(late), 'test')} repeat others: {some_of(late, 3)}"
         yield Unjudged(what=whether, why="not all faults in what they run could be tried")
     left = [test for test in tests if test.id not in found]
-    planted = plant_faults(place, left, seen, lambda: time.monotonic() > ends)
+    planted = plant_faults(place, left, entered, lambda: time.monotonic() > ends)
     for test in left:
         shown = planted.get(test.id)
         is_late = shown is not None and shown.late
         why, unknown = ("", "no time is left") if is_late else _by_faults(test, shown)
-        is_known = test.id in seen.tests
+        is_known = test.id in entered
         if is_known and test.id not in planted and uses_mocks(test.function):
             words = "beside its mocks, it runs no code of the project"
             found[test.id] = _finding(test, MOCKED, words)

@@ -16,16 +16,15 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from remora.code.pytest_model.pytest_file import is_of_tests
 from remora.errors import HostError
 from remora.ids import display_name, split_node_key, unescape_path
+from remora.operations.test.judging.entered_functions import Entered
 from remora.operations.test.judging.written_test import WrittenTest
 from remora.operations.test.mutants import (
     MAX_MUTANTS,
     mutants,
     table_mutants,
 )
-from remora.operations.test.runner.coverage import ObservedRun
 from remora.operations.test.runner.orders import fault_order, run_orders
 from remora.operations.test.runner.parent import Order
 from remora.tools.tree import ToolTree
@@ -63,11 +62,11 @@ class _Group(NamedTuple):
 
 
 def plant_faults(
-    place: ToolTree, tests: Sequence[WrittenTest], seen: ObservedRun, is_over: Callable[[], bool]
+    place: ToolTree, tests: Sequence[WrittenTest], entered: Entered, is_over: Callable[[], bool]
 ) -> dict[str, Planted]:
     """Return what planted faults show of each test that entered a function of the project, by ID."""
     names = [test.id for test in tests]
-    waiting = {name: keys for name in names if (keys := entered_functions(name, seen))}
+    waiting = {name: keys for name in names if (keys := entered.get(name))}
     planted = {name: Planted(entered=len(keys)) for name, keys in waiting.items()}
     for step in range(_MOST_FUNCTIONS):
         groups = _groups(waiting, planted, step)
@@ -129,14 +128,6 @@ def faults_detected(
         for row, number, _ in result.get("kills") or ():
             by_test.setdefault(row.partition("[")[0], set()).add(number)
     return detected
-
-
-def entered_functions(test: str, seen: ObservedRun) -> list[str]:
-    """Return the keys of the project's functions that a test entered, those that it called first."""
-    own, *others = seen.tests.get(test, ("",))
-    called = [callee for caller, callee, _ in seen.calls if caller == own]
-    keys = dict.fromkeys([*(key for key in called if key in others), *others])
-    return [key for key in keys if not is_of_tests(unescape_path(split_node_key(key)[0]))]
 
 
 def _faults(place: ToolTree, key: str, most: int = MAX_MUTANTS) -> list[str]:

@@ -22,10 +22,10 @@ from remora.code.syntax.source import Source, read_source
 from remora.ids import split_node_key, unescape_path
 from remora.operations.judged_change import Change
 from remora.operations.test.judging.circumstances import HERE
-from remora.operations.test.judging.planted_faults import entered_functions, faults_detected
+from remora.operations.test.judging.entered_functions import Entered
+from remora.operations.test.judging.planted_faults import faults_detected
 from remora.operations.test.judging.test_runs import Outcomes, run_tests
 from remora.operations.test.judging.written_test import WrittenTest, tests_in
-from remora.operations.test.runner.coverage import ObservedRun
 from remora.operations.test.runner.parent import TracedTest
 from remora.text import count
 from remora.tools.tree import ToolTree
@@ -45,16 +45,16 @@ Branches = frozenset[tuple[str, int, int]]
 def repeated_tests(
     change: Change,
     tests: Sequence[WrittenTest],
-    seen: ObservedRun,
+    entered: Entered,
     is_over: Callable[[], bool],
 ) -> tuple[dict[str, str], list[str]]:
     """Return what makes added tests superfluous by ID, and the tests that there was no time for.
 
-    `seen` are the functions that the tests entered.
+    `entered` are the functions that the tests entered.
     """
     old = _old_tests(change, tests)
     added = [test for test in tests if test.id not in old]
-    others = _others_of(change, added, old, seen)
+    others = _others_of(change, added, old, entered)
     asked = [test.id for test in added if others[test.id]]
     ids = dict.fromkeys([*asked, *(other.id for test in asked for other in others[test])])
     if not asked:
@@ -63,7 +63,7 @@ def repeated_tests(
     pairs = [
         pair
         for test in asked
-        if (pair := _pair(outcomes, test, others[test], entered_functions(test, seen))).same
+        if (pair := _pair(outcomes, test, others[test], entered.get(test, ()))).same
     ]
     while (open_pairs := [pair for pair in pairs if pair.is_open]) and not is_over():
         _try_faults(change.after, open_pairs)
@@ -164,13 +164,13 @@ def _old_tests(change: Change, tests: Sequence[WrittenTest]) -> set[str]:
 
 
 def _others_of(
-    change: Change, added: Sequence[WrittenTest], old: Collection[str], seen: ObservedRun
+    change: Change, added: Sequence[WrittenTest], old: Collection[str], entered: Entered
 ) -> dict[str, list[WrittenTest]]:
     """Return for each test the old ones, and those before it, that mention all that it mentions."""
     files = _ProjectFiles(change.after)
     found = dict[str, list[WrittenTest]]()
     for test in added:
-        functions = entered_functions(test.id, seen)
+        functions = entered.get(test.id, ())
         known = files.words(functions)
         said, fit = _mentioned(test, known), list[tuple[int, WrittenTest]]()
         for other in tests_in(test.path, change.files[test.path].after or b"").values():

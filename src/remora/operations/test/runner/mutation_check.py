@@ -24,6 +24,7 @@ _DECIDING = (
 )  # fmt: skip
 """Kinds of faults that a boundary may tell apart from the code, the closest first."""
 _HIDDEN = "a decorator hides the function's code, so no fault can be planted in it"
+_UNFINISHED: dict[str, Any] = {"tests": {}, "problem": "the tests did not finish"}
 _EVERY = 400
 _MOST_FURTHER = 40
 """Mutants with which tests with further cases run. Of 20 of all kinds, 4 are of comparisons."""
@@ -61,38 +62,28 @@ def prove_together(
 ) -> dict[str, Proof]:
     """Prove the tests of several functions of a file like `prove`, in fewer processes.
 
-    `groups` maps the qualname of each function to the pytest ids of its tests. If some do not pass,
-    those of each function are run again on their own; tests that fail only beside others do not
+    `groups` maps the qualname of each function to the pytest ids of its tests. Those of each
+    function run on their own, and all of them together: tests that fail only beside others do not
     pass. Unless the proof is `whole`, a test is not tried with further mutants after one has made
     an assertion fail.
     """
     subjects = {name: _subject(place, path, name) for name in groups}
-    together = list(dict.fromkeys(each for ids in groups.values() for each in ids))
-    runs = _run_twice(place, next(iter(subjects.values())), together)
-    found = {name: _passing(path, runs, ids) for name, ids in groups.items()}
-    if len(groups) > 1 and (
-        any(result.get("problem") or result.get("effects") for result in runs)
-        or any(proof.problem for proof in found.values())
-    ):
-        apart = [prove_together(place, path, {name: groups[name]}, whole=whole) for name in groups]
-        proofs = {name: proof for each in apart for name, proof in each.items()}
-        return {
-            name: Proof(problem=f"beside other tests, {found[name].problem}", tests=proof.tests)
-            if any(_has_failed(result, groups[name]) for result in runs) and not proof.problem
-            else proof
-            for name, proof in proofs.items()
-        }
+    roots = [next(iter(subjects.values())).import_root]
+    every = [*dict.fromkeys(test for ids in groups.values() for test in ids)]
+    runs = _run_twice(place, path, roots, [*groups.values(), *([every] if len(groups) > 1 else ())])
+    found = {
+        name: _passing(subjects[name], ids, runs[number], runs[-1])
+        for number, (name, ids) in enumerate(groups.items())
+    }
     sound = [name for name, proof in found.items() if not proof.problem]
     faults = {name: mutants(place.read(path), name) for name in sound}
     orders = [
         {**_mutant_order(place, subjects[name], groups[name], faults[name]), "each": True}
         for name in sound
     ]
-    roots = [next(iter(subjects.values())).import_root]
     results = run_orders(place, [{**order, "whole": whole} for order in orders], roots)
     for name, result in zip(sound, results, strict=True):
-        proof = _with_kills(found[name], result, faults[name])
-        found[name] = msgspec.structs.replace(proof, lines=_lines(subjects[name], runs[0]))
+        found[name] = _with_kills(found[name], result, faults[name])
     return found
 
 
@@ -111,12 +102,14 @@ def _with_kills(proof: Proof, result: Mapping[str, Any] | None, faults: Sequence
 
 
 def _run_twice(
-    place: ToolTree, subject: TargetFunction, ids: Sequence[str]
-) -> list[dict[str, Any]]:
-    """Run tests in two different circumstances."""
+    place: ToolTree, path: str, roots: Sequence[str], groups: Sequence[Sequence[str]]
+) -> list[list[dict[str, Any]]]:
+    """Return the results of each group of tests in two different circumstances."""
+    orders = [test_order(place, path, ids, _TESTS_S) for ids in groups]
     with ThreadPoolExecutor(2) as pool:
-        run = functools.partial(run_tests_once, place, subject.path, [subject.import_root], ids)
-        return list(pool.map(run, (0, 1)))
+        run = functools.partial(run_in_child, place, roots, orders)
+        runs = [*pool.map(run, CIRCUMSTANCES)]
+    return [[results.of(n) or _UNFINISHED for results in runs] for n in range(len(groups))]
 
 
 def _subject(place: ToolTree, path: str, qualname: str) -> TargetFunction:
@@ -126,44 +119,36 @@ def _subject(place: ToolTree, path: str, qualname: str) -> TargetFunction:
     return subject
 
 
-def _passing(path: str, runs: Sequence[dict[str, Any]], ids: Sequence[str]) -> Proof:
-    """Return a proof without mutants, with the reason the tests do not pass, if they do not."""
-    for result in runs:
-        own = _only(result, ids)
-        problem = failure_reason(own, ids)
-        if problem:
-            return Proof(problem=problem, tests=own.get("tests") or {})
+def _passing(
+    subject: TargetFunction,
+    ids: Sequence[str],
+    runs: Sequence[dict[str, Any]],
+    together: Sequence[dict[str, Any]],
+) -> Proof:
+    """Return a proof without mutants, with the reason the tests do not pass, if they do not.
+
+    `together` are the results of runs with other tests beside them.
+    """
+    tests = runs[0].get("tests") or {}
+    problems = [problem for result in runs if (problem := failure_reason(result, ids))]
     effects = [str(one) for result in runs for one in result.get("effects") or ()]
-    tests = _only(runs[0], ids)["tests"]
-    if effects:
-        return Proof(problem=f"the tests have side effects: {effects[0]}", tests=tests)
+    problems += [f"the tests have side effects: {effect}" for effect in effects]
     if not runs[0].get("imported"):
-        return Proof(problem=f"the tests do not import {path} of this copy", tests=tests)
-    return Proof(tests=tests)
+        problems.append(f"the tests do not import {subject.path} of this copy")
+    for result in together:
+        problems += [
+            f"beside other tests, {name}: {test.get('message')}"
+            for name, test in (result.get("tests") or {}).items()
+            if {name, name.partition("[")[0]} & {*ids} and test.get("outcome") != "passed"
+        ]
+    if problems:
+        return Proof(problem=problems[0][:300], tests=tests)
+    return Proof(tests=tests, lines=_lines(subject, runs[0]))
 
 
-def _has_failed(result: dict[str, Any], ids: Sequence[str]) -> bool:
-    return any(test.get("outcome") != "passed" for test in _only(result, ids)["tests"].values())
-
-
-def _only(result: dict[str, Any], ids: Sequence[str]) -> dict[str, Any]:
-    """Return the result of a run, with only some of its tests. A row of a table is a test."""
-    tests = result.get("tests")
-    tests = tests if isinstance(tests, dict) else {}
-    own = {name: test for name, test in tests.items() if {name, name.partition("[")[0]} & {*ids}}
-    others = len(own) < len(tests)
-    code = 0 if others and all(each.get("outcome") == "passed" for each in own.values()) else None
-    return {**result, "tests": own} | ({"code": code} if code is not None else {})
-
-
-def run_tests_once(
-    place: ToolTree, path: str, paths: Sequence[str], ids: Sequence[str], under: int = 0
-) -> dict[str, Any]:
-    """Run the tests once. `lines` in the result contains the executed lines of the file `path`."""
-    results = run_in_child(
-        place, paths, [test_order(place, path, ids, _TESTS_S)], CIRCUMSTANCES[under]
-    )
-    return results.of(0) or {"tests": {}, "problem": "the tests did not finish"}
+def run_tests_once(place: ToolTree, ids: Sequence[str]) -> dict[str, Any]:
+    order = test_order(place, ids[0].partition("::")[0], ids, _TESTS_S)
+    return run_in_child(place, [""], [order]).of(0) or _UNFINISHED
 
 
 def failure_reason(result: dict[str, Any], ids: Sequence[str]) -> str:
