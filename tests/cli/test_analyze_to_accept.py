@@ -4,6 +4,8 @@ import json
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from tests.cli.conftest import Ran, Remora, git, tree
 
 JOB_KEYS = {
@@ -166,6 +168,7 @@ def test_what_is_planned_can_be_narrowed(poor: Remora, project: Path) -> None:
         assert found == nodes, words
 
 
+@pytest.mark.slow
 def test_older_runs_that_wait_are_not_forgotten(poor: Remora, project: Path) -> None:
     for node in ("src/settings.py", "src/settings.py:read"):
         assert poor("analyze", "-o", "steps", "--quiet", "--node", node, cwd=project).code == 0

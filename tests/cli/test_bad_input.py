@@ -3,6 +3,8 @@
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from tests.cli.conftest import SETTINGS, Ran, Remora, tree, write
 
 
@@ -188,6 +190,7 @@ def test_a_missing_server_is_never_replaced(remora: Remora, project: Path) -> No
     assert not (project / ".agentfs").exists()
 
 
+@pytest.mark.slow
 def test_many_jobs_are_not_run_unasked(poor: Remora, tmp_path: Path) -> None:
     files = {f"many/m{i}.py": "import os\n" for i in range(201)}
     many = write(tmp_path / "many", {**files, "pyproject.toml": SETTINGS})

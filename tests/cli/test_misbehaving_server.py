@@ -150,6 +150,7 @@ def test_a_run_with_a_faulty_server_is_recorded(
     check_records(poor, cart)
 
 
+@pytest.mark.slow
 def test_the_trace_shows_what_was_answered_and_kept(poor: Remora, cart: Path) -> None:
     analyze(poor, cart, "docstring", "replaced")
     shown = poor("trace", "show", TARGET, cwd=cart).out

@@ -126,6 +126,7 @@ REFUSED_NAMES = {
 
 
 class TestNew:
+    @pytest.mark.slow
     def test_the_agent_is_right_and_works_at_once(self, poor: Remora, project: Path) -> None:
         started = poor("agents", "new", "tidy", "--json", cwd=project).document
         folder = project / ".remora/agents/tidy"
@@ -149,6 +150,7 @@ class TestNew:
             "    # total = order.total()\n", ""
         )
 
+    @pytest.mark.slow
     def test_in_one_with_a_model_the_model_calls_the_tools(
         self, poor: Remora, project: Path
     ) -> None:

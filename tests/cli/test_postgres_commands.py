@@ -98,6 +98,7 @@ class TestReading:
         assert done.code == 0, done.err
         return done.document
 
+    @pytest.mark.slow
     def test_nothing_is_written_into_the_project(self) -> None:
         assert not (self.project.root / ".agentfs").exists()
         names = [row[0] for row in self.project.query("SELECT name FROM remora.streams")]
@@ -172,6 +173,7 @@ def test_a_run_that_is_written_elsewhere_is_running_and_one_of_a_dead_process_is
     assert status() == "interrupted"
 
 
+@pytest.mark.slow
 def test_a_run_that_the_database_has_lost_is_damaged_and_the_others_are_shown(own: Project) -> None:
     lost, other = own.analyze()["run_id"], own.analyze()["run_id"]
     own("show", other)
@@ -193,6 +195,7 @@ def test_a_run_that_is_not_found_is_looked_for_in_the_database(own: Project) -> 
         assert message.endswith(f" in {address}"), message
 
 
+@pytest.mark.slow
 def test_the_password_is_nowhere(own: Project) -> None:
     own.analyze()
     for words in (("runs", "-v"), ("show", "last", "-v"), ("trace", "show", "last", "-v"),

@@ -71,6 +71,7 @@ def test_doctor_reports_the_missing_consent(user: Remora, project: Path, listene
     assert listener.keys == []
 
 
+@pytest.mark.slow
 def test_a_retry_and_a_resumed_run_need_consent(
     user: Remora, project: Path, listener: Server
 ) -> None:
@@ -104,6 +105,7 @@ class TestCheck:
         assert done.code == 1, done.err
         assert listener.keys == []
 
+    @pytest.mark.slow
     def test_it_takes_no_model_from_an_agent_of_the_project(
         self, user: Remora, project: Path, listener: Server
     ) -> None:
@@ -120,6 +122,7 @@ class TestCheck:
             replace(user, environ=environ)(*words, *named, cwd=project)
             assert {request["model"] for request in listener.requests} == {asked}
 
+    @pytest.mark.slow
     def test_it_still_takes_the_users_server(
         self, user: Remora, project: Path, listener: Server
     ) -> None:

@@ -32,6 +32,7 @@ def desk(four: Four) -> Desk:
 
 
 class TestAccept:
+    @pytest.mark.slow
     def test_a_terminal_shows_how_far_it_is(self, desk: Desk) -> None:
         seen = on_terminal(desk.remora, desk.root, "accept", "last", "--all")
         assert re.search(r"changes .*4/4", seen)
@@ -99,6 +100,7 @@ class TestRevert:
         assert "1 conflict, not reverted:" in done.out
         assert (desk.root / "a.py").read_text() == "x = 1\n"
 
+    @pytest.mark.slow
     def test_a_run_of_another_user_is_refused(self, desk: Desk) -> None:
         desk("accept", "last", "--all")
         shutil.rmtree(desk.remora.home / "state")
@@ -118,6 +120,7 @@ class TestReport:
 
 
 class TestClean:
+    @pytest.mark.slow
     def test_it_shows_then_frees(self, desk: Desk) -> None:
         slots = next((desk.remora.home / "cache" / "remora" / "roots").glob("*/slots"))
         refused = desk("clean")

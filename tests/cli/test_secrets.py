@@ -16,6 +16,8 @@ from tests.cli.conftest import Done, Remora, new_repository, step_agent, write
 from tests.openai_server import answer, openai_server, send_json
 from tests.trace.redact.planted import Planted, planted, readable
 
+pytestmark = pytest.mark.slow
+
 AGENT = """
 name: spill
 operation: spill

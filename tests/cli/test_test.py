@@ -140,6 +140,7 @@ def test_without_an_environment_it_says_what_to_do(remora: Remora, sizes: Path) 
     assert "no .venv" in planned.err
 
 
+@pytest.mark.slow
 def test_tests_that_cannot_start_end_the_run_before_it_begins(active: Remora, sizes: Path) -> None:
     write(sizes, {"tests/conftest.py": "import missing_plugin\n"})
     done = active("analyze", "-o", "test", "--json", cwd=sizes)

@@ -25,6 +25,7 @@ def recorded(ran: Ran, agent: str) -> list[dict[str, Any]]:
 
 
 class TestDiff:
+    @pytest.mark.slow
     def test_the_document_says_what_changed_where(self, ran: Ran, agent: str) -> None:
         document = ran("trace", "diff", agent, "--from", "1", "--to", "3", "--json").document
         assert {key: document[key] for key in ("agent_id", "from", "to")} == {

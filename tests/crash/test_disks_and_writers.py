@@ -174,6 +174,7 @@ def jumping() -> Callable[[], datetime]:
     return clock
 
 
+@pytest.mark.slow
 def test_a_clock_that_jumps_back_changes_no_order(
     desk: Desk, jumping: Callable[[], datetime]
 ) -> None:

@@ -104,6 +104,7 @@ def test_a_project_without_anything_to_hide(poor: Remora, tmp_path: Path) -> Non
     assert (done.code, done.out) == (0, "types: nothing to hide\n\n")
 
 
+@pytest.mark.slow
 def test_files_that_cannot_be_read_are_left_out_and_named(poor: Remora, loaders: Path) -> None:
     (loaders / "src" / "broken.py").write_text("def f(:\n")
     (loaders / "src" / "latin.py").write_bytes(b"x = '\xe9'\n")
@@ -115,6 +116,7 @@ def test_files_that_cannot_be_read_are_left_out_and_named(poor: Remora, loaders:
     assert "left out src/broken.py" in done.err
 
 
+@pytest.mark.slow
 def test_an_arm_that_cannot_run_leaves_the_others(poor: Remora, loaders: Path) -> None:
     address = "http://127.0.0.1:9/v1"
     done = poor(*TYPES, "--arm", address, "--arm", "rules", cwd=loaders)

@@ -190,6 +190,7 @@ def test_a_file_runs_with_the_grants_it_is_given(poor: Remora, project: Path) ->
     assert tree(project) == before
 
 
+@pytest.mark.slow
 def test_a_target_is_a_node_as_an_agent_is_given_it(poor: Remora, project: Path) -> None:
     target = "target=src/settings.py:__module__"
 
@@ -212,6 +213,7 @@ def test_what_fails_is_an_outcome(poor: Remora, project: Path) -> None:
         assert done.document["error"].startswith("t.pym:1: ")
 
 
+@pytest.mark.slow
 def test_an_unknown_tool_or_bad_input_is_wrong_usage(poor: Remora, own: Path) -> None:
     node = "target=src/settings.py:no"
     for line, says, hint in (

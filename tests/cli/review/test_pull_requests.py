@@ -65,6 +65,7 @@ def test_the_printed_commands_push_the_branch_and_open_the_pull_request(desk: De
     assert Path(options["--body-file"]).read_text(encoding="utf-8") == desk.text
 
 
+@pytest.mark.slow
 def test_the_text_says_what_changed_what_was_verified_and_how_to_take_it_back(desk: Desk) -> None:
     assert desk("accept", "last", "--all", "--pr").code == 0
     changes, _, others = desk.text.partition("What the project's own checks report")
@@ -107,6 +108,7 @@ def again(desk: Desk) -> Desk:
     return desk
 
 
+@pytest.mark.slow
 def test_what_the_branch_has_already_is_not_said_to_be_committed(again: Desk) -> None:
     tip = git(again.root, "rev-parse", "remora/steps-f401")
     out = again("accept", "last", "--all", "--pr").out
@@ -126,6 +128,7 @@ def test_what_the_branch_has_already_is_not_said_to_be_committed(again: Desk) ->
     assert "other" not in again.branches()
 
 
+@pytest.mark.slow
 def test_what_is_new_on_the_branch_is_counted(desk: Desk) -> None:
     def commit(selected: str) -> Done:
         assert desk("analyze", "-o", "steps", "--json").code == 0

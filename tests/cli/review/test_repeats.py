@@ -50,6 +50,7 @@ def test_a_rejected_change_stays_rejected_with_its_reason(shop: Path, poor: Remo
     assert states(analyze(shop, poor)) == {"a.py": "rejected"}  # the third run knows it, too
 
 
+@pytest.mark.slow
 def test_it_comes_back_when_its_function_changes(shop: Path, poor: Remora) -> None:
     analyze(shop, poor)
     poor("reject", "last", "b.py", cwd=shop)
@@ -76,6 +77,7 @@ def test_it_comes_back_with_another_version_of_its_rules(
     assert reviews() == ["pending"]
 
 
+@pytest.mark.slow
 def test_a_rejected_rule_stays_away_and_the_rest_is_pending(shop: Path, poor: Remora) -> None:
     write(shop, {"b.py": f"import os\n\n\n{COMPARED}"})
     analyze(shop, poor, "b.py")
@@ -98,6 +100,7 @@ def test_an_undone_rejection_does_not_count(shop: Path) -> None:
     assert [job.review for job in jobs] == ["pending"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("run", [0, -1])
 def test_a_rejection_is_withdrawn_from_all_runs(shop: Path, poor: Remora, run: int) -> None:
     """In the run where a person decided, or in a later one."""
@@ -118,6 +121,7 @@ def test_a_rejection_is_withdrawn_from_all_runs(shop: Path, poor: Remora, run: i
     ]
 
 
+@pytest.mark.slow
 def test_the_newest_of_equal_proposals_is_pending(shop: Path, poor: Remora) -> None:
     analyze(shop, poor)
     first = poor("show", "--json", cwd=shop).document["run_id"]

@@ -226,6 +226,7 @@ def strange(tmp_path: Path) -> Desk:
     return Desk(remora, root)
 
 
+@pytest.mark.slow
 def test_a_long_diff_is_escaped_and_cut_and_a_key_shows_all_of_it_in_a_pager(strange: Desk) -> None:
     pager = strange.root.parent / "pager"
     pager.write_text("#!/bin/sh\necho PAGED; exec cat\n")
@@ -277,6 +278,7 @@ def test_undo_takes_back_what_was_accepted_rejected_or_skipped(desk: Desk) -> No
     assert verdicts == ["accepted", "rejected", "reopened", "reopened"]
 
 
+@pytest.mark.slow
 def test_all_alike_are_accepted_and_undone_together(desk: Desk) -> None:
     with desk.review() as terminal:
         terminal.sees(ASK)

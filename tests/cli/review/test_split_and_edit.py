@@ -91,6 +91,7 @@ def test_a_wrong_number_is_asked_for_again_and_none_decides_nothing(desk: Desk) 
     assert (desk.states, desk.reviews, desk.text("mod.py")) == (["pending"], [], LOADER)
 
 
+@pytest.mark.slow
 def test_an_edited_version_is_verified_and_written(desk: Desk, editor: Path) -> None:
     editor.write_text('#!/bin/sh\nsed -i "s/# both/# forbidden/; s/# fixed/# ok/" "$1"\n')
     with desk.review(EDITOR=str(editor)) as terminal:
@@ -201,6 +202,7 @@ def test_a_file_that_is_edited_while_hunks_are_chosen_keeps_the_edit(desk: Desk)
     assert desk.text("mod.py") == with_edits(7) + "# mine\n"
 
 
+@pytest.mark.slow
 def test_hunks_can_be_accepted_without_a_terminal(desk: Desk) -> None:
     refused = desk.remora("accept", "last", "load", "--hunk", "2", "--json", cwd=desk.root)
     assert refused.code == 1
@@ -218,6 +220,7 @@ def test_hunks_can_be_accepted_without_a_terminal(desk: Desk) -> None:
     assert "pending: 3" in wrong.err
 
 
+@pytest.mark.slow
 def test_undo_asks_before_it_takes_back_what_was_accepted_before_the_review(desk: Desk) -> None:
     assert desk.remora("accept", "last", "load", "--hunk", "3", cwd=desk.root).code == 0
     with desk.review() as terminal:

@@ -49,6 +49,7 @@ def test_only_the_named_functions_are_decided(shop: Shop, verb: str, state: str)
     assert 'f"b"' not in (shop.root / "a.py").read_text()
 
 
+@pytest.mark.slow
 def test_a_rule_decides_its_hunks_and_a_terminal_shows_them(shop: Shop) -> None:
     write(shop.root, {"a.py": "import os\n\n\n" + TWO})
     assert shop("analyze", "-o", "lint").code == 0
@@ -65,6 +66,7 @@ def test_a_rule_decides_its_hunks_and_a_terminal_shows_them(shop: Shop) -> None:
     assert "accepted: 1 of 3 hunks" in shop("show", "last").out
 
 
+@pytest.mark.slow
 def test_what_is_tied_to_another_rule_is_said_with_the_command_that_takes_it(shop: Shop) -> None:
     tied = 'def load():\n    import re\n    return f"1"\n'
     write(shop.root, {"a.py": tied})
@@ -78,6 +80,7 @@ def test_what_is_tied_to_another_rule_is_said_with_the_command_that_takes_it(sho
     assert (shop.root / "a.py").read_text() == 'def load():\n    return "1"\n'
 
 
+@pytest.mark.slow
 def test_a_file_without_a_change_has_the_command_that_says_why(shop: Shop) -> None:
     write(shop.root, {"a.py": "import os\n", "b.py": "def load():\n    return 1\n"})
     assert shop("analyze", "-o", "lint").code == 0
@@ -106,6 +109,7 @@ def test_a_diff_leaves_out_what_was_rejected_unless_it_is_named(shop: Shop) -> N
     assert '+    return "a"' in shop("diff", "last", "load_a").out
 
 
+@pytest.mark.slow
 def test_what_was_accepted_before_an_error_is_printed(
     shop: Shop, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

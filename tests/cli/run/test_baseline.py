@@ -87,6 +87,7 @@ def test_what_is_solved_is_forgotten_on_request(shop: Path, poor: Remora) -> Non
     assert "a.py" not in (shop / BASELINE).read_text()
 
 
+@pytest.mark.slow
 def test_a_check_of_one_file_reads_the_same_baseline(shop: Path, poor: Remora) -> None:
     write(shop, {"a.py": f"import re\n{UNUSED}", "c.py": WRONG.replace("def scale", "def resize")})
     done = poor("check", "a.py", "--baseline", BASELINE, cwd=shop)
@@ -115,6 +116,7 @@ def test_the_given_baseline_is_named_where_new_problems_can_be_accepted(
     assert f"`--baseline {BASELINE} --update-baseline` accepts it as known" in done.out.splitlines()
 
 
+@pytest.mark.slow
 def test_bad_baselines_are_named(shop: Path, poor: Remora) -> None:
     missing = poor("check", "--baseline", "gone.jsonl", cwd=shop)
     assert (missing.code, "--update-baseline writes it" in missing.err) == (2, True)

@@ -75,6 +75,7 @@ def test_a_change_of_nothing_is_told_so(shop: Path, poor: Remora) -> None:
     assert (done.code, done.out) == (0, "no remarks on 1 changed Python file\n")
 
 
+@pytest.mark.slow
 def test_the_type_checker_keeps_its_cache_for_the_next_change(shop: Path, poor: Remora) -> None:
     """The first change waits until mypy is done, so that it has a second for the others."""
     write(

@@ -102,6 +102,7 @@ def test_an_unknown_run_or_node_is_not_found(stopped: Ran) -> None:
     assert stopped("analyze", "--trust-run").code == 2
 
 
+@pytest.mark.slow
 def test_a_run_from_elsewhere_needs_trust(again: Ran, tmp_path: Path) -> None:
     stranger = replace(again, remora=user_without_weights(tmp_path / "other"))
     done = stranger("analyze", "--resume", "last", "--json")
@@ -159,6 +160,7 @@ class TestRetry:
 
 
 class TestFork:
+    @pytest.mark.slow
     def test_a_missing_turn(self, ran_alone: Ran) -> None:
         remora, project = ran_alone.remora, ran_alone.root
         done = remora("trace", "fork", "__module__", "--turn", "99", "--json", cwd=project)

@@ -84,6 +84,7 @@ def test_a_damaged_run_needs_attention(old: tuple[Remora, Path]) -> None:
     assert streams(root) == before
 
 
+@pytest.mark.slow
 def test_a_run_removes_old_runs_and_says_so(old: tuple[Remora, Path]) -> None:
     remora, root = old
     limits(remora, "after_runs: true, keep_days: 0, compress_after_days: 0")

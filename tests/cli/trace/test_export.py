@@ -41,6 +41,7 @@ def export(ran: Ran, *words: str | Path) -> dict[str, object]:
     return document
 
 
+@pytest.mark.slow
 def test_decisions_are_counted_by_who_decided(ran: Ran) -> None:
     for job in ran.analyzed.document["jobs"]:
         assert set(job["decided_by"]) == {"rule", "model", "fallback", "escalation"}

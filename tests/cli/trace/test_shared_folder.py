@@ -86,6 +86,7 @@ def theirs(root: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in paths if path.exists()}
 
 
+@pytest.mark.slow
 def test_a_command_says_the_same_beside_another_tools_files(remora: Remora, root: Path) -> None:
     beside = [remora(*words, cwd=root) for words in LOOKS]
     for name in THEIRS:
