@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import msgspec
 
-from remora.code.syntax.definitions import FunctionNode, find_definitions
+from remora.code.syntax.definitions import FunctionNode, assigned_values, find_definitions
 from remora.code.syntax.source import Source, Unreadable, parse_text, read_source
 from remora.operations.test.fault_kinds import (
     ChangeNode,
@@ -15,10 +15,10 @@ from remora.operations.test.fault_kinds import (
     node_faults,
     without_docstring,
 )
-from remora.operations.test.table_faults import table_faults
 from remora.python_text import parse
 
 MAX_MUTANTS = 20
+_DATA = (ast.Call, ast.Dict, ast.List, ast.Tuple, ast.Set, ast.ListComp, ast.DictComp, ast.SetComp)
 _T = TypeVar("_T")
 
 
@@ -84,19 +84,18 @@ def _faults_by_kind(function: FunctionNode) -> list[list[tuple[str, int, int, st
     return list(by_kind.values())
 
 
-def table_mutants(source: bytes, qualname: str) -> list[str] | None:
-    """Return the sources of a function that reads other tables and patterns, within its classes.
+def reads_data(source: bytes, qualname: str) -> bool:
+    """Return True if a function reads a collection or a call's result of its module, or a pattern.
 
-    Return None if it reads one in which not each entry can be another one.
+    What differs by an entry of it is no fault of the function's own code.
     """
     read = read_source("", source)
     found = function_named(read.tree, qualname) if isinstance(read, Source) else None
     if found is None or not isinstance(read, Source):
-        return None
-    faulty = table_faults(read.tree, found)
-    if faulty is None:
-        return None
-    return [text for function in faulty if (text := _alone(read.tree, function, qualname))]
+        return False
+    used = {node.id for node in ast.walk(found) if isinstance(node, ast.Name)}
+    data = {name for name, value in assigned_values(read.tree.body) if isinstance(value, _DATA)}
+    return "re" in used or not used.isdisjoint(data)
 
 
 PROBE = "__remora_called__"

@@ -23,7 +23,7 @@ from remora.operations.test.judging.written_test import WrittenTest
 from remora.operations.test.mutants import (
     MAX_MUTANTS,
     mutants,
-    table_mutants,
+    reads_data,
 )
 from remora.operations.test.runner.orders import fault_order, run_orders
 from remora.operations.test.runner.parent import Order
@@ -106,23 +106,23 @@ def faults_detected(
 ) -> dict[str, dict[str, set[int]] | None]:
     """Return for each function the numbers of the faults for which each of its tests fails.
 
-    `functions` maps keys to the IDs of tests. Entries of tables and patterns that the functions read
-    are faults, too. If not all faults could be tried, the value is None.
+    `functions` maps keys to the IDs of tests. If not all faults could be tried, the value is None, as
+    for a function that reads a table or pattern, whose entries are not tried.
     """
-    tables = {key: _table_faults(place, key) for key in functions}
-    faults = {key: [*_faults(place, key, _MANY_FAULTS), *(tables[key] or ())] for key in functions}
+    untried = {key for key in functions if _reads_data(place, key)}
+    faults = {key: _faults(place, key, _MANY_FAULTS) for key in functions if key not in untried}
     groups = [
         group
-        for key, tests in functions.items()
-        if (group := _group(place, key, faults[key], tests))
+        for key, found in faults.items()
+        if (group := _group(place, key, found, functions[key]))
     ]
     results = run_orders(place, [{**group.order, "whole": True} for group in groups])
     detected: dict[str, dict[str, set[int]] | None] = {
-        key: None if found or tables[key] is None else {} for key, found in faults.items()
+        key: None if key in untried or faults[key] else {} for key in functions
     }
     for group, result in zip(groups, results, strict=True):
         is_complete = result is not None and result.get("tried") == len(group.faults)
-        if result is None or not is_complete or result.get("problem") or tables[group.key] is None:
+        if result is None or not is_complete or result.get("problem"):
             continue
         by_test = detected[group.key] = {}
         for row, number, _ in result.get("kills") or ():
@@ -139,12 +139,12 @@ def _faults(place: ToolTree, key: str, most: int = MAX_MUTANTS) -> list[str]:
     return [mutant.function for mutant in found]
 
 
-def _table_faults(place: ToolTree, key: str) -> list[str] | None:
+def _reads_data(place: ToolTree, key: str) -> bool:
     path, qualname = split_node_key(key)
     try:
-        return table_mutants(place.read(unescape_path(path)), qualname)
+        return reads_data(place.read(unescape_path(path)), qualname)
     except HostError:
-        return None
+        return True
 
 
 def _group(place: ToolTree, key: str, faults: Sequence[str], ids: Sequence[str]) -> _Group | None:
