@@ -36,7 +36,6 @@ from remora.trace.stream.line_builder import Identity
 from remora.trace.trace_folder import TraceFolder
 from remora.trace.verify.chain_check import ChainCheck
 from remora.trace.verify.content_check import ContentStores
-from remora.trace.verify.fork_origin_check import ParentStreams
 from remora.trace.verify.stream_check import VerifyTarget, verify_stream
 from remora.trace.verify.verify_report import Problems
 
@@ -105,8 +104,7 @@ def _chain(path: Path) -> None:
 
 def _all(path: Path) -> None:
     folder = TraceFolder(path.parents[2])
-    stores = ContentStores(folder.blobs, folder.objects)
-    report = verify_stream(VerifyTarget(path=path, stores=stores, parents=ParentStreams(folder)))
+    report = verify_stream(VerifyTarget(path=path, stores=ContentStores(folder)))
     if not report.ok:
         raise SystemExit(str(report.problems[0]))
 

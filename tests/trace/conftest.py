@@ -37,8 +37,8 @@ from remora.memory.prompt.render import render
 from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
 from remora.trace.stream.line_builder import Identity
 from remora.trace.trace_folder import TraceFolder
+from remora.trace.verify.anchor_check import RunAnchors
 from remora.trace.verify.content_check import ContentStores
-from remora.trace.verify.fork_origin_check import ParentStreams
 from remora.trace.verify.stream_check import VerifyTarget
 from tests.clock import ticking
 
@@ -258,13 +258,8 @@ def rechained(lines: list[bytes]) -> bytes:
 
 def target(folder: TraceFolder, path: Path, *, of_run: bool = False) -> VerifyTarget:
     """Return a verification target for a stream by itself."""
-    stores = ContentStores(folder.blobs, folder.objects)
-    return VerifyTarget(
-        path=path,
-        stores=stores,
-        parents=ParentStreams(folder),
-        of_run=of_run,
-    )
+    anchors = RunAnchors() if of_run else None
+    return VerifyTarget(path=path, stores=ContentStores(folder), anchors=anchors)
 
 
 @pytest.fixture

@@ -1,8 +1,7 @@
 """Comparison of streams with the heads recorded in their run's stream."""
 
+from collections.abc import Mapping
 from typing import NamedTuple
-
-import msgspec
 
 from remora.memory.events import Head, JobEnd, JobStart, Payload, Review, RunEnd
 from remora.trace.verify.verify_report import Problems
@@ -44,38 +43,38 @@ class RunAnchors:
         self.anchors.setdefault(agent_id, []).append(anchor)
 
 
-class StreamEnd(msgspec.Struct, frozen=True, kw_only=True):
-    """Parts of a stream that anchors are compared with. `hashes` maps line numbers to hashes."""
-
-    head: Head
-    hashes: dict[int, str]
-    end_line: int | None
-
-
-def check_anchors(agent_id: str, end: StreamEnd, run: RunAnchors | None, found: Problems) -> bool:
+def check_anchors(
+    agent_id: str,
+    run: RunAnchors | None,
+    head: Head,
+    hashes: Mapping[int, str],
+    end_line: int | None,
+    found: Problems,
+) -> bool:
     """Compare a stream with its anchors. Add a problem for each anchor that does not match.
 
-    Return True if a `job_end` event anchors the stream's head.
+    `hashes` maps line numbers to hashes, and `end_line` is the line of `agent_end`. Return True if a
+    `job_end` event anchors the stream's head.
     """
     anchors = run.anchors.get(agent_id, []) if run is not None else []
     for anchor in anchors:
-        _check_head(anchor, end, found)
-    if end.end_line is not None and not any(a.ends_job for a in anchors):
+        _check_head(anchor, head.count, hashes, found)
+    if end_line is not None and not any(a.ends_job for a in anchors):
         missing = _missing(agent_id, run)
         if missing:
-            found.add(end.end_line, "anchor", missing)
-    return any(anchor.ends_job and anchor.head == end.head for anchor in anchors)
+            found.add(end_line, "anchor", missing)
+    return any(anchor.ends_job and anchor.head == head for anchor in anchors)
 
 
-def _check_head(anchor: Anchor, end: StreamEnd, found: Problems) -> None:
-    lines, expected = end.head.count, anchor.head
+def _check_head(anchor: Anchor, lines: int, hashes: Mapping[int, str], found: Problems) -> None:
+    expected = anchor.head
     where = f"line {anchor.line} of the run's stream"
     if expected.count > lines:
         detail = (
             f"the stream ends after {lines} lines; the anchor in {where} covers {expected.count}"
         )
         found.add(max(1, lines), "anchor", detail)
-    elif end.hashes.get(expected.count) != expected.hash:
+    elif hashes.get(expected.count) != expected.hash:
         found.add(
             max(1, expected.count), "anchor", f"this line does not match the anchor in {where}"
         )

@@ -15,7 +15,6 @@ from remora.trace.removal import read_expired
 from remora.trace.trace_folder import TraceFolder, stream_id
 from remora.trace.verify.anchor_check import RunAnchors
 from remora.trace.verify.content_check import ContentStores
-from remora.trace.verify.fork_origin_check import ParentStreams
 from remora.trace.verify.stream_check import VerifyTarget, verify_stream
 from remora.trace.verify.verify_report import Problem, StreamReport, VerifyReport
 
@@ -44,8 +43,7 @@ class _FolderCheck:
 
     def __init__(self, folder: TraceFolder) -> None:
         self._folder = folder
-        self._stores = ContentStores(folder.blobs, folder.objects)
-        self._parents = ParentStreams(folder)
+        self._stores = ContentStores(folder)
         self._expired = _expired(folder)
         self._runs: dict[str, _RunRead] = {}
 
@@ -91,7 +89,6 @@ class _FolderCheck:
             VerifyTarget(
                 path=path,
                 stores=self._stores,
-                parents=self._parents,
                 run=None if run is None else self._read_run(run).anchors,
                 anchored=run_id is not None and not removed,
             )
@@ -114,13 +111,7 @@ class _FolderCheck:
     def _read_run(self, path: Path) -> "_RunRead":
         if path.name not in self._runs:
             size, anchors = _size(path), RunAnchors()
-            target = VerifyTarget(
-                path=path,
-                of_run=True,
-                stores=self._stores,
-                parents=self._parents,
-                anchors=anchors,
-            )
+            target = VerifyTarget(path=path, stores=self._stores, anchors=anchors)
             self._runs[path.name] = _RunRead(size, anchors, verify_stream(target))
         return self._runs[path.name]
 
@@ -143,11 +134,12 @@ class _RunRead(NamedTuple):
 
 def _invalid(name: str) -> StreamReport:
     detail = "a stream cannot have this name; someone has written the row to the database"
+    of_run = name.startswith("runs/")
     return StreamReport(
         name=name,
-        of_run=name.startswith("runs/"),
+        of_run=of_run,
         head=Head(),
-        anchored=None if name.startswith("runs/") else False,
+        anchored=None if of_run else False,
         problems=(Problem(1, "copy", detail),),
     )
 
@@ -179,21 +171,13 @@ def _run_id(path: Path) -> str | None:
     If the first line is not an event, return the run ID from the last event. Returns None if
     neither can be read.
     """
-    try:
+    with suppress(DiskError, NotFound, StreamDamaged):
         with open_stream(path) as source:
             first = next(iter_lines(source), None)
         if first is not None and first.ended:
-            return decode_event(first.raw).run_id
-    except (DiskError, NotFound, StreamDamaged):
-        return None
-    except (ValueError, RecursionError):
-        return _last_run_id(path)
+            try:
+                return decode_event(first.raw).run_id
+            except (ValueError, RecursionError):
+                last = last_event(path)
+                return None if last is None else last.run_id
     return None
-
-
-def _last_run_id(path: Path) -> str | None:
-    try:
-        last = last_event(path)
-    except (DiskError, NotFound, StreamDamaged):
-        return None
-    return None if last is None else last.run_id

@@ -1,6 +1,7 @@
 """Check of the parent's line and the initial files of a fork or retry."""
 
-from collections.abc import Iterator
+from contextlib import suppress
+from itertools import chain
 
 import msgspec
 
@@ -37,67 +38,43 @@ class _Origin(msgspec.Struct, frozen=True):
 _ORIGIN = msgspec.json.Decoder(_Origin)
 
 
-class ParentStreams:
-    """Looks up individual lines in the streams of parents."""
+def check_origin(line: int, event: Event, stores: ContentStores, found: Problems) -> None:
+    """Compare an `agent_start` event with the parent's stream and the stored objects."""
+    if event.type != AgentStart.type:
+        return
+    try:
+        origin = _ORIGIN.decode(event.data)
+    except (ValueError, RecursionError) as error:
+        found.add(line, "schema", f"invalid origin: {error}")
+        return
+    parent = origin.parent
+    if parent is not None and not is_id(parent.agent_id):
+        found.add(line, "schema", "the parent's agent_id is not an ID")
+    elif parent is not None and (problem := _parent_problem(stores.folder, parent)) is not None:
+        found.add(line, "anchor", problem)
+    rebased = (content.sha256 for content in origin.rebased.values() if content is not None)
+    problems = map(stores.object_problem, chain(rebased, changed_contents(origin.changes)))
+    for detail in dict.fromkeys(filter(None, problems)):
+        found.add(line, "blob", detail)
 
-    def __init__(self, folder: TraceFolder) -> None:
-        self._folder = folder
 
-    def problem(self, parent: Parent) -> str | None:
-        """Return a description of how the parent's stream contradicts `parent`, or None if it does
-        not.
+def _parent_problem(folder: TraceFolder, parent: Parent) -> str | None:
+    """Return a description of how the parent's stream contradicts `parent`, or None if it does
+    not.
 
-        A missing stream is not a problem, because it may have expired.
-        """
-        if parent.seq < 0:
-            return None
-        try:
-            found = self._hash(parent)
-        except (NotFound, DiskError):
-            return None
-        where = f"line {parent.seq + 1} of its parent {parent.agent_id}"
-        if found is None:
-            return f"{where} is missing; the stream ends before it"
-        return (
-            None
-            if found == parent.hash
-            else f"{where} does not match the line that this stream continues from"
-        )
-
-    def _hash(self, parent: Parent) -> str | None:
-        with open_stream(self._folder.existing_agent(parent.agent_id)) as source:
-            for line in iter_lines(source):
-                if line.number == parent.seq + 1 and line.ended:
-                    return stated_hash(line.raw) or ""
+    A missing stream is not a problem, because it may have expired.
+    """
+    if parent.seq < 0:
         return None
-
-
-class OriginCheck:
-    """Compares `agent_start` events with the parent's stream and the stored objects."""
-
-    def __init__(self, stores: ContentStores, parents: ParentStreams, found: Problems) -> None:
-        self._stores = stores
-        self._parents = parents
-        self._found = found
-
-    def see(self, line: int, event: Event) -> None:
-        if event.type != AgentStart.type:
-            return
-        try:
-            origin = _ORIGIN.decode(event.data)
-        except (ValueError, RecursionError) as error:
-            self._found.add(line, "schema", f"invalid origin: {error}")
-            return
-        parent = origin.parent
-        if parent is not None and not is_id(parent.agent_id):
-            self._found.add(line, "schema", "the parent's agent_id is not an ID")
-        elif parent is not None and (problem := self._parents.problem(parent)) is not None:
-            self._found.add(line, "anchor", problem)
-        problems = map(self._stores.object_problem, _digests(origin))
-        for detail in dict.fromkeys(filter(None, problems)):
-            self._found.add(line, "blob", detail)
-
-
-def _digests(origin: _Origin) -> Iterator[str]:
-    yield from (content.sha256 for content in origin.rebased.values() if content is not None)
-    yield from changed_contents(origin.changes)
+    where = f"line {parent.seq + 1} of its parent {parent.agent_id}"
+    with (
+        suppress(NotFound, DiskError),
+        open_stream(folder.existing_agent(parent.agent_id)) as source,
+    ):
+        for line in iter_lines(source):
+            if line.number == parent.seq + 1 and line.ended:
+                if (stated_hash(line.raw) or "") == parent.hash:
+                    return None
+                return f"{where} does not match the line that this stream continues from"
+        return f"{where} is missing; the stream ends before it"
+    return None

@@ -17,15 +17,6 @@ from remora.trace.verify.verify_report import Problems
 Decision = ModelRequest | ToolCalled | AgentError
 
 
-def decision_hash(payload: Payload | None) -> tuple[str, int] | None:
-    """Return `packet_sha256` and `trim` of an event that refers to a packet, or None for other
-    events.
-    """
-    if isinstance(payload, Decision) and payload.packet_sha256:
-        return payload.packet_sha256, payload.trim or 0
-    return None
-
-
 class ProjectionCheck:
     """Reconstructs the packet from its deltas, and compares it with each event that refers to a
     packet.
@@ -68,9 +59,9 @@ class ProjectionCheck:
         self._instructions = start.definition.get("instructions", "")
 
     def _compare(self, line: int, payload: Payload | None, packet: DecisionPacket) -> None:
-        if (named := decision_hash(payload)) is None:
+        if not isinstance(payload, Decision) or not payload.packet_sha256:
             return
-        digest, steps = named
+        digest, steps = payload.packet_sha256, payload.trim or 0
         trimmed, found = self._trim_packet(packet, steps)
         if found != digest:
             self._found.add(

@@ -5,16 +5,16 @@ from pathlib import Path
 import msgspec
 
 from remora.errors import DiskError, NotFound, StreamDamaged
-from remora.memory.events import AgentEnd, Event, Head, Payload
+from remora.memory.events import AgentEnd, Head
 from remora.trace.content.byte_source import ByteSource
 from remora.trace.content.line_format import Line, is_torn, iter_lines
 from remora.trace.read.reader import open_stream
 from remora.trace.stream_lock import is_locked
 from remora.trace.trace_folder import stream_id
-from remora.trace.verify.anchor_check import RunAnchors, StreamEnd, check_anchors
+from remora.trace.verify.anchor_check import RunAnchors, check_anchors
 from remora.trace.verify.chain_check import ChainCheck
-from remora.trace.verify.content_check import ContentStores, ReferenceCheck
-from remora.trace.verify.fork_origin_check import OriginCheck, ParentStreams
+from remora.trace.verify.content_check import ContentStores, check_references
+from remora.trace.verify.fork_origin_check import check_origin
 from remora.trace.verify.projection_check import ProjectionCheck
 from remora.trace.verify.schema_check import SchemaCheck
 from remora.trace.verify.verify_report import Kind, Problems, StreamReport
@@ -29,11 +29,14 @@ class VerifyTarget(msgspec.Struct, frozen=True, kw_only=True):
 
     path: Path
     stores: ContentStores
-    parents: ParentStreams
-    of_run: bool = False
     anchors: RunAnchors | None = None
     run: RunAnchors | None = None
     anchored: bool = False
+
+    @property
+    def of_run(self) -> bool:
+        """True if it is a run's stream."""
+        return self.anchors is not None
 
 
 def verify_stream(target: VerifyTarget) -> StreamReport:
@@ -74,10 +77,9 @@ class _Pass:
         self._found = found
         self._chain = ChainCheck(found)
         self._schema = SchemaCheck(
-            name, of_run=target.of_run, blobs=target.stores.blobs, found=found
+            name, of_run=target.of_run, blobs=target.stores.folder.blobs, found=found
         )
-        self._references = ReferenceCheck(target.stores, found)
-        self._agent_checks = None if target.of_run else _AgentChecks(target, found)
+        self._projection = ProjectionCheck(found)
         anchors = target.run.anchors.get(name, []) if target.run else []
         self._anchored_counts = {anchor.head.count for anchor in anchors}
         self._hashes: dict[int, str] = {}
@@ -108,23 +110,21 @@ class _Pass:
             return None
         if not self._target.anchored:
             return False
-        end = StreamEnd(head=self.head, hashes=self._hashes, end_line=self._end_line)
-        agrees = check_anchors(self._name, end, self._target.run, self._found)
+        run, found = self._target.run, self._found
+        agrees = check_anchors(self._name, run, self.head, self._hashes, self._end_line, found)
         return agrees and self._chain.sound
 
     def _see_last(self, line: Line) -> None:
         if not is_torn(line):
             self._see(line)
-        elif line.ended or not self._still_written(line):
+            return
+        end = line.offset + line.size
+        if line.ended or not (is_locked(self._target.path) or self._source.size() != end):
             detail = (
                 f"the last {line.size} bytes are not a complete line; no "
                 "acknowledged event was lost"
             )
             self._found.add(line.number, "torn_tail", detail)
-
-    def _still_written(self, line: Line) -> bool:
-        size = self._source.size()
-        return is_locked(self._target.path) or size != line.offset + line.size
 
     def _see(self, line: Line) -> None:
         event = self._chain.see(line)
@@ -141,21 +141,10 @@ class _Pass:
         payload = self._schema.see(line.number, event)
         if isinstance(payload, AgentEnd):
             self._end_line = line.number
-        self._references.see(line.number, event, payload)
+        check_references(line.number, event, payload, self._target.stores, self._found)
         if self._target.anchors is not None:
             self._target.anchors.see(line.number, payload)
-        if self._agent_checks is not None:
-            self._agent_checks.see(line.number, event, payload, sound=self._chain.sound)
-
-
-class _AgentChecks:
-    """Checks that apply only to an agent's stream."""
-
-    def __init__(self, target: VerifyTarget, found: Problems) -> None:
-        self._projection = ProjectionCheck(found)
-        self._origin = OriginCheck(target.stores, target.parents, found)
-
-    def see(self, line: int, event: Event, payload: Payload | None, *, sound: bool) -> None:
-        self._origin.see(line, event)
-        if sound:  # after a damaged line the fold would only report that damage again
-            self._projection.see(line, event, payload)
+            return
+        check_origin(line.number, event, self._target.stores, self._found)
+        if self._chain.sound:  # after a damaged line the fold would only report that damage again
+            self._projection.see(line.number, event, payload)

@@ -16,7 +16,7 @@ from remora.trace.read.reader import is_being_written, open_stream
 from remora.trace.read.turn_positions import turn_of
 from remora.trace.redact.redactor import Redactor
 from remora.trace.trace_folder import stream_id
-from remora.trace.verify.anchor_check import RunAnchors, StreamEnd, check_anchors
+from remora.trace.verify.anchor_check import RunAnchors, check_anchors
 from remora.trace.verify.chain_check import ChainCheck
 from remora.trace.verify.verify_report import Problems, StreamReport
 
@@ -103,8 +103,7 @@ class _Check:
         head = self._chain.head
         anchored = None
         if not of_run:
-            end = StreamEnd(head=head, hashes=self._hashes, end_line=self._end_line)
-            anchored = check_anchors(name, end, run, self._problems)
+            anchored = check_anchors(name, run, head, self._hashes, self._end_line, self._problems)
         return StreamReport(
             name=name, of_run=of_run, head=head, anchored=anchored, problems=self._problems.all()
         )
