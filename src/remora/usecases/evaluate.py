@@ -204,7 +204,7 @@ def _jobs_done(record: RunRecord | None) -> str:
     """Return how much of a run is done, such as `3 of 7 jobs are done`."""
     if record is None:
         return "no job is done"
-    attempts = record.attempts()
+    attempts = record.attempts
     left = len(attempts.unbegun) + len(attempts.unended)
     return f"{len(attempts.jobs) - left} of {count(len(attempts.jobs), 'job')} are done"
 

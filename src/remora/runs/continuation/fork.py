@@ -75,7 +75,7 @@ def fork(  # noqa: PLR0913 (the options of the command)
     """
     point = fork_point_at(read_events(project.trace.existing_agent(agent_id)), turn)
     with open_run(project, record, clock) as stream:
-        attempts = stream.record.attempts()
+        attempts = stream.record.attempts
         job = AttemptNumbers(project, attempts).next_of(_job_of(attempts, agent_id))
         _check_contents(project, point)
         if files is not None:

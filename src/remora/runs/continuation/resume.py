@@ -53,7 +53,7 @@ async def finish_run(run: Run, record: RunRecord, *, only: Collection[str] | Non
     """
     prepared = run.prepared
     with open_run(prepared.project, record, run.clock) as stream:
-        attempts = stream.record.attempts()
+        attempts = stream.record.attempts
         jobs = [attempt.job for attempt in attempts.unended] + attempts.unbegun
         if only is not None:
             jobs = [job for job in jobs if job.agent_id in only]

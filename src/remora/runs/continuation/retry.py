@@ -65,7 +65,7 @@ def retry(
     """
     pinned = checked_feedback(feedback, project.redact)
     with open_run(project, record, clock) as stream:
-        attempts = stream.record.attempts()
+        attempts = stream.record.attempts
         numbers = AttemptNumbers(project, attempts)
         known = {attempt.job.agent_id: attempt for attempt in attempts.begun}
         with closing(BaseFilesCache(project, record.run_id, attempts.start)) as cache:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from remora.agents.job import Job
 from remora.memory.events import AgentStart
 from remora.runs.project import Project, ProjectRecords
-from remora.runs.records.agent_stream import agent_emitter, is_begun
+from remora.runs.records.agent_stream import agent_emitter
 from remora.runs.records.attempts import Attempts, as_attempt
 from remora.trace.stream.line_builder import Clock
 
@@ -30,7 +30,7 @@ class AttemptNumbers:
         while True:
             self._highest[key] = self._highest.get(key, 0) + 1
             found = as_attempt(job, self._highest[key])
-            if not is_begun(self._trace, found.agent_id):
+            if self._trace.find_agent(found.agent_id) is None:
                 return found
 
 

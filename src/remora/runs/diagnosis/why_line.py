@@ -9,7 +9,7 @@ import msgspec
 from remora.agents.builtin_tools import SUBMIT
 from remora.agents.loop.stop_rules import INVALID_CALLS
 from remora.errors import StreamDamaged, UsageError
-from remora.memory.events import AgentEnd, Review
+from remora.memory.events import AgentEnd, Event, Review
 from remora.runs.diagnosis.agent_history import AgentHistory, Turn
 from remora.runs.diagnosis.texts import Place, dropped_parts, names_in, occurs, text_of
 from remora.runs.records.run_listing import read_run_line
@@ -94,7 +94,7 @@ def why(folder: TraceFolder, agent_id: str) -> Diagnosis:
     """Return why an agent failed, from its stream and the last verdict in its run's stream.
 
     Raises NotFound if there is no such agent, UsageError if it is a run, and StreamDamaged if its
-    stream is empty or damaged.
+    stream is empty, damaged or nested too deeply.
     """
     path = folder.find_agent(agent_id)
     if path is None and folder.find_run(agent_id) is not None:
@@ -109,18 +109,13 @@ def why(folder: TraceFolder, agent_id: str) -> Diagnosis:
         run = folder.find_run(history.first.run_id)
         read = None if run is None else read_run_line(run)
         review = None if read is None else read[1].verdicts.get(agent_id)
-    return diagnosis_of(history, review, is_written=is_written)
+    return _diagnosis(history, history.first, review, is_written=is_written)
 
 
-def diagnosis_of(
-    history: AgentHistory, review: Review | None = None, *, is_written: bool = False
+def _diagnosis(
+    history: AgentHistory, first: Event, review: Review | None, *, is_written: bool
 ) -> Diagnosis:
-    """Return why an agent failed, from its folded events and the last verdict on it.
-
-    Raises StreamDamaged if their data is nested too deeply.
-    """
-    first, end = history.first, history.end
-    assert first is not None  # callers have checked
+    end = history.end
     last = history.turns[-1].number if history.turns else 0
     try:
         cause = _cause(history, review, is_written=is_written)

@@ -35,14 +35,6 @@ def agent_emitter(project: Project, job: Job, clock: "Clock | None" = None) -> "
     )
 
 
-def is_begun(folder: TraceFolder, agent_id: str) -> bool:
-    """Return True if an agent has a stream, even if it is sealed or empty."""
-    with suppress(NotFound):
-        folder.existing_agent(agent_id)
-        return True
-    return False
-
-
 def start_of(folder: TraceFolder, agent_id: str) -> AgentStart | None:
     """Return an agent's start event, or None if the agent has not begun.
 

@@ -74,11 +74,9 @@ def named_job_diff(project: ProjectRecords, job: JobView) -> str:
     from remora.workspaces.hunks import named_diff
 
     names = {hunk.number: hunk.label for hunk in shown_hunks(project, job)}
-    return (
-        named_diff(patches_from(project, job.change_set), names)
-        if names
-        else job_diff(project, job)
-    )
+    if not names:
+        return job_diff(project, job)
+    return named_diff(patches_from(project, job.change_set), names)
 
 
 def reverse_patches(patches: "list[FilePatch]") -> "list[FilePatch]":

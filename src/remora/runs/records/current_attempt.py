@@ -97,18 +97,10 @@ class CurrentAttempts:
         return tuple(n for n in left if n in taken.kept) if left else taken.kept
 
     def _counts(self, attempts: dict[int, JobStart]) -> JobStart:
-        if len(attempts) == 1:
-            return next(iter(attempts.values()))
         newest_first = [attempts[number] for number in sorted(attempts, reverse=True)]
-        ended = next(filter(self._is_over, newest_first), None)
-        if ended is None or self._is_retried(ended):
-            return newest_first[0]
-        return ended
-
-    def _is_over(self, start: JobStart) -> bool:
-        end = self.ends.get(start.agent_id)
-        return end is not None and end.status != INTERRUPTED
-
-    def _is_retried(self, start: JobStart) -> bool:
-        verdict = self.verdicts.get(start.agent_id)
-        return verdict is not None and verdict.verdict == RETRIED
+        for start in newest_first:
+            end, verdict = self.ends.get(start.agent_id), self.verdicts.get(start.agent_id)
+            if end is not None and end.status != INTERRUPTED:
+                is_retried = verdict is not None and verdict.verdict == RETRIED
+                return newest_first[0] if is_retried else start
+        return newest_first[0]

@@ -153,11 +153,9 @@ def fixes_count(job: Mapping[str, Any]) -> bool:
 
 def written_text(written: Mapping[str, Any]) -> str:
     """Describe what was accepted instead of a whole change set, e.g. `2 of 3 hunks`."""
-    return (
-        "edited"
-        if written["edited"]
-        else f"{len(written['hunks'])} of {count(written['of'], 'hunk')}"
-    )
+    if written["edited"]:
+        return "edited"
+    return f"{len(written['hunks'])} of {count(written['of'], 'hunk')}"
 
 
 def codes_text(codes: Codes) -> str:

@@ -9,7 +9,7 @@ from msgspec import UNSET
 
 from remora.agents.builtin_tools import LEAVE, UNDO
 from remora.agents.loop.stop_rules import DECIDERS, TurnCounts
-from remora.errors import DiskError, NotFound, RemoraError, StreamDamaged
+from remora.errors import DiskError, NotFound, StreamDamaged
 from remora.memory.events import (
     AgentEnd,
     AgentStart,
@@ -182,31 +182,25 @@ def read_job(
             found = Head(count=event.seq + 1, hash=event.hash)
         if end is not None and end.head.count >= found.count and found != end.head != Head():
             raise _differs(start.agent_id)
-        running = is_written and not fold.ended
     except NotFound:
         if end is None or not end.head.count:
             return msgspec.structs.replace(view, status=INTERRUPTED)
-        removed = StreamDamaged(f"the stream of {start.agent_id} was removed")
-        return _damaged(view, end, removed)
+        return _damaged(view, end, f"the stream of {start.agent_id} was removed")
     except (StreamDamaged, DiskError) as error:
-        return _damaged(view, end, error)
+        return _damaged(view, end, error.message)
     if end is not None:
         view = msgspec.structs.replace(view, status=shown_status(end.status), head=end.head)
     else:
-        view = msgspec.structs.replace(view, status=RUNNING if running else INTERRUPTED)
+        is_running = is_written and fold.end is None
+        view = msgspec.structs.replace(view, status=RUNNING if is_running else INTERRUPTED)
     return fold.in_view(view)
 
 
-def without_details(job: JobView) -> JobView:
-    """Return a job without what tools listed."""
-    return msgspec.structs.replace(job, first_findings=(), last_findings=())
-
-
-def _damaged(view: JobView, end: JobEnd | None, error: RemoraError) -> JobView:
+def _damaged(view: JobView, end: JobEnd | None, problem: str) -> JobView:
     return msgspec.structs.replace(
         view,
         status=ERROR,
-        error=f"{error.message}; see `remora trace verify`",
+        error=f"{problem}; see `remora trace verify`",
         damaged=True,
         head=end.head if end is not None else Head(),
     )
@@ -235,23 +229,23 @@ class _Check(msgspec.Struct):
     detail: str = ""
 
 
-class _Submission(msgspec.Struct):
+class _Data(msgspec.Struct):
+    """What is read of calls and submissions."""
+
+    decided_by: str = "rule"
     verified: bool = False
     checks: list[_Check] = []
 
 
-class _Call(msgspec.Struct):
-    tool: str = ""
-    decided_by: str = "rule"
-
-
 class _JobFold:
+    """Folds the events of an attempt into its view."""
+
     def __init__(self, folder: TraceFolder, node_id: str) -> None:
         self._folder = folder
         self._node_id = node_id
         self._changed_by_user = False
         self._tally = TurnCounts()
-        self._end: AgentEnd | None = None
+        self.end: AgentEnd | None = None
         self._before: dict[str, int] | None = None
         self._opened: dict[str, int] | None = None
         self._after: dict[str, int] | None = None
@@ -265,10 +259,6 @@ class _JobFold:
         self._provider = ""
         self._caller = ""
         self._reasons: list[str] = []
-
-    @property
-    def ended(self) -> bool:
-        return self._end is not None
 
     def add(self, event: Event, head: Head | None) -> None:
         self._sound = head
@@ -288,7 +278,7 @@ class _JobFold:
             if data.packet.diagnostics:
                 self._diagnostics.append(data.packet.diagnostics)
         elif isinstance(data, AgentEnd):
-            self._end = data
+            self.end = data
         else:
             self._see_findings(event)
             self._see_submission(event)
@@ -319,14 +309,14 @@ class _JobFold:
     def _see_submission(self, event: Event) -> None:
         if event.type == SubmitResult.type:
             with suppress(StreamDamaged):  # accepted changes do not depend on it
-                submission = decode_part(event, _Submission)
+                submission = decode_part(event, _Data)
                 if submission.verified:
                     self._reasons += filter(None, (each.detail for each in submission.checks))
 
     def _see_reason(self, event: Event) -> None:
         """Keep the summary of a call with which the model leaves or takes back something."""
         if event.type == ToolCalled.type:
-            self._caller = decode_part(event, _Call).decided_by
+            self._caller = decode_part(event, _Data).decided_by
         delta = event.packet_delta
         if event.type != ToolResulted.type or delta is None or self._caller == "rule":
             return
@@ -343,19 +333,12 @@ class _JobFold:
         return False
 
     def in_view(self, view: JobView) -> JobView:
-        tally, end = self._tally, self._end
+        end = self.end
         listed = self._listed or [findings_in_texts(texts) for texts in self._diagnostics]
         view = msgspec.structs.replace(
             view,
-            turns=tally.turns,
-            decided_by=tally.decided_by,
-            decisions=decision_sources(tally.decided_by, self._provider),
-            invalid=tally.invalid,
-            refused=tally.refused,
-            requests=tally.requests,
-            sent_tokens=tally.sent_tokens,
-            max_packet_tokens=tally.max_packet_tokens,
-            raw_bytes=tally.raw_bytes,
+            **self._tally.as_dict(),
+            decisions=decision_sources(self._tally.decided_by, self._provider),
             before=self._before,
             opened=self._opened,
             after=self._after,

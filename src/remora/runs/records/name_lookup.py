@@ -72,7 +72,6 @@ def _nodes_of_newest_run(folder: TraceFolder) -> dict[str, list[str]]:
     newest = _newest_run(folder)
     counting = CurrentAttempts()
     planned: dict[tuple[str, str], Sequence[str]] = {}
-    # if the stream is damaged, use the events before the damage
     with suppress(RemoraError):
         for event in read_events(folder.run_stream(newest)) if newest is not None else ():
             if event.type == RunStart.type:
@@ -94,11 +93,10 @@ def _agent_of_node(nodes: dict[str, list[str]], name: str) -> str | None:
     """
     matched = match_nodes(map(NodeKey, nodes), name)
     found = {agent_id: key for key in matched for agent_id in nodes[key]}
-    agents = [*found]
-    if len(agents) > 1:
+    if len(found) > 1:
         names = [f"{agent_id} ({display_name(key)})" for agent_id, key in found.items()]
         raise UsageError(f"{name!r} matches more than one agent", hint=some_of(names, _FEW))
-    return agents[0] if agents else None
+    return next(iter(found), None)
 
 
 def _by_prefix(known: Sequence[str], name: str, kind: str) -> str | None:

@@ -48,23 +48,20 @@ _BY_ITEM = frozenset({"/diagnostics", "/candidate_actions", "/recent_actions"})
 def _members(
     path: str, before: Mapping[str, Any], after: Mapping[str, Any]
 ) -> Iterator[PacketChange]:
-    for key in [*before, *(key for key in after if key not in before)]:
+    for key in dict.fromkeys([*before, *after]):
         place = path + "/" + key.replace("~", "~0").replace("/", "~1")
         if key not in after:
             yield PacketChange(op="remove", path=place, before=before[key], after=None)
         elif key not in before:
             yield PacketChange(op="add", path=place, before=None, after=after[key])
-        elif not _same(before[key], after[key]):
-            yield from _changed(place, before[key], after[key])
-
-
-def _changed(place: str, before: Any, after: Any) -> Iterator[PacketChange]:
-    if place in _BY_KEY:
-        yield from _members(place, before, after)
-    elif place in _BY_ITEM:
-        yield from _items(place, before, after)
-    else:
-        yield PacketChange(op="change", path=place, before=before, after=after)
+        elif _same(before[key], after[key]):
+            continue
+        elif place in _BY_KEY:
+            yield from _members(place, before[key], after[key])
+        elif place in _BY_ITEM:
+            yield from _items(place, before[key], after[key])
+        else:
+            yield PacketChange(op="change", path=place, before=before[key], after=after[key])
 
 
 def _items(place: str, before: Sequence[Any], after: Sequence[Any]) -> Iterator[PacketChange]:
@@ -98,6 +95,5 @@ def _is_same_call(before: Any, after: Any) -> bool:
 
 
 def _same(before: Any, after: Any) -> bool:
-    return canonical(before) == canonical(
-        after
-    )  # 1 differs from true; the order of keys is irrelevant
+    # 1 differs from true; the order of keys is irrelevant
+    return canonical(before) == canonical(after)

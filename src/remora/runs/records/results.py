@@ -19,7 +19,7 @@ from remora.runs.records.attempts import PlannedJob, start_and_jobs
 from remora.runs.records.current_attempt import CurrentAttempts
 from remora.runs.records.decision_sources import SOURCES, total_of
 from remora.runs.records.findings import ListedFinding, codes_left, left_texts
-from remora.runs.records.job_view import JobView, read_job, without_details
+from remora.runs.records.job_view import JobView, read_job
 from remora.runs.records.model_part import model_part
 from remora.runs.records.run_record import RunRecord, read_own_record
 from remora.runs.records.totals import totals_by_operation
@@ -111,7 +111,9 @@ def read_run(
     nodes = {(job.operation, job.node_id): job.nodes for job in planned if job.nodes is not None}
     unsafe = start.config.get("unsafe_fixes") is True
     read = _jobs(project.trace, counting, known, nodes, hashed=record.verified, unsafe=unsafe)
-    jobs = tuple(read if details else map(without_details, read))
+    if not details:
+        read = (msgspec.structs.replace(job, first_findings=(), last_findings=()) for job in read)
+    jobs = tuple(read)
     failed = sum(job.status in FAILURES for job in jobs)
     return RunView(
         run_id=record.run_id,

@@ -27,6 +27,9 @@ from remora.trace.trace_folder import TraceFolder, stream_id
 
 _NEWEST = 3
 """Runs that are read for the time of the gates."""
+_NOT_COUNTED = dict.fromkeys(
+    ("failed", "pending", "accepted", "rejected", "reverted", "conflicts"), 0
+)
 
 
 class _Job(msgspec.Struct, frozen=True, gc=False):
@@ -56,10 +59,11 @@ def list_run_lines(folder: TraceFolder) -> list[RunLine]:
     for path in folder.run_streams():
         found = _current_line(path, known.get(path.name))
         if found is not None and folder.copy_problem(path):
-            found = replace(found, line=_damaged(found.line))
+            found = replace(found, line=replace(found.line, status=DAMAGED, **_NOT_COUNTED))
         lines |= {path.name: found} if found is not None else {}
     write_stored_lines(folder.runs, lines, known)
-    return sorted((found.line for found in lines.values()), key=_order)
+    entries = (found.line for found in lines.values())
+    return sorted(entries, key=lambda line: (line.started, line.run_id))
 
 
 def _current_line(path: Path, known: StoredLine | None) -> StoredLine | None:
@@ -89,26 +93,6 @@ def last_gate_seconds(folder: TraceFolder) -> float | None:
     return None
 
 
-def _damaged(line: RunLine) -> RunLine:
-    return RunLine(
-        run_id=line.run_id,
-        started=line.started,
-        status=DAMAGED,
-        jobs=line.jobs,
-        operations=line.operations,
-        model=line.model,
-    )
-
-
-def _order(line: RunLine) -> tuple[str, str]:
-    return line.started, line.run_id
-
-
-def _texts(recorded: Any) -> tuple[str, ...]:
-    """Return a recorded list as texts. An untrusted record may contain anything."""
-    return tuple(map(str, recorded)) if isinstance(recorded, list) else ()
-
-
 def read_run_line(path: Path) -> tuple[RunLine, CurrentAttempts] | None:
     """Return the entry of a run and its current attempts, or None if it has no `run_start`."""
     line, is_written = None, is_being_written(path)
@@ -119,12 +103,13 @@ def read_run_line(path: Path) -> tuple[RunLine, CurrentAttempts] | None:
         if first is None or first.type != RunStart.type:
             return None
         start = decode_part(first, _Start)
+        operations = start.plan.operations  # an untrusted record may contain anything
         line = RunLine(
             run_id=stream_id(path),
             started=first.timestamp,
             status=DAMAGED,
             jobs=len(start.plan.jobs),
-            operations=_texts(start.plan.operations),
+            operations=tuple(map(str, operations)) if isinstance(operations, list) else (),
             model=str(start.config.model_name),
         )
         counting.last = first.timestamp

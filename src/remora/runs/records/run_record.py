@@ -37,12 +37,9 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         """The head after the last event."""
         return Head(count=len(self.events), hash=self.events[-1].hash) if self.events else Head()
 
-    def attempts(self) -> Attempts:
-        """Return the attempts of the run. Raises StreamDamaged if the events are invalid."""
-        return self._attempts
-
     @cached_property
-    def _attempts(self) -> Attempts:
+    def attempts(self) -> Attempts:
+        """The attempts of the run. Raises StreamDamaged if the events are invalid."""
         return read_attempts(self.events)
 
 

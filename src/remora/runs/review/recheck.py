@@ -152,7 +152,7 @@ class Recheck:
     @property
     def _environment(self) -> str | None:
         """The digest of the environment that `analyze` used, if it used one."""
-        return self._record.attempts().start.config.get("environment")
+        return self._record.attempts.start.config.get("environment")
 
     @property
     def _place(self) -> ToolTree:
@@ -161,7 +161,7 @@ class Recheck:
     @cached_property
     def _ruff(self) -> MakeRuff:
         """Makes objects that check the rules that the user selected for the run."""
-        return partial(Ruff, selected=recorded_selectors(self._record.attempts().start))
+        return partial(Ruff, selected=recorded_selectors(self._record.attempts.start))
 
     def _python(self, agent: Agent) -> ProjectPython | None:
         """Return the interpreter for an agent's checks.
@@ -276,7 +276,7 @@ class Recheck:
 
     @cached_property
     def _jobs(self) -> Mapping[str, Job]:
-        return {attempt.job.agent_id: attempt.job for attempt in self._record.attempts().begun}
+        return {attempt.job.agent_id: attempt.job for attempt in self._record.attempts.begun}
 
 
 @dataclass(frozen=True)

@@ -66,7 +66,7 @@ def prepare_fork(
     raises.
     """
     run_id, operation = forks.run_of_agent(project, request.agent_id)
-    start = read_own_record(project, run_id, trusted=request.trusted).attempts().start
+    start = read_own_record(project, run_id, trusted=request.trusted).attempts.start
     check_continuable(run_id, start)
     agents = agents_for(project, [operation])
     begun = replace(project, config=recorded_config(project.config, start))
@@ -106,9 +106,9 @@ def fork_agent(project: Project, request: ForkRequest, model: Model | None = Non
     """
     run_id, operation = forks.run_of_agent(project, request.agent_id)
     record = read_own_record(project, run_id, trusted=request.trusted)
-    check_continuable(run_id, record.attempts().start)
+    check_continuable(run_id, record.attempts.start)
     (agent,) = agents_for(project, [operation])
-    start = record.attempts().start
+    start = record.attempts.start
 
     def as_now(_: Job, first: AgentStart) -> AgentStart:
         found = with_agent(first, agent, project.redact)

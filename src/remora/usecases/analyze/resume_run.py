@@ -80,7 +80,7 @@ def prepare_resume(
     if record.is_written:
         with open_run(project, record) as stream:  # raises if it is locked, naming the writer
             record = stream.record
-    attempts = record.attempts()
+    attempts = record.attempts
     check_continuable(record.run_id, attempts.start)
     request = recorded_request(attempts.start, concurrency)
     project = replace(project, config=recorded_config(project.config, attempts.start))
