@@ -162,11 +162,13 @@ def referenced_contents(path: Path, known: Collection[str]) -> frozenset[str]:
 def remove_contents(contents: Collection[StoredContent]) -> int:
     """Remove contents that were not stored again since they were listed, and return their size.
 
-    The stores are locked during the removal, so a concurrent `put` waits. Raises DiskError.
+    The stores are locked during the removal, so a concurrent `put` waits. Unfinished files of
+    streams are in no store. Raises DiskError.
     """
     size = 0
+    stores = {content.path.parents[1] for content in contents}
     with ExitStack() as stack:
-        for store in sorted({content.path.parents[1] for content in contents}):
+        for store in sorted(store for store in stores if store.name in ("blobs", "objects")):
             with disk_errors(store):
                 lock = stack.enter_context(closing_fd(open_folder(store)))
                 fcntl.flock(lock, fcntl.LOCK_EX)

@@ -58,6 +58,16 @@ def test_an_old_run_goes_and_a_run_that_waits_stays(two: tuple[Desk, str, str]) 
     assert desk.problems() == []
 
 
+@pytest.mark.timeout(30)
+def test_an_unfinished_file_of_a_killed_compression_goes(reviewed: Desk) -> None:
+    left = reviewed.project.trace.traces / ".lint-x.jsonl.zst-0123abcd~"
+    left.write_bytes(b"half")
+    project = project_with(reviewed, after_runs=True, compress_after_days=None)
+    done = retain_after_run(project, reviewed.newest, after(1.5))
+    assert (done.bytes, done.problems) == (4, ())
+    assert not left.exists()
+
+
 def test_the_run_that_has_just_ended_stays(reviewed: Desk) -> None:
     project = project_with(reviewed, after_runs=True, keep_days=0)
     before = files(reviewed)
