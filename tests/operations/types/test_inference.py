@@ -46,6 +46,19 @@ def test_files_are_planned_before_anything_is_judged() -> None:
     assert inference.annotations == {}
 
 
+def test_candidates_of_other_files_are_kept() -> None:
+    files = {"labels.py": FILES["labels.py"], "size.py": "def size():\n    return 3\n"}
+    with closing(TypeChecker(files, {}, minor=11)) as ty:
+        inference = Inference(files, ty, 11)
+        for path in files:
+            inference.run(inference.slots([path]))
+    assert {path: term for (path, _), term in inference.candidates.items()} == {
+        "labels.py": "str",
+        "size.py": "int",
+    }
+    assert "pyrefly" not in inference.why_left("labels.py", 0)
+
+
 CHAIN = """\
 def half(n):
     return n // 2

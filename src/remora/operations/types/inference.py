@@ -117,14 +117,15 @@ class Inference:
 
     def _likely(self, wanted: Set[Key], known: Terms) -> Terms:
         """Return the candidates for some slots that pass all rules, given some annotations."""
-        self.candidates = self._inferred(sorted({path for path, _ in wanted}), known)
-        for key, term in self.candidates.items():
+        inferred = self._inferred(sorted({path for path, _ in wanted}), known)
+        self.candidates |= inferred
+        for key, term in inferred.items():
             refusal = refusal_of(self._candidate(*key, term))
             if refusal is not None:
                 self._why[key] = refusal.reason
             else:
                 self._why.pop(key, None)
-        likely = {key: term for key, term in self.candidates.items() if key not in self._why}
+        likely = {key: term for key, term in inferred.items() if key not in self._why}
         likely |= {key: term for key in wanted if (term := self._language_type(*key))}
         likely |= self._of_setters(wanted, known | likely)
         return {key: term for key, term in likely.items() if key in wanted and key not in known}
