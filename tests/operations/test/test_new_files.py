@@ -128,6 +128,7 @@ def test_the_first_test_is_annotated_if_mypy_requires_it(
 
 FILES = {
     "shop/__init__.py",
+    "python/tea/__init__.py",
     "src/ns/shop/__init__.py",
     "packages/shop/shop/__init__.py",
     "tools/shop/__init__.py",
@@ -145,6 +146,7 @@ FILES = {
         ("src/ns/shop/cart.py", ("src", "ns.shop.cart")),  # a namespace package
         ("packages/shop/shop/cart.py", ("packages/shop", "shop.cart")),
         ("tools/shop/cart.py", ("tools", "shop.cart")),  # a project in a folder
+        ("python/tea/leaf.py", ("python", "tea.leaf")),
         ("examples/cart.py", ("examples", "cart")),
     ],
 )

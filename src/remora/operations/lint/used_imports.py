@@ -12,6 +12,7 @@ from remora.code.syntax.definitions import ImportNode
 from remora.code.syntax.hidden_uses import hidden_uses
 from remora.code.syntax.source import parse_text
 from remora.tools.file_tree import FileTree
+from remora.tools.host.module_names import SOURCE_ROOTS
 from remora.tools.host.pytest_settings import pytest_settings
 from remora.tools.host.ruff.finding import Finding
 from remora.tools.tree import ToolTree
@@ -108,7 +109,7 @@ class NeededImports:
         folder = self._path.rpartition("/")[0]
         for _ in range(len(imported) - len(imported.lstrip(".")) - 1):
             folder = folder.rpartition("/")[0]
-        for top in dict.fromkeys((folder, "", "src")):
+        for top in dict.fromkeys((folder, "", *SOURCE_ROOTS)):
             for name in (f"{module}.py", f"{module}/__init__.py"):
                 found = f"{top}/{name}".lstrip("/")
                 if module and self._place.files.exists(found):

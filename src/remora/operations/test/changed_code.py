@@ -13,10 +13,11 @@ from remora.errors import HostError
 from remora.ids import escape_path, node_key
 from remora.operations.submission import Note, Submission
 from remora.operations.test.planning.tested_names import NodesWithTests
-from remora.operations.test.runner.orders import import_roots, test_order
+from remora.operations.test.runner.orders import test_order
 from remora.operations.test.runner.parent import Order, require_permission, run_in_child
 from remora.operations.test.source_blocks import is_test_name
 from remora.tools.file_tree import FileTree
+from remora.tools.host.module_names import import_roots
 from remora.tools.tree import ToolTree
 
 _SECONDS = 60.0
@@ -130,7 +131,7 @@ class _Ran(NamedTuple):
 
 
 def _ran(place: ToolTree, order: Order) -> _Ran:
-    found = run_in_child(place, import_roots(place), [order]).of(0)
+    found = run_in_child(place, import_roots(place.files), [order]).of(0)
     if found is None:
         return _Ran({}, "the tests take too long")
     problem = found.get("problem") or next(iter(found.get("failed") or ()), "")

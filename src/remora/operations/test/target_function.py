@@ -9,10 +9,11 @@ from remora.code.syntax.definitions import FunctionNode
 from remora.code.syntax.source import Source, Unreadable, read_source
 from remora.operations.test.mutants import function_named
 from remora.operations.test.testable_functions import is_empty
+from remora.tools.host.module_names import SOURCE_ROOTS
 
 _STATIC = frozenset({"staticmethod", "classmethod"})
 _PROJECT_FILES = ("pyproject.toml", "setup.py", "setup.cfg")
-_ROOTS = frozenset({"", "src", "lib"})
+_ROOTS = ("", *SOURCE_ROOTS)
 _INIT = "/__init__.py"
 _ENVIRONMENT_NAMES = frozenset(
     {"platform", "argv", "environ", "getenv", "version_info", "getcwd", "stdin", "executable"}

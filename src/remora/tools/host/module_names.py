@@ -1,7 +1,15 @@
-"""Names by which a project's modules are imported."""
+"""Names by which a project's modules are imported, and the folders from which they are imported."""
+
+from remora.workspaces.rooted_files import RootedFiles
 
 SOURCE_ROOTS = ("src", "lib", "python")
 """Folders that hold a project's packages, and are no package."""
+
+
+def import_roots(files: RootedFiles) -> list[str]:
+    """Return the folders of a project from which its modules are imported, the root last."""
+    folders = filter(files.is_folder, SOURCE_ROOTS)
+    return [*(root for root in folders if not files.exists(f"{root}/__init__.py")), ""]
 
 
 def module_name(path: str) -> str:

@@ -394,6 +394,20 @@ def added(tmp_path: Path, plain_python: ProjectPython) -> Change:
     return Change(before=ToolTree(before), after=after, files={PATH: file})
 
 
+def test_tests_import_from_a_folder_of_packages(
+    tmp_path: Path, plain_python: ProjectPython
+) -> None:
+    need(2)
+    for folder in ("lib/shop", "python/tea", "tests"):
+        (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / "lib/shop/cart.py").write_text("SIZE = 3\n")
+    (tmp_path / "python/tea/__init__.py").touch()
+    test = "import tea\nfrom shop.cart import SIZE\n\n\ndef test_size():\n    assert SIZE == 3\n"
+    (tmp_path / PATH).write_text(test)
+    found = run_tests(ToolTree(tmp_path, plain_python), [f"{PATH}::test_size"], HERE)
+    assert found.of(f"{PATH}::test_size") == "passed", found.problems
+
+
 @pytest.mark.slow
 def test_equal_branches_words_and_faults_make_a_test_superfluous(added: Change) -> None:
     """Not another unit or parameter, what may be an entry of a table or a part of a pattern, nor a

@@ -3,8 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from remora.operations.test.runner.orders import import_roots, test_order
+from remora.operations.test.runner.orders import test_order
 from remora.operations.test.runner.parent import Circumstances, run_in_child
+from remora.tools.host.module_names import import_roots
 from remora.tools.tree import ToolTree
 
 _SECONDS = 120.0
@@ -57,7 +58,7 @@ def run_tests(
     for path in files:
         own = [test for test in ids if test.partition("::")[0] == path]
         orders.append({**test_order(place, path, own, _SECONDS), **how})
-    results = run_in_child(place, import_roots(place), orders, under)
+    results = run_in_child(place, import_roots(place.files), orders, under)
     tests, problems, seen = dict[str, Any](), dict[str, str](), dict[str, Any]()
     lines = dict[str, frozenset[int]]()
     for number, path in enumerate(files):

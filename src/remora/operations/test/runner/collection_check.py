@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from remora.errors import HostError
 from remora.operations.test.function_context import test_files
 from remora.operations.test.insert_location import is_unittest_file
-from remora.operations.test.runner.orders import import_roots, test_order
+from remora.operations.test.runner.orders import test_order
 from remora.operations.test.runner.parent import CIRCUMSTANCES, run_in_child
+from remora.tools.host.module_names import import_roots
 from remora.tools.host.pytest_settings import pytest_settings
 from remora.tools.tree import ToolTree
 
@@ -51,7 +52,7 @@ def _problems(place: ToolTree, paths: Sequence[str]) -> list[str]:
     orders = [{**test_order(place, path, [path], _SECONDS), "collect": True} for path in paths]
     if paths == [_NOTHING]:
         orders[0]["words"].append("--ignore-glob=*")
-    results = run_in_child(place, import_roots(place), orders, CIRCUMSTANCES[0])
+    results = run_in_child(place, import_roots(place.files), orders, CIRCUMSTANCES[0])
     problems: list[str] = []
     for number in range(len(paths)):
         one = results.of(number)

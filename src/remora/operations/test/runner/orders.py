@@ -7,6 +7,7 @@ from typing import Any
 from remora.code.syntax.source import Source, read_source
 from remora.operations.test.mutants import function_named, probe
 from remora.operations.test.runner.parent import Order, run_in_child
+from remora.tools.host.module_names import import_roots
 from remora.tools.tree import ToolTree
 
 _SECONDS = 60.0
@@ -74,7 +75,7 @@ def run_orders(
     `roots` are the folders to import from, if they are not the usual ones.
     """
     halves = orders[::2], orders[1::2]
-    paths = roots or import_roots(place)
+    paths = roots or import_roots(place.files)
 
     def work(half: Sequence[Order]) -> list[Mapping[str, Any] | None]:
         if not half:
@@ -87,8 +88,3 @@ def run_orders(
     found: list[Mapping[str, Any] | None] = [None] * len(orders)
     found[::2], found[1::2] = first, second
     return found
-
-
-def import_roots(place: ToolTree) -> list[str]:
-    """Return the folders of the tree from which a project's tests import."""
-    return [*(["src"] if place.files.glob("src/**/*.py", look=place.left) else []), ""]

@@ -18,6 +18,8 @@ from remora.operations.types.source.terms import type_in
 from remora.sandbox.confinement import Confinement
 from remora.sandbox.process import run_command
 from remora.sandbox.supervisor_client import Command
+from remora.tools.host.module_names import import_roots
+from remora.workspaces.rooted_files import RootedFiles
 
 SECONDS = 120.0
 _FLAGS = ("--threads=1", "--imports=false", "--skip-interpreter-query", "--use-ignore-files=false")
@@ -67,8 +69,7 @@ def annotate_copy(
     settings = f"project-includes = {json.dumps(paths)}\nproject-excludes = []\n"
     (folder / "pyrefly.toml").write_text(settings)
     read = tuple(packages)
-    roots = [root for root in (".", "src") if (folder / root).is_dir()]
-    words = [f"--search-path={root}" for root in roots]
+    words = [f"--search-path={root or '.'}" for root in import_roots(RootedFiles(folder))]
     words += [f"--site-package-path={path}" for path in read]
     program = program_of("pyrefly")
     command = Command(
