@@ -137,6 +137,13 @@ def test_without_contexts_it_is_said_how_to_record_them(root: Path) -> None:
     )
 
 
+@pytest.mark.parametrize("name", [".", r"a\u0000b"])
+def test_a_name_that_is_not_of_a_file_is_said(root: Path, name: str) -> None:
+    write(root, "pyproject.toml", f'[tool.coverage.run]\ndata_file = "{name}"\n')
+    assert read(root).tests == {}
+    assert read(root).note
+
+
 def recorded(root: Path, context: str = f"{ID_RUN}|run") -> None:
     """Record what an import of the app and one test ran, apart from the clock's last tick."""
     time.sleep(0.05)

@@ -67,9 +67,9 @@ def read_coverage(root: Path, paths: Collection[str]) -> Coverage | None:
     """Return the tests of the functions in some files, or None if there is no coverage file."""
     files = RootedFiles(root)
     name = _data_file(files, root)
-    if not files.exists(name):
-        return None
     try:
+        if not files.exists(name):
+            return None
         written = files.stat(name).st_mtime_ns
         ran = _ran_lines(files.read_bytes(name, limit=_LIMIT), root, set(paths))
     except HostError as error:
