@@ -11,6 +11,7 @@ from remora.operations.test.function_context import home_of, target_at
 from remora.operations.test.further_plan import chosen_cases
 from remora.operations.test.inputs.call_input import CallInput
 from remora.operations.test.new_files import NewFiles, new_files, new_path
+from remora.operations.test.runner import orders
 from remora.operations.test.runner.collection_check import require_collection
 from remora.operations.test.runner.trials import TrialResults
 from remora.operations.test.target_function import TargetFunction, find_target, import_name
@@ -77,6 +78,24 @@ def test_a_package_beside_the_tests_that_mirrors_the_module_gets_them(
 def test_settings(tmp_path: Path, name: str, text: str, expected: PytestSettings) -> None:
     (tmp_path / name).write_text(text)
     assert pytest_settings(ToolTree(tmp_path)) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [
+        ("pyproject.toml", "[tool.pytest.ini_options]\naddopts = '-q --import-mode=importlib'\n", True),
+        ("pyproject.toml", "[tool.pytest]\naddopts = ['--import-mode', 'importlib']\n", True),
+        (".pytest.ini", "[pytest]\naddopts =\n    -q\n    --import-mode importlib\n", True),
+        ("tox.ini", "[pytest]\n# not --import-mode=importlib\naddopts = -q\n", False),
+        ("setup.cfg", "[tool:pytest]\naddopts = --import-mode=importlib --import-mode=append\n", False),
+    ],
+)  # fmt: skip
+def test_the_import_mode_is_that_of_the_settings(
+    tmp_path: Path, name: str, text: str, expected: bool
+) -> None:
+    (tmp_path / name).write_text(text)
+    words = orders.test_order(ToolTree(tmp_path), "cart.py", ["test_cart.py"], 1.0)["words"]
+    assert ("--import-mode=importlib" in words) == expected
 
 
 def test_the_first_file_counts(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """What a project's pytest configuration says about test files."""
 
+import re
 from collections.abc import Mapping
 from fnmatch import fnmatch
 from pathlib import PurePosixPath
@@ -17,13 +18,18 @@ _SECTIONS = (
     ("setup.cfg", "tool:pytest"),
 )
 """Files in which pytest looks for its options, in this order, with their section."""
+_IMPORT_MODE = re.compile(r"(?<!\S)--import-mode[= ](\S+)")
 
 
 class PytestSettings(msgspec.Struct, frozen=True):
-    """The folders with tests (`testpaths`), and the patterns of their files (`python_files`)."""
+    """The folders with tests (`testpaths`), the patterns of their files (`python_files`), and more.
+
+    `imports_by_importlib` is True if `addopts` chooses the import mode `importlib`.
+    """
 
     folders: tuple[str, ...] = ()
     patterns: tuple[str, ...] = ("test_*.py", "*_test.py")
+    imports_by_importlib: bool = False
 
     @property
     def collects_usual_names(self) -> bool:
@@ -49,7 +55,10 @@ def pytest_settings(place: FileTree) -> PytestSettings:
                 if not each.endswith(".py")
             )
             patterns = tuple(_words(options.get("python_files")))
-            return PytestSettings(folders, patterns or PytestSettings().patterns)
+            modes = _IMPORT_MODE.findall(" ".join(_words(options.get("addopts"))))
+            return PytestSettings(
+                folders, patterns or PytestSettings().patterns, modes[-1:] == ["importlib"]
+            )
     return PytestSettings()
 
 

@@ -8,28 +8,21 @@ from remora.code.syntax.source import Source, read_source
 from remora.operations.test.mutants import function_named, probe
 from remora.operations.test.runner.parent import Order, run_in_child
 from remora.tools.host.module_names import import_roots
+from remora.tools.host.pytest_settings import pytest_settings
 from remora.tools.tree import ToolTree
 
 _SECONDS = 60.0
 """Time limit of the tests of a function with all its faults."""
-_CONFIG_FILES = ("pyproject.toml", "pytest.ini", "tox.ini", "setup.cfg")
-_IMPORT_MODE = "--import-mode=importlib"
 
 
 def test_order(place: ToolTree, path: str, ids: Sequence[str], seconds: float) -> Order:
     """Return the order to run tests. The executed lines of the file `path` are recorded."""
     root = place.seen
-    words = [f"--rootdir={root}", *([_IMPORT_MODE] if _by_importlib(place) else [])]
+    words = [f"--rootdir={root}"]
+    if place.once(pytest_settings).imports_by_importlib:
+        words.append("--import-mode=importlib")
     arguments = [f"./{each}" if each.startswith("-") else each for each in ids]
     return {"ids": arguments, "path": str(root / path), "words": words, "seconds": seconds}
-
-
-def _by_importlib(place: ToolTree) -> bool:
-    """Return True if the project configures pytest to import tests with importlib."""
-    for name in _CONFIG_FILES:
-        if place.files.exists(name) and _IMPORT_MODE.encode() in place.read(name):
-            return True
-    return False
 
 
 def fault_order(
