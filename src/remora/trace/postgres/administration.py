@@ -21,7 +21,11 @@ from remora.trace.postgres.schema import (
 _T = TypeVar("_T")
 # Months until now that have partitions, even if all of their streams were removed with others.
 _MONTHS = """
-SELECT month, count(DISTINCT run_id), count(streams.id)
+SELECT month, count(DISTINCT run_id), count(streams.id), (
+    SELECT coalesce(sum(pg_total_relation_size(oid)), 0)::bigint FROM pg_class
+    WHERE relnamespace = to_regnamespace(%s)
+        AND relname ~ ('^(events|contents)_' || to_char(month, 'YYYY_MM') || '$')
+)
 FROM (
     SELECT to_date(right(relname, 7), 'YYYY_MM') AS month FROM pg_inherits
     JOIN pg_class ON pg_class.oid = inhrelid
@@ -181,20 +185,10 @@ class DatabaseOwner:
 
 
 def _months(connection: Connection) -> list[Month]:
-    found = []
-    for month, runs, streams in connection.execute(_MONTHS).fetchall():
-        size = sum(
-            _size(connection, partition_name(table, month)) for table in ("events", "contents")
-        )
-        found.append(Month(month=f"{month:%Y-%m}", runs=runs, streams=streams, bytes=size))
-    return found
-
-
-def _size(connection: Connection, table: str) -> int:
-    row = connection.execute(
-        "SELECT coalesce(pg_total_relation_size(to_regclass(%s)), 0)", [f"{SCHEMA}.{table}"]
-    ).fetchone()
-    return 0 if row is None else int(row[0])
+    return [
+        Month(month=f"{month:%Y-%m}", runs=runs, streams=streams, bytes=size)
+        for month, runs, streams, size in connection.execute(_MONTHS, [SCHEMA]).fetchall()
+    ]
 
 
 def _drop(connection: Connection, month: Month) -> None:

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
 from remora.errors import StreamDamaged
 from remora.trace.content.objects import ObjectStore, is_sha256
@@ -80,10 +79,6 @@ class PostgresObjectStore(ObjectStore):
         rows = self._database.rows(_STORED, wanted)
         for digest in sorted(waiting.difference(row[0] for row in rows)):
             values = [self._kind, bytes.fromhex(digest), self.get(digest)]
-            self._database.run(partial(_store, values=values))
+            self._database.run(partial(Connection.execute, query=_STORE, params=values))
         with self._lock:
             self._unsynced -= waiting  # but they are not safe: the next month needs them, too
-
-
-def _store(connection: Connection, values: list[Any]) -> None:
-    connection.execute(_STORE, values)

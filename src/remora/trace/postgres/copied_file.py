@@ -2,7 +2,6 @@
 
 import filecmp
 import os
-import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from itertools import zip_longest
@@ -36,11 +35,6 @@ def _is_event(line: bytes) -> bool:
     with suppress(ValueError, RecursionError):
         return bool(decode_event(line))
     return False
-
-
-def unused_name(path: Path) -> Path:
-    """Return the path, with a random suffix if something has that name."""
-    return path.with_name(f"{path.name}-{secrets.token_hex(4)}") if os.path.lexists(path) else path
 
 
 @contextmanager

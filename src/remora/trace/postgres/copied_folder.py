@@ -5,6 +5,7 @@ All readers work on files. Before a stream is read, its new lines are copied.
 
 import fcntl
 import os
+import secrets
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
@@ -14,15 +15,8 @@ from remora.config.user_folders import make_private
 from remora.errors import DiskError, StreamDamaged
 from remora.ids import is_id
 from remora.memory.events import AgentEnd
-from remora.trace.content.line_format import (
-    stated_hash,
-    valid_hash,
-)
-from remora.trace.content.private_files import (
-    disk_errors,
-    open_inner_folder,
-    write_all,
-)
+from remora.trace.content.line_format import stated_hash, valid_hash
+from remora.trace.content.private_files import disk_errors, open_inner_folder, write_all
 from remora.trace.content.zstd_file import MAX_STREAM
 from remora.trace.postgres.contents import PostgresObjectStore
 from remora.trace.postgres.copied_file import (
@@ -30,7 +24,6 @@ from remora.trace.postgres.copied_file import (
     last_copied,
     opened_copy,
     truncated_on_error,
-    unused_name,
 )
 from remora.trace.postgres.database import Database
 from remora.trace.postgres.owner import Owner
@@ -177,7 +170,8 @@ class CopiedTraceFolder(TraceFolder):
         found = self._rows("AND starts_with(name, %(name)s)", f"{kind}/")
         rows = [row for row in found if is_id(row.name.removeprefix(f"{kind}/"))]
         self._invalid_names[kind] = {row.name for row in found} - {row.name for row in rows}
-        paths = {row.id: self._path(row.name) for row in rows}
+        locate = self.run_stream if kind == "runs" else self.agent_stream
+        paths = {row.id: locate(row.name.removeprefix(f"{kind}/")) for row in rows}
         for batch in _batches(rows):
             new = [row.id for row in batch if not paths[row.id].exists()]
             read = read_streams(self._database, batch[0].month, new) if len(new) > 1 else {}
@@ -207,11 +201,6 @@ class CopiedTraceFolder(TraceFolder):
         query = f"{_ROWS} {condition}"
         values = {"project": self._project, "name": name}
         return [_Row(*row) for row in self._database.rows(query, values)]
-
-    def _path(self, name: str) -> Path:
-        """Return the path of the copy of a stream. Raises UsageError if the name is not valid."""
-        kind, _, found = name.partition("/")
-        return self.run_stream(found) if kind == "runs" else self.agent_stream(found)
 
     def _remove_expired(self, path: Path) -> None:
         values = {"project": self._project, "name": _name(path)}
@@ -250,7 +239,9 @@ class CopiedTraceFolder(TraceFolder):
             self._append_new(row, new, folder, None)
             line = first_difference(path, new)
             if line is not None:
-                kept = unused_name(path.with_name(f"{path.name}.replaced"))
+                kept = path.with_name(f"{path.name}.replaced")
+                if os.path.lexists(kept):
+                    kept = kept.with_name(f"{kept.name}-{secrets.token_hex(4)}")
                 os.rename(path.name, kept.name, src_dir_fd=folder, dst_dir_fd=folder)
                 self._differences[path] = (
                     f"line {line} in {self._database.address} is not the one that was copied "
@@ -270,7 +261,11 @@ class CopiedTraceFolder(TraceFolder):
             if row.next_seq < count:  # perhaps another process has copied lines since
                 row = next(iter(self._rows(_NAMED, row.name)), row)
             if row.next_seq < count:
-                raise self._lost(row, path, count)
+                raise StreamDamaged(
+                    f"{row.name} had {count} lines and now has {row.next_seq} in {self.place}: "
+                    "the database has lost the last ones, for example in a failover",
+                    hint=_kept(path),
+                )
             if row.next_seq == count and head not in (None, row.head):
                 raise self._changed(row, path)
             key = StreamKey(row.id, row.month)
@@ -324,13 +319,6 @@ class CopiedTraceFolder(TraceFolder):
         """Open the folder of a copy. No part of its path below the copies is a link."""
         with disk_errors(path), open_inner_folder(self.path, path.parent.name) as folder:
             yield folder
-
-    def _lost(self, row: _Row, path: Path, count: int) -> StreamDamaged:
-        return StreamDamaged(
-            f"{row.name} had {count} lines and now has {row.next_seq} in {self._database.address}: "
-            "the database has lost the last ones, for example in a failover",
-            hint=_kept(path),
-        )
 
     def _unreadable(self, row: _Row, count: int) -> StreamDamaged:
         return StreamDamaged(

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 import msgspec
 import psycopg
-from psycopg import Connection
 
 from remora.errors import (
     DatabaseError,
@@ -186,7 +185,10 @@ class PostgresTraceStore:
                 lambda connection: connection.execute(_APPEND, values).rowcount
             )
             if not appended:
-                state = self._database.once(lambda connection: _state(connection, claimed.id))
+                row = self._database.once(
+                    lambda connection: connection.execute(_STATE, values).fetchone()
+                )
+                state = None if row is None else _State(*row)
                 _check_repeated(stream, state, values, is_repeated=number > 0)
 
         try:
@@ -319,8 +321,3 @@ def _check_repeated(
     raise SeqConflict(
         f"{stream} has {state.next_seq} lines in the database, not {values['seq']}{lost}"
     )
-
-
-def _state(connection: "Connection[Any]", number: int) -> _State | None:
-    row = connection.execute(_STATE, {"id": number}).fetchone()
-    return None if row is None else _State(*row)

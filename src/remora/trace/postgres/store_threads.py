@@ -54,11 +54,7 @@ class LeaseRenewal:
             self._renew(leases)
 
     def _renew(self, leases: dict[int, int]) -> None:
-        values = {
-            "lease_s": self._lease_s,
-            "ids": list(leases),
-            "epochs": list(leases.values()),
-        }
+        values = {"lease_s": self._lease_s, "ids": list(leases), "epochs": list(leases.values())}
         with suppress(psycopg.Error):
             self._database.once(lambda connection: connection.execute(_RENEW, values))
 
