@@ -135,9 +135,7 @@ def _quoted_value(data: bytes, head: Span, found: re.Match[bytes], *, listed: bo
     if len(value) < MIN_LENGTH or not _SUSPICIOUS.search(value):
         return None
     judged = looks_secret(value, password=_is_password(data, head), quoted=not listed)
-    if not judged or _is_public(data, head):
-        return None
-    return _to_the_end(found, _REACH)
+    return _to_the_end(found, _REACH) if judged and not _is_public(data, head) else None
 
 
 def _is_bare_secret(data: bytes, head: Span, found: re.Match[bytes]) -> bool:

@@ -279,18 +279,14 @@ def environment_secrets(environ: Mapping[str, str]) -> dict[str, str]:
     """
     found: dict[str, str] = {}
     for variable in sorted(environ):
-        if not _is_secret_name(variable):
+        name = variable.upper()
+        if not _SECRET_NAME.search(name) or _HARMLESS_NAME.fullmatch(name):
             continue
         rule = _rule_name(variable)
         for secret in _secrets(environ[variable]):
             for spelling in _spellings(secret):
                 found.setdefault(spelling, rule)
     return found
-
-
-def _is_secret_name(variable: str) -> bool:
-    name = variable.upper()
-    return bool(_SECRET_NAME.search(name)) and not _HARMLESS_NAME.fullmatch(name)
 
 
 def _rule_name(variable: str) -> str:

@@ -5,6 +5,7 @@ import hmac
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import islice
 from types import MappingProxyType
 from typing import NamedTuple, TypeVar
@@ -92,7 +93,7 @@ class Redactor:
         environ: Mapping[str, str] = _NOTHING,
         own: Sequence[UserRule] = (),
     ) -> None:
-        self._key = key
+        self._mark = partial(placeholder, key)
         self._rules = rules
         self._user_rules = [(rule.name, *compile_user_rule(rule)) for rule in own]
         names = {_TANGLED, *(rule.name for rule in rules), *(rule.name for rule in own)}
@@ -133,10 +134,10 @@ class Redactor:
     def may_contain_secret(self, text: str) -> bool:
         """Return False if `text` cannot contain a secret. This check is cheap."""
         data = text.encode("utf-8", "surrogatepass")
-        if self._user_rules or self._needs.met(data):
+        if self._user_rules or self._needs(data):
             return True
         plain = _unescape(data)
-        return plain is not None and bool(self._needs.met(plain.data))
+        return plain is not None and bool(self._needs(plain.data))
 
     def lines_with_secrets(self, text: str) -> list[int]:
         """Return the numbers of the lines that contain a secret, by themselves or in the text."""
@@ -179,11 +180,8 @@ class Redactor:
             data = _replace_findings(data, findings, self._mark)
         return b"\n".join(self._mark(_TANGLED, part) for part in data.split(b"\n"))
 
-    def _mark(self, rule: str, secret: bytes) -> bytes:
-        return placeholder(self._key, rule, secret)
-
     def _findings(self, data: bytes, under: str) -> list[Finding]:
-        matching = self._needs.met(data)
+        matching = self._needs(data)
         if not (matching or under or self._user_rules or b"\\" in data):
             return []
         shields, masked = self._shields(data)
@@ -192,7 +190,7 @@ class Redactor:
             findings.append(Finding(0, len(data), ASSIGNMENT.name))
         literal = self._find_known_values(data, matching)
         if (plain := _unescape(masked)) is not None:
-            matching = self._needs.met(plain.data)
+            matching = self._needs(plain.data)
             findings += plain.originals(self._by_rules(plain.data, matching))
             literal += plain.originals(self._find_known_values(plain.data, matching))
         return [
@@ -254,9 +252,6 @@ def _version(rules: Sequence[Rule], own: Sequence[UserRule], variables: list[str
 PLACEHOLDER = re.compile(r"<secret:[a-z0-9-]+:[0-9a-f]{12}>")
 """Matches placeholders of all versions of the rules."""
 
-_IN_BYTES = re.compile(PLACEHOLDER.pattern.encode())
-_START = "<secret:"
-
 
 def placeholder(key: bytes, rule: str, secret: bytes) -> bytes:
     """Return `<secret:RULE:FINGERPRINT>`.
@@ -268,10 +263,8 @@ def placeholder(key: bytes, rule: str, secret: bytes) -> bytes:
 
 
 def placeholders(text: str | bytes) -> set[str]:
-    if isinstance(text, str):
-        return set(PLACEHOLDER.findall(text)) if _START in text else set()
-    found: list[bytes] = _IN_BYTES.findall(text)
-    return {mark.decode() for mark in found}
+    data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
+    return {mark[0].decode() for mark in _MARKS.finditer(data)}
 
 
 def new_placeholders(before: str | bytes | None, after: str | bytes | None) -> set[str]:

@@ -202,28 +202,21 @@ def outside_base64(data: bytes, found: Span) -> Span | None:
     return None if neighbours >= 80 or few else found
 
 
-class PatternSet:
-    """Set of short patterns that are all searched for in one pass."""
-
-    def __init__(self, patterns: Sequence[str]) -> None:
-        options = re2.Options()
-        options.encoding = re2.Options.Encoding.LATIN1
-        self._set = re2.Set.SearchSet(options)
-        for pattern in patterns:
-            self._set.Add(pattern.encode())
-        if patterns:
-            self._set.Compile()
-        self._any = bool(patterns)
-
-    def met(self, text: bytes) -> Sequence[int]:
-        """Return the indexes of the patterns that match anywhere in `text`, in ascending order."""
-        return sorted(self._set.Match(text) or ()) if self._any else ()
-
-
 @functools.lru_cache(maxsize=8)
-def pattern_set(patterns: tuple[str, ...]) -> PatternSet:
-    """Return the set of some patterns, compiled once."""
-    return PatternSet(patterns)
+def pattern_set(patterns: tuple[str, ...]) -> Callable[[bytes], Sequence[int]]:
+    """Return a function that searches for all patterns in one pass, compiled once.
+
+    It returns the indexes of the patterns that match anywhere in a text, in ascending order.
+    """
+    options = re2.Options()
+    options.encoding = re2.Options.Encoding.LATIN1
+    compiled = re2.Set.SearchSet(options)
+    for pattern in patterns:
+        compiled.Add(pattern.encode())
+    if not patterns:
+        return lambda _: ()
+    compiled.Compile()
+    return lambda text: sorted(compiled.Match(text) or ())
 
 
 def without_templates(value: bytes) -> str:
