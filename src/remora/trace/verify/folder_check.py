@@ -153,8 +153,7 @@ def _expired(folder: TraceFolder) -> set[tuple[str, str]]:
         kind, _, pruned = name.partition("/")
         found.add(("run" if kind == "runs" else "agent", pruned))
     with suppress(StreamDamaged, DiskError):
-        for stream in read_expired(folder):
-            found.add((stream.kind, stream.id))
+        found.update((stream.kind, stream.id) for stream in read_expired(folder))
     return found
 
 

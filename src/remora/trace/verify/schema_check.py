@@ -52,14 +52,8 @@ class SchemaCheck:
         """
         self._check_seq(line, event)
         self._seq = event.seq + 1
-        for detail in filter(
-            None,
-            (
-                self._envelope_problem(event),
-                self._identity_problem(event),
-                self._position_problem(event),
-            ),
-        ):
+        checks = self._envelope_problem, self._identity_problem, self._position_problem
+        for detail in filter(None, [check(event) for check in checks]):
             self._found.add(line, "schema", detail)
         return self._payload(line, event)
 

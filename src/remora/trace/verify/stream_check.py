@@ -47,7 +47,7 @@ def verify_stream(target: VerifyTarget) -> StreamReport:
         with open_stream(target.path) as source:
             reading = _Pass(target, name, source, found)
             reading.run()
-            head, anchored = reading.head, reading.anchored()
+            head, anchored = reading.chain.head, reading.anchored()
     except (DiskError, NotFound, StreamDamaged, OSError) as error:
         kind: Kind = "chain" if isinstance(error, StreamDamaged) else "schema"
         found.add(1, kind, f"cannot be read: {error}")
@@ -75,7 +75,7 @@ class _Pass:
         self._name = name
         self._source = source
         self._found = found
-        self._chain = ChainCheck(found)
+        self.chain = ChainCheck(found)
         self._schema = SchemaCheck(
             name, of_run=target.of_run, blobs=target.stores.folder.blobs, found=found
         )
@@ -85,10 +85,6 @@ class _Pass:
         self._hashes: dict[int, str] = {}
         self._end_line: int | None = None
         self._strange = 0
-
-    @property
-    def head(self) -> Head:
-        return self._chain.head
 
     def run(self) -> None:
         previous: Line | None = None
@@ -100,8 +96,8 @@ class _Pass:
             if previous is not None:
                 self._see_last(previous)
         except StreamDamaged as error:  # the compressed file is damaged
-            self._found.add(self._chain.count + 1, "chain", error.message)
-            self._chain.sound = False
+            self._found.add(self.chain.count + 1, "chain", error.message)
+            self.chain.sound = False
         if self._target.anchors is not None:
             self._target.anchors.live = is_locked(self._target.path)
 
@@ -111,8 +107,10 @@ class _Pass:
         if not self._target.anchored:
             return False
         run, found = self._target.run, self._found
-        agrees = check_anchors(self._name, run, self.head, self._hashes, self._end_line, found)
-        return agrees and self._chain.sound
+        agrees = check_anchors(
+            self._name, run, self.chain.head, self._hashes, self._end_line, found
+        )
+        return agrees and self.chain.sound
 
     def _see_last(self, line: Line) -> None:
         if not is_torn(line):
@@ -127,15 +125,15 @@ class _Pass:
             self._found.add(line.number, "torn_tail", detail)
 
     def _see(self, line: Line) -> None:
-        event = self._chain.see(line)
+        event = self.chain.see(line)
         self._strange = 0 if event is not None else self._strange + 1
         if self._strange >= MAX_STRANGE_LINES:
             raise StreamDamaged(
                 f"{MAX_STRANGE_LINES} lines in a row are no events; the rest was not read"
             )
         if line.number in self._anchored_counts:
-            self._hashes[line.number] = self._chain.hash
-        if event is None or not self._chain.trusted:
+            self._hashes[line.number] = self.chain.hash
+        if event is None or not self.chain.trusted:
             self._schema.skip(line.number, event)
             return
         payload = self._schema.see(line.number, event)
@@ -146,5 +144,5 @@ class _Pass:
             self._target.anchors.see(line.number, payload)
             return
         check_origin(line.number, event, self._target.stores, self._found)
-        if self._chain.sound:  # after a damaged line the fold would only report that damage again
+        if self.chain.sound:  # after a damaged line the fold would only report that damage again
             self._projection.see(line.number, event, payload)
