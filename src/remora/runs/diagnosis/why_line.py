@@ -303,13 +303,10 @@ def _stopped(history: AgentHistory, end: AgentEnd) -> Cause:
     turns, said = count(number, "turn"), f"{end.status} ({end.stop_reason})"
     calls = tuple(Evidence(one.number, one.seq, one.call) for one in history.turns[-6:])
     call, times = Counter(one.call for one in history.turns).most_common(1)[0] if calls else ("", 0)
-    if end.stop_reason in ("repeated_call", "no_progress"):
-        return Cause(
-            "loop", number, f"Loop up to turn {number}: {_quoted(end.error or said)}", calls
-        )
-    if end.stop_reason == "max_turns" and call and times >= _LOOPING:
-        text = f"Loop up to turn {number}: the agent called {call} {times} times"
-        return Cause("loop", number, text, calls)
+    is_loop = end.stop_reason in ("repeated_call", "no_progress")
+    if is_loop or (end.stop_reason == "max_turns" and call and times >= _LOOPING):
+        what = _quoted(end.error or said) if is_loop else f"the agent called {call} {times} times"
+        return Cause("loop", number, f"Loop up to turn {number}: {what}", calls)
     if end.stop_reason == "max_turns":
         text = f"The agent was not done after {turns}, its limit, which --max-turns sets"
         return Cause("turn_limit", number, text)

@@ -65,7 +65,8 @@ def diff_document(
     jobs. The hunks of each diff have their numbers and labels. Raises NotFound if a name matches
     no node.
     """
-    jobs = select_jobs(view, nodes) if nodes else [job for job in view.jobs if _is_shown(job)]
+    shown = [job for job in view.jobs if job.review and job.review not in DISMISSED]
+    jobs = select_jobs(view, nodes) if nodes else shown
     return {
         "run_id": view.run_id,
         "diffs": [
@@ -89,7 +90,3 @@ def diff_document(
             if job.change_set
         ],
     }
-
-
-def _is_shown(job: JobView) -> bool:
-    return bool(job.review) and job.review not in DISMISSED

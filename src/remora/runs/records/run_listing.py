@@ -30,6 +30,7 @@ _NEWEST = 3
 _NOT_COUNTED = dict.fromkeys(
     ("failed", "pending", "accepted", "rejected", "reverted", "conflicts"), 0
 )
+"""The counts of a run that cannot be read completely."""
 
 
 class _Job(msgspec.Struct, frozen=True, gc=False):

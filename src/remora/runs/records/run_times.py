@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from datetime import datetime
+from itertools import pairwise
 
 import msgspec
 
@@ -68,12 +69,12 @@ def _stretches(events: Iterable[Event]) -> dict[str, list[_Stretch]]:
     return found
 
 
-def _agent_events(folder: TraceFolder, agent_id: str) -> Iterator[tuple[Event, float]]:
-    """Yield the readable events of an agent with their times."""
+def _agent_events(folder: TraceFolder, agent_id: str) -> Iterator[tuple[str, float]]:
+    """Yield the types of the readable events of an agent with their times."""
     with suppress(NotFound, StreamDamaged, DiskError):
         for event in read_events(folder.existing_agent(agent_id)):
             if (now := _seconds(event)) is not None:
-                yield event, now
+                yield event.type, now
 
 
 def _seconds(event: Event) -> float | None:
@@ -84,18 +85,18 @@ def _seconds(event: Event) -> float | None:
 
 
 def _with_spans(
-    stretches: list[_Stretch], events: Iterable[tuple[Event, float]], *, is_running: bool
+    stretches: list[_Stretch], events: Iterable[tuple[str, float]], *, is_running: bool
 ) -> Iterator[JobTime]:
     """Yield the stretches of an attempt with what it waited for."""
     ends = [*(stretch.start for stretch in stretches[1:]), float("inf")]
     timed = iter(events)
     ahead = next(timed, None)
     for number, (stretch, limit) in enumerate(zip(stretches, ends, strict=True), 1):
-        spans, last = _Spans(), stretch.start
+        within: list[tuple[str, float]] = []
         while ahead is not None and ahead[1] < limit:
-            spans.add(*ahead)
-            last = max(last, ahead[1])
+            within.append(ahead)
             ahead = next(timed, None)
+        last = max([stretch.start, *(now for _, now in within)])
         status = CONFLICT if stretch.verdict == CONFLICT else stretch.status
         is_open = is_running and stretch.end is None and number == len(stretches)
         yield JobTime(
@@ -106,23 +107,16 @@ def _with_spans(
             status=RUNNING if is_open else status,
             start=stretch.start,
             end=last if stretch.end is None else stretch.end,
-            spans=tuple(spans.found),
+            spans=tuple(_spans(within)),
         )
 
 
-class _Spans:
-    """Finds what an agent waited for between two events."""
-
-    def __init__(self) -> None:
-        self.found: list[Span] = []
-        self._before = ""
-        self._then = 0.0
-
-    def add(self, event: Event, now: float) -> None:
-        activity = _activity(self._before, event.type)
-        if activity is not None and now > self._then:
-            self.found.append(Span(activity, self._then, now))
-        self._before, self._then = event.type, now
+def _spans(events: Iterable[tuple[str, float]]) -> Iterator[Span]:
+    """Yield what an agent waited for between two events."""
+    for (before, then), (after, now) in pairwise(events):
+        activity = _activity(before, after)
+        if activity is not None and now > then:
+            yield Span(activity, then, now)
 
 
 def _activity(before: str, after: str) -> Activity | None:
