@@ -62,11 +62,8 @@ async def connected(
     """Yield a client of a server in this process."""
     project = ProjectRedactor(invocation)
     with closing(HubAnswers(invocation, project, lambda _text: None)) as hub:
-        handlers = Handlers(hub, RecordAnswers(invocation), invocation, project)
-        if allow_run:
-            handlers.allow_runs()
-        if allow_write:
-            handlers.allow_writes()
+        allowed = {"may_run": allow_run, "may_write": allow_write}
+        handlers = Handlers(hub, RecordAnswers(invocation), invocation, project, **allowed)
         async with Client(create_server(handlers), mode=mode) as client:
             yield client
 

@@ -1,16 +1,15 @@
 """Answers of the tools `context`, `hub_callers` and `hub_search`, from the project's Hub."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping, Sequence
-from types import MappingProxyType
-from typing import Any, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import msgspec
 
 from remora.bootstrap.invocation import Invocation
 from remora.errors import HostError
 from remora.hub.link_progress import why_unknown
-from remora.hub.lookup.node_lookup import no_answer_error
+from remora.hub.lookup.node_lookup import answered
 from remora.hub.protocol import MAX_FOUND
 from remora.ids import display_name, unescape_path
 from remora.mcp.answer_page import PAGE, Page, answer_text
@@ -19,8 +18,6 @@ from remora.mcp.project_data import ProjectRedactor
 from remora.mcp.tool_list import BUDGET
 from remora.usecases.hub.shared_hub import SharedHub
 from remora.workspaces.rooted_files import RootedFiles
-
-_Result = TypeVar("_Result")
 
 
 class HubAnswers:
@@ -72,7 +69,7 @@ class HubAnswers:
         ask = {"callers": hub.client.callers, "callees": hub.client.callees}.get(
             kind, hub.client.tests
         )
-        document = await _answered(ask(key, arguments.get("depth", 1)))
+        document = await answered(ask(key, arguments.get("depth", 1)))
         if document[kind] is None:
             document = document | {"unknown": await asyncio.to_thread(why_unknown, hub.places)}
         return await self._text(document, _command(kind, key), (kind,), arguments)
@@ -81,7 +78,7 @@ class HubAnswers:
         """Return a page of the symbols whose path or name contains all words of a query."""
         hub = await self._shared.opened()
         query = arguments["query"]
-        document = await _answered(hub.client.search(query, MAX_FOUND))
+        document = await answered(hub.client.search(query, MAX_FOUND))
         return await self._text(document, _command("search", query), ("nodes",), arguments)
 
     async def _text(
@@ -89,7 +86,7 @@ class HubAnswers:
         document: Mapping[str, Any],
         command: Sequence[str],
         lists: Sequence[str],
-        arguments: Mapping[str, Any] = MappingProxyType({}),
+        arguments: Mapping[str, Any],
     ) -> str:
         """Return a document without secrets, with the lists cut to a page."""
 
@@ -120,10 +117,3 @@ def _lean(value: Any) -> Any:
 
 def _command(verb: str, name: str) -> tuple[str, ...]:
     return ("remora", "hub", verb, "--json", "--", name)
-
-
-async def _answered(question: Coroutine[Any, Any, _Result | None]) -> _Result:
-    answer = await question
-    if answer is None:
-        raise no_answer_error()
-    return answer

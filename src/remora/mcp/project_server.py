@@ -34,15 +34,18 @@ def serve(
     project = ProjectRedactor(invocation)
     with ExitStack() as stack:
         hub = stack.enter_context(closing(HubAnswers(invocation, project, note)))
-        handlers = Handlers(hub, RecordAnswers(invocation), invocation, project)
+        handlers = Handlers(
+            hub,
+            RecordAnswers(invocation),
+            invocation,
+            project,
+            may_run=allow_run,
+            may_write=allow_write,
+        )
         if gives_jobs:
             from remora.mcp.jobs.job_answers import JobAnswers
 
             handlers.offer_jobs(stack.enter_context(closing(JobAnswers(invocation))))
-        if allow_run:
-            handlers.allow_runs()
-        if allow_write:
-            handlers.allow_writes()
         server = create_server(handlers)
         if address is None:
             from remora.mcp.stdio_transport import serve_stdio

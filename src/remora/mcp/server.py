@@ -44,44 +44,36 @@ SCHEME = "remora://"
 _MAX_DIGITS = 10
 
 
-class ResourceKind(NamedTuple):
-    """A kind of resource, by the first part of its address."""
-
-    name: str
-    template: str
-    description: str
-    mime_type: str
-
-
 KINDS = (
-    ResourceKind(
-        "packet",
-        "remora://packet/{agent}/{turn}",
-        "What an agent's model saw at a turn.",
-        "text/plain",
+    types.ResourceTemplate(
+        name="packet",
+        uri_template="remora://packet/{agent}/{turn}",
+        description="What an agent's model saw at a turn.",
+        mime_type="text/plain",
     ),
-    ResourceKind(
-        "transcript",
-        "remora://transcript/{agent}",
-        "An agent's requests, decisions and results as text.",
-        "text/plain",
+    types.ResourceTemplate(
+        name="transcript",
+        uri_template="remora://transcript/{agent}",
+        description="An agent's requests, decisions and results as text.",
+        mime_type="text/plain",
     ),
-    ResourceKind(
-        "diff",
-        "remora://diff/{run}",
-        "The changes that a run proposes, as unified diffs.",
-        "text/x-diff",
+    types.ResourceTemplate(
+        name="diff",
+        uri_template="remora://diff/{run}",
+        description="The changes that a run proposes, as unified diffs.",
+        mime_type="text/x-diff",
     ),
-    ResourceKind(
-        "diff of an agent",
-        "remora://diff/{run}/{agent}",
-        "The changes that one agent of a run proposes.",
-        "text/x-diff",
+    types.ResourceTemplate(
+        name="diff of an agent",
+        uri_template="remora://diff/{run}/{agent}",
+        description="The changes that one agent of a run proposes.",
+        mime_type="text/x-diff",
     ),
 )
+"""The kinds of resources. The first part of an address is the name of its kind."""
 
 
-def read_resource(address: str, records: RecordAnswers) -> tuple[str, str]:
+def read_resource(address: str, records: RecordAnswers) -> tuple[str, str | None]:
     """Return the text of a resource and its MIME type. Raises NotFound if there is none."""
     kind, *parts = [unquote(part) for part in address.removeprefix(SCHEME).split("/")]
     match kind, parts if address.startswith(SCHEME) else ():
@@ -92,7 +84,7 @@ def read_resource(address: str, records: RecordAnswers) -> tuple[str, str]:
         case "diff", [run] | [run, _]:
             text = records.diff(run, *parts[1:])
         case _:
-            known = ", ".join(each.template for each in KINDS)
+            known = ", ".join(each.uri_template for each in KINDS)
             raise NotFound(f"no resource {address!r}", hint=f"resources are {known}")
     return text, next(each.mime_type for each in KINDS if each.name == kind)
 
@@ -142,12 +134,19 @@ class Handlers:
         records: RecordAnswers,
         invocation: Invocation,
         project: ProjectRedactor,
+        *,
+        may_run: bool = False,
+        may_write: bool = False,
     ) -> None:
+        """Create the handlers. What may run code also offers the tool that starts runs.
+
+        With `may_write`, `verify_edit` writes edits that nothing is said against.
+        """
         self._records = records
         self._project = project
         self._invocation = invocation
-        self._may_run = False
-        self._may_write = False
+        self._may_run = may_run
+        self._may_write = may_write
         self._at_work = set[str]()
         self._offered = dict[str, Offered]()
         self._offer(CONTEXT, hub.context)
@@ -157,15 +156,12 @@ class Handlers:
         self._offer(TRACE_PACKET, partial(_in_thread, records.packet))
         self._offer(JUDGE_CHANGE, self._judge)
         self._offer(VERIFY_EDIT, self._verify_edit)
+        if may_run:
+            self._offer(ANALYZE, self._analyze)
 
     def _offer(self, spec: ToolSpec, answer: Answer) -> None:
         checked = validator(spec.strict_schema)
         self._offered[spec.name] = Offered(spec, lambda given, _: answer(given), checked)
-
-    def allow_runs(self) -> None:
-        """Offer the tool that starts runs, and let judgements run code of the project."""
-        self._may_run = True
-        self._offer(ANALYZE, self._analyze)
 
     def offer_jobs(self, jobs: "JobAnswers") -> None:
         """Offer the tools of jobs, in place of those about runs and changes."""
@@ -182,10 +178,6 @@ class Handlers:
     async def _judge(self, arguments: Mapping[str, Any]) -> str:
         with self._alone(JUDGE_CHANGE, "judgement"):
             return await judge_change(self._invocation, arguments, may_run=self._may_run)
-
-    def allow_writes(self) -> None:
-        """Let `verify_edit` write edits that nothing is said against."""
-        self._may_write = True
 
     async def _verify_edit(self, arguments: Mapping[str, Any]) -> str:
         allowed = {"may_run": self._may_run, "may_write": self._may_write}
@@ -249,16 +241,7 @@ class Handlers:
         return types.ListResourcesResult(resources=resources)
 
     async def list_templates(self, *_: Any) -> types.ListResourceTemplatesResult:
-        templates = [
-            types.ResourceTemplate(
-                name=kind.name,
-                uri_template=kind.template,
-                description=kind.description,
-                mime_type=kind.mime_type,
-            )
-            for kind in KINDS
-        ]
-        return types.ListResourceTemplatesResult(resource_templates=templates)
+        return types.ListResourceTemplatesResult(resource_templates=[*KINDS])
 
     async def read_resource(
         self, _context: Any, params: types.ReadResourceRequestParams

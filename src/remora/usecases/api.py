@@ -35,7 +35,6 @@ from remora.usecases.analyze.resume_run import connect_wanted, prepare_resume
 from remora.usecases.analyze.run_limits import planned_within
 from remora.usecases.analyze.run_result import NO_OBSERVER, RunResult, continue_run, execute, retain
 from remora.usecases.api_arguments import (
-    as_paths,
     as_texts,
     invocation_for,
     open_with,
@@ -60,7 +59,7 @@ def plan(
     No model is needed, and nothing is recorded.
     """
     request = RunRequest(
-        paths=as_paths(paths),
+        paths=tuple(map(Path, paths)),
         operations=as_texts(operations),
         node=node,
         changed=changed,
@@ -110,7 +109,7 @@ def analyze(  # noqa: PLR0913 (one keyword for each option of the command)
       built-in operations are available.
     """
     request = RunRequest(
-        paths=as_paths(paths),
+        paths=tuple(map(Path, paths)),
         operations=as_texts(operations),
         node=node,
         changed=changed,

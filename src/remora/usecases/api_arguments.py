@@ -107,11 +107,6 @@ def positive(name: str, value: int | None) -> int | None:
     return value
 
 
-def as_paths(paths: Iterable[str | Path]) -> tuple[Path, ...]:
-    """Return the paths as Path objects."""
-    return tuple(map(Path, paths))
-
-
 def run_budget(
     seconds: float | None, requests: int | None = None, tokens: int | None = None
 ) -> RunBudget:

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, closing
+from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
@@ -22,7 +22,6 @@ from remora.evals.scores import Estimate, counts_of, differences
 from remora.evals.targets import CheckedJobs, HiddenParts, PythonFiles, Targets, read_files
 from remora.ids import LAST
 from remora.models.protocol import NAME
-from remora.runs.execution.run import RunObserver
 from remora.runs.measured_models import MeasuredModel, ModelUse, keep_measured
 from remora.runs.planning.run_request import RunRequest
 from remora.runs.project import Project
@@ -32,9 +31,7 @@ from remora.sandbox.interpreters import find_interpreter
 from remora.text import count
 from remora.usecases.analyze.prepare_run import agents_for, prepare, refuse_whole_disk
 from remora.usecases.analyze.resume_run import connect_wanted, prepare_resume
-from remora.usecases.analyze.run_result import continue_run, execute
-
-Watching = Callable[[], AbstractContextManager[RunObserver]]
+from remora.usecases.analyze.run_result import Watching, continue_run, execute
 
 
 class EvalRequest(msgspec.Struct, frozen=True, kw_only=True):

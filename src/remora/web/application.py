@@ -1,7 +1,7 @@
 """The application of `remora ui`: its routes, and the checks that each request passes."""
 
 from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, closing, suppress
+from contextlib import asynccontextmanager, closing, suppress
 from datetime import UTC, datetime
 from functools import partial
 from http import HTTPStatus
@@ -95,7 +95,7 @@ def create_app(records: Records, session: Session, link_used: Callable[[], None]
             Route("/live/runs/{run}", partial(live_run, records)),
             Mount("/static", StaticFiles(packages=[("remora.web", "static")])),
         ],
-        lifespan=_closing(hub),
+        lifespan=partial(_closing, hub),
         middleware=[Middleware(CookieCheck, session=session)],
         exception_handlers={
             RemoraError: _show_error,
@@ -126,15 +126,11 @@ def _start(session: Session, link_used: Callable[[], None], request: Request) ->
     return answer
 
 
-def _closing(hub: SharedHub) -> Callable[[Starlette], AbstractAsyncContextManager[None]]:
-    """Return what closes the Hub when the server ends."""
-
-    @asynccontextmanager
-    async def lifespan(_app: Starlette) -> AsyncIterator[None]:
-        with closing(hub):
-            yield
-
-    return lifespan
+@asynccontextmanager
+async def _closing(hub: SharedHub, _app: Starlette) -> AsyncIterator[None]:
+    """Close the Hub when the server ends."""
+    with closing(hub):
+        yield
 
 
 def _show_error(request: Request, error: Exception) -> HTMLResponse:

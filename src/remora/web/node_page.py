@@ -13,7 +13,7 @@ from starlette.responses import Response
 
 from remora.errors import HostError, RemoraError
 from remora.hub.link_progress import why_unknown
-from remora.hub.lookup.node_lookup import no_answer_error
+from remora.hub.lookup.node_lookup import answered
 from remora.hub.node import NodeState
 from remora.ids import MODULE, split_node_key, unescape_path
 from remora.runs.project import ProjectRecords
@@ -71,10 +71,7 @@ async def nodes_page(_records: Records, hub: SharedHub, request: Request) -> Res
     found: list[dict[str, Any]] = []
     if words:
         opened = await hub.opened()
-        answer = await opened.client.search(words, _MOST_FOUND + 1)
-        if answer is None:
-            raise no_answer_error()
-        found = answer["nodes"]
+        found = (await answered(opened.client.search(words, _MOST_FOUND + 1)))["nodes"]
     return page("nodes.html", words=words, nodes=found[:_MOST_FOUND], more=found[_MOST_FOUND:])
 
 

@@ -17,7 +17,7 @@ from remora.errors import Conflict, RemoraError, UsageError
 from remora.ids import display_name
 from remora.memory.events import Review
 from remora.runs.project import Project
-from remora.runs.records.findings import fixed_and_left, fixes_text, most_codes_text
+from remora.runs.records.findings import done_text, fixed_and_left
 from remora.runs.records.hunk_groups import labelled_hunks
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import RunView, job_document, own_run
@@ -30,6 +30,7 @@ from remora.text import count
 from remora.trace.read.reader import typed_payload
 from remora.usecases import api
 from remora.usecases.review import review_parts
+from remora.web.addresses import number_in
 from remora.web.agent_records import Records
 from remora.web.html_responses import error_page, page
 from remora.web.session import Session
@@ -38,7 +39,6 @@ from remora.workspaces.hunks import ChangeHunk, separate_hunks
 
 _MAX_FORM = 1_000_000
 """Bytes of a form."""
-_DIGITS = 9
 Form = Mapping[str, Sequence[str]]
 """The values of each field."""
 
@@ -63,9 +63,10 @@ def one(form: Form, name: str) -> str:
 
 def number(text: str) -> int:
     """Return the number in a field. Raises UsageError if it has none."""
-    if not (text.isascii() and text.isdecimal() and len(text) <= _DIGITS):
+    found = number_in(text)
+    if found is None:
         raise UsageError(f"{text[:40]!r} is not a number", hint="load the review again")
-    return int(text)
+    return found
 
 
 _MOST = 50
@@ -236,9 +237,7 @@ def _shown(project: Project, view: RunView, job: JobView, after: str) -> ShownCh
 
 def _summary(job: JobView) -> str:
     """Return what a change set fixes and leaves, such as `fixed F401 x2; left E501`."""
-    fixed, left = fixed_and_left(job_document(job)) or ({}, {})
-    texts = fixes_text(fixed, done=True), f"left {most_codes_text(left)}" if left else ""
-    return "; ".join(filter(None, texts))
+    return done_text(*(fixed_and_left(job_document(job)) or ({}, {})))
 
 
 def _part(job: JobView) -> str:
@@ -263,8 +262,5 @@ def _decided(view: RunView) -> list[JobView]:
 
 
 def _group_by(name: str) -> GroupBy:
-    for known in get_args(GroupBy):
-        if name == known:
-            found: GroupBy = known
-            return found
-    return "file"
+    found: GroupBy = next((known for known in get_args(GroupBy) if known == name), "file")
+    return found

@@ -6,7 +6,7 @@ import click
 import pytest
 from click.shell_completion import ShellComplete
 
-from remora.cli.app.options import group
+from remora.cli.app.command_groups import trace
 from tests.cli.app.test_cli_reference import all_commands
 from tests.cli.conftest import Ran, Remora, tree, write
 
@@ -102,6 +102,5 @@ def test_a_group_alone_runs_its_usual_command_also_with_options(ran: Ran) -> Non
 
 
 def test_commands_of_such_a_group_are_completed() -> None:
-    things = group("things", "Things.", (click.Command("list"), click.Command("verify")), "list")
-    shell = ShellComplete(things, {}, "things", "_THINGS_COMPLETE")
+    shell = ShellComplete(trace, {}, "trace", "_TRACE_COMPLETE")
     assert [found.value for found in shell.get_completions([], "v")] == ["verify"]

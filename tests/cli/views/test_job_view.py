@@ -6,8 +6,9 @@ import click
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remora.cli.views.job_view import done_text, job_lines, review_counts
+from remora.cli.views.job_view import job_lines, review_counts
 from remora.cli.views.run_view import totals_line
+from remora.runs.records.findings import done_text
 
 WORD = st.text("abcdefgh", min_size=1, max_size=12)
 CODES = st.dictionaries(

@@ -8,6 +8,7 @@ from rich.console import Console
 from remora.agents.job import AgentResult
 from remora.cli.views.live_display import LiveDisplay
 from remora.cli.views.progress import LineProgress
+from remora.runs.planning.plan import Plan
 from remora.usecases.analyze.run_limits import RunBudget
 from tests.agents.conftest import a_job
 from tests.runs.conftest import Watching
@@ -25,7 +26,7 @@ def shown(display: LiveDisplay, width: int = 80) -> str:
 def done() -> LiveDisplay:
     """A display of a run whose only job has ended."""
     display = LiveDisplay()
-    display.expect(1)
+    display.planned("run", Plan(jobs=(JOB,)))
     display.began(JOB)
     display.ended(JOB, AgentResult(status="verified", stop_reason="verified"))
     return display
@@ -57,7 +58,7 @@ def test_the_time_of_a_check_begins_with_it() -> None:
 
 def test_a_display_shows_the_bar_while_a_job_works() -> None:
     display = done()
-    display.expect(2)
+    display.planned("run", Plan(jobs=(JOB,) * 2))
     display.judging("pytest")
     display.began(JOB)
     assert "1/2" in shown(display)
@@ -65,14 +66,14 @@ def test_a_display_shows_the_bar_while_a_job_works() -> None:
 
 def test_a_run_without_jobs_has_no_bar() -> None:
     display = LiveDisplay()
-    display.expect(0)
+    display.planned("run", Plan())
     assert shown(display) == ""
 
 
 def test_lines_for_jobs_are_left_out_of_a_check(capsys: pytest.CaptureFixture[str]) -> None:
     for jobs, number in ((True, 1), (False, 0)):
         progress = LineProgress(jobs=jobs)
-        progress.expect(1)
+        progress.planned("run", Plan(jobs=(JOB,)))
         progress.ended(JOB, AgentResult(status="verified", stop_reason="verified"))
         assert len(capsys.readouterr().err.splitlines()) == number
 

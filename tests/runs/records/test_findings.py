@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 from msgspec import Raw
 from msgspec.structs import replace
 
-from remora.cli.views.job_view import done_text
 from remora.memory.delta import PacketDelta
 from remora.memory.events import Event
 from remora.runs.records.findings import (
+    done_text,
     fixed,
     fixed_and_left,
     fixes_text,

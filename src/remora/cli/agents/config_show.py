@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from remora.cli.app.options import Options, command, group
+from remora.cli.app.options import Options, command
 from remora.cli.app.output import emit, table
 from remora.cli.app.project_context import invocation_of
 from remora.errors import NotFound
@@ -48,9 +48,6 @@ def show(options: Options, key: str | None) -> int:
     rows = [[each["key"], json.dumps(each["value"]), each["from"]] for each in settings]
     emit(options, {"settings": settings}, table(("KEY", "VALUE", "FROM"), rows))
     return 0
-
-
-config = group("config", "Show settings and where they come from.", (show,), alone="show")
 
 
 def _leaves(value: Mapping[str, Any], where: tuple[str, ...]) -> Iterator[tuple[Any, Any]]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from remora.cli.app.options import PATH, Options, command, group
+from remora.cli.app.options import PATH, Options, command
 from remora.cli.app.output import emit, note, terminal_width, wrap_text
 from remora.cli.app.project_context import config_of, invocation_of
 from remora.text import count, escape_line
@@ -54,18 +54,6 @@ def pull(options: Options, source: Path | None) -> int:
     document = {"weights": {"path": str(found.path), "sha256": found.sha256, "ok": found.ok}}
     emit(options, document, ())
     return 0
-
-
-model = group(
-    "model",
-    """Show the model, or download the weights of the embedded model.
-
-    Remora uses the server at model.base_url if it is set, and the embedded SmolLM2 otherwise. It
-    never falls back to another model.
-    """,
-    (status, pull),
-    alone="status",
-)
 
 
 def _status_lines(found: "ModelStatus", document: Mapping[str, Any], no_key: str) -> Iterator[str]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from remora.cli.app.options import PATH, Options, command, group
+from remora.cli.app.options import PATH, Options, command
 from remora.cli.app.output import color_word, emit, fit_line, indented, note, plain_lines, wrapped
 from remora.cli.app.project_context import invocation_of
 from remora.text import escape_line
@@ -124,17 +124,6 @@ def run(
     if tried.problem:
         note(options, f"warning: {tried.problem}")
     return _EXIT[tried.run.result.outcome]
-
-
-tools = group(
-    "tools",
-    """List, check and run agent tools: .pym scripts that run in a sandbox.
-
-    docs/reference/tools.md explains how to write a tool.
-    """,
-    (list_, check, run),
-    alone="list",
-)
 
 
 def _tool_document(tool: "DeclaredTool", checks: "ScriptChecks") -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from remora.cli.app.options import Options
+from remora.cli.app.project_context import complete_journals_of
 from remora.text import escape_line
 
 if TYPE_CHECKING:
@@ -46,10 +47,12 @@ def ask_for_addresses(options: Options, project: "Project", invocation: "Invocat
 
 
 def open_with_consent(options: Options, invocation: "Invocation") -> "Project":
-    """Open the project, and ask for consent to the addresses that need it."""
+    """Open the project, ask for consent to addresses, and complete an interrupted accept."""
     from remora.bootstrap.open_project import open_project
 
-    return ask_for_addresses(options, open_project(invocation), invocation)
+    project = ask_for_addresses(options, open_project(invocation), invocation)
+    complete_journals_of(options, project)
+    return project
 
 
 def _about(place: "Destination", *, has_key: bool) -> str:

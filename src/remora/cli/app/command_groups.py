@@ -17,6 +17,12 @@ agents = LazyGroup(
     """,
     alone="list",
 )
+config = LazyGroup(
+    "config",
+    lazy={"show": ("agents.config_show:show", "Show settings and where their values come from.")},
+    help="Show settings and where they come from.",
+    alone="show",
+)
 database = LazyGroup(
     "database",
     lazy={
@@ -53,6 +59,32 @@ hub = LazyGroup(
     running, commands check the files themselves.
     """,
     alone="status",
+)
+model = LazyGroup(
+    "model",
+    lazy={
+        "status": ("agents.model:status", "Show the model, and what it is worth here."),
+        "pull": ("agents.model:pull", "Download the embedded model's weights."),
+    },
+    help="""Show the model, or download the weights of the embedded model.
+
+    Remora uses the server at model.base_url if it is set, and the embedded SmolLM2 otherwise. It
+    never falls back to another model.
+    """,
+    alone="status",
+)
+tools = LazyGroup(
+    "tools",
+    lazy={
+        "list": ("agents.tools:list_", "List the tools of all agents, and the host functions."),
+        "check": ("agents.tools:check", "Check the declarations, syntax and types of scripts."),
+        "run": ("agents.tools:run", "Run a tool once on a private copy of the project."),
+    },
+    help="""List, check and run agent tools: .pym scripts that run in a sandbox.
+
+    docs/reference/tools.md explains how to write a tool.
+    """,
+    alone="list",
 )
 trace = LazyGroup(
     "trace",

@@ -1,33 +1,42 @@
 """Command groups that import each command on first use, the root group, and the `help` command."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
 import click
 
 from remora.cli.app.command_list import COMMANDS, SUGGESTIONS, front_page
-from remora.cli.app.options import Options, RemoraGroup, command, options_of
+from remora.cli.app.options import Options, StrictCommand, command, global_options, options_of
+from remora.text import did_you_mean
 from remora.version import __version__
 
 
-class LazyGroup(RemoraGroup):
-    """A command group that imports each command on first use.
+class LazyGroup(StrictCommand, click.Group):
+    """A command group that imports each command on first use, and accepts the global options.
 
     `lazy` maps the name of each command to its `MODULE:ATTRIBUTE` in `remora.cli` and its line in
-    the list of commands. `meant` maps common wrong names to the command to use instead.
+    the list of commands. `meant` maps common wrong names to the command to use instead. `alone` is
+    the command that runs if none is named.
     """
 
     def __init__(
         self,
         *args: Any,
         lazy: Mapping[str, tuple[str, str]],
-        meant: Mapping[str, str] | None = None,
+        meant: Mapping[str, str] = {},
+        alone: str = "",
         **kwargs: Any,
     ) -> None:
         super().__init__(*args, **kwargs)
-        self.lazy = lazy
-        self.suggestions = meant or {}
+        self.params += global_options()
+        self.lazy, self.suggestions, self.alone = lazy, meant, alone
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if self.alone and not ctx.resilient_parsing:
+            _, names, _ = self.make_parser(ctx).parse_args([*args])
+            args = args if names else [*args, self.alone]
+        return super().parse_args(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 (click's)
         """Return the names of all commands, in the order in which they are declared."""
@@ -45,6 +54,26 @@ class LazyGroup(RemoraGroup):
         """List the commands with their lines from `lazy`, so that no command is imported."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, line) for name, (_, line) in self.lazy.items()])
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command to run.
+
+        Raises UsageError with a suggestion if there is no such command. Finding the suggestion does
+        not import any commands.
+        """
+        known = [*self.lazy]
+        if args and args[0] not in known and not args[0].startswith("-"):
+            raise click.UsageError(f"no command {args[0]!r}{self._nearest(args[0], known)}", ctx)
+        return super().resolve_command(ctx, args)
+
+    def _nearest(self, name: str, known: Sequence[str]) -> str:
+        if name in self.suggestions:
+            return f"; use `remora {self.suggestions[name]}`"
+        if name in COMMANDS:
+            return f" (did you mean `remora {name}`?)"
+        return did_you_mean(name, known)
 
 
 class TopGroup(LazyGroup):

@@ -13,8 +13,7 @@ from typing import Any
 import click
 
 from remora.cli.app.colors import WHEN
-from remora.cli.app.command_list import COMMANDS, GLOBAL_OPTIONS
-from remora.text import did_you_mean
+from remora.cli.app.command_list import GLOBAL_OPTIONS
 
 MAX_SECONDS = 1e8
 """Maximum of a time limit, about three years. Timers of the system refuse much longer ones."""
@@ -101,7 +100,9 @@ class _HelpContext(click.Context):
     formatter_class = _HelpFormatter
 
 
-class _StrictCommand(click.Command):
+class StrictCommand(click.Command):
+    """A command that refuses an option that takes one value and is given twice."""
+
     context_class = _HelpContext
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -118,7 +119,7 @@ class _StrictCommand(click.Command):
         return super().parse_args(ctx, args)
 
 
-class RemoraCommand(_StrictCommand):
+class RemoraCommand(StrictCommand):
     def __init__(self, *args: Any, examples: Sequence[str] = (), **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.params += global_options()
@@ -135,53 +136,6 @@ class RemoraCommand(_StrictCommand):
                 lines = wrapper.wrap(" ".join(words))
                 shown = " \\\n".join(lines).replace("\0", " ")
                 formatter.write(indent(shown, "  ") + "\n")
-
-
-class RemoraGroup(_StrictCommand, click.Group):
-    """A command group that accepts the global options and lists commands in declaration order."""
-
-    suggestions: Mapping[str, str] = {}
-    """Maps common wrong names to the command to use instead."""
-
-    def __init__(self, *args: Any, alone: str = "", **kwargs: Any) -> None:
-        """Create a group. `alone` is the command that runs if none is named."""
-        super().__init__(*args, **kwargs)
-        self.params += global_options()
-        self.alone = alone
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        if self.alone and not ctx.resilient_parsing:
-            _, names, _ = self.make_parser(ctx).parse_args([*args])
-            args = args if names else [*args, self.alone]
-        return super().parse_args(ctx, args)
-
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 (click's)
-        return list(self.commands)
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 (click's)
-        """List the commands with the first sentences of their help, which click cuts."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(n, c.get_short_help_str(200)) for n, c in self.commands.items()])
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the command to run.
-
-        Raises UsageError with a suggestion if there is no such command. Finding the suggestion does
-        not import any commands.
-        """
-        known = self.list_commands(ctx)
-        if args and args[0] not in known and not args[0].startswith("-"):
-            raise click.UsageError(f"no command {args[0]!r}{self._nearest(args[0], known)}", ctx)
-        return super().resolve_command(ctx, args)
-
-    def _nearest(self, name: str, known: Sequence[str]) -> str:
-        if name in self.suggestions:
-            return f"; use `remora {self.suggestions[name]}`"
-        if name in COMMANDS:
-            return f" (did you mean `remora {name}`?)"
-        return did_you_mean(name, known)
 
 
 def global_options() -> list[click.Parameter]:
@@ -204,11 +158,6 @@ def command(name: str, *, examples: Sequence[str]) -> Callable[[Callable[..., in
         return click.command(name, cls=RemoraCommand, examples=examples)(run)
 
     return declare
-
-
-def group(name: str, about: str, commands: Sequence[click.Command], alone: str = "") -> click.Group:
-    """Declare a command group. `about` is its help text, and `alone` runs if no command is named."""
-    return RemoraGroup(name, help=about, commands=commands, alone=alone)
 
 
 def options_of(ctx: click.Context) -> Options:

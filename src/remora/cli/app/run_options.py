@@ -81,20 +81,11 @@ class RunOptions:
 
     request: "RunRequest"
     flags: Mapping[str, Any]
-    model: str | None = None
-    max_time: float | None = None
-    max_requests: int | None = None
-    max_tokens: int | None = None
-    dry_run: bool = False
-    resume: str | None = None
-    trust_run: bool = False
-
-    @property
-    def budget(self) -> "RunBudget":
-        """A new budget with the limits."""
-        from remora.usecases.analyze.run_limits import RunBudget
-
-        return RunBudget(seconds=self.max_time, requests=self.max_requests, tokens=self.max_tokens)
+    budget: "RunBudget"
+    model: str | None
+    dry_run: bool
+    resume: str | None
+    trust_run: bool
 
 
 def run_options(function: Callable[..., int]) -> Callable[..., int]:
@@ -130,6 +121,7 @@ def run_options(function: Callable[..., int]) -> Callable[..., int]:
         **others: Any,
     ) -> int:
         from remora.runs.planning.run_request import RunRequest
+        from remora.usecases.analyze.run_limits import RunBudget
         from remora.usecases.api_arguments import run_flags
 
         run = RunOptions(
@@ -147,10 +139,8 @@ def run_options(function: Callable[..., int]) -> Callable[..., int]:
                 engine=engine,
             ),
             flags=run_flags(model, allow_unsandboxed, select, allow_addresses, decisions, opening),
+            budget=RunBudget(seconds=max_time, requests=max_requests, tokens=max_tokens),
             model=model,
-            max_time=max_time,
-            max_requests=max_requests,
-            max_tokens=max_tokens,
             dry_run=dry_run,
             resume=resume,
             trust_run=trust_run,

@@ -1,11 +1,11 @@
 """Hub queries for commands, with a long timeout."""
 
 import asyncio
-from collections.abc import Coroutine, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from remora.cli.app.options import Options
 from remora.cli.app.output import note
@@ -13,15 +13,13 @@ from remora.cli.app.project_context import invocation_of
 from remora.cli.hub.hub_options import note_root_above
 from remora.hub.client import HubClient
 from remora.hub.coverage_file import read_coverage
-from remora.hub.lookup.node_lookup import FoundNode, no_answer_error
+from remora.hub.lookup.node_lookup import FoundNode, answered
 from remora.hub.lookup.not_found import unknown_node
 from remora.hub.node import AnsweredNode
 from remora.hub.process.hub_paths import HubPaths
 from remora.ids import split_node_key, unescape_path
 from remora.usecases.hub.open_hub import HubObserver, Progress, open_hub
 from remora.usecases.hub.target import HubTarget, hub_paths_of
-
-_Result = TypeVar("_Result")
 
 
 class HubQuery:
@@ -42,14 +40,14 @@ class HubQuery:
 
     def node(self, key: str) -> AnsweredNode:
         """Return the facts about a node. Raises NotFound if it was removed after `find`."""
-        found = self._answered(self._client.get_context([key]))
+        found = self._runner.run(answered(self._client.get_context([key])))
         if key not in found:
             raise unknown_node(key, ())
         return found[key]
 
     def links(self, kind: str, key: str, depth: int) -> dict[str, Any]:
         """Return the `callers`, `callees` or `tests` of a node, in the format of the protocol."""
-        return self._answered(getattr(self._client, kind)(key, depth))
+        return self._runner.run(answered(getattr(self._client, kind)(key, depth)))
 
     def tests(self, key: str, depth: int) -> dict[str, Any]:
         """Return the tests of a node in the same format, with those that coverage saw run it.
@@ -76,13 +74,7 @@ class HubQuery:
 
     def search(self, query: str, limit: int) -> dict[str, Any]:
         """Return the result of a search, in the format of the protocol."""
-        return self._answered(self._client.search(query, limit))
-
-    def _answered(self, asked: Coroutine[Any, Any, _Result | None]) -> _Result:
-        answer = self._runner.run(asked)
-        if answer is None:
-            raise no_answer_error()
-        return answer
+        return self._runner.run(answered(self._client.search(query, limit)))
 
 
 @contextmanager

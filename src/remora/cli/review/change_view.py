@@ -9,13 +9,13 @@ from msgspec import UNSET
 
 from remora.cli.app.diff_colors import styled_lines
 from remora.cli.app.output import color_word, fit_line, wrapped
-from remora.cli.views.job_view import conflict_lines, done_text, turns_text
+from remora.cli.views.job_view import conflict_lines, turns_text
 from remora.cli.views.turn_view import turn_lines
 from remora.ids import display_name
 from remora.memory.events import Event, ToolCalled, ToolResulted
 from remora.runs.project import Project, ProjectRecords
 from remora.runs.records.change_set_files import job_diff
-from remora.runs.records.findings import fixed_and_left
+from remora.runs.records.findings import done_text, fixed_and_left
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import job_document
 from remora.runs.records.turn_record import turn_document

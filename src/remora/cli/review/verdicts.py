@@ -14,7 +14,7 @@ from remora.cli.app.output import emit, indented, note, print_failure, wrapped
 from remora.cli.app.project_context import next_command, project_of
 from remora.cli.app.working import working
 from remora.cli.views.progress import accept_progress
-from remora.cli.views.run_view import NO_MODEL, redo_command
+from remora.cli.views.run_view import NO_MODEL, redo_words
 from remora.errors import RemoraError
 from remora.ids import display_name
 from remora.runs.gates.judge_parts import Announce
@@ -225,7 +225,8 @@ def _conflict(
                     name = f"{other.operation} {display_name(other.node_id)}"
                     yield from indented(f"it conflicts with the accepted change of {name}")
             yield f"    next: {next_command(options, project.root, 'review', done.run_id)}"
-            yield f"      or: {redo_command(options, project, view, (job.operation, node))}"
+            redo = redo_words(view, job.operation, node)
+            yield f"      or: {next_command(options, project.root, *redo)}"
         elif job.review == STALE:
             words = "retry", done.run_id, escape_line(display_name(node))
             yield f"    next: {next_command(options, project.root, *words)}"

@@ -11,7 +11,7 @@ from remora.cli.views.progress import run_progress
 from remora.cli.views.run_view import attempt_lines, run_lines
 from remora.errors import ModelError, NotFound
 from remora.models.protocol import Model
-from remora.runs.project import Project, ProjectRecords
+from remora.runs.project import Project
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import RunView, read_run, run_document
 from remora.runs.records.run_events import RunResulted
@@ -45,9 +45,9 @@ def print_isolation(options: Options) -> None:
         note(options, f"subprocesses are {describe_level(best_level())}")
 
 
-def print_run_results(  # noqa: PLR0913
+def conclude_run(  # noqa: PLR0913
     options: Options,
-    project: ProjectRecords,
+    project: Project,
     run: str | RunView,
     stopped: str,
     only: Collection[str] | None = None,
@@ -55,7 +55,7 @@ def print_run_results(  # noqa: PLR0913
     announced: bool = False,
     lines: LinePrinter | None = None,
 ) -> int:
-    """Print the results of a run and return the exit code.
+    """Print the results of a run, apply the retention limits and return the exit code.
 
     `only` contains the IDs of the agents whose results are printed. The JSON document always covers
     the whole run. `announced` is True if the name of the run was already printed when it started.
@@ -89,6 +89,8 @@ def print_run_results(  # noqa: PLR0913
         if options.json or only is not None or lines or not sys.stdout.isatty():
             resume = next_command(options, project.root, "analyze", "--resume", run_id)
             note(options, f"resume with `{resume}`")  # else it is printed above
+    else:
+        note_retention(options, project, run_id)
     return exit_code
 
 

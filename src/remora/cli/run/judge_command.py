@@ -144,7 +144,7 @@ def _diff(file: Path) -> bytes:
 
 def _print(options: Options, found: "Judgement", form: str) -> None:
     from remora.runs.report.github_annotations import annotations
-    from remora.usecases.judge.judged_documents import judged_markdown
+    from remora.usecases.judge.judged_documents import judged_html, judged_markdown
 
     unjudged = _unjudged(found)
     if options.json:
@@ -154,7 +154,7 @@ def _print(options: Options, found: "Judgement", form: str) -> None:
     elif form == "markdown":
         print_lines([judged_markdown(found)])
     elif form == "html":
-        print_lines([_html(found).rstrip("\n")])
+        print_lines([judged_html(found).rstrip("\n")])
     elif form == "github":
         print_lines(annotations(found.problems, Path(found.root), None))
         note(options, *(f"not judged: {text}" for text in unjudged))
@@ -165,13 +165,13 @@ def _print(options: Options, found: "Judgement", form: str) -> None:
 
 def _write(found: "Judgement", folder: Path) -> None:
     from remora.runs.report.report_formats import as_json
-    from remora.usecases.judge.judged_documents import judged_markdown
+    from remora.usecases.judge.judged_documents import judged_html, judged_markdown
 
     texts = {
         "remora.json": as_json(_document(found)),
         "remora.sarif": as_json(_sarif(found)),
         "remora.md": f"{judged_markdown(found)}\n",
-        "remora.html": _html(found),
+        "remora.html": judged_html(found),
     }
     write_files(folder, texts)
 
@@ -189,13 +189,6 @@ def _sarif(found: "Judgement") -> Any:
     from remora.version import __version__
 
     return sarif_of_problems(found.problems, __version__, _unjudged(found))
-
-
-def _html(found: "Judgement") -> str:
-    from remora.usecases.judge.judged_documents import judged_html
-    from remora.version import __version__
-
-    return judged_html(found, __version__)
 
 
 def _unjudged(found: "Judgement") -> list[str]:

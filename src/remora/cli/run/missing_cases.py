@@ -7,13 +7,12 @@ from remora.bootstrap.invocation import Invocation
 from remora.cli.app.address_consent import open_with_consent
 from remora.cli.app.options import Options
 from remora.cli.app.output import note
-from remora.cli.app.project_context import complete_journals_of
 from remora.cli.app.working import working
 from remora.cli.run.foreground_run import (
+    conclude_run,
     jobs_exit_code,
     note_retention,
     print_isolation,
-    print_run_results,
 )
 from remora.cli.views.plan_view import expected_text, left_lines, plan_size
 from remora.cli.views.progress import run_progress
@@ -35,7 +34,6 @@ def run_added_tests(
         note(options, "no test is added: no remark names a line that a further case would notice")
         return 0, None
     project = open_with_consent(options, invocation)
-    complete_journals_of(options, project)
     require_agreed(project.config)
     with working(options, "looking for tests that have a form for further cases"):
         prepared = prepare_added_tests(invocation, project, judgement)
@@ -47,13 +45,12 @@ def run_added_tests(
         note(options, size, f"run {prepared.run_id}")
         print_isolation(options)
         done = execute(invocation, prepared, watching=lambda: run_progress(options))
-    document: dict[str, Any] | None = None
-    if options.json:
-        code = 130 if done.stopped else jobs_exit_code(done.view.jobs)
-        shown = run_document(done.project, done.view)
-        document = {**shown, "jobs": list(shown["jobs"])}
-    else:
-        code = print_run_results(options, done.project, done.run_id, done.stopped, announced=True)
-    if not done.stopped:
-        note_retention(options, done.project, done.run_id)
-    return code, document
+    if not options.json:
+        code = conclude_run(options, done.project, done.run_id, done.stopped, announced=True)
+        return code, None
+    shown = run_document(done.project, done.view)
+    document = {**shown, "jobs": list(shown["jobs"])}
+    if done.stopped:
+        return 130, document
+    note_retention(options, done.project, done.run_id)
+    return jobs_exit_code(done.view.jobs), document

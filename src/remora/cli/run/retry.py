@@ -6,7 +6,7 @@ from remora.cli.app.address_consent import open_with_consent
 from remora.cli.app.name_parameters import NODE, RUN
 from remora.cli.app.options import Options, command, trust_option
 from remora.cli.app.output import note
-from remora.cli.app.project_context import complete_journals_of, invocation_of
+from remora.cli.app.project_context import invocation_of
 from remora.text import count
 
 
@@ -38,7 +38,7 @@ def retry(
     replaced by the new one. NODE is path:qualname, a qualname, or a glob.
     """
     from remora.bootstrap.open_project import model_flags
-    from remora.cli.run.foreground_run import note_retention, print_run_results, run_to_end
+    from remora.cli.run.foreground_run import conclude_run, run_to_end
     from remora.models.protocol import NAME
     from remora.runs.records.name_lookup import run_named
     from remora.runs.records.results import own_run
@@ -46,7 +46,6 @@ def retry(
 
     invocation = invocation_of(options, model_flags(model))
     project = open_with_consent(options, invocation)
-    complete_journals_of(options, project)
     run_id = run_named(project.trace, run)
     view = own_run(project, run_id, trusted=trust_run)
     wanted, models = prepare_retry(invocation, project, view, node, feedback=feedback)
@@ -54,7 +53,4 @@ def retry(
     if feedback is None and models.keys() <= {NAME}:
         note(options, "no model: rules will make the same change again unless the file has changed")
     stopped = run_to_end(options, wanted, models)
-    exit_code = print_run_results(options, project, view, stopped, only=wanted.only)
-    if not stopped:
-        note_retention(options, project, run_id)
-    return exit_code
+    return conclude_run(options, project, view, stopped, only=wanted.only)

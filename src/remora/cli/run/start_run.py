@@ -19,9 +19,8 @@ from remora.cli.app.project_context import complete_journals_of, git_error, invo
 from remora.cli.app.run_options import RunOptions
 from remora.cli.app.working import working
 from remora.cli.run.foreground_run import (
-    note_retention,
+    conclude_run,
     print_isolation,
-    print_run_results,
     run_to_end,
 )
 from remora.cli.views.plan_view import (
@@ -68,7 +67,7 @@ def start_run(options: Options, run: RunOptions, lines: LinePrinter | None) -> i
     if not run.dry_run:
         project = ask_for_addresses(options, project, invocation)
         require_agreed(project.config)
-    with working(options, "looking for work"), planned_within(run.max_time):
+    with working(options, "looking for work"), planned_within(run.budget.seconds):
         prepared = prepare(invocation, run.request, project, plan_only=run.dry_run)
     with closing(prepared):
         if run.dry_run or not prepared.plan.jobs:
@@ -86,27 +85,20 @@ def start_run(options: Options, run: RunOptions, lines: LinePrinter | None) -> i
             connected=lambda model: _announce(options, invocation, prepared, model),
             budget=run.budget,
         )
-    exit_code = print_run_results(
+    return conclude_run(
         options, done.project, done.run_id, done.stopped, announced=True, lines=lines
     )
-    if not done.stopped:
-        note_retention(options, done.project, done.run_id)
-    return exit_code
 
 
 def resume_run(options: Options, run: RunOptions, name: str) -> int:
     """Run the remaining jobs of the run with a name; return the exit code."""
     invocation = invocation_of(options, run.flags)
     project = open_with_consent(options, invocation)
-    complete_journals_of(options, project)
     run_id = run_named(project.trace, name)
     stopped = _run_remaining(options, invocation, project, run_id, run)
     gc.collect()  # the plan and the events of a large run, before its results are read
     if stopped is not None:
-        exit_code = print_run_results(options, project, run_id, stopped)
-        if not stopped:
-            note_retention(options, project, run_id)
-        return exit_code
+        return conclude_run(options, project, run_id, stopped)
     note(options, f"nothing to resume: run {run_id} has already ended")
     view = read_run(project, run_id, details=False)
     document = run_document(project, view)

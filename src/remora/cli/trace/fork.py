@@ -10,7 +10,7 @@ from remora.cli.app.address_consent import open_with_consent
 from remora.cli.app.name_parameters import STREAM
 from remora.cli.app.options import PATH, Options, command, trust_option
 from remora.cli.app.output import emit, note
-from remora.cli.app.project_context import complete_journals_of, invocation_of, next_command
+from remora.cli.app.project_context import invocation_of, next_command
 from remora.text import escape_line
 
 if TYPE_CHECKING:
@@ -62,7 +62,6 @@ def fork(  # noqa: PLR0913 (one parameter for each option)
 
     invocation = invocation_of(options, model_flags(model))
     project = open_with_consent(options, invocation)
-    complete_journals_of(options, project)
     request = ForkRequest(
         agent_id=stream_named(project.trace, agent), turn=turn, files=files, trusted=trust_run
     )

@@ -9,9 +9,8 @@ from remora.ids import MODULE, split_node_key
 from remora.operations.base import Codes, is_lint_code
 from remora.runs.records.findings import (
     counts_as_done,
+    done_text,
     fixed_and_left,
-    fixes_text,
-    most_codes_text,
     written_text,
 )
 from remora.runs.records.totals import Document
@@ -87,12 +86,6 @@ def review_counts(jobs: Sequence[Document]) -> str:
     words = Counter(map(state_word, jobs))  # in the order of the first job of each state
     known = sorted(words, key=lambda word: word == status_text(NO_CHANGE))
     return ", ".join(f"{words[word]:,} {color_word(word)}" for word in known)
-
-
-def done_text(fixed: Codes, left: Codes, *, done: bool = True) -> str:
-    """Return fixed and remaining findings, such as `fixed F401 x2, UP045; left E501`."""
-    parts = [fixes_text(fixed, done=done), f"left {most_codes_text(left)}" if left else ""]
-    return "; ".join(filter(None, parts))
 
 
 def turns_text(job: Document) -> str:

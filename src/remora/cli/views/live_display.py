@@ -50,11 +50,7 @@ class RunCounts:
         self._findings: dict[str, tuple[Codes, Codes]] = {}
 
     def planned(self, run_id: str, plan: "Plan") -> None:  # noqa: ARG002 (signature of RunObserver)
-        self.expect(len(plan.jobs))
-
-    def expect(self, jobs: int) -> None:
-        """Set the number of jobs."""
-        self.jobs = jobs
+        self.jobs = len(plan.jobs)
 
     def began(self, job: Job) -> None:
         self.working[job.agent_id] = job
@@ -101,9 +97,8 @@ class LiveDisplay(RunCounts):
         self._checks = Progress(SpinnerColumn(), text, TimeElapsedColumn())
         self._check = self._checks.add_task("", total=None)
 
-    def expect(self, jobs: int) -> None:
-        """Set the length of the progress bar."""
-        super().expect(jobs)
+    def planned(self, run_id: str, plan: "Plan") -> None:
+        super().planned(run_id, plan)
         self._bar.update(self._task, total=self.jobs)
 
     def ended(self, job: Job, result: AgentResult) -> None:

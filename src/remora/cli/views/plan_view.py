@@ -118,14 +118,9 @@ def expected_text(prepared: PreparedRun) -> str:
     took = last_gate_seconds(prepared.project.trace) if limit else None
     time = f"up to {limit:g} s" if took is None else f"about {took:.0f} s"
     gates = f", then {time} for the project's own checks (gates.time_s)" if limit else ""
-    return f"{duration_text(prepared.plan.seconds)}{gates}"
-
-
-def duration_text(seconds: float | None) -> str:
-    """Return the expected duration of jobs, such as `about 12 minutes on two cores`."""
-    if seconds is None:
-        return "duration depends on the model server"
-    return f"{about(seconds)} on two cores"
+    seconds = prepared.plan.seconds
+    jobs = "duration depends on the model server"
+    return f"{jobs if seconds is None else f'{about(seconds)} on two cores'}{gates}"
 
 
 def about(seconds: float) -> str:

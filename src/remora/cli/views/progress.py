@@ -9,9 +9,9 @@ import click
 
 from remora.agents.job import AgentResult, Job
 from remora.cli.app.options import Options
-from remora.cli.views.job_view import done_text
 from remora.cli.views.live_display import RunCounts
 from remora.ids import display_name
+from remora.runs.records.findings import done_text
 from remora.statuses import status_text
 from remora.text import count, escape_line
 

@@ -222,7 +222,11 @@ def _wrong(
     for title, repeats in (
         (
             "to redo conflicting changes on your current files:",
-            [_redo(view, job.operation, job.node_id) for job in jobs if job.review == CONFLICT],
+            [
+                redo_words(view, job.operation, job.node_id)
+                for job in jobs
+                if job.review == CONFLICT
+            ],
         ),
         (
             "to redo changes of functions that you edited during the run:",
@@ -266,13 +270,8 @@ def _commands(
         yield from (f"  {next_command(options, project.root, *words)}" for words in commands)
 
 
-def redo_command(
-    options: Options, project: ProjectRecords, view: RunView, job: tuple[str, str]
-) -> str:
-    return next_command(options, project.root, *_redo(view, *job))
-
-
-def _redo(view: RunView, operation: str, node_id: str) -> list[str]:
+def redo_words(view: RunView, operation: str, node_id: str) -> list[str]:
+    """Return the words of the command that works on a node again."""
     if view.start.config.get("missed"):
         return ["judge", "--add-tests"]
     named = (job for job in view.jobs if (job.operation, job.node_id) == (operation, node_id))

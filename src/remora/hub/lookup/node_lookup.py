@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from remora.code.file_facts import NodeType
 from remora.errors import OutsideError, UsageError
@@ -11,6 +11,7 @@ from remora.hub.lookup.not_found import path_error, unknown_node
 from remora.hub.node import AnsweredNode
 from remora.ids import split_node_key
 
+_Answer = TypeVar("_Answer")
 _MAX_LISTED = 8
 _MAX_FOUND = 1000
 
@@ -119,6 +120,14 @@ async def _without_stubs(
         return found
     later = found.further[found.further.index(key) + 1 :] if key in found.further else ()
     return found._replace(key=key, further=later)
+
+
+async def answered(question: Awaitable[_Answer | None]) -> _Answer:
+    """Return the answer of a client. Raises OutsideError if there is none."""
+    answer = await question
+    if answer is None:
+        raise no_answer_error()
+    return answer
 
 
 def no_answer_error() -> OutsideError:

@@ -14,7 +14,7 @@ from concurrent.futures import Future
 from contextlib import suppress
 from contextvars import ContextVar
 from copy import copy
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import anyio.from_thread
 import msgspec
@@ -120,20 +120,10 @@ class JobDesk:
             self._changed.notify_all()
         return asked.answer
 
-    def note(self, job: Job, said: str) -> None:
-        """Note what a call in a job resulted in."""
+    def note(self, job: Job, what: Literal["said", "lost", "decided_by"], text: str) -> None:
+        """Note one of these attributes of a job, as `Taken` describes them."""
         with self._changed:
-            self._jobs[job.agent_id].said = said
-
-    def note_loss(self, job: Job, why: str) -> None:
-        """Note that only what rules have done in a job is left."""
-        with self._changed:
-            self._jobs[job.agent_id].lost = why
-
-    def note_decision(self, job: Job, decided_by: str) -> None:
-        """Note what chose the last call in a job."""
-        with self._changed:
-            self._jobs[job.agent_id].decided_by = decided_by
+            setattr(self._jobs[job.agent_id], what, text)
 
     def end(self, job: Job, result: AgentResult) -> None:
         """Note that a job has ended."""
@@ -280,11 +270,11 @@ class DeskObserver(NoObserver):
         if event.type == ModelRequest.type:
             _job_of_task.set(job)
         elif event.type == ContextUpdate.type and update_source(event) == FLOOR:
-            self._desk.note_loss(job, decode_part(event, _Lost).value[-1])
+            self._desk.note(job, "lost", decode_part(event, _Lost).value[-1])
         elif event.type == ToolCalled.type:
-            self._desk.note_decision(job, decode_part(event, _Decision).decided_by)
+            self._desk.note(job, "decided_by", decode_part(event, _Decision).decided_by)
         elif event.packet_delta is not None and (said := _said(event.packet_delta)):
-            self._desk.note(job, said)
+            self._desk.note(job, "said", said)
 
     def ended(self, job: Job, result: AgentResult) -> None:
         self._desk.end(job, result)

@@ -193,6 +193,12 @@ def fixes_text(fixed_codes: Codes, *, done: bool) -> str:
     return ", ".join(parts)
 
 
+def done_text(fixed: Codes, left: Codes, *, done: bool = True) -> str:
+    """Return fixed and remaining findings, such as `fixed F401 x2, UP045; left E501`."""
+    parts = [fixes_text(fixed, done=done), f"left {most_codes_text(left)}" if left else ""]
+    return "; ".join(filter(None, parts))
+
+
 def _change_text(code: str, number: int, *, done: bool) -> str:
     if code in _TESTS:
         text = f"{_TESTS[code]} for {count(number, 'function')}"

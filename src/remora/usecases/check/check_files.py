@@ -34,7 +34,7 @@ from remora.trace.trace_folder import TraceFolder
 from remora.usecases.analyze.prepare_run import prepare
 from remora.usecases.analyze.run_limits import RunBudget, planned_within
 from remora.usecases.analyze.run_result import NO_OBSERVER, Watching, execute
-from remora.usecases.api_arguments import as_paths, as_texts, invocation_for, run_flags
+from remora.usecases.api_arguments import as_texts, invocation_for, run_flags
 from remora.usecases.check.baseline import Baseline, new_problems, read_baseline, updated
 from remora.usecases.check.report_findings import findings_in_base, findings_left
 
@@ -93,7 +93,7 @@ def check(  # noqa: PLR0913 (one keyword for each option of the command)
     meaning as in `analyze`.
     """
     request = RunRequest(
-        paths=as_paths(paths),
+        paths=tuple(map(Path, paths)),
         operations=as_texts(operations),
         changed=changed,
         unsafe_fixes=unsafe_fixes,

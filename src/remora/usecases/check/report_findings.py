@@ -1,6 +1,6 @@
 """Findings of operations, beside those of a run."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from shutil import copyfile, copytree
 from tempfile import TemporaryDirectory
@@ -11,7 +11,6 @@ from remora.bootstrap.invocation import Invocation
 from remora.code.syntax.extract import parse_module
 from remora.code.syntax.nodes import Module
 from remora.ids import escape_path, split_node_key
-from remora.operations.base import Report
 from remora.operations.reported_finding import ReportedFinding
 from remora.runs.planning.plan import selected_keys
 from remora.runs.planning.run_request import RunRequest, options_for
@@ -40,9 +39,18 @@ def findings_in_base(
 
     Operations that cannot report findings are left out.
     """
-    wanted = request.operations or project.operations.defaults
-    reports = {name: found for name in wanted if (found := project.operations.report(name))}
-    return _found(invocation, request, project, reports, base.folder, sorted(base.files))
+    paths, tree = sorted(base.files), base.folder
+    source, selection = select_source(invocation, request, project, tree, paths)
+    nodes = [node for module in source.modules for node in module.nodes]
+    wanted, place = selected_keys(nodes, selection), ToolTree(tree)
+    found: dict[str, tuple[ReportedFinding, ...]] = {}
+    for name in request.operations or project.operations.defaults:
+        if report := project.operations.report(name):
+            every = report(place, source.modules, options_for(project.config, name, request))
+            own = (each for each in every if each.node_id in wanted)
+            found[name] = tuple(sorted(own, key=lambda each: (each.path, each.line)))
+    files = len({split_node_key(key)[0] for key in wanted})
+    return FindingsReport(findings=found, nodes=len(wanted), files=files)
 
 
 def findings_left(
@@ -85,23 +93,3 @@ def _contents_after(project: Project, job: JobView) -> Iterator[tuple[str, bytes
     for patch in patches_of(project, job):
         if patch.base is not None and patch.theirs is not None:
             yield patch.path, patch.theirs
-
-
-def _found(
-    invocation: Invocation,
-    request: RunRequest,
-    project: Project,
-    reports: Mapping[str, Report],
-    tree: Path,
-    paths: Sequence[str],
-) -> FindingsReport:
-    source, selection = select_source(invocation, request, project, tree, paths)
-    nodes = [node for module in source.modules for node in module.nodes]
-    wanted, place = selected_keys(nodes, selection), ToolTree(tree)
-    found: dict[str, tuple[ReportedFinding, ...]] = {}
-    for name, report in reports.items():
-        every = report(place, source.modules, options_for(project.config, name, request))
-        own = (each for each in every if each.node_id in wanted)
-        found[name] = tuple(sorted(own, key=lambda each: (each.path, each.line)))
-    files = len({split_node_key(key)[0] for key in wanted})
-    return FindingsReport(findings=found, nodes=len(wanted), files=files)

@@ -79,11 +79,12 @@ def index_hub(
     """
     began = time.monotonic()
     places = hub_paths_of(invocation, target)
-    writer = _store_or_daemon(places)
+    writer = _when_free(places, lambda: control.running(places))
     failed: Sequence[Unlinked] = ()
     if isinstance(writer, int):
         changed = _caught_up(places)
-        files, nodes = _counted(places)
+        status = control.status(places)
+        files, nodes = status.files or 0, status.nodes or 0
         errors = _partial(places)
     else:
         with writer as store:
@@ -117,11 +118,6 @@ def _find_links(places: HubPaths, store: HubStore, progress: Progress) -> list[U
             progress(found, wanted)
         stored.end(about.beginning.base)
     return failed
-
-
-def is_readable(places: HubPaths) -> bool:
-    """Return True if the database can be read."""
-    return read_snapshot(places.db, lambda _: True) is not None
 
 
 def is_indexed(invocation: Invocation, places: HubPaths) -> bool:
@@ -175,11 +171,6 @@ def _passes(
         progress(len(paths), len(paths))
 
 
-def _counted(places: HubPaths) -> tuple[int, int]:
-    status = control.status(places)
-    return status.files or 0, status.nodes or 0
-
-
 def _partial(places: HubPaths) -> dict[str, str]:
     """Return the reasons why files could only be read partially, keyed by raw path."""
     return read_snapshot(places.db, lambda view: view.partial()) or {}
@@ -231,14 +222,6 @@ def _large_files(
             runner.run(pool.close())
 
 
-def _open_store(places: HubPaths) -> HubStore:
-    """Open the database for writing.
-
-    Raises HubLocked if the database is in use, and DiskError if it cannot be opened.
-    """
-    return HubStore(places.db, root=places.root, clock=lambda: datetime.now(UTC))
-
-
 def store_when_free(places: HubPaths) -> HubStore:
     """Open the database for the daemon, after waiting for any command that is writing to it.
 
@@ -249,20 +232,16 @@ def store_when_free(places: HubPaths) -> HubStore:
     return found
 
 
-def _store_or_daemon(places: HubPaths) -> HubStore | int:
+def _when_free(places: HubPaths, daemon: Callable[[], int | None]) -> HubStore | int:
     """Open the database, or return the process ID of the daemon that writes to it.
 
     Waits for another command, or for a daemon that restarts after its lock was removed. Raises
     HubLocked after a timeout, and DiskError if the database cannot be opened.
     """
-    return _when_free(places, lambda: control.running(places))
-
-
-def _when_free(places: HubPaths, daemon: Callable[[], int | None]) -> HubStore | int:
     until = time.monotonic() + _LOCKED_S
     while (found := daemon()) is None:
         try:
-            return _open_store(places)
+            return HubStore(places.db, root=places.root, clock=lambda: datetime.now(UTC))
         except HubLocked:
             if time.monotonic() > until:
                 raise

@@ -90,15 +90,12 @@ def _make_index(
     observer: HubObserver, invocation: Invocation, target: HubTarget, places: HubPaths
 ) -> None:
     """Build the index if it is missing, damaged or from an earlier version."""
-    from remora.usecases.hub.index import (  # imports the analysis
-        index_hub,
-        is_indexed,
-        is_readable,
-    )
+    from remora.hub.store.reader import read_snapshot  # imports the database code
+    from remora.usecases.hub.index import index_hub, is_indexed  # imports the analysis
 
     if is_indexed(invocation, places):
         return
-    is_damaged = places.db.exists() and not is_readable(places)
+    is_damaged = places.db.exists() and read_snapshot(places.db, lambda _: True) is None
     lacks = "the index cannot be read" if is_damaged else "there is no index yet"
     observer.note(f"{lacks}: building it; `remora hub start` keeps it up to date")
     try:

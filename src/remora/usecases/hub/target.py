@@ -28,7 +28,9 @@ def hub_paths_of(invocation: Invocation, target: HubTarget) -> HubPaths:
     UsageError if a file that the Hub would create next to `--db` already exists and belongs to
     another program, because the Hub would overwrite that file.
     """
-    if target.db is not None and _is_foreign(target.db):
+    from remora.hub.store.hub_database import is_foreign  # imports the database code
+
+    if target.db is not None and is_foreign(target.db):
         raise UsageError(
             f"--db {target.db}: not a Hub database",
             hint="choose another path; if the file does not exist, it is created",
@@ -65,12 +67,6 @@ def root_above(invocation: Invocation, places: HubPaths) -> Path | None:
         if has_hub or (above / "pyproject.toml").is_file():
             return above
     return None
-
-
-def _is_foreign(db: Path) -> bool:
-    from remora.hub.store.hub_database import is_foreign  # imports the database code
-
-    return is_foreign(db)
 
 
 def hub_http_address(target: HubTarget) -> tuple[str, int] | None:

@@ -7,6 +7,7 @@ from remora.pictures.markup import escaped
 from remora.runs.report.markdown import code, escape_markdown
 from remora.text import count
 from remora.usecases.judge.judge_change import Judgement
+from remora.version import __version__
 
 _HEAD = """\
 <!doctype html>
@@ -30,12 +31,12 @@ _MOST_IN_MARKDOWN = 50
 """Maximum number of remarks that are listed."""
 
 
-def judged_html(found: Judgement, version: str) -> str:
+def judged_html(found: Judgement) -> str:
     """Return a page with all remarks, and what was not judged. All texts are escaped."""
-    return "\n".join(_lines(found, version)) + "\n"
+    return "\n".join(_lines(found)) + "\n"
 
 
-def _lines(found: Judgement, version: str) -> Iterator[str]:
+def _lines(found: Judgement) -> Iterator[str]:
     files = count(found.files, "changed Python file")
     result = f"{count(len(found.problems), 'remark')} on {files}"
     title = f"{Path(found.root).name}: {result if found.problems else f'no remarks on {files}'}"
@@ -49,7 +50,7 @@ def _lines(found: Judgement, version: str) -> Iterator[str]:
     if found.unjudged:
         parts = [(part.what, part.why) for part in found.unjudged]
         yield from _table("Not judged", ("what", "why"), parts)
-    yield f"</main>\n<footer><p>Remora {escaped(version)}</p></footer>\n</body>\n</html>"
+    yield f"</main>\n<footer><p>Remora {escaped(__version__)}</p></footer>\n</body>\n</html>"
 
 
 def _table(heading: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
