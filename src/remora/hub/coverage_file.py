@@ -23,12 +23,7 @@ from tomllib import loads as parse_toml
 from typing import Any
 
 from remora.code.pytest_model.pytest_file import is_test_file
-from remora.code.syntax.definitions import (
-    DEFINITIONS,
-    DefinitionNode,
-    FunctionNode,
-    find_definitions,
-)
+from remora.code.syntax.definitions import DEFINITIONS, FunctionNode, find_definitions
 from remora.errors import HostError
 from remora.files.disposable_sqlite import DEFENSIVE
 from remora.hub.members.members import Members
@@ -156,7 +151,11 @@ def _own_lines(files: RootedFiles, path: str, ran: Iterable[int]) -> dict[str, i
     seen = 0
     for lines in ran:
         seen |= lines
-    top = [_bits(_heads(node)) for node in tree.body if isinstance(node, DEFINITIONS)]
+    top = [
+        _bits((node.lineno, *(each.lineno for each in node.decorator_list)))
+        for node in tree.body
+        if isinstance(node, DEFINITIONS)
+    ]
     if seen & ~(every | 0b11) or not all(seen & head for head in top):  # a module begins at 0 or 1
         return None
     definitions = {each.key: each for each in find_definitions(tree, escape_path(path))}
@@ -171,10 +170,6 @@ def _own_lines(files: RootedFiles, path: str, ran: Iterable[int]) -> dict[str, i
                 own[parent.key] &= ~body
             parent = definitions.get(parent.parent)
     return own
-
-
-def _heads(node: DefinitionNode) -> Iterator[int]:
-    yield from (node.lineno, *(each.lineno for each in node.decorator_list))
 
 
 def _body(node: FunctionNode) -> int:

@@ -2,7 +2,7 @@
 
 import json
 import logging
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -87,15 +87,6 @@ def read_resource(address: str, records: RecordAnswers) -> tuple[str, str | None
             known = ", ".join(each.uri_template for each in KINDS)
             raise NotFound(f"no resource {address!r}", hint=f"resources are {known}")
     return text, next(each.mime_type for each in KINDS if each.name == kind)
-
-
-def listed_runs(records: RecordAnswers) -> Sequence[tuple[str, str]]:
-    """Return the addresses of the newest runs' diffs, each with a description."""
-    return [
-        (f"{SCHEME}diff/{run.run_id}", f"{run.pending} pending, {run.accepted} accepted")
-        for run in records.newest_runs()
-        if run.pending or run.accepted
-    ]
 
 
 _log = logging.getLogger("remora.mcp")
@@ -233,10 +224,14 @@ class Handlers:
         return f"call one of: {', '.join(self._offered)}"
 
     async def list_resources(self, *_: Any) -> types.ListResourcesResult:
-        found = await self._requested(listed_runs, self._records)
+        found = {
+            f"{SCHEME}diff/{run.run_id}": f"{run.pending} pending, {run.accepted} accepted"
+            for run in await self._requested(self._records.newest_runs)
+            if run.pending or run.accepted
+        }
         resources = [
             types.Resource(name=address, uri=address, description=about, mime_type="text/x-diff")
-            for address, about in found
+            for address, about in found.items()
         ]
         return types.ListResourcesResult(resources=resources)
 

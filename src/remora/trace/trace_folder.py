@@ -140,6 +140,13 @@ class TraceFolder:
         """
         return self.find_run(run_id) or self._missing(self.runs, "run", run_id)
 
+    def existing_stream(self, name: str) -> Path:
+        """Return the path of the stream of an agent or a run. Raises NotFound if there is none."""
+        try:
+            return self.existing_agent(name)
+        except NotFound:
+            return self.existing_run(name)
+
     def agent_streams(self) -> Iterator[Path]:
         """Yield the path of each agent's stream, sorted by ID. Each ID occurs only once."""
         return stream_paths(self.traces)

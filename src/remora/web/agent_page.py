@@ -19,11 +19,7 @@ from remora.web.turn_bars import turn_bars
 def agent_page(records: Records, request: Request) -> Response:
     """Return the page of an agent, with the rows around the selected turn."""
     agent = records.agent(request.path_params["agent"])
-    turn, tab, first = (
-        query_number(request, "turn"),
-        _tab(request, agent),
-        query_number(request, "from"),
-    )
+    turn, first = query_number(request, "turn"), query_number(request, "from")
     if turn is None:
         turn = agent.turn_to_show
     rows = agent.rows(max(0, turn - ROWS // 2) if first is None else first)
@@ -36,7 +32,7 @@ def agent_page(records: Records, request: Request) -> Response:
         is_earlier=False,
         is_later=False,
         is_running=agent.status == RUNNING,
-        **_requested_values(request, agent, turn, tab),
+        **_requested_values(request, agent, turn, _tab(request, agent)),
     )
 
 

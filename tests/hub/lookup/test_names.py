@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from remora.hub.lookup.names import (
-    AtLine,
     as_key,
     full_keys,
     line_named,
@@ -107,12 +106,12 @@ def test_pasted_text_is_parsed_as_a_name(pasted: str, meant: str) -> None:
 @pytest.mark.parametrize(
     ("name", "place"),
     [
-        ("a/b.py:116", AtLine("a/b.py", 116)),
-        ("node:b.py:7:12:", AtLine("b.py", 7)),
+        ("a/b.py:116", ("a/b.py", 116)),
+        ("node:b.py:7:12:", ("b.py", 7)),
         ("b.py:f", None),
         ("b.py:0", None),
         ("b.py", None),
     ],
 )
-def test_a_number_behind_a_file_is_a_line(name: str, place: AtLine | None) -> None:
+def test_a_number_behind_a_file_is_a_line(name: str, place: tuple[str, int] | None) -> None:
     assert line_named(name) == place

@@ -108,9 +108,8 @@ def status(options: Options, target: "HubTarget") -> int:
     status = control.status(places)
     _print(options, places, status)
     try:
-        if not status.running and is_configured(
-            invocation, places.root
-        ):  # a daemon has read it already
+        # a daemon has read it already
+        if not status.running and is_configured(invocation, places.root):
             open_config(invocation, places.root)
     except ConfigError as error:
         note(options, f"note: other commands will not work: {error.message}")

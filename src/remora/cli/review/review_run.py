@@ -35,22 +35,16 @@ def _decide(review: Review) -> None:
     """Review until the user quits. An undo is also offered at the end."""
     while True:
         review.decide_all()
-        if review.has_quit or not review.steps or not _wants_undo() or not _take_back(review):
+        if review.has_quit or not review.steps:
             return
-
-
-def _wants_undo() -> bool:
-    key = ask_key("That was the last change. [u]ndo [q]uit ").lower()
-    click.echo("undo" if key == "u" else "")
-    return key == "u"
-
-
-def _take_back(review: Review) -> bool:
-    try:
-        return review.take_back()
-    except RemoraError as error:
-        print_failure(error)
-        return False
+        wants_undo = ask_key("That was the last change. [u]ndo [q]uit ").lower() == "u"
+        click.echo("undo" if wants_undo else "")
+        try:
+            if not wants_undo or not review.take_back():
+                return
+        except RemoraError as error:
+            print_failure(error)
+            return
 
 
 def _sum_up(review: Review, again: str) -> None:

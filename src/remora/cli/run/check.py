@@ -88,9 +88,8 @@ def check(  # noqa: PLR0913 (one parameter for each option)
     with working(options, "starting"):
         from remora.sandbox.isolation import best_level
 
-        Thread(
-            target=best_level
-        ).start()  # its probe waits for processes while modules are imported
+        # its probe waits for processes while modules are imported
+        Thread(target=best_level).start()
         from remora.cli.run.print_check import CheckOutput, run_check
         from remora.runs.planning.run_request import RunRequest
         from remora.usecases.api_arguments import run_flags

@@ -129,9 +129,8 @@ def _run_remaining(
 
 def _refuse_other_files(paths: Iterable[Path]) -> None:
     for path in paths:
-        if (
-            path.is_file() and path.suffix != ".py" and not is_notebook(path)
-        ):  # notebooks have a reason
+        # notebooks have a reason
+        if path.is_file() and path.suffix != ".py" and not is_notebook(path):
             raise UsageError(
                 f"{path} is not a Python file", hint="use .py files, or folders with .py files"
             )

@@ -81,9 +81,8 @@ def json_document(name: str, member: str) -> Iterator[Write]:
 @contextmanager
 def delay_interrupt() -> Iterator[None]:
     """Delay the first Ctrl-C until the block exits. A second Ctrl-C interrupts immediately."""
-    if (
-        threading.current_thread() is not threading.main_thread()
-    ):  # only the main thread gets signals
+    # only the main thread gets signals
+    if threading.current_thread() is not threading.main_thread():
         yield
         return
     came: list[int] = []

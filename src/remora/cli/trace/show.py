@@ -12,7 +12,6 @@ from remora.cli.app.name_parameters import STREAM
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import emit, print_json, print_lines
 from remora.cli.app.project_context import records_of
-from remora.cli.trace.stream_arguments import path_of
 
 if TYPE_CHECKING:
     from remora.trace.read.event_filter import EventFilter
@@ -62,7 +61,7 @@ def show(  # noqa: PLR0913 (one parameter for each option)
         lines = lines_of_turn(folder.existing_agent(name), turn)
         _print_raw(options, name, (line.raw for line in lines))
     elif raw:
-        _print_raw(options, name, _lines(path_of(folder, name), conditions))
+        _print_raw(options, name, _lines(folder.existing_stream(name), conditions))
     elif turn is not None:
         from remora.cli.views.turn_view import turn_lines
         from remora.runs.records.turn_record import turn_document
@@ -70,9 +69,9 @@ def show(  # noqa: PLR0913 (one parameter for each option)
         document = turn_document(folder, name, turn)
         emit(options, document, turn_lines(document))
     elif options.json:
-        _print_document(name, _lines(path_of(folder, name), conditions))
+        _print_document(name, _lines(folder.existing_stream(name), conditions))
     else:
-        _print_listing(path_of(folder, name), conditions)
+        _print_listing(folder.existing_stream(name), conditions)
     return 0
 
 
@@ -101,7 +100,7 @@ def transcript(options: Options, agent: str, *, messages: bool) -> int:
         events = read_events(folder.existing_agent(name))
         print_json({"agent_id": name, "messages": chat_messages(events, folder.blobs)})
         return 0
-    path = path_of(folder, name)
+    path = folder.existing_stream(name)
     if options.json:
         with json_document(name, "lines") as write:
             for line in transcript_of(read_events(path)):

@@ -11,7 +11,6 @@ from remora.cli.app.name_parameters import STREAM
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import fit_line, note
 from remora.cli.app.project_context import records_of
-from remora.cli.trace.stream_arguments import path_of
 from remora.errors import NotFound, StreamDamaged
 from remora.ids import LAST, display_name
 from remora.text import escape_line
@@ -59,17 +58,17 @@ def tail(options: Options, agent: str, *, number: int, follow: bool) -> int:
 
     folder = records_of(options)
     name = stream_named(folder, agent)
-    watched = _TailedStreams(folder, path_of(folder, name), number, follow=follow)
+    watched = _TailedStreams(folder, folder.existing_stream(name), number, follow=follow)
     try:
         if options.json:
             with json_document(name, "events") as write:
                 watched.show(lambda _path, line, _event: write(event_json(line)))
         else:
-            watched.show(_Printer(path_of(folder, name)))
+            watched.show(_Printer(folder.existing_stream(name)))
     except KeyboardInterrupt:
         return _INTERRUPTED
     if follow:
-        status = status_text(stream_status(path_of(folder, name)))
+        status = status_text(stream_status(folder.existing_stream(name)))
         note(options, f"{name} is {status}; nothing is writing to it")
     return 0
 

@@ -67,7 +67,9 @@ def _report_lines(report: "VerifyReport", *, verbose: bool) -> Iterator[str]:
     if bad:
         yield click.style(f"{count(bad, 'stream')} with problems among {looked}", fg="red")
     else:
-        yield click.style("verified: ", fg="green") + looked + _unanchored(report)
+        loose = sum(stream.anchored is False for stream in report.streams)
+        unended = f"; {loose:,} not finished (running or interrupted)" if loose else ""
+        yield click.style("verified: ", fg="green") + looked + unended
 
 
 def _stream(stream: "StreamReport") -> str:
@@ -76,9 +78,3 @@ def _stream(stream: "StreamReport") -> str:
     text = f"{kind} {escape_line(stream.name)}  head {stream.head.count} {stream.head.hash}"
     width = terminal_width()  # cut on narrow terminals; --json prints whole hashes
     return f"{state}  {text if width is None else clip(text, width - 5)}"
-
-
-def _unanchored(report: "VerifyReport") -> str:
-    """Return a note about streams whose end is not anchored, or an empty string."""
-    loose = sum(stream.anchored is False for stream in report.streams)
-    return f"; {loose:,} not finished (running or interrupted)" if loose else ""

@@ -219,33 +219,20 @@ def _wrong(
     stale = [display_name(job.node_id) for job in jobs if job.review == STALE]
     wrong = (job.agent_id for job in jobs if job.status in FAILURES and not job.damaged)
     lost = (display_name(job.node_id) for job in jobs if job.stop_reason == "model_error")
-    for title, repeats in (
-        (
-            "to redo conflicting changes on your current files:",
-            [
-                redo_words(view, job.operation, job.node_id)
-                for job in jobs
-                if job.review == CONFLICT
-            ],
-        ),
-        (
-            "to redo changes of functions that you edited during the run:",
-            [("retry", view.run_id, escape_line(node)) for node in dict.fromkeys(stale)],
-        ),
-        (
-            "to ask the model again:",
-            [("retry", view.run_id, escape_line(node)) for node in islice(lost, 1)],
-        ),
-    ):
-        yield from _repeats(options, project, view, title, repeats)
-    for title, commands in (
-        ("to see what cannot be read:", [("trace", "verify", one) for one in unread]),
-        (
-            "to see why it failed, with the evidence:",
-            [("trace", "why", agent) for agent in islice(wrong, 1)],
-        ),
-    ):
-        yield from _commands(options, project, title, commands)
+    redo = [redo_words(view, job.operation, job.node_id) for job in jobs if job.review == CONFLICT]
+    edited = [("retry", view.run_id, escape_line(node)) for node in dict.fromkeys(stale)]
+    again = [("retry", view.run_id, escape_line(node)) for node in islice(lost, 1)]
+    repeats: dict[str, Sequence[Sequence[str]]] = {
+        "to redo conflicting changes on your current files:": redo,
+        "to redo changes of functions that you edited during the run:": edited,
+        "to ask the model again:": again,
+    }
+    for title, commands in repeats.items():
+        yield from _repeats(options, project, view, title, commands)
+    verify = [("trace", "verify", agent) for agent in unread]
+    yield from _commands(options, project, "to see what cannot be read:", verify)
+    why = [("trace", "why", agent) for agent in islice(wrong, 1)]
+    yield from _commands(options, project, "to see why it failed, with the evidence:", why)
 
 
 def _repeats(

@@ -8,7 +8,6 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from remora.ids import MODULE, escape_path, node_key, split_node_key
 
@@ -17,13 +16,6 @@ _PACKAGE = ".__init__"
 _SOURCES = "src."
 _CALL = re.compile(r"\(.*\)$", re.DOTALL)
 _LINE = re.compile(r"(?P<path>.+\.pyi?):(?P<line>[1-9]\d{0,8})(?::\d+)?:?")
-
-
-class AtLine(NamedTuple):
-    """A line of a file, in the notation of error messages and editors."""
-
-    path: str
-    line: int
 
 
 def as_key(name: str) -> str:
@@ -37,10 +29,10 @@ def as_key(name: str) -> str:
     return _CALL.sub("", name) or name
 
 
-def line_named(name: str) -> AtLine | None:
+def line_named(name: str) -> tuple[str, int] | None:
     """Parse `path.py:116`, with an optional column. Return None for any other name."""
     found = _LINE.fullmatch(name.removeprefix("node:"))
-    return None if found is None else AtLine(found["path"], int(found["line"]))
+    return None if found is None else (found["path"], int(found["line"]))
 
 
 def full_keys(name: str, root: Path, folder: Path) -> Sequence[str]:

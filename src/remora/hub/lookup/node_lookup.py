@@ -143,8 +143,9 @@ def no_answer_error() -> OutsideError:
 def _find_outside_search(query: NameQuery, current: CurrentFiles) -> str | None:
     """Return the key of the node at `path.py:LINE`, or of an imported name."""
     if (place := line_named(query.name)) is not None:
-        keys = full_keys(place.path, query.root, query.folder)
-        return current.at_line([split_node_key(key)[0] for key in keys], place.line)
+        path, line = place
+        keys = full_keys(path, query.root, query.folder)
+        return current.at_line([split_node_key(key)[0] for key in keys], line)
     return None if ":" in query.name or "/" in query.name else current.imported(query.name)
 
 

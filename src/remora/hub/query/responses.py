@@ -1,6 +1,6 @@
 """Results of the requests about nodes."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from typing import Any
 
 from remora.errors import NotFound
@@ -35,7 +35,10 @@ def handle(request: Request, over: NodeQueries, *, suggest: bool = True) -> Any:
     """
     kind = type(request)
     if not suggest and kind is not GetContext:  # which leaves out unknown nodes
-        _check_known(nodes_of(request), over)
+        for key in nodes_of(request):
+            if over.view.node(key) is None:
+                name = key.removeprefix("node:")[:200]
+                raise NotFound(f"there is no node {name}; `search` finds nodes by name")
     return _NODES[kind](over, request)
 
 
@@ -52,10 +55,3 @@ def nodes_of(request: Request) -> tuple[str, ...]:
     if isinstance(request, GetContext):
         return request.nodes
     return (request.node,) if isinstance(request, GetNode | Callers | Callees | Tests) else ()
-
-
-def _check_known(keys: Collection[str], answers: NodeQueries) -> None:
-    for key in keys:
-        if answers.view.node(key) is None:
-            name = key.removeprefix("node:")[:200]
-            raise NotFound(f"there is no node {name}; `search` finds nodes by name")

@@ -48,13 +48,9 @@ async def _await_answer(request: Request, answer: Awaitable[bytes]) -> bytes:
 
 def _error_answer(request: Request | None, error: Exception) -> bytes:
     """Return the answer for an error. Unexpected errors are logged."""
-    if isinstance(error, Refused):
-        if request is not None:
-            error.id = request.id
-        return problem_line(error)
-    _log.error("a request failed", exc_info=error)
-    message = f"{type(error).__name__}; see the log"
-    failed = Refused("internal", message)
+    if not isinstance(error, Refused):
+        _log.error("a request failed", exc_info=error)
+        error = Refused("internal", f"{type(error).__name__}; see the log")
     if request is not None:
-        failed.id = request.id
-    return problem_line(failed)
+        error.id = request.id
+    return problem_line(error)

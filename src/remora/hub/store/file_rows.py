@@ -130,14 +130,6 @@ def stamp_values(stamp: Stamp | None) -> tuple[int | None, ...]:
     return tuple((value + _HALF) % _WHOLE - _HALF for value in stamp)
 
 
-def file_row(row: Sequence[Any]) -> FileRow:
-    """Convert a row to a FileRow.
-
-    The columns are size, mtime_ns, ctime_ns, inode, file_hash and extras.
-    """
-    return FileRow(None if row[0] is None else Stamp(*row[:4]), row[4], row[5])
-
-
 def _strings(values: tuple[str, ...]) -> str:
     return msgspec.json.encode(values).decode() if values else _NONE
 

@@ -66,12 +66,14 @@ class _Match:
         for olds, news in groups.values():
             for new, old in _by_name(olds, news):
                 self._take_unless_both_stay(new, old)
-        unique = {body: group for body, group in groups.items() if self._is_one_of_a_kind(group)}
-        if not unique:
-            return
-        counts = others(frozenset(unique))
-        for body, (olds, news) in unique.items():
-            old, new = self._unmatched_old(olds)[0], self._unmatched_new(news)[0]
+        unique: dict[str, tuple[NewNode, Identity]] = {}
+        for body, (olds, news) in groups.items():
+            left = [old for old in olds if old.key in self._old]
+            free = [new for new in news if new.key in self._new]
+            if len(left) == len(free) == 1 and left[0].node_type == free[0].node_type:
+                unique[body] = free[0], left[0]
+        counts = others(frozenset(unique)) if unique else {}
+        for body, (new, old) in unique.items():
             if not counts.get(body):
                 self._take_unless_both_stay(new, old)
 
@@ -100,16 +102,6 @@ class _Match:
             if old.body_hash in groups:
                 groups[old.body_hash][0].append(old)
         return {body: group for body, group in groups.items() if group[0]}
-
-    def _is_one_of_a_kind(self, group: tuple[list[Identity], list[NewNode]]) -> bool:
-        olds, news = self._unmatched_old(group[0]), self._unmatched_new(group[1])
-        return len(olds) == len(news) == 1 and olds[0].node_type == news[0].node_type
-
-    def _unmatched_old(self, olds: list[Identity]) -> list[Identity]:
-        return [old for old in olds if old.key in self._old]
-
-    def _unmatched_new(self, news: list[NewNode]) -> list[NewNode]:
-        return [new for new in news if new.key in self._new]
 
     def _take_unless_both_stay(self, new: NewNode, old: Identity) -> None:
         if not (new.key in self._staying and old.key in self._staying):

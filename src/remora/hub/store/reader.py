@@ -16,10 +16,11 @@ from remora.code.file_facts import FileFacts
 from remora.code.ir.model import LoweredFile
 from remora.code.links import TIER_RANK, Edge
 from remora.errors import DiskError, HubDamaged
+from remora.hub.file_stamp import Stamp
 from remora.hub.lookup.search import best_matches, split_words
 from remora.hub.query.snapshots import Continued, StoredNode
 from remora.hub.store.batch import UNKNOWN, FileDifference, FileUpdate
-from remora.hub.store.file_rows import NODE_COLUMNS, FileRow, file_row, stored_node
+from remora.hub.store.file_rows import NODE_COLUMNS, FileRow, stored_node
 from remora.hub.store.hub_database import open_reading, to_hub_error
 from remora.hub.store.ir_cache import IrCache
 from remora.hub.store.uids import Identities, RecentNodes
@@ -116,7 +117,12 @@ class StoredSnapshot:
         rows = self._all(
             "SELECT path, size, mtime_ns, ctime_ns, inode, file_hash, extras FROM file_index"
         )
-        return {unescape_path(row[0]): file_row(row[1:]) for row in rows}
+        return {
+            unescape_path(path): FileRow(
+                None if stamp[0] is None else Stamp(*stamp), file_hash, extras
+            )
+            for path, *stamp, file_hash, extras in rows
+        }
 
     def partial(self) -> dict[str, str]:
         """Return the reasons why files were read only partially, keyed by raw path."""

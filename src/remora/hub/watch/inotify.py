@@ -15,7 +15,7 @@ from remora.hub.members.folder_listing import MARKS
 from remora.hub.members.members import Members
 from remora.hub.watch import inotify_syscalls
 from remora.hub.watch.inotify_syscalls import Event, Inotify
-from remora.hub.watch.watch_table import WatchedFolders, WatchesExhausted
+from remora.hub.watch.watch_table import ChangesHidden, WatchedFolders
 
 _ESCAPE = re.compile(r"\\([0-7]{3})")
 _LOCAL = frozenset(
@@ -99,15 +99,11 @@ class Changes(NamedTuple):
 UNKNOWN_CHANGES = Changes(frozenset(), complete=False)
 
 
-class ChangesHidden(Exception):
-    """The kernel cannot report some of the changes below the root. The message gives the reason."""
-
-
 class InotifyWatcher:
     """Watches folders, including folders that are created or moved later.
 
-    Creating a watcher raises OSError if inotify fails, WatchesExhausted if there are not enough
-    watches, and ChangesHidden if some changes cannot be seen.
+    Creating a watcher raises OSError if inotify fails, and ChangesHidden if there are not enough
+    watches, or if some changes cannot be seen.
     """
 
     def __init__(self, root: Path, members: Members) -> None:
@@ -156,8 +152,6 @@ class InotifyWatcher:
         self._read_events()
         try:
             self._update_watches()
-        except WatchesExhausted as error:
-            self._give_up(f"the limit of inotify watches is reached: {error}")
         except ChangesHidden as error:
             self._give_up(str(error))
         except OutsideError:  # ignore files keep changing
@@ -238,7 +232,7 @@ class InotifyWatcher:
     def _update_watches(self) -> None:
         """Process new folders and changed rules. Call this after `_read_events`.
 
-        Raises WatchesExhausted if the system allows no more watches.
+        Raises ChangesHidden if the system allows no more watches.
         """
         if self._note:
             return

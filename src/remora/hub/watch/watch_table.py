@@ -7,8 +7,8 @@ from remora.hub.watch.inotify_syscalls import Inotify
 _EXHAUSTED = frozenset({errno.ENOSPC, errno.ENOMEM, errno.EMFILE})
 
 
-class WatchesExhausted(Exception):
-    """The system does not allow any more watches."""
+class ChangesHidden(Exception):
+    """The kernel cannot report some of the changes below the root. The message gives the reason."""
 
 
 class WatchedFolders:
@@ -36,13 +36,14 @@ class WatchedFolders:
     def add(self, path: str) -> bool:
         """Watch a folder. Return False if it cannot be read.
 
-        Raises WatchesExhausted if the system allows no more watches.
+        Raises ChangesHidden if the system allows no more watches.
         """
         try:
             watch = self._kernel.watch(f"{self._top}/{path}")
         except OSError as error:
             if error.errno in _EXHAUSTED:
-                raise WatchesExhausted("see fs.inotify.max_user_watches") from error
+                limit = "the limit of inotify watches is reached: see fs.inotify.max_user_watches"
+                raise ChangesHidden(limit) from error
             self.leave(path)
             return False
         there = self._paths.get(watch)

@@ -6,14 +6,8 @@ from typing import Protocol
 
 from remora.facilities import has_inotify
 from remora.hub.members.members import Members
-from remora.hub.watch.inotify import (
-    UNKNOWN_CHANGES,
-    Changes,
-    ChangesHidden,
-    InotifyWatcher,
-    Kind,
-)
-from remora.hub.watch.watch_table import WatchesExhausted
+from remora.hub.watch.inotify import UNKNOWN_CHANGES, Changes, InotifyWatcher, Kind
+from remora.hub.watch.watch_table import ChangesHidden
 
 
 class Watcher(Protocol):
@@ -53,8 +47,6 @@ def open_watcher(root: Path, members: Members) -> Watcher:
         return SweepingWatcher("this system has no inotify, so each request first checks all files")
     try:
         return InotifyWatcher(root, members)
-    except WatchesExhausted as error:
-        note = f"the limit of inotify watches is reached: {error}"
     except ChangesHidden as error:
         note = str(error)
     except OSError as error:

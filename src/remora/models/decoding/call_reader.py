@@ -53,7 +53,10 @@ class CallReader:
 
         Strings between two `escape` marks may hold any text except `marks`.
         """
-        return Written(self._match(_NAME, "a tool's name"), self._arguments(escape, marks))
+        name = self._match(_NAME, "a tool's name")
+        if not (self.is_next("{") or self.is_next("(")):
+            raise self.unexpected("{")
+        return Written(name, self._object(0, escape, marks))
 
     def value(self, depth: int = 0, escape: str = "", marks: tuple[str, ...] = ()) -> Any:
         """Read one value."""
@@ -94,19 +97,14 @@ class CallReader:
             return BadCall(f"the answer ends inside a call: {expected} is missing")
         return BadCall(f"expected {expected} at {short_repr(there)}")
 
-    def _arguments(self, escape: str, marks: tuple[str, ...]) -> dict[str, Any]:
-        if not (self.is_next("{") or self.is_next("(")):
-            raise self.unexpected("{")
-        return self._object(0, escape, marks)
-
     def _object(self, depth: int, escape: str, marks: tuple[str, ...]) -> dict[str, Any]:
         self._skip_space()
         close = _BRACKETS[self.text[self.at]]
         self.at += 1
         found: dict[str, Any] = {}
         while not self.accept(close):
-            if found:
-                self._expect(",")
+            if found and not self.accept(","):
+                raise self.unexpected(",")
             key = self._key(escape, marks)
             if not (self.accept(":") or self.accept("=") or self.is_next("{")):
                 raise self.unexpected(f"a value of {short_repr(key)}")
@@ -126,8 +124,8 @@ class CallReader:
     def _array(self, depth: int, escape: str, marks: tuple[str, ...]) -> list[Any]:
         found: list[Any] = []
         while not self.accept("]"):
-            if found:
-                self._expect(",")
+            if found and not self.accept(","):
+                raise self.unexpected(",")
             found.append(self.value(depth + 1, escape, marks))
         return found
 
@@ -153,10 +151,6 @@ class CallReader:
             raise self.unexpected(what)
         self.at = found.end()
         return found[0]
-
-    def _expect(self, token: str) -> None:
-        if not self.accept(token):
-            raise self.unexpected(token)
 
     def _skip_space(self) -> None:
         space = _SPACE.match(self.text, self.at)
