@@ -11,16 +11,20 @@ import msgspec
 import pytest
 
 from remora.config.schema import RetentionConfig
+from remora.errors import StreamLocked
 from remora.memory.events import JobStart
 from remora.runs.project import Project
 from remora.runs.records.run_stream import open_run
+from remora.runs.retention import old_records
 from remora.runs.retention.inventory import DAMAGE, take_inventory
 from remora.runs.retention.old_records import Retained, retain
+from remora.runs.retention.removable import remove_all
 from remora.runs.retention.retention_rules import limits_of
 from remora.runs.review.accept_and_reject import accept, reject
 from remora.trace.read.reader import list_streams, read_events
 from remora.trace.read.verified_reader import verified_head
-from remora.trace.removal import read_expired
+from remora.trace.removal import log_expired, read_expired
+from remora.trace.stream.compression import open_for_writing
 from remora.trace.trace_folder import stream_id
 from tests.runs.conftest import SHOP, UNUSED, Desk
 
@@ -170,6 +174,35 @@ class TestExpiring:
         aged(reviewed, days=0.9)
         assert retained(project_with(reviewed, keep_days=0), 0).runs == 1
         assert names(reviewed, "objects") == stored
+
+    def test_no_writer_opens_a_sealed_run_that_goes(
+        self, reviewed: Desk, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        retained(reviewed.project, 3)
+        path = reviewed.project.trace.run_stream(reviewed.newest)
+
+        def logged(*of: Any) -> None:
+            with pytest.raises(StreamLocked):
+                open_for_writing(path)
+            log_expired(*of)
+
+        monkeypatch.setattr(old_records, "log_expired", logged)
+        assert retained(reviewed.project, 31).runs == 1
+        assert names(reviewed, "runs") == []
+
+    @pytest.mark.parametrize("days", [1, 3])
+    def test_a_run_that_was_written_since_it_was_listed_stays(
+        self, reviewed: Desk, days: int
+    ) -> None:
+        project, run_id = reviewed.project, reviewed.newest
+        retained(project, days)
+        limits = limits_of(project.config.runner.memory.retention)
+        acts = old_records.old_records(project, take_inventory(project.trace), limits, after(31))
+        with open_run(project, run_id) as stream:
+            stream.append(JobStart(agent_id="lint-x", operation="lint", node_id="node:a.py:f"))
+        (problem,) = remove_all(acts).problems
+        assert problem == f"{run_id}: its stream was modified a moment ago"
+        assert names(reviewed, "runs") == [f"{run_id}.jsonl"]
 
 
 class TestNeverTouched:
