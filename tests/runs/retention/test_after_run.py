@@ -9,6 +9,7 @@ from datetime import timedelta
 import pytest
 
 from remora.files.file_lock import try_lock
+from remora.runs.provenance import known_head
 from remora.runs.retention.old_records import Retained, retain_after_run
 from remora.runs.review.accept_and_reject import accept
 from remora.trace.removal import read_expired
@@ -161,9 +162,11 @@ def test_a_kill_loses_nothing_and_the_next_run_completes_it(
     )  # fmt: skip
     assert done.returncode == -9, done.stderr
     assert old in runs(desk)
+    assert known_head(desk.project.state, old).count
     project = project_with(desk, after_runs=True)
     assert retain_after_run(project, young, after(31)).runs == 1
     assert runs(desk) == {young}
     assert {entry.run_id for entry in read_expired(desk.project.trace)} == {old}
     assert {n: d for n, d in files(desk).items() if young in n} == kept
+    assert not known_head(desk.project.state, old).count
     assert desk.problems() == []

@@ -204,6 +204,20 @@ class TestExpiring:
         assert problem == f"{run_id}: its stream was modified a moment ago"
         assert names(reviewed, "runs") == [f"{run_id}.jsonl"]
 
+    def test_a_killed_removal_of_a_run_without_jobs_is_completed(
+        self, desk: Desk, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        desk.write({"a.py": "x = 1\n"})
+        desk.analyze()
+
+        def refused(_: Path) -> None:
+            raise PermissionError(13, "Permission denied")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(old_records, "remove_stream", refused)
+            assert retained(desk.project, 31).runs == 0
+        assert retained(project_with(desk, keep_days=None), 31).runs == 1
+
 
 class TestNeverTouched:
     def kept(self, desk: Desk) -> str:

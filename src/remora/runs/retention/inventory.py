@@ -118,7 +118,7 @@ def _facts(
         first=_time(line.started),
         last=last,
         hands_off=_reason(line, counting, agents) or ("" if missing <= logged else DAMAGE),
-        begun=bool(missing),
+        begun=bool(missing) or (not agents and run_id in logged),
         heads={name: end.head for name, end in counting.ends.items() if counting.is_over[name]},
     )
 

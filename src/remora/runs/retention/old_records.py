@@ -125,11 +125,12 @@ def _remove_run(project: Project, run: RunFacts, now: datetime) -> None:
                 remove_stream(own)
             raise StreamError("its stream was modified a moment ago")
         log_expired(project.trace, entries, now)
+        for path in agents:
+            remove_stream(path)
         with suppress(OutsideError):  # without git or the ref, no commit is kept
             unpin_commit(project.root, run.run_id)
         forget_head(project.state, run.run_id)
-        for path in (*agents, own):
-            remove_stream(path)
+        remove_stream(own)
 
 
 def _expired(
