@@ -14,6 +14,8 @@ from remora.cli.app.options import Options
 from remora.cli.app.project_context import complete_journals_of
 from remora.hub.process.hub_paths import hub_paths
 from remora.hub.store.hub_store import HubStore
+from remora.memory.events import JobStart
+from remora.runs.records.run_stream import open_run
 from remora.runs.retention.removable import CleanResult, remove_all
 from remora.runs.review.accept_and_reject import accept
 from remora.trace.stream.line_builder import utc_now
@@ -185,6 +187,30 @@ def test_a_ref_of_a_run_without_records_goes(shop: Desk) -> None:
     assert [found.name for found in done.removed if found.kind == "ref"] == [
         "refs/remora/20200101-000000-aaaaaa"
     ]
+
+
+def test_the_ref_of_a_run_that_is_starting_stays(shop: Desk) -> None:
+    young = f"refs/remora/{utc_now():%Y%m%d-%H%M%S}-aaaaaa"
+    shop.git("update-ref", young, "HEAD")
+    clean(shop)
+    assert young in shop.git("for-each-ref", "refs/remora/")
+
+
+@pytest.mark.parametrize("is_over", [True, False])
+def test_what_a_run_needs_since_it_was_listed_stays(shop: Desk, is_over: bool) -> None:
+    run_id = shop.newest
+    accept(shop.project, run_id, [], every=True)
+    base = shop.project.cache / "bases" / run_id
+    base.mkdir(parents=True)
+    os.utime(base, (time.time() - 7200,) * 2)
+    acts, _ = cleanable(shop.caller(), shop.project, utc_now())
+    with open_run(shop.project, run_id) as stream:
+        stream.append(JobStart(agent_id="lint-x", operation="lint", node_id="node:a.py:f"))
+        done = remove_all(() if is_over else acts)
+        assert base.exists()
+    problems = [*done.problems, *(remove_all(acts).problems if is_over else ())]
+    assert f"refs/remora/{run_id}: its run is not over" in problems
+    assert shop.git("for-each-ref", "refs/remora/")
 
 
 def test_a_database_of_a_missing_root_goes(shop: Desk) -> None:

@@ -4,7 +4,7 @@ import os
 import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 
@@ -16,9 +16,10 @@ from remora.rmtree import remove_tree
 from remora.runs.project import Project, ProjectRecords
 from remora.runs.retention.inventory import Inventory, take_inventory
 from remora.runs.retention.old_records import old_records
-from remora.runs.retention.orphaned_bases import idle_bases
+from remora.runs.retention.orphaned_bases import GRACE_S, idle_bases
 from remora.runs.retention.removable import Removable, Removal
 from remora.runs.retention.retention_rules import limits_of
+from remora.trace.read.reader import is_being_written, last_event
 from remora.workspaces.apply.journal import JournalFolder
 from remora.workspaces.commit_files import unpin_commit
 from remora.workspaces.rooted_files import RootedFiles
@@ -40,7 +41,7 @@ def find_removable(
     # a database has its own removal
     acts = [] if project.trace.is_copy else [*old_records(project, found, limits, now)]
     acts += [*_workspaces(project), *_evaluations(project), *_bases(project, now)]
-    acts += [*_refs(project, found), *_conflict_files(project)]
+    acts += [*_refs(project, found, now), *_conflict_files(project)]
     return acts, tuple((run.run_id, run.hands_off) for run in found.runs if run.hands_off)
 
 
@@ -84,21 +85,42 @@ def _bases(project: Project, now: datetime) -> Iterator[Removal]:
     """Yield the frozen copies of runs that have finished."""
     for place in idle_bases(project, now):
         what = Removable(kind="base", name=str(place), bytes=size_of(place))
-        yield what, partial(remove_tree, place)
+        yield what, partial(_remove_base, project, place, now)
 
 
-def _refs(project: ProjectRecords, found: Inventory) -> Iterator[Removal]:
-    """Yield git refs that preserve the commits of finished or missing runs."""
+def _remove_base(project: Project, place: Path, now: datetime) -> None:
+    if place not in idle_bases(project, now):
+        raise DiskError("in use by a run")
+    remove_tree(place)
+
+
+def _refs(project: ProjectRecords, found: Inventory, now: datetime) -> Iterator[Removal]:
+    """Yield git refs that preserve the commits of finished or missing runs.
+
+    A missing run that is young may have started since the runs were listed.
+    """
     needed = {run.run_id for run in found.runs if run.hands_off}
+    over = {run.run_id: run.last for run in found.runs if not run.hands_off}
+    young = f"{now - timedelta(seconds=GRACE_S):%Y%m%d-%H%M%S}"  # run IDs begin with their time
     refs: list[str] = []
     with suppress(OutsideError):  # without git no commits are kept
         output = git_output(project.root, "for-each-ref", "--format=%(refname)", _REFS)
         refs = output.decode("utf-8", "replace").split()
     for ref in refs:
         run_id = ref.removeprefix(_REFS)
-        if run_id not in needed:
+        if run_id in over or (run_id not in needed and run_id < young):
             what = Removable(kind="ref", name=ref)
-            yield what, partial(unpin_commit, project.root, run_id)
+            yield what, partial(_remove_ref, project, run_id, over.get(run_id))
+
+
+def _remove_ref(project: ProjectRecords, run_id: str, last: datetime | None) -> None:
+    """Remove the ref of a run that is missing, or whose last event is still the same."""
+    own = project.trace.find_run(run_id)
+    if own is not None:
+        event = None if is_being_written(own) else last_event(own)
+        if event is None or datetime.fromisoformat(event.timestamp) != last:
+            raise DiskError("its run is not over")
+    unpin_commit(project.root, run_id)
 
 
 def _conflict_files(project: ProjectRecords) -> Iterator[Removal]:
