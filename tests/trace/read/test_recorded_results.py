@@ -1,5 +1,7 @@
 """Results by their keys, and events by conditions."""
 
+import sys
+
 import pytest
 
 from remora.errors import NotFound, StreamDamaged, UsageError
@@ -44,7 +46,9 @@ def test_an_unknown_key_is_not_found(key: str, world: World) -> None:
         recorded_result(world.folder, key)
 
 
-@pytest.mark.parametrize("key", ["", "trace", "trace:a:b:c", f"{JOB}:x", "index:run:run-1"])
+@pytest.mark.parametrize(
+    "key", ["", "trace", "trace:a:b:c", f"{JOB}:x", "trace:a:b:\udcff:1", "index:run:run-1"]
+)
 def test_what_is_not_a_key(key: str, world: World) -> None:
     with pytest.raises(UsageError):
         recorded_result(world.folder, key)
@@ -57,12 +61,21 @@ def test_a_changed_line_is_refused(world: World) -> None:
         recorded_result(world.folder, f"{JOB}:1")
 
 
-def test_files_that_are_no_streams_are_skipped(world: World) -> None:
+def test_only_the_streams_of_the_job_are_read(world: World) -> None:
+    opened: list[str] = []
     (world.folder.traces / "lint-junk.jsonl").write_bytes(b'{"turn":1}\nnonsense\n')
-    world.first.path.rename(world.folder.traces / "lint-other.jsonl")  # nobody's
-    assert recorded_result(world.folder, f"{JOB}:1")
-    with pytest.raises(NotFound):
-        recorded_result(world.folder, f"{JOB}:3")
+    world.second.path.rename(world.folder.traces / "lint-other.jsonl")  # nobody's
+
+    def hook(event: str, arguments: tuple[object, ...]) -> None:
+        path = str(arguments[0]) if event == "open" and watching else ""
+        if path.endswith((".jsonl", ".zst")):
+            opened.append(path)
+
+    watching = True
+    sys.addaudithook(hook)
+    assert parsed(recorded_result(world.folder, f"{JOB}:1"))["agent_id"] == world.first.name
+    watching = False
+    assert opened == [str(world.first.path)]
 
 
 def test_events_are_chosen_by_type_tool_and_changed_file(world: World) -> None:

@@ -1,24 +1,15 @@
 """Results of tools, found by the keys `trace:RUN:OPERATION:NODE:TURN`."""
 
 import re
-from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 
-import msgspec
-
-from remora.errors import NotFound, RemoraError, UsageError
-from remora.memory.events import AgentStart, ToolResulted
-from remora.trace.read.reader import read_events
+from remora.errors import NotFound, UsageError
+from remora.ids import agent_id
+from remora.memory.events import ToolResulted
 from remora.trace.read.verified_reader import verified_lines
-from remora.trace.trace_folder import TraceFolder, stream_id
+from remora.trace.trace_folder import TraceFolder
 
-_KEY = re.compile(r"trace:([^:]*):([^:]*):(.*):(\d{1,18})", re.DOTALL | re.ASCII)
-_Job = tuple[str, str, str]
-
-
-class _Start(msgspec.Struct):
-    attempt: int = 1
+_KEY = re.compile(r"trace:([^:]*):([^:]*):([^\ud800-\udfff]*):(\d{1,18})", re.ASCII)
 
 
 def recorded_result(folder: TraceFolder, key: str) -> bytes:
@@ -31,7 +22,7 @@ def recorded_result(folder: TraceFolder, key: str) -> bytes:
     if found is None:
         raise UsageError(f"{key!r} is not a valid key", hint="use trace:RUN:OPERATION:NODE:TURN")
     run_id, operation, node_id, turn = found.groups()
-    for path in _newest_first(folder, (run_id, operation, node_id)):
+    for path in _newest_first(folder, run_id, operation, node_id):
         for event, line in verified_lines(path):
             if event.turn > int(turn):
                 break
@@ -42,20 +33,9 @@ def recorded_result(folder: TraceFolder, key: str) -> bytes:
     )
 
 
-def _newest_first(folder: TraceFolder, job: _Job) -> list[Path]:
-    """Return the streams of a job's agents, the last attempt first."""
-    return [path for *_, path in sorted(_agents(folder, job), reverse=True)]
-
-
-def _agents(folder: TraceFolder, job: _Job) -> Iterator[tuple[int, str, Path]]:
-    for path in folder.agent_streams():
-        with suppress(RemoraError, ValueError):  # `trace verify` reports it
-            first = next(read_events(path), None)
-            if (
-                first is not None
-                and first.agent_id == stream_id(path)
-                and job == (first.run_id, first.operation, first.node_id)
-            ):
-                is_start = first.type == AgentStart.type
-                start = msgspec.json.decode(first.data, type=_Start) if is_start else _Start()
-                yield start.attempt, first.timestamp, path
+def _newest_first(folder: TraceFolder, run_id: str, operation: str, node_id: str) -> list[Path]:
+    """Return the streams of a job's attempts, the last attempt first."""
+    found: list[Path] = []
+    while path := folder.find_agent(agent_id(operation, run_id, node_id, len(found) + 1)):
+        found.insert(0, path)
+    return found
