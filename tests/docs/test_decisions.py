@@ -29,6 +29,12 @@ def test_the_list_has_every_decision_with_its_title() -> None:
     }
 
 
+def test_each_has_a_status_and_a_date() -> None:
+    lines = {page.name: page.read_text(encoding="utf-8").split("\n")[1:4] for page in PAGES}
+    head = re.compile(r"\nStatus: accepted\b.*\nDate: 2\d{3}-\d\d-\d\d\.")
+    assert [name for name, first in lines.items() if not head.fullmatch("\n".join(first))] == []
+
+
 def test_decisions_are_few_and_short() -> None:
     assert len(PAGES) <= 25
     words = re.compile(r"\S*\w\S*")  # the bars of a table are none

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 @click.option(
     "--http",
     metavar="[HOST:]PORT",
-    help="Also serve HTTP on a loopback address (extra ui); port 0 picks a free port.",
+    help="Also serve HTTP on a loopback address (extra ui or mcp); port 0 picks a free port.",
 )
 @click.option("--foreground", is_flag=True, help="Run in the foreground and log to stderr.")
 @click.option("--detached", is_flag=True, hidden=True)
