@@ -1,4 +1,4 @@
-"""Peak memory to list, verify and show a stream of 1 GB, plain and sealed."""
+"""Peak memory to list, verify and show a stream of 1 GB, plain and compressed."""
 
 import subprocess
 import sys
@@ -42,8 +42,10 @@ def main() -> dict[str, float]:
             start = time.perf_counter()
             after = compress_stream(path)
             seconds = time.perf_counter() - start
-            print(f"sealing: {before / 1e6:,.0f} MB in {seconds:.1f} s, to {after / before:.1%}")
-            _measure(found, f"{kind}, sealed", Path(root))
+            print(
+                f"compressing: {before / 1e6:,.0f} MB in {seconds:.1f} s, to {after / before:.1%}"
+            )
+            _measure(found, f"{kind}, compressed", Path(root))
     worst = max(found, key=lambda name: found[name])
     print(f"maximum: {found[worst]:.0f} MB ({worst})   (aim < {MOST_MB})")
     return {"worst_mb": found[worst]}

@@ -84,7 +84,7 @@ def test_old_streams_pass(
     assert verifier(laid_out(streams, tmp_path)) == ""
 
 
-def test_sealed_streams_are_not_skipped(
+def test_compressed_streams_are_not_skipped(
     folder: TraceFolder, verifier: Callable[[TraceFolder], str]
 ) -> None:
     plain = [folder.agent_stream(AGENT), folder.run_stream(RUN)]

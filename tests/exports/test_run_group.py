@@ -1,4 +1,4 @@
-"""What is exported together: live, sealed, interrupted, damaged and foreign streams."""
+"""What is exported together: live, compressed, interrupted, damaged and foreign streams."""
 
 import json
 import tracemalloc
@@ -39,7 +39,7 @@ def played(folder: TraceFolder) -> TraceFolder:
     return folder
 
 
-def test_a_sealed_stream_is_exported_like_any_other(played: TraceFolder) -> None:
+def test_a_compressed_stream_is_exported_like_any_other(played: TraceFolder) -> None:
     before = all_pieces(played)
     for path in (*played.agent_streams(), *played.run_streams()):
         compress_stream(path)
@@ -47,13 +47,13 @@ def test_a_sealed_stream_is_exported_like_any_other(played: TraceFolder) -> None
     assert all_pieces(played) == before
 
 
-def test_a_damaged_sealed_stream_is_found(played: TraceFolder) -> None:
+def test_a_damaged_compressed_stream_is_found(played: TraceFolder) -> None:
     path = played.agent_stream("lint-a")
     compress_stream(path)
-    sealed = played.existing_agent("lint-a")
-    data = bytearray(sealed.read_bytes())
+    compressed = played.existing_agent("lint-a")
+    data = bytearray(compressed.read_bytes())
     data[len(data) // 3] ^= 1
-    sealed.write_bytes(data)
+    compressed.write_bytes(data)
     with pytest.raises(StreamDamaged):
         exported(played, "sft", only(group_of_agent(played, "lint-a")))
     found, tally = exported(played, "sft")

@@ -92,8 +92,10 @@ def test_a_project_without_records_has_nothing_to_compact(desk: Desk) -> None:
     assert retained(desk.project, 0) == Retained()
 
 
-class TestSealing:
-    def test_after_two_days_its_streams_are_sealed_and_read_as_before(self, reviewed: Desk) -> None:
+class TestCompression:
+    def test_after_two_days_its_streams_are_compressed_and_read_as_before(
+        self, reviewed: Desk
+    ) -> None:
         run_id, trace = reviewed.newest, reviewed.project.trace
         heads = {path.name: verified_head(path) for path in trace.agent_streams()}
         events = [list(read_events(path)) for path in trace.agent_streams()]
@@ -114,7 +116,7 @@ class TestSealing:
         assert reviewed.problems() == []
         assert retained(reviewed.project, 3) == Retained()
 
-    def test_a_sealed_run_can_still_be_reviewed(self, ran: Desk) -> None:
+    def test_a_compressed_run_can_still_be_reviewed(self, ran: Desk) -> None:
         run_id = ran.newest
         reject(ran.project, run_id, [], every=True)
         retained(ran.project, 3)
@@ -124,14 +126,14 @@ class TestSealing:
         assert len(ran.run_events(run_id)) == stream.head.count
         assert ran.problems() == []
 
-    def test_a_half_sealed_run_is_sealed_to_its_end(self, reviewed: Desk) -> None:
+    def test_a_half_compressed_run_is_compressed_to_its_end(self, reviewed: Desk) -> None:
         content = {path: path.read_bytes() for path in reviewed.project.trace.agent_streams()}
         retained(reviewed.project, 3)
-        sealed = files(reviewed)
+        compressed = files(reviewed)
         for path, plain in content.items():
             path.write_bytes(plain)
         retained(reviewed.project, 3)
-        assert files(reviewed) == sealed
+        assert files(reviewed) == compressed
 
 
 class TestExpiring:

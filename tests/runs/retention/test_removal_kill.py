@@ -108,7 +108,7 @@ def write(folder: TraceFolder, days: int, number: int, *, reviewed: bool) -> Non
 
 @pytest.fixture(scope="module")
 def before(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Runs to be sealed, runs to expire, and runs that wait for a verdict."""
+    """Runs to be compressed, runs to expire, and runs that wait for a verdict."""
     root = tmp_path_factory.mktemp("before") / "project"
     root.mkdir()
     folder = TraceFolder(root)

@@ -216,7 +216,7 @@ def test_a_stream_is_written_while_its_writer_lives(folder: TraceFolder) -> None
     assert not follower.is_written
 
 
-def test_a_stream_that_was_sealed_is_followed_like_any_other(folder: TraceFolder) -> None:
+def test_a_stream_that_was_compressed_is_followed_like_any_other(folder: TraceFolder) -> None:
     from remora.trace.stream.compression import compress_stream
 
     play_run(folder)
@@ -243,7 +243,7 @@ def stream(folder: TraceFolder) -> Path:
 
 def test_a_sound_stream_gives_what_any_reading_gives(stream: Path) -> None:
     events = list(read_events(stream))
-    for _ in ("plain", "sealed"):
+    for _ in ("plain", "compressed"):
         assert list(verified_events(stream)) == events
         assert verified_head(stream).hash == events[-1].hash
         assert verified_head(stream).count == len(events)

@@ -131,7 +131,7 @@ class TestReading:
         assert compressed_path(path).read_bytes() == made[:-1]
 
 
-class TestSealing:
+class TestCompression:
     @pytest.mark.needs("/proc")
     def test_a_live_writer_is_left_alone(self, folder: TraceFolder) -> None:
         agent = Recorder(folder)
@@ -140,7 +140,7 @@ class TestSealing:
         assert names(agent.writer.path) == [f"{AGENT}.jsonl"]
         agent.writer.close()
 
-    def test_an_empty_stream_is_not_sealed(self, folder: TraceFolder) -> None:
+    def test_an_empty_stream_is_not_compressed(self, folder: TraceFolder) -> None:
         folder.agent_stream("a").touch()
         with pytest.raises(StreamError, match="empty"):
             compress_stream(folder.agent_stream("a"))
@@ -160,7 +160,7 @@ class TestSealing:
         assert path.read_bytes() == content
         assert names(path) == [path.name]
 
-    def test_sealing_again_is_what_ends_a_kill_between_both_files(self, path: Path) -> None:
+    def test_compressing_again_is_what_ends_a_kill_between_both_files(self, path: Path) -> None:
         content = path.read_bytes()
         compress_stream(path)
         made = compressed_path(path).read_bytes()
@@ -169,7 +169,7 @@ class TestSealing:
         assert names(path) == [compressed_path(path).name]
         assert compressed_path(path).read_bytes() == made
 
-    def test_a_stream_that_is_thawed_just_now_is_not_sealed_over(self, path: Path) -> None:
+    def test_a_stream_that_is_thawed_just_now_is_not_compressed_over(self, path: Path) -> None:
         content = path.read_bytes()
         compress_stream(path)
         thawing = open_for_writing(path)
@@ -273,7 +273,7 @@ def test_a_kill_at_any_moment_loses_nothing(rounds: int, path: Path, folder: Tra
     assert stream_id(next(folder.agent_streams())) == AGENT
 
 
-def test_a_reader_finds_a_stream_that_is_sealed_and_thawed_all_the_time(path: Path) -> None:
+def test_a_reader_finds_a_stream_that_is_compressed_and_thawed_all_the_time(path: Path) -> None:
     events = list(read_events(path))
     child = subprocess.Popen([sys.executable, "-c", CHILD, path], stdout=subprocess.PIPE)
     assert child.stdout
@@ -289,7 +289,7 @@ def test_a_reader_finds_a_stream_that_is_sealed_and_thawed_all_the_time(path: Pa
     assert seen == {True, False}
 
 
-def test_a_writer_continues_where_a_sealed_stream_ended(folder: TraceFolder) -> None:
+def test_a_writer_continues_where_a_compressed_stream_ended(folder: TraceFolder) -> None:
     agent = Recorder(folder)
     agent.start_turn()
     agent.writer.close()

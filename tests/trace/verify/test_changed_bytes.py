@@ -106,7 +106,7 @@ def test_a_stream_that_was_cut_is_found_by_its_anchor_or_its_end(
 
 
 @pytest.fixture
-def sealed(folder: TraceFolder) -> list[Path]:
+def compressed(folder: TraceFolder) -> list[Path]:
     """The compressed files of a run and its agent."""
     play_run(folder)
     plain = (folder.run_stream(RUN), folder.agent_stream(AGENT))
@@ -126,8 +126,8 @@ def test_it_says_what_it_said_before(folder: TraceFolder) -> None:
 
 
 @pytest.mark.slow
-def test_no_byte_of_it_can_change_unseen(folder: TraceFolder, sealed: list[Path]) -> None:
-    for path in sealed:
+def test_no_byte_of_it_can_change_unseen(folder: TraceFolder, compressed: list[Path]) -> None:
+    for path in compressed:
         content = path.read_bytes()
         for place in range(0, len(content), 7):
             path.write_bytes(
@@ -138,8 +138,8 @@ def test_no_byte_of_it_can_change_unseen(folder: TraceFolder, sealed: list[Path]
     assert verify_all(folder).ok
 
 
-def test_nor_be_cut_off(folder: TraceFolder, sealed: list[Path]) -> None:
-    for path in sealed:
+def test_nor_be_cut_off(folder: TraceFolder, compressed: list[Path]) -> None:
+    for path in compressed:
         content = path.read_bytes()
         for size in range(0, len(content), 41):
             path.write_bytes(content[:size])

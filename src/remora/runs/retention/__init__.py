@@ -1,1 +1,1 @@
-"""Retention of streams, copies and stored contents, including compaction and removal."""
+"""Retention of streams, copies and stored contents, including compression and removal."""

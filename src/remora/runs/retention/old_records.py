@@ -80,7 +80,7 @@ def retain(project: Project, limits: Limits, now: datetime, *, spared: str = "")
 def old_records(
     project: Project, found: Inventory, limits: Limits, now: datetime, *, spared: str = ""
 ) -> Iterator[Removal]:
-    """Yield old runs, streams to compress, and contents that no stream references.
+    """Yield old runs, streams to compress, and unreferenced contents.
 
     The run with the ID `spared` is left out.
     """
@@ -91,7 +91,7 @@ def old_records(
     for path in due.streams:
         yield Removable(kind="stream", name=stream_id(path)), partial(_compress, path)
     if due.contents:
-        name = f"{len(due.contents):,} blobs and objects that no stream references"
+        name = f"{len(due.contents):,} unreferenced blobs and objects"
         size = sum(content.bytes for content in due.contents)
         what = Removable(kind="contents", name=name, bytes=size)
         yield what, partial(_remove_contents, project, limits, now)
@@ -102,7 +102,7 @@ def _compress(path: Path) -> int:
 
 
 def _remove_contents(project: Project, limits: Limits, now: datetime) -> int:
-    """Remove contents that no stream references now, after runs were removed."""
+    """Remove contents that are unreferenced after runs were removed."""
     return remove_contents(unreferenced(take_inventory(project.trace), (), limits.backups, now))
 
 

@@ -80,7 +80,7 @@ class ObjectStore:
         with disk_errors(self.folder / digest[:2] / digest), ExitStack() as stack:
             top = open_folder(self.folder)
             stack.callback(os.close, top)
-            fcntl.flock(top, fcntl.LOCK_SH)  # garbage collection locks it exclusively
+            fcntl.flock(top, fcntl.LOCK_SH)  # removal of unreferenced contents locks it exclusively
             folder = open_subfolder(top, digest[:2], make=True, sync=False)
             stack.callback(os.close, folder)
             missing = not self._refresh(folder, digest)

@@ -30,7 +30,7 @@ def compress_stream(path: Path) -> int:
     a file cannot be read or written, and StreamDamaged if decompression does not restore the same
     bytes.
     """
-    sealed = compressed_path(path).name
+    compressed_name = compressed_path(path).name
     with (
         disk_errors(path),
         closing_fd(open_folder(path.parent)) as folder,
@@ -40,19 +40,19 @@ def compress_stream(path: Path) -> int:
         source = FileSource(file)
         if not source.size():
             raise StreamError(f"{path.name} is empty, so there is nothing to compress")
-        with _new_file(sealed, compressed(read_pieces(source)), folder) as (name, target):
-            content = decompressed(FileSource(target), sealed)
+        with _new_file(compressed_name, compressed(read_pieces(source)), folder) as (name, target):
+            content = decompressed(FileSource(target), compressed_name)
             if sha256_of(content) != sha256_of(read_pieces(source)):
                 raise StreamDamaged(
                     "decompression does not restore the same bytes; the stream was not changed"
                 )
             if not _is_at(file, path.name, folder):
                 raise StreamError(f"{path.name} was moved or replaced while it was compressed")
-            os.rename(name, sealed, src_dir_fd=folder, dst_dir_fd=folder)
+            os.rename(name, compressed_name, src_dir_fd=folder, dst_dir_fd=folder)
         os.fsync(folder)  # the compressed file is safe before the plain one is removed
         os.unlink(path.name, dir_fd=folder)
         os.fsync(folder)
-        return os.stat(sealed, dir_fd=folder).st_size
+        return os.stat(compressed_name, dir_fd=folder).st_size
 
 
 def open_for_writing(path: Path) -> int:
@@ -80,15 +80,18 @@ def _decompress(path: Path, folder: int) -> int:
 
     Return the new plain file, which is locked before other processes see it.
     """
-    sealed = compressed_path(path).name
+    compressed_name = compressed_path(path).name
     with (
-        closing_fd(open_file(sealed, os.O_RDONLY, folder=folder)) as file,
-        _new_file(path.name, decompressed(FileSource(file), sealed), folder) as (name, target),
+        closing_fd(open_file(compressed_name, os.O_RDONLY, folder=folder)) as file,
+        _new_file(path.name, decompressed(FileSource(file), compressed_name), folder) as (
+            name,
+            target,
+        ),
     ):
         stream_lock.lock_stream(target, path)
         os.rename(name, path.name, src_dir_fd=folder, dst_dir_fd=folder)
         os.fsync(folder)  # the plain file is safe before the compressed one is removed
-        os.unlink(sealed, dir_fd=folder)
+        os.unlink(compressed_name, dir_fd=folder)
         return os.dup(target)  # it shares the lock
 
 

@@ -32,7 +32,9 @@ class TestJsonlTraceStore(StoreConformance):
                 other.claim(STREAM)
         store.append(STREAM, 1, 1, chained(2)[1])
 
-    def test_a_sealed_stream_is_read_and_continues(self, folder: TraceFolder, opens: Opens) -> None:
+    def test_a_compressed_stream_is_read_and_continues(
+        self, folder: TraceFolder, opens: Opens
+    ) -> None:
         lines, store = chained(3), opens()
         store.release(STREAM, self.fill(store, lines[:2]))
         compress_stream(self.path(folder))
