@@ -1,14 +1,46 @@
 """Import contracts: planted violations are caught by the real import-linter."""
 
+import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 LINT = Path(sys.executable).with_name("lint-imports")
+
+
+CONTRACTS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"][
+    "importlinter"
+]
+LAYERS = [
+    {name for name in re.findall(r"\w+", layer) if [*(ROOT / "src/remora").glob(f"{name}*")]}
+    for layer in next(each["layers"] for each in CONTRACTS["contracts"] if each["id"] == "layers")
+]
+
+
+def rows(page: str, pattern: str) -> list[tuple[str, set[str]]]:
+    """Return the first column and the parts of each row of a page's table of parts."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    found = re.findall(pattern, text, re.MULTILINE)
+    return [(first, set(re.findall(r"`(\w+)`", parts))) for first, parts in found]
+
+
+def test_the_architecture_page_has_the_layers_of_the_contract() -> None:
+    found = rows("docs/explanation/architecture.md", r"^\| (\d+) \| ((?:`\w+`(?:, )?)+) \|")
+    numbers = dict.fromkeys(number for number, _ in found)
+    assert [set().union(*(p for n, p in found if n == number)) for number in numbers] == LAYERS
+
+
+def test_imports_point_down_the_table_for_agents() -> None:
+    found = rows("AGENTS.md", r"^(\|) ((?:`\w+`(?:, )?)+) \|")
+    order = [n for _, parts in found for n, layer in enumerate(LAYERS) if layer & parts]
+    assert set().union(*(parts for _, parts in found)) == set().union(*LAYERS)
+    assert sum(len(parts) for _, parts in found) == sum(map(len, LAYERS))
+    assert order == sorted(order)
 
 
 PLANTED = [
