@@ -206,12 +206,12 @@ def test_a_journal_with_an_invalid_note_changes_nothing(
     killed_revert(shop, monkeypatch)
     file = shop.project.state / "journal" / "current" / "journal.json"
     before = shop.tree()
-    known = {"agent_id": "a", "node_id": "node:a.py:f"}
+    known = {"agent_id": "a", "node_id": "node:a.py:f", "verdict": "reverted"}
     for note in (
         {},
         {"run_id": "none"},
-        {"run_id": "none", **known},
-        {"run_id": "../x", **known, "seq": "0"},
+        {"run_id": "none", **known, "seq": "0"},
+        {"run_id": "../x", **known, "seq": "0", "otherwise": "conflict"},
     ):
         file.write_text(json.dumps(json.loads(file.read_bytes()) | {"note": note}))
         with pytest.raises((DiskError, UsageError), match=r"is damaged|'\.\./x'"):

@@ -18,8 +18,7 @@ from remora.regular_file import READ_NO_FOLLOW, closing_fd
 
 _FILE = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
 _WORDS = " remora hub\n"
-_OURS = re.compile(rb"(\d{1,20}) (?:(\d{1,20}) )?remora hub\n")
-"""Earlier versions wrote no namespace."""
+_OURS = re.compile(rb"(\d{1,20}) (\d{1,20}) remora hub\n")
 _LONGEST = 64
 _TRIES, _PAUSE_S, _PATIENCE_S = 3, 0.005, 1.0
 
@@ -142,7 +141,7 @@ def _locked_error(path: Path, pid: int | None) -> HubLocked:
 def _written_pid(file: int) -> int | None:
     """Return the owner's process id, or None if it is one of another container."""
     written = _OURS.fullmatch(os.pread(file, _LONGEST, 0))
-    if written is None or int(written[2] or _namespace()) != _namespace():
+    if written is None or int(written[2]) != _namespace():
         return None
     return int(written[1])
 

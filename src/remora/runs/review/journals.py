@@ -20,15 +20,15 @@ class JournalNote(msgspec.Struct, frozen=True, kw_only=True):
     """The note of a journal, which names the review that the journal belongs to.
 
     `seq` is the number of the review's event. `verdict` is the recorded verdict, and `otherwise`
-    the one to record if there is a conflict. Older journals have neither.
+    the one to record if there is a conflict.
     """
 
     run_id: str
     agent_id: str
     node_id: str
     seq: str
-    verdict: str = ACCEPTED
-    otherwise: str = CONFLICT
+    verdict: str
+    otherwise: str
 
 
 def recover(project: Project) -> list[str]:

@@ -1,7 +1,4 @@
-"""zstd files of streams and blobs. They are read from the beginning, and `zstd -d` reads them too.
-
-A file has one frame. Earlier versions wrote several frames and a skippable one with their sizes.
-"""
+"""zstd files of streams and blobs, of one frame each. `zstd -d` reads them too."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -35,21 +32,21 @@ def decompressed(file: ByteSource, name: str, limit: int = MAX_STREAM) -> Iterat
     Raises StreamDamaged if it is damaged, truncated, or has more than `limit` bytes. The message
     begins with `name`.
     """
-    offset, size, frame = 0, 0, None
+    offset, size = 0, 0
+    frame = zstandard.ZstdDecompressor().decompressobj()
     try:
         while piece := file.pread(_STEP, offset):
             offset += len(piece)
-            while piece:
-                frame = frame or zstandard.ZstdDecompressor().decompressobj()
-                content = frame.decompress(piece)
-                size += len(content)
-                if size > limit:
-                    raise _damage(name, f"it has more than {limit} bytes when it is decompressed")
-                yield content
-                piece, frame = (frame.unused_data, None) if frame.eof else (b"", frame)
+            content = frame.decompress(piece)
+            size += len(content)
+            if size > limit:
+                raise _damage(name, f"it has more than {limit} bytes when it is decompressed")
+            yield content
+            if frame.unused_data:
+                raise _damage(name, "it has more after its end")
     except zstandard.ZstdError as error:
         raise _damage(name, str(error)) from error
-    if frame is not None or not offset:
+    if not frame.eof:
         raise _damage(name, "it is truncated")
 
 
