@@ -87,7 +87,7 @@ def _faults_by_kind(function: FunctionNode) -> list[list[tuple[str, int, int, st
 def reads_data(source: bytes, qualname: str) -> bool:
     """Return True if a function reads a collection or a call's result of its module, or a pattern.
 
-    What differs by an entry of it is no fault of the function's own code.
+    A difference in an entry of it is not a fault of the function's own code.
     """
     read = read_source("", source)
     found = function_named(read.tree, qualname) if isinstance(read, Source) else None
