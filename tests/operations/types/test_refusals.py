@@ -57,6 +57,8 @@ def test_an_empty_function_says_nothing_of_its_result(body: str) -> None:
         ("def _show(n, path): pass\n", "_show(1, 2)\n", ""),
         ("def _show(n, path=3): pass\n", "_show(1)\n", "one-call"),
         ("class Show:\n    def __init__(self, n, path): pass\n", "Show(1, 2)\nShow(3, 4)\n", ""),
+        ("def show(n, path): isinstance(path, str)\n", TWO_CALLS, "tested"),
+        ("def show(n, path): isinstance(n, str)\n", TWO_CALLS, ""),
     ],
 )
 def test_one_call_or_a_default_alone_is_not_enough_for_a_parameter(

@@ -106,6 +106,18 @@ def _is_private(function: Function) -> bool:
     return function.short.startswith("_") and not function.short.startswith("__")
 
 
+def _is_tested(candidate: Candidate) -> bool:
+    """Return True for the only type of a parameter whose type the function asks for."""
+    parameter = candidate.parameter
+    if parameter is None or len(members_of(candidate.term)) > 1:
+        return False
+    return any(
+        isinstance(node, ast.Call)
+        and ast.unparse(node).startswith(f"isinstance({parameter.name}, ")
+        for node in ast.walk(candidate.function.node)
+    )
+
+
 def _is_container(candidate: Candidate) -> bool:
     """Return True for what callers of a public function happen to pass: others pass a Sequence."""
     heads = {head_of(member) for member in members_of(candidate.term)}
@@ -129,6 +141,13 @@ RULES = (
         "the code may take other containers, too",
         "4 wrong, 1 right",
         _is_container,
+    ),
+    Refusal(
+        "tested",
+        "def write(self, data: str): if isinstance(data, bytes): ...",
+        "the code asks for its type, so it takes others, too",
+        "354 wrong, 46 right, in 17 annotated packages",
+        _is_tested,
     ),
     Refusal(
         "one-call",
