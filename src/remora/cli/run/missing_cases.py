@@ -19,8 +19,7 @@ from remora.cli.views.progress import run_progress
 from remora.models.agreed_addresses import require_agreed
 from remora.runs.records.results import run_document
 from remora.usecases.analyze.run_result import execute
-from remora.usecases.judge.add_tests import prepare_added_tests
-from remora.usecases.judge.judge_change import Judgement
+from remora.usecases.judge.judge_change import Judgement, prepare_added_tests
 
 
 def run_added_tests(

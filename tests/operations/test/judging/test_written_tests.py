@@ -11,7 +11,6 @@ from remora.operations.judged_change import Change, ChangedFile
 from remora.operations.test.judging import written_test
 from remora.operations.test.judging.circumstances import HERE, machine_path
 from remora.operations.test.judging.claims import claims_of
-from remora.operations.test.judging.duplicates import duplicates
 from remora.operations.test.judging.entered_functions import entered_functions
 from remora.operations.test.judging.hollow import (
     is_self_contained,
@@ -21,7 +20,7 @@ from remora.operations.test.judging.hollow import (
     why_hollow,
 )
 from remora.operations.test.judging.mocks import why_mocked
-from remora.operations.test.judging.repeated import repeated_tests
+from remora.operations.test.judging.repeated import duplicates, repeated_tests
 from remora.operations.test.judging.test_runs import Outcomes, run_tests
 from remora.operations.test.judging.written_test import changed_tests, deleted_tests
 from remora.sandbox.interpreters import ProjectPython

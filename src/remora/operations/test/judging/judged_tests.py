@@ -19,7 +19,6 @@ from remora.operations.test.judging.circumstances import (
     of_this_user,
     shared,
 )
-from remora.operations.test.judging.duplicates import duplicates
 from remora.operations.test.judging.entered_functions import entered_functions
 from remora.operations.test.judging.hollow import (
     assertion_lines,
@@ -32,7 +31,7 @@ from remora.operations.test.judging.hollow import (
 )
 from remora.operations.test.judging.mocks import uses_mocks, why_mocked
 from remora.operations.test.judging.planted_faults import Planted, plant_faults
-from remora.operations.test.judging.repeated import repeated_tests
+from remora.operations.test.judging.repeated import duplicates, repeated_tests
 from remora.operations.test.judging.test_runs import Outcomes, run_tests
 from remora.operations.test.judging.untested_lines import UNNOTICED, untested_lines
 from remora.operations.test.judging.written_test import (

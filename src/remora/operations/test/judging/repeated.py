@@ -1,9 +1,16 @@
-"""Tests that say with other values what another test of their file says.
+"""Tests that claim what another test of their file claims, with the same values or with others.
+
+    def test_length():                       def test_length_of_two():
+        assert len(Cart("a", "b")) == 2          cart = Cart("a", "b")
+                                                 assert 2 == len(cart)
+
+The second one is a duplicate of the first: with the same fixtures and parameters, all its claims are
+among those of the other test.
 
     def test_parses_seconds():               def test_parses_many_seconds():
         assert parse("5s") == 5                  assert parse("70s") == 70
 
-The second one runs no branch of the project that the first one does not run, and detects no planted
+Here the second one repeats the first: it runs no branch of the project that the first one does not run, and detects no planted
 fault that it does not detect. It must not mention anything of the project's either that the other
 one does not mention: with `parse("5m")`, where `m` is a key in the project's code, it would be
 another case although the branches are the same. Nor may it fail with the code before the change,
@@ -40,6 +47,31 @@ _WORD = re.compile(r"[^\W\d_]+")
 """Words in texts, such as the unit in `5m`."""
 
 Branches = frozenset[tuple[str, int, int]]
+
+
+def duplicates(change: Change, tests: Sequence[WrittenTest]) -> dict[str, WrittenTest]:
+    """Return the test that already claims what a changed test claims, by the ID of the latter."""
+    changed = {test.id for test in tests}
+    found: dict[str, WrittenTest] = {}
+    for path in {test.path: None for test in tests}:
+        every = tests_in(path, change.files[path].after or b"")
+        known = [test for test in every.values() if test.id not in changed]
+        for test in (test for test in tests if test.path == path):
+            same = next(_same(test, known), None)
+            if same is not None:
+                found[test.id] = same
+            else:
+                known.append(test)
+    return found
+
+
+def _same(test: WrittenTest, known: Sequence[WrittenTest]) -> Iterator[WrittenTest]:
+    """Yield the known tests of the same class or of none that claim all that a test claims."""
+    claims = {claim.text for claim in test.claims}
+    for other in known:
+        is_said = bool(claims) and claims <= {claim.text for claim in other.claims}
+        if is_said and test.setting == other.setting:
+            yield other
 
 
 def repeated_tests(
