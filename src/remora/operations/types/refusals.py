@@ -89,17 +89,17 @@ def _is_constant(value: ast.expr | None) -> bool:
 
 
 def _is_of_one_call(candidate: Candidate) -> bool:
-    """Return True if less than two calls, or one and a default, suggest the type.
+    """Return True if one call or only a default suggests the type of a parameter.
 
-    The one call of a private function is all there is.
+    Two calls are enough, and one call with a default value. One call of a private function is
+    enough, because it has no callers elsewhere.
     """
     parameter = candidate.parameter
     if parameter is None or parameter.kind != "parameter":
         return False
-    default = parameter.default
-    has_default = not (default is None or _is_constant(default))
-    enough = 1 if _is_private(candidate.function) else _ENOUGH_CALLS
-    return candidate.calls + (has_default and candidate.calls > 0) < enough
+    has_telling_default = parameter.default is not None and not _is_constant(parameter.default)
+    is_confirmed = has_telling_default or _is_private(candidate.function)
+    return candidate.calls < (1 if is_confirmed else _ENOUGH_CALLS)
 
 
 def _is_private(function: Function) -> bool:
