@@ -96,12 +96,12 @@ def _print_result(options: Options, done: "CleanResult") -> int:
 
 def _lines(options: Options, done: "CleanResult") -> Iterator[str]:
     would = "would free" if done.dry_run else "freed"
-    for kind, group in groupby(done.removed, key=lambda found: found.kind):
-        found = list(group)
-        text = count(len(found), *_KINDS[kind]) if kind in _KINDS else found[0].name
-        yield f"{size_text(sum(one.bytes for one in found)):>10}  {text}"
+    for kind, group in groupby(done.removed, key=lambda removable: removable.kind):
+        removed = list(group)
+        text = count(len(removed), *_KINDS[kind]) if kind in _KINDS else removed[0].name
+        yield f"{size_text(sum(removable.bytes for removable in removed)):>10}  {text}"
         if options.verbose or kind == "conflict":  # a conflict file may be the only copy
-            yield from (escape_line(f"{'':12}{one.name}") for one in found)
+            yield from (escape_line(f"{'':12}{removable.name}") for removable in removed)
     if options.verbose:
         for run_id, reason in done.kept:
             yield from wrapped(f"kept  {run_id}: {reason}", " " * 6)

@@ -46,7 +46,7 @@ class Inference:
         self.calls = Calls(self.original)
         self._callers = Callers()
         self._answers: dict[object, Terms] = {}
-        """What pyrefly said of files with annotations, and with an interpreter's packages."""
+        """Pyrefly's types for files with annotations, and with an interpreter's packages."""
         self._why: dict[tuple[str, Slot], str] = {}
         """Why the candidate of a slot was refused."""
 

@@ -1,6 +1,7 @@
 """Which of the annotations found for a project are worth proposing together.
 
-A maintainer rejects `def flake(self, message) -> None` in code without annotations. The rules:
+AI readers of proposals reject `def flake(self, message) -> None` in code without annotations. The
+rules:
 
 - a signature is written whole or not at all;
 - a method is written with its overrides and siblings, with the same types, or not at all;
@@ -38,7 +39,7 @@ _UNRELATED = frozenset(("ABC", "Enum", "Generic", "NamedTuple", "Protocol", "Typ
 
 
 class Signatures:
-    """Leaves out annotations that a maintainer would not want alone.
+    """Leaves out annotations that AI readers reject if they are proposed alone.
 
     In a file that is mostly annotated, or belongs to a project that is, every whole signature
     completes what its authors began. In other files, half of the functions must have one. Nested

@@ -1,4 +1,4 @@
-"""What a stream records of each turn: the packet, the decision, its errors and its result."""
+"""Turns of a stream: the packet, the decision, its errors and its result."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -109,7 +109,7 @@ class AgentHistory:
 
 
 class _Data(msgspec.Struct):
-    """What is read of events. Other fields may be large, or hold references to blobs."""
+    """The fields of events that are read. Others may be large, or refer to blobs."""
 
     tool: str = ""
     args: dict[str, Any] = {}

@@ -42,7 +42,7 @@ _PROBLEMS: dict[str, tuple[CauseKind, str]] = {
 
 
 class Evidence(msgspec.Struct, frozen=True):
-    """What an event of a turn shows. `seq` is null for what follows from several events."""
+    """A fact from an event of a turn. `seq` is null for facts from several events."""
 
     turn: int
     seq: int | None
@@ -119,8 +119,10 @@ def _diagnosis(
     last = history.turns[-1].number if history.turns else 0
     try:
         cause = _cause(history, review, is_written=is_written)
-        blamed = (one.state for one in history.turns if one.number == cause.turn)
-        dropped = [part for one in blamed for part in dropped_parts(one.packet, one.shown())]
+        states = (turn.state for turn in history.turns if turn.number == cause.turn)
+        dropped = [
+            place for state in states for place in dropped_parts(state.packet, state.shown())
+        ]
     except RecursionError as error:
         text = f"{first.agent_id}: the data of an event is nested too deeply"
         raise StreamDamaged(text, hint=HINT) from error
@@ -134,7 +136,7 @@ def _diagnosis(
         turns=last,
         look_at=cause.look_at or cause.turn or last,
         cause=cause,
-        dropped=tuple(Place(part.name, _quoted(part.text)) for part in dropped),
+        dropped=tuple(Place(place.name, _quoted(place.text)) for place in dropped),
     )
 
 
@@ -183,31 +185,33 @@ def _failure_of(turns: list[Turn], end: AgentEnd) -> Failure | None:
     """Return the failure of an agent, or None if it has no turns."""
     message = end.error or ""
     if turns and end.stop_reason == "verification":
-        changing = [one for one in turns if one.has_changed]
-        chosen = [one for one in changing if one.is_of_model] or changing or turns
+        changing = [turn for turn in turns if turn.has_changed]
+        chosen = [turn for turn in changing if turn.is_of_model] or changing or turns
         return Failure(chosen[-1], message, check=message.partition(":")[0])
     succeeded = {SUBMIT}
     for turn in reversed(turns):
         if turn.is_error and turn.tool not in succeeded:
-            same = (one for one in turns if one.is_error and one.call == turn.call)
-            first = next(one for one in same if one.error == turn.error)
+            same = (other for other in turns if other.is_error and other.call == turn.call)
+            first = next(other for other in same if other.error == turn.error)
             return Failure(first, turn.error, is_of_tool=True)
         succeeded |= {turn.tool} if turn.result_seq is not None else set()
-    acting = [one for one in turns if one.problem or one.tool not in ("", SUBMIT)] or turns
+    acting = [turn for turn in turns if turn.problem or turn.tool not in ("", SUBMIT)] or turns
     return Failure(acting[-1], message) if acting else None
 
 
 def _budget_dropped(history: AgentHistory, failure: Failure) -> Cause | None:
-    """The failure names what the budget removed from the packet of the model's decision."""
+    """Return a cause if the failure names what the budget removed from the model's packet."""
     last = history.turns[-1].number if failure.check else failure.turn.number
-    for turn in (one for one in reversed(history.turns) if one.is_of_model and one.number <= last):
+    decisions = [turn for turn in history.turns if turn.is_of_model and turn.number <= last]
+    for turn in reversed(decisions):
         shown = turn.state.shown()
         dropped, kept = dropped_parts(turn.state.packet, shown), text_of(shown)
         for name in _names_of(failure):
-            place = next((one for one in dropped if occurs(name, one.text)), None)
+            place = next((place for place in dropped if occurs(name, place.text)), None)
             if place is None or occurs(name, kept):
                 continue
-            line = next((one for one in place.text.split("\n") if occurs(name, one)), place.text)
+            lines = place.text.split("\n")
+            line = next((line for line in lines if occurs(name, line)), place.text)
             sentence = (
                 f'The budget dropped the line "{_quoted(line)}" ({place.name}) from the packet of '
                 f"turn {turn.number}, so the model decided without it; {_quoted(failure.message)}"
@@ -218,9 +222,9 @@ def _budget_dropped(history: AgentHistory, failure: Failure) -> Cause | None:
 
 
 def _summary_lost(history: AgentHistory, failure: Failure) -> Cause | None:
-    """A tool's output has the error, and the packet of the model's next decision does not."""
+    """Return a cause if a tool reported the error, and the model's next packet lacks it."""
     for at, turn in enumerate(history.turns):
-        later = next((one for one in history.turns[at + 1 :] if one.call), None)
+        later = next((after for after in history.turns[at + 1 :] if after.call), None)
         if later is None or not later.is_of_model:
             continue
         results = [x for x in history.turns if x.tool == turn.tool and x.result_seq is not None]
@@ -277,8 +281,8 @@ def _problem(history: AgentHistory) -> Cause | None:
 
 
 def _conflict(history: AgentHistory, review: Review) -> Cause:
-    places = [_quoted(f"{one.get('path')}: {one.get('detail')}") for one in review.detail]
-    number = next((one.number for one in reversed(history.turns) if one.has_changed), None)
+    places = [_quoted(f"{item.get('path')}: {item.get('detail')}") for item in review.detail]
+    number = next((turn.number for turn in reversed(history.turns) if turn.has_changed), None)
     what = places[0] if places else "the same lines were changed"
     change = "the change" if number is None else f"the change of turn {number}"
     sentence = f"Conflict: {change} could not be merged with your files: {what}"
@@ -290,7 +294,7 @@ def _without_failure(history: AgentHistory, end: AgentEnd) -> Cause:
     if end.status == VERIFIED:
         sentence = "Nothing failed: the agent submitted a change that passed all checks"
         return Cause("verified", None, sentence)
-    last = next((one for one in reversed(history.turns) if one.result_seq is not None), None)
+    last = next((turn for turn in reversed(history.turns) if turn.result_seq is not None), None)
     hidden = None if last is None else _summary_lost(history, Failure(last, ""))
     reason = history.no_change.text(None)
     said = f": {_quoted(reason)}" if reason else ""
@@ -301,8 +305,10 @@ def _stopped(history: AgentHistory, end: AgentEnd) -> Cause:
     """Return which rule stopped the agent, or that no cause was found."""
     number = history.turns[-1].number if history.turns else 0
     turns, said = count(number, "turn"), f"{end.status} ({end.stop_reason})"
-    calls = tuple(Evidence(one.number, one.seq, one.call) for one in history.turns[-6:])
-    call, times = Counter(one.call for one in history.turns).most_common(1)[0] if calls else ("", 0)
+    calls = tuple(Evidence(turn.number, turn.seq, turn.call) for turn in history.turns[-6:])
+    call, times = (
+        Counter(turn.call for turn in history.turns).most_common(1)[0] if calls else ("", 0)
+    )
     is_loop = end.stop_reason in ("repeated_call", "no_progress")
     if is_loop or (end.stop_reason == "max_turns" and call and times >= _LOOPING):
         what = _quoted(end.error or said) if is_loop else f"the agent called {call} {times} times"

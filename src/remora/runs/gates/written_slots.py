@@ -26,7 +26,7 @@ class Slot(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where a function is, the classes around it, and an expression for its annotation."""
+    """The position of a function, the classes around it, and an expression for its annotation."""
 
     line: int
     code: str

@@ -40,7 +40,7 @@ def recover(project: Project) -> list[str]:
         left = complete_journals(project)
     except Conflict:
         return []
-    notes = [recovery_text(left), *(f"{each.path}: {each.detail}" for each in left.conflicts)]
+    notes = [recovery_text(left), *(f"{file.path}: {file.detail}" for file in left.conflicts)]
     return [note for note in notes if note]
 
 
