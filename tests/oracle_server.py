@@ -16,7 +16,7 @@ from remora.code.syntax.definitions import find_definitions
 from remora.code.syntax.signature import docstring_text
 from remora.code.syntax.source import parse_text
 from remora.ids import escape_path, node_key, split_node_key
-from remora.operations.restorer import Slot
+from remora.operations.restorer import HiddenSlot
 from tests.openai_server import Handler, Server, answer, openai_server, send_json
 
 _TARGET = re.compile(r"^Target: \w+ \w+ (\S+)$", re.MULTILINE)
@@ -39,7 +39,7 @@ Answer = Callable[[Shown, dict[str, Any]], dict[str, Any] | None]
 
 @contextmanager
 def oracle_server(
-    slots: Sequence[Slot] = (),
+    slots: Sequence[HiddenSlot] = (),
     files: Mapping[str, str] = _NO_TEXTS,
 ) -> Iterator[Server]:
     """Serve the docstrings in `files` and the types in `slots`, as people wrote them."""
@@ -120,7 +120,7 @@ def _docstrings(files: Mapping[str, str]) -> Answer:
     return answered
 
 
-def _signatures(slots: Sequence[Slot]) -> Answer:
+def _signatures(slots: Sequence[HiddenSlot]) -> Answer:
     types: Mapping[str, dict[str, str]] = defaultdict(dict)
     for slot in slots:
         types[node_key(escape_path(slot.path), slot.qualname)][

@@ -16,7 +16,7 @@ from remora.errors import HostError
 from remora.evals.arm_results import Basis, Target, TargetResult, Verdict
 from remora.files.patterns import IgnoreRules
 from remora.ids import display_name, escape_path, file_of_key, node_key
-from remora.operations.restorer import Restored, Restorer, Slot, compare
+from remora.operations.restorer import HiddenSlot, Restored, Restorer, compare
 from remora.runs.planning.run_request import RunRequest
 from remora.runs.project import Project
 from remora.runs.records.results import RunView
@@ -120,7 +120,7 @@ class HiddenParts:
         return {**{path: self._texts[path] for path in self._texts.keys() - now.keys()}, **parsed}
 
 
-def _target(slot: Slot) -> Target:
+def _target(slot: HiddenSlot) -> Target:
     name = f"{slot.qualname} {slot.part}"
     return Target(path=slot.path, name=name, kind=slot.kind, text=slot.text)
 
@@ -165,7 +165,7 @@ def _request(agent: Agent, keys: frozenset[str]) -> RunRequest:
 
 _PER_FILE = 4
 """More files give narrower intervals, and take longer."""
-T = TypeVar("T", Slot, Target)
+T = TypeVar("T", HiddenSlot, Target)
 
 
 def sample(

@@ -16,7 +16,7 @@ Place = tuple[int, str]
 """Number of a definition in its file, and name of a part."""
 
 
-class Slot(msgspec.Struct, frozen=True, kw_only=True, order=True):
+class HiddenSlot(msgspec.Struct, frozen=True, kw_only=True, order=True):
     """A part of a file that people wrote and that an operation can write.
 
     `number` is the position of the definition among those of the file, which tells definitions
@@ -53,15 +53,15 @@ class Restorer(msgspec.Struct, frozen=True, kw_only=True):
     - With `alone`, at most one slot of a definition is hidden, because the others show how.
     """
 
-    find: Callable[[Texts], Sequence[Slot]]
-    read: Callable[[Texts], Iterable[Slot]]
-    hide: Callable[[Texts, Sequence[Slot]], dict[str, str]]
+    find: Callable[[Texts], Sequence[HiddenSlot]]
+    read: Callable[[Texts], Iterable[HiddenSlot]]
+    hide: Callable[[Texts, Sequence[HiddenSlot]], dict[str, str]]
     alone: bool = False
 
 
 def without_slots(
     texts: Texts,
-    slots: Iterable[Slot],
+    slots: Iterable[HiddenSlot],
     edits: Callable[[str, str, Set[Place]], Iterable[Edit]],
 ) -> dict[str, str]:
     """Return the texts without some slots.
@@ -78,13 +78,13 @@ def without_slots(
     }
 
 
-def compare(restorer: Restorer, slots: Sequence[Slot], after: Texts) -> list[Restored]:
+def compare(restorer: Restorer, slots: Sequence[HiddenSlot], after: Texts) -> list[Restored]:
     """Compare slots with the texts that an operation left behind."""
     now = {(slot.path, slot.number, slot.part): slot for slot in restorer.read(after)}
     return [_compared(slot, now.get((slot.path, slot.number, slot.part))) for slot in slots]
 
 
-def _compared(people: Slot, written: Slot | None) -> Restored:
+def _compared(people: HiddenSlot, written: HiddenSlot | None) -> Restored:
     if written is None:
         return Restored(outcome="left")
     if written.text == people.text:

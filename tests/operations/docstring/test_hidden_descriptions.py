@@ -5,7 +5,7 @@ from textwrap import dedent
 import pytest
 
 from remora.operations.docstring.hidden_descriptions import RESTORER
-from remora.operations.restorer import Slot, compare
+from remora.operations.restorer import HiddenSlot, compare
 
 GOOGLE = '''\
 def scale(value, factor=2):
@@ -78,7 +78,7 @@ def parts(text: str) -> list[str]:
     return [slot.part for slot in RESTORER.find({"a.py": text})]
 
 
-def slots(text: str) -> list[Slot]:
+def slots(text: str) -> list[HiddenSlot]:
     return list(RESTORER.read({"a.py": text}))
 
 

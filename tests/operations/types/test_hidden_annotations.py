@@ -4,7 +4,7 @@ from textwrap import dedent
 
 import pytest
 
-from remora.operations.restorer import Slot, compare
+from remora.operations.restorer import HiddenSlot, compare
 from remora.operations.types.hidden_annotations import RESTORER
 
 CART = """\
@@ -44,7 +44,7 @@ class Cart:
 TEXTS = {"shop/cart.py": CART, "shop/__init__.py": "", "tests/test_cart.py": "def f(a: int): ...\n"}
 
 
-def slots() -> list[Slot]:
+def slots() -> list[HiddenSlot]:
     return list(RESTORER.find(TEXTS))
 
 

@@ -18,6 +18,7 @@ from remora.code.syntax.effects import (
     returns_or_yields,
     unqualified_name,
 )
+from remora.code.syntax.hidden_uses import names_in
 
 # any operator, attribute or index may raise these
 IMPLICIT_EXCEPTIONS = frozenset(
@@ -145,8 +146,7 @@ def _parameter_names(args: ast.arguments) -> list[str]:
 
 def _mentioned_names(code: Sequence[ast.stmt]) -> set[str]:
     nodes = [node for statement in code for node in ast.walk(statement)]
-    names = {node.id for node in nodes if isinstance(node, ast.Name)}
-    return names | {node.attr for node in nodes if isinstance(node, ast.Attribute)}
+    return names_in(*code) | {node.attr for node in nodes if isinstance(node, ast.Attribute)}
 
 
 def _no_value(found: DocumentedItems, node: FunctionNode, code: Sequence[ast.stmt]) -> bool:

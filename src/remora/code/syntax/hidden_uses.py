@@ -22,6 +22,11 @@ def used_words(tree: ast.Module) -> set[str]:
     return found
 
 
+def names_in(*nodes: ast.AST) -> set[str]:
+    """Return the names in some nodes, without attributes."""
+    return {part.id for node in nodes for part in ast.walk(node) if isinstance(part, ast.Name)}
+
+
 def hidden_uses(text: str, tree: ast.Module) -> set[str]:
     """Return all words in types that are strings or comments.
 

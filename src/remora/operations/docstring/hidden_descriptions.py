@@ -29,14 +29,14 @@ from remora.operations.docstring.literal import DocstringLiteral, read_literal
 from remora.operations.docstring.mend import update_plan
 from remora.operations.docstring.name_words import only_repeats_name
 from remora.operations.docstring.related_texts import FileTexts, RelatedTexts, collect_texts
-from remora.operations.restorer import Place, Restorer, Slot, Texts, without_slots
+from remora.operations.restorer import HiddenSlot, Place, Restorer, Texts, without_slots
 
 _SUMMARY = "summary"
 _ARTICLE = re.compile(r"(?:an?|the)\s+", re.IGNORECASE)
 _QUOTES = str.maketrans("", "", "`'\"*")
 
 
-def read_parts(texts: Texts) -> Iterator[Slot]:
+def read_parts(texts: Texts) -> Iterator[HiddenSlot]:
     """Yield summaries, and descriptions of parameters and exceptions.
 
     Case, articles, quotes and the full stop make no difference to their meaning.
@@ -49,7 +49,7 @@ def read_parts(texts: Texts) -> Iterator[Slot]:
         ):
             for part, words in _parts(docstring_text(definition.node.body) or "").items():
                 plain = words.translate(_QUOTES).rstrip(".").casefold()
-                yield Slot(
+                yield HiddenSlot(
                     path=path,
                     number=number,
                     qualname=definition.qualname,
@@ -82,7 +82,7 @@ def _part(section: Section, entry: Item) -> str:
     return ""
 
 
-def find_parts(texts: Texts) -> list[Slot]:
+def find_parts(texts: Texts) -> list[HiddenSlot]:
     """Return the parts that the operation would miss, and whose texts it accepts.
 
     Others say nothing about the operation or a model. A list of parameters that has one of two
@@ -91,7 +91,7 @@ def find_parts(texts: Texts) -> list[Slot]:
     """
     contents = {path: text.encode() for path, text in texts.items() if path.endswith(".py")}
     related = _related_texts(contents)
-    found: list[Slot] = []
+    found: list[HiddenSlot] = []
     for path, content in contents.items():
         module = parse_module(path, content)
         if is_of_tests(path) or is_vendored(path) or not isinstance(module, Module):
@@ -113,7 +113,7 @@ def find_parts(texts: Texts) -> list[Slot]:
     return found
 
 
-def _is_restorable(slot: Slot, found: DocumentedNode) -> bool:
+def _is_restorable(slot: HiddenSlot, found: DocumentedNode) -> bool:
     if slot.part == _SUMMARY:
         is_one_line = parse_docstring(found.text or "").summary.split() == slot.text.split()
         is_asked_for = not found.related.inherits_docstring(found.node.name)
@@ -157,7 +157,7 @@ def _related_texts(contents: Mapping[str, bytes]) -> dict[str, RelatedTexts]:
     return found
 
 
-def hide_parts(texts: Texts, slots: Sequence[Slot]) -> dict[str, str]:
+def hide_parts(texts: Texts, slots: Sequence[HiddenSlot]) -> dict[str, str]:
     """Return the texts without some parts. A hidden summary takes its docstring with it."""
     return without_slots(texts, slots, _edits)
 

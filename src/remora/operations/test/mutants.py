@@ -8,6 +8,7 @@ from typing import TypeVar
 import msgspec
 
 from remora.code.syntax.definitions import FunctionNode, assigned_values, find_definitions
+from remora.code.syntax.hidden_uses import names_in
 from remora.code.syntax.source import Source, Unreadable, parse_text, read_source
 from remora.operations.test.fault_kinds import (
     ChangeNode,
@@ -93,7 +94,7 @@ def reads_data(source: bytes, qualname: str) -> bool:
     found = function_named(read.tree, qualname) if isinstance(read, Source) else None
     if found is None or not isinstance(read, Source):
         return False
-    used = {node.id for node in ast.walk(found) if isinstance(node, ast.Name)}
+    used = names_in(found)
     data = {name for name, value in assigned_values(read.tree.body) if isinstance(value, _DATA)}
     return "re" in used or not used.isdisjoint(data)
 

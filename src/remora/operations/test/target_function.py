@@ -6,9 +6,10 @@ from collections.abc import Callable
 import msgspec
 
 from remora.code.syntax.definitions import FunctionNode
+from remora.code.syntax.hidden_uses import names_in
 from remora.code.syntax.source import Source, Unreadable, read_source
 from remora.operations.test.mutants import function_named
-from remora.operations.test.testable_functions import is_empty
+from remora.operations.test.testable_functions import is_unimplemented
 from remora.tools.host.module_names import SOURCE_ROOTS
 
 _STATIC = frozenset({"staticmethod", "classmethod"})
@@ -73,12 +74,12 @@ def target_in(
     """Return the function under test like `find_target`, for a file that has been read."""
     if not isinstance(function, ast.FunctionDef):
         return "it is not a plain function"
-    if is_empty(function):
+    if is_unimplemented(function):
         return "it is not implemented yet"
     if "/" not in path and exists("__init__.py"):
         return "the name of its package is unknown: the package is the root folder"
     names = {one.attr for one in ast.walk(function) if isinstance(one, ast.Attribute)}
-    names |= {one.id for one in ast.walk(function) if isinstance(one, ast.Name)}
+    names |= names_in(function)
     if names & _ENVIRONMENT_NAMES:
         return f"it depends on where it runs ({', '.join(sorted(names & _ENVIRONMENT_NAMES))})"
     root, module = import_name(path, exists)

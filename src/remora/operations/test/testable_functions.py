@@ -66,7 +66,7 @@ def _is_excluded_file(path: str) -> bool:
     )
 
 
-def is_empty(function: FunctionNode) -> bool:
+def is_unimplemented(function: FunctionNode) -> bool:
     """Return True if the function is not implemented yet."""
     return all(
         isinstance(one, ast.Pass)

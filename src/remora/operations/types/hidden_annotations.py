@@ -9,7 +9,7 @@ from remora.code.edit.parsed_text import ParsedText
 from remora.code.syntax.definitions import ImportNode, assigned_values
 from remora.code.syntax.hidden_uses import hidden_uses, used_words
 from remora.code.syntax.source import parse_text
-from remora.operations.restorer import Place, Restorer, Slot, Texts, without_slots
+from remora.operations.restorer import HiddenSlot, Place, Restorer, Texts, without_slots
 from remora.operations.types.source.slots import (
     RETURN,
     SourceText,
@@ -37,7 +37,7 @@ _MOST_ALIASES = 5
 """How often an alias in the meaning of an alias is replaced."""
 
 
-def read_annotations(texts: Texts) -> Iterator[Slot]:
+def read_annotations(texts: Texts) -> Iterator[HiddenSlot]:
     """Yield the annotations of parameters and results, except of overloads."""
     aliases = _aliases_in(texts.values())
     for path, text in texts.items():
@@ -45,7 +45,7 @@ def read_annotations(texts: Texts) -> Iterator[Slot]:
             yield from _slots(path, SourceText(text), aliases)
 
 
-def find_annotations(texts: Texts) -> list[Slot]:
+def find_annotations(texts: Texts) -> list[HiddenSlot]:
     """Return the annotations that the operation could write.
 
     Tests, examples and other files that the operation leaves out have none.
@@ -61,10 +61,10 @@ def find_annotations(texts: Texts) -> list[Slot]:
     ]
 
 
-def _slots(path: str, source: SourceText, aliases: Mapping[str, str]) -> Iterator[Slot]:
+def _slots(path: str, source: SourceText, aliases: Mapping[str, str]) -> Iterator[HiddenSlot]:
     for (number, name), annotation in written_annotations(source).items():
         text = ast.unparse(annotation)
-        yield Slot(
+        yield HiddenSlot(
             path=path,
             number=number,
             qualname=source.qualnames[number],
@@ -74,7 +74,7 @@ def _slots(path: str, source: SourceText, aliases: Mapping[str, str]) -> Iterato
         )
 
 
-def hide_annotations(texts: Texts, slots: Sequence[Slot]) -> dict[str, str]:
+def hide_annotations(texts: Texts, slots: Sequence[HiddenSlot]) -> dict[str, str]:
     """Return the texts without some annotations, and without imports that only they need."""
     imported = {name for text in texts.values() for name in _import_names(text)}
     return {

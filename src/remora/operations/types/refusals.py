@@ -15,7 +15,7 @@ from remora.operations.types.source.terms import (
     arguments_of,
     head_of,
     members_of,
-    names_in,
+    names_of,
     without_none,
 )
 
@@ -56,7 +56,7 @@ def refusal_of(candidate: Candidate) -> Refusal | None:
 
 
 def _says_nothing(candidate: Candidate) -> bool:
-    return not _SAY_NOTHING.isdisjoint(names_in(candidate.term))
+    return not _SAY_NOTHING.isdisjoint(names_of(candidate.term))
 
 
 def _is_wide(candidate: Candidate) -> bool:
@@ -72,10 +72,10 @@ def _has_mixed_items(term: str) -> bool:
 
 
 def _is_of_empty(candidate: Candidate) -> bool:
-    return candidate.parameter is None and is_empty(candidate.function.node)
+    return candidate.parameter is None and is_placeholder(candidate.function.node)
 
 
-def is_empty(node: FunctionNode) -> bool:
+def is_placeholder(node: FunctionNode) -> bool:
     """Return True if a function does nothing, or only raises, so that others override it."""
     return all(
         isinstance(each, ast.Pass | ast.Raise)

@@ -11,7 +11,7 @@ from remora.agents.loop.stop_rules import INVALID_CALLS
 from remora.errors import StreamDamaged, UsageError
 from remora.memory.events import AgentEnd, Event, Review
 from remora.runs.diagnosis.agent_history import AgentHistory, Turn
-from remora.runs.diagnosis.texts import Place, dropped_parts, names_in, occurs, text_of
+from remora.runs.diagnosis.texts import Place, dropped_parts, named_things, occurs, text_of
 from remora.runs.records.run_listing import read_run_line
 from remora.statuses import CONFLICT, INTERRUPTED, RUNNING, VERIFIED, WITH_RESULT
 from remora.text import clip, count
@@ -253,7 +253,7 @@ def _summary_lost(history: AgentHistory, failure: Failure) -> Cause | None:
 def _is_shown(line: str, shown: str) -> bool:
     """Return True if a packet has the message of an error, or all names in it."""
     message = " ".join(_MESSAGE.sub("", line).split())
-    names = names_in(message)
+    names = named_things(message)
     is_whole = message[:_CORE] in " ".join(shown.split())
     return is_whole or (bool(names) and all(occurs(name, shown) for name in names))
 
@@ -263,7 +263,7 @@ def _names_of(failure: Failure) -> list[str]:
     packet = failure.turn.state.packet
     known = f"{packet.goal} {packet.node_id} {packet.agent_id} {failure.check}"
     path = packet.node_id.removeprefix("node:").rpartition(":")[0] + ":"
-    names = names_in(failure.message)
+    names = named_things(failure.message)
     return [name for name in names if not occurs(name, known) and not name.startswith(path)]
 
 

@@ -16,7 +16,7 @@ from remora.errors import HostError
 from remora.rmtree import temporary_folder
 from remora.runs.gates.code_gates import run_tests
 from remora.runs.gates.gate import Facts, Gate, UnjudgedError, problems, worse
-from remora.runs.gates.written_slots import Place, Slot, slots_of
+from remora.runs.gates.written_slots import Place, WrittenSlot, slots_of
 from remora.sandbox.interpreters import ProjectPython
 from remora.statuses import VALUES_GATE
 from remora.workspaces.rooted_files import RootedFiles
@@ -54,7 +54,7 @@ class ValuesGate:
     def __init__(self, python: ProjectPython, before: Contents, plain: Callable[[], Facts]) -> None:
         self._python, self._plain = python, plain
         self._before = {path: slots_of(path, text or b"") for path, text in before.items()}
-        self._checked: dict[Slot, tuple[str, ...]] = {}
+        self._checked: dict[WrittenSlot, tuple[str, ...]] = {}
 
     @property
     def gate(self) -> Gate:
@@ -78,7 +78,7 @@ class ValuesGate:
                 raise UnjudgedError(error.message) from error
         return problems(slot.describe(kind) for slot in written for kind in self._checked[slot])
 
-    def written(self, after: Contents) -> dict[Slot, Place]:
+    def written(self, after: Contents) -> dict[WrittenSlot, Place]:
         """Return the slots of files that were not there before. Tests have none."""
         return {
             slot: place
@@ -89,7 +89,11 @@ class ValuesGate:
         }
 
     def _check(
-        self, written: Mapping[Slot, Place], folder: Path, seconds: float, tests: tuple[str, ...]
+        self,
+        written: Mapping[WrittenSlot, Place],
+        folder: Path,
+        seconds: float,
+        tests: tuple[str, ...],
     ) -> None:
         slots = [*written]
         with temporary_folder("remora-values-") as out:
@@ -109,7 +113,7 @@ def _is_plain(kind: str) -> bool:
     return len(kind) <= _MAX_KIND and kind.isprintable()
 
 
-def _fill(out: Path, written: Mapping[Slot, Place], folder: Path) -> None:
+def _fill(out: Path, written: Mapping[WrittenSlot, Place], folder: Path) -> None:
     """Write the plugin, typeguard and the functions to check into a folder."""
     found = [(name, find_spec(name)) for name in ("typeguard", "typing_extensions")]
     (out / "remora_vendor").mkdir()

@@ -11,7 +11,7 @@ from remora.python_text import parse
 RETURN = "return"
 
 
-class Slot(NamedTuple):
+class WrittenSlot(NamedTuple):
     """The annotation of a parameter, or that of the result with the name `return`."""
 
     path: str
@@ -34,14 +34,14 @@ class Place(NamedTuple):
     expression: str
 
 
-def slots_of(path: str, content: bytes) -> dict[Slot, Place]:
+def slots_of(path: str, content: bytes) -> dict[WrittenSlot, Place]:
     """Return the annotated slots of a file, or none if it does not parse."""
     try:
         tree = parse(content)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return {}
     definitions = {each.key: each for each in find_definitions(tree, path)}
-    found = dict[Slot, Place]()
+    found = dict[WrittenSlot, Place]()
     for each in definitions.values():
         node = each.node
         if isinstance(node, ast.ClassDef):
@@ -51,7 +51,7 @@ def slots_of(path: str, content: bytes) -> dict[Slot, Place]:
         in_classes = all(isinstance(one.node, ast.ClassDef) for one in parents)
         classes = tuple(one.node.name for one in reversed(parents)) if in_classes else ()
         for name, annotation in _annotations(node):
-            slot = Slot(path, each.qualname, name, ast.unparse(annotation))
+            slot = WrittenSlot(path, each.qualname, name, ast.unparse(annotation))
             expression = ast.unparse(_Unquoted().visit(annotation))
             found[slot] = Place(line, node.name, classes, expression)
     return found

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from itertools import accumulate
 
 from remora.code.edit.text_lines import split_lines
-from remora.code.syntax.source import parse_text
 from remora.operations.test.cases.case import Case
 from remora.operations.test.insert_location import InsertLocation
 from remora.python_text import parse
@@ -47,13 +46,6 @@ def _assertion(case: Case, alias: str) -> str:
         call.func = ast.Attribute(ast.Name(alias), call.func.id)
     text = f"list({ast.unparse(call)})" if case.listed else ast.unparse(call)
     return f"assert {text} {'is' if case.value in TRUTHS else '=='} {case.value}"
-
-
-def names_in(lines: Sequence[str]) -> set[str]:
-    tree = parse_text("\n".join(lines))
-    if not isinstance(tree, ast.Module):
-        return set()
-    return {one.id for one in ast.walk(tree) if isinstance(one, ast.Name)}
 
 
 def with_quotes(text: str, quote: str) -> str:

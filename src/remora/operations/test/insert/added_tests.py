@@ -12,6 +12,7 @@ from remora.code.edit.import_edits import Imported, ImportStyle, import_edits, i
 from remora.code.edit.parsed_text import ParsedText
 from remora.code.edit.text_lines import split_lines
 from remora.code.syntax.definitions import DefinitionNode, ImportNode
+from remora.code.syntax.hidden_uses import names_in
 from remora.code.syntax.source import parse_text
 from remora.errors import HostError
 from remora.operations.test.inputs.own_cases import is_assertion, rows_of
@@ -85,7 +86,7 @@ def top_level_names(tree: ast.Module) -> set[str]:
         if isinstance(one, DefinitionNode):
             found.add(one.name)
         elif isinstance(one, ast.Assign | ast.AnnAssign):
-            found |= {part.id for part in ast.walk(one) if isinstance(part, ast.Name)}
+            found |= names_in(one)
     return found
 
 

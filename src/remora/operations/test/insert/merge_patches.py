@@ -10,8 +10,8 @@ import msgspec
 from remora.code.edit.import_edits import Imported, imported_names
 from remora.code.pytest_model.pytest_file import is_test_file
 from remora.code.syntax.definitions import ImportNode
+from remora.code.syntax.hidden_uses import names_in
 from remora.code.syntax.source import parse_text
-from remora.operations.test.cases.assertions import names_in
 from remora.operations.test.insert.added_tests import (
     added_tests,
     extended_tests,
@@ -97,7 +97,7 @@ def without_functions(text: str, names: Collection[str]) -> str:
     tree = parse_text(text)
     if not isinstance(tree, ast.Module):
         return text
-    used = names_in([ast.unparse(one) for one in _tests(tree, names)])
+    used = names_in(*_tests(tree, names))
     return _without(text, tree, names, {one for one in imported_names(tree) if one.bound in used})
 
 
@@ -119,7 +119,7 @@ def _without(
 ) -> str:
     """Return a file without some functions, and without those of `imports` that are not used."""
     lines, left = text.split("\n"), without_tests(tree, names)
-    used = names_in([ast.unparse(one) for one in left if not isinstance(one, ImportNode)])
+    used = names_in(*(one for one in left if not isinstance(one, ImportNode)))
     needless = {one for one in imports if one.bound not in used}
     kept = {one.name for one in left if isinstance(one, ast.ClassDef)}
     emptied = [one for one in tree.body if isinstance(one, ast.ClassDef) and one.name not in kept]

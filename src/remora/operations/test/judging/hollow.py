@@ -13,6 +13,7 @@ import builtins
 from collections.abc import Sequence
 
 from remora.code.syntax.definitions import FunctionNode
+from remora.code.syntax.hidden_uses import names_in
 from remora.operations.test.judging.claims import CHANGEABLE, Claim, claims_of, own_statements
 
 _PURE = frozenset(dir(builtins)) - {
@@ -105,7 +106,7 @@ def is_self_contained(function: FunctionNode, module: ast.Module) -> bool:
         for node in ast.walk(function)
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
     }
-    used = {node.id for node in ast.walk(function) if isinstance(node, ast.Name)}
+    used = names_in(function)
     brings = any(isinstance(node, ast.Import | ast.ImportFrom) for node in ast.walk(function))
     known = own | local | _PURE | {"self"}
     return not (given or brings or function.decorator_list) and used <= known
@@ -301,7 +302,7 @@ def _is_zero(expression: ast.expr) -> bool:
 
 def _is_literal(test: ast.expr) -> bool:
     """Return True if an expression has no name but those of pure built-ins, and is not false."""
-    names = {node.id for node in ast.walk(test) if isinstance(node, ast.Name)}
+    names = names_in(test)
     own = {n.arg for n in ast.walk(test) if isinstance(n, ast.arg)} | _bound(test)
     is_false = isinstance(test, ast.Constant) and not test.value
     return names - own <= _PURE and not is_false and not _is_false_claim(test)

@@ -12,6 +12,7 @@ import builtins
 from collections.abc import Iterator, Sequence
 
 from remora.code.syntax.definitions import FunctionNode
+from remora.code.syntax.hidden_uses import names_in
 from remora.operations.test.judging.claims import Claim, inlined, values_of
 
 _MOCKS = frozenset(
@@ -112,13 +113,13 @@ def _handed_over(function: FunctionNode, mocks: set[str]) -> set[str]:
         match node:
             case ast.Call(func=func, args=args, keywords=keywords) if not _is_mock(node):
                 words = [*args, *(word.value for word in keywords)]
-                if not _roots(func) & mocks and not _roots(func) <= {"isinstance", "len"}:
-                    found |= {name for word in words for name in _roots(word)} & mocks
+                if not names_in(func) & mocks and not names_in(func) <= {"isinstance", "len"}:
+                    found |= {name for word in words for name in names_in(word)} & mocks
             case ast.Assign(targets=[ast.Attribute() as target], value=value):
-                if not _roots(target) & mocks:
-                    found |= _roots(value) & mocks
+                if not names_in(target) & mocks:
+                    found |= names_in(value) & mocks
             case ast.Return(value=ast.expr() as value) | ast.Yield(value=ast.expr() as value):
-                found |= _roots(value) & mocks
+                found |= names_in(value) & mocks
     return found
 
 
@@ -153,10 +154,6 @@ def _repeats(claim: Claim, told: set[str]) -> bool:
     return False
 
 
-def _roots(expression: ast.AST) -> set[str]:
-    return {node.id for node in ast.walk(expression) if isinstance(node, ast.Name)}
-
-
 def _called_in(claim: Claim, function: FunctionNode) -> set[str]:
     """Return the names of the functions whose results a claim is about."""
     test = claim.test if claim.test is not None else _statement_at(function, claim.line)
@@ -177,9 +174,9 @@ def _is_of_mocks(claim: Claim, function: FunctionNode, mocks: set[str]) -> bool:
     test = claim.test if claim.test is not None else _statement_at(function, claim.line)
     match test:
         case ast.Expr(value=ast.Call(func=ast.Attribute(value=receiver))):
-            return bool(_roots(receiver) & mocks)
+            return bool(names_in(receiver) & mocks)
         case None:
             return False
-    names = _roots(test) - _BUILTIN - _MOCKS - {"self", "mock", "ANY", "call", "pytest"}
-    has_mock = bool(names & mocks) or bool(_roots(test) & _MOCKS)
+    names = names_in(test) - _BUILTIN - _MOCKS - {"self", "mock", "ANY", "call", "pytest"}
+    has_mock = bool(names & mocks) or bool(names_in(test) & _MOCKS)
     return has_mock and names <= mocks

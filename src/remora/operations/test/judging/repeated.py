@@ -10,12 +10,13 @@ among those of the other test.
     def test_parses_seconds():               def test_parses_many_seconds():
         assert parse("5s") == 5                  assert parse("70s") == 70
 
-Here the second one repeats the first: it runs no branch of the project that the first one does not run, and detects no planted
-fault that it does not detect. It must not mention anything of the project's either that the other
-one does not mention: with `parse("5m")`, where `m` is a key in the project's code, it would be
-another case although the branches are the same. Nor may it fail with the code before the change,
-with which the other one passes. Faults are planted in the tables and patterns that a function reads,
-too; if that is not possible, nothing shows that two inputs are alike for them, and it is left open.
+Here the second one repeats the first: it runs no branch of the project that the first one does not
+run, and detects no planted fault that it does not detect. It must not mention anything of the
+project's either that the other one does not mention: with `parse("5m")`, where `m` is a key in the
+project's code, it would be another case although the branches are the same. Nor may it fail with the
+code before the change, with which the other one passes. Faults are planted in the tables and
+patterns that a function reads, too; if that is not possible, nothing shows that two inputs are alike
+for them, and it is left open.
 """
 
 import ast

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 
 from remora.operations.types.source.project_index import Function, ProjectIndex, is_builtin
 from remora.operations.types.source.slots import Slot
-from remora.operations.types.source.terms import canonical, names_in
+from remora.operations.types.source.terms import canonical, names_of
 from remora.tools.host.declared_type_checker import Diagnostic
 from remora.tools.host.module_names import module_name
 
@@ -138,7 +138,7 @@ def _suspects(group: Terms, found: Diagnostic, index: ProjectIndex) -> set[Key]:
         for key in around
         if key[1].name in words
         or group[key] in expected
-        or not classes.isdisjoint(names_in(group[key]))
+        or not classes.isdisjoint(names_of(group[key]))
     }
     return named or around or {key for key in group if key[0] == found.path}
 

@@ -7,8 +7,9 @@ the last member of a union.
 import ast
 import functools
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
 
+from remora.code.syntax.hidden_uses import names_in
 from remora.python_text import parse
 
 _ALIASES = {
@@ -150,8 +151,6 @@ def arguments_of(term: str) -> list[str]:
     return split(rest[:-1], ", ") if bracket else []
 
 
-def names_in(term: str) -> Iterator[str]:
-    """Yield the names that a type refers to."""
-    for node in ast.walk(parse(term, "eval")):
-        if isinstance(node, ast.Name):
-            yield node.id
+def names_of(term: str) -> set[str]:
+    """Return the names that a type refers to."""
+    return names_in(parse(term, "eval"))
