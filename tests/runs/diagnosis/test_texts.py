@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from remora.runs.diagnosis.texts import named_things, reported_errors
+from remora.runs.diagnosis.texts import find_names, reported_errors
 from remora.trace.blobs import NullBlobSink, externalise
 
 
@@ -42,7 +42,7 @@ def test_identifiers_paths_codes_and_quoted_texts_are_names() -> None:
     message = (
         "src/price.py: line 5: E501 in 'total of' (as_private, a.b_c, élan_vital, utf8, plain)"
     )
-    assert named_things(message) == [
+    assert find_names(message) == [
         *(
             "total of",
             "src/price.py",
@@ -59,5 +59,5 @@ def test_identifiers_paths_codes_and_quoted_texts_are_names() -> None:
 @pytest.mark.parametrize("part", ["a", "a.", "a_", "aA1", "'", "é/"])
 def test_a_long_message_takes_no_time(part: str) -> None:
     began = time.process_time()
-    named_things(part * 100_000)
+    find_names(part * 100_000)
     assert time.process_time() - began < 0.5

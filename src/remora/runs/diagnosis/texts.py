@@ -70,7 +70,7 @@ def occurs(name: str, text: str) -> bool:
     return bool(folded) and folded in found and re.search(pattern, found) is not None
 
 
-def named_things(text: str) -> list[str]:
+def find_names(text: str) -> list[str]:
     """Return the identifiers, paths, line numbers and quoted texts in an error message."""
     text = text[:_MAX_MESSAGE]
     quoted = [next(filter(None, found)) for found in _QUOTED.findall(text)]

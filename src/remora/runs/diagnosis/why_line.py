@@ -11,7 +11,7 @@ from remora.agents.loop.stop_rules import INVALID_CALLS
 from remora.errors import StreamDamaged, UsageError
 from remora.memory.events import AgentEnd, Event, Review
 from remora.runs.diagnosis.agent_history import AgentHistory, Turn
-from remora.runs.diagnosis.texts import Place, dropped_parts, named_things, occurs, text_of
+from remora.runs.diagnosis.texts import Place, dropped_parts, find_names, occurs, text_of
 from remora.runs.records.run_listing import read_run_line
 from remora.statuses import CONFLICT, INTERRUPTED, RUNNING, VERIFIED, WITH_RESULT
 from remora.text import clip, count
@@ -109,16 +109,16 @@ def why(folder: TraceFolder, agent_id: str) -> Diagnosis:
         run = folder.find_run(history.first.run_id)
         read = None if run is None else read_run_line(run)
         review = None if read is None else read[1].verdicts.get(agent_id)
-    return _diagnosis(history, history.first, review, is_written=is_written)
+    return _diagnose(history, history.first, review, is_written=is_written)
 
 
-def _diagnosis(
+def _diagnose(
     history: AgentHistory, first: Event, review: Review | None, *, is_written: bool
 ) -> Diagnosis:
     end = history.end
     last = history.turns[-1].number if history.turns else 0
     try:
-        cause = _cause(history, review, is_written=is_written)
+        cause = _find_cause(history, review, is_written=is_written)
         states = (turn.state for turn in history.turns if turn.number == cause.turn)
         dropped = [
             place for state in states for place in dropped_parts(state.packet, state.shown())
@@ -140,7 +140,7 @@ def _diagnosis(
     )
 
 
-def _cause(history: AgentHistory, review: Review | None, *, is_written: bool) -> Cause:
+def _find_cause(history: AgentHistory, review: Review | None, *, is_written: bool) -> Cause:
     end, last = history.end, history.last
     if end is None:
         assert last is not None  # the stream is not empty
@@ -151,21 +151,23 @@ def _cause(history: AgentHistory, review: Review | None, *, is_written: bool) ->
         text = f"Interrupted at {at}: the process ended before the agent did"
         return Cause("interrupted", last.turn, text, evidence)
     if review is not None and review.verdict == CONFLICT:
-        return _conflict(history, review)
+        return _explain_conflict(history, review)
     if end.status in WITH_RESULT and not end.error:
-        return _without_failure(history, end)
-    failure = _failure_of(history.turns, end)
-    found = _stopped(history, end) if failure is None else _failed(history, end, failure)
+        return _explain_success(history, end)
+    failure = _find_failure(history.turns, end)
+    found = (
+        _explain_stop(history, end) if failure is None else _explain_failure(history, end, failure)
+    )
     done = "; rules completed the job" if end.status == VERIFIED else ""
     return msgspec.structs.replace(found, sentence=found.sentence + done)
 
 
-def _failed(history: AgentHistory, end: AgentEnd, failure: Failure) -> Cause:
+def _explain_failure(history: AgentHistory, end: AgentEnd, failure: Failure) -> Cause:
     """Return what ended the last turn, what a packet lost, or else which call or check failed."""
-    problem = _problem(history)
+    problem = _find_problem(history)
     if problem is not None and problem.kind != "bad_answer":
         return problem
-    lost = _budget_dropped(history, failure) or _summary_lost(history, failure)
+    lost = _find_dropped(history, failure) or _find_lost_summary(history, failure)
     if lost is not None:
         return lost
     turn, number = failure.turn, failure.turn.number
@@ -178,10 +180,10 @@ def _failed(history: AgentHistory, end: AgentEnd, failure: Failure) -> Cause:
     if failure.check:
         sentence = f"The check {failure.check} refused the change of turn {number}: {text}"
         return Cause("check_failed", number, sentence, evidence)
-    return problem or _stopped(history, end)
+    return problem or _explain_stop(history, end)
 
 
-def _failure_of(turns: list[Turn], end: AgentEnd) -> Failure | None:
+def _find_failure(turns: list[Turn], end: AgentEnd) -> Failure | None:
     """Return the failure of an agent, or None if it has no turns."""
     message = end.error or ""
     if turns and end.stop_reason == "verification":
@@ -199,7 +201,7 @@ def _failure_of(turns: list[Turn], end: AgentEnd) -> Failure | None:
     return Failure(acting[-1], message) if acting else None
 
 
-def _budget_dropped(history: AgentHistory, failure: Failure) -> Cause | None:
+def _find_dropped(history: AgentHistory, failure: Failure) -> Cause | None:
     """Return a cause if the failure names what the budget removed from the model's packet."""
     last = history.turns[-1].number if failure.check else failure.turn.number
     decisions = [turn for turn in history.turns if turn.is_of_model and turn.number <= last]
@@ -221,7 +223,7 @@ def _budget_dropped(history: AgentHistory, failure: Failure) -> Cause | None:
     return None
 
 
-def _summary_lost(history: AgentHistory, failure: Failure) -> Cause | None:
+def _find_lost_summary(history: AgentHistory, failure: Failure) -> Cause | None:
     """Return a cause if a tool reported the error, and the model's next packet lacks it."""
     for at, turn in enumerate(history.turns):
         later = next((after for after in history.turns[at + 1 :] if after.call), None)
@@ -253,7 +255,7 @@ def _summary_lost(history: AgentHistory, failure: Failure) -> Cause | None:
 def _is_shown(line: str, shown: str) -> bool:
     """Return True if a packet has the message of an error, or all names in it."""
     message = " ".join(_MESSAGE.sub("", line).split())
-    names = named_things(message)
+    names = find_names(message)
     is_whole = message[:_CORE] in " ".join(shown.split())
     return is_whole or (bool(names) and all(occurs(name, shown) for name in names))
 
@@ -263,11 +265,11 @@ def _names_of(failure: Failure) -> list[str]:
     packet = failure.turn.state.packet
     known = f"{packet.goal} {packet.node_id} {packet.agent_id} {failure.check}"
     path = packet.node_id.removeprefix("node:").rpartition(":")[0] + ":"
-    names = named_things(failure.message)
+    names = find_names(failure.message)
     return [name for name in names if not occurs(name, known) and not name.startswith(path)]
 
 
-def _problem(history: AgentHistory) -> Cause | None:
+def _find_problem(history: AgentHistory) -> Cause | None:
     """Return the error that ended the last turn, unless a model decided in a later one."""
     for turn in reversed(history.turns):
         if turn.problem is not None and turn.problem[0] in _PROBLEMS:
@@ -280,7 +282,7 @@ def _problem(history: AgentHistory) -> Cause | None:
     return None
 
 
-def _conflict(history: AgentHistory, review: Review) -> Cause:
+def _explain_conflict(history: AgentHistory, review: Review) -> Cause:
     places = [_quoted(f"{item.get('path')}: {item.get('detail')}") for item in review.detail]
     number = next((turn.number for turn in reversed(history.turns) if turn.has_changed), None)
     what = places[0] if places else "the same lines were changed"
@@ -290,18 +292,18 @@ def _conflict(history: AgentHistory, review: Review) -> Cause:
     return Cause("conflict", number, sentence, evidence)
 
 
-def _without_failure(history: AgentHistory, end: AgentEnd) -> Cause:
+def _explain_success(history: AgentHistory, end: AgentEnd) -> Cause:
     if end.status == VERIFIED:
         sentence = "Nothing failed: the agent submitted a change that passed all checks"
         return Cause("verified", None, sentence)
     last = next((turn for turn in reversed(history.turns) if turn.result_seq is not None), None)
-    hidden = None if last is None else _summary_lost(history, Failure(last, ""))
+    hidden = None if last is None else _find_lost_summary(history, Failure(last, ""))
     reason = history.no_change.text(None)
     said = f": {_quoted(reason)}" if reason else ""
     return hidden or Cause("no_change", None, f"Nothing failed: the agent changed nothing{said}")
 
 
-def _stopped(history: AgentHistory, end: AgentEnd) -> Cause:
+def _explain_stop(history: AgentHistory, end: AgentEnd) -> Cause:
     """Return which rule stopped the agent, or that no cause was found."""
     number = history.turns[-1].number if history.turns else 0
     turns, said = count(number, "turn"), f"{end.status} ({end.stop_reason})"

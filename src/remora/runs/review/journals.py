@@ -54,11 +54,11 @@ def complete_journals(project: Project) -> Recovery:
 
     def recorded(journal: Journal) -> bool:
         left.append(journal)
-        return _recorded(project, journal)
+        return _is_recorded(project, journal)
 
     def on_conflict(found: Sequence[FileConflict]) -> None:
-        note = _note(project, left[0])
-        last = _last_review(project, note)
+        note = _read_note(project, left[0])
+        last = _find_last_review(project, note)
         if last is None:  # without a recorded review there is nothing to replace
             return
         detail = details(note.node_id, found)
@@ -99,7 +99,7 @@ def recovery_text(left: Recovery) -> str:
     )
 
 
-def _last_review(project: ProjectRecords, note: JournalNote) -> Review | None:
+def _find_last_review(project: ProjectRecords, note: JournalNote) -> Review | None:
     """Return the review that a journal's note refers to.
 
     Returns None if the review was not recorded, or if its change set was reviewed again later.
@@ -119,17 +119,17 @@ def details(node_id: str, found: Sequence[FileConflict]) -> list[dict[str, Any]]
     return [{"node_id": node_id, "path": c.path, "detail": c.detail} for c in found]
 
 
-def _recorded(project: ProjectRecords, journal: Journal) -> bool:
+def _is_recorded(project: ProjectRecords, journal: Journal) -> bool:
     """Return True if the journal's review is the latest review of its change set.
 
     Another review may have been recorded before the journal was removed.
     """
-    note = _note(project, journal)
-    last = _last_review(project, note)
+    note = _read_note(project, journal)
+    last = _find_last_review(project, note)
     return last is not None and last.verdict == note.verdict
 
 
-def _note(project: ProjectRecords, journal: Journal) -> JournalNote:
+def _read_note(project: ProjectRecords, journal: Journal) -> JournalNote:
     try:
         return msgspec.convert(journal.note, JournalNote)
     except msgspec.ValidationError as error:
