@@ -273,6 +273,22 @@ def test_annotations_that_were_there_are_not_judged(
     assert said == {"show(path: str) is given tuple[str]"}
 
 
+def test_the_same_files_are_measured_again(tmp_path: Path, plain_python: ProjectPython) -> None:
+    """A test that passes another value each time takes no annotation out."""
+    tests = (
+        "import pathlib\nimport shop\n\n\ndef test_half():\n"
+        "    shop.half(eval(pathlib.Path('value.txt').read_text()))\n"
+    )
+    after = changed(("def half(n):", "def half(n: int):"))
+    write(tmp_path, {"shop.py": after, "test_shop.py": tests, "value.txt": "1.0"})
+    plain = run_tests(plain_python, tmp_path, 50.0, ())
+    gate = ValuesGate(plain_python, {"shop.py": SOURCE.encode()}, lambda: plain).gate
+    assert [*gate.measure(tmp_path, 50.0, ())] == ["shop.py: half(n: int) is given float"]
+    write(tmp_path, {"value.txt": "1"})
+    assert gate.runs_code
+    assert not gate.measure(tmp_path, 50.0, ())
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("tests", "why"),
@@ -301,6 +317,7 @@ def test_what_cannot_be_judged_is_said(
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(120)
 def test_only_the_parts_that_values_contradict_are_taken_out(active: Path, judge: Judge) -> None:
     plants = [(old, new) for old, new, *_ in WRONG[:3]]
     right = [pair for pair in RIGHT if pair[0] not in dict(plants)]
