@@ -2,6 +2,7 @@
 
 import shlex
 import subprocess
+from hashlib import sha256
 from pathlib import Path
 
 import click
@@ -87,7 +88,8 @@ def test_a_document_has_the_title_the_file_and_the_commands(desk: Desk) -> None:
     assert found["branch"] == "my/fix"
     pull = found["pull_request"]
     assert pull["title"] == "steps: fix F401 in 1 file"
-    assert pull["body_file"] == str(desk.root / ".agentfs/runs/my-fix.md")
+    run_id, digest = found["run_id"], sha256(b"my/fix").hexdigest()[:8]
+    assert pull["body_file"] == str(desk.root / f".agentfs/runs/{run_id}-{digest}.md")
     assert pull["commands"][0] == "git push -u upstream my/fix"
     assert "pull_request" not in desk("accept", "last", "b.py:load", "--json").document
 

@@ -171,6 +171,13 @@ class TestExpiring:
         retained(desk.project, 31)
         assert desk.git("for-each-ref", "refs/remora") == ""
 
+    def test_the_texts_of_its_pull_requests_go(self, reviewed: Desk) -> None:
+        runs = reviewed.project.trace.runs
+        (runs / f"{reviewed.newest}-0123abcd.md").touch()
+        (runs / "20200101-000000-aaaaaa-0123abcd.md").touch()
+        assert retained(reviewed.project, 31).runs == 1
+        assert names(reviewed, "runs") == ["20200101-000000-aaaaaa-0123abcd.md"]
+
     def test_new_contents_are_not_collected(self, reviewed: Desk) -> None:
         stored = names(reviewed, "objects")
         aged(reviewed, days=0.9)

@@ -130,6 +130,8 @@ def _remove_run(project: Project, run: RunFacts, now: datetime) -> None:
         with suppress(OutsideError):  # without git or the ref, no commit is kept
             unpin_commit(project.root, run.run_id)
         forget_head(project.state, run.run_id)
+        for text in project.trace.runs.glob(f"{run.run_id}-????????.md"):  # of pull requests
+            text.unlink()
         remove_stream(own)
 
 

@@ -5,6 +5,7 @@ import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 
 from remora.errors import UsageError
@@ -92,7 +93,8 @@ def with_pull_request(project: Project, done: Verdicts, branch: str) -> Verdicts
     gaps = _listed("What they did not check", gates[1:])
     lines = "\n".join(map(_line, changes))
     text = _TEXT.format(changes=lines, gates=proof + gaps, run=done.run_id)
-    path = project.trace.runs / f"{branch.replace('/', '-')}.md"
+    digest = sha256(os.fsencode(branch)).hexdigest()
+    path = project.trace.runs / f"{done.run_id}-{digest[:8]}.md"
     with disk_errors(path):
         os.close(open_folder(path.parent))  # a link could lead anywhere
         replace_file(path, project.redact.text(text).encode("utf-8", "replace"))
