@@ -87,14 +87,16 @@ class _Imported(ast.NodeTransformer):
             local = alias.asname or alias.name
             if alias.name == "*" or module == "__future__":
                 continue
-            if f"{module}.{alias.name}" == self._module:
+            if f"{module}.{alias.name}".lstrip(".") == self._module:
                 self.modules.add(local)
             elif local == alias.name and local in self._own and self._is_of_project(module):
                 self.names.add(local)
             else:
                 kept.append(alias)
         node.names = kept
-        return node if kept else ast.Pass()
+        if not kept:
+            return ast.Pass()
+        return node if module else ast.Import(kept)  # `from . import other` at the root
 
     def visit_Import(self, node: ast.Import) -> ast.AST | None:
         for alias in node.names:
@@ -111,7 +113,7 @@ class _Imported(ast.NodeTransformer):
     def _absolute(self, node: ast.ImportFrom) -> str:
         if not node.level:
             return node.module or ""
-        parts = self._package.split(".")
+        parts = self._package.split(".") if self._package else []
         above = parts[: len(parts) - node.level + 1]
         return ".".join([*above, *([node.module] if node.module else [])])
 
