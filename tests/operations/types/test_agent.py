@@ -118,6 +118,21 @@ def test_build_scripts_are_left_out_unless_they_are_named(project: Path) -> None
     assert [job.path for job in named.jobs] == ["tasks.py"]
 
 
+def test_a_project_without_annotations_is_left_alone_unless_files_are_named(project: Path) -> None:
+    (project / "more.py").write_text(_many(20, "show"))
+    (project / "pyproject.toml").write_text("")
+    planned = remora.plan(root=project, operations=["types"])
+    assert not planned.jobs
+    assert [*planned.left["types"]] == [
+        "in a project without annotations; name files to have types there"
+    ]
+    named = remora.plan(project / "shop.py", root=project, operations=["types"])
+    assert [job.path for job in named.jobs] == ["shop.py"]
+    (project / "py.typed").write_text("")
+    wanted = remora.plan(root=project, operations=["types"])
+    assert "shop.py" in {job.path for job in wanted.jobs}
+
+
 def test_files_with_a_stub_file_are_left_out(project: Path) -> None:
     (project / "shop.pyi").write_text("")
     planned = remora.plan(project / "shop.py", root=project, operations=["types"])
@@ -164,6 +179,7 @@ def test_a_file_alone_is_planned_and_written_as_with_the_whole_project(project: 
     (project / "till.py").write_text(_many(3, "till"))
     (project / "use.py").write_text(_unknown(40))
     (project / "pyproject.toml").write_text("")
+    (project / "py.typed").write_text("")
     whole = remora.plan(root=project, operations=["types"])
     alone = remora.plan(project / "till.py", root=project, operations=["types"])
     (of_whole,) = (job for job in whole.jobs if job.path == "till.py")

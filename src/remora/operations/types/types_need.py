@@ -16,7 +16,9 @@ from remora.operations.base import Amount, JudgedAmount
 from remora.operations.types.checker.judge import Key
 from remora.operations.types.checker.pyrefly import PyreflyError, check_installed
 from remora.operations.types.session import Session, project_texts, session_for
+from remora.operations.types.source.project_index import ProjectIndex
 from remora.sandbox.interpreters import ProjectPython
+from remora.tools.host.declared_type_checker import declared_checker
 from remora.tools.host.module_names import module_name
 from remora.tools.host.ruff.config_files import supports_python_2
 from remora.tools.tree import ToolTree
@@ -27,6 +29,9 @@ _BUILD = frozenset(
 _TESTS = frozenset(("test.py", "tests.py"))
 _IMPORTS_TESTS = re.compile(r"^\s*(?:import|from) (?:unittest|pytest|django\.test)\b", re.MULTILINE)
 _STUB_FOLDER = re.compile(r"^(?:stubs|typings)/|-stubs(?=/)")
+_FEW, _SHARE = 20, 20
+"""Functions of a project that is large enough to have a habit, and one in how many that has types."""
+_UNTYPED = "in a project without annotations; name files to have types there"
 _UNLIKELY = "whose annotations are not likely enough"
 _TY_FAILS = "in files on which ty fails"
 _PYREFLY_FAILS = "in files on which pyrefly fails"
@@ -39,7 +44,8 @@ def unannotated(place: ToolTree, modules: Sequence[Module], options: Mapping[str
     If the option `open` is True, a model can write others, and all missing ones count.
     The type checker may still refuse them. Tests, examples, documentation and copied code are left
     out with a reason, unless only such files are selected. So are files with a stub file, files on
-    which the type checker fails, and projects that support Python 2, which has no annotations.
+    which the type checker fails, projects that support Python 2, which has no annotations, and
+    projects without annotations, unless the option `named` is True: the user named files.
     Raises ConfigError if the type checker fails on everything, and UsageError if it is not
     installed. If pyrefly fails on everything, that is the reason for all functions.
     """
@@ -65,6 +71,8 @@ def _likely_amount(
     own = [path for path in paths if not beside[path]]
     own = [path for path in own or paths if module_name(path) not in stubbed]
     session, found = _selected(place, texts, inferred_with(own, texts) if own else own)
+    if not options.get("named", True) and not _has_types(place, session.index):
+        return partial(_left_out, _UNTYPED)
     can_write = bool(options.get("open"))
     failing = {} if can_write else dict.fromkeys(session.checker.unread, _PYREFLY_FAILS)
     failing |= dict.fromkeys(session.checker.left_out, _TY_FAILS)
@@ -84,6 +92,14 @@ def _likely_amount(
     if not likely and not can_write:
         return amount
     return JudgedAmount(amount=amount, judges=session.judges_with(python))
+
+
+def _has_types(place: ToolTree, index: ProjectIndex) -> bool:
+    """Return True if a project shows that it wants types: AI readers rejected them in others."""
+    if place.files.glob("**/py.typed") or declared_checker(place) is not None:
+        return True
+    typed = [any(function.terms()) for function in index.every_function()]
+    return len(typed) < _FEW or sum(typed) * _SHARE >= len(typed)
 
 
 def _by_function(session: Session, keys: Iterable[Key]) -> Counter[tuple[str, str]]:

@@ -96,6 +96,8 @@ def prepare(
                     "reached_by_tests": reached_by_tests,
                     "python": python,
                     "open": agent.definition.operation in driven,
+                    "named": request.node is not None
+                    or any(Path(invocation.folder, path).is_file() for path in request.paths),
                 },
             )
             for agent in agents
