@@ -28,8 +28,8 @@ _Found = dict[Place, dict[str, str]]
 
 PLAIN = frozenset(("bool", "int", "float", "str", "bytes", "None"))
 """Types of which a property's setter takes the same values as the getter returns."""
-_SHARE = Fraction(1, 2)
-"""The part of a file's functions that must have annotations."""
+_ENOUGH, _SHARE = 3, Fraction(1, 4)
+"""The number, or else the part, of a file's functions that must have annotations."""
 _ANNOTATED = Fraction(1, 2)
 """The part of the annotations above which a file or a project counts as annotated."""
 _HABIT = 2
@@ -42,8 +42,8 @@ class Signatures:
     """Leaves out annotations that AI readers reject if they are proposed alone.
 
     In a file that is mostly annotated, or belongs to a project that is, every whole signature
-    completes what its authors began. In other files, half of the functions must have one. Nested
-    functions and special methods without parameters do not count.
+    completes what its authors began. Other files need three of them, or a quarter. Nested functions
+    and special methods without parameters do not count.
     """
 
     def __init__(self, index: ProjectIndex) -> None:
@@ -134,7 +134,7 @@ class Signatures:
         """Return True if enough functions of a file would have annotations."""
         own = [each for each in self._index.files[path].functions if not _is_trivial(each)]
         done = sum(_place(each) in found or any(each.terms()) for each in own)
-        return done > 0 and done >= len(own) * _SHARE
+        return done >= _ENOUGH or (done > 0 and done >= len(own) * _SHARE)
 
     def _fits_property(self, place: Place, found: _Found) -> bool:
         """Return False if the getter and the setter of a property would differ."""
