@@ -265,7 +265,14 @@ class TestFilesLeftByConflicts:
             result=sha256(new).hexdigest(),
             mode=0o644,
         )
-        note = {"run_id": "none", "agent_id": "a", "node_id": f"node:{path}:f", "seq": "0"}
+        note = {
+            "run_id": "none",
+            "agent_id": "a",
+            "node_id": f"node:{path}:f",
+            "seq": "0",
+            "verdict": "accepted",
+            "otherwise": "conflict",
+        }
         journal = new_journal(desk.root.resolve(), [entry], [], note)
         store = JournalFolder(desk.project.state / "journal")
         with store.locked():
