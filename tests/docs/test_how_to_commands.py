@@ -34,6 +34,7 @@ FILES = {
 }
 ASKS = {
     "remora clean": "use --yes",
+    "remora clean --older-than 30": "use --yes",
     "remora analyze -o test --allow-unsandboxed": "has no .venv",
     "remora accept last load_orders --hunk 1 --hunk 3": "no such hunks: 3",
 }
