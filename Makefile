@@ -16,8 +16,8 @@ PEERS := $(VENV)/.peers
 DOCS := $(VENV)/.docs
 SLOW := $(VENV)/.slow
 PIP   := $(BIN)/python -m pip --disable-pip-version-check --quiet
-# by file: tests of one file share expensive fixtures; two processes, because each reads all tests
-TESTS := $(BIN)/python -m pytest -q -n 2 --dist loadfile
+# by file: tests of one file share expensive fixtures; three processes on two cores, because tests wait for programs
+TESTS := $(BIN)/python -m pytest -q -n 3 --dist loadfile
 QUICK := $(BIN)/python -m pytest -q -n 2 --quick -m "not slow and not process" $(addprefix tests/, \
   code config memory pictures models/decoding trace/content trace/redact hub/test_protocol.py \
   test_small_modules.py test_regular_file.py)

@@ -220,6 +220,7 @@ def restless() -> Iterator[None]:
     gc.callbacks.remove(yield_thread)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("restless")
 def test_threads_do_not_disturb_each_other() -> None:
     errors: list[Exception] = []

@@ -139,6 +139,7 @@ def said(folder: Path, *options: str, **environ: str) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 def test_what_is_missing_is_skipped_but_by_make_test_all(tmp_path: Path) -> None:
     (tmp_path / "test_module.py").write_text(MODULE)
     (tmp_path / "test_it.py").write_text(TEST)

@@ -193,6 +193,7 @@ def test_the_manifest_has_the_name_and_version_of_the_package() -> None:
     assert set(manifest) == {"name", "version", "description", "author", "license", "keywords"}
 
 
+@pytest.mark.slow
 def test_the_server_starts_the_command_on_the_path(tmp_path: Path) -> None:
     (entry,) = document(PLUGIN / ".mcp.json")["mcpServers"].values()
     line = shlex.join([entry["command"], *entry["args"]])

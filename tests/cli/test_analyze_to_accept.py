@@ -77,6 +77,7 @@ def test_diffs_are_documents_and_patches(ran: Ran) -> None:
     assert "-import os" in done.out
 
 
+@pytest.mark.slow
 def test_reject_revert_and_accept_write_what_was_verified(poor: Remora, project: Path) -> None:
     assert poor("analyze", "-o", "steps", "--quiet", "--max-nodes", "1", cwd=project).code == 0
     done = poor("reject", "last", "--all", "--feedback", "not now", "-v", cwd=project)
@@ -106,6 +107,7 @@ def test_reject_revert_and_accept_write_what_was_verified(poor: Remora, project:
     assert run["head"] == document["head"]
 
 
+@pytest.mark.slow
 def test_an_edit_of_the_same_lines_is_a_conflict_and_stays(poor: Remora, project: Path) -> None:
     poor("analyze", "-o", "steps", "--quiet", "--max-nodes", "1", cwd=project)
     settings = project / "src" / "settings.py"

@@ -104,6 +104,7 @@ class TestReading:
         names = [row[0] for row in self.project.query("SELECT name FROM remora.streams")]
         assert sorted(names) == [f"runs/{self.run}", f"traces/{self.agent}"]
 
+    @pytest.mark.slow
     def test_runs_show_and_diff(self) -> None:
         assert [run["run_id"] for run in self.json("runs")["runs"]] == [self.run]
         assert self.json("show", "last")["jobs"][0]["agent_id"] == self.agent

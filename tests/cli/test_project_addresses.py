@@ -173,6 +173,7 @@ class TestQuestion:
         assert (code, listener.keys) == (2, [])
 
 
+@pytest.mark.slow
 def test_a_flag_allows_an_address_for_one_command(
     user: Remora, project: Path, listener: Server
 ) -> None:

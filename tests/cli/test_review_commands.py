@@ -39,6 +39,7 @@ class TestAccept:
         # it is gone at the end: the summary stands alone
         assert "changes " not in seen[seen.index("accepted 4 changes") :]
 
+    @pytest.mark.slow
     def test_what_cannot_be_accepted_is_refused(self, desk: Desk) -> None:
         branch = git(desk.root, "branch", "--show-current").strip()
         for words, said in (

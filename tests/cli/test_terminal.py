@@ -36,6 +36,7 @@ def _read(terminal: int) -> bytes:
         return b""
 
 
+@pytest.mark.slow
 def test_a_diff_is_coloured_on_a_terminal_if_colours_are_wanted(ran: Ran) -> None:
     assert "\x1b[31m-\x1b[0m" in on_terminal(ran.remora, ran.root, "diff", "last")
     plain = Remora(ran.remora.home, {"NO_COLOR": "1"})
@@ -44,6 +45,7 @@ def test_a_diff_is_coloured_on_a_terminal_if_colours_are_wanted(ran: Ran) -> Non
     assert "\x1b[" not in piped.out + piped.err
 
 
+@pytest.mark.slow
 def test_how_to_continue_with_a_stopped_run_is_said_once(remora: Remora, project: Path) -> None:
     seen = on_terminal(remora, project, "analyze", "-o", "steps", "--max-time", "0.3", code=130)
     assert "your files are unchanged" in seen

@@ -38,6 +38,7 @@ class TestDiff:
         packets = [ran("trace", "packet", agent, "--turn", str(turn)).document for turn in (1, 3)]
         assert changes["/recent_actions/1"]["after"] == packets[1]["recent_actions"][1]
 
+    @pytest.mark.slow
     def test_people_read_sections_and_signs(self, ran: Ran, agent: str) -> None:
         told = ran("trace", "diff", agent, "--from", "1", "--to", "3").out
         assert re.match(rf"turn 1 → turn 3 of {agent}: \d+ changes\n", told)

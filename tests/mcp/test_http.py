@@ -80,6 +80,7 @@ def test_only_the_user_can_read_the_token(home: Path, token: str) -> None:
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
+@pytest.mark.slow
 def test_a_port_in_use_is_an_error(project: Path, home: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]

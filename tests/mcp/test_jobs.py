@@ -82,6 +82,7 @@ async def mend(client: Client, job: str) -> str:
     return await told(client, "submit_result", job=job)
 
 
+@pytest.mark.slow
 def test_a_client_mends_what_rules_leave_and_a_person_accepts(root: Path, home: Path) -> None:
     async def work() -> tuple[str, str, str]:
         async with serving(invocation_in(root, home)) as client:

@@ -313,6 +313,7 @@ def event(seq: int, kind: str, data: Any, delta: Any) -> Event:
     return decode_event(json.dumps(line | {"packet_delta": delta, "hash": ""}).encode())
 
 
+@pytest.mark.slow
 @given(streams)
 def test_replay_of_a_stream_is_the_fold_of_its_deltas(stream: list[dict[str, Any]]) -> None:
     start = {"packet": packet_json(FULL)}

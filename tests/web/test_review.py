@@ -122,6 +122,7 @@ def test_a_reverted_change_set_can_be_taken_back(
     assert send(pages, project, "undo") == "1 change pending again: settings.py"
 
 
+@pytest.mark.slow
 def test_only_forms_of_this_page_decide(pages: TestClient, project: Path) -> None:
     address = address_of(project)
     for token in ("", "0" * 64, "ä"):
@@ -145,6 +146,7 @@ def agents_in(text: str) -> list[str]:
     return re.findall(r'<article class="change-set" id="([^"]+)"', text)
 
 
+@pytest.mark.slow
 def test_the_page_goes_on_with_the_next_change_set(two: Path, user: Remora) -> None:
     with client_of(two, user.home) as pages:
         text = pages.get(address_of(two)).text

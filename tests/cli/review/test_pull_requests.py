@@ -94,6 +94,7 @@ def test_a_document_has_the_title_the_file_and_the_commands(desk: Desk) -> None:
     assert "pull_request" not in desk("accept", "last", "b.py:load", "--json").document
 
 
+@pytest.mark.slow
 def test_a_branch_that_is_open_gets_more_commits(desk: Desk) -> None:
     for name in NAMES[:2]:
         assert desk("accept", "last", name, "--pr").code == 0
@@ -141,12 +142,14 @@ def test_what_is_new_on_the_branch_is_counted(desk: Desk) -> None:
     assert "committed 3 of them to the branch fixes: your files are unchanged" in done.out
 
 
+@pytest.mark.slow
 def test_a_sentence_about_a_long_branch_is_wrapped_between_words(desk: Desk) -> None:
     words = ("accept", "last", "--all", "--git-branch", "a" * 60)
     seen = click.unstyle(on_terminal(desk.four.remora, desk.root, *words, columns=80))
     assert f"committed to the branch\r\n{'a' * 60}: your files are\r\nunchanged\r\n" in seen
 
 
+@pytest.mark.slow
 def test_if_nothing_is_pending_there_is_no_branch_and_no_pull_request(desk: Desk) -> None:
     assert desk("accept", "last", "--all").code == 0
     for words in (("--git-branch", "z"), ("--pr",)):
@@ -156,6 +159,7 @@ def test_if_nothing_is_pending_there_is_no_branch_and_no_pull_request(desk: Desk
         assert desk.branches() == ["main"]
 
 
+@pytest.mark.slow
 def test_a_secret_in_the_text_is_redacted(desk: Desk) -> None:
     key = "AKIAQWERTYUIOP234567"
     write(desk.root, {f"{key}.py": "import os\n\n\ndef load():\n    return 1\n"})
@@ -183,6 +187,7 @@ class TestLimit:
         assert desk("accept", "last", "a.py", "--pr", "--git-branch", "remora/first").code == 0
         return desk
 
+    @pytest.mark.slow
     def test_one_more_is_refused_with_those_that_wait_and_others_are_not(self, desk: Desk) -> None:
         done = desk("accept", "last", "--all", "--pr")
         assert done.code == 2

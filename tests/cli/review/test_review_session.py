@@ -142,6 +142,7 @@ def test_a_conflict_is_reported_and_the_review_continues(desk: Desk) -> None:
     assert desk.states[0] == "conflict"
 
 
+@pytest.mark.slow
 def test_trying_again_brings_a_new_attempt(desk: Desk) -> None:
     with desk.review() as terminal:
         terminal.sees(ASK)

@@ -67,6 +67,7 @@ def test_known_problems_of_a_file_with_a_new_one_are_in_no_report(shop: Path, po
     assert not any("scale_factor" in text.replace(" :param scale_factor", "") for text in reports)
 
 
+@pytest.mark.slow
 def test_lines_renames_and_moves_do_not_make_a_problem_new(shop: Path, poor: Remora) -> None:
     moved = WRONG.replace("def scale", "def resize").replace("Scale a value", "Size a value")
     write(shop, {"c.py": f'"""Sizes."""\n\nLIMIT = 3\n\n\n{moved}', "a.py": f"\n\n{UNUSED}"})

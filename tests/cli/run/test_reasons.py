@@ -74,6 +74,7 @@ def test_findings_that_go_with_others_are_counted_as_such(shop: Path, poor: Remo
     assert "4 of 4 findings fixed in 1 file\n" in done.out
 
 
+@pytest.mark.slow
 def test_what_is_left_has_its_reason(shop: Path, poor: Remora) -> None:
     poor("analyze", "-o", "lint", cwd=shop)
     (job,) = poor("show", "--json", cwd=shop).document["jobs"]

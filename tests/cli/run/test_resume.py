@@ -112,6 +112,7 @@ def test_a_run_from_elsewhere_needs_trust(again: Ran, tmp_path: Path) -> None:
 
 
 class TestRetry:
+    @pytest.mark.slow
     def test_it_prints_what_analyze_prints(self, ran_alone: Ran) -> None:
         remora, project = ran_alone.remora, ran_alone.root
         before = remora("show", "last", "--json", cwd=project).document

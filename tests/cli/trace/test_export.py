@@ -50,6 +50,7 @@ def test_decisions_are_counted_by_who_decided(ran: Ran) -> None:
         assert job["max_packet_tokens"] > 0
 
 
+@pytest.mark.slow
 def test_prompts_are_those_that_the_model_was_sent(ran: Ran, agent: str, tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"
     told = export(ran, agent, "--format", "sft", "-o", path)

@@ -96,6 +96,7 @@ def test_a_command_says_the_same_beside_another_tools_files(remora: Remora, root
     assert beside == alone
 
 
+@pytest.mark.slow
 def test_an_open_database_counts_as_nothing_and_survives(
     remora: Remora, root: Path, database: sqlite3.Connection
 ) -> None:

@@ -17,6 +17,7 @@ def stream(ran: Ran, agent: str) -> Path:
     return ran.root / ".agentfs" / "traces" / f"{agent}.jsonl"
 
 
+@pytest.mark.slow
 def test_list_has_every_agent(ran: Ran) -> None:
     streams = ran("trace", "list", "--json").document["streams"]
     keys = {"agent_id", "run_id", "operation", "node_id", "status", "turns", "events", "bytes"}

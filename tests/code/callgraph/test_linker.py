@@ -277,6 +277,7 @@ FILES = st.fixed_dictionaries(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(FILES)
 def test_callers_are_the_converse_of_callees(files: dict[str, str]) -> None:
@@ -284,6 +285,7 @@ def test_callers_are_the_converse_of_callees(files: dict[str, str]) -> None:
     assert backward(project, Linker(project)) == forward(project, Linker(project))
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(FILES, st.randoms(use_true_random=False))
 def test_answers_do_not_depend_on_earlier_questions(files: dict[str, str], random: Random) -> None:

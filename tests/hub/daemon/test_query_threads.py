@@ -88,6 +88,7 @@ def test_an_answer_over_two_states_is_computed_again(store: HubStore, tmp_path: 
     with_threads(tmp_path / "hub.db", asked)
 
 
+@pytest.mark.slow
 def test_a_question_about_links_ends_after_its_time(
     store: HubStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -167,6 +167,7 @@ def test_type_that_a_caller_contradicts_is_refused_with_the_reason(project: Proj
     assert text_of(place) == SHOP
 
 
+@pytest.mark.slow
 def test_type_that_the_code_contradicts_is_refused_and_others_are_kept(project: Project) -> None:
     place = project.start(f"import os\n{SHOP}")
     annotated(place, "first", "(data: Sequence[Item]) -> Item")

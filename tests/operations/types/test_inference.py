@@ -46,6 +46,7 @@ def test_files_are_planned_before_anything_is_judged() -> None:
     assert inference.annotations == {}
 
 
+@pytest.mark.slow
 def test_candidates_of_other_files_are_kept() -> None:
     files = {"labels.py": FILES["labels.py"], "size.py": "def size():\n    return 3\n"}
     with closing(TypeChecker(files, {}, minor=11)) as ty:

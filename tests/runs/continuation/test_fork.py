@@ -181,6 +181,7 @@ class TestAFork:
         with pytest.raises(UsageError, match="is not empty"):
             fork(desk, parent, 5, files=tmp_path / "then")
 
+    @pytest.mark.slow
     def test_of_a_trusted_run_no_settings_are_written(self, tmp_path: Path) -> None:
         desk = Desk(tmp_path / "settings")
         desk.write({"b.py": UNUSED, "ruff.toml": RULES, "remora.yaml": "exclude: []\n"})

@@ -213,6 +213,7 @@ class TestNothingIsDoneTwice:
         calls = [e for e in agent_events(desk, job.agent_id) if e.type == ToolCalled.type]
         assert [call.turn for call in calls] == list(range(1, job.turns + 1))
 
+    @pytest.mark.slow
     def test_a_second_job_start_says_that_it_continues_and_the_end_comes_once(
         self, half: Desk
     ) -> None:
@@ -241,6 +242,7 @@ class TestWhatWasNotToldIsTold:
         first_end = desk.payloads(RUN, JobEnd)[0]
         assert first_end.head.count == len(agent_events(desk, first_end.agent_id))
 
+    @pytest.mark.slow
     def test_the_runs_end_needs_no_model(self, tmp_path: Path, whole: list[Any]) -> None:
         ends = [0]
 
@@ -272,6 +274,7 @@ class TestAgentsThatHardlyBegan:
         half.resume(choosing)
         assert came_to(half) == whole
 
+    @pytest.mark.slow
     def test_the_last_line_is_torn(self, half: Desk, whole: list[Any]) -> None:
         (path,) = half.project.trace.agent_streams()
         path.write_bytes(path.read_bytes()[:-10])
@@ -300,6 +303,7 @@ class TestAgentsThatHardlyBegan:
 class TestAFileThatMovedOn:
     EDITED = "# mine\n" + MANY
 
+    @pytest.mark.slow
     def test_a_new_agent_begins_on_what_it_is_now(self, half: Desk) -> None:
         half.write({"a.py": self.EDITED})
         old = half.job(RUN, "guarded")
@@ -334,6 +338,7 @@ class TestAFileThatMovedOn:
         assert half.tree()["a.py"].startswith(b"# mine\n")
         assert b"from" in half.tree()["a.py"]
 
+    @pytest.mark.slow
     def test_a_job_that_never_began_begins_on_what_it_is_now(self, half: Desk) -> None:
         half.write({"b.py": "# mine\n" + UNUSED})
         half.resume(first)
@@ -407,6 +412,7 @@ class TestItIsRefused:
 
 
 class TestTheRunsOwnSettings:
+    @pytest.mark.slow
     def test_hold_whatever_the_configuration_says_today(self, tmp_path: Path) -> None:
         desk = stopped(shop(tmp_path), at("tool_result", 2), RunRequest(concurrency=1, max_turns=4))
         desk.write({"remora.yaml": "runner: {max_turns: 2}\nmodel: {max_requests: 5}\n"})

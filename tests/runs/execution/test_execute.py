@@ -73,6 +73,7 @@ class TestStreams:
             for e in ran.run_events(run_id)
         )
 
+    @pytest.mark.slow
     def test_the_observer_is_notified(self, shop: Desk) -> None:
         run_id = shop.analyze(request=RunRequest(concurrency=1))
         told = shop.watching.told

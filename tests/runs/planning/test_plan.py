@@ -143,6 +143,7 @@ class TestSelection:
             shop.plan(RunRequest(paths=(Path("link.py"),)))
         assert all("link" not in node for node in nodes(shop.plan()))
 
+    @pytest.mark.slow
     def test_a_glob_keys_a_bound_a_folder_or_a_file(self, shop: Desk) -> None:
         for glob, found in (
             ("load", ["a.py:load", "pkg/b.py:load"]),

@@ -72,6 +72,7 @@ def test_a_stopped_attempt_ends_with_its_last_event(desk: Desk) -> None:
     assert time.end > time.start
 
 
+@pytest.mark.slow
 def test_a_resumed_attempt_has_one_time_before_and_one_after(desk: Desk) -> None:
     stop(desk)
     before = times_of(desk)

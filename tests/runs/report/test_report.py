@@ -95,6 +95,7 @@ class TestRecord:
         document["sums"] = msgspec.to_builtins(report.sums)
         assert msgspec.convert(document, Report) == report
 
+    @pytest.mark.slow
     def test_verdicts_change_it(self, shop: Desk) -> None:
         accept(shop.project, shop.newest, ["a.py:__module__"])
         reject(shop.project, shop.newest, ["a.py:load"])

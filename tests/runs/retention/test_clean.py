@@ -64,6 +64,7 @@ def test_a_run_that_waits_keeps_its_commit_and_contents(shop: Desk) -> None:
     assert len(accept(shop.project, shop.newest, [], every=True).accepted) == 2
 
 
+@pytest.mark.slow
 def test_after_the_verdicts_the_commit_may_go_and_a_dry_run_removes_nothing(shop: Desk) -> None:
     accept(shop.project, shop.newest, [], every=True)
     before = files(shop)

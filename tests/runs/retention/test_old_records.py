@@ -82,6 +82,7 @@ def aged(desk: Desk, days: float = 10) -> None:
                 os.utime(path, (then, then))
 
 
+@pytest.mark.slow
 def test_a_young_run_is_left_alone(reviewed: Desk) -> None:
     before = files(reviewed)
     assert retained(reviewed.project, 1) == Retained()
@@ -137,6 +138,7 @@ class TestCompression:
 
 
 class TestExpiring:
+    @pytest.mark.slow
     def test_after_thirty_days_the_run_goes_and_what_it_named(self, reviewed: Desk) -> None:
         reviewed.commit()
         reviewed.write({"a.py": UNUSED})
@@ -162,6 +164,7 @@ class TestExpiring:
         assert {(e.run_id, e.reason) for e in logged} == {(old, "age")}
         assert reviewed.problems() == []
 
+    @pytest.mark.slow
     def test_the_commit_is_let_go(self, desk: Desk) -> None:
         desk.write(SHOP)
         desk.commit()

@@ -81,6 +81,7 @@ class TestAccept:
         assert complete_journals(desk.project).outcome == "none"
         assert [p.name for p in desk.root.rglob(".remora-*")] == []
 
+    @pytest.mark.slow
     def test_a_mode_that_an_agent_changed_is_neither_shown_nor_written(self, shop: Desk) -> None:
         job = shop.view(shop.newest).jobs[0]
         (change,) = job.change_set

@@ -42,6 +42,7 @@ def test_what_is_accepted_or_pending_counts_until_a_part_is_rejected_or_edited(s
     assert shop.job(shop.newest, "b.py:load").is_whole
 
 
+@pytest.mark.slow
 def test_a_rule_takes_what_corrects_it_and_nothing_else(shop: Desk) -> None:
     before = shop.tree()
     said = accept(shop.project, shop.newest, [], every=True, narrow=parse_filter(["E501"], []))

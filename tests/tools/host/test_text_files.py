@@ -33,6 +33,7 @@ def test_what_is_not_utf8_says_where(tree: Path, refusal: Callable[..., str]) ->
     assert (tree / "a.py").read_bytes() == b"x = 1\ny = '\xff'\n"
 
 
+@pytest.mark.slow
 def test_a_file_beyond_the_limit_is_refused(tree: Path, refusal: Callable[..., str]) -> None:
     (tree / "big.txt").write_bytes(b"x" * (TEXT_LIMIT + 1))
     (tree / "full.txt").write_bytes(b"x\n" * (TEXT_LIMIT // 2))

@@ -116,6 +116,7 @@ class TestNewLines:
         assert copy_of(copies).stat().st_mode & 0o777 == 0o600
         assert copies.path.stat().st_mode & 0o777 == 0o700
 
+    @pytest.mark.slow
     def test_a_waiting_reader_is_woken_by_an_append(
         self, opens: OpensStore, copies: CopiedTraceFolder
     ) -> None:

@@ -34,6 +34,7 @@ def key(store: PostgresTraceStore, database: Database) -> StreamKey:
     return StreamKey(*database.run(lambda connection: connection.execute(query).fetchall())[0])
 
 
+@pytest.mark.slow
 def test_an_append_is_one_row(store: PostgresTraceStore, database: Database) -> None:
     query = "SELECT seq, lines FROM events ORDER BY seq"
     rows = database.run(lambda connection: connection.execute(query).fetchall())

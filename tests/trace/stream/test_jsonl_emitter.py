@@ -77,6 +77,7 @@ class TestBytes:
             assert record["hash"] == sha256(previous.encode() + body).hexdigest()
             previous = record["hash"]
 
+    @pytest.mark.slow
     @given(
         value=st.recursive(
             st.none()

@@ -596,6 +596,7 @@ class TestExchange:
         os.close(folder)
         assert tree(tmp_path) == {"a": b"b", "b": b"a"}
 
+    @pytest.mark.slow
     def test_a_swap_by_renames_killed_at_any_step_is_healed(self, tmp_path: Path) -> None:
         outcomes: set[bytes] = set()
         for count in range(100):

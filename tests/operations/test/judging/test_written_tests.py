@@ -393,6 +393,7 @@ def added(tmp_path: Path, plain_python: ProjectPython) -> Change:
     return Change(before=ToolTree(before), after=after, files={PATH: file})
 
 
+@pytest.mark.slow
 def test_tests_import_from_a_folder_of_packages(
     tmp_path: Path, plain_python: ProjectPython
 ) -> None:
