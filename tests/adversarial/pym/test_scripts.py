@@ -33,6 +33,8 @@ LIMITS = Limits(memory_mb=32, recursion=200, host_calls=70, print_bytes=4096, ca
 SHORT = msgspec.structs.replace(LIMITS, duration_s=0.3)
 LONG = frozenset(
     [
+        "json_indented_by_billions",
+        "link_swapped_in_while_ruff_looks",
         "exploding_comparison",
         "print_with_a_huge_separator",
         "growing_product",
