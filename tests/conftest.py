@@ -75,7 +75,7 @@ def dsn(postgres: PostgresServer) -> str:
 
 @pytest.fixture(scope="session", autouse=True)
 def _no_power_cut() -> Iterator[None]:
-    """What a process wrote outlives its end, however it ends: nobody waits for the disk here."""
+    """Skip syncing to the disk: what a process wrote outlives the process without it."""
     with pytest.MonkeyPatch.context() as patch:
         for name in {"fsync", "fdatasync"} & set(dir(os)):
             patch.setattr(os, name, os.fstat)  # like them a system call, and fails where they fail

@@ -84,7 +84,7 @@ def read_resource(address: str, records: RecordAnswers) -> tuple[str, str | None
         case "diff", [run] | [run, _]:
             text = records.diff(run, *parts[1:])
         case _:
-            known = ", ".join(each.uri_template for each in KINDS)
+            known = ", ".join(kind.uri_template for kind in KINDS)
             raise NotFound(f"no resource {address!r}", hint=f"resources are {known}")
     return text, next(each.mime_type for each in KINDS if each.name == kind)
 

@@ -1,4 +1,4 @@
-"""Whoever listens on this machine, by file, name, address or datagram."""
+"""Connections to programs that listen on this machine: by file, name, address and datagram."""
 
 import os
 import socket

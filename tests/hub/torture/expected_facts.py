@@ -22,7 +22,7 @@ _IMPORT = re.compile(r"from ([\w.]+) import t as u\n\n\ndef t\(x=\d+\):\n    ret
 
 
 def files_of(root: Path) -> dict[str, str]:
-    """What `project_files` and the disk say, but for what nobody takes for their own code."""
+    """Return the Python files of a project, without those in folders of other code."""
     found = {}
     for path in project_files(root).paths:
         above = [Path(path).parents[n] for n in range(len(Path(path).parents) - 1)]

@@ -64,7 +64,7 @@ def test_a_changed_line_is_refused(world: World) -> None:
 def test_only_the_streams_of_the_job_are_read(world: World) -> None:
     opened: list[str] = []
     (world.folder.traces / "lint-junk.jsonl").write_bytes(b'{"turn":1}\nnonsense\n')
-    world.second.path.rename(world.folder.traces / "lint-other.jsonl")  # nobody's
+    world.second.path.rename(world.folder.traces / "lint-other.jsonl")  # of no agent
 
     def hook(event: str, arguments: tuple[object, ...]) -> None:
         path = str(arguments[0]) if event == "open" and watching else ""

@@ -24,11 +24,11 @@ def diagnosis_lines(found: Diagnosis, look: str) -> Iterator[str]:
     """Yield the lines of `trace why`. `look` is the command that shows the packet."""
     for line in wrapped(found.cause.sentence):
         yield click.style(line, bold=True)
-    for one in found.cause.evidence:
-        event = "" if one.seq is None else f", event {one.seq}"
-        yield from wrapped(f"  turn {one.turn}{event}: {one.text}", "    ")
+    for fact in found.cause.evidence:
+        event = "" if fact.seq is None else f", event {fact.seq}"
+        yield from wrapped(f"  turn {fact.turn}{event}: {fact.text}", "    ")
     if found.dropped:
-        names = ", ".join(one.name for one in found.dropped[:_MOST_NAMED])
+        names = ", ".join(part.name for part in found.dropped[:_MOST_NAMED])
         left = len(found.dropped) - _MOST_NAMED
         others = f" and {count(left, 'more part')}" if left > 0 else ""
         text = f"  turn {found.cause.turn}: the budget dropped {names}{others}"

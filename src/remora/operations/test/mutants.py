@@ -127,12 +127,12 @@ def _alone(tree: ast.Module, faulty: FunctionNode, qualname: str) -> str:
         assert isinstance(around, ast.ClassDef)
         around.body = [nested]
         nested = around
-    future = [one for one in tree.body if _is_future(one)]
+    future = [node for node in tree.body if _is_future(node)]
     return _unparse(ast.Module(body=[*future, nested], type_ignores=[]))
 
 
-def _is_future(one: ast.stmt) -> bool:
-    return isinstance(one, ast.ImportFrom) and one.module == "__future__"
+def _is_future(node: ast.stmt) -> bool:
+    return isinstance(node, ast.ImportFrom) and node.module == "__future__"
 
 
 def _unparse(tree: ast.AST) -> str:

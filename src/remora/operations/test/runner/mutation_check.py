@@ -131,7 +131,7 @@ def _passing(
     """
     tests = runs[0].get("tests") or {}
     problems = [problem for result in runs if (problem := failure_reason(result, ids))]
-    effects = [str(one) for result in runs for one in result.get("effects") or ()]
+    effects = [str(effect) for result in runs for effect in result.get("effects") or ()]
     problems += [f"the tests have side effects: {effect}" for effect in effects]
     if not runs[0].get("imported"):
         problems.append(f"the tests do not import {subject.path} of this copy")
