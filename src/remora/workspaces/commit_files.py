@@ -17,6 +17,7 @@ _REGULAR = {b"100644": 0o644, b"100755": 0o755, b"100664": 0o644}
 
 # Otherwise git holds the content of blobs up to 512 MB, and maps whole packs.
 _IN_PIECES = ("core.bigFileThreshold=1m", "core.packedGitWindowSize=1m", "core.packedGitLimit=16m")
+PINS = "refs/remora/"
 GIT_STALL_SECONDS = 60.0
 """Maximum seconds that git may take to find an object, or pause while writing it."""
 
@@ -164,17 +165,23 @@ class _BatchOutput:
         self._buffer += data
 
 
-def pin_commit(root: Path, run_id: str, commit: str) -> None:
-    """Protect a commit from garbage collection by creating the ref `refs/remora/{run_id}`."""
-    git_output(root, "update-ref", _pin(run_id), commit)
+def pin_commit(root: Path, owner: str, run_id: str, commit: str) -> None:
+    """Protect a commit from garbage collection by creating the ref `refs/remora/{owner}/{run_id}`.
+
+    `owner` names the project, because worktrees and projects in one repository share its refs.
+    """
+    git_output(root, "update-ref", pin_of(owner, run_id), commit)
 
 
 def unpin_commit(root: Path, run_id: str) -> None:
-    """Remove the ref created by `pin_commit`, if it exists."""
-    git_output(root, "update-ref", "-d", _pin(run_id))
+    """Remove the refs of a run if there are any, also those from before the project was moved."""
+    patterns = (pin_of("*", run_id), PINS + run_id)
+    output = git_output(root, "for-each-ref", "--format=delete %(refname)", *patterns)
+    git_output(root, "update-ref", "--stdin", stdin=output)
 
 
-def _pin(run_id: str) -> str:
+def pin_of(owner: str, run_id: str) -> str:
+    """Return the name of the ref that `pin_commit` creates. Raises UsageError for no run ID."""
     if not is_id(run_id):
         raise UsageError(f"not a run ID: {run_id!r}")
-    return f"refs/remora/{run_id}"
+    return f"{PINS}{owner}/{run_id}"

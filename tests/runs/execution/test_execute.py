@@ -24,6 +24,7 @@ from remora.memory.events import (
 )
 from remora.models.protocol import Answer, Request
 from remora.runs.planning.run_request import RunRequest
+from remora.runs.project import root_name
 from remora.runs.review.accept_and_reject import accept
 from remora.trace.read.reader import last_event, read_events
 from remora.trace.stream.line_builder import utc_now
@@ -180,7 +181,10 @@ class TestBase:
         assert set(files) == {"a.py", "b.py", "new.py"}
         assert files["new.py"]["sha256"] == hashlib.sha256(UNUSED.encode()).hexdigest()
         # the commit is kept alive, and recordings are no business of git's
-        assert shop.git("rev-parse", f"refs/remora/{run_id}") == start.base["commit"]
+        assert (
+            shop.git("rev-parse", f"refs/remora/{root_name(shop.root)}/{run_id}")
+            == start.base["commit"]
+        )
         assert "agentfs" not in shop.git("status", "--porcelain")
 
     def test_contents_lie_there_before_the_stream_names_them(

@@ -15,6 +15,7 @@ from remora.cli.app.project_context import complete_journals_of
 from remora.hub.process.hub_paths import hub_paths
 from remora.hub.store.hub_store import HubStore
 from remora.memory.events import JobStart
+from remora.runs.project import root_name
 from remora.runs.records.run_stream import open_run
 from remora.runs.retention.removable import CleanResult, remove_all
 from remora.runs.review.accept_and_reject import accept
@@ -182,16 +183,21 @@ def test_contents_that_no_stream_names_go(shop: Desk) -> None:
     assert shop.problems() == []
 
 
-def test_a_ref_of_a_run_without_records_goes(shop: Desk) -> None:
-    shop.git("update-ref", "refs/remora/20200101-000000-aaaaaa", "HEAD")
-    done = clean(shop)
-    assert [found.name for found in done.removed if found.kind == "ref"] == [
-        "refs/remora/20200101-000000-aaaaaa"
+def test_a_ref_of_a_run_without_records_goes_if_it_is_the_projects_own(shop: Desk) -> None:
+    """Worktrees, and projects in one repository, share its refs."""
+    refs = [
+        f"refs/remora/{root_name(shop.root)}/20200101-000000-aaaaaa",
+        f"refs/remora/{root_name(shop.root / 'other')}/20200101-000000-bbbbbb",
     ]
+    for ref in refs:
+        shop.git("update-ref", ref, "HEAD")
+    done = clean(shop)
+    assert [found.name for found in done.removed if found.kind == "ref"] == refs[:1]
+    assert refs[1] in shop.git("for-each-ref", "refs/remora/")
 
 
 def test_the_ref_of_a_run_that_is_starting_stays(shop: Desk) -> None:
-    young = f"refs/remora/{utc_now():%Y%m%d-%H%M%S}-aaaaaa"
+    young = f"refs/remora/{root_name(shop.root)}/{utc_now():%Y%m%d-%H%M%S}-aaaaaa"
     shop.git("update-ref", young, "HEAD")
     clean(shop)
     assert young in shop.git("for-each-ref", "refs/remora/")
@@ -210,7 +216,7 @@ def test_what_a_run_needs_since_it_was_listed_stays(shop: Desk, is_over: bool) -
         done = remove_all(() if is_over else acts)
         assert base.exists()
     problems = [*done.problems, *(remove_all(acts).problems if is_over else ())]
-    assert f"refs/remora/{run_id}: its run is not over" in problems
+    assert f"refs/remora/{root_name(shop.root)}/{run_id}: its run is not over" in problems
     assert shop.git("for-each-ref", "refs/remora/")
 
 

@@ -203,7 +203,7 @@ def test_a_damaged_object_is_refused(repository: Path, tmp_path: Path) -> None:
 def test_a_pinned_commit_survives_its_branch(repository: Path, tmp_path: Path) -> None:
     base = take(repository, tmp_path / "base")
     assert base.commit
-    pin_commit(repository, "run-1", base.commit)
+    pin_commit(repository, "shop", "run-1", base.commit)
     git(repository, "checkout", "-q", "--orphan", "other")
     git(repository, "commit", "-qm", "other")
     git(
@@ -225,7 +225,7 @@ def test_a_pinned_commit_survives_its_branch(repository: Path, tmp_path: Path) -
 
 def test_a_pin_has_the_name_of_a_run(repository: Path) -> None:
     with pytest.raises(UsageError):
-        pin_commit(repository, "../heads/main", "HEAD")
+        pin_commit(repository, "shop", "../heads/main", "HEAD")
 
 
 def test_what_tools_leave_behind_is_not_part_of_a_base(repository: Path, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from remora.runs.execution.engine import StartedRun
 from remora.runs.execution.remote_run import RemoteRun
 from remora.runs.execution.run import BaseFiles, Run
 from remora.runs.planning.plan import Plan
-from remora.runs.project import Project, ProjectRecords
+from remora.runs.project import Project, ProjectRecords, root_name
 from remora.runs.provenance import sign_run_start
 from remora.runs.records.run_stream import RunStream, open_run
 from remora.statuses import SUBMITTED
@@ -64,7 +64,7 @@ def record_start(
     `settings` is the configuration to record. Call `keep_base` before.
     """
     if base.commit is not None:  # before run_start refers to it
-        pin_commit(project.root, stream.run_id, base.commit)
+        pin_commit(project.root, root_name(project.root), stream.run_id, base.commit)
     start = _start(project, plan, settings, base)
     return stream.append(sign_run_start(start, project.install_key))
 

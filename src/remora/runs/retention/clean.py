@@ -13,7 +13,7 @@ from remora.files.file_lock import try_lock
 from remora.files.git import git_output
 from remora.files.walk import RESERVED_FOLDERS, is_dependency_folder
 from remora.rmtree import remove_tree
-from remora.runs.project import Project, ProjectRecords
+from remora.runs.project import Project, ProjectRecords, root_name
 from remora.runs.retention.inventory import Inventory, take_inventory
 from remora.runs.retention.old_records import old_records
 from remora.runs.retention.orphaned_bases import GRACE_S, idle_bases
@@ -21,10 +21,9 @@ from remora.runs.retention.removable import Removable, Removal
 from remora.runs.retention.retention_rules import limits_of
 from remora.trace.read.reader import is_being_written, last_event
 from remora.workspaces.apply.journal import JournalFolder
-from remora.workspaces.commit_files import unpin_commit
+from remora.workspaces.commit_files import PINS, unpin_commit
 from remora.workspaces.rooted_files import RootedFiles
 
-_REFS = "refs/remora/"
 EVALUATIONS, LOCK = "eval", "lock"
 """The folder of `remora eval` in a project's cache, and its lock file."""
 
@@ -95,20 +94,21 @@ def _remove_base(project: Project, place: Path, now: datetime) -> None:
 
 
 def _refs(project: ProjectRecords, found: Inventory, now: datetime) -> Iterator[Removal]:
-    """Yield git refs that preserve the commits of finished or missing runs.
+    """Yield git refs that preserve the commits of this project's finished or missing runs.
 
     A missing run that is young may have started since the runs were listed.
     """
+    own = root_name(project.root)
     needed = {run.run_id for run in found.runs if run.hands_off}
     over = {run.run_id: run.last for run in found.runs if not run.hands_off}
     young = f"{now - timedelta(seconds=GRACE_S):%Y%m%d-%H%M%S}"  # run IDs begin with their time
     refs: list[str] = []
     with suppress(OutsideError):  # without git no commits are kept
-        output = git_output(project.root, "for-each-ref", "--format=%(refname)", _REFS)
+        output = git_output(project.root, "for-each-ref", "--format=%(refname)", PINS)
         refs = output.decode("utf-8", "replace").split()
     for ref in refs:
-        run_id = ref.removeprefix(_REFS)
-        if run_id in over or (run_id not in needed and run_id < young):
+        owner, _, run_id = ref.removeprefix(PINS).rpartition("/")
+        if run_id in over or (owner == own and run_id not in needed and run_id < young):
             what = Removable(kind="ref", name=ref)
             yield what, partial(_remove_ref, project, run_id, over.get(run_id))
 
