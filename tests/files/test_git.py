@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from remora.files.git import git_command, git_environment
+from remora.files.git import git_command, git_environment, git_output
 
 LACKING = "1" * 40
 CONFIGURATION = """
@@ -85,3 +85,12 @@ def test_no_signature_is_looked_at_by_a_program_that_a_repository_names(tmp_path
     commit = git("hash-object", "-t", "commit", "-w", "--stdin", "--literally", stdin=signed)
     assert git("log", "--format=%B", commit) == "told"
     assert not mark.exists()
+
+
+def test_the_users_configuration_is_read_where_the_user_keeps_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "git").mkdir()
+    (tmp_path / "git/config").write_text("[own]\nname = Ana\n")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    assert git_output(tmp_path, "config", "own.name") == b"Ana\n"

@@ -244,21 +244,30 @@ class TestConflicts:
         assert shop.git("rev-list", "--count", "main..fixes") == "1"
         assert shop.payloads(shop.newest, Review)[-1].verdict == "conflict"
 
-    def test_a_branch_that_moves_in_that_very_moment_is_not_overwritten(
-        self, shop: Desk, monkeypatch: pytest.MonkeyPatch
+    @pytest.mark.parametrize("is_checked_out", [False, True])
+    def test_a_branch_that_moves_or_is_checked_out_in_that_very_moment_stays(
+        self, shop: Desk, monkeypatch: pytest.MonkeyPatch, is_checked_out: bool
     ) -> None:
-        write = git_branch.write_tree
+        shop.git("branch", "fixes")
+        mine = shop.git("commit-tree", "main^{tree}", "-m", "mine")
+        write, tip = (
+            git_branch.write_tree,
+            shop.git("rev-parse", "main") if is_checked_out else mine,
+        )
+        overtaking = (
+            ("switch", "-q", "fixes") if is_checked_out else ("branch", "-f", "fixes", mine)
+        )
 
         def overtaken(*given: Any) -> str:
-            shop.git("branch", "fixes", shop.git("commit-tree", "main^{tree}", "-m", "mine"))
+            shop.git(*overtaking)
             return write(*given)
 
         monkeypatch.setattr(git_branch, "write_tree", overtaken)
         done = onto(shop, wanted=ONE)
         assert [c["detail"] for c in done.conflicts] == [
-            "the branch fixes has moved in the meantime"
+            "the branch fixes has moved or was checked out in the meantime"
         ]
-        assert shop.git("log", "--format=%s", "fixes") == "mine"
+        assert shop.git("rev-parse", "fixes") == tip
         assert shop.payloads(shop.newest, Review)[-1].verdict == "conflict"
 
     def test_a_ref_that_git_cannot_lock_is_an_error_and_the_change_stays_pending(
@@ -302,7 +311,7 @@ class TestRefused:
     def test_a_name_or_identity_that_git_refuses(
         self, shop: Desk, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        for name in ("", "-d", "a..b", "a b", "HEAD~1", "refs/../x"):
+        for name in ("", "-d", "a..b", "a b", "HEAD~1", "HEAD", "refs/../x", "refs/heads/x"):
             assert "not a valid branch name" in self.refused(shop, name)
         monkeypatch.setenv("HOME", str(shop.home))
         for key in ("user.name", "user.email"):

@@ -30,7 +30,9 @@ def git_environment() -> dict[str, str]:
 
     Git still reads the user's configuration.
     """
+    configured = os.environ.get("XDG_CONFIG_HOME", "")
     return {
+        **({"XDG_CONFIG_HOME": configured} if configured else {}),
         "PATH": os.defpath + ":/usr/local/bin",
         "HOME": str(Path.home()),
         "LC_ALL": "C",

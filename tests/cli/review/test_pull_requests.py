@@ -2,7 +2,6 @@
 
 import shlex
 import subprocess
-from hashlib import sha256
 from pathlib import Path
 
 import click
@@ -36,10 +35,16 @@ class Desk:
         return git(self.root, "branch", "--format=%(refname:short)").split()
 
     @property
+    def texts(self) -> list[str]:
+        """The texts of the pull requests, shortest first."""
+        paths = (self.root / ".agentfs/runs").glob("*.md")
+        return sorted((path.read_text(encoding="utf-8") for path in paths), key=len)
+
+    @property
     def text(self) -> str:
         """The text of the only pull request."""
-        (path,) = (self.root / ".agentfs/runs").glob("*.md")
-        return path.read_text(encoding="utf-8")
+        (text,) = self.texts
+        return text
 
 
 @pytest.fixture
@@ -88,19 +93,29 @@ def test_a_document_has_the_title_the_file_and_the_commands(desk: Desk) -> None:
     assert found["branch"] == "my/fix"
     pull = found["pull_request"]
     assert pull["title"] == "steps: fix F401 in 1 file"
-    run_id, digest = found["run_id"], sha256(b"my/fix").hexdigest()[:8]
-    assert pull["body_file"] == str(desk.root / f".agentfs/runs/{run_id}-{digest}.md")
+    (path,) = (desk.root / ".agentfs/runs").glob(f"{found['run_id']}-????????.md")
+    assert pull["body_file"] == str(path)
     assert pull["commands"][0] == "git push -u upstream my/fix"
     assert "pull_request" not in desk("accept", "last", "b.py:load", "--json").document
 
 
 @pytest.mark.slow
-def test_a_branch_that_is_open_gets_more_commits(desk: Desk) -> None:
-    for name in NAMES[:2]:
-        assert desk("accept", "last", name, "--pr").code == 0
+def test_a_branch_gets_more_commits_until_it_is_merged_and_an_edited_text_stays(
+    desk: Desk,
+) -> None:
+    assert desk("accept", "last", NAMES[0], "--pr").code == 0
+    (first,) = (desk.root / ".agentfs/runs").glob("*.md")
+    first.write_text("mine")
+    assert desk("accept", "last", NAMES[1], "--pr").code == 0
     assert desk.branches() == ["main", "remora/steps-f401"]
-    assert f"`{NAMES[0]}`" in desk.text
-    assert f"`{NAMES[1]}`" in desk.text
+    mine, both = desk.texts
+    assert mine == "mine"
+    assert all(f"`{name}`" in both for name in NAMES[:2])
+    git(desk.root, "merge", "-q", "remora/steps-f401")
+    git(desk.root, "branch", "-q", "-d", "remora/steps-f401")
+    pull = desk("accept", "last", NAMES[2], "--pr", "--json").document["pull_request"]
+    assert pull["title"] == "steps: fix F401 in 1 file"
+    assert f"`{NAMES[0]}`" not in Path(pull["body_file"]).read_text(encoding="utf-8")
 
 
 @pytest.fixture

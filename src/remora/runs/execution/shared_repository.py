@@ -10,7 +10,7 @@ from remora.errors import OutsideError
 from remora.files.git import git_output
 from remora.runs.execution.shard_task import Repository
 from remora.runs.project import ProjectRecords, root_name
-from remora.workspaces.commit_files import pin_of
+from remora.workspaces.commit_files import pin_commit, pin_of
 
 _SHARED = re.compile(r"(https|ssh)://|[\w.-]+@[\w.-]+:")
 _MAX_BUNDLE = 256 << 20
@@ -31,7 +31,11 @@ def shared_repository(
     folder = git_output(root, "rev-parse", "--show-prefix").strip().decode()
     url, bundle = _published_at(root, commit), ""
     if not url:
-        bundle = project.trace.objects.put(_make_bundle(root, pin_of(root_name(root), run_id)))
+        owner = root_name(root)
+        pin_commit(
+            root, owner, run_id, commit
+        )  # the project may have been moved since it was pinned
+        bundle = project.trace.objects.put(_make_bundle(root, pin_of(owner, run_id)))
         project.trace.objects.sync()
     return Repository(
         machine=machine, path=str(root), commit=commit, folder=folder, url=url, bundle=bundle

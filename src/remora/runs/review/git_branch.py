@@ -157,7 +157,7 @@ def _accept_one(
         already.append(job.node_id)
     elif not _commit_tree(branch, written, _message(change, stream)):
         path, _ = split_node_key(job.node_id)
-        detail = f"the branch {branch.name} has moved in the meantime"
+        detail = f"the branch {branch.name} has moved or was checked out in the meantime"
         conflict = FileConflict(path=unescape_path(path), detail=detail)
         return refuse(project, stream, change, [conflict])
     stream.append(verdict_on(project, change, ACCEPTED, branch=branch.name))
@@ -174,14 +174,16 @@ def _tree(project: Project, branch: Branch) -> Tree:
 
 
 def _message(change: ReadyChange, stream: RunStream) -> str:
-    """Return a commit message, e.g. `lint: src/app.py:load`, with the fixed codes and the trailer.
+    """Return a commit message with the subject, the fixed codes and the trailer."""
+    fixes = f"Fixes {', '.join(change.rules)}.\n\n" if change.rules else ""
+    trailer = f"{TRAILER}: {stream.run_id} {stream.head.count} {stream.head.hash}"
+    return f"{subject_of(change)}\n\n{fixes}{trailer}\n"
 
-    Unprintable characters in names are replaced.
-    """
+
+def subject_of(change: ReadyChange) -> str:
+    """Return a commit's subject, e.g. `lint: src/app.py:load`, without unprintable characters."""
     subject = f"{change.job.operation}: {display_name(change.job.node_id)}"
-    lines = [subject, *(["", f"Fixes {', '.join(change.rules)}."] if change.rules else ())]
-    text = "\n".join("".join(c if c.isprintable() else "?" for c in line) for line in lines)
-    return f"{text}\n\n{TRAILER}: {stream.run_id} {stream.head.count} {stream.head.hash}\n"
+    return "".join(c if c.isprintable() else "?" for c in subject)
 
 
 def open_branch(root: Path, name: str) -> Branch:
@@ -200,7 +202,9 @@ def open_branch(root: Path, name: str) -> Branch:
         raise UsageError(
             "the repository has no commits yet", hint="create a commit, then run this command again"
         )
-    if name.startswith("-") or not _succeeds(root, "check-ref-format", f"refs/heads/{name}"):
+    # `HEAD` is refused, and `@{-1}` is printed as another name
+    checked = git_output(root, "check-ref-format", "--branch", name, succeeds=(0, 1, 128, 129))
+    if name.startswith(("-", "refs/")) or checked != os.fsencode(f"{name}\n"):
         raise UsageError(
             f"{name!r} is not a valid branch name", hint="use a name such as fixes/lint"
         )
@@ -337,13 +341,17 @@ def _index_line(branch: Branch, write: FileWrite) -> bytes:
 def _commit_tree(branch: Branch, tree: str, message: str) -> bool:
     """Create a commit on top of the tip and move the branch to it, which git does atomically.
 
-    Return False if the branch has moved since it was read. Raises OutsideError if git fails.
+    Return False if the branch has moved, or was checked out, since it was read. Raises OutsideError
+    if git fails.
     """
     words = "commit-tree", tree, "-p", branch.tip, "-F", "-"
     commit = git_output(branch.root, *words, stdin=message.encode()).decode().strip()
     update = "update-ref", "--no-deref", "-m", "remora: accept", branch.ref, commit, branch.old
     try:
+        _check_is_free(branch.root, branch.name)
         git_output(branch.root, *update)
+    except UsageError:
+        return False
     except OutsideError:
         now = _commit(branch.root, branch.ref)
         if (now or "0" * len(commit)) == branch.old:

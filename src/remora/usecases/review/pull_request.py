@@ -17,7 +17,7 @@ from remora.runs.records.name_lookup import run_named
 from remora.runs.report.gate_texts import gate_texts
 from remora.runs.report.markdown import code, escape_markdown
 from remora.runs.review.accept_and_reject import Verdicts
-from remora.runs.review.git_branch import TRAILER, open_branch
+from remora.runs.review.git_branch import TRAILER, open_branch, subject_of
 from remora.runs.review.ready_changes import ReadyChange, written_change
 from remora.text import count, some_of
 from remora.tools.host.ruff.rules import with_name
@@ -79,12 +79,13 @@ def waiting_branches(root: Path) -> list[str]:
 def with_pull_request(project: Project, done: Verdicts, branch: str) -> Verdicts:
     """Add the pull request of what the run has on a branch. Its text is redacted, and in a file.
 
-    Raises DiskError if the file cannot be written.
+    The same text is the same file, which stays as the user has edited it. Raises DiskError if the
+    file cannot be written.
     """
     jobs = [job for job in done.view.jobs if job.is_written and job.branch == branch]
-    if not jobs:
+    changes = _to_merge(project.root, branch, [written_change(project, job) for job in jobs])
+    if not changes:
         return done
-    changes = [written_change(project, job) for job in jobs]
     operations, rules = _named(changes)
     files = count(len({patch.path for change in changes for patch in change.patches}), "file")
     title = f"{', '.join(operations)}: fix {some_of(rules, _NAMED) or 'code'} in {files}"
@@ -93,17 +94,28 @@ def with_pull_request(project: Project, done: Verdicts, branch: str) -> Verdicts
     gaps = _listed("What they did not check", gates[1:])
     lines = "\n".join(map(_line, changes))
     text = _TEXT.format(changes=lines, gates=proof + gaps, run=done.run_id)
-    digest = sha256(os.fsencode(branch)).hexdigest()
+    content = project.redact.text(text).encode("utf-8", "replace")
+    digest = sha256(os.fsencode(branch) + b"\0" + content).hexdigest()
     path = project.trace.runs / f"{done.run_id}-{digest[:8]}.md"
     with disk_errors(path):
         os.close(open_folder(path.parent))  # a link could lead anywhere
-        replace_file(path, project.redact.text(text).encode("utf-8", "replace"))
+        if not path.exists():
+            replace_file(path, content)
     remotes = git_output(project.root, "remote").decode("utf-8", "replace").split()
     remote = "origin" if "origin" in remotes else next(iter(remotes), "REMOTE")
     words = "--title", title, "--body-file", str(path), "--head", branch
     commands = ("git", "push", "-u", remote, branch), ("gh", "pr", "create", *words)
     found = {"title": title, "body_file": str(path), "commands": [*map(shlex.join, commands)]}
     return replace(done, pull_request=found)
+
+
+def _to_merge(root: Path, branch: str, changes: Sequence[ReadyChange]) -> list[ReadyChange]:
+    """Return the changes with a commit on the branch that HEAD lacks."""
+    if not changes:
+        return []
+    log = git_output(root, "log", "--format=%s", f"HEAD..refs/heads/{branch}")
+    subjects = {*os.fsdecode(log).splitlines()}
+    return [change for change in changes if subject_of(change) in subjects]
 
 
 def _named(changes: Sequence[ReadyChange]) -> tuple[list[str], list[str]]:
