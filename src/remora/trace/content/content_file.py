@@ -5,33 +5,18 @@ They are opened without following links, read in pieces, and written atomically.
 
 import os
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
-from pathlib import Path
+from contextlib import suppress
 
 from remora.errors import StreamDamaged
 from remora.regular_file import closing_fd
 from remora.trace.content.byte_source import FileSource, read_pieces
 from remora.trace.content.line_format import MAX_LINE
-from remora.trace.content.private_files import (
-    open_file,
-    open_inner_folder,
-    write_all,
-)
+from remora.trace.content.private_files import open_file, write_all
 from remora.trace.content.zstd_file import decompressed
 from remora.workspaces.rooted_files import FILE_LIMIT
 
 MAX_COMPRESSED_CONTENT = MAX_LINE
 """Maximum decompressed bytes of a stored blob. A small file can declare any size."""
-
-
-@contextmanager
-def open_digest_folder(top: Path, digest: str) -> Iterator[int]:
-    """Open the folder that is named after the first two digits of a hash, without following links.
-
-    Raises OSError.
-    """
-    with open_inner_folder(top, digest[:2]) as folder:
-        yield folder
 
 
 def read_content(folder: int, digest: str, *, packs: bool) -> Iterator[bytes]:

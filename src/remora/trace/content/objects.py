@@ -15,18 +15,14 @@ from typing import TYPE_CHECKING
 from remora.errors import DiskError, NotFound, StreamDamaged, StreamError
 from remora.regular_file import closing_fd
 from remora.trace.content.byte_source import sha256_of
-from remora.trace.content.content_file import (
-    MAX_COMPRESSED_CONTENT,
-    open_digest_folder,
-    read_content,
-    write_content,
-)
+from remora.trace.content.content_file import MAX_COMPRESSED_CONTENT, read_content, write_content
 from remora.trace.content.group_commit import GroupCommit
 from remora.trace.content.private_files import (
     disk_errors,
     drop_page_cache,
     open_file,
     open_folder,
+    open_inner_folder,
     open_subfolder,
     sync_data,
     sync_folder,
@@ -144,7 +140,7 @@ class ObjectStore:
         return None if found == digest else "does not match its hash"
 
     def _read(self, digest: str) -> Iterator[bytes]:
-        with open_digest_folder(self.folder, digest) as folder:
+        with open_inner_folder(self.folder, digest[:2]) as folder:
             yield from read_content(folder, digest, packs=self._packs)
 
     def _refresh(self, folder: int, digest: str) -> bool:
