@@ -126,7 +126,7 @@ def test_of_a_slow_suite_the_tests_that_coverage_saw_reach_the_changes_judge(
     settings = {".coveragerc": "[run]\ndynamic_context = test_function\n"}
     write(active, settings)
     words = ("run", "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_shop.py")
-    subprocess.run([sys.executable, "-m", "coverage", *words], cwd=active, check=True)
+    subprocess.run([sys.executable, "-B", "-m", "coverage", *words], cwd=active, check=True)
     monkeypatch.setenv("REMORA_GATES__TIME_S", "30")
     plants = {"shop.py": [("return n / 2", "return n * 2"), ("return n / 3", "return n * (1 / 3)")]}
     judged = judge({}, plants)
