@@ -61,7 +61,7 @@ def score(package: str) -> Score:
     with closing(TypeChecker(bare, {}, minor=_MINOR)) as checker:
         inference = Inference(bare, checker, _MINOR)
         inference.run(inference.slots(texts))
-        inference.settle_with(mypy.check, mypy.question)
+        inference.settle_with(inference.project.adding(mypy.check, mypy.question))
         found = inference.annotations
         after = inference.project.texts(found)
         changed = {path: text for path, text in after.items() if text != bare[path]}

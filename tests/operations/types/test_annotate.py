@@ -10,7 +10,9 @@ import pytest
 
 from remora.code.syntax.extract import parse_module
 from remora.code.syntax.nodes import Module
+from remora.errors import HostError
 from remora.operations.types.host_types import annotate, open_functions, reveal, write_annotations
+from remora.operations.types.session import project_texts, session_for
 from remora.operations.types.types_need import unannotated
 from remora.sandbox.interpreters import ProjectPython
 from remora.tools.host.ruff.ruff import Ruff
@@ -42,6 +44,7 @@ def exact(amount):
 def label(item: Item) -> str:
     return item.name
 """
+SHOW = "\n\ndef show(item: Item):\n    return item.name\n"
 USE = """\
 from shop import Item, first
 
@@ -125,7 +128,7 @@ def test_a_long_function_is_cut_in_the_middle_and_has_its_class(project: Project
 def test_accepted_types_are_written_with_their_imports_beside_those_of_rules(
     project: Project,
 ) -> None:
-    place = project.start(f"{SHOP}\n\ndef show(item: Item):\n    return item.name\n")
+    place = project.start(SHOP + SHOW)
     write_annotations(place, "shop.py", [])
     signatures = {
         "first": "(data: list[Item]) -> Item",
@@ -240,25 +243,60 @@ def test_all_missing_annotations_count_if_a_model_can_write(project: Project) ->
     assert with_model(module, node) == 2
 
 
-def failing_pyright(folder: Path) -> Path:
-    """Create an environment whose pyright fails on `decimal.Decimal`. Return its Python."""
-    venv.create(folder, symlinks=True)
-    checker = folder / "bin/pyright"
-    checker.write_text(
-        "#!/bin/sh\ngrep -q decimal.Decimal shop.py && exit 3\necho '{\"generalDiagnostics\": []}'\n"
-    )
+def start_with_pyright(project: Project, environment: Path, fails: str) -> ToolTree:
+    """Start with an environment whose pyright fails if a command of the shell succeeds."""
+    (project.base / "pyproject.toml").write_text("[tool.pyright]\n")
+    venv.create(environment, symlinks=True)
+    checker = environment / "bin/pyright"
+    checker.write_text(f"#!/bin/sh\n{fails} && exit 3\necho '{{\"generalDiagnostics\": []}}'\n")
     checker.chmod(0o755)
-    return folder / "bin/python"
+    project.python = ProjectPython(
+        python=environment / "bin/python", root=project.copy, trusted=True
+    )
+    return project.start(SHOP + SHOW)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("fails", "written", "judges"),
+    [
+        ("grep -q 'show.*-> str' shop.py", 0, " and the project's pyright"),
+        ("grep -q 'def show' shop.py", 1, "; the project's pyright fails on the project"),
+    ],
+)
+def test_checker_that_fails_only_with_the_types_of_rules_refuses_them(
+    project: Project, tmp_path: Path, fails: str, written: int, judges: str
+) -> None:
+    place = start_with_pyright(project, tmp_path / "env", fails)
+    done = write_annotations(place, "shop.py", [])
+    assert done["written"] == written
+    assert done["judges"].endswith(judges)
+
+
+@pytest.mark.slow
+def test_a_checker_that_had_no_time_is_asked_again(
+    project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = start_with_pyright(project, tmp_path / "env", "touch $MYPY_CACHE_DIR/ran")
+    copy = session_for(place, place.once(project_texts)).checker.folder
+    ran = copy.with_name(f"{copy.name}-cache") / "ran"
+
+    def left() -> float:
+        if ran.exists():
+            raise HostError("no time is left")
+        return 60.0
+
+    monkeypatch.setattr(place, "left", left)
+    for _ in range(2):
+        assert annotated(place, "first", "(data: list[Item])")["said"] == ["no time is left"]
+        ran.unlink()
 
 
 @pytest.mark.slow
 def test_checker_that_fails_with_the_types_of_a_model_refuses_them(
-    project: Project, tmp_path_factory: pytest.TempPathFactory
+    project: Project, tmp_path: Path
 ) -> None:
-    (project.base / "pyproject.toml").write_text("[tool.pyright]\n")
-    python = failing_pyright(tmp_path_factory.mktemp("env"))
-    project.python = ProjectPython(python=python, root=project.copy, trusted=True)
-    place = project.start(f"{SHOP}\n\ndef show(item: Item):\n    return item.name\n")
+    place = start_with_pyright(project, tmp_path / "env", "grep -q decimal.Decimal shop.py")
     write_annotations(place, "shop.py", [])
     done = annotated(place, "exact", "(amount: decimal.Decimal) -> decimal.Decimal")
     assert (done["written"], done["said"]) == ("", ["the project's pyright failed"])

@@ -130,7 +130,7 @@ def test_annotations_that_mypy_refuses_are_removed(tmp_path: Path) -> None:
         inference = Inference(FILES, ty, 11)
         parameter, result = inference.slots(["shop.py"])
         inference.annotations = {parameter: "int", result: "float"}
-        inference.settle_with(checker.check, checker.question)
+        inference.settle_with(inference.project.adding(checker.check, checker.question))
     assert inference.annotations == {}, "use() would return a float, and a signature is whole"
 
 

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 
-from remora.operations.types.annotated_project import AnnotatedProject, Run
+from remora.errors import HostError
+from remora.operations.types.annotated_project import AddedBy, AnnotatedProject
 from remora.operations.types.callers import Callers
 from remora.operations.types.calls import Calls
 from remora.operations.types.checker.judge import Key, Terms
@@ -18,6 +19,7 @@ from remora.threads import raise_if_cancelled
 _ROUNDS, _PLANNED_ROUNDS = 3, 2
 """How often pyrefly is asked, each time with the annotations that were accepted before."""
 _REFUSED = "a type checker refuses a type"
+_FAILED = "a type checker fails with the types"
 _LANGUAGE: Mapping[str, tuple[str, ...]] = {
     "__eq__": ("object",),
     "__ne__": ("object",),
@@ -89,16 +91,19 @@ class Inference:
         kept = self.signatures.complete(accepted)
         return kept if len(kept) in (0, len(terms)) else self.settle(kept)
 
-    def settle_with(self, run: Run, question: str) -> None:
-        """Remove annotations that add diagnostics of another checker.
+    def settle_with(self, added_by: AddedBy) -> None:
+        """Remove annotations that add diagnostics of another checker, or all if it fails with them.
 
-        `question` says what it is asked, for answers that are kept. An error in a function that had
-        no annotation removes all of those found for it.
+        An error in a function that had no annotation removes all of those found for it. Raises
+        HostError if no time is left.
         """
-        kept = self.project.accepted(
-            self.annotations, {}, self.project.adding(run, question), by_function=True
-        )
-        self._why |= dict.fromkeys(self.annotations.keys() - kept.keys(), _REFUSED)
+        kept, why = Terms(), _FAILED
+        try:
+            kept = self.project.accepted(self.annotations, {}, added_by, by_function=True)
+            why = _REFUSED
+        except HostError:
+            self._checker.left()
+        self._why |= dict.fromkeys(self.annotations.keys() - kept.keys(), why)
         self.annotations = self.signatures.consistent(kept)
 
     def why_left(self, path: str, number: int) -> str:

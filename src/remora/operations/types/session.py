@@ -95,7 +95,7 @@ class Session:
             return
         with self._lock:
             if self._python is None:
-                self._python, self.checker.python = python, python.python
+                self._python, self.checker.python, self._judges = python, python.python, []
 
     def judges_with(self, python: ProjectPython | None) -> str:
         """Return the type checkers that judge the annotations with an interpreter, in words."""
@@ -159,14 +159,12 @@ class Session:
         """Remove annotations that the project's own type checker refuses, if it can be run."""
         if not self._inference.annotations:
             return
-        judges = self.judges_with(self._python)
-        checker = self._other_checker(self._python)
-        if checker is not None:
-            try:
-                self._inference.settle_with(checker.check, checker.question)
-            except HostError:  # it cannot check the project before, either
-                judges = f"{_ty()}; {checker.label} fails on the project"
-        self.judges = judges
+        self.judges = self.judges_with(self._python)
+        judges, checker = self._all_judges(), self._other_checker(self._python)
+        if len(judges) > 1:
+            self._inference.settle_with(judges[1].added_by)
+        elif checker is not None:
+            self.judges = f"{_ty()}; {checker.label} fails on the project"
 
     @property
     def candidates(self) -> Terms:
@@ -229,14 +227,20 @@ class Session:
             return kept, verdicts
 
     def _all_judges(self) -> list[_Judge]:
-        """Return the judges without one that fails on the project as it is."""
-        project, checker = self._inference.project, self._other_checker(self._python)
+        """Return the judges without one that fails on the project as it is.
+
+        Raises HostError if no time is left, which says nothing about such a judge.
+        """
         if not self._judges:
-            self._judges = [_Judge(_ty(), project.added_by)]
-            with suppress(HostError):
+            project, checker = self._inference.project, self._other_checker(self._python)
+            judges = [_Judge(_ty(), project.added_by)]
+            try:
                 if checker is not None:
                     added_by = project.adding(checker.check, checker.question)
-                    self._judges.append(_Judge(checker.label, added_by, by_function=True))
+                    judges.append(_Judge(checker.label, added_by, by_function=True))
+            except HostError:
+                self.checker.left()
+            self._judges = judges
         return self._judges
 
     def reveal(
