@@ -205,6 +205,12 @@ def test_answer_without_a_type_is_refused(project: Project, signature: str, reas
     assert text_of(place) == SHOP
 
 
+def test_function_whose_decorator_may_read_types_stays_as_it_is(project: Project) -> None:
+    place = project.start(f"{SHOP}\n\n@app.command\ndef run(path):\n    return path\n")
+    assert "run" not in opened(place, "first")
+    assert "a decorator may read" in annotated(place, "run", "(path: str)")["said"][0]
+
+
 def test_a_function_that_is_not_there_is_refused(project: Project) -> None:
     done = annotated(project.start(), "second", "(data: int)")
     assert (done["said"], done["header"]) == (["shop.py has no function second"], "")

@@ -104,6 +104,10 @@ class Box:
     def size(self, value):
         self._size = value
 
+    @app.command
+    def run(self, **options) -> None:
+        print(options)
+
     def copied(self, **options):
         print(options)
         return self
@@ -114,6 +118,7 @@ def test_what_the_language_says_is_added() -> None:
     found = _found({"box.py": BOX})
     assert found["Box.__eq__.other"] == "object"
     assert found["Box.__exit__.error"] == "BaseException | None"
+    assert "Box.run.options" not in found, "its decorator may read it"
     assert found["Box.size.value"] == "int", "what the getter returns"
     assert found["Box.copied.options"] == "Any"
     assert found["Box.copied.return"] == "Box"

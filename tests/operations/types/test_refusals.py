@@ -67,6 +67,14 @@ def test_one_call_or_a_default_alone_is_not_enough_for_a_parameter(
     assert _rule(function + calls, "path", "int") == rule
 
 
+@pytest.mark.parametrize(
+    ("decorator", "rule"),
+    [("app.command()", "decorated"), ("lru_cache(maxsize=2)", ""), ("pytest.fixture", "")],
+)
+def test_decorators_may_read_annotations(decorator: str, rule: str) -> None:
+    assert _rule(f"@{decorator}\ndef show(n):\n    return n\n", RETURN, "int") == rule
+
+
 def test_two_types_that_callers_pass_are_not_all() -> None:
     assert _rule(f"def show(n, path): pass\n{TWO_CALLS}", "path", "int | str") == "wide"
 

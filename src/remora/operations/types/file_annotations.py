@@ -13,6 +13,7 @@ from remora.errors import HostError
 from remora.operations.types.calls import header_of
 from remora.operations.types.checker.judge import Terms
 from remora.operations.types.checker.type_checker import line_map
+from remora.operations.types.refusals import is_decorated
 from remora.operations.types.session import Verdict, project_texts, session_for
 from remora.operations.types.source.project_index import Function
 from remora.operations.types.source.signature_text import as_signature, types_in
@@ -168,8 +169,8 @@ class FileAnnotations:
     def left(self, skipped: Sequence[str]) -> dict[int, list[Slot]]:
         """Return the missing annotations of each function that lacks some, by its number.
 
-        Functions whose names begin with one of `skipped` are left out, and so is what the project
-        mostly leaves out.
+        Functions whose names begin with one of `skipped` are left out, decorated ones, and what the
+        project mostly leaves out.
         """
         written = self.written(self.source)
         found: dict[int, list[Slot]] = {}
@@ -178,6 +179,7 @@ class FileAnnotations:
             if not (
                 is_skipped
                 or (self._path, slot) in written
+                or is_decorated(self.file.functions[slot.number])
                 or self.session.signatures.omits(self._path, slot)
             ):
                 found.setdefault(slot.number, []).append(slot)
@@ -238,5 +240,5 @@ def _class_lines(owner: ast.ClassDef) -> list[str]:
 
 
 def _listed(names: Sequence[str]) -> str:
-    """Return names as words, such as `ty, mypy and the import of the file`."""
+    """Return names as words, such as `ty and mypy`."""
     return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))

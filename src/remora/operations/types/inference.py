@@ -9,7 +9,7 @@ from remora.operations.types.calls import Calls
 from remora.operations.types.checker.judge import Key, Terms
 from remora.operations.types.checker.pyrefly import terms_in
 from remora.operations.types.checker.type_checker import TypeChecker
-from remora.operations.types.refusals import Candidate, refusal_of
+from remora.operations.types.refusals import Candidate, is_decorated, refusal_of
 from remora.operations.types.signatures import PLAIN, Signatures
 from remora.operations.types.source.project_index import ProjectIndex
 from remora.operations.types.source.slots import RETURN, Slot
@@ -131,8 +131,10 @@ class Inference:
             else:
                 self._why.pop(key, None)
         likely = {key: term for key, term in inferred.items() if key not in self._why}
-        likely |= {key: term for key in wanted if (term := self._language_type(*key))}
-        likely |= self._of_setters(wanted, known | likely)
+        files = self.original.files
+        free = {key for key in wanted if not is_decorated(files[key[0]].functions[key[1].number])}
+        likely |= {key: term for key in free if (term := self._language_type(*key))}
+        likely |= self._of_setters(free, known | likely)
         return {key: term for key, term in likely.items() if key in wanted and key not in known}
 
     def _inferred(self, paths: Sequence[str], known: Terms) -> Terms:

@@ -1,4 +1,4 @@
-"""Candidate types that are not proposed, whatever wrote them.
+"""Candidate types of pyrefly that are not proposed.
 
 pyrefly reads `-> None` from a method that is there to be overridden, and `path: str` from the one
 call in the file. Each rule names such a case, with the reason that users see.
@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from remora.code.syntax.definitions import FunctionNode
+from remora.code.syntax.effects import unqualified_name
 from remora.code.syntax.spans import without_docstring
 from remora.operations.types.source.project_index import Function, Parameter
 from remora.operations.types.source.terms import (
@@ -22,6 +23,11 @@ from remora.operations.types.source.terms import (
 _SAY_NOTHING = frozenset(("Any", "object", "Unknown", "Incomplete", "NoReturn", "TypeVar"))
 _MOST_MEMBERS = 2
 _ENOUGH_CALLS = 2
+_READ_NO_TYPES = frozenset(
+    ("property", "getter", "setter", "deleter", "staticmethod", "classmethod", "cache", "lru_cache", "cached_property", "wraps", "contextmanager", "asynccontextmanager", "overload", "final", "override", "abstractmethod", "fixture")
+)  # fmt: skip
+"""Decorators of the standard library and pytest that do not read annotations."""
+DECORATED = "a decorator may read annotations when the program runs"
 _CONTAINERS = frozenset(("list", "dict", "set", "tuple", "defaultdict", "OrderedDict"))
 
 
@@ -125,6 +131,11 @@ def _is_container(candidate: Candidate) -> bool:
     return is_public and not _CONTAINERS.isdisjoint(heads)
 
 
+def is_decorated(function: Function) -> bool:
+    """Return True if a decorator may read annotations at run time, as those of FastAPI do."""
+    return not _READ_NO_TYPES.issuperset(map(unqualified_name, function.node.decorator_list))
+
+
 RULES = (
     Refusal("nothing", "-> Any", "the type says nothing", "2 wrong", _says_nothing),
     Refusal("wide", "int | str | bytes", "the union has more than two types", "12 wrong", _is_wide),
@@ -155,5 +166,12 @@ RULES = (
         "only one call or a default suggests the type",
         "5 wrong, 24 right",
         _is_of_one_call,
+    ),
+    Refusal(
+        "decorated",
+        "@app.command() def show(path: str)",
+        DECORATED,
+        "",
+        lambda candidate: is_decorated(candidate.function),
     ),
 )

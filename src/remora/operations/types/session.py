@@ -14,6 +14,7 @@ from remora.operations.types.annotated_project import AddedBy
 from remora.operations.types.checker.judge import Key, Terms, independent_groups
 from remora.operations.types.checker.type_checker import TypeChecker, new_diagnostics
 from remora.operations.types.inference import Inference
+from remora.operations.types.refusals import DECORATED, is_decorated
 from remora.operations.types.source.signature_text import says_something
 from remora.operations.types.source.slots import Slot
 from remora.operations.types.source.terms import without_none
@@ -39,7 +40,7 @@ _lock = threading.Lock()
 
 
 class Verdict(NamedTuple):
-    """What a judge refuses, and the first diagnostic because of which it does."""
+    """Types that a judge refuses, and the first diagnostic because of which it does."""
 
     judge: str
     refused: Terms
@@ -193,14 +194,18 @@ class Session:
         A type that says nothing is not, if related methods have it.
         """
         function = self.index.files[path].functions[slot.number]
+        if is_decorated(function):
+            return f"is not written: {DECORATED}"
         if says_something(term) or without_none(term) in self.index.stated(function, slot.name):
             return ""
         return "fits every value and says nothing"
 
     def overrides(self, path: str, number: int) -> set[int]:
-        """Return the functions of a file that override one of its methods."""
+        """Return the functions of a file that override one of its methods, without decorated ones."""
         found = self.index.overrides_of(self.index.files[path].functions[number])
-        return {each.number for each in found if each.path == path}
+        return {
+            method.number for method in found if method.path == path and not is_decorated(method)
+        }
 
     def judge(
         self, path: str, terms: Terms, base: Terms, place: ToolTree

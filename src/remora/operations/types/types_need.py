@@ -15,6 +15,7 @@ from remora.errors import ConfigError, HostError
 from remora.operations.base import Amount, JudgedAmount
 from remora.operations.types.checker.judge import Key
 from remora.operations.types.checker.pyrefly import PyreflyError, check_installed
+from remora.operations.types.refusals import is_decorated
 from remora.operations.types.session import Session, project_texts, session_for
 from remora.operations.types.source.project_index import ProjectIndex
 from remora.sandbox.interpreters import ProjectPython
@@ -78,7 +79,10 @@ def _likely_amount(
     failing |= dict.fromkeys(session.checker.left_out, _TY_FAILS)
     judged = {path for path in own if path not in failing}
     files = {path: file for path, file in session.index.files.items() if path in beside}
-    missing = _by_function(session, [(path, s) for path in files for s in files[path].source.slots])
+    slots = [(path, slot) for path in files for slot in files[path].source.slots]
+    missing = _by_function(session, slots)
+    if can_write:
+        found = [(p, s) for p, s in slots if not is_decorated(files[p].functions[s.number])]
     likely = _by_function(session, [key for key in found if key[0] in judged])
 
     def amount(module: Module, node: Node) -> int | str:
@@ -87,9 +91,9 @@ def _likely_amount(
             return 0
         if module.path not in judged:
             return beside[module.path] or failing.get(module.path, _IN_STUBS)
-        return missing[key] if can_write else likely[key] or _UNLIKELY
+        return likely[key] or _UNLIKELY
 
-    if not likely and not can_write:
+    if not likely:
         return amount
     return JudgedAmount(amount=amount, judges=session.judges_with(python))
 
