@@ -60,6 +60,16 @@ def test_candidates_of_other_files_are_kept() -> None:
     assert "pyrefly" not in inference.why_left("labels.py", 0)
 
 
+def test_a_type_that_the_file_cannot_name_is_left_with_the_reason() -> None:
+    item = "class Item: ...\n\n\ndef get() -> Item:\n    return Item()\n"
+    use = "from shop import get\n\n\ndef one():\n    return get()\n"
+    files = {"shop.py": item, "till.py": item, "use.py": use}
+    with closing(TypeChecker(files, {}, minor=11)) as ty:
+        inference = Inference(files, ty, 11)
+        inference.run(inference.slots(files))
+    assert inference.why_left("use.py", 0) == "the file has no name for a type"
+
+
 CHAIN = """\
 def half(n):
     return n // 2

@@ -34,7 +34,7 @@ _NARROWER = {"float": {"int"}, "complex": {"int", "float"}}
 """Types that a number type includes."""
 _WORD = re.compile(r"[^\W\d]\w*")
 _MOST_ALIASES = 5
-"""How often an alias in the meaning of an alias is replaced."""
+"""Number of times that an alias in the meaning of an alias is replaced."""
 
 
 def read_annotations(texts: Texts) -> Iterator[HiddenSlot]:

@@ -69,8 +69,7 @@ def annotate(
 
     The types replace earlier ones of the job, and never those that people wrote. Overriding methods
     get the types of the parameters, too. A type is refused if it adds a diagnostic of a type
-    checker anywhere in the project, an error of the file's import, or a finding of ruff in the
-    file.
+    checker anywhere in the project, or a finding of ruff in the file.
 
     Returns the types that were written as a signature in `written`, what is refused and accepted,
     by what and why, as sentences in `said`, the function's first line as it is now in `header`, and

@@ -17,8 +17,9 @@ from remora.operations.types.source.terms import members_of, union
 from remora.threads import raise_if_cancelled
 
 _ROUNDS, _PLANNED_ROUNDS = 3, 2
-"""How often pyrefly is asked, each time with the annotations that were accepted before."""
+"""Number of times that pyrefly is asked, each time with the annotations that were accepted before."""
 _REFUSED = "a type checker refuses a type"
+_UNKNOWN = "the file has no name for a type"
 _FAILED = "a type checker fails with the types"
 _LANGUAGE: Mapping[str, tuple[str, ...]] = {
     "__eq__": ("object",),
@@ -68,7 +69,8 @@ class Inference:
             raise_if_cancelled()
             likely = self._likely(wanted, self.annotations)
             found = self.project.accepted(likely, self.annotations, self.project.added_by)
-            self._why |= dict.fromkeys(likely.keys() - found.keys(), _REFUSED)
+            known, left = self.project.writable(likely), likely.keys() - found.keys()
+            self._why |= {key: _REFUSED if key in known else _UNKNOWN for key in left}
             self.annotations |= found
             if not found:
                 break

@@ -33,7 +33,7 @@ from remora.workspaces.rooted_files import RootedFiles
 
 SECONDS = 120.0
 LOOKING_SECONDS = 20.0
-"""How long ty may take while files on which it fails are looked for. It checks most projects in two."""
+"""Limit of ty while files on which it fails are looked for. It checks most projects in two."""
 _MOST_LEFT_OUT = 10
 _WRONG_SETTINGS = 2
 """The exit status of ty if it cannot start."""
@@ -92,7 +92,7 @@ class TypeChecker:
         """Files on which pyrefly fails."""
         self._threads: dict[str, str] = {}
         self.runs = 0
-        """How often ty has run."""
+        """Number of runs of ty."""
         self.left: Callable[[], float] = lambda: SECONDS
         """Returns the seconds left, or raises HostError if there are none."""
         for path, text in files.items():
