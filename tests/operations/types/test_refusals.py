@@ -7,6 +7,7 @@ from remora.operations.types.refusals import Candidate, refusal_of
 from remora.operations.types.source.project_index import ProjectIndex
 from remora.operations.types.source.slots import RETURN
 
+METHOD = "class Show:\n    def show(self, n, path): pass\n"
 TWO_CALLS = "show(1, path=2)\nshow(3, path=4)\n"
 
 
@@ -57,6 +58,10 @@ def test_an_empty_function_says_nothing_of_its_result(body: str) -> None:
         ("def _show(n, path): pass\n", "_show(1, 2)\n", ""),
         ("def _show(n, path=3): pass\n", "_show(1)\n", "one-call"),
         ("class Show:\n    def __init__(self, n, path): pass\n", "Show(1, 2)\nShow(3, 4)\n", ""),
+        (METHOD, "Show().show(1, 2)\nbox.show(3, 4)\n", ""),
+        (METHOD, "''.show(1, 2)\nshow(3, 4)\nbox.show(5, 6)\n", "one-call"),
+        ("def show(n, path): pass\n", "import shop as s\ns.show(1, 2)\nshow(3, 4)\n", ""),
+        ("def show(n, path): pass\n", "show(1, 2)\n{}.show(3, 4)\nbox.show(5, 6)\n", "one-call"),
         ("def show(n, path): isinstance(path, str)\n", TWO_CALLS, "tested"),
         ("def show(n, path): isinstance(n, str)\n", TWO_CALLS, ""),
     ],

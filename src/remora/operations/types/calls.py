@@ -8,7 +8,9 @@ from copy import copy
 from remora.code.syntax.definitions import FunctionNode
 from remora.operations.types.source.project_index import Function, ProjectIndex
 from remora.text import clip
+from remora.tools.host.module_names import module_name
 
+_LITERALS = (ast.Constant, ast.JoinedStr, ast.Tuple, ast.List, ast.Set, ast.Dict)
 _CALL_LIMIT = 110
 """Characters of a call, so that a fact has room for three."""
 
@@ -17,6 +19,8 @@ class Calls:
     """All calls in a project."""
 
     def __init__(self, index: ProjectIndex) -> None:
+        self._files = index.files
+        self._modules = {module_name(path).rpartition(".")[2] for path in index.files} - {""}
         self._by_name: dict[str, list[tuple[str, ast.Call]]] = defaultdict(list)
         for path, file in index.files.items():
             for node in ast.walk(file.source.tree):
@@ -24,7 +28,7 @@ class Calls:
                     self._by_name[_last_name(node.func)].append((path, node))
 
     def passing(self, function: Function, parameter: str) -> int:
-        """Return how many calls of a function's name pass a parameter."""
+        """Return how many calls that may be of a function, by its name, pass a parameter."""
         names = [each.name for each in function.parameters if each.kind == "parameter"]
         if parameter not in names:
             return 0
@@ -33,8 +37,19 @@ class Calls:
         return sum(
             len(call.args) > position or any(each.arg == parameter for each in call.keywords)
             for name in called
-            for _, call in self._by_name.get(name, ())
+            for path, call in self._by_name.get(name, ())
+            if self._may_call(function, path, call.func)
         )
+
+    def _may_call(self, function: Function, path: str, called: ast.expr) -> bool:
+        """Return True for attributes of modules and names, or of other values if it is a method."""
+        if not isinstance(called, ast.Attribute):
+            return function.owner is None or function.short == "__init__"
+        if function.owner is not None:
+            return not isinstance(called.value, _LITERALS)
+        file, owner = self._files[path], _last_name(called.value)
+        module, name = file.imports.get(owner, (owner if owner in file.imported_words else "", ""))
+        return (name or module).rpartition(".")[2] in self._modules
 
     def sites(self, function: Function) -> Iterator[str]:
         """Yield calls of a function's name with their arguments, those in its own file first."""

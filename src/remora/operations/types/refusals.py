@@ -34,7 +34,8 @@ _CONTAINERS = frozenset(("list", "dict", "set", "tuple", "defaultdict", "Ordered
 class Candidate(NamedTuple):
     """A type for a parameter of a function, or for its result if `parameter` is None.
 
-    `calls` is the number of calls in the project that pass the parameter.
+    `calls` is the number of calls in the project that may be of the function, by its name, and pass
+    the parameter.
     """
 
     function: Function
