@@ -42,6 +42,8 @@ FILES = {
         (".pre-commit-config.yaml", PRE_COMMIT, ("mypy", "1.18.2")),
         (".github/workflows/test.yml", "run: uvx basedpyright@1.31", ("pyright", "1.31")),
         ("tox.ini", "commands = ty check", ("ty", "")),
+        ("requirements.txt", "mypy-extensions==1.1\n", None),
+        (".github/workflows/test.yml", "uses: jakebailey/pyright-action@v2", ("pyright", "")),
     ],
 )
 def test_the_checker_of_a_project_is_known(

@@ -43,7 +43,7 @@ _NAMES: tuple[Name, ...] = ("mypy", "pyright", "ty")
 _COMMENT = re.compile(r"(?m)^\s*[#;].*$|\s#\s.*$")
 _COMMANDS = {
     "mypy": r"(?:mirrors-|pytest-)?mypy",
-    "pyright": r"(?:based)?pyright",
+    "pyright": r"(?:based)?pyright(?:-action)?",
     "ty": r"ty(?= +check)",
 }
 _PIN = r"(?:[<>=~!]=?|@)\s*v?(\d[\w.]*)"
@@ -79,7 +79,7 @@ def declared_checker(place: FileTree) -> DeclaredChecker | None:
     texts = dict(settings_texts(place))
     configured = _configured(texts)
     for name in _NAMES:
-        word = re.compile(rf"(?<![\w.-]){_COMMANDS[name]}(?![\w.])")
+        word = re.compile(rf"(?<![\w.-]){_COMMANDS[name]}(?![\w.]|-\w)")
         named = [text for text in texts.values() if word.search(text)]
         if name in configured or named:
             joined = "\n".join(named)
@@ -146,7 +146,7 @@ class ProjectChecker(NamedTuple):
 
     @property
     def question(self) -> str:
-        """What the checker is asked about the files, for answers that are kept."""
+        """The question about the files, for answers that are kept."""
         return "\0".join((*self.command, self.label, *(self.config or ())))
 
     def check(self, folder: Path, seconds: float, kept: Path | None = None) -> list[Diagnostic]:
