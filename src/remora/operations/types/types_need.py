@@ -31,8 +31,14 @@ _TESTS = frozenset(("test.py", "tests.py"))
 _IMPORTS_TESTS = re.compile(r"^\s*(?:import|from) (?:unittest|pytest|django\.test)\b", re.MULTILINE)
 _STUB_FOLDER = re.compile(r"^(?:stubs|typings)/|-stubs(?=/)")
 _FEW, _SHARE = 20, 20
-"""Functions of a project that is large enough to have a habit, and one in how many that has types."""
-_UNTYPED = "in a project without annotations; name files to have types there"
+"""Functions of a project that is large enough to have a habit, and one in how many that has types.
+
+They were chosen after AI readers rejected types in such projects, and are not measured.
+"""
+_UNTYPED = (
+    f"in a project with annotations in fewer than one function in {_SHARE};"
+    " name files to have types there"
+)
 _UNLIKELY = "whose annotations are not likely enough"
 _TY_FAILS = "in files on which ty fails"
 _PYREFLY_FAILS = "in files on which pyrefly fails"
@@ -46,7 +52,7 @@ def unannotated(place: ToolTree, modules: Sequence[Module], options: Mapping[str
     The type checker may still refuse them. Tests, examples, documentation and copied code are left
     out with a reason, unless only such files are selected. So are files with a stub file, files on
     which the type checker fails, projects that support Python 2, which has no annotations, and
-    projects without annotations, unless the option `named` is True: the user named files.
+    projects with few annotations, unless the option `named` is True: the user named files.
     Raises ConfigError if the type checker fails on everything, and UsageError if it is not
     installed. If pyrefly fails on everything, that is the reason for all functions.
     """
@@ -72,7 +78,7 @@ def _likely_amount(
     own = [path for path in paths if not beside[path]]
     own = [path for path in own or paths if module_name(path) not in stubbed]
     session, found = _selected(place, texts, inferred_with(own, texts) if own else own)
-    if not options.get("named", True) and not _has_types(place, session.index):
+    if not options.get("named", True) and not _has_types(place, session.index, texts):
         return partial(_left_out, _UNTYPED)
     can_write = bool(options.get("open"))
     failing = {} if can_write else dict.fromkeys(session.checker.unread, _PYREFLY_FAILS)
@@ -98,11 +104,13 @@ def _likely_amount(
     return JudgedAmount(amount=amount, judges=session.judges_with(python))
 
 
-def _has_types(place: ToolTree, index: ProjectIndex) -> bool:
-    """Return True if a project shows that it wants types: AI readers rejected them in others."""
-    if place.files.glob("**/py.typed") or declared_checker(place) is not None:
+def _has_types(place: ToolTree, index: ProjectIndex, texts: Mapping[str, str]) -> bool:
+    """Return True if what a project provides shows that it wants types, or is small."""
+    marked = place.files.glob("**/py.typed")
+    if declared_checker(place) or not all(why_left_out(path, texts) for path in marked):
         return True
-    typed = [any(function.terms()) for function in index.every_function()]
+    own = [index.files[path] for path in inferred_with([], texts) if path in index.files]
+    typed = [any(function.terms()) for file in own for function in file.functions]
     return len(typed) < _FEW or sum(typed) * _SHARE >= len(typed)
 
 
