@@ -6,6 +6,7 @@ from remora.ids import NodeKey
 from remora.operations.submission import Submission
 from remora.operations.types.checks import annotations_added, annotations_only
 
+LAZY = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n"
 BEFORE = "import os\n\ndef f(a, b: int = 1):  # why\n    return os.sep * a\n"
 
 
@@ -42,6 +43,11 @@ def test_imports_for_type_checkers_may_be_beside_classes() -> None:
 @pytest.mark.parametrize(
     ("after", "problem"),
     [
+        (LAZY + BEFORE.replace("import os\n", "    import os\n"), "an import has changed"),
+        (BEFORE.replace("import os\n", "") + "import os\n", "an import has changed"),
+        (BEFORE + "from os import path as f\n", "hides a name"),
+        (BEFORE + "from os import open\n", "hides a name"),
+        (LAZY + "    from os import *\n" + BEFORE, "hides a name"),
         (BEFORE.replace("sep * a", "sep + a"), "more than annotations"),
         (BEFORE.replace("b: int", "b: str"), "an annotation that was there"),
         (BEFORE.replace("b: int = 1", "b = 1"), "an annotation that was there"),

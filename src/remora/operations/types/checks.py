@@ -1,9 +1,11 @@
 """Checks that a change only adds annotations, and that a type checker accepts them."""
 
 import ast
+import builtins
 import io
 import tokenize
 from collections.abc import Iterator, Mapping, Sequence
+from symtable import symtable
 
 from remora.code.edit.import_edits import is_type_checking
 from remora.code.edit.text_lines import decode
@@ -12,8 +14,14 @@ from remora.errors import HostError
 from remora.operations.submission import Submission
 from remora.operations.types.session import project_texts, session_for
 from remora.operations.types.source.slots import annotations_of, functions_of
-from remora.python_text import parse
+from remora.python_text import parse, without_warnings
 from remora.tools.tree import ToolTree
+
+_Import = tuple[int, str, str, str]
+"""The number of other statements before an import, its module, its name, and the bound name.
+
+The number is -1 for an import for type checkers only.
+"""
 
 
 def annotations_only(submission: Submission) -> str:
@@ -68,9 +76,11 @@ def _difference(before: bytes, after: bytes) -> str:
     kept, found = map(_annotations, trees)
     if any(found.get(key) != text for key, text in kept.items()):
         return "an annotation that was there has changed"
-    names = [set(_imported(tree)) for tree in trees]
-    if not names[0] <= names[1]:
+    imports, now = ({*_imported(tree.body)} for tree in trees)
+    if not imports <= now:
         return "an import has changed"
+    if not _bound(before).isdisjoint(bound for *_, bound in now - imports):
+        return "a new import hides a name"
     if _bare(trees[0]) != _bare(trees[1]):
         return "more than annotations and imports changed"
     return "" if _comments(before) == _comments(after) else "a comment changed"
@@ -84,13 +94,26 @@ def _annotations(tree: ast.Module) -> dict[tuple[int, str], str]:
     }
 
 
-def _imported(tree: ast.Module) -> list[tuple[str, str, str | None]]:
-    found = []
-    for node in ast.walk(tree):
-        if isinstance(node, ImportNode):
+def _imported(body: Sequence[ast.stmt], *, is_lazy: bool = False) -> Iterator[_Import]:
+    others = 0
+    for node in body:
+        if isinstance(node, ast.If) and is_type_checking(node.test):
+            yield from _imported(node.body, is_lazy=True)
+        elif isinstance(node, ImportNode):
             module = f"{'.' * node.level}{node.module}" if isinstance(node, ast.ImportFrom) else ""
-            found += [(module, alias.name, alias.asname) for alias in node.names]
-    return found
+            for alias in node.names:
+                bound = alias.asname or alias.name.partition(".")[0]
+                yield -1 if is_lazy else others, module, alias.name, bound
+        else:
+            others += 1
+
+
+def _bound(content: bytes) -> set[str]:
+    """Return the names that a module binds, and built-in ones. A star may bind them again."""
+    with without_warnings():
+        names = symtable(content.decode("utf-8-sig"), "", "exec").get_symbols()
+    bound = {each.get_name() for each in names if each.is_assigned() or each.is_imported()}
+    return bound | {*dir(builtins), "*"}
 
 
 def _bare(tree: ast.Module) -> str:
