@@ -1,4 +1,4 @@
-"""Which of the annotations found for a project are worth proposing together.
+"""Choice of the annotations found for a project that are worth proposing together.
 
 AI readers of proposals reject `def flake(self, message) -> None` in code without annotations. The
 rules:
@@ -21,18 +21,15 @@ from remora.operations.types.source.project_index import Function, ProjectIndex,
 from remora.operations.types.source.slots import RETURN, Slot, is_overload
 from remora.operations.types.source.terms import members_of, same
 
-Place = tuple[str, int]
+FunctionKey = tuple[str, int]
 """The path and the number of a function."""
-_Found = dict[Place, dict[str, str]]
+_Found = dict[FunctionKey, dict[str, str]]
 """The types found for a function, by parameter, or `return` for the result."""
 
 PLAIN = frozenset(("bool", "int", "float", "str", "bytes", "None"))
 """Types of which a property's setter takes the same values as the getter returns."""
 _ENOUGH, _SHARE = 3, Fraction(1, 4)
-"""The number, or else the part, of a file's functions that must have annotations.
-
-They were chosen after AI readers rejected scattered annotations, and are not measured.
-"""
+"""Number or part of a file's functions that need annotations: from readings, not measured."""
 _ANNOTATED = Fraction(1, 2)
 """The part of the annotations above which a file or a project counts as annotated."""
 _HABIT = 2
@@ -56,14 +53,14 @@ class Signatures:
         self._is_annotated = written > total * _ANNOTATED
         self._sparse: dict[str, bool] = {}
         self._families = _families(index)
-        self._slots: dict[Place, set[str]] = defaultdict(set)
+        self._slots: dict[FunctionKey, set[str]] = defaultdict(set)
         """The annotations that a function lacks, without those that annotated code leaves out."""
         for path, file in index.files.items():
             for slot in file.source.slots:
                 if self.is_sparse(path) or not self.omits(path, slot):
                     self._slots[path, slot.number].add(slot.name)
         self._properties = {
-            _place(each): pair for pair in properties_of(index.every_function()) for each in pair
+            _key(method): pair for pair in properties_of(index.every_function()) for method in pair
         }
         """Type checkers took a setter's values to have the getter's type for long."""
 
@@ -81,7 +78,7 @@ class Signatures:
 
     def property_of(self, function: Function) -> tuple[Function, Function] | None:
         """Return the getter and the setter of the property that a function belongs to, or None."""
-        return self._properties.get(_place(function))
+        return self._properties.get(_key(function))
 
     def consistent(self, terms: Mapping[tuple[str, Slot], str]) -> Terms:
         """Return the annotations that are worth proposing together."""
@@ -105,61 +102,64 @@ class Signatures:
         for (path, slot), term in terms.items():
             found[path, slot.number][slot.name] = term
         while odd := {
-            *(place for place in found if not self._is_whole(place, found)),
-            *(place for place in found if not self._fits_property(place, found)),
-            *(place for each in self._families for place in self._unlike(each, found, paths)),
+            *(key for key in found if not self._is_whole(key, found)),
+            *(key for key in found if not self._fits_property(key, found)),
+            *(key for family in self._families for key in self._unlike(family, found, paths)),
         }:
-            found = {place: types for place, types in found.items() if place not in odd}
+            found = {key: types for key, types in found.items() if key not in odd}
         return found
 
-    def _is_whole(self, place: Place, found: _Found) -> bool:
-        return self._slots.get(place, set()) <= found.get(place, {}).keys()
+    def _is_whole(self, key: FunctionKey, found: _Found) -> bool:
+        return self._slots.get(key, set()) <= found.get(key, {}).keys()
 
-    def _unlike(self, family: Sequence[Place], found: _Found, paths: Collection[str]) -> set[Place]:
+    def _unlike(
+        self, family: Sequence[FunctionKey], found: _Found, paths: Collection[str]
+    ) -> set[FunctionKey]:
         """Return the methods of a family in `found` if others lack types, or have other ones."""
-        own = [place for place in family if place[0] in paths]
-        new = {place for place in own if place in found}
+        own = [key for key in family if key[0] in paths]
+        new = {key for key in own if key in found}
         if not new:
             return set()
         seen: dict[str, str] = {}
         is_alike = all(
             name == RETURN or same(seen.setdefault(name, term), term)
-            for place in own
-            for name, term in self._types(place, found).items()
+            for key in own
+            for name, term in self._types(key, found).items()
         )
-        return set() if is_alike and all(self._is_whole(each, found) for each in own) else new
+        return set() if is_alike and all(self._is_whole(key, found) for key in own) else new
 
-    def _types(self, place: Place, found: _Found) -> dict[str, str]:
-        path, number = place
-        return dict(self._index.files[path].functions[number].terms()) | found.get(place, {})
+    def _types(self, key: FunctionKey, found: _Found) -> dict[str, str]:
+        path, number = key
+        return dict(self._index.files[path].functions[number].terms()) | found.get(key, {})
 
-    def _is_worth(self, path: str, found: Collection[Place]) -> bool:
+    def _is_worth(self, path: str, found: Collection[FunctionKey]) -> bool:
         """Return True if enough functions of a file would have annotations."""
-        own = [each for each in self._index.files[path].functions if not _is_trivial(each)]
-        done = sum(_place(each) in found or any(each.terms()) for each in own)
+        every = self._index.files[path].functions
+        own = [function for function in every if not _is_trivial(function)]
+        done = sum(_key(function) in found or any(function.terms()) for function in own)
         return done >= _ENOUGH or (done > 0 and done >= len(own) * _SHARE)
 
-    def _fits_property(self, place: Place, found: _Found) -> bool:
+    def _fits_property(self, key: FunctionKey, found: _Found) -> bool:
         """Return False if the getter and the setter of a property would differ."""
-        both = self._properties.get(place)
+        both = self._properties.get(key)
         if both is None:
             return True
         getter, setter = both
-        shown = self._types(_place(getter), found).get(RETURN, "")
+        shown = self._types(_key(getter), found).get(RETURN, "")
         if not setter.parameters:
-            return place == _place(getter) or bool(shown)
-        taken = self._types(_place(setter), found).get(setter.parameters[0].name, "")
+            return key == _key(getter) or bool(shown)
+        taken = self._types(_key(setter), found).get(setter.parameters[0].name, "")
         if not taken:
             return set(members_of(shown)) <= PLAIN
         return bool(shown) and same(shown, taken)
 
 
-def _families(index: ProjectIndex) -> list[list[Place]]:
+def _families(index: ProjectIndex) -> list[list[FunctionKey]]:
     """Return the methods that have the same name in the subclasses of a class, and in the class.
 
     Special methods and those of tests have no family.
     """
-    families: dict[tuple[str, str], list[Place]] = defaultdict(list)
+    families: dict[tuple[str, str], list[FunctionKey]] = defaultdict(list)
     for file in index.files.values():
         for given in file.classes.values() if not is_of_tests(file.path) else ():
             line = [given, *index.ancestors(given)]
@@ -167,7 +167,7 @@ def _families(index: ProjectIndex) -> list[list[Place]]:
             related = [name for name in names - _UNRELATED if not is_builtin(name)]
             for short, method in given.methods.items():
                 for name in related if not _is_special(method) else ():
-                    families[name, short].append(_place(method))
+                    families[name, short].append(_key(method))
     return [family for family in families.values() if len(family) > 1]
 
 
@@ -208,12 +208,12 @@ def _is_special(function: Function) -> bool:
     return function.short.startswith("__") and function.short.endswith("__")
 
 
-def _place(function: Function) -> Place:
+def _key(function: Function) -> FunctionKey:
     return function.path, function.number
 
 
 class Habits:
-    """How often functions with other annotations have none of a result or `**kwargs`, by kind."""
+    """Counts of results and star parameters in annotated functions, and of bare ones, by kind."""
 
     def __init__(self, index: ProjectIndex) -> None:
         self._annotated: Counter[str] = Counter()
