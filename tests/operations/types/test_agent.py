@@ -131,9 +131,9 @@ def test_a_project_without_annotations_is_left_alone_unless_files_are_named(proj
     assert [job.path for job in named.jobs] == ["shop.py"]
     (project / "vendor").mkdir()
     (project / "vendor" / "py.typed").write_text("")
-    (project / "vendor" / "typed.py").write_text(_typed(10))
+    (project / "vendor" / "typed.py").write_text("def typed() -> None: ...\n" * 10)
     assert not remora.plan(root=project, operations=["types"]).jobs, "it only has a typed copy"
-    (project / "typed.py").write_text(_typed(2))
+    (project / "typed.py").write_text("def typed() -> None: ...\n" * 2)
     (project / "test_more.py").write_text(_many(20, "test"))
     wanted = remora.plan(root=project, operations=["types"])
     assert "shop.py" in {job.path for job in wanted.jobs}
@@ -199,10 +199,6 @@ def test_a_file_alone_is_planned_and_written_as_with_the_whole_project(project: 
 def _many(number: int, name: str) -> str:
     text = "def {0}_{1}(text, times):\n    return text.upper() * times\n{0}_{1}('a', 3), {0}_{1}('b', 1)\n"
     return "\n\n".join(text.format(name, n) for n in range(number))
-
-
-def _typed(number: int) -> str:
-    return "\n".join(f"def typed_{n}() -> None: ..." for n in range(number))
 
 
 def _unknown(number: int) -> str:

@@ -249,34 +249,25 @@ def test_all_missing_annotations_count_if_a_model_can_write(project: Project) ->
     assert with_model(module, node) == 2
 
 
-def start_with_pyright(project: Project, environment: Path, fails: str) -> ToolTree:
+def start_with_pyright(project: Project, env: Path, fails: str) -> ToolTree:
     """Start with an environment whose pyright fails if a command of the shell succeeds."""
     (project.base / "pyproject.toml").write_text("[tool.pyright]\n")
-    venv.create(environment, symlinks=True)
-    checker = environment / "bin/pyright"
+    venv.create(env, symlinks=True)
+    checker = env / "bin/pyright"
     checker.write_text(f"#!/bin/sh\n{fails} && exit 3\necho '{{\"generalDiagnostics\": []}}'\n")
     checker.chmod(0o755)
-    project.python = ProjectPython(
-        python=environment / "bin/python", root=project.copy, trusted=True
-    )
+    project.python = ProjectPython(python=env / "bin/python", root=project.copy, trusted=True)
     return project.start(SHOP + SHOW)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("fails", "written", "judges"),
-    [
-        ("grep -q 'show.*-> str' shop.py", 0, " and the project's pyright"),
-        ("grep -q 'def show' shop.py", 1, "; the project's pyright fails on the project"),
-    ],
-)
+@pytest.mark.parametrize(("code", "written"), [("show.*-> str", 0), ("show", 1)])
 def test_checker_that_fails_only_with_the_types_of_rules_refuses_them(
-    project: Project, tmp_path: Path, fails: str, written: int, judges: str
+    project: Project, tmp_path: Path, code: str, written: int
 ) -> None:
-    place = start_with_pyright(project, tmp_path / "env", fails)
+    place = start_with_pyright(project, tmp_path / "env", f"grep -q '{code}' shop.py")
     done = write_annotations(place, "shop.py", [])
-    assert done["written"] == written
-    assert done["judges"].endswith(judges)
+    assert (done["written"], "fails on the project" in done["judges"]) == (written, written > 0)
 
 
 @pytest.mark.slow

@@ -58,6 +58,9 @@ def test_an_empty_function_says_nothing_of_its_result(body: str) -> None:
         ("def _show(n, path): pass\n", "_show(1, 2)\n", ""),
         ("def _show(n, path=3): pass\n", "_show(1)\n", "one-call"),
         ("class Show:\n    def __init__(self, n, path): pass\n", "Show(1, 2)\nShow(3, 4)\n", ""),
+        ("@app.command()\ndef show(n, path): pass\n", TWO_CALLS, "decorated"),
+        ("@lru_cache(maxsize=2)\ndef show(n, path): pass\n", TWO_CALLS, ""),
+        ("@pytest.fixture\ndef show(n, path): pass\n", TWO_CALLS, ""),
         (METHOD, "Show().show(1, 2)\nbox.show(3, 4)\n", ""),
         (METHOD, "''.show(1, 2)\nshow(3, 4)\nbox.show(5, 6)\n", "one-call"),
         ("def show(n, path): pass\n", "import shop as s\ns.show(1, 2)\nshow(3, 4)\n", ""),
@@ -66,18 +69,8 @@ def test_an_empty_function_says_nothing_of_its_result(body: str) -> None:
         ("def show(n, path): isinstance(n, str)\n", TWO_CALLS, ""),
     ],
 )
-def test_one_call_or_a_default_alone_is_not_enough_for_a_parameter(
-    function: str, calls: str, rule: str
-) -> None:
+def test_parameters(function: str, calls: str, rule: str) -> None:
     assert _rule(function + calls, "path", "int") == rule
-
-
-@pytest.mark.parametrize(
-    ("decorator", "rule"),
-    [("app.command()", "decorated"), ("lru_cache(maxsize=2)", ""), ("pytest.fixture", "")],
-)
-def test_decorators_may_read_annotations(decorator: str, rule: str) -> None:
-    assert _rule(f"@{decorator}\ndef show(n):\n    return n\n", RETURN, "int") == rule
 
 
 def test_two_types_that_callers_pass_are_not_all() -> None:

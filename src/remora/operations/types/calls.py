@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from copy import copy
 
 from remora.code.syntax.definitions import FunctionNode
+from remora.code.syntax.effects import unqualified_name
 from remora.operations.types.source.project_index import Function, ProjectIndex
 from remora.text import clip
 from remora.tools.host.module_names import module_name
@@ -24,8 +25,8 @@ class Calls:
         self._by_name: dict[str, list[tuple[str, ast.Call]]] = defaultdict(list)
         for path, file in index.files.items():
             for node in ast.walk(file.source.tree):
-                if isinstance(node, ast.Call):
-                    self._by_name[_last_name(node.func)].append((path, node))
+                if isinstance(node, ast.Call) and not isinstance(node.func, ast.Call):
+                    self._by_name[unqualified_name(node.func)].append((path, node))
 
     def passing(self, function: Function, parameter: str) -> int:
         """Return how many calls that may be of a function, by its name, pass a parameter."""
@@ -47,7 +48,7 @@ class Calls:
             return function.owner is None or function.short == "__init__"
         if function.owner is not None:
             return not isinstance(called.value, _LITERALS)
-        file, owner = self._files[path], _last_name(called.value)
+        file, owner = self._files[path], unqualified_name(called.value)
         module, name = file.imports.get(owner, (owner if owner in file.imported_words else "", ""))
         return (name or module).rpartition(".")[2] in self._modules
 
@@ -60,7 +61,14 @@ class Calls:
 
 def callers_first(functions: Sequence[Function]) -> Iterator[Function]:
     """Yield functions of a file, those that call others before these, by their names."""
-    calls = {function.number: set(_called_names(function.node)) for function in functions}
+    calls = {
+        function.number: {
+            unqualified_name(node.func)
+            for node in ast.walk(function.node)
+            if isinstance(node, ast.Call)
+        }
+        for function in functions
+    }
     while calls:
         left = [function for function in functions if function.number in calls]
         free = (
@@ -87,16 +95,3 @@ def _name(function: Function) -> str:
     if function.short == "__init__" and function.owner is not None:
         return function.owner.name.rpartition(".")[2]
     return function.short
-
-
-def _called_names(node: FunctionNode) -> Iterator[str]:
-    for inner in ast.walk(node):
-        if isinstance(inner, ast.Call):
-            yield _last_name(inner.func)
-
-
-def _last_name(node: ast.expr) -> str:
-    match node:
-        case ast.Name(id=name) | ast.Attribute(attr=name):
-            return name
-    return ""

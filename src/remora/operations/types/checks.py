@@ -4,7 +4,7 @@ import ast
 import builtins
 import io
 import tokenize
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from symtable import symtable
 
 from remora.code.edit.import_edits import is_type_checking
@@ -76,12 +76,13 @@ def _difference(before: bytes, after: bytes) -> str:
     kept, found = map(_annotations, trees)
     if any(found.get(key) != text for key, text in kept.items()):
         return "an annotation that was there has changed"
-    imports, now = ({*_imported(tree.body)} for tree in trees)
+    imports, now = set[_Import](), set[_Import]()
+    is_same = _bare(trees[0], imports) == _bare(trees[1], now)
     if not imports <= now:
         return "an import has changed"
     if not _bound(before).isdisjoint(bound for *_, bound in now - imports):
         return "a new import hides a name"
-    if _bare(trees[0]) != _bare(trees[1]):
+    if not is_same:
         return "more than annotations and imports changed"
     return "" if _comments(before) == _comments(after) else "a comment changed"
 
@@ -94,50 +95,44 @@ def _annotations(tree: ast.Module) -> dict[tuple[int, str], str]:
     }
 
 
-def _imported(body: Sequence[ast.stmt], *, is_lazy: bool = False) -> Iterator[_Import]:
-    others = 0
-    for node in body:
-        if isinstance(node, ast.If) and is_type_checking(node.test):
-            yield from _imported(node.body, is_lazy=True)
-        elif isinstance(node, ImportNode):
-            module = f"{'.' * node.level}{node.module}" if isinstance(node, ast.ImportFrom) else ""
-            for alias in node.names:
-                bound = alias.asname or alias.name.partition(".")[0]
-                yield -1 if is_lazy else others, module, alias.name, bound
-        else:
-            others += 1
-
-
 def _bound(content: bytes) -> set[str]:
     """Return the names that a module binds, and built-in ones. A star may bind them again."""
     with without_warnings():
         names = symtable(content.decode("utf-8-sig"), "", "exec").get_symbols()
-    bound = {each.get_name() for each in names if each.is_assigned() or each.is_imported()}
+    bound = {name.get_name() for name in names if name.is_assigned() or name.is_imported()}
     return bound | {*dir(builtins), "*"}
 
 
-def _bare(tree: ast.Module) -> str:
-    """Return the tree without annotations of functions and imports. The tree is changed."""
+def _bare(tree: ast.Module, imports: set[_Import]) -> str:
+    """Return the tree, from which annotations and imports are removed, and collect the latter."""
     for node in ast.walk(tree):
         if isinstance(node, FunctionNode):
             node.returns = None
         elif isinstance(node, ast.arg):
             node.annotation = None
-    tree.body = [*_without_imports(tree.body)]
+    tree.body = _without_imports(tree.body, imports)
     return ast.dump(tree)
 
 
-def _without_imports(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
-    """Yield the statements of a module but for imports, also those for type checkers only."""
-    for statement in body:
-        if isinstance(statement, ImportNode):
+def _without_imports(
+    body: Sequence[ast.stmt], imports: set[_Import], *, is_lazy: bool = False
+) -> list[ast.stmt]:
+    """Return the statements of a module but for imports, also those for type checkers only."""
+    rest: list[ast.stmt] = []
+    for node in body:
+        if isinstance(node, ImportNode):
+            module = f"{'.' * node.level}{node.module}" if isinstance(node, ast.ImportFrom) else ""
+            for alias in node.names:
+                bound = alias.asname or alias.name.partition(".")[0]
+                imports.add((-1 if is_lazy else len(rest), module, alias.name, bound))
             continue
-        if isinstance(statement, ast.If) and is_type_checking(statement.test):
-            rest = [*_without_imports(statement.body)]
-            statement.body = [inner for inner in rest if not isinstance(inner, ast.Pass)]
-            if not statement.body and not statement.orelse:
+        if isinstance(node, ast.If) and is_type_checking(node.test):
+            inside = _without_imports(node.body, imports, is_lazy=True)
+            node.body = [inner for inner in inside if not isinstance(inner, ast.Pass)]
+            if not node.body and not node.orelse:
                 continue
-        yield statement
+        rest.append(node)
+    return rest
 
 
 def _comments(content: bytes) -> list[str]:

@@ -96,7 +96,7 @@ class FileAnnotations:
             return {}, said  # others would have to be left out for them
         self.save(made)
         accepted = {key: term for key, term in accepted.items() if key in kept}
-        judges = _listed([verdict.judge for verdict in verdicts])
+        judges = " and ".join(verdict.judge for verdict in verdicts)
         words = f"the rest is accepted by {judges}" if said else f"accepted by {judges}"
         return accepted, [*said, words] if accepted else said
 
@@ -161,7 +161,7 @@ class FileAnnotations:
         """
         source = self.file.source
         names = [*enumerate(source.qualnames)]
-        again = {number for number, name in names if _without_number(name) == function}
+        again = {number for number, name in names if re.sub(r"#\d+$", "", name) == function}
         if any(source.functions[number][1].decorator_list for number in again):
             again = set()
         return again | {number for number, name in names if name == function}
@@ -200,10 +200,9 @@ class FileAnnotations:
         _, node, owner = self.source.functions[function.number]
         first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
         last = node.end_lineno or node.lineno
-        is_long = last - first > _FIRST + _LAST
-        places = (
-            [[first, first + _FIRST - 1], [last - _LAST + 1, last]] if is_long else [[first, last]]
-        )
+        places = [[first, last]]
+        if last - first > _FIRST + _LAST:
+            places = [[first, first + _FIRST - 1], [last - _LAST + 1, last]]
         return {
             "excerpt": show_lines(self._place, self._path, places),
             "calls": [*islice(dict.fromkeys(self.session.calls.sites(function)), _SHOWN)],
@@ -213,10 +212,6 @@ class FileAnnotations:
     def header(self, number: int) -> str:
         """Return the first line of a function as it is now, on one line."""
         return header_of(self.source.functions[number][1])
-
-
-def _without_number(qualname: str) -> str:
-    return re.sub(r"#\d+$", "", qualname)
 
 
 def _as_text(terms: Terms) -> str:
@@ -237,8 +232,3 @@ def _class_lines(owner: ast.ClassDef) -> list[str]:
         if isinstance(method, FunctionNode) and method.name == "__init__"
     )
     return [f"class {owner.name}{bases}:", *map(header_of, made)]
-
-
-def _listed(names: Sequence[str]) -> str:
-    """Return names as words, such as `ty and mypy`."""
-    return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))

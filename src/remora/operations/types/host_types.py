@@ -32,7 +32,10 @@ def missing_annotations(place: ToolTree, path: str, nodes: list[str]) -> dict[st
     `nodes` contains qualnames. If it is empty, all functions of the file count. The result has the
     keys `counts`, which is empty if nothing is missing, and `summary`.
     """
-    return _described(len(missing_slots(parsed(path, decode(path, place.read(path)).body), nodes)))
+    number = len(missing_slots(parsed(path, decode(path, place.read(path)).body), nodes))
+    words = {0: "no annotation is missing", 1: "1 annotation is missing"}
+    summary = words.get(number, f"{number} annotations are missing")
+    return {"counts": {CODE: number} if number else {}, "summary": summary}
 
 
 def write_annotations(place: ToolTree, path: str, nodes: list[str]) -> dict[str, Any]:
@@ -129,12 +132,6 @@ def open_functions(
         "shown": work.shown(chosen[0]) if chosen else None,
         "known": sorted({*work.file.imports, *work.file.classes}),
     }
-
-
-def _described(count: int) -> dict[str, Any]:
-    words = {0: "no annotation is missing", 1: "1 annotation is missing"}
-    summary = words.get(count, f"{count} annotations are missing")
-    return {"counts": {CODE: count} if count else {}, "summary": summary}
 
 
 def _with_question(text: str, expression: str, line: int) -> tuple[str, int, int]:

@@ -18,9 +18,8 @@ from remora.threads import raise_if_cancelled
 
 _ROUNDS, _PLANNED_ROUNDS = 3, 2
 """Number of times that pyrefly is asked, each time with the annotations that were accepted before."""
-_REFUSED = "a type checker refuses a type"
+_REFUSED = "a type checker does not accept a type"
 _UNKNOWN = "the file has no name for a type"
-_FAILED = "a type checker fails with the types"
 _LANGUAGE: Mapping[str, tuple[str, ...]] = {
     "__eq__": ("object",),
     "__ne__": ("object",),
@@ -99,13 +98,12 @@ class Inference:
         An error in a function that had no annotation removes all of those found for it. Raises
         HostError if no time is left.
         """
-        kept, why = Terms(), _FAILED
         try:
             kept = self.project.accepted(self.annotations, {}, added_by, by_function=True)
-            why = _REFUSED
         except HostError:
             self._checker.left()
-        self._why |= dict.fromkeys(self.annotations.keys() - kept.keys(), why)
+            kept = {}
+        self._why |= dict.fromkeys(self.annotations.keys() - kept.keys(), _REFUSED)
         self.annotations = self.signatures.consistent(kept)
 
     def why_left(self, path: str, number: int) -> str:
@@ -160,14 +158,10 @@ class Inference:
         for (path, slot), term in found.items():
             function = self.original.files[path].functions[slot.number]
             members = [each for each in members_of(term) if each != "NotImplementedType"]
-            owner = function.owner
-            if owner is not None and (slot.name != RETURN or not self._is_base(owner.name)):
-                short = owner.name.rpartition(".")[2]
-                members = [short if each == "Self" else each for each in members]
+            owner = function.owner.name.rpartition(".")[2] if function.owner else ""
+            if owner and (slot.name != RETURN or not self.original.subclasses.get(owner)):
+                members = [owner if member == "Self" else member for member in members]
             yield (path, slot), union(members) or "None"
-
-    def _is_base(self, name: str) -> bool:
-        return bool(self.original.subclasses.get(name.rpartition(".")[2]))
 
     def _language_type(self, path: str, slot: Slot) -> str:
         """Return the type that a special method or `**kwargs` has everywhere, or nothing."""

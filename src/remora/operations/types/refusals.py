@@ -24,7 +24,9 @@ _SAY_NOTHING = frozenset(("Any", "object", "Unknown", "Incomplete", "NoReturn", 
 _MOST_MEMBERS = 2
 _ENOUGH_CALLS = 2
 _READ_NO_TYPES = frozenset(
-    ("property", "getter", "setter", "deleter", "staticmethod", "classmethod", "cache", "lru_cache", "cached_property", "wraps", "contextmanager", "asynccontextmanager", "overload", "final", "override", "abstractmethod", "fixture")
+    ("property", "getter", "setter", "deleter", "staticmethod", "classmethod", "abstractmethod",
+     "cache", "lru_cache", "cached_property", "wraps", "contextmanager", "asynccontextmanager",
+     "overload", "final", "override", "fixture")
 )  # fmt: skip
 """Decorators of the standard library and pytest that do not read annotations."""
 DECORATED = "a decorator may read annotations when the program runs"

@@ -73,6 +73,7 @@ class Session:
         self.index = self._inference.original
         self.signatures = self._inference.signatures
         self.calls = self._inference.calls
+        self.candidates = self._inference.candidates
         self._lock = threading.RLock()
         self._done: set[str] = set()
         self._selected: dict[frozenset[str], list[Key]] = {}
@@ -166,11 +167,6 @@ class Session:
             self._inference.settle_with(judges[1].added_by)
         elif checker is not None:
             self.judges = f"{_ty()}; {checker.label} fails on the project"
-
-    @property
-    def candidates(self) -> Terms:
-        """The types that pyrefly has for annotations, written or not."""
-        return self._inference.candidates
 
     @contextmanager
     def _locked(self, left: Callable[[], float]) -> Iterator[None]:
@@ -288,11 +284,9 @@ def _ty() -> str:
 
 def session_for(place: ToolTree, texts: Mapping[str, str]) -> Session:
     """Return the session for the current files of a tree. The last ones are kept."""
-    digest = sha256()
+    digest = sha256(repr(_settings(place)).encode())
     for path, text in sorted(texts.items()):
         digest.update(f"{path}\0{len(text)}\0{text}".encode("utf-8", "surrogatepass"))
-    for name, content in _settings(place).items():
-        digest.update(f"{name}\0{len(content)}\0".encode() + content)
     key = digest.hexdigest()
     with _lock:
         if key not in _sessions or not _sessions[key].fits(place):
@@ -315,8 +309,5 @@ def project_texts(place: FileTree) -> dict[str, str]:
 
 
 def _settings(place: ToolTree) -> dict[str, bytes]:
-    found = {}
-    for name in (*SETTINGS_FILES, "ty.toml"):
-        if place.files.exists(name):
-            found[name] = place.read(name)
-    return found
+    names = (*SETTINGS_FILES, "ty.toml")
+    return {name: place.read(name) for name in names if place.files.exists(name)}

@@ -31,10 +31,7 @@ _TESTS = frozenset(("test.py", "tests.py"))
 _IMPORTS_TESTS = re.compile(r"^\s*(?:import|from) (?:unittest|pytest|django\.test)\b", re.MULTILINE)
 _STUB_FOLDER = re.compile(r"^(?:stubs|typings)/|-stubs(?=/)")
 _FEW, _SHARE = 20, 20
-"""Functions of a project that is large enough to have a habit, and one in how many that has types.
-
-They were chosen after AI readers rejected types in such projects, and are not measured.
-"""
+"""Functions that show a habit, and one in how many has types: from readings, not measured."""
 _UNTYPED = (
     f"in a project with annotations in fewer than one function in {_SHARE};"
     " name files to have types there"
@@ -48,7 +45,7 @@ _IN_STUBS = "whose types are in a stub file"
 def unannotated(place: ToolTree, modules: Sequence[Module], options: Mapping[str, Any]) -> Amount:
     """Return a function that counts the annotations of a node that are likely enough.
 
-    If the option `open` is True, a model can write others, and all missing ones count.
+    If the option `open` is True, a model can write others, and all count that no decorator may read.
     The type checker may still refuse them. Tests, examples, documentation and copied code are left
     out with a reason, unless only such files are selected. So are files with a stub file, files on
     which the type checker fails, projects that support Python 2, which has no annotations, and
@@ -64,6 +61,8 @@ def unannotated(place: ToolTree, modules: Sequence[Module], options: Mapping[str
         return _likely_amount(place, modules, options)
     except PyreflyError as error:
         return partial(_left_out, f"without candidates, because {error.message}")
+    except HostError as error:
+        raise ConfigError(error.message) from error
 
 
 def _likely_amount(
@@ -77,7 +76,8 @@ def _likely_amount(
     stubbed = _stubbed_modules(texts)
     own = [path for path in paths if not beside[path]]
     own = [path for path in own or paths if module_name(path) not in stubbed]
-    session, found = _selected(place, texts, inferred_with(own, texts) if own else own)
+    session = session_for(place, texts)
+    found = session.select(inferred_with(own, texts)) if own else []
     if not options.get("named", True) and not _has_types(place, session.index, texts):
         return partial(_left_out, _UNTYPED)
     can_write = bool(options.get("open"))
@@ -99,9 +99,7 @@ def _likely_amount(
             return beside[module.path] or failing.get(module.path, _IN_STUBS)
         return likely[key] or _UNLIKELY
 
-    if not likely:
-        return amount
-    return JudgedAmount(amount=amount, judges=session.judges_with(python))
+    return JudgedAmount(amount=amount, judges=session.judges_with(python)) if likely else amount
 
 
 def _has_types(place: ToolTree, index: ProjectIndex, texts: Mapping[str, str]) -> bool:
@@ -121,19 +119,6 @@ def _by_function(session: Session, keys: Iterable[Key]) -> Counter[tuple[str, st
         names = session.index.files[path].source.qualnames[slot.number].split(".")
         found.update((path, ".".join(names[: end + 1])) for end in range(len(names)))
     return found
-
-
-def _selected(
-    place: ToolTree, texts: Mapping[str, str], paths: Sequence[str]
-) -> tuple[Session, list[Key]]:
-    """Return the session for a tree, and the slots in some files that are worth annotating."""
-    try:
-        session = session_for(place, texts)
-        return session, session.select(paths) if paths else []
-    except PyreflyError:
-        raise
-    except HostError as error:
-        raise ConfigError(error.message) from error
 
 
 def inferred_with(paths: Sequence[str], texts: Mapping[str, str]) -> list[str]:
@@ -156,9 +141,10 @@ def _stubbed_modules(texts: Mapping[str, str]) -> set[str]:
 def why_left_out(path: str, texts: Mapping[str, str]) -> str:
     """Return what a file contains that is not part of what a project provides, or nothing.
 
-    The operation leaves such files out.
+    The operation leaves such files out, also a `tests.py` that imports what tests need.
     """
-    if _has_tests(path, texts):
+    is_test = path.rpartition("/")[2] in _TESTS and _IMPORTS_TESTS.search(texts.get(path, ""))
+    if is_test or is_of_tests(path):
         return "in test code"
     if path in _BUILD:
         return "in build scripts"
@@ -166,12 +152,6 @@ def why_left_out(path: str, texts: Mapping[str, str]) -> str:
         return "in code of other projects"
     is_beside = not BESIDE.isdisjoint(path.split("/")[:-1])
     return "in examples, documentation or benchmarks" if is_beside else ""
-
-
-def _has_tests(path: str, texts: Mapping[str, str]) -> bool:
-    """Return True for test code, also in a `tests.py` that imports what tests need."""
-    by_name = path.rpartition("/")[2] in _TESTS and _IMPORTS_TESTS.search(texts.get(path, ""))
-    return is_of_tests(path) or bool(by_name)
 
 
 def _left_out(why: str, _module: Module, node: Node) -> int | str:

@@ -276,13 +276,8 @@ def installed_version(python: Path, name: str) -> str:
 
 
 def _mypy_errors(output: str) -> list[Diagnostic]:
-    found = []
-    for line in output.splitlines():
-        match = _MYPY_LINE.match(line)
-        if match:
-            path, number, message, code = match.groups()
-            found.append(Diagnostic(path, code or "", int(number), 1, message))
-    return found
+    matches = filter(None, map(_MYPY_LINE.match, output.splitlines()))
+    return [Diagnostic(line[1], line[4] or "", int(line[2]), 1, line[3]) for line in matches]
 
 
 def _pyright_errors(output: str, folder: Path) -> list[Diagnostic]:

@@ -90,11 +90,10 @@ def independent_groups(paths: Iterable[str], index: ProjectIndex) -> list[list[s
     groups: list[list[str]] = []
     for path in sorted(paths):
         free = (group for group in groups if not any(_imports(path, each, index) for each in group))
-        chosen = next(free, None)
-        if chosen is None:
-            groups.append([path])
-        else:
-            chosen.append(path)
+        chosen = next(free, [])
+        if not chosen:
+            groups.append(chosen)
+        chosen.append(path)
     return groups
 
 

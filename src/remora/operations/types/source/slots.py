@@ -12,6 +12,7 @@ import msgspec
 from remora.code.edit.edits import Edit
 from remora.code.edit.parsed_text import ParsedText
 from remora.code.syntax.definitions import FunctionNode, find_definitions
+from remora.code.syntax.effects import unqualified_name
 
 Kind = Literal["parameter", "args", "kwargs", "return"]
 RETURN = "return"
@@ -116,16 +117,11 @@ def _functions(
 
 
 def is_static(node: FunctionNode) -> bool:
-    return "staticmethod" in _decorators(node)
+    return "staticmethod" in map(unqualified_name, node.decorator_list)
 
 
 def is_overload(node: FunctionNode) -> bool:
-    return "overload" in _decorators(node)
-
-
-def _decorators(node: FunctionNode) -> list[str]:
-    """Return the last name of each decorator that is a name."""
-    return [ast.unparse(each).rpartition(".")[2] for each in node.decorator_list]
+    return "overload" in map(unqualified_name, node.decorator_list)
 
 
 def parameters_of(
