@@ -11,6 +11,7 @@ from remora.runs.records.run_listing import (
 )
 from remora.runs.retention.inventory import take_inventory
 from remora.runs.review.accept_and_reject import accept
+from remora.trace.stream.line_builder import utc_now
 from tests.runs.conftest import CHOICE, Desk
 from tests.trace.conftest import RUN, RunRecorder
 
@@ -102,7 +103,7 @@ def test_what_may_be_removed_is_read_from_the_streams(
     stored = trace.runs / "run_lines.json"
     stored.write_text(stored.read_text().replace(f'"pending":{before.pending}', '"pending":0'))
     assert [line.pending for line in list_run_lines(trace)] == [0]
-    (run,) = take_inventory(trace).runs
+    (run,) = take_inventory(trace, utc_now()).runs
     assert "pending review" in run.hands_off
 
 

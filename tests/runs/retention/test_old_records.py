@@ -187,6 +187,14 @@ class TestExpiring:
         assert retained(project_with(reviewed, keep_days=0), 0).runs == 1
         assert names(reviewed, "objects") == stored
 
+    def test_a_backup_stays_if_the_clock_was_ahead_when_a_run_expired(self, reviewed: Desk) -> None:
+        objects = reviewed.project.trace.objects
+        backup = objects.get(names(reviewed, "objects")[0])
+        assert retained(reviewed.project, 400).runs == 1
+        digest = objects.put(backup)
+        assert retained(reviewed.project, 29) == Retained()
+        assert names(reviewed, "objects") == [digest]
+
     def test_no_writer_opens_a_sealed_run_that_goes(
         self, reviewed: Desk, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -209,7 +217,9 @@ class TestExpiring:
         project, run_id = reviewed.project, reviewed.newest
         retained(project, days)
         limits = limits_of(project.config.runner.memory.retention)
-        acts = old_records.old_records(project, take_inventory(project.trace), limits, after(31))
+        acts = old_records.old_records(
+            project, take_inventory(project.trace, after(0)), limits, after(31)
+        )
         with open_run(project, run_id) as stream:
             stream.append(JobStart(agent_id="lint-x", operation="lint", node_id="node:a.py:f"))
         (problem,) = remove_all(acts).problems
@@ -237,7 +247,7 @@ class TestNeverTouched:
         for policy in ({"keep_days": None}, {}):
             assert retained(project_with(desk, **policy), 400) == Retained()
             assert files(desk) == before
-        (run,) = take_inventory(desk.project.trace).runs
+        (run,) = take_inventory(desk.project.trace, after(0)).runs
         return run.hands_off
 
     def test_a_change_set_that_waits(self, ran: Desk) -> None:
@@ -280,7 +290,7 @@ def test_a_damaged_stream_is_evidence_and_stays(
     damage(next(reviewed.project.trace.agent_streams()))
     agents = [path.read_bytes() for path in reviewed.project.trace.agent_streams()]
     assert retained(project_with(reviewed, compress_after_days=None), 400).runs == 0
-    (run,) = take_inventory(reviewed.project.trace).runs
+    (run,) = take_inventory(reviewed.project.trace, after(0)).runs
     said = run.hands_off or retained(reviewed.project, 400).problems[0]
     assert DAMAGE in said or "differs" in said or "match" in said
     assert [path.read_bytes() for path in reviewed.project.trace.agent_streams()] == agents

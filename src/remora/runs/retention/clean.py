@@ -35,7 +35,7 @@ def find_removable(
 
     Runs are only removed if their last event is `older_than` days old. Nothing is changed.
     """
-    found = take_inventory(project.trace)
+    found = take_inventory(project.trace, now)
     limits = limits_of(project.config.runner.memory.retention)._replace(remove=older_than)
     # a database has its own removal
     acts = [] if project.trace.is_copy else [*old_records(project, found, limits, now)]

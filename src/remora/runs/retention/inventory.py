@@ -64,11 +64,11 @@ class Inventory(msgspec.Struct, frozen=True):
     freed: Collection[str] = ()
 
 
-def take_inventory(folder: TraceFolder) -> Inventory:
+def take_inventory(folder: TraceFolder, now: datetime) -> Inventory:
     """Read all streams and contents without locking them.
 
-    Raises DiskError if they cannot be read, and StreamDamaged if the log of expired streams is
-    damaged.
+    A time of expiry after `now` is ignored, because the clock was wrong. Raises DiskError if they
+    cannot be read, and StreamDamaged if the log of expired streams is damaged.
     """
     contents = list(stored_contents(folder))  # first: contents stored from now on are too young
     put = {content.path.name: content.put for content in contents}
@@ -76,7 +76,7 @@ def take_inventory(folder: TraceFolder) -> Inventory:
     for entry in read_expired(folder):
         logged.add(entry.id)
         when = _time(entry.timestamp)
-        if when is not None:
+        if when is not None and when <= now:
             moment = when.timestamp()
             freed.update(name for name in entry.contents if put.get(name, moment) < moment)
     agents: dict[str, list[StreamInfo]] = {}

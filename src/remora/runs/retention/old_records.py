@@ -70,7 +70,7 @@ def retain_after_run(project: Project, run_id: str, now: datetime) -> Retained:
 
 def retain(project: Project, limits: Limits, now: datetime, *, spared: str = "") -> Retained:
     """Remove and compress what is due, except the run with the ID `spared`."""
-    found = take_inventory(project.trace)
+    found = take_inventory(project.trace, now)
     done = remove_all(old_records(project, found, limits, now, spared=spared))
     kinds = [what.kind for what in done.removed]
     runs, streams = kinds.count("run"), kinds.count("stream")
@@ -103,7 +103,8 @@ def _compress(path: Path) -> int:
 
 def _remove_contents(project: Project, limits: Limits, now: datetime) -> int:
     """Remove contents that are unreferenced after runs were removed."""
-    return remove_contents(unreferenced(take_inventory(project.trace), (), limits.backups, now))
+    found = take_inventory(project.trace, now)
+    return remove_contents(unreferenced(found, (), limits.backups, now))
 
 
 def _remove_run(project: Project, run: RunFacts, now: datetime) -> None:
