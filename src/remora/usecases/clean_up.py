@@ -40,7 +40,13 @@ def cleanable(
 def _copies(invocation: Invocation, now: datetime) -> Iterator[Removal]:
     for place in orphaned_caches(invocation.folders.cache / "roots", now):
         what = Removable(kind="workspace", name=str(place), bytes=size_of(place))
-        yield what, partial(remove_tree, place)
+        yield what, partial(_remove_copies, place, now)
+
+
+def _remove_copies(place: Path, now: datetime) -> None:
+    if place not in orphaned_caches(place.parent, now):
+        raise DiskError("in use by a run, or its project is there again")
+    remove_tree(place)
 
 
 def _clones(invocation: Invocation) -> Iterator[Removal]:

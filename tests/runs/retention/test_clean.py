@@ -102,6 +102,10 @@ def test_copies_of_a_project_that_is_gone_are_removed_from_any_other_but_those_w
         assert clean(other).removed == ()
     (cache / "bases" / "young").mkdir()
     assert clean(other).removed == ()
+    acts, _ = cleanable(other.caller(), other.project, utc_now() + timedelta(days=1))
+    gone.root.mkdir()
+    assert remove_all(acts).removed == (), "it is there again"
+    gone.root.rmdir()
     done = clean(other, days=1)
     assert [found.name for found in done.removed] == [str(cache)]
     assert done.bytes > 0
