@@ -56,11 +56,11 @@ class _FolderCheck:
     def run(self, path: Path) -> StreamReport:
         read = self._read_run(path)
         lost = [
-            Problem(anchor.line, "anchor", f"the stream of agent {agent_id[:80]!r} is missing")
+            Problem(lines[0], "anchor", f"the stream of agent {agent_id[:80]!r} is missing")
             for agent_id, known in read.anchors.anchors.items()
-            for anchor in known
-            if anchor.ends_job and anchor.head.count and self._folder.find_agent(agent_id) is None
-            if ("agent", agent_id) not in self._expired
+            if (lines := [anchor.line for anchor in known if anchor.head.count])
+            and self._folder.find_agent(agent_id) is None
+            and ("agent", agent_id) not in self._expired
         ]
         found = [*self._copy_problems(path), *read.report.problems, *lost]
         problems = sorted(found, key=lambda problem: problem.line)
