@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import partial
@@ -39,45 +39,32 @@ def find_removable(
     limits = limits_of(project.config.runner.memory.retention)._replace(remove=older_than)
     # a database has its own removal
     acts = [] if project.trace.is_copy else [*old_records(project, found, limits, now)]
-    acts += [*_workspaces(project), *_evaluations(project), *_bases(project, now)]
-    acts += [*_refs(project, found, now), *_conflict_files(project)]
+    acts += [*_copies(project), *_bases(project, now)]
+    acts += [*_refs(project, found, now), *_conflict_files(project.root, project.state / "journal")]
     return acts, tuple((run.run_id, run.hands_off) for run in found.runs if run.hands_off)
 
 
-def _workspaces(project: Project) -> Iterator[Removal]:
-    """Yield the private copies that are not in use. The next run creates them again."""
-    for lock in sorted((project.cache / "slots").glob("*.lock")):
-        place = lock.with_suffix("")
-        if place.is_dir() and not place.is_symlink():
+def _copies(project: Project) -> Iterator[Removal]:
+    """Yield private copies, and copies and results of `remora eval`, that are not in use.
+
+    The next run or the same evaluation creates them again.
+    """
+    slots, evaluations = project.cache / "slots", project.cache / EVALUATIONS
+    locks = {lock.with_suffix(""): lock for lock in sorted(slots.glob("*.lock"))}
+    for place, lock in (locks | {evaluations: evaluations / LOCK}).items():
+        if lock.exists() and place.is_dir() and not place.is_symlink():
             with try_lock(lock) as free:
                 if free:
                     what = Removable(kind="workspace", name=str(place), bytes=size_of(place))
-                    yield what, partial(_remove_workspace, place)
+                    yield what, partial(_remove_copy, place, lock)
 
 
-def _remove_workspace(place: Path) -> None:
-    with try_lock(place.with_suffix(".lock")) as free:
+def _remove_copy(place: Path, lock: Path) -> None:
+    with try_lock(lock) as free:
         if not free:
-            raise DiskError("in use by a run")
+            raise DiskError("in use by another command")
         remove_tree(place)
         place.with_suffix(".index").unlink(missing_ok=True)
-
-
-def _evaluations(project: Project) -> Iterator[Removal]:
-    """Yield the copies and results of `remora eval`. The same command makes them again."""
-    place = project.cache / EVALUATIONS
-    if (place / LOCK).exists():
-        with try_lock(place / LOCK) as free:
-            if free:
-                what = Removable(kind="workspace", name=str(place), bytes=size_of(place))
-                yield what, partial(_remove_evaluations, place)
-
-
-def _remove_evaluations(place: Path) -> None:
-    with try_lock(place / LOCK) as free:
-        if not free:
-            raise DiskError("in use by `remora eval`")
-        remove_tree(place)
 
 
 def _bases(project: Project, now: datetime) -> Iterator[Removal]:
@@ -123,15 +110,6 @@ def _remove_ref(project: ProjectRecords, run_id: str, last: datetime | None) -> 
     unpin_commit(project.root, run_id)
 
 
-def _conflict_files(project: ProjectRecords) -> Iterator[Removal]:
-    """Yield the earlier file versions that `accept` has kept.
-
-    `accept` keeps the earlier version if a file was edited at the same time.
-    """
-    for path, size, remove in conflict_files(project.root, project.state / "journal"):
-        yield Removable(kind="conflict", name=path, bytes=size), remove
-
-
 def size_of(place: Path) -> int:
     """Return the disk usage in bytes of all readable files under `place`."""
     total, waiting = 0, [str(place)]
@@ -148,18 +126,16 @@ def size_of(place: Path) -> int:
 _NAME = re.compile(r"\.remora-([0-9a-f]{16})(?:-\d+(?:-part|-trial|~)?)?")
 
 
-def conflict_files(root: Path, journal: Path) -> Iterator[tuple[str, int, Callable[[], None]]]:
-    """Yield the path, size in bytes and removal function of each file.
+def _conflict_files(root: Path, journal: Path) -> Iterator[Removal]:
+    """Yield the earlier versions that `accept` has kept of files that were edited at the same time.
 
-    Paths are relative to the project's root. Files that a running or unfinished `accept` still
-    needs are left out.
+    Those that a running or unfinished `accept` still needs are left out.
     """
     busy = _busy(journal)
-    if busy is None:
-        return
-    for path, journal_id, size in _found(root):
+    for path, journal_id, size in _found(root) if busy is not None else ():
         if journal_id != busy:
-            yield path, size, partial(_remove, root, journal, path)
+            what = Removable(kind="conflict", name=path, bytes=size)
+            yield what, partial(_remove, root, journal, path)
 
 
 def _busy(journal: Path) -> str | None:
