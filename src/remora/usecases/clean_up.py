@@ -5,7 +5,6 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import datetime
-from functools import partial
 from pathlib import Path
 
 from remora.bootstrap.invocation import Invocation
@@ -16,9 +15,9 @@ from remora.hub.store.owner_lock import is_lock, lock_of, owner
 from remora.ids import unescape_path
 from remora.rmtree import remove_tree
 from remora.runs.project import Project, ProjectRecords
-from remora.runs.retention.clean import find_removable, size_of
+from remora.runs.retention.clean import find_removable, folder_removal
 from remora.runs.retention.orphaned_copies import orphaned_caches
-from remora.runs.retention.removable import Removable, Removal
+from remora.runs.retention.removable import Removal
 from remora.workspaces.repository_cache import find_unused, remove_if_unused, repositories_folder
 
 _DAEMON = ".daemon"
@@ -39,8 +38,7 @@ def cleanable(
 
 def _copies(invocation: Invocation, now: datetime) -> Iterator[Removal]:
     for place in orphaned_caches(invocation.folders.cache / "roots", now):
-        what = Removable(kind="workspace", name=str(place), bytes=size_of(place))
-        yield what, partial(_remove_copies, place, now)
+        yield folder_removal("workspace", place, _remove_copies, now)
 
 
 def _remove_copies(place: Path, now: datetime) -> None:
@@ -53,8 +51,7 @@ def _clones(invocation: Invocation) -> Iterator[Removal]:
     """Yield the clones and trees that workers no longer use."""
     folder = repositories_folder(invocation.folders.cache)
     for place in find_unused(folder):
-        what = Removable(kind="clone", name=str(place), bytes=size_of(place))
-        yield what, partial(remove_if_unused, place, folder)
+        yield folder_removal("clone", place, remove_if_unused, folder)
 
 
 def is_hub_in_use(invocation: Invocation, project: ProjectRecords) -> bool:
@@ -64,8 +61,12 @@ def is_hub_in_use(invocation: Invocation, project: ProjectRecords) -> bool:
 
 
 def _orphaned_hubs(invocation: Invocation) -> Iterator[Removal]:
-    for place in _orphaned_databases(invocation.folders.cache / "hub"):
-        yield _removable(place), partial(_remove_hub, place)
+    """Yield the folders of idle databases whose root no longer exists."""
+    with suppress(OSError):
+        for place in sorted((invocation.folders.cache / "hub").iterdir()):
+            root = _root_of(place / "hub.db")
+            if root is not None and not os.path.lexists(root) and _is_idle(place / "hub.db"):
+                yield folder_removal("hub", place, _remove_hub)
 
 
 def _own_hub(invocation: Invocation, project: ProjectRecords) -> Iterator[Removal]:
@@ -75,26 +76,13 @@ def _own_hub(invocation: Invocation, project: ProjectRecords) -> Iterator[Remova
     """
     db = hub_paths(invocation.folders, project.root).db
     if db.exists() and _is_idle(db):
-        yield _removable(db.parent), partial(_remove_hub, db.parent)
-
-
-def _removable(place: Path) -> Removable:
-    return Removable(kind="hub", name=str(place), bytes=size_of(place))
+        yield folder_removal("hub", db.parent, _remove_hub)
 
 
 def _remove_hub(place: Path) -> None:
     if not _is_idle(place / "hub.db"):
         raise DiskError("in use by another process")
     remove_tree(place)
-
-
-def _orphaned_databases(folder: Path) -> Iterator[Path]:
-    """Yield the folders of idle databases whose root no longer exists."""
-    with suppress(OSError):
-        for place in sorted(folder.iterdir()):
-            root = _root_of(place / "hub.db")
-            if root is not None and not os.path.lexists(root) and _is_idle(place / "hub.db"):
-                yield place
 
 
 def _root_of(db: Path) -> Path | None:

@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import partial
@@ -17,7 +17,7 @@ from remora.runs.project import Project, ProjectRecords, root_name
 from remora.runs.retention.inventory import Inventory, take_inventory
 from remora.runs.retention.old_records import old_records
 from remora.runs.retention.orphaned_bases import GRACE_S, idle_bases
-from remora.runs.retention.removable import Removable, Removal
+from remora.runs.retention.removable import Kind, Removable, Removal
 from remora.runs.retention.retention_rules import limits_of
 from remora.trace.read.reader import is_being_written, last_event
 from remora.workspaces.apply.journal import JournalFolder
@@ -55,8 +55,7 @@ def _copies(project: Project) -> Iterator[Removal]:
         if lock.exists() and place.is_dir() and not place.is_symlink():
             with try_lock(lock) as free:
                 if free:
-                    what = Removable(kind="workspace", name=str(place), bytes=size_of(place))
-                    yield what, partial(_remove_copy, place, lock)
+                    yield folder_removal("workspace", place, _remove_copy, lock)
 
 
 def _remove_copy(place: Path, lock: Path) -> None:
@@ -70,11 +69,10 @@ def _remove_copy(place: Path, lock: Path) -> None:
 def _bases(project: Project, now: datetime) -> Iterator[Removal]:
     """Yield the frozen copies of runs that have finished."""
     for place in idle_bases(project, now):
-        what = Removable(kind="base", name=str(place), bytes=size_of(place))
-        yield what, partial(_remove_base, project, place, now)
+        yield folder_removal("base", place, _remove_base, project, now)
 
 
-def _remove_base(project: Project, place: Path, now: datetime) -> None:
+def _remove_base(place: Path, project: Project, now: datetime) -> None:
     if place not in idle_bases(project, now):
         raise DiskError("in use by a run")
     remove_tree(place)
@@ -108,6 +106,14 @@ def _remove_ref(project: ProjectRecords, run_id: str, last: datetime | None) -> 
         if event is None or datetime.fromisoformat(event.timestamp) != last:
             raise DiskError("its run is not over")
     unpin_commit(project.root, run_id)
+
+
+def folder_removal(
+    kind: Kind, place: Path, remove: Callable[..., None], *arguments: object
+) -> Removal:
+    """Return the removal of a folder, which calls `remove` with it and the arguments."""
+    what = Removable(kind=kind, name=str(place), bytes=size_of(place))
+    return what, partial(remove, place, *arguments)
 
 
 def size_of(place: Path) -> int:
