@@ -150,7 +150,7 @@ def referenced_contents(path: Path, known: Collection[str]) -> frozenset[str]:
     Every JSON string that is a SHA-256 counts as a reference.
     """
     found: set[bytes] = set()
-    with open_stream(path) as source:
+    with open_stream(path, in_order=True) as source:
         rest = b""
         for piece in read_pieces(source):
             rest += piece

@@ -2,6 +2,7 @@
 
 import dataclasses
 import os
+import tempfile
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -14,6 +15,7 @@ from remora.config.schema import RetentionConfig
 from remora.errors import StreamLocked
 from remora.memory.events import JobStart
 from remora.runs.project import Project
+from remora.runs.records.run_listing import list_run_lines
 from remora.runs.records.run_stream import open_run
 from remora.runs.retention import old_records
 from remora.runs.retention.inventory import DAMAGE, take_inventory
@@ -207,6 +209,8 @@ class TestExpiring:
             log_expired(*of)
 
         monkeypatch.setattr(old_records, "log_expired", logged)
+        monkeypatch.setattr(tempfile, "tempdir", "/nonexistent")  # such as on a full disk
+        assert [run.status for run in list_run_lines(reviewed.project.trace)] == ["ended"]
         assert retained(reviewed.project, 31).runs == 1
         assert names(reviewed, "runs") == []
 

@@ -31,7 +31,7 @@ from remora.trace.content.line_format import (
     line_with_hash,
 )
 from remora.trace.content.objects import ObjectStore, SyncPool
-from remora.trace.content.zstd_file import compressed, decompressed, decompressed_file
+from remora.trace.content.zstd_file import compressed, decompressed, temporary_copy
 from remora.trace.trace_folder import TraceFolder
 from tests.memory_limit import memory_limit
 
@@ -229,12 +229,8 @@ def test_a_small_file_that_declares_more_than_the_limit_is_not_unpacked() -> Non
         unpack(packed, 1 << 20)
 
 
-def test_a_decompressed_file_can_be_read_anywhere(tmp_path: Path) -> None:
-    (tmp_path / "a").write_bytes(b"".join(compressed([LINES])))
-    with (
-        (tmp_path / "a").open("rb") as file,
-        decompressed_file(FileSource(file.fileno()), "a") as plain,
-    ):
+def test_a_temporary_copy_can_be_read_anywhere() -> None:
+    with temporary_copy([LINES]) as plain:
         assert plain.size() == len(LINES)
         assert plain.pread(7, 1000) == LINES[1000:1007]
 

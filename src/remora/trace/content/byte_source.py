@@ -34,6 +34,19 @@ class FileSource:
         return os.pread(self.file, count, offset)
 
 
+class PieceSource:
+    """Bytes that can be read once and in order, from pieces that are made one by one."""
+
+    def __init__(self, pieces: Iterator[bytes]) -> None:
+        self._pieces = filter(None, pieces)
+
+    def size(self) -> int:
+        raise NotImplementedError
+
+    def pread(self, count: int, offset: int) -> bytes:  # noqa: ARG002 (returns the next piece)
+        return next(self._pieces, b"")
+
+
 def read_pieces(source: ByteSource, start: int = 0, end: int | None = None) -> Iterator[bytes]:
     """Yield the bytes from `start` to `end`, or to the end of the source, in bounded memory."""
     position = start

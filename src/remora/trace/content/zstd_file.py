@@ -51,14 +51,10 @@ def decompressed(file: ByteSource, name: str, limit: int = MAX_STREAM) -> Iterat
 
 
 @contextmanager
-def decompressed_file(file: ByteSource, name: str) -> Iterator[FileSource]:
-    """Decompress a stream to a temporary file that only this process can open.
-
-    Raises whatever `decompressed` raises, and DiskError if the file cannot be written.
-    """
+def temporary_copy(pieces: Iterable[bytes]) -> Iterator[FileSource]:
+    """Write a stream to a temporary file that only this process can open. Raises DiskError."""
     with disk_errors(Path(gettempdir())), TemporaryFile() as plain:
-        for piece in decompressed(file, name):
-            plain.write(piece)
+        plain.writelines(pieces)
         plain.flush()
         yield FileSource(plain.fileno())
 

@@ -1,8 +1,9 @@
 """Event reader. Reads all events of a stream, or only the last one."""
 
 import os
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -22,10 +23,10 @@ from remora.memory.events import (
 )
 from remora.memory.packet import DecisionPacket
 from remora.statuses import DAMAGED, ENDED, FAILED, INTERRUPTED, RUNNING, shown_status
-from remora.trace.content.byte_source import ByteSource, FileSource
+from remora.trace.content.byte_source import ByteSource, FileSource, PieceSource
 from remora.trace.content.line_format import complete_lines, last_line
 from remora.trace.content.private_files import disk_errors, open_read_only
-from remora.trace.content.zstd_file import decompressed_file
+from remora.trace.content.zstd_file import decompressed, temporary_copy
 from remora.trace.stream_lock import is_locked
 from remora.trace.trace_folder import (
     TraceFolder,
@@ -61,10 +62,11 @@ class _End(msgspec.Struct):
 
 
 @contextmanager
-def open_stream(path: Path) -> Iterator[ByteSource]:
+def open_stream(path: Path, *, in_order: bool = False) -> Iterator[ByteSource]:
     """Open a stream for reading, whether it is plain or compressed. `path` may be either of its two
     paths.
 
+    With `in_order`, the bytes may only be read once from the start, and no temporary file is needed.
     Raises NotFound if there is no stream, DiskError if the file is a link or cannot be opened, and
     StreamDamaged if the compressed file is invalid.
     """
@@ -80,7 +82,10 @@ def open_stream(path: Path) -> Iterator[ByteSource]:
                 raise
             stack.callback(os.close, file)
             if is_compressed(place):
-                yield stack.enter_context(decompressed_file(FileSource(file), place.name))
+                pieces = decompressed(FileSource(file), place.name)
+                yield (
+                    PieceSource(pieces) if in_order else stack.enter_context(temporary_copy(pieces))
+                )
                 return
             if os.fstat(file).st_size:
                 yield FileSource(file)
@@ -107,7 +112,7 @@ def _places(path: Path) -> tuple[Path, ...]:
 
 def read_lines(path: Path) -> Iterator[bytes]:
     """Yield the raw lines, without newlines. An unfinished last line is skipped."""
-    with open_stream(path) as source:
+    with open_stream(path, in_order=True) as source:
         for line in complete_lines(source):
             yield line.raw
 
@@ -179,11 +184,14 @@ def typed_payload(event: Event) -> Payload | None:
 
 
 def last_event(path: Path) -> Event | None:
-    """Return the last complete event, or None if the stream is empty. Reads only the end of the
+    """Return the last complete event, or None if the stream is empty. Reads only the end of a plain
     stream.
     """
-    with open_stream(path) as source:
-        raw = last_line(source)
+    if os.path.lexists(plain_path(path)):
+        with open_stream(path) as source:
+            raw = last_line(source)
+    else:
+        raw = next(iter(deque(read_lines(path), maxlen=1)), None)
     return None if raw is None else parse_event(raw, None, path)
 
 
@@ -232,29 +240,24 @@ def list_streams(folder: TraceFolder) -> list[StreamInfo]:
 
 def _info(path: Path, problem: str | None) -> StreamInfo:
     size, last, status = 0, None, DAMAGED
-    try:
+    with suppress(DiskError, NotFound, StreamDamaged, OSError):
         size = path.lstat().st_size
         last = last_event(path)
-        status = RUNNING if is_locked(plain_path(path)) else INTERRUPTED
-        if last is not None:
-            status = _agent_status(last, path)
-    except (DiskError, NotFound, StreamDamaged, OSError):
-        status = DAMAGED
-    status = status if problem is None else DAMAGED
+        status = _agent_status(last, path)
     return StreamInfo(
         agent_id=stream_id(path),
         run_id=last.run_id if last else "",
         operation=last.operation if last else "",
         node_id=last.node_id if last else "",
-        status=status,
+        status=status if problem is None else DAMAGED,
         turns=last.turn if last else 0,
         events=last.seq + 1 if last else 0,
         bytes=size,
     )
 
 
-def _agent_status(last: Event, path: Path) -> str:
-    if last.type != AgentEnd.type:
+def _agent_status(last: Event | None, path: Path) -> str:
+    if last is None or last.type != AgentEnd.type:
         return RUNNING if is_locked(plain_path(path)) else INTERRUPTED
     try:
         return shown_status(msgspec.json.decode(last.data, type=_End).status)

@@ -48,7 +48,7 @@ def verified_head(path: Path) -> Head:
     Raises StreamDamaged if a line does not match its hash, and whatever `open_stream` raises.
     """
     head = Head()
-    with open_stream(path) as source:
+    with open_stream(path, in_order=True) as source:
         for line, digest in hashed_lines(source):
             if digest is None:
                 raise hash_mismatch(path, line)
