@@ -206,6 +206,7 @@ class TestExpiring:
         def logged(*of: Any) -> None:
             with pytest.raises(StreamLocked):
                 open_for_writing(path)
+            assert names(reviewed, "runs") == [f"{path.name}.zst"]
             log_expired(*of)
 
         monkeypatch.setattr(old_records, "log_expired", logged)

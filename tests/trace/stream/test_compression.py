@@ -124,6 +124,7 @@ class TestReading:
             list(read_events(path))
         with pytest.raises(StreamDamaged):
             decompress_stream(path)
+        assert names(path) == [f"{AGENT}.jsonl.zst"]
         assert [info.status for info in list_streams(folder)] == ["damaged"]
         compressed_path(path).write_bytes(made[:-1])
         with pytest.raises(StreamDamaged, match="truncated"), open_stream(path):

@@ -17,17 +17,15 @@ import msgspec
 from remora.config.user_folders import make_private
 from remora.errors import OutsideError, RemoraError, StreamDamaged, StreamError
 from remora.files.file_lock import try_lock
-from remora.regular_file import closing_fd
 from remora.runs.project import Project
 from remora.runs.provenance import forget_head
 from remora.runs.retention.inventory import Inventory, RunFacts, take_inventory
 from remora.runs.retention.removable import Removable, Removal, remove_all
 from remora.runs.retention.retention_rules import Limits, limits_of, unreferenced, what_is_due
-from remora.trace.content.private_files import disk_errors
 from remora.trace.read.verified_reader import verified_head
 from remora.trace.removal import ExpiredStream, log_expired, remove_contents, remove_stream
-from remora.trace.stream.compression import compress_stream, open_for_writing
-from remora.trace.trace_folder import plain_path, stream_id
+from remora.trace.stream.compression import compress_stream, locked_file
+from remora.trace.trace_folder import stream_id
 from remora.workspaces.commit_files import unpin_commit
 
 _MARKER = "retention.json"
@@ -110,20 +108,15 @@ def _remove_contents(project: Project, limits: Limits, now: datetime) -> int:
 def _remove_run(project: Project, run: RunFacts, now: datetime) -> None:
     """Log a run and its agents as expired, and remove their streams.
 
-    All writers of the run's streams hold the lock on the plain file of the run's own stream.
+    All writers of the run's streams hold the lock on the file of the run's own stream.
     """
     *agents, own = run.streams
     entries = [_expired(run, path, "agent") for path in agents]
     entries.append(_expired(run, own, "run", tuple(sorted(run.names or ()))))
-    with disk_errors(own):
-        is_same = project.trace.find_run(run.run_id) == own
-        if not is_same or own.stat().st_size != run.streams[own]:
-            raise StreamError("its stream was modified a moment ago")
-        file = open_for_writing(plain_path(own))
-    with disk_errors(own), closing_fd(file):
-        if verified_head(plain_path(own)) != entries[-1].head:
-            if not os.fstat(file).st_size:  # another pass has removed the run
-                remove_stream(own)
+    if project.trace.find_run(run.run_id) != own:
+        raise StreamError("its stream was modified a moment ago")
+    with locked_file(own) as (file, _):
+        if os.fstat(file).st_size != run.streams[own] or verified_head(own) != entries[-1].head:
             raise StreamError("its stream was modified a moment ago")
         log_expired(project.trace, entries, now)
         for path in agents:

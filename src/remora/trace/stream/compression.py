@@ -2,7 +2,7 @@
 
 At least one complete file exists at all times. If both exist, the plain file is current, unless it
 is empty. An empty plain file is left over from a writer that was killed before it decompressed the
-stream. All changes are made with the lock of the current plain file.
+stream. All changes are made with the lock of the current file; a writer also locks the plain one.
 """
 
 import os
@@ -31,12 +31,7 @@ def compress_stream(path: Path) -> int:
     bytes.
     """
     compressed_name = compressed_path(path).name
-    with (
-        disk_errors(path),
-        closing_fd(open_folder(path.parent)) as folder,
-        closing_fd(open_file(path.name, os.O_RDONLY, folder=folder)) as file,
-    ):
-        stream_lock.lock_stream(file, path)
+    with locked_file(path) as (file, folder):
         source = FileSource(file)
         if not source.size():
             raise StreamError(f"{path.name} is empty, so there is nothing to compress")
@@ -55,6 +50,24 @@ def compress_stream(path: Path) -> int:
         return os.stat(compressed_name, dir_fd=folder).st_size
 
 
+@contextmanager
+def locked_file(path: Path) -> Iterator[tuple[int, int]]:
+    """Lock the current file of a stream as it is. Yield the opened file, and its folder.
+
+    If it is compressed, a writer cannot decompress it. Raises StreamLocked if a writer has locked
+    it, and DiskError.
+    """
+    with (
+        disk_errors(path),
+        closing_fd(open_folder(path.parent)) as folder,
+        closing_fd(open_file(path.name, os.O_RDONLY, folder=folder)) as file,
+    ):
+        stream_lock.lock_stream(file, path)
+        if not _is_at(file, path.name, folder):
+            raise StreamError(f"{path.name} was moved or replaced a moment ago")
+        yield file, folder
+
+
 def open_for_writing(path: Path) -> int:
     """Open and lock the plain file of a stream, which is created or decompressed if needed.
 
@@ -69,10 +82,14 @@ def open_for_writing(path: Path) -> int:
                 stream_lock.lock_stream(file, path)
                 if not _is_at(file, path.name, folder):  # compressed or decompressed in between
                     continue
-                if not os.fstat(file).st_size and os.path.lexists(compressed_path(path)):
+                if os.fstat(file).st_size or not os.path.lexists(compressed_path(path)):
+                    on_failure.pop_all()
+                    return file
+                try:
                     return _decompress(path, folder)
-                on_failure.pop_all()
-                return file
+                finally:
+                    if _is_at(file, path.name, folder):  # still the empty file
+                        os.unlink(path.name, dir_fd=folder)
 
 
 def _decompress(path: Path, folder: int) -> int:
@@ -82,12 +99,10 @@ def _decompress(path: Path, folder: int) -> int:
     """
     compressed_name = compressed_path(path).name
     with (
-        closing_fd(open_file(compressed_name, os.O_RDONLY, folder=folder)) as file,
-        _new_file(path.name, decompressed(FileSource(file), compressed_name), folder) as (
-            name,
-            target,
-        ),
+        locked_file(compressed_path(path)) as (file, _),
+        _new_file(path.name, decompressed(FileSource(file), compressed_name), folder) as new,
     ):
+        name, target = new
         stream_lock.lock_stream(target, path)
         os.rename(name, path.name, src_dir_fd=folder, dst_dir_fd=folder)
         os.fsync(folder)  # the plain file is safe before the compressed one is removed
