@@ -6,11 +6,10 @@ from pathlib import Path
 import pytest
 
 from remora.runs.records import run_listing, stored_run_lines
-from remora.runs.records.run_listing import (
-    list_run_lines,
-)
-from remora.runs.retention.inventory import take_inventory
+from remora.runs.records.run_listing import list_run_lines
+from remora.runs.retention.inventory import DAMAGE, take_inventory
 from remora.runs.review.accept_and_reject import accept
+from remora.trace.stream.compression import compress_stream
 from remora.trace.stream.line_builder import utc_now
 from tests.runs.conftest import CHOICE, Desk
 from tests.trace.conftest import RUN, RunRecorder
@@ -105,6 +104,19 @@ def test_what_may_be_removed_is_read_from_the_streams(
     assert [line.pending for line in list_run_lines(trace)] == [0]
     (run,) = take_inventory(trace, utc_now()).runs
     assert "pending review" in run.hands_off
+
+
+@pytest.mark.parametrize("is_compressed", [False, True])
+def test_a_run_with_a_damaged_first_event_is_listed(ran: Desk, is_compressed: bool) -> None:
+    trace, path = ran.project.trace, ran.project.trace.run_stream(ran.newest)
+    if is_compressed:
+        compress_stream(path)
+    path = trace.existing_run(ran.newest)
+    content = path.read_bytes()
+    path.write_bytes(content[:9] + bytes([content[9] ^ 1]) + content[10:])
+    assert [(run.run_id, run.status) for run in list_run_lines(trace)] == [(ran.newest, "damaged")]
+    (run,) = take_inventory(trace, utc_now()).runs
+    assert run.hands_off == DAMAGE
 
 
 @pytest.mark.parametrize("odd", [5, "lint", {"lint": 1}, None])

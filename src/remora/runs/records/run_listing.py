@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from remora.errors import RemoraError
+from remora.errors import NotFound, RemoraError
 from remora.memory.events import RunStart
 from remora.runs.records.current_attempt import CurrentAttempts
 from remora.runs.records.stored_run_lines import (
@@ -54,7 +54,7 @@ class _Start(msgspec.Struct, frozen=True):
 def list_run_lines(folder: TraceFolder) -> list[RunLine]:
     """Return all runs, oldest first, large ones from stored entries if these are current.
 
-    Files that do not begin with `run_start` are ignored.
+    Files that do not begin with `run_start` are ignored, unless they are named like damaged runs.
     """
     known, lines = read_stored_lines(folder.runs), dict[str, StoredLine]()
     for path in folder.run_streams():
@@ -96,8 +96,8 @@ def last_gate_seconds(folder: TraceFolder) -> float | None:
 
 def read_run_line(path: Path) -> tuple[RunLine, CurrentAttempts] | None:
     """Return the entry of a run and its current attempts, or None if it has no `run_start`."""
-    line, is_written = None, is_being_written(path)
-    counting = CurrentAttempts()
+    line = RunLine(run_id=stream_id(path), started="", status=DAMAGED, jobs=0)  # until it is read
+    is_written, counting = is_being_written(path), CurrentAttempts()
     try:
         events = read_events(path)
         first = next(events, None)
@@ -105,10 +105,9 @@ def read_run_line(path: Path) -> tuple[RunLine, CurrentAttempts] | None:
             return None
         start = decode_part(first, _Start)
         operations = start.plan.operations  # an untrusted record may contain anything
-        line = RunLine(
-            run_id=stream_id(path),
+        line = replace(
+            line,
             started=first.timestamp,
-            status=DAMAGED,
             jobs=len(start.plan.jobs),
             operations=tuple(map(str, operations)) if isinstance(operations, list) else (),
             model=str(start.config.model_name),
@@ -131,7 +130,7 @@ def read_run_line(path: Path) -> tuple[RunLine, CurrentAttempts] | None:
             reverted=states.count(REVERTED),
             conflicts=states.count(CONFLICT),
         )
-    except RemoraError:
-        if line is None:
-            return None
+    except RemoraError as error:
+        if isinstance(error, NotFound) or not (line.started or path.name[:8].isdigit()):
+            return None  # it was removed, or its name does not begin with a date like that of a run
     return line, counting

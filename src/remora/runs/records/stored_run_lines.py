@@ -26,7 +26,7 @@ class RunLine(msgspec.Struct, frozen=True, kw_only=True):
     `operations` are those that were planned, and `model` is the name of the model or `none`.
     `jobs` is the number of planned jobs, and `failed` the number of those that failed or ended with
     an error. If a run cannot be read completely, its status is `damaged` and its change sets are
-    not counted.
+    not counted. If not even its first event can be read, `started` is empty.
     """
 
     run_id: str
