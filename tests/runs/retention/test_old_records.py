@@ -12,10 +12,11 @@ import msgspec
 import pytest
 
 from remora.config.schema import RetentionConfig
-from remora.errors import StreamLocked
+from remora.errors import NotFound, StreamLocked
 from remora.memory.events import JobStart
 from remora.runs.project import Project
 from remora.runs.records.run_listing import list_run_lines
+from remora.runs.records.run_record import read_own_record
 from remora.runs.records.run_stream import open_run
 from remora.runs.retention import old_records
 from remora.runs.retention.inventory import DAMAGE, take_inventory
@@ -213,6 +214,13 @@ class TestExpiring:
         monkeypatch.setattr(tempfile, "tempdir", "/nonexistent")  # such as on a full disk
         assert [run.status for run in list_run_lines(reviewed.project.trace)] == ["ended"]
         assert retained(reviewed.project, 31).runs == 1
+        assert names(reviewed, "runs") == []
+
+    def test_a_review_of_a_removed_run_does_not_create_its_stream(self, reviewed: Desk) -> None:
+        record = read_own_record(reviewed.project, reviewed.newest)
+        assert retained(reviewed.project, 31).runs == 1
+        with pytest.raises(NotFound), open_run(reviewed.project, record):
+            pass
         assert names(reviewed, "runs") == []
 
     @pytest.mark.parametrize("days", [1, 3])

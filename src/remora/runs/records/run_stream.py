@@ -6,6 +6,7 @@ from contextlib import contextmanager
 
 import msgspec
 
+from remora.errors import NotFound
 from remora.memory.events import Event, Head, Payload
 from remora.runs.project import Project
 from remora.runs.provenance import remember_head
@@ -81,7 +82,8 @@ def open_run(project: Project, run: str | RunRecord, clock: Clock = utc_now) -> 
     """Open a run's stream with this process as its only writer.
 
     A record that is unverified or out of date is read again. Raises StreamLocked if another process
-    is writing, and whatever `read_own_record` raises when a record is read again.
+    is writing, NotFound if a record's run was removed, and whatever `read_own_record` raises when a
+    record is read again.
     """
     record = run if isinstance(run, RunRecord) else RunRecord(run_id=run, events=())
     run_id = record.run_id
@@ -93,6 +95,9 @@ def open_run(project: Project, run: str | RunRecord, clock: Clock = utc_now) -> 
         EmitterOptions(blobs=project.trace.blobs, objects=project.trace.objects, clock=clock),
     )
     try:
+        if isinstance(run, RunRecord) and not emitter.head.count:
+            project.trace.run_stream(run_id).unlink(missing_ok=True)
+            raise NotFound(f"the run {run_id} was removed a moment ago")
         if isinstance(run, RunRecord) and not (run.verified and run.head == emitter.head):
             record = read_own_record(project, run_id, trusted=run.trusted)
         if record.is_written:
