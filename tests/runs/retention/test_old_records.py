@@ -5,6 +5,7 @@ import os
 import tempfile
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,9 +27,9 @@ from remora.runs.retention.retention_rules import limits_of
 from remora.runs.review.accept_and_reject import accept, reject
 from remora.trace.read.reader import list_streams, read_events
 from remora.trace.read.verified_reader import verified_head
-from remora.trace.removal import log_expired, read_expired
-from remora.trace.stream.compression import open_for_writing
-from remora.trace.trace_folder import stream_id
+from remora.trace.removal import log_expired, read_expired, remove_stream
+from remora.trace.stream.compression import compress_stream, open_for_writing
+from remora.trace.trace_folder import TraceFolder, stream_id
 from tests.runs.conftest import SHOP, UNUSED, Desk
 
 
@@ -223,6 +224,20 @@ class TestExpiring:
             pass
         assert names(reviewed, "runs") == []
 
+    @pytest.mark.parametrize("meanwhile", [compress_stream, remove_stream])
+    def test_another_command_may_compress_or_remove_a_run_while_it_is_listed(
+        self, reviewed: Desk, meanwhile: Callable[[Path], object], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def find_agent(folder: TraceFolder, agent_id: str) -> Path | None:
+            meanwhile(path := folder.agent_stream(agent_id))
+            return path if meanwhile is compress_stream else found(folder, agent_id)
+
+        found = TraceFolder.find_agent
+        monkeypatch.setattr(TraceFolder, "find_agent", find_agent)
+        (run,) = take_inventory(reviewed.project.trace, after(0)).runs
+        assert not run.hands_off
+        assert all(path.exists() for path in run.streams)
+
     @pytest.mark.parametrize("days", [1, 3])
     def test_a_run_that_was_written_since_it_was_listed_stays(
         self, reviewed: Desk, days: int
@@ -296,14 +311,18 @@ def cut(path: Path) -> None:
     path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:-1]))
 
 
-@pytest.mark.parametrize("damage", [torn, changed, cut, Path.unlink])
+emptied, replaced = (partial(Path.write_bytes, data=data) for data in (b"", b"x\n"))
+
+
+@pytest.mark.parametrize("damage", [torn, changed, cut, Path.unlink, emptied, replaced])
 def test_a_damaged_stream_is_evidence_and_stays(
     reviewed: Desk, damage: Callable[[Path], None]
 ) -> None:
     damage(next(reviewed.project.trace.agent_streams()))
     agents = [path.read_bytes() for path in reviewed.project.trace.agent_streams()]
     assert retained(project_with(reviewed, compress_after_days=None), 400).runs == 0
-    (run,) = take_inventory(reviewed.project.trace, after(0)).runs
+    *others, run = take_inventory(reviewed.project.trace, after(0)).runs
+    assert all(other.run_id for other in others)
     said = run.hands_off or retained(reviewed.project, 400).problems[0]
     assert DAMAGE in said or "differs" in said or "match" in said
     assert [path.read_bytes() for path in reviewed.project.trace.agent_streams()] == agents

@@ -1,6 +1,6 @@
 """Inventory of runs, including their streams, ages and referenced contents."""
 
-from collections.abc import Collection, Sequence, Set
+from collections.abc import Collection, Iterable, Sequence, Set
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,14 +22,14 @@ from remora.trace.removal import (
     referenced_contents,
     stored_contents,
 )
-from remora.trace.trace_folder import TraceFolder, stream_id
+from remora.trace.trace_folder import TraceFolder, compressed_path, plain_path, stream_id
 
 DAMAGE = "it is damaged; see `remora trace verify`"
 _FIRST = datetime.min.replace(tzinfo=UTC)
 
 
 class RunFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """Facts about a run, as used by the rules.
+    """Facts about a run, or about a damaged agent of an unknown run, as used by the rules.
 
     `first` and `last` are the times of its first and last event, or None if unknown. `hands_off` is
     the reason for keeping the run unchanged, or an empty string. `begun` is True if part of the run
@@ -81,9 +81,11 @@ def take_inventory(folder: TraceFolder, now: datetime) -> Inventory:
             freed.update(name for name in entry.contents if put.get(name, moment) < moment)
     agents: dict[str, list[StreamInfo]] = {}
     for info in list_streams(folder):
-        agents.setdefault(info.run_id, []).append(info)
+        if info.run_id or info.status == DAMAGED:
+            agents.setdefault(info.run_id or info.agent_id, []).append(info)
     run_ids = {stream_id(path) for path in folder.run_streams()} | agents.keys()
-    runs = [_facts(folder, run_id, agents.get(run_id, []), put, logged) for run_id in run_ids]
+    facts = (_facts(folder, run_id, agents.get(run_id, []), put, logged) for run_id in run_ids)
+    runs = [run for run in facts if run.streams]  # others were removed a moment ago
     runs.sort(key=lambda run: (run.last or _FIRST, run.run_id))
     return Inventory(runs, contents, freed)
 
@@ -95,16 +97,14 @@ def _facts(
     known: Collection[str],
     logged: Set[str],
 ) -> RunFacts:
-    own, read = folder.find_run(run_id), None
-    paths = [folder.existing_agent(info.agent_id) for info in agents]
-    if own is not None:
-        paths.append(own)
-        read = read_run_line(own)
+    own = folder.find_run(run_id)
+    streams = _sizes(folder.find_agent(info.agent_id) for info in agents) | _sizes([own])
+    read = read_run_line(own) if own is not None else None  # after the sizes
     facts = RunFacts(
         run_id=run_id,
-        hands_off="the stream of its run is missing or does not begin with run_start",
-        streams={path: path.lstat().st_size for path in paths},
-        names=_names(paths, known),
+        hands_off="it is damaged, or its run's stream is missing; see `remora trace verify`",
+        streams=streams,
+        names=_names(streams, known),
     )
     if own is None or read is None:
         return facts
@@ -138,7 +138,18 @@ def _reason(line: RunLine, counting: CurrentAttempts, agents: list[StreamInfo]) 
     return ""
 
 
-def _names(paths: list[Path], known: Collection[str]) -> frozenset[str] | None:
+def _sizes(paths: Iterable[Path | None]) -> dict[Path, int]:
+    """Return the size of each stream's file, which may have been compressed or removed meanwhile."""
+    sizes = dict[Path, int]()
+    for path in filter(None, paths):
+        for place in (path, compressed_path(path), plain_path(path)):
+            with suppress(FileNotFoundError):
+                sizes[place] = place.lstat().st_size
+                break
+    return sizes
+
+
+def _names(paths: Iterable[Path], known: Collection[str]) -> frozenset[str] | None:
     try:
         return frozenset[str]().union(*(referenced_contents(path, known) for path in paths))
     except RemoraError:
