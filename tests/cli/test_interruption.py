@@ -107,13 +107,14 @@ def test_an_interrupted_run_is_reported_and_recorded(
 def test_interrupted_type_checks_end_at_once_and_are_not_repeated(
     remora: Remora, tmp_path: Path
 ) -> None:
-    functions = "".join(f"\n\ndef f{i}(a={i}):\n    return str(a)\n" for i in range(40))
+    functions = "".join(f"\n\ndef f{i}():\n    return str({i})\n" for i in range(8))
     settings = '[project]\nname = "shop"\nrequires-python = ">=3.10"\n[tool.mypy]\nstrict = true\n'
-    root = write(tmp_path / "typed", {"shop.py": functions, "pyproject.toml": settings})
+    files = {f"m{number}.py": functions for number in range(12)}
+    root = write(tmp_path / "typed", {"pyproject.toml": settings, **files})
     process = remora.start("analyze", "-o", "types", cwd=root)
     answers = tmp_path / "home/cache/remora/roots"
     end = time.monotonic() + SECONDS
-    while len(kept := list(answers.glob("*/answers/types/*"))) < 3:
+    while not (kept := list(answers.glob("*/answers/types/*"))):
         assert time.monotonic() < end
         assert process.poll() is None, process.communicate()
         time.sleep(0.02)
@@ -126,7 +127,7 @@ def test_interrupted_type_checks_end_at_once_and_are_not_repeated(
     assert remora("analyze", "--resume", "last", cwd=root).code == 0
     assert {path: path.stat().st_mtime_ns for path in kept} == before
     assert remora("accept", "last", "--all", cwd=root).code == 0
-    assert "def f7(a: int = 7) -> str:" in (root / "shop.py").read_text()
+    assert "def f7() -> str:" in (root / "m11.py").read_text()
 
 
 @pytest.mark.parametrize(
