@@ -28,7 +28,7 @@ class Terminal:
         line = [remora.program, *args]
         self.process = warm().start_on_terminal(line, cwd=root, environ=environ, terminal=theirs)
         os.close(theirs)
-        self.raw = ""
+        self.raw = self.seen = ""
 
     def sees(self, pattern: str) -> str:
         """Everything up to the pattern, without colours; what comes after it is seen later."""
@@ -37,8 +37,8 @@ class Terminal:
             shown = _CONTROL.sub("", self.raw)
             found = re.search(pattern, shown)
             if found:
-                self.raw = shown[found.end() :]
-                return shown[: found.end()]
+                self.raw, self.seen = shown[found.end() :], shown[: found.end()]
+                return self.seen
             assert time.monotonic() < end, f"{pattern!r} did not come; there is {shown!r}"
             if select.select([self._ours], [], [], 1)[0]:
                 self.raw += self._read()
@@ -46,6 +46,13 @@ class Terminal:
     def press(self, key: str) -> None:
         """One key, once it is waited for: what is typed ahead decides nothing."""
         self._type(key, line=False)
+
+    def asks(self, keys: str, question: str = ASK) -> str:
+        """Press keys, each of which leads to a question; return what the last one shows."""
+        for key in keys:
+            self.press(key)
+            self.sees(question)
+        return self.seen
 
     def types(self, line: str) -> None:
         """A line, once one is asked for."""
@@ -76,6 +83,13 @@ class Terminal:
         while chunk := self._read():
             self.raw += chunk
         return self.process.wait(timeout=DEADLINE_S), self.raw
+
+    def quits(self, expected: int = 0) -> str:
+        """End a review. Return all that was not seen yet."""
+        self.press("q")
+        code, rest = self.ends()
+        assert code == expected
+        return rest
 
     def _read(self) -> str:
         try:

@@ -33,6 +33,7 @@ class Desk:
         remora = Remora(self.remora.home, environ)
         terminal = Terminal(remora, self.root, "review", *args, size=size)
         try:
+            terminal.sees(ASK)
             yield terminal
         finally:
             terminal.close()
@@ -63,22 +64,17 @@ def desk(four: Four) -> Desk:
 
 def test_each_is_shown_with_its_reasons_and_decided_by_a_key(desk: Desk) -> None:
     with desk.review() as terminal:
-        seen = terminal.sees(ASK)
+        seen = terminal.seen
         assert "── a.py ──" in seen
         assert "[1/4] steps a.py" in seen
         assert 'apply_fix(code="safe") by rule' in seen
         assert "-import os" in seen
-        terminal.press("y")
-        assert "[2/4] steps a.py:load" in terminal.sees(ASK)
-        terminal.press("n")
-        terminal.sees("press Enter for none")
+        assert "[2/4] steps a.py:load" in terminal.asks("y")
+        terminal.asks("n", "press Enter for none")
         terminal.types("keep it")
         assert "── b.py ──" in terminal.sees(ASK)
-        terminal.press("k")
-        terminal.sees(ASK)
-        terminal.press("q")
-        code, rest = terminal.ends()
-    assert code == 0
+        terminal.asks("k")
+        rest = terminal.quits()
     assert "1 accepted, 1 rejected" in rest
     assert "2 changes still pending" in rest
     assert desk.states == ["accepted", "rejected", "pending", "pending"]
@@ -87,29 +83,29 @@ def test_each_is_shown_with_its_reasons_and_decided_by_a_key(desk: Desk) -> None
     assert '"feedback":"keep it"' in shown
 
 
-def test_keys_show_the_packet_and_the_reasons(desk: Desk) -> None:
+def test_keys_show_the_packet_and_the_reasons_and_ctrl_z_suspends(desk: Desk) -> None:
     with desk.review() as terminal:
+        assert "goal: Remove the lint findings of a.py" in terminal.asks("p")
+        assert "run_linter() by rule" in terminal.asks("w")
+        assert "-import os" in terminal.asks("d")
+        assert "try again, with your feedback" in terminal.asks("?")
+        terminal.asks("x")
+        terminal.press("\x1a")
+        assert terminal.is_stopped()
+        os.kill(terminal.process.pid, signal.SIGCONT)
         terminal.sees(ASK)
-        terminal.press("p")
-        assert "goal: Remove the lint findings of a.py" in terminal.sees(ASK)
-        terminal.press("w")
-        assert "run_linter() by rule" in terminal.sees(ASK)
-        terminal.press("d")
-        assert "-import os" in terminal.sees(ASK)
-        terminal.press("?")
-        assert "try again, with your feedback" in terminal.sees(ASK)
-        terminal.press("x")
-        terminal.sees(ASK)
-        terminal.press("q")
-        assert terminal.ends()[0] == 0
+        assert "[2/4]" in terminal.asks("y")
+        terminal.quits()
+    assert desk.states == ["accepted", "pending", "pending", "pending"]
+
+
+def test_a_terminal_that_goes_away_or_ctrl_c_keeps_what_was_decided(desk: Desk) -> None:
+    with desk.review() as terminal:
+        os.killpg(terminal.process.pid, signal.SIGHUP)
+        terminal.process.wait(timeout=DEADLINE_S)
     assert desk.states == ["pending"] * 4
-
-
-def test_ctrl_c_keeps_what_was_decided(desk: Desk) -> None:
     with desk.review() as terminal:
-        terminal.sees(ASK)
-        terminal.press("y")
-        terminal.sees(ASK)
+        terminal.asks("y")
         terminal.press("\x03")
         code, rest = terminal.ends()
     assert code == 130
@@ -119,73 +115,42 @@ def test_ctrl_c_keeps_what_was_decided(desk: Desk) -> None:
     assert desk.states == ["accepted", "pending", "pending", "pending"]
 
 
-def test_a_terminal_that_goes_away_leaves_nothing_behind(desk: Desk) -> None:
-    with desk.review() as terminal:
-        terminal.sees(ASK)
-        os.killpg(terminal.process.pid, signal.SIGHUP)
-        terminal.process.wait(timeout=DEADLINE_S)
-    assert desk.states == ["pending"] * 4
-
-
 def test_a_conflict_is_reported_and_the_review_continues(desk: Desk) -> None:
     (desk.root / "a.py").write_text(UNUSED.replace("import os", "import json"))
     with desk.review() as terminal:
-        terminal.sees(ASK)
-        terminal.press("y")
-        shown = terminal.sees("you edited the same lines")
+        shown = terminal.asks("y", "you edited the same lines")
         assert "<<<<<<< yours" in shown
         assert ">>>>>>> agent" in shown
-        terminal.press("k")
-        assert "conflict; nothing was written: a.py: was edited" in terminal.sees(ASK)
-        terminal.press("q")
-        assert terminal.ends()[0] == 1
+        assert "conflict; nothing was written: a.py: was edited" in terminal.asks("k")
+        terminal.quits(1)
     assert desk.states[0] == "conflict"
 
 
 @pytest.mark.slow
 def test_trying_again_brings_a_new_attempt(desk: Desk) -> None:
     with desk.review() as terminal:
-        terminal.sees(ASK)
-        terminal.press("t")
-        terminal.sees("what to do differently")
+        terminal.asks("t", "what to do differently")
         terminal.types("be careful")
         terminal.sees("the same change as before")
         terminal.sees(ASK)
-        terminal.press("q")
-        assert terminal.ends()[0] == 0
+        terminal.quits()
     document = desk.remora("show", "last", "--json", cwd=desk.root).document
     assert [job["attempt"] for job in document["jobs"]] == [2, 1, 1, 1]
 
 
 def test_a_small_terminal_without_colours_groups_by_rule_until_its_input_ends(desk: Desk) -> None:
     with desk.review("last", "--by", "rule", size=(10, 30), NO_COLOR="1") as terminal:
-        assert "── F401 ──" in terminal.sees(ASK)
+        assert "── F401 ──" in terminal.seen
         terminal.press("\x04")
         code, rest = terminal.ends()
     assert code == 0
     assert "\x1b[3" not in rest
 
 
-def test_ctrl_z_suspends_and_it_continues_where_it_was(desk: Desk) -> None:
-    with desk.review() as terminal:
-        terminal.sees(ASK)
-        terminal.press("\x1a")
-        assert terminal.is_stopped()
-        os.kill(terminal.process.pid, signal.SIGCONT)
-        terminal.sees(ASK)
-        terminal.press("y")
-        assert "[2/4]" in terminal.sees(ASK)
-        terminal.press("q")
-        assert terminal.ends()[0] == 0
-    assert desk.states == ["accepted", "pending", "pending", "pending"]
-
-
 def test_review_session_fits_into_a_terminal_that_becomes_narrower(desk: Desk) -> None:
     with desk.review(size=(50, 200)) as terminal:
-        terminal.sees(ASK)
         terminal.resizes(24, 40)
-        terminal.press("w")
-        shown = terminal.sees(ASK).splitlines()[1:-1]
+        shown = terminal.asks("w").splitlines()[1:-1]
     assert [line for line in shown if len(line) > 40] == []
     assert any(line.endswith("…") for line in shown)
 
@@ -194,11 +159,10 @@ def test_a_change_set_whose_stream_was_removed_is_named(desk: Desk) -> None:
     jobs = desk.remora("show", "last", "--json", cwd=desk.root).document["jobs"]
     (desk.root / ".agentfs" / "traces" / f"{jobs[0]['agent_id']}.jsonl").unlink()
     with desk.review() as terminal:
-        shown = terminal.sees(ASK)
+        shown = terminal.seen
         assert f"a.py is left out: the stream of {jobs[0]['agent_id']} was removed" in shown
         assert "[1/3]" in shown
-        terminal.press("q")
-        assert terminal.ends()[0] == 1
+        terminal.quits(1)
 
 
 @pytest.mark.parametrize("left", [0, 5])
@@ -233,17 +197,15 @@ def test_a_long_diff_is_escaped_and_cut_and_a_key_shows_all_of_it_in_a_pager(str
     pager.write_text("#!/bin/sh\necho PAGED; exec cat\n")
     pager.chmod(0o755)
     with strange.review(size=(24, 80), PAGER=str(pager)) as terminal:
-        seen = terminal.sees(ASK)
+        seen = terminal.seen
         assert r'"""\x1b[2J\x1b]0;own\x07 \u202e 漢字."""' in seen
         assert "import m20\r\n" not in seen
         assert "import m199" not in seen
         assert "more lines: press d" in seen
-        terminal.press("d")
-        paged = terminal.sees(ASK)
+        paged = terminal.asks("d")
         assert "PAGED" in paged
         assert "-    import m199" in paged
-        terminal.press("q")
-        assert terminal.ends()[0] == 0
+        terminal.quits()
 
 
 def test_a_pipe_is_sent_to_accept_and_reject(desk: Desk) -> None:
@@ -255,23 +217,15 @@ def test_a_pipe_is_sent_to_accept_and_reject(desk: Desk) -> None:
 
 def test_undo_takes_back_what_was_accepted_rejected_or_skipped(desk: Desk) -> None:
     with desk.review() as terminal:
-        terminal.sees(ASK)
-        terminal.press("u")
-        assert "nothing to undo" in terminal.sees(ASK)
-        terminal.press("y")
-        assert "[2/4]" in terminal.sees(ASK)
-        terminal.press("n")
-        terminal.sees("press Enter for none")
+        assert "nothing to undo" in terminal.asks("u")
+        assert "[2/4]" in terminal.asks("y")
+        terminal.asks("n", "press Enter for none")
         terminal.types("no")
         assert "[3/4]" in terminal.sees(ASK)
-        terminal.press("k")
-        assert "[4/4]" in terminal.sees(ASK)
+        assert "[4/4]" in terminal.asks("k")
         for place in "321":
-            terminal.press("u")
-            assert f"[{place}/4]" in terminal.sees(ASK)
-        terminal.press("q")
-        code, rest = terminal.ends()
-    assert code == 0
+            assert f"[{place}/4]" in terminal.asks("u")
+        rest = terminal.quits()
     assert "no verdicts" in rest
     assert desk.states == ["pending"] * 4
     assert desk.text("a.py") == UNUSED
@@ -282,50 +236,37 @@ def test_undo_takes_back_what_was_accepted_rejected_or_skipped(desk: Desk) -> No
 @pytest.mark.slow
 def test_all_alike_are_accepted_and_undone_together(desk: Desk) -> None:
     with desk.review() as terminal:
-        terminal.sees(ASK)
-        terminal.press("A")
-        assert "4 changes of steps in 2 files: F401" in terminal.sees(r"\[y/N\]: ")
+        assert "4 changes of steps in 2 files: F401" in terminal.asks("A", r"\[y/N\]: ")
         terminal.types("")
         terminal.sees(ASK)
         (desk.root / "b.py").write_text(UNUSED.replace("import re", "import sys"))
         terminal.press("A")
         terminal.types("y")
         assert "conflict; nothing was written: b.py" in terminal.sees("That was the last change")
-        terminal.press("u")
-        assert "[2/4]" in terminal.sees(ASK)
-        terminal.press("A")
-        assert "3 changes of steps in 2 files: F401" in terminal.sees(r"\[y/N\]: ")
+        assert "[2/4]" in terminal.asks("u")
+        assert "3 changes of steps in 2 files: F401" in terminal.asks("A", r"\[y/N\]: ")
         terminal.types("y")
         terminal.sees("That was the last change")
-        terminal.press("q")
-        code, rest = terminal.ends()
-    assert code == 1
+        rest = terminal.quits(1)
     assert "3 accepted, 1 conflict" in rest
     assert desk.states == ["accepted", "accepted", "accepted", "conflict"]
 
 
 def test_an_edit_of_what_was_accepted_is_in_the_way_of_undo(desk: Desk) -> None:
     with desk.review() as terminal:
-        terminal.sees(ASK)
-        terminal.press("y")
-        terminal.sees(ASK)
+        terminal.asks("y")
         mine = desk.text("a.py").replace("def load", "import json\n\n\ndef load", 1)
         (desk.root / "a.py").write_text(mine.replace("\n\nimport json", "import json"))
-        terminal.press("u")
-        assert "conflict; nothing was written: a.py" in terminal.sees(ASK)
-        terminal.press("q")
-        assert terminal.ends()[0] == 0
+        assert "conflict; nothing was written: a.py" in terminal.asks("u")
+        terminal.quits()
     assert desk.states[0] == "accepted"
 
 
 def test_what_another_process_decided_is_not_asked_again(desk: Desk) -> None:
     with desk.review() as terminal:
-        terminal.sees(ASK)
         assert desk.remora("reject", "last", "a.py", cwd=desk.root).code == 0
-        terminal.press("y")
-        seen = terminal.sees(ASK)
+        seen = terminal.asks("y")
         assert "no pending change (rejected)" in seen
         assert "steps a.py:load" in seen
-        terminal.press("q")
-        assert terminal.ends()[0] == 0
+        terminal.quits()
     assert desk.states[0] == "rejected"

@@ -34,33 +34,15 @@ def editor(tmp_path: Path) -> Path:
     return script
 
 
-def answers(terminal: Terminal, keys: str) -> str:
-    """What is shown after the last of these keys."""
-    seen = ""
-    for key in keys:
-        terminal.press(key)
-        seen = terminal.sees(ASK)
-    return seen
-
-
 def chosen(terminal: Terminal, numbers: str) -> str:
     """What a split shows before these numbers are given."""
-    terminal.press("s")
-    seen = terminal.sees(CHOICE)
+    seen = terminal.asks("s", CHOICE)
     terminal.types(numbers)
     return seen
 
 
-def quits(terminal: Terminal) -> str:
-    terminal.press("q")
-    code, rest = terminal.ends()
-    assert code == 0
-    return rest
-
-
 def test_hunks_are_chosen_and_a_choice_that_breaks_verification_is_refused(desk: Desk) -> None:
     with desk.review() as terminal:
-        terminal.sees(ASK)
         seen = chosen(terminal, "2")
         assert "1: mod.py: load (hunk 1)" in seen
         assert "+import json" in seen
@@ -69,7 +51,7 @@ def test_hunks_are_chosen_and_a_choice_that_breaks_verification_is_refused(desk:
         assert desk.states == ["pending"]
         chosen(terminal, "2 1")
         terminal.sees("That was the last change")
-        assert "1 accepted" in quits(terminal)
+        assert "1 accepted" in terminal.quits()
     assert desk.text("mod.py") == with_edits(1, 5)
     first, last = (review["data"] for review in desk.reviews)
     assert (first["verdict"], first["surface"], first["left"]) == ("accepted", "cli", [3])
@@ -80,14 +62,27 @@ def test_hunks_are_chosen_and_a_choice_that_breaks_verification_is_refused(desk:
     assert "accepted: 2 of 3 hunks" in shown
 
 
-def test_a_wrong_number_is_asked_for_again_and_none_decides_nothing(desk: Desk) -> None:
+def interrupt(terminal: Terminal) -> None:
+    """Ctrl-C at a question that is answered with a line: a signal can come before it waits."""
+    end = time.monotonic() + DEADLINE_S
+    while terminal.process.poll() is None and time.monotonic() < end:
+        os.kill(terminal.process.pid, signal.SIGINT)
+        time.sleep(0.3)
+
+
+def test_a_wrong_number_no_number_and_ctrl_c_at_any_question_decide_nothing(desk: Desk) -> None:
     with desk.review() as terminal:
-        terminal.sees(ASK)
         chosen(terminal, "1 4")
         assert "use numbers from 1 to 3" in terminal.sees(CHOICE)
         terminal.types("")
         assert "no hunk was chosen, so nothing is decided" in terminal.sees(ASK)
-        quits(terminal)
+        terminal.quits()
+    for key, question in (("s", CHOICE), ("n", "press Enter for none")):
+        with desk.review() as terminal:
+            terminal.asks(key, question)
+            interrupt(terminal)
+            code, rest = terminal.ends()
+        assert (code, "1 change still pending" in rest) == (130, True)
     assert (desk.states, desk.reviews, desk.text("mod.py")) == (["pending"], [], LOADER)
 
 
@@ -95,15 +90,13 @@ def test_a_wrong_number_is_asked_for_again_and_none_decides_nothing(desk: Desk) 
 def test_an_edited_version_is_verified_and_written(desk: Desk, editor: Path) -> None:
     editor.write_text('#!/bin/sh\nsed -i "s/# both/# forbidden/; s/# fixed/# ok/" "$1"\n')
     with desk.review(EDITOR=str(editor)) as terminal:
-        terminal.sees(ASK)
-        seen = answers(terminal, "e")
+        seen = terminal.asks("e")
         assert "nothing was written: mod.py: it fails nothing.pym" in seen
         assert "your edit is kept" in seen
         assert desk.text("mod.py") == LOADER
         editor.write_text('#!/bin/sh\nsed -i "s/# forbidden/# a pair/" "$1"\n')
-        terminal.press("e")
-        terminal.sees("That was the last change")
-        assert "1 accepted" in quits(terminal)
+        terminal.asks("e", "That was the last change")
+        assert "1 accepted" in terminal.quits()
     assert desk.text("mod.py") == with_edits(*EDITS).replace("both", "a pair")
     (review,) = desk.reviews
     assert review["data"]["written"]["edited"] is True
@@ -115,24 +108,22 @@ def test_an_edited_version_is_verified_and_written(desk: Desk, editor: Path) -> 
 def test_a_refused_edit_is_kept_until_it_is_taken_back(desk: Desk, editor: Path) -> None:
     editor.write_text('#!/bin/sh\nsed -i "s/# both/# forbidden/" "$1"\n')
     with desk.review(EDITOR=str(editor)) as terminal:
-        terminal.sees(ASK)
-        assert "your edit is kept" in answers(terminal, "e")
+        assert "your edit is kept" in terminal.asks("e")
         editor.write_text("#!/bin/sh\nexit 3\n")
-        seen = " ".join(answers(terminal, "e").split())  # a long path wraps the line
+        seen = " ".join(terminal.asks("e").split())  # a long path wraps the line
         assert "exited with code 3" in seen
         assert "your edit is kept" in seen
         editor.write_text('#!/bin/sh\nsed -i "s/# forbidden/# both/" "$1"\n')
-        assert "not edited, so nothing is decided" in answers(terminal, "e")
+        assert "not edited, so nothing is decided" in terminal.asks("e")
         editor.write_text('#!/bin/sh\ngrep -q "# both" "$1" && exit 4\n')
-        seen = " ".join(answers(terminal, "e").split())
+        seen = " ".join(terminal.asks("e").split())
         assert "exited with code 4" in seen
         assert "your edit is kept" not in seen
-        quits(terminal)
+        terminal.quits()
 
 
 def test_an_editor_that_gives_nothing_decides_nothing(desk: Desk, editor: Path) -> None:
     with desk.review(EDITOR=str(editor), size=(40, 200)) as terminal:
-        terminal.sees(ASK)
         for script, told in (
             ("exit 3", "exited with code 3"),
             ("exit 0", "not edited, so nothing is decided"),
@@ -141,47 +132,23 @@ def test_an_editor_that_gives_nothing_decides_nothing(desk: Desk, editor: Path) 
             ('cat > "$1" <<"EOF"\n' + LOADER + "EOF", "the edit leaves nothing of the change"),
         ):
             editor.write_text(f"#!/bin/sh\n{script}\n")
-            assert told in answers(terminal, "e")
-        quits(terminal)
-    assert (desk.states, desk.reviews, desk.text("mod.py")) == (["pending"], [], LOADER)
-
-
-def interrupt(terminal: Terminal) -> None:
-    """Ctrl-C at a question that is answered with a line: a signal can come before it waits."""
-    end = time.monotonic() + DEADLINE_S
-    while terminal.process.poll() is None and time.monotonic() < end:
-        os.kill(terminal.process.pid, signal.SIGINT)
-        time.sleep(0.3)
-
-
-@pytest.mark.parametrize(("key", "question"), [("s", CHOICE), ("n", "press Enter for none")])
-def test_ctrl_c_at_any_question_decides_nothing(desk: Desk, key: str, question: str) -> None:
-    with desk.review() as terminal:
-        terminal.sees(ASK)
-        terminal.press(key)
-        terminal.sees(question)
-        interrupt(terminal)
-        code, rest = terminal.ends()
-    assert code == 130
-    assert "1 change still pending" in rest
+            assert told in terminal.asks("e")
+        terminal.quits()
     assert (desk.states, desk.reviews, desk.text("mod.py")) == (["pending"], [], LOADER)
 
 
 def test_a_narrow_terminal_without_utf_8(desk: Desk) -> None:
     plain = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
     with desk.review(size=(24, 40), **plain) as terminal:
-        terminal.sees(ASK)
         chosen(terminal, "3")
         terminal.sees("That was the last change")
-        quits(terminal)
+        terminal.quits()
     assert desk.text("mod.py") == with_edits(7)
 
 
 def test_what_another_process_decided_meanwhile_is_not_decided_twice(desk: Desk) -> None:
     with desk.review() as terminal:
-        terminal.sees(ASK)
-        terminal.press("s")
-        terminal.sees(CHOICE)
+        terminal.asks("s", CHOICE)
         assert desk.remora("reject", "last", "load", cwd=desk.root).code == 0
         terminal.types("1 2")
         seen = terminal.ends()[1]
@@ -192,13 +159,11 @@ def test_what_another_process_decided_meanwhile_is_not_decided_twice(desk: Desk)
 
 def test_a_file_that_is_edited_while_hunks_are_chosen_keeps_the_edit(desk: Desk) -> None:
     with desk.review() as terminal:
-        terminal.sees(ASK)
-        terminal.press("s")
-        terminal.sees(CHOICE)
+        terminal.asks("s", CHOICE)
         (desk.root / "mod.py").write_text(LOADER + "# mine\n")
         terminal.types("3")
         terminal.sees("That was the last change")
-        quits(terminal)
+        terminal.quits()
     assert desk.text("mod.py") == with_edits(7) + "# mine\n"
 
 
@@ -224,15 +189,11 @@ def test_hunks_can_be_accepted_without_a_terminal(desk: Desk) -> None:
 def test_undo_asks_before_it_takes_back_what_was_accepted_before_the_review(desk: Desk) -> None:
     assert desk.remora("accept", "last", "load", "--hunk", "3", cwd=desk.root).code == 0
     with desk.review() as terminal:
-        terminal.sees(ASK)
-        terminal.press("y")
-        terminal.sees("That was the last change")
-        terminal.press("u")
-        terminal.sees(r"undoes what was accepted of it before. \[y\]es \[n\]o ")
+        terminal.asks("y", "That was the last change")
+        terminal.asks("u", r"undoes what was accepted of it before. \[y\]es \[n\]o ")
         assert desk.text("mod.py") == with_edits(1, 5, 7)
-        terminal.press("y")
-        terminal.sees(ASK)
-        quits(terminal)
+        terminal.asks("y")
+        terminal.quits()
     assert (desk.states, desk.text("mod.py")) == (["pending"], LOADER)
 
 
@@ -253,12 +214,9 @@ def edited_by_user(desk: Desk) -> None:
 def test_the_reviewer_says_whose_lines_to_take(desk: Desk, key: str, *, is_mine: bool) -> None:
     edited_by_user(desk)
     with desk.review() as terminal:
-        terminal.sees(ASK)
-        terminal.press("y")
-        terminal.sees("you edited the same lines")
-        terminal.press(key)
-        terminal.sees("That was the last change")
-        quits(terminal)
+        terminal.asks("y", "you edited the same lines")
+        terminal.asks(key, "That was the last change")
+        terminal.quits()
     assert desk.states == ["rejected" if is_mine else "accepted"]  # its hunks need each other
     text = desk.text("mod.py")
     assert ("return size, value\n" in text) is is_mine
@@ -271,11 +229,8 @@ def test_the_editor_shows_both_versions_of_the_lines(desk: Desk, editor: Path) -
     edited_by_user(desk)
     editor.write_text('#!/bin/sh\nsed -i "/^=====/,/^>>>>>/d; /^<<<<</d" "$1"\n')
     with desk.review(EDITOR=str(editor)) as terminal:
-        terminal.sees(ASK)
-        terminal.press("y")
-        terminal.sees("you edited the same lines")
-        terminal.press("e")
-        terminal.sees("That was the last change")
-        quits(terminal)
+        terminal.asks("y", "you edited the same lines")
+        terminal.asks("e", "That was the last change")
+        terminal.quits()
     assert "return size, value\n" in desk.text("mod.py")
     assert "<<<<" not in desk.text("mod.py")
