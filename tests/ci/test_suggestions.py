@@ -82,6 +82,11 @@ class Pull:
         change = CheckedChange(operation="lint", path=escape_path(path), name="", files=(file,))
         self.changes.append(change)
 
+    def proposes(self, head: bytes, fixed: bytes, *groups: int) -> None:
+        """Open the pull request with this `a.py`, and let the check make it `fixed`."""
+        self.open({"a.py": LINES}, {"a.py": head})
+        self.fix("a.py", fixed, *groups)
+
     def suggest(
         self, token: str = "of-actions", *, url: str = "", number: int | None = 7
     ) -> subprocess.CompletedProcess[str]:
@@ -160,8 +165,8 @@ def pull(tmp_path: Path) -> Iterator[Pull]:
 
 
 def test_a_replaced_line_is_one_comment_of_one_review(pull: Pull) -> None:
-    pull.open({"a.py": LINES}, {"a.py": LINES.replace(b"x20 = 20", b"x20 = None == 1")})
-    pull.fix("a.py", LINES.replace(b"x20 = 20", b"x20 = None is 1"))
+    fixed = LINES.replace(b"x20 = 20", b"x20 = None is 1")
+    pull.proposes(LINES.replace(b"x20 = 20", b"x20 = None == 1"), fixed)
     pull.problems.append(
         Problem(
             path="a.py",
@@ -183,7 +188,7 @@ def test_a_replaced_line_is_one_comment_of_one_review(pull: Pull) -> None:
     assert comment["line"] == 20
     assert "start_line" not in comment
     assert "\nRemora lint: `E711` `` use `is`, @ana ``\n" in comment["body"]
-    assert pull.clicked("a.py") == LINES.replace(b"x20 = 20", b"x20 = None is 1")
+    assert pull.clicked("a.py") == fixed
     text = (pull.root.parent / "output").read_text()
     assert text == f"text={review['body']}\n"
     assert review["body"] in (pull.root.parent / "summary").read_text()
@@ -252,35 +257,18 @@ def test_edits_that_need_each_other_are_suggested_together_or_not_at_all(
     pull: Pull, groups: tuple[int, ...]
 ) -> None:
     head = LINES.replace(b"x1 = 1\n", b"from typing import List\n")
-    pull.open({"a.py": LINES}, {"a.py": head})
-    pull.fix("a.py", LINES.replace(b"x40 = 40", b"x40 = 41"), *groups)
+    pull.proposes(head, LINES.replace(b"x40 = 40", b"x40 = 41"), *groups)
     assert pull.suggest().returncode == 0
     assert len(pull.suggested) == (1 if groups == (1, 2) else 0)
 
 
 def test_a_suggestion_says_what_it_needs(pull: Pull) -> None:
     head = LINES.replace(b"x1 = 1\n", b"y = 1\n").replace(b"x40 = 40", b"y = 2")
-    pull.open({"a.py": LINES}, {"a.py": head})
-    pull.fix("a.py", LINES, 1, 1)
+    pull.proposes(head, LINES, 1, 1)
     assert pull.suggest().returncode == 0
     texts = [comment["body"].rpartition("\n")[2] for comment in pull.suggested]
     assert texts == ["This needs 1 other suggestion of the same change: add all to one batch."] * 2
     assert pull.clicked("a.py") == LINES
-
-
-def test_of_two_changes_of_a_line_the_first_is_suggested(pull: Pull) -> None:
-    pull.open({"a.py": LINES}, {"a.py": LINES.replace(b"x20 = 20", b"x20 = 0")})
-    pull.fix("a.py", LINES)
-    pull.fix("a.py", LINES.replace(b"x20 = 20", b"x20 = 21"))
-    assert pull.suggest().returncode == 0
-    assert pull.clicked("a.py") == LINES
-
-
-def test_what_only_changes_line_ends_has_no_suggestion(pull: Pull) -> None:
-    pull.open({"a.py": b"x = 1\n"}, {"a.py": b"x = 1\r\ny = 2"})
-    pull.fix("a.py", b"x = 1\ny = 2\n")
-    assert pull.suggest().returncode == 0
-    assert pull.github.reviews == []
 
 
 def test_names_may_have_spaces_and_other_letters(pull: Pull) -> None:
@@ -304,29 +292,22 @@ def test_a_project_may_be_a_folder_of_the_repository(pull: Pull) -> None:
     assert pull.clicked(path) == LINES
 
 
-def test_the_second_run_posts_nothing(pull: Pull) -> None:
-    pull.open({"a.py": LINES}, {"a.py": LINES.replace(b"x20 = 20", b"x20 = 0")})
-    pull.fix("a.py", LINES)
-    first, second = pull.suggest(), pull.suggest()
-    assert first.stdout == second.stdout
-    assert len(pull.github.reviews) == len(pull.suggested) == 1
+CHANGED = LINES.replace(b"x20 = 20", b"x20 = 0")
 
 
-def test_a_suggestion_whose_line_has_changed_is_made_again(pull: Pull) -> None:
-    pull.open({"a.py": LINES}, {"a.py": LINES.replace(b"x20 = 20", b"x20 = 0")})
-    pull.fix("a.py", LINES)
-    assert pull.suggest().returncode == 0
-    pull.suggested[0]["line"] = None  # as GitHub does
-    assert pull.suggest().returncode == 0
-    assert len(pull.github.reviews) == 2
-
-
-def test_a_person_who_quotes_a_suggestion_does_not_stop_it(pull: Pull) -> None:
-    pull.open({"a.py": LINES}, {"a.py": LINES.replace(b"x20 = 20", b"x20 = 0")})
-    pull.fix("a.py", LINES)
+def test_the_first_change_of_a_line_is_suggested_until_the_line_changes(pull: Pull) -> None:
+    pull.proposes(CHANGED, LINES)
+    pull.fix("a.py", LINES.replace(b"x20 = 20", b"x20 = 21"))
     assert pull.suggest("of-ana").returncode == 0
-    assert pull.suggest("of-actions").returncode == 0
-    assert len(pull.github.reviews) == 2
+    assert pull.clicked("a.py") == LINES
+    first = pull.suggest()
+    assert first.returncode == 0
+    assert len(pull.github.reviews) == 2, "a person who quotes a suggestion does not stop it"
+    assert pull.suggest().stdout == first.stdout
+    assert len(pull.github.reviews) == len(pull.suggested) == 2
+    pull.suggested[1]["line"] = None  # as GitHub does
+    assert pull.suggest().returncode == 0
+    assert len(pull.github.reviews) == 3
 
 
 def test_at_most_twenty_suggestions_stand(pull: Pull) -> None:
@@ -353,32 +334,33 @@ def test_a_line_beside_a_secret_is_not_repeated(pull: Pull) -> None:
     assert pull.clicked("a.py") == LINES.replace(b"x20 = 20\n", b"")
 
 
-def test_a_change_with_a_secret_is_not_suggested(pull: Pull) -> None:
-    pull.open({"a.py": LINES}, {"a.py": LINES.replace(b"x20 = 20", b"x20 = 0")})
+def test_a_file_without_a_patch_a_secret_or_another_base_has_no_suggestion(pull: Pull) -> None:
+    pull.proposes(CHANGED, LINES)
+    patch = pull.github.files[0].pop("patch")
+    assert pull.suggest().stdout.startswith("no suggestions: "), "the file is too long for one"
+    pull.github.files[0]["patch"] = patch
+    # a workflow checks the merge with the base out, whose lines are not those of the head
+    pull.commit({"a.py": b"z = 1\n" + CHANGED})
+    pull.changes.clear()
+    pull.fix("a.py", b"z = 1\n" + LINES)
+    assert pull.suggest().returncode == 0
+    assert pull.github.reviews == []
+    pull.commit({"a.py": CHANGED})
+    pull.changes.clear()
+    pull.github.requests.clear()
     pull.fix("a.py", LINES, secret=True)
     assert pull.suggest().returncode == 0
     assert pull.github.requests == []
 
 
-def test_a_file_that_the_base_changed_too_has_no_suggestion(pull: Pull) -> None:
-    """A workflow checks the merge with the base out, whose lines are not those of the head."""
-    pull.open({"a.py": LINES}, {"a.py": LINES.replace(b"x20 = 20", b"x20 = 0")})
-    pull.commit({"a.py": b"z = 1\n" + LINES.replace(b"x20 = 20", b"x20 = 0")})
-    pull.fix("a.py", b"z = 1\n" + LINES)
+def test_what_only_changes_line_ends_has_no_suggestion(pull: Pull) -> None:
+    pull.proposes(b"x = 1\r\ny = 2", b"x = 1\ny = 2\n")
     assert pull.suggest().returncode == 0
     assert pull.github.reviews == []
 
 
-def test_a_long_file_without_a_patch_has_no_suggestion(pull: Pull) -> None:
-    pull.open({"a.py": LINES}, {"a.py": LINES.replace(b"x20 = 20", b"x20 = 0")})
-    del pull.github.files[0]["patch"]
-    pull.fix("a.py", LINES)
-    assert pull.suggest().stdout.startswith("no suggestions: ")
-
-
-def test_a_token_that_may_not_write_does_not_fail_the_job(pull: Pull) -> None:
-    pull.open({"a.py": LINES}, {"a.py": LINES.replace(b"x20 = 20", b"x20 = 0")})
-    pull.fix("a.py", LINES)
+def test_what_github_refuses_does_not_fail_the_job(pull: Pull) -> None:
+    pull.proposes(CHANGED, LINES)
     done = pull.suggest("read-only")
     assert done.returncode == 0
     assert done.stdout == (
@@ -386,11 +368,6 @@ def test_a_token_that_may_not_write_does_not_fail_the_job(pull: Pull) -> None:
         "(pull requests from forks never may): Resource not accessible by integration\n"
     )
     assert not (pull.root.parent / "output").exists(), "the comment would count them"
-
-
-def test_what_github_refuses_does_not_fail_the_job(pull: Pull) -> None:
-    pull.open({"a.py": LINES}, {"a.py": LINES.replace(b"x20 = 20", b"x20 = 0")})
-    pull.fix("a.py", LINES)
     pull.pushed = "0" * 40
     done = pull.suggest()
     assert done.returncode == 0
@@ -399,3 +376,6 @@ def test_what_github_refuses_does_not_fail_the_job(pull: Pull) -> None:
     assert pull.suggest(number=8).stdout == (
         "::warning::no suggestions: GitHub answered 404 Not Found\n"
     )
+    pull.pushed = ""
+    assert pull.suggest().returncode == 0
+    assert len(pull.github.reviews) == 1, "the same is suggested where nothing is in the way"
