@@ -37,9 +37,10 @@ class Cart:
 """
 
 
-def related(key: str, files: dict[str, str], *, depth: int = 10) -> dict[str, str]:
-    """Return the pytest ID and tier of each related test."""
-    sources = {"app.py": APP, **files}
+def related(key: str, files: dict[str, str] | str, *, depth: int = 10) -> dict[str, str]:
+    """Return the pytest ID and tier of each related test. A text is that of `tests/test_x.py`."""
+    more = {"tests/test_x.py": files} if isinstance(files, str) else files
+    sources = {"app.py": APP, **more}
     facts = {p: read_facts(p, textwrap.dedent(text).encode()) for p, text in sources.items()}
     view = MemorySnapshot({one.path: one for one in facts.values()})
     found = RelatedTests(Linker(view), view).of(f"node:{key}", depth=depth)
@@ -48,14 +49,14 @@ def related(key: str, files: dict[str, str], *, depth: int = 10) -> dict[str, st
 
 
 def test_a_test_that_calls_the_node() -> None:
-    files = {"tests/test_x.py": "from app import low\n\n\ndef test_it():\n    assert low()\n"}
-    assert related("app.py:low", files) == {"tests/test_x.py::test_it": "exact"}
+    test = "from app import low\n\n\ndef test_it():\n    assert low()\n"
+    assert related("app.py:low", test) == {"tests/test_x.py::test_it": "exact"}
 
 
 def test_through_other_nodes_up_to_a_depth() -> None:
-    files = {"tests/test_x.py": "from app import middle\n\n\ndef test_it():\n    assert middle()\n"}
-    assert related("app.py:low", files) == {"tests/test_x.py::test_it": "exact"}
-    assert related("app.py:low", files, depth=1) == {}
+    test = "from app import middle\n\n\ndef test_it():\n    assert middle()\n"
+    assert related("app.py:low", test) == {"tests/test_x.py::test_it": "exact"}
+    assert related("app.py:low", test, depth=1) == {}
 
 
 def test_the_nearest_test_comes_first_within_a_tier() -> None:
@@ -73,8 +74,7 @@ def test_the_nearest_test_comes_first_within_a_tier() -> None:
 
 
 def test_through_shared_helpers() -> None:
-    files = {
-        "tests/test_x.py": """
+    test = """
         from app import low
 
         def check():
@@ -89,14 +89,12 @@ def test_through_shared_helpers() -> None:
                     return self.check_more()
 
                 assert inner()
-        """
-    }
-    assert related("app.py:low", files) == {"tests/test_x.py::TestA::test_it": "exact"}
+    """
+    assert related("app.py:low", test) == {"tests/test_x.py::TestA::test_it": "exact"}
 
 
 def test_the_weakest_link_is_the_tier() -> None:
-    files = {
-        "tests/test_x.py": """
+    test = """
         from app import low
 
         def run(function):
@@ -104,9 +102,8 @@ def test_the_weakest_link_is_the_tier() -> None:
 
         def test_it():
             assert run(low)
-        """
-    }
-    assert related("app.py:low", files) == {"tests/test_x.py::test_it": "inferred"}
+    """
+    assert related("app.py:low", test) == {"tests/test_x.py::test_it": "inferred"}
 
 
 def test_through_a_fixture_of_the_same_file_and_of_a_conftest() -> None:
@@ -159,8 +156,7 @@ def test_through_a_fixture_of_the_same_file_and_of_a_conftest() -> None:
 
 
 def test_class_setup_serves_all_its_tests() -> None:
-    files = {
-        "tests/test_x.py": """
+    test = """
         import unittest
         from app import low
 
@@ -177,9 +173,8 @@ def test_class_setup_serves_all_its_tests() -> None:
         class NoTests:
             def test_helper(self):
                 low()
-        """
-    }
-    assert related("app.py:low", files) == {
+    """
+    assert related("app.py:low", test) == {
         "tests/test_x.py::LowCase::test_one": "exact",
         "tests/test_x.py::LowCase::test_two": "exact",
     }
@@ -238,8 +233,7 @@ def test_class_setup_serves_inherited_tests() -> None:
 
 
 def test_setup_that_calls_the_inherited_one() -> None:
-    files = {
-        "tests/test_x.py": """
+    test = """
         from app import low
 
         class TestA:
@@ -255,9 +249,8 @@ def test_setup_that_calls_the_inherited_one() -> None:
 
             def test_two(self):
                 pass
-        """,
-    }
-    assert set(related("app.py:low", files)) == {
+    """
+    assert set(related("app.py:low", test)) == {
         "tests/test_x.py::TestA::test_one",
         "tests/test_x.py::TestB::test_one",
         "tests/test_x.py::TestB::test_two",
@@ -449,8 +442,7 @@ def test_by_method_name_if_the_receiver_is_unknown() -> None:
 
 
 def test_nodes_that_are_used_but_not_called() -> None:
-    files = {
-        "tests/test_x.py": """
+    test = """
         import pytest
         from app import unused as it
 
@@ -459,9 +451,8 @@ def test_nodes_that_are_used_but_not_called() -> None:
 
         def test_other():
             pass
-        """
-    }
-    assert related("app.py:unused", files) == {"tests/test_x.py::test_it": "inferred"}
+    """
+    assert related("app.py:unused", test) == {"tests/test_x.py::test_it": "inferred"}
 
 
 def test_a_match_by_test_name_has_the_lowest_tier() -> None:
@@ -478,27 +469,23 @@ def test_a_match_by_test_name_has_the_lowest_tier() -> None:
 
 
 def test_a_class_has_the_tests_of_its_methods() -> None:
-    files = {
-        "tests/test_x.py": """
+    test = """
         from app import Cart
 
         def test_total(cart: Cart):
             assert cart.total()
-        """
-    }
-    assert related("app.py:Cart", files) == {"tests/test_x.py::test_total": "exact"}
+    """
+    assert related("app.py:Cart", test) == {"tests/test_x.py::test_total": "exact"}
 
 
 def test_methods_called_by_operators_are_run_by_users_of_instances() -> None:
-    files = {
-        "tests/test_x.py": """
+    test = """
         from app import Cart
 
         def test_it(thing):
             assert thing == [Cart()]
-        """
-    }
-    assert related("app.py:Cart.__len__", files) == {"tests/test_x.py::test_it": "inferred"}
+    """
+    assert related("app.py:Cart.__len__", test) == {"tests/test_x.py::test_it": "inferred"}
 
 
 def test_an_unknown_node_has_none() -> None:
