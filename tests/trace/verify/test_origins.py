@@ -31,32 +31,34 @@ def found(folder: TraceFolder) -> Found:
     }
 
 
+@pytest.fixture
+def run(folder: TraceFolder) -> RunRecorder:
+    """A run whose job has started."""
+    run = RunRecorder(folder)
+    run.job_start()
+    return run
+
+
 def test_a_job_that_ended_is_anchored(folder: TraceFolder) -> None:
     play_run(folder)
     assert found(folder) == {RUN: (None, []), AGENT: (True, [])}
 
 
-def test_an_interrupted_run_is_not_a_fault(folder: TraceFolder) -> None:
-    run = RunRecorder(folder)
-    run.job_start()
+def test_an_interrupted_run_is_not_a_fault(folder: TraceFolder, run: RunRecorder) -> None:
     run.writer.close()
     play_agent(folder).writer.close()
     assert found(folder) == {RUN: (None, []), AGENT: (False, [])}
 
 
 def test_nor_is_a_kill_between_agent_end_and_job_end_while_the_run_has_not_ended(
-    folder: TraceFolder,
+    folder: TraceFolder, run: RunRecorder
 ) -> None:
-    run = RunRecorder(folder)
-    run.job_start()
     run.writer.close()
     play_agent(folder).end()
     assert found(folder)[AGENT] == (False, [])
 
 
-def test_but_in_a_run_that_ended_it_is(folder: TraceFolder) -> None:
-    run = RunRecorder(folder)
-    run.job_start()
+def test_but_in_a_run_that_ended_it_is(folder: TraceFolder, run: RunRecorder) -> None:
     run.emit(JobStart(agent_id="lint-other", operation="lint", node_id=NODE))
     run.end()
     head = play_agent(folder).end()
@@ -76,27 +78,17 @@ def test_a_retry_that_runs_after_run_end_is_not_a_fault_while_it_runs(folder: Tr
     assert found(folder)[AGENT] == (False, [(head.count, "anchor")])
 
 
-def test_a_head_that_is_not_the_streams(folder: TraceFolder) -> None:
-    run = RunRecorder(folder)
-    run.job_start()
+@pytest.mark.parametrize(("more", "digest"), [(0, "0" * 64), (2, "")], ids=["other", "short"])
+def test_a_stream_that_is_another_or_ends_before_its_anchor(
+    more: int, digest: str, folder: TraceFolder, run: RunRecorder
+) -> None:
     head = play_agent(folder).end()
-    run.job_end(Head(count=head.count, hash="0" * 64))
+    run.job_end(Head(count=head.count + more, hash=digest or head.hash))
     run.end()
     assert found(folder)[AGENT] == (False, [(head.count, "anchor")])
 
 
-def test_a_stream_that_ends_before_its_anchor(folder: TraceFolder) -> None:
-    run = RunRecorder(folder)
-    run.job_start()
-    head = play_agent(folder).end()
-    run.job_end(Head(count=head.count + 2, hash=head.hash))
-    run.end()
-    assert found(folder)[AGENT] == (False, [(head.count, "anchor")])
-
-
-def test_a_stream_that_grew_behind_its_anchor(folder: TraceFolder) -> None:
-    run = RunRecorder(folder)
-    run.job_start()
+def test_a_stream_that_grew_behind_its_anchor(folder: TraceFolder, run: RunRecorder) -> None:
     agent = play_agent(folder)
     run.job_end(agent.writer.head)
     run.end()
@@ -105,9 +97,9 @@ def test_a_stream_that_grew_behind_its_anchor(folder: TraceFolder) -> None:
     assert found(folder)[AGENT] == (False, [(before + 1, "anchor")])
 
 
-def test_a_job_that_was_started_again_may_grow_until_it_ends_again(folder: TraceFolder) -> None:
-    run = RunRecorder(folder)
-    run.job_start()
+def test_a_job_that_was_started_again_may_grow_until_it_ends_again(
+    folder: TraceFolder, run: RunRecorder
+) -> None:
     agent = play_agent(folder)
     run.job_end(agent.writer.head)
     run.job_start()
@@ -209,16 +201,14 @@ class TestParent:
         fork(folder, parent=parent(folder, 5) | other)
         assert problems_of(folder) == [(1, "anchor")]
 
-    def test_a_parent_that_was_cut_behind_the_forks_back(self, folder: TraceFolder) -> None:
+    def test_a_parent_that_was_cut_is_a_fault_and_one_that_expired_is_not(
+        self, folder: TraceFolder
+    ) -> None:
         _, agent = play_run(folder)
         fork(folder, parent=parent(folder, 8))
         kept = list(read_lines(agent.writer.path))[:8]
         agent.writer.path.write_bytes(b"".join(line + b"\n" for line in kept))
         assert problems_of(folder) == [(1, "anchor")]
-
-    def test_a_parent_that_expired_is_not_a_fault(self, folder: TraceFolder) -> None:
-        _, agent = play_run(folder)
-        fork(folder, parent=parent(folder, 8))
         agent.writer.path.unlink()
         assert problems_of(folder) == []
 
@@ -259,10 +249,10 @@ class TestFiles:
 
 
 class TestResumed:
-    def test_an_agent_that_began_twice_and_decided_a_turn_twice(self, folder: TraceFolder) -> None:
+    def test_an_agent_that_began_twice_and_decided_a_turn_twice(
+        self, folder: TraceFolder, run: RunRecorder
+    ) -> None:
         """Killed after its decision, it is resumed and decides the turn again."""
-        run = RunRecorder(folder)
-        run.job_start()
         agent = Recorder(folder)
         agent.start_turn({"line": 1}, {"line": 2})
         agent.decide({"line": 1})
@@ -278,10 +268,8 @@ class TestResumed:
         assert verify_all(folder).ok
 
     def test_an_interrupted_attempt_may_be_anchored_without_an_end(
-        self, folder: TraceFolder
+        self, folder: TraceFolder, run: RunRecorder
     ) -> None:
-        run = RunRecorder(folder)
-        run.job_start()
         agent = play_agent(folder)
         agent.writer.close()
         run.job_end(agent.writer.head)
@@ -291,9 +279,9 @@ class TestResumed:
         report = {one.name: (one.ok, one.anchored) for one in verify_all(folder).streams}
         assert report == {RUN: (True, None), AGENT: (True, True), FORK: (True, False)}
 
-    def test_a_job_that_ended_before_its_agent_wrote_anything(self, folder: TraceFolder) -> None:
-        run = RunRecorder(folder)
-        run.job_start()
+    def test_a_job_that_ended_before_its_agent_wrote_anything(
+        self, folder: TraceFolder, run: RunRecorder
+    ) -> None:
         run.job_end(Head())
         run.end()
         assert verify_all(folder).ok
