@@ -3,6 +3,7 @@
 import atexit
 import json
 import os
+import pty
 import shutil
 import subprocess
 import sys
@@ -117,6 +118,31 @@ class Remora:
         process = self.start(*args, cwd=cwd)
         out, err = process.communicate(timeout=limit_s)
         return Done(process.returncode, out, err)
+
+
+def on_terminal(
+    remora: Remora, root: Path, *args: str, columns: int = 100, code: int = 0, typed: str = ""
+) -> str:
+    """Everything that a terminal gets to see of a command that ends with this code."""
+    ours, theirs = pty.openpty()
+    environ = {**remora.environment, "TERM": "xterm-256color", "COLUMNS": str(columns)}
+    line = [remora.program, *args]
+    process = warm().start_on_terminal(line, cwd=root, environ=environ, terminal=theirs)
+    os.close(theirs)
+    os.write(ours, typed.encode())
+    seen = b""
+    while chunk := _read(ours):
+        seen += chunk
+    os.close(ours)
+    assert process.wait(timeout=30) == code
+    return seen.decode("utf-8", "replace")
+
+
+def _read(terminal: int) -> bytes:
+    try:
+        return os.read(terminal, 65536)
+    except OSError:  # Linux says so when the other side is closed
+        return b""
 
 
 def command(args: tuple[str | Path, ...]) -> list[str]:

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Done, Remora, git, tree
+from tests.cli.conftest import Done, Remora, git, on_terminal, tree
 from tests.cli.four_changes import Four
-from tests.cli.test_terminal import on_terminal
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""Conventions of command lines: short options, colors, variables, help, completion."""
+"""Conventions of command lines: short options, colors, width, variables, help, completion."""
 
 import json
 import os
@@ -10,7 +10,7 @@ import click
 import pytest
 
 from remora.cli.app.entry import run
-from tests.cli.conftest import Ran, Remora, command, write
+from tests.cli.conftest import Ran, Remora, command, on_terminal, write
 
 ESC = "\x1b["
 
@@ -65,6 +65,54 @@ def test_colors(
         assert (ESC in remora("runs", *args, cwd=ran.root).out) is colored
         assert (ESC in remora("show", "nope", *args, cwd=ran.root).err) is colored
         assert click.unstyle(diff) == ran("diff", "last").out
+
+
+@pytest.mark.slow
+def test_a_diff_is_coloured_on_a_terminal_if_colours_are_wanted(ran: Ran) -> None:
+    assert "\x1b[31m-\x1b[0m" in on_terminal(ran.remora, ran.root, "diff", "last")
+    plain = Remora(ran.remora.home, {"NO_COLOR": "1"})
+    assert "\x1b[" not in on_terminal(plain, ran.root, "diff", "last")
+    piped = ran("diff", "last")
+    assert "\x1b[" not in piped.out + piped.err
+
+
+@pytest.mark.slow
+def test_how_to_continue_with_a_stopped_run_is_said_once(remora: Remora, project: Path) -> None:
+    seen = on_terminal(remora, project, "analyze", "-o", "steps", "--max-time", "0.3", code=130)
+    assert "your files are unchanged" in seen
+    assert seen.count("remora analyze --resume") == 1
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["show last -v", "runs", "trace list", "trace show read",
+     "trace show last", "trace tail", "trace verify -v"],
+)  # fmt: skip
+def test_80_columns_are_enough(ran: Ran, words: str) -> None:
+    in_80_columns(ran, words)
+
+
+def in_80_columns(ran: Ran, words: str) -> str:
+    seen = click.unstyle(on_terminal(ran.remora, ran.root, *words.split(), columns=80))
+    lines = [line for line in seen.splitlines() if not line.startswith("  remora ")]
+    assert len(lines) > 1
+    assert max(map(len, lines)) <= 80
+    return seen
+
+
+def test_signatures_are_whole_however_narrow_it_is(ran: Ran) -> None:
+    told = " ".join(in_80_columns(ran, "tools list").split())
+    functions = ran("tools", "list", "--json").document["host_functions"]
+    told_of = [f"{each['signature']} {each['description']}" for each in functions]
+    assert [one for one in told_of if one not in told] == []
+
+
+def test_a_check_that_finds_nothing_draws_no_bar(remora: Remora, tmp_path: Path) -> None:
+    (tmp_path / "fine.py").write_text('"""Fine."""\n')
+    seen = on_terminal(remora, tmp_path, "check", "fine.py")
+    assert "no problems in 1 file" in click.unstyle(seen)
+    assert "0/0" not in seen
+    assert "0/?" not in seen
 
 
 def test_variables_name_the_project_and_its_configuration(ran: Ran, tmp_path: Path) -> None:

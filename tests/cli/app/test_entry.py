@@ -1,5 +1,6 @@
-"""Exit codes of errors that no command expects."""
+"""Errors that no command expects: exit codes, and a traceback of a bug with `-v`."""
 
+import logging
 import subprocess
 import sys
 from errno import ENOMEM
@@ -50,3 +51,20 @@ def test_a_limit_of_memory_is_named_before_anything_fails(
         assert done.stderr.startswith("error: not enough memory: the limit is 390 MiB")
         assert "raise the limit, for example with `ulimit -v " in done.stderr
         assert len(done.stderr.splitlines()) == 2
+
+
+@pytest.mark.parametrize(("words", "shown"), [((), 0), (("-v",), 1), (("--verbose",), 1)])
+def test_the_traceback_of_a_bug_that_ends_one_job_is_shown_with_v(
+    words: tuple[str, ...],
+    shown: int,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    log = logging.getLogger("remora.bugs")
+    monkeypatch.setattr(log, "handlers", [logging.NullHandler()])  # as in a new process
+    monkeypatch.setattr(log, "propagate", False)  # to whom pytest tells it
+    for _ in range(2):  # once for each fault, however many commands there were
+        run(["schema", "config", *words])
+    capsys.readouterr()
+    log.error("a.py:f", exc_info=RecursionError("too deep"))
+    assert capsys.readouterr().err.count("RecursionError: too deep") == shown

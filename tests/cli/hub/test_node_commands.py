@@ -18,8 +18,7 @@ from coverage import CoverageData
 from remora.hub.members.members import Members
 from remora.hub.store.owner_lock import OwnerLock
 from remora.hub.store.reader import open_snapshot
-from tests.cli.conftest import Done, Remora, git, user_without_weights, write
-from tests.cli.test_terminal import on_terminal
+from tests.cli.conftest import Done, Remora, git, on_terminal, user_without_weights, write
 from tests.hub.index_check import verify
 
 CART = '''"""What will be bought."""

@@ -7,9 +7,8 @@ from pathlib import Path
 import click
 import pytest
 
-from tests.cli.conftest import Done, git, tree, write
+from tests.cli.conftest import Done, git, on_terminal, tree, write
 from tests.cli.four_changes import Four
-from tests.cli.test_terminal import on_terminal
 
 NAMES = ("a.py", "a.py:load", "b.py", "b.py:load")
 

@@ -10,9 +10,8 @@ import pytest
 
 from remora.runs.report.check_document import check_schema
 from remora.sandbox.interpreters import ProjectPython
-from tests.cli.conftest import Done, Remora, git, new_repository, write
+from tests.cli.conftest import Done, Remora, git, new_repository, on_terminal, write
 from tests.cli.run.test_check import RULES, UNFIXABLE, UNUSED
-from tests.cli.test_terminal import on_terminal
 from tests.runs.report.sarif_schema import LOG
 
 TOKEN = "ghp_" + "a1B2c3D4" * 4 + "e5F6"

@@ -1,12 +1,14 @@
-"""Runs commands in a network namespace with nothing but loopback, and counts attempts to leave it.
+"""No command connects to anything but loopback.
 
-Usage: `unshare --map-root-user --net python -m tests.cli.without_network PROJECT HOME`. Prints a
-JSON list of `[words, exit code, attempts, stderr]`. The first command is a control that tries.
+As a program, it runs commands in a network namespace with nothing but loopback, and counts attempts
+to leave it: `unshare --map-root-user --net python -m tests.cli.run.test_without_network PROJECT HOME`
+prints a JSON list of `[words, exit code, attempts, stderr]`. The first is a control that tries.
 """
 
 import array
 import fcntl
 import json
+import shutil
 import signal
 import socket
 import struct
@@ -15,7 +17,16 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from tests.cli.conftest import Remora
+import pytest
+
+from tests.cli.conftest import (
+    MODULE,
+    SETTINGS,
+    Remora,
+    new_repository,
+    user_without_weights,
+    write,
+)
 
 _SERVERS = (["ui"], ["mcp"])
 _SERVES_S = 6
@@ -104,6 +115,38 @@ def main(project: Path, home: Path) -> None:
         words = command.format(agent=agents[0] if agents else "")
         found.append(run(["-m", "remora", *words.split()], project, user))
     sys.stdout.write(json.dumps(found))
+
+
+ROOT = Path(__file__).parents[3]
+UNSHARE = [shutil.which("unshare") or "", "--map-root-user", "--net"]
+
+
+def can_unshare() -> bool:
+    return bool(UNSHARE[0]) and subprocess.run([*UNSHARE, "true"], check=False).returncode == 0
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_no_command_leaves_this_machine(tmp_path: Path) -> None:
+    if not can_unshare():
+        pytest.skip("needs network namespaces without privileges")
+    user = user_without_weights(tmp_path / "home")
+    project = write(tmp_path / "project", {"settings.py": MODULE, "pyproject.toml": SETTINGS})
+    new_repository(project)
+    done = subprocess.run(
+        [*UNSHARE, sys.executable, "-m", "tests.cli.run.test_without_network", project, user.home],
+        cwd=ROOT,
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    control, *commands = json.loads(done.stdout)
+    assert control[2] == 1, "the counter does not count"
+    assert len(commands) == len(COMMANDS)
+    for words, code, attempts, errors in commands:
+        assert attempts == 0, words
+        assert code in (0, 1), f"{words}: {errors}"
 
 
 if __name__ == "__main__":
