@@ -1,10 +1,12 @@
-"""`analyze -o test` and what becomes of it, by rules."""
+"""`analyze -o test` and what becomes of it, by rules; and a project that cannot run tests."""
 
 import os
 import re
 import subprocess
 import sys
+import venv
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -130,7 +132,9 @@ def test_tested_functions_need_no_test(active: Remora, sizes: Path) -> None:
     assert "node:sizes.py:used" not in planned.out
 
 
-def test_without_an_environment_it_says_what_to_do(remora: Remora, sizes: Path) -> None:
+def test_without_an_environment_it_says_what_to_do_and_other_operations_go_on(
+    remora: Remora, sizes: Path
+) -> None:
     done = remora("analyze", "-o", "test", "--json", cwd=sizes)
     assert done.code == 2
     assert "no .venv" in done.error["message"]
@@ -138,6 +142,11 @@ def test_without_an_environment_it_says_what_to_do(remora: Remora, sizes: Path) 
     assert planned.code == 0
     assert "these jobs cannot run yet" in planned.err
     assert "no .venv" in planned.err
+    write(sizes, {"sizes.py": "import os\n" + SIZES})
+    done = remora("analyze", "-o", "lint", "-o", "test", "--json", cwd=sizes)
+    assert done.code == 0, done.err
+    assert {job["operation"] for job in done.document["jobs"]} == {"lint"}
+    assert "without an environment" in done.err
 
 
 @pytest.mark.slow
@@ -151,9 +160,77 @@ def test_tests_that_cannot_start_end_the_run_before_it_begins(active: Remora, si
     assert active("runs", "--json", cwd=sizes).document["runs"] == []
 
 
-def test_other_operations_go_on_without_an_environment(remora: Remora, sizes: Path) -> None:
-    write(sizes, {"sizes.py": "import os\n" + SIZES})
-    done = remora("analyze", "-o", "lint", "-o", "test", "--json", cwd=sizes)
-    assert done.code == 0, done.err
-    assert {job["operation"] for job in done.document["jobs"]} == {"lint"}
-    assert "without an environment" in done.err
+PLUS = '''\
+def plus(a):
+    """One more.
+
+    >>> plus(2)
+    3
+    """
+    return a + 1
+'''
+
+
+@pytest.fixture
+def bare(project: Path) -> Path:
+    """A project with an environment of its own, in which nothing is installed."""
+    need(2)
+    venv.create(project / ".venv", with_pip=False)
+    return write(project, {"plus.py": PLUS})
+
+
+def checks(poor: Remora, root: Path) -> dict[str, Any]:
+    found = poor("doctor", "--json", cwd=root).document["checks"]
+    return {check["name"]: check for check in found}
+
+
+def test_without_pytest_no_run_with_tests_begins_and_doctor_says_so(
+    poor: Remora, bare: Path
+) -> None:
+    done = poor("analyze", "-o", "lint", "-o", "test", "--json", cwd=bare)
+    assert done.code == 2
+    interpreter = bare / ".venv" / "bin" / "python"
+    assert done.error["message"].startswith(f"{interpreter} has no pytest")
+    assert f"{interpreter} -m pip install pytest" in done.error["message"]
+    assert "-o test" in done.error["hint"]
+    assert not (bare / ".agentfs").exists()
+    # a plan and other operations do without
+    assert poor("analyze", "-o", "test", "--dry-run", cwd=bare).code == 0
+    assert poor("analyze", "-o", "lint", "plus.py", cwd=bare).code == 0
+    write(bare, {"data/ruff.toml": "nonsense [\n"})  # counts for no Python file
+    told = checks(poor, bare)
+    assert (told["tests"]["ok"], told["tests"]["needed"]) == (False, False)
+    assert "has no pytest" in told["tests"]["detail"]
+    assert told["settings"]["ok"]
+
+
+@pytest.mark.parametrize(
+    ("named", "said"),
+    [
+        ("nowhere/python", "python: nowhere/python does not exist"),
+        pytest.param("broken", "broken returned no result", marks=pytest.mark.slow),
+    ],
+)
+def test_doctor_starts_the_interpreter_that_is_configured(
+    poor: Remora, bare: Path, named: str, said: str
+) -> None:
+    write(bare, {"remora.yaml": f"python: {named}\n", "broken": "#!/bin/sh\nexit 1\n"})
+    (bare / "broken").chmod(0o755)
+    told = checks(poor, bare)["tests"]
+    assert (told["ok"], told["needed"]) == (False, True)
+    assert said in told["detail"]
+    assert poor("doctor", cwd=bare).code == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("folder", ["", "shop"])
+def test_doctor_has_ruff_read_the_projects_settings(
+    poor: Remora, project: Path, folder: str
+) -> None:
+    assert checks(poor, project)["settings"]["ok"]
+    settings = os.path.join(folder, "ruff.toml")  # noqa: PTH118 - as it is spelled
+    write(project, {"shop/cart.py": PLUS, settings: 'lint.select = ["NOPE"]\n'})
+    told = checks(poor, project)["settings"]
+    assert (told["ok"], told["needed"]) == (False, True)
+    assert "NOPE" in told["detail"]
+    assert settings in told["detail"]
