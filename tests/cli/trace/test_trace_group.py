@@ -5,6 +5,7 @@ import json
 import re
 import shutil
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -15,6 +16,10 @@ from tests.cli.conftest import Ran
 
 def stream(ran: Ran, agent: str) -> Path:
     return ran.root / ".agentfs" / "traces" / f"{agent}.jsonl"
+
+
+def events_of(ran: Ran, agent: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in stream(ran, agent).read_text().splitlines()]
 
 
 @pytest.mark.slow
@@ -28,6 +33,14 @@ def test_list_has_every_agent(ran: Ran) -> None:
     for one in streams:
         text = stream(ran, one["agent_id"]).read_bytes()
         assert (one["bytes"], one["events"]) == (len(text), text.count(b"\n"))
+
+
+def test_people_see_nodes_in_order_and_the_run_of_each_agent(ran: Ran, agent: str) -> None:
+    _, *lines = ran("trace", "list").out.splitlines()
+    assert [line.split()[-1] for line in lines] == ["src/settings.py", "src/settings.py:read"]
+    (line,) = [one for one in lines if agent in one]
+    assert ran.analyzed.document["run_id"][:15] in line
+    assert agent in ran("show", "last", "-v").out
 
 
 @pytest.mark.parametrize("more", [(), ("-v",)])
@@ -64,17 +77,22 @@ def test_a_stream_is_verified_by_the_path_of_its_file(ran: Ran, agent: str, tmp_
     assert "does not exist" in ran("trace", "verify", str(tmp_path / "no.jsonl")).out
 
 
-def test_a_packet_is_the_one_that_was_decided_on(ran: Ran, agent: str) -> None:
-    calls = [
-        event
-        for event in map(json.loads, stream(ran, agent).read_text().splitlines())
-        if event["type"] == "tool_call"
-    ]
+def test_a_packet_is_the_one_that_was_decided_on_and_runs_and_other_turns_have_none(
+    ran: Ran, agent: str
+) -> None:
+    calls = [event for event in events_of(ran, agent) if event["type"] == "tool_call"]
     assert calls
     for call in calls:
         packet = ran("trace", "packet", agent, "--turn", str(call["turn"]), "--json").document
         text = json.dumps(packet, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
         assert hashlib.sha256(text.encode()).hexdigest() == call["data"]["packet_sha256"]
+    for words in (("packet", agent, "--turn", "99"), ("diff", agent, "--from", "2", "--to", "99")):
+        missing = ran("trace", *words, "--json")
+        assert (missing.code, "1 to 3" in missing.error["hint"]) == (1, True)
+    error = ran("trace", "packet", "last", "--json").error
+    assert error["message"].endswith("is the ID of a run, not of an agent")
+    (listed,) = re.findall(r"`remora (trace list --run \S+)`", error["hint"])
+    assert agent in ran(*listed.split()).out
 
 
 def test_a_node_of_the_newest_run_or_a_beginning_of_the_name_will_do(ran: Ran, agent: str) -> None:
@@ -88,33 +106,16 @@ def test_a_node_of_the_newest_run_or_a_beginning_of_the_name_will_do(ran: Ran, a
     assert verified["agent_id"] == agent
 
 
-def test_people_see_the_run_of_each_agent(ran: Ran, agent: str) -> None:
-    run_id = ran.analyzed.document["run_id"]
-    (line,) = [one for one in ran("trace", "list").out.splitlines() if agent in one]
-    assert run_id[:15] in line
-    assert agent in ran("show", "last", "-v").out
-
-
-def test_a_missing_turn(ran: Ran, agent: str) -> None:
-    done = ran("trace", "packet", agent, "--turn", "99", "--json")
-    assert done.code == 1
-    assert "1 to" in done.error["hint"]
-
-
-def test_show_lists_every_event(ran: Ran, agent: str) -> None:
+def test_show_lists_every_event_and_raw_lines_byte_for_byte(ran: Ran, agent: str) -> None:
     events = ran("trace", "show", agent, "--json").document["events"]
-    lines = stream(ran, agent).read_text().splitlines()
-    assert events == [json.loads(line) for line in lines]
+    text = stream(ran, agent).read_text()
+    lines = text.splitlines()
+    assert events == events_of(ran, agent)
     shown = ran("trace", "show", agent).out.splitlines()
     assert len(shown) == len(lines) + 1
     assert "apply_fix" in shown[-3] or "submit_result" in shown[-3]
-
-
-def test_raw_lines_are_byte_for_byte(ran: Ran, agent: str) -> None:
-    text = stream(ran, agent).read_text()
     assert ran("trace", "show", agent, "--raw").out == text
-    document = ran("trace", "show", agent, "--raw", "--json").document
-    assert document["lines"] == text.splitlines()
+    assert ran("trace", "show", agent, "--raw", "--json").document["lines"] == lines
 
 
 def test_a_turn_has_its_packet_beside_the_raw_output(ran: Ran, agent: str) -> None:
@@ -126,14 +127,11 @@ def test_a_turn_has_its_packet_beside_the_raw_output(ran: Ran, agent: str) -> No
     assert "E722" in told
 
 
-def test_the_transcript_shows_who_decided(ran: Ran, agent: str) -> None:
+def test_the_transcript_shows_who_decided_also_as_messages(ran: Ran, agent: str) -> None:
     told = ran("trace", "transcript", agent).out
     assert "tool call: run_linter(" in told
     assert ") by rule" in told
     assert told.rstrip().endswith("agent end: submitted")
-
-
-def test_the_messages_of_an_agent(ran: Ran, agent: str) -> None:
     document = ran("trace", "transcript", agent, "--messages").document
     assert document["agent_id"] == agent
     first, result = document["messages"][:2]
@@ -144,7 +142,9 @@ def test_the_messages_of_an_agent(ran: Ran, agent: str) -> None:
     assert ran("trace", "transcript", run_id, "--messages", "--json").code == 1
 
 
-def test_verify_shows_every_head_and_anchor(ran: Ran) -> None:
+def test_verify_shows_every_head_and_anchor(ran: Ran, tmp_path: Path) -> None:
+    nothing = ran.remora("trace", "verify", "--json", cwd=tmp_path)
+    assert (nothing.code, nothing.document) == (0, {"ok": True, "streams": []})
     done = ran("trace", "verify", "--json")
     assert done.code == 0
     assert done.document["ok"] is True
@@ -154,8 +154,26 @@ def test_verify_shows_every_head_and_anchor(ran: Ran) -> None:
     for one in agents:
         assert set(one) == {"agent_id", "ok", "head", "anchored", "problems"}
         assert one["anchored"] is True
-        last = json.loads(stream(ran, one["agent_id"]).read_text().splitlines()[-1])
+        last = events_of(ran, one["agent_id"])[-1]
         assert one["head"] == {"count": last["seq"] + 1, "hash": last["hash"]}
+
+
+@pytest.mark.slow
+def test_a_diff_of_packets_says_what_changed_where(ran: Ran, agent: str) -> None:
+    words = ("trace", "diff", agent, "--from", "1", "--to", "3")
+    document = ran(*words, "--json").document
+    assert {key: document[key] for key in ("agent_id", "from", "to")} == {
+        "agent_id": agent, "from": 1, "to": 3
+    }  # fmt: skip
+    changes = {change["path"]: change for change in document["changes"]}
+    assert all(set(change) == {"op", "path", "before", "after"} for change in changes.values())
+    assert changes["/turn"] == {"op": "change", "path": "/turn", "before": 1, "after": 3}
+    assert changes["/recent_actions/0"]["op"] == "add"
+    packets = [ran("trace", "packet", agent, "--turn", str(turn)).document for turn in (1, 3)]
+    assert changes["/recent_actions/1"]["after"] == packets[1]["recent_actions"][1]
+    told = ran(*words).out
+    assert re.match(rf"turn 1 → turn 3 of {agent}: \d+ changes\n", told)
+    assert "\nrecent actions\n  + 1. run_linter() → success" in told
 
 
 def test_a_flipped_byte_exits_with_1_and_names_the_line(
@@ -179,7 +197,60 @@ def test_a_flipped_byte_exits_with_1_and_names_the_line(
     assert "line 5: chain" in told.out
 
 
-def test_without_any_stream_there_is_nothing_to_verify(ran: Ran, tmp_path: Path) -> None:
-    done = ran.remora("trace", "verify", "--json", cwd=tmp_path)
-    assert done.code == 0
-    assert done.document == {"ok": True, "streams": []}
+class TestQuestions:
+    def test_agents_that_called_a_tool_and_events_of_a_tool_and_file(
+        self, ran: Ran, agent: str
+    ) -> None:
+        streams = ran("trace", "list", "--tool", "edit_line", "--json").document["streams"]
+        assert agent in {stream["agent_id"] for stream in streams}
+        assert ran("trace", "list", "--tool", "nothing", "--json").document["streams"] == []
+        calls = [e for e in events_of(ran, agent) if e["type"] == "tool_call"]
+        shown = ran("trace", "show", agent, "--type", "tool_call", "--json").document["events"]
+        assert [event["seq"] for event in shown] == [event["seq"] for event in calls]
+        listed = ran("trace", "show", agent, "--file", "src/settings.py", "--tool", "edit_line")
+        assert len(listed.out.splitlines()) == 2  # the heads, and the result
+        raw = ran("trace", "show", agent, "--tool", "edit_line", "--raw").out
+        assert len(raw.splitlines()) == 2
+        assert ran("trace", "show", agent, "--turn", "1", "--tool", "x", "--json").code == 2
+
+    def test_streams_that_fit_are_listed(self, ran: Ran) -> None:
+        counts = {
+            "--node read": 1,
+            "--operation steps": 2,
+            "--run last": 2,
+            "--status verified": 2,
+            "--status failed": 0,
+            "--tool edit_line": 1,
+        }
+        for line, count in counts.items():
+            done = ran("trace", "list", *line.split(), "--json")
+            assert (done.code, len(done.document["streams"])) == (0, count), line
+        assert "no matching streams" in ran("trace", "list", "--status", "failed").out
+        assert ran("trace", "list", "--status", "wrong", "--json").code == 2
+
+    def test_a_submitted_change_is_verified(self, ran: Ran, agent: str) -> None:
+        (end,) = [e["data"] for e in events_of(ran, agent) if e["type"] == "agent_end"]
+        assert (end["status"], end["stop_reason"]) == ("submitted", "submitted")
+        found = ran("trace", "list", "--json").document["streams"]
+        assert {stream["status"] for stream in found} == {"verified"}
+        why = ran("trace", "why", agent, "--json").document
+        assert (why["status"], why["stop_reason"], why["cause"]["kind"]) == ("verified",) * 3
+        refused = ran("trace", "list", "--status", "submitted")
+        assert (refused.code, "'verified'" in refused.err) == (2, True)
+
+    def test_a_key_gets_the_event_as_recorded(self, ran: Ran, agent: str) -> None:
+        (event, *_) = [e for e in events_of(ran, agent) if e["type"] == "tool_result"]
+        key = "trace:{run_id}:{operation}:{node_id}:{turn}".format(**event)
+        assert ran("trace", "get", key).document == event
+        assert ran("trace", "get", f"{key}9", "--json").code == 1
+        assert ran("trace", "get", "nonsense", "--json").code == 2
+
+    def test_looking_back_needs_no_right_configuration(self, ran: Ran, tmp_path: Path) -> None:
+        copy = tmp_path / "copy"
+        shutil.copytree(ran.root, copy)
+        (copy / "remora.yaml").write_text("runner: {max_turns: many}\n")
+        done = ran.remora("trace", "packet", "read", "--turn", "2", cwd=copy)
+        assert done.code == 0
+        for words in ("show", "diff"):
+            assert ran.remora(words, cwd=copy) == ran.remora(words, cwd=ran.root)
+        assert ran.remora("trace", "list", "--tool", "edit_line", cwd=copy).code == 0
