@@ -29,30 +29,27 @@ def test_analyze_touches_nothing_and_shows_every_job(ran: Ran) -> None:
     ]
     assert all(set(job) >= JOB_KEYS for job in document["jobs"])
     assert tree(ran.root) == ran.before
-
-
-def test_without_a_terminal_progress_is_one_line_per_job(ran: Ran) -> None:
+    # without a terminal, progress is one line per job
     lines = [line for line in ran.analyzed.err.splitlines() if line.startswith("[")]
     assert [line[:5] for line in lines] == ["[1/2]", "[2/2]"]
     assert "\x1b" not in ran.analyzed.err
 
 
-def test_show_prints_the_document_of_analyze(ran: Ran) -> None:
+def test_show_prints_the_document_of_analyze_and_what_to_type_next(ran: Ran) -> None:
     assert ran("show", "last", "--json").document == ran.analyzed.document
     begin = ran.analyzed.document["run_id"][:15]
     assert ran("--json", "show", begin).document == ran.analyzed.document
-
-
-def test_show_tells_people_what_to_type_next(ran: Ran) -> None:
     text = ran("show", "last").out
     run_id = ran.analyzed.document["run_id"]
     assert "  verified  read    fixed E722" in text
     assert "3 of 3 findings fixed" in text
-    assert f"remora diff {run_id}" in text
     assert f"see the changes: `remora diff {run_id}`\n" in text
 
 
-def test_runs_counts_what_waits(ran: Ran) -> None:
+def test_runs_counts_what_waits_and_a_feedback_that_is_too_long_decides_nothing(ran: Ran) -> None:
+    done = ran("reject", "last", "--all", "--feedback", "x" * 70_000, "--json")
+    assert done.code == 2
+    assert "10,000" in done.error["message"]
     (run,) = ran("runs", "--json").document["runs"]
     assert set(run) == {
         "run_id", "started", "status", "jobs", "operations", "model", "failed",
@@ -129,28 +126,20 @@ def test_an_edit_of_the_same_lines_is_a_conflict_and_stays(poor: Remora, project
     assert listed.split()[-4:] == ["steps", "none", "0", "1"]
 
 
-def test_dry_run_needs_no_model_and_runs_nothing(poor: Remora, project: Path) -> None:
-    done = poor("analyze", "-o", "steps", "--dry-run", "--json", cwd=project)
+def test_a_plan_needs_no_model_runs_nothing_and_can_be_narrowed(
+    poor: Remora, project: Path
+) -> None:
+    plan = ("analyze", "-o", "steps", "--dry-run", "--json")
+    done = poor(*plan, cwd=project)
     assert done.code == 0, done.err
     document = done.document
-    keys = {
-        "run_id",
-        "root",
-        "model",
-        "rules",
-        "judges",
-        "jobs",
-        "not_planned",
-        "totals",
-        "seconds",
-    }
-    assert set(document) == keys
+    assert set(document) == {
+        "run_id", "root", "model", "rules", "judges", "jobs", "not_planned", "totals", "seconds",
+    }  # fmt: skip
     assert [job["status"] for job in document["jobs"]] == ["planned", "planned"]
     assert all(set(job) >= JOB_KEYS for job in document["jobs"])
     assert not (project / ".agentfs").exists()
 
-
-def test_what_is_planned_can_be_narrowed(poor: Remora, project: Path) -> None:
     settings, other = project / "src" / "settings.py", project / "src" / "other.py"
     settings.write_text(settings.read_text().replace("in a file", "in this file"))
     git(project, "commit", "-qam", "second")
@@ -163,11 +152,8 @@ def test_what_is_planned_can_be_narrowed(poor: Remora, project: Path) -> None:
         ("--changed", ["other.py:__module__"]),
         ("--changed=HEAD~2 --node read", ["settings.py:read"]),
     ):
-        planned = poor(
-            "analyze", "-o", "steps", "--dry-run", "--json", *words.split(), cwd=project
-        ).document
-        found = [job["node_id"].rpartition("/")[2] for job in planned["jobs"]]
-        assert found == nodes, words
+        planned = poor(*plan, *words.split(), cwd=project).document
+        assert [job["node_id"].rpartition("/")[2] for job in planned["jobs"]] == nodes, words
 
 
 @pytest.mark.slow
@@ -175,11 +161,3 @@ def test_older_runs_that_wait_are_not_forgotten(poor: Remora, project: Path) -> 
     for node in ("src/settings.py", "src/settings.py:read"):
         assert poor("analyze", "-o", "steps", "--quiet", "--node", node, cwd=project).code == 0
     assert "pending changes in 1 older run;" in poor("runs", cwd=project).out
-
-
-def test_a_feedback_has_an_end(ran: Ran) -> None:
-    done = ran("reject", "last", "--all", "--feedback", "x" * 70_000, "--json")
-    assert done.code == 2
-    assert "10,000" in done.error["message"]
-    (run,) = ran("runs", "--json").document["runs"]
-    assert (run["status"], run["pending"]) == ("ended", 2)

@@ -5,31 +5,33 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import SETTINGS, Ran, Remora, tree, write
+from tests.cli.conftest import SETTINGS, Done, Ran, Remora, tree, write
 
 
-def test_a_broken_configuration_says_what_to_do(poor: Remora, project: Path) -> None:
-    for content, place in ((b"python: caf\xe9\n", ""), (b"runner:\n  max_turns: [1\n", ":3:1: ")):
-        write(project, {"remora.yaml": content})
-        done = poor("analyze", "--json", cwd=project)
-        assert (done.code, done.error["code"]) == (2, "config_error")
-        assert done.error["hint"]
-        assert f"{project}/remora.yaml{place}" in done.error["message"]
-
-
-def test_a_configuration_that_is_not_a_file_of_the_project_is_refused(
-    poor: Remora, project: Path
-) -> None:
-    path = project / "remora.yaml"
-    path.mkdir()
-    for target in ("", "/etc/passwd"):
-        if target:
-            path.symlink_to(target)
+def test_a_configuration_that_cannot_be_used_says_what_to_do(poor: Remora, project: Path) -> None:
+    def refused(place: str) -> Done:
         done = poor("analyze", "--json", cwd=project)
         assert done.code == 2
-        assert str(path) in done.error["message"]
-        assert "root:" not in done.err  # errors quote only the project's own text
-        path.unlink() if target else path.rmdir()
+        assert place in done.error["message"]
+        return done
+
+    write(project, {"ruff.toml": "lint.select = ['NOPE']\n"})
+    wrong = refused("ruff.toml").error
+    assert wrong["message"].count("ruff failed") <= 1
+    assert str(poor.home) not in wrong["message"]
+    assert wrong["hint"]
+    path = project / "remora.yaml"
+    for content, place in ((b"python: caf\xe9\n", ""), (b"runner:\n  max_turns: [1\n", ":3:1: ")):
+        path.write_bytes(content)
+        wrong = refused(f"{path}{place}").error
+        assert wrong["code"] == "config_error"
+        assert wrong["hint"]
+    path.unlink()
+    path.mkdir()
+    refused(str(path))
+    path.rmdir()
+    path.symlink_to("/etc/passwd")
+    assert "root:" not in refused(str(path)).err  # errors quote only the project's own text
 
 
 WRONG_USAGE = (
@@ -42,11 +44,35 @@ WRONG_USAGE = (
 )  # fmt: skip
 
 
-def test_wrong_usage_exits_with_2(poor: Remora, project: Path) -> None:
+def test_what_is_asked_wrongly_or_leads_elsewhere_is_refused_and_changes_nothing(
+    remora: Remora, project: Path, tmp_path: Path
+) -> None:
     before = tree(project)
     for line in WRONG_USAGE:
-        done = poor("--json", *line.split(), cwd=project)
+        done = remora("--json", *line.split(), cwd=project)
         assert (done.code, bool(done.error["message"])) == (2, True), line
+    for verb in ("accept", "reject", "revert", "retry"):
+        done = remora(verb, "--json", cwd=project)
+        assert (done.code, "`last`" in done.error["hint"]) == (2, True), verb
+    for folder, path in ((project, "src/settings.py"), (project / "src", "settings.py")):
+        error = remora("analyze", path, f"{path}:read", "--json", cwd=folder).error
+        assert f"`{path} --node read`" in error["hint"]
+    words = (path, "-o", "steps", "--node", "read", "--dry-run", "--json")
+    narrowed = remora("analyze", *words, cwd=folder).document
+    assert {job["node_id"] for job in narrowed["jobs"]} == {"node:src/settings.py:read"}
+    # a missing server is never replaced
+    done = remora("analyze", "--model", "http://127.0.0.1:9/v1", "--json", cwd=project)
+    assert (done.code, done.error["code"]) == (3, "model_error")
+    assert "correct the address on the command line" in done.error["hint"]
+    assert not (project / ".agentfs").exists()
+    # records behind a link are neither read nor written
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (project / ".agentfs").symlink_to(elsewhere)
+    for line in ("analyze", "runs", "show last", "accept last --all", "trace list"):
+        done = remora(*line.split(), "--json", cwd=project)
+        assert (done.code, str(project / ".agentfs") in done.error["message"]) == (3, True), line
+    assert not list(elsewhere.iterdir())
     assert tree(project) == before
 
 
@@ -106,61 +132,34 @@ def test_notebooks_are_refused_by_name_and_counted_in_folders(poor: Remora, proj
     assert poor("check", "src/a.ipynb", cwd=project).code == 0
 
 
-def test_a_project_without_readable_code_is_not_an_error(poor: Remora, tmp_path: Path) -> None:
+def test_nothing_to_do_is_not_an_error_and_has_its_reasons(poor: Remora, tmp_path: Path) -> None:
     excluded = {"a.py": "x = 1\n", "remora.yaml": "exclude: ['a.py']\n"}
-    for number, (files, reasons) in enumerate((
-        ({}, ["no Python code"]),
-        ({"bad.py": "def f(:\n"}, ["no readable Python code", "not checked: bad.py:1: "]),
-        (excluded, ["`exclude`"]),
-    )):  # fmt: skip
-        (tmp_path / str(number)).mkdir()
-        done = poor("analyze", cwd=write(tmp_path / str(number), files))
+    clean = {"fine.py": "X = 1\n", "pyproject.toml": SETTINGS}
+    for name, files, reasons in (
+        ("empty", {}, ["no Python code"]),
+        ("bad", {"bad.py": "def f(:\n"}, ["no readable Python code", "not checked: bad.py:1: "]),
+        ("excluded", excluded, ["`exclude`"]),
+        ("clean", clean, ["1 file checked; no work needed"]),
+    ):
+        (tmp_path / name).mkdir()
+        done = poor("analyze", cwd=write(tmp_path / name, files))
         assert (done.code, "nothing to do: " in done.out) == (0, True)
         assert [each for each in reasons if each not in done.out] == []
-
-
-def test_without_a_run_the_newest_is_suggested(poor: Remora, project: Path) -> None:
-    for verb in ("accept", "reject", "revert", "retry"):
-        done = poor(verb, "--json", cwd=project)
-        assert (done.code, "`last`" in done.error["hint"]) == (2, True), verb
-
-
-def test_a_node_in_the_place_of_a_path_is_sent_to_the_option(poor: Remora, project: Path) -> None:
-    for folder, path in ((project, "src/settings.py"), (project / "src", "settings.py")):
-        error = poor("analyze", path, f"{path}:read", "--json", cwd=folder).error
-        assert f"`{path} --node read`" in error["hint"]
-    words = (path, "-o", "steps", "--node", "read", "--dry-run", "--json")
-    narrowed = poor("analyze", *words, cwd=folder).document
-    assert {job["node_id"] for job in narrowed["jobs"]} == {"node:src/settings.py:read"}
-
-
-def test_nothing_to_do_needs_no_model(poor: Remora, tmp_path: Path) -> None:
-    clean = write(tmp_path / "clean", {"fine.py": "X = 1\n", "pyproject.toml": SETTINGS})
-    done = poor("analyze", "--json", cwd=clean)
-    assert done.code == 0
-    assert done.document["run_id"] is None, "no run was started"
+        assert "using" not in done.err
+    done = poor("analyze", "../clean", "--json", cwd=tmp_path / "excluded")
+    assert f"using {tmp_path / 'clean'} as the project" in done.err
+    assert (done.code, done.document["run_id"]) == (0, None), "no run was started"
     assert done.document["totals"]["skipped"] == 2  # neither lint nor docstring
-    assert "nothing to do: 1 file checked; no work needed" in poor("analyze", cwd=clean).out
-
-
-def test_a_project_elsewhere_is_named(poor: Remora, tmp_path: Path) -> None:
-    for name in ("here", "other"):
-        write(tmp_path / name, {"a.py": "X = 1\n"})
-    done = poor("analyze", "../other", cwd=tmp_path / "here")
-    assert f"using {tmp_path / 'other'} as the project" in done.err
-    assert "using" not in poor("analyze", cwd=tmp_path / "here").err
 
 
 def test_nothing_to_do_counts_the_findings_that_are_left(poor: Remora, tmp_path: Path) -> None:
     source = "def f(a, l):\n    b = a\n    return a == None or l\n"
     left = write(tmp_path / "left", {"a.py": source, "pyproject.toml": SETTINGS})
-    shown = poor("analyze", "-o", "lint", cwd=left).out
-    assert (
-        "1 file checked; 2 findings need --unsafe-fixes; 1 finding has no fix (-v lists them)\n"
-        in shown
-    )
     listed = poor("analyze", "-o", "lint", "-v", cwd=left).out
     assert "a.py:1 E741: Ambiguous variable name" in listed
+    shown = poor("analyze", "-o", "lint", cwd=left).out
+    said = "2 findings need --unsafe-fixes; 1 finding has no fix (-v lists them)"
+    assert f"1 file checked; {said}\n" in shown
     document = poor("analyze", "-o", "lint", "--json", cwd=left).document
     assert sum(document["totals"]["findings_left"].values()) == 3
     assert document["rules"] is None  # the project selects them
@@ -180,14 +179,6 @@ def test_without_weights_rules_decide_and_one_line_says_so(poor: Remora, project
     )
     assert required.code == 3
     assert "remora model pull" in required.error["hint"]
-
-
-def test_a_missing_server_is_never_replaced(remora: Remora, project: Path) -> None:
-    done = remora("analyze", "--model", "http://127.0.0.1:9/v1", "--json", cwd=project)
-    assert done.code == 3
-    assert done.error["code"] == "model_error"
-    assert "correct the address on the command line" in done.error["hint"]
-    assert not (project / ".agentfs").exists()
 
 
 @pytest.mark.slow
@@ -216,27 +207,3 @@ def test_without_git_the_target_folder_is_the_project(remora: Remora, tmp_path: 
     assert (plain / "a.py").read_text() == ""
     assert remora("trace", "verify", cwd=plain).code == 0
     assert remora("analyze", "--changed", cwd=plain).code == 2
-
-
-def test_ruff_settings_that_are_wrong_are_the_projects_to_correct(
-    poor: Remora, project: Path
-) -> None:
-    write(project, {"ruff.toml": "lint.select = ['NOPE']\n"})
-    done = poor("analyze", "--json", cwd=project)
-    assert done.code == 2
-    assert "ruff.toml" in done.error["message"]
-    assert done.error["message"].count("ruff failed") <= 1
-    assert str(poor.home) not in done.error["message"]
-    assert done.error["hint"]
-
-
-def test_records_behind_a_link_are_neither_read_nor_written(
-    poor: Remora, project: Path, tmp_path: Path
-) -> None:
-    elsewhere = tmp_path / "elsewhere"
-    elsewhere.mkdir()
-    (project / ".agentfs").symlink_to(elsewhere)
-    for line in ("analyze", "runs", "show last", "accept last --all", "trace list"):
-        done = poor(*line.split(), "--json", cwd=project)
-        assert (done.code, str(project / ".agentfs") in done.error["message"]) == (3, True), line
-    assert not list(elsewhere.iterdir())
