@@ -8,7 +8,7 @@ import click
 import pytest
 
 from tests.cli.conftest import Done, git, on_terminal, tree, write
-from tests.cli.four_changes import Four
+from tests.cli.review.four_changes import Four
 
 NAMES = ("a.py", "a.py:load", "b.py", "b.py:load")
 

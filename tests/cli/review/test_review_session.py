@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from tests.cli.conftest import Remora, step_agent, user_without_weights, write
-from tests.cli.four_changes import UNUSED, Four
+from tests.cli.conftest import Done, Remora, step_agent, user_without_weights, write
+from tests.cli.review.four_changes import UNUSED, Four
 from tests.cli.review.terminal import ASK, DEADLINE_S, Terminal
 
 
@@ -25,6 +25,9 @@ class Desk:
 
     def __init__(self, remora: Remora, root: Path) -> None:
         self.remora, self.root = remora, root
+
+    def __call__(self, *words: str) -> Done:
+        return self.remora(*words, cwd=self.root)
 
     @contextmanager
     def review(
@@ -40,15 +43,12 @@ class Desk:
 
     @property
     def states(self) -> list[str]:
-        jobs: list[dict[str, Any]] = self.remora("show", "last", "--json", cwd=self.root).document[
-            "jobs"
-        ]
-        return [job["review"] for job in jobs]
+        return [job["review"] for job in self("show", "last", "--json").document["jobs"]]
 
     @property
     def reviews(self) -> list[dict[str, Any]]:
         """The events of the verdicts."""
-        shown = self.remora("trace", "show", "last", "--raw", cwd=self.root).out
+        shown = self("trace", "show", "last", "--raw").out
         events = [json.loads(line) for line in shown.splitlines()]
         return [event for event in events if event["type"] == "review"]
 
@@ -79,7 +79,7 @@ def test_each_is_shown_with_its_reasons_and_decided_by_a_key(desk: Desk) -> None
     assert "2 changes still pending" in rest
     assert desk.states == ["accepted", "rejected", "pending", "pending"]
     assert desk.text("a.py") == UNUSED.replace("import os\n", "")
-    shown = desk.remora("trace", "show", "last", "--raw", cwd=desk.root).out
+    shown = desk("trace", "show", "last", "--raw").out
     assert '"feedback":"keep it"' in shown
 
 
@@ -134,7 +134,7 @@ def test_trying_again_brings_a_new_attempt(desk: Desk) -> None:
         terminal.sees("the same change as before")
         terminal.sees(ASK)
         terminal.quits()
-    document = desk.remora("show", "last", "--json", cwd=desk.root).document
+    document = desk("show", "last", "--json").document
     assert [job["attempt"] for job in document["jobs"]] == [2, 1, 1, 1]
 
 
@@ -156,7 +156,7 @@ def test_review_session_fits_into_a_terminal_that_becomes_narrower(desk: Desk) -
 
 
 def test_a_change_set_whose_stream_was_removed_is_named(desk: Desk) -> None:
-    jobs = desk.remora("show", "last", "--json", cwd=desk.root).document["jobs"]
+    jobs = desk("show", "last", "--json").document["jobs"]
     (desk.root / ".agentfs" / "traces" / f"{jobs[0]['agent_id']}.jsonl").unlink()
     with desk.review() as terminal:
         shown = terminal.seen
@@ -167,14 +167,14 @@ def test_a_change_set_whose_stream_was_removed_is_named(desk: Desk) -> None:
 
 @pytest.mark.parametrize("left", [0, 5])
 def test_a_change_set_whose_stream_was_cut_is_named_by_all_commands(desk: Desk, left: int) -> None:
-    agent = desk.remora("show", "last", "--json", cwd=desk.root).document["jobs"][0]["agent_id"]
+    agent = desk("show", "last", "--json").document["jobs"][0]["agent_id"]
     stream = desk.root / ".agentfs" / "traces" / f"{agent}.jsonl"
     stream.write_bytes(b"".join(stream.read_bytes().splitlines(keepends=True)[:left]))
-    job = desk.remora("show", "last", "--json", cwd=desk.root).document["jobs"][0]
+    job = desk("show", "last", "--json").document["jobs"][0]
     differs = f"the stream of {agent} differs from its run's record"
     assert differs in job["error"]
     for command in ("show last", "diff last", "report last", "accept last --all"):
-        found = desk.remora(*command.split(), cwd=desk.root)
+        found = desk(*command.split())
         assert differs in found.out + found.err, command
 
 
@@ -209,10 +209,10 @@ def test_a_long_diff_is_escaped_and_cut_and_a_key_shows_all_of_it_in_a_pager(str
 
 
 def test_a_pipe_is_sent_to_accept_and_reject(desk: Desk) -> None:
-    done = desk.remora("review", cwd=desk.root)
+    done = desk("review")
     assert done.code == 2
     assert "remora accept last" in done.err
-    assert desk.remora("review", "--json", cwd=desk.root).error["code"] == "usage_error"
+    assert desk("review", "--json").error["code"] == "usage_error"
 
 
 def test_undo_takes_back_what_was_accepted_rejected_or_skipped(desk: Desk) -> None:
@@ -264,7 +264,7 @@ def test_an_edit_of_what_was_accepted_is_in_the_way_of_undo(desk: Desk) -> None:
 
 def test_what_another_process_decided_is_not_asked_again(desk: Desk) -> None:
     with desk.review() as terminal:
-        assert desk.remora("reject", "last", "a.py", cwd=desk.root).code == 0
+        assert desk("reject", "last", "a.py").code == 0
         seen = terminal.asks("y")
         assert "no pending change (rejected)" in seen
         assert "steps a.py:load" in seen

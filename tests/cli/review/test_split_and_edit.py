@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.four_changes import Four
+from tests.cli.review.four_changes import Four
 from tests.cli.review.terminal import ASK, DEADLINE_S, Terminal
 from tests.cli.review.test_review_session import Desk
 from tests.three_hunks import EDITS, FILES, LOADER, with_edits
@@ -58,7 +58,7 @@ def test_hunks_are_chosen_and_a_choice_that_breaks_verification_is_refused(desk:
     assert (last["verdict"], last["surface"], last["left"]) == ("accepted", "cli", [])
     assert first["written"] == last["written"]
     assert (last["written"]["hunks"], last["written"]["of"]) == ([1, 2], 3)
-    shown = desk.remora("show", "last", cwd=desk.root).out
+    shown = desk("show", "last").out
     assert "accepted: 2 of 3 hunks" in shown
 
 
@@ -100,8 +100,8 @@ def test_an_edited_version_is_verified_and_written(desk: Desk, editor: Path) -> 
     assert desk.text("mod.py") == with_edits(*EDITS).replace("both", "a pair")
     (review,) = desk.reviews
     assert review["data"]["written"]["edited"] is True
-    assert "accepted: edited" in desk.remora("show", "last", cwd=desk.root).out
-    assert desk.remora("revert", "last", cwd=desk.root).code == 0
+    assert "accepted: edited" in desk("show", "last").out
+    assert desk("revert", "last").code == 0
     assert desk.text("mod.py") == LOADER
 
 
@@ -149,7 +149,7 @@ def test_a_narrow_terminal_without_utf_8(desk: Desk) -> None:
 def test_what_another_process_decided_meanwhile_is_not_decided_twice(desk: Desk) -> None:
     with desk.review() as terminal:
         terminal.asks("s", CHOICE)
-        assert desk.remora("reject", "last", "load", cwd=desk.root).code == 0
+        assert desk("reject", "last", "load").code == 0
         terminal.types("1 2")
         seen = terminal.ends()[1]
     assert "no pending change (rejected)" in seen
@@ -169,25 +169,25 @@ def test_a_file_that_is_edited_while_hunks_are_chosen_keeps_the_edit(desk: Desk)
 
 @pytest.mark.slow
 def test_hunks_can_be_accepted_without_a_terminal(desk: Desk) -> None:
-    refused = desk.remora("accept", "last", "load", "--hunk", "2", "--json", cwd=desk.root)
+    refused = desk("accept", "last", "load", "--hunk", "2", "--json")
     assert refused.code == 1
     assert refused.document["accepted"] == []
     assert "taken out by ruff (load, line 5)" in refused.document["conflicts"][0]["detail"]
     assert (desk.text("mod.py"), desk.states) == (LOADER, ["pending"])
-    done = desk.remora("accept", "last", "load", "--hunk", "1", "--hunk", "2", cwd=desk.root)
+    done = desk("accept", "last", "load", "--hunk", "1", "--hunk", "2")
     assert (done.code, desk.text("mod.py")) == (0, with_edits(1, 5))
-    shown = desk.remora("diff", "last", cwd=desk.root)
+    shown = desk("diff", "last")
     assert "# both" in shown.out
     assert "import json" not in shown.out, "only the rest is pending"
     assert "@@ hunk 3: load" in shown.out
-    wrong = desk.remora("accept", "last", "load", "--hunk", "2", cwd=desk.root)
+    wrong = desk("accept", "last", "load", "--hunk", "2")
     assert "no such hunks: 2" in wrong.err
     assert "pending: 3" in wrong.err
 
 
 @pytest.mark.slow
 def test_undo_asks_before_it_takes_back_what_was_accepted_before_the_review(desk: Desk) -> None:
-    assert desk.remora("accept", "last", "load", "--hunk", "3", cwd=desk.root).code == 0
+    assert desk("accept", "last", "load", "--hunk", "3").code == 0
     with desk.review() as terminal:
         terminal.asks("y", "That was the last change")
         terminal.asks("u", r"undoes what was accepted of it before. \[y\]es \[n\]o ")
@@ -199,7 +199,7 @@ def test_undo_asks_before_it_takes_back_what_was_accepted_before_the_review(desk
 
 def test_hunks_are_those_of_one_change_set(desk: Desk) -> None:
     for words in ("--all", "load other", "load --rule F401", "load --git-branch fixes"):
-        done = desk.remora("accept", "last", "--hunk", "1", *words.split(), cwd=desk.root)
+        done = desk("accept", "last", "--hunk", "1", *words.split())
         assert done.code == 2
         assert "--hunk needs exactly one NODE" in done.err
 

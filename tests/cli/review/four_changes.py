@@ -26,7 +26,8 @@ class Four:
         git(self.root, "add", "-A")
         git(self.root, "commit", "-q", "-m", "start")
         self.remora: Remora = user_without_weights(folder / "home")
-        assert self.remora("analyze", "-o", operation, "--json", cwd=self.root).code == 0
+        self.analyzed = self.remora("analyze", "-o", operation, "--json", cwd=self.root)
+        assert self.analyzed.code == 0
         self._kept = folder / "kept"
         for place in (self.root, self.remora.home):
             shutil.copytree(place, self._kept / place.name, symlinks=True)

@@ -1,37 +1,30 @@
 """One agent's stream is damaged: its job is told as that, and no other job is the worse for it."""
 
 import re
-import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.cli.conftest import SETTINGS, Done, Ran, step_agent, tree, user_without_weights, write
+from tests.cli.conftest import SETTINGS, Done, Ran, step_agent, tree
+from tests.cli.review.four_changes import Four
 
 UNUSED = 'def {0}():\n    """Read."""\n    import re\n\n    return 1\n'
 FILES = {f"{name}.py": UNUSED.format(name) for name in ("one", "two")}
 
 
 @pytest.fixture(scope="module")
-def analyzed(tmp_path_factory: pytest.TempPathFactory) -> Ran:
-    """A project after a run of two jobs, whose change sets wait; rules decided all."""
-    folder = tmp_path_factory.mktemp("analyzed")
-    root = write(folder / "project", {**FILES, **step_agent(), "pyproject.toml": SETTINGS})
-    remora = user_without_weights(folder / "home")
-    before = tree(root)
-    return Ran(remora, root, before, remora("analyze", "-o", "steps", "--json", cwd=root))
+def four(tmp_path_factory: pytest.TempPathFactory) -> Four:
+    own = {**FILES, **step_agent(), "pyproject.toml": SETTINGS}
+    return Four(tmp_path_factory.mktemp("analyzed"), own)
 
 
 @pytest.fixture
-def two(analyzed: Ran) -> Ran:
-    """The same run each time, in the same place."""
-    kept = analyzed.root.parent.with_name(analyzed.root.parent.name + "-kept")
-    if not kept.exists():
-        shutil.copytree(analyzed.root.parent, kept, symlinks=True)
-    shutil.rmtree(analyzed.root.parent)
-    shutil.copytree(kept, analyzed.root.parent, symlinks=True)
-    return analyzed
+def two(four: Four) -> Ran:
+    """A project after a run of two jobs, whose change sets wait; rules decided all."""
+    four.again()
+    return Ran(four.remora, four.root, tree(four.root), four.analyzed)
 
 
 def stream_of(ran: Ran, name: str) -> Path:
@@ -46,28 +39,22 @@ def no_json(path: Path) -> None:
     path.write_bytes(b"".join([*lines[:3], b"{]\n", *lines[4:]]))
 
 
-def no_end(path: Path) -> None:
-    """The last line is no event."""
-    path.write_bytes(path.read_bytes() + b"{}\n")
-
-
-def no_beginning(path: Path) -> None:
-    path.write_bytes(b"\0\n" + path.read_bytes())
-
-
 def a_link(path: Path) -> None:
     """Nobody knows what it leads to."""
-    elsewhere = path.with_name("elsewhere")
-    path.rename(elsewhere)
-    path.symlink_to(elsewhere)
+    path.rename(path.with_name("elsewhere"))
+    path.symlink_to(path.with_name("elsewhere"))
 
 
-def removed(path: Path) -> None:
-    """Only the run's stream says that the job was done."""
-    path.unlink()
+DAMAGES: dict[str, Callable[[Path], object]] = {
+    "no JSON": no_json,
+    "the last line is no event": lambda path: path.write_bytes(path.read_bytes() + b"{}\n"),
+    "no beginning": lambda path: path.write_bytes(b"\0\n" + path.read_bytes()),
+    "a link": a_link,
+    "removed": Path.unlink,  # only the run's stream says that the job was done
+}
 
 
-@pytest.fixture(params=[no_json, no_end, no_beginning, a_link, removed])
+@pytest.fixture(params=DAMAGES.values(), ids=DAMAGES)
 def damaged(request: pytest.FixtureRequest, two: Ran) -> Ran:
     """The stream of `one` cannot be read."""
     request.param(stream_of(two, "one"))
@@ -127,14 +114,14 @@ def test_people_are_told_and_the_other_can_be_rejected_and_retried(two: Ran) -> 
 
 def test_a_stream_with_a_wrong_hash_blocks_no_other_change_set(two: Ran) -> None:
     path = stream_of(two, "one")
-    path.write_bytes(path.read_bytes().replace(b'"path":"one.py"', b'"path":"two.py"'))
+    whole = path.read_bytes()
+    path.write_bytes(whole.replace(b'"path":"one.py"', b'"path":"two.py"'))
     assert two("show", "last").code == 0  # hashes are looked at by `verify`, and before a write
     done = two("accept", "last", "--all", "--json")
     assert (done.code, done.document["accepted"]) == (1, ["node:two.py:two"])
     assert len(done.document["damaged"]) == 1
     assert tree(two.root)["one.py"] == two.before["one.py"]
-
-
-def test_a_run_without_damage_says_nothing_of_it(two: Ran) -> None:
+    path.write_bytes(whole)
     done = two("accept", "last", "--all", "--json")
-    assert (done.code, "damaged" in done.document) == (0, False)
+    assert (done.code, done.document["accepted"]) == (0, ["node:one.py:one"])
+    assert "damaged" not in done.document, "a run without damage says nothing of it"

@@ -3,25 +3,17 @@
 import json
 import re
 import shutil
-from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Done, Remora, git, on_terminal, tree
-from tests.cli.four_changes import Four
+from tests.cli.conftest import git, on_terminal, tree
+from tests.cli.review.four_changes import Four
+from tests.cli.review.test_review_session import Desk
 
 
 @pytest.fixture(scope="module")
 def four(tmp_path_factory: pytest.TempPathFactory) -> Four:
     return Four(tmp_path_factory.mktemp("commands"))
-
-
-class Desk:
-    def __init__(self, remora: Remora, root: Path) -> None:
-        self.remora, self.root = remora, root
-
-    def __call__(self, *words: str) -> Done:
-        return self.remora(*words, cwd=self.root)
 
 
 @pytest.fixture
@@ -51,7 +43,8 @@ class TestAccept:
             assert said in error["message"] + error["hint"]
         assert desk("report", "nope", "--json").code == 1
 
-    def test_what_is_left_alone_is_reported(self, desk: Desk) -> None:
+    def test_what_is_left_alone_is_reported_and_a_branch_gets_the_commits(self, desk: Desk) -> None:
+        before = tree(desk.root)
         words = ("accept", "last", "--all", "--if", "verified,docstring-only")
         done = desk(*words)
         assert done.code == 0
@@ -61,9 +54,6 @@ class TestAccept:
         assert "a.py:load: skipped because it is not docstring-only" in verbose
         assert verbose.count("skipped because") == 4
         assert "recorded" not in done.out, "there is no verdict to keep a head for"
-
-    def test_a_branch_gets_the_commits(self, desk: Desk) -> None:
-        before = tree(desk.root)
         done = desk("accept", "last", "a.py:load", "--git-branch", "fixes", "--json")
         assert (done.code, done.document["branch"]) == (0, "fixes")
         message = git(desk.root, "log", "-1", "--format=%B", "fixes").rstrip("\n")
@@ -78,10 +68,17 @@ class TestAccept:
 
 
 class TestRevert:
-    def test_files_are_as_they_were(self, desk: Desk) -> None:
+    def test_files_are_as_they_were_but_for_a_conflict(self, desk: Desk) -> None:
         before = tree(desk.root)
         accepted = desk("accept", "last", "--all")
         assert (accepted.code, accepted.err) == (0, "")
+        mine = (desk.root / "a.py").read_bytes()
+        (desk.root / "a.py").write_text("x = 1\n")
+        done = desk("revert", "last", "a.py:load")
+        assert done.code == 1
+        assert "1 conflict, not reverted:" in done.out
+        assert (desk.root / "a.py").read_text() == "x = 1\n"
+        (desk.root / "a.py").write_bytes(mine)
         done = desk("revert", "last", "--json")
         assert (done.code, len(done.document["reverted"])) == (0, 4)
         assert set(done.document) == {"run_id", "reverted", "reopened", "conflicts", "head"}
@@ -92,14 +89,6 @@ class TestRevert:
         assert again.code == 0
         assert "`remora analyze` proposes them again" in again.out
 
-    def test_a_conflict_is_reported_and_writes_nothing(self, desk: Desk) -> None:
-        desk("accept", "last", "a.py:load")
-        (desk.root / "a.py").write_text("x = 1\n")
-        done = desk("revert", "last")
-        assert done.code == 1
-        assert "1 conflict, not reverted:" in done.out
-        assert (desk.root / "a.py").read_text() == "x = 1\n"
-
     @pytest.mark.slow
     def test_a_run_of_another_user_is_refused(self, desk: Desk) -> None:
         desk("accept", "last", "--all")
@@ -108,15 +97,14 @@ class TestRevert:
         assert desk("revert", "last", "--trust-run", "--json").code == 0
 
 
-class TestReport:
-    def test_each_form_goes_to_stdout(self, desk: Desk) -> None:
-        begins = {"md": "## Remora: 4 of 4", "json": "{", "sarif": "{"}
-        for form, begin in begins.items():
-            done = desk("report", "last", "--format", form)
-            assert (done.code, done.err, done.out.startswith(begin)) == (0, "", True)
-        document = desk("report", "last", "--json").document
-        assert document == json.loads(desk("report", "last", "--format", "json").out)
-        assert desk("report", "last", "--json", "--format", "sarif").code == 2
+def test_each_form_of_a_report_goes_to_stdout(desk: Desk) -> None:
+    begins = {"md": "## Remora: 4 of 4", "json": "{", "sarif": "{"}
+    for form, begin in begins.items():
+        done = desk("report", "last", "--format", form)
+        assert (done.code, done.err, done.out.startswith(begin)) == (0, "", True)
+    document = desk("report", "last", "--json").document
+    assert document == json.loads(desk("report", "last", "--format", "json").out)
+    assert desk("report", "last", "--json", "--format", "sarif").code == 2
 
 
 class TestClean:
