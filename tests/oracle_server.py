@@ -39,8 +39,7 @@ Answer = Callable[[Shown, dict[str, Any]], dict[str, Any] | None]
 
 @contextmanager
 def oracle_server(
-    slots: Sequence[HiddenSlot] = (),
-    files: Mapping[str, str] = _NO_TEXTS,
+    slots: Sequence[HiddenSlot] = (), files: Mapping[str, str] = _NO_TEXTS
 ) -> Iterator[Server]:
     """Serve the docstrings in `files` and the types in `slots`, as people wrote them."""
     answers: Mapping[str, Answer] = {

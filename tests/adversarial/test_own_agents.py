@@ -55,10 +55,7 @@ def test_an_own_agent_runs_only_when_named(poor: Remora, project: Path) -> None:
 
 @pytest.mark.parametrize("what", ["folder", "agents", ".remora", "script"])
 def test_a_link_out_of_the_project_is_refused(
-    poor: Remora,
-    project: Path,
-    tmp_path: Path,
-    what: str,
+    poor: Remora, project: Path, tmp_path: Path, what: str
 ) -> None:
     shutil.rmtree(project / ".remora")
     folder = own(project)

@@ -129,10 +129,7 @@ def test_with_consent_it_runs_as_isolated_as_can_be(
 
 @pytest.mark.parametrize(
     "words",
-    [
-        pytest.param(("analyze", "--dry-run"), marks=pytest.mark.slow),
-        (*RUN, "--allow-unsandboxed"),
-    ],
+    [pytest.param(("analyze", "--dry-run"), marks=pytest.mark.slow), (*RUN, "--allow-unsandboxed")],
 )
 def test_a_missing_required_level_stops_everything(folder: Path, words: tuple[str, ...]) -> None:
     wanted = {"REMORA_WORKSPACE__REQUIRE_ISOLATION": "2"}

@@ -42,8 +42,7 @@ class TestWatch:
         return found
 
     @pytest.mark.parametrize(
-        "progress",
-        [{"changed": True}, {"update_knowledge": {"k": 1}}, {"diagnostics": ("one",)}],
+        "progress", [{"changed": True}, {"update_knowledge": {"k": 1}}, {"diagnostics": ("one",)}]
     )
     def test_progress_starts_the_count_again(self, progress: dict[str, Any]) -> None:
         turns = [{}, {}, {}, progress, {}, {}, {}, {}]

@@ -29,10 +29,5 @@ def test_a_run_of_many_jobs_is_measured_to_its_end(monkeypatch: pytest.MonkeyPat
     for name, value in {"JOBS": 30, "ROUNDS": 1}.items():
         monkeypatch.setattr(large_run, name, value)
     found = large_run.main()
-    assert found.keys() == {
-        "driver, while jobs run",
-        "worker",
-        "driver, with the results",
-        "runs",
-    }
+    assert found.keys() == {"driver, while jobs run", "worker", "driver, with the results", "runs"}
     assert min(found.values()) > 0

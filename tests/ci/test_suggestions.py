@@ -14,11 +14,7 @@ import msgspec
 import pytest
 
 from remora.ids import escape_path
-from remora.runs.report.check_document import (
-    CheckDocument,
-    CheckedChange,
-    CheckTotals,
-)
+from remora.runs.report.check_document import CheckDocument, CheckedChange, CheckTotals
 from remora.runs.report.problems import Problem
 from remora.runs.report.report_model import Edit, FileChange
 from remora.workspaces.apply.line_diff import diff_hunks, split_lines

@@ -119,8 +119,7 @@ def test_environment(files: Files, name: str, value: str, key: str, expected: ob
 
 def test_an_operation_by_environment_and_flag(files: Files) -> None:
     found = files.load(
-        environ={"REMORA_OPERATIONS__LINT__MAX_TURNS": "5"},
-        flags={"operations.mine.max_turns": 6},
+        environ={"REMORA_OPERATIONS__LINT__MAX_TURNS": "5"}, flags={"operations.mine.max_turns": 6}
     ).operations
     assert {name: one.max_turns for name, one in found.items()} == {
         "lint": 5,

@@ -439,10 +439,7 @@ ALL = (
 
 HEALTHY = replace(CONFLICT, name="healthy", kind="verified", review=None)
 NOTHING_TO_DO = Case(
-    name="nothing to do",
-    kind="no_change",
-    tools={"check": CHECK},
-    candidates=only("submit_result"),
+    name="nothing to do", kind="no_change", tools={"check": CHECK}, candidates=only("submit_result")
 )
 RECOVERED = Case(
     name="an error that the model corrects",

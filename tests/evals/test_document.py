@@ -40,7 +40,7 @@ def test_each_arm_has_its_shares_and_difference_to_the_first() -> None:
     assert row(types, first) == ["rules", 1, 0, 1, 1, *shares, 0]
     assert list(details(types, second)) == [
         "embedded against the first arm: precision +0 % (the same in each file), "
-        "coverage +0 % (the same in each file), restored +0 % (the same in each file)",
+        "coverage +0 % (the same in each file), restored +0 % (the same in each file)"
     ]
 
 

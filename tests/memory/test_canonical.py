@@ -269,11 +269,7 @@ marked_leaves = st.one_of(
     st.binary(max_size=9),
 )
 keys = st.one_of(
-    short_texts,
-    marked,
-    st.integers(),
-    st.none(),
-    st.tuples(st.integers(), short_texts),
+    short_texts, marked, st.integers(), st.none(), st.tuples(st.integers(), short_texts)
 )
 values = st.recursive(
     marked_leaves,

@@ -14,12 +14,7 @@ from remora.errors import UsageError
 from remora.memory import delta as make
 from remora.memory.canonical import canonical, to_packet_value
 from remora.memory.delta import PacketDelta, knowledge
-from remora.memory.packet import (
-    Candidate,
-    Excerpt,
-    NewAction,
-    packet_json,
-)
+from remora.memory.packet import Candidate, Excerpt, NewAction, packet_json
 from remora.memory.summarizers import (
     ENTRY_LIMIT,
     MAX_ENTRIES,
@@ -172,9 +167,7 @@ odd = st.one_of(
     st.binary(),
 )
 hostile = st.recursive(
-    odd,
-    lambda v: st.one_of(st.lists(v), st.dictionaries(odd, v), st.tuples(v)),
-    max_leaves=8,
+    odd, lambda v: st.one_of(st.lists(v), st.dictionaries(odd, v), st.tuples(v)), max_leaves=8
 )
 names = [
     "tool",

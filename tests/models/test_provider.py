@@ -434,8 +434,7 @@ def test_the_bound_of_short_lines_is_that_of_the_whole_text(text: str) -> None:
 
 
 REQUEST = Request(
-    messages=(Message(role="user", content="go"),),
-    decoding=Decoding(strategy="grammar"),
+    messages=(Message(role="user", content="go"),), decoding=Decoding(strategy="grammar")
 )
 
 

@@ -336,11 +336,7 @@ class TestKilled:
         ids=["before the commit", "before the verdict"],
     )
     def test_it_is_pending_until_the_verdict_is_recorded(
-        self,
-        shop: Desk,
-        monkeypatch: pytest.MonkeyPatch,
-        where: tuple[object, str],
-        commits: int,
+        self, shop: Desk, monkeypatch: pytest.MonkeyPatch, where: tuple[object, str], commits: int
     ) -> None:
         def killed(*_: object, **__: object) -> None:
             raise KeyboardInterrupt

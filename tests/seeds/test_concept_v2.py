@@ -21,10 +21,7 @@ EVENT: dict[str, Any] = {
     "tool": "read_file",
     "data": {
         "raw_output": "def foo()...\n(500 lines)...",
-        "summary_delta": {
-            "recent_actions": ["Read file foo.py"],
-            "file_context": ["foo.py"],
-        },
+        "summary_delta": {"recent_actions": ["Read file foo.py"], "file_context": ["foo.py"]},
     },
 }
 

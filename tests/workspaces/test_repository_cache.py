@@ -19,11 +19,7 @@ from remora.errors import NotFound, OutsideError
 from remora.files.file_lock import locked
 from remora.runs.execution import shared_repository
 from remora.workspaces.commit_checkout import Origin, checked_out
-from remora.workspaces.repository_cache import (
-    remove_if_unused,
-    remove_unused,
-    repositories_folder,
-)
+from remora.workspaces.repository_cache import remove_if_unused, remove_unused, repositories_folder
 
 HOLD = """
 import os, sys, time

@@ -103,16 +103,7 @@ def test_a_write_that_fails_leaves_nothing(root: Path) -> None:
     assert sorted(each.name for each in root.iterdir()) == before
 
 
-BAD = [
-    "/etc/passwd",
-    "../secret",
-    "src/../../secret",
-    "",
-    ".",
-    "a\0b",
-    "\ud800",
-    "x" * 300,
-]
+BAD = ["/etc/passwd", "../secret", "src/../../secret", "", ".", "a\0b", "\ud800", "x" * 300]
 
 
 @pytest.mark.parametrize("rel", BAD)

@@ -44,8 +44,7 @@ def test_a_written_call_is_the_candidate_with_most_of_its_arguments(
     hides: dict[str, bool], choice: int
 ) -> None:
     fix = ToolSchema(
-        name="fix",
-        parameters={"type": "object", "properties": {"hide": {"type": "boolean"}}},
+        name="fix", parameters={"type": "object", "properties": {"hide": {"type": "boolean"}}}
     )
     candidates = [Candidate(tool="fix", args={}), Candidate(tool="fix", args={"hide": True})]
     answer = ModelResponse(text=json.dumps({"tool": "fix", "args": hides}))

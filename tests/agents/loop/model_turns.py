@@ -65,11 +65,7 @@ PICK = """
 
 
 def writer(
-    theatre: Theatre,
-    *,
-    rules: str = '[put(value="1")]',
-    suggested: str = "[]",
-    more: str = "",
+    theatre: Theatre, *, rules: str = '[put(value="1")]', suggested: str = "[]", more: str = ""
 ) -> Agent:
     """Rules make the calls `rules` and submit; `suggested` is shown to a model."""
     pick = PICK.replace("RULES", rules).replace("SUGGESTED", suggested)

@@ -6,13 +6,7 @@ from typing import Any
 import pytest
 
 from remora.chat import ToolCall
-from remora.memory.events import (
-    Escalation,
-    ModelRequest,
-    SubmitResult,
-    ToolCalled,
-    ToolResulted,
-)
+from remora.memory.events import Escalation, ModelRequest, SubmitResult, ToolCalled, ToolResulted
 from remora.models.protocol import Request
 from remora.trace.read.state_at import packet_at
 from tests.agents.conftest import SUBMIT, Play, Theatre, scripted

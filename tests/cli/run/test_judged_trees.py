@@ -99,10 +99,7 @@ def test_a_diff_of_binary_files_links_and_nothing(shop: Path, poor: Remora) -> N
     assert (
         done.code,
         "make it of these files with `git diff --relative --binary`" in done.err,
-    ) == (
-        2,
-        True,
-    )
+    ) == (2, True)
     assert poor("judge", "--diff", "../empty", cwd=shop).out == "no Python file is changed\n"
 
 
@@ -161,6 +158,4 @@ def test_five_thousand_changed_files_are_answered_within_a_minute(
     found = poor(*STATIC, cwd=root).document
     assert time.monotonic() - begun < 60
     assert (found["files"], len(found["problems"])) == (5_000, 300)
-    assert found["unjudged"] == [
-        {"what": "4,700 changed files", "why": "at most 300 are judged"},
-    ]
+    assert found["unjudged"] == [{"what": "4,700 changed files", "why": "at most 300 are judged"}]

@@ -19,14 +19,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import (
-    MODULE,
-    SETTINGS,
-    Remora,
-    new_repository,
-    user_without_weights,
-    write,
-)
+from tests.cli.conftest import MODULE, SETTINGS, Remora, new_repository, user_without_weights, write
 
 _SERVERS = (["ui"], ["mcp"])
 _SERVES_S = 6

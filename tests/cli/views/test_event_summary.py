@@ -27,12 +27,7 @@ def line(payload: Payload) -> str:
     return summarize_event(event)
 
 
-@pytest.mark.parametrize(
-    ("decoding", "model", "end"),
-    [
-        ({}, "", "packet 0123456789ab"),
-    ],
-)
+@pytest.mark.parametrize(("decoding", "model", "end"), [({}, "", "packet 0123456789ab")])
 def test_a_repeated_request(decoding: dict[str, Any], model: str, end: str) -> None:
     request = ModelRequest(
         renderer="lines/1",

@@ -62,10 +62,7 @@ def test_a_job_that_rules_completed_says_why_the_model_did_not() -> None:
 
 def test_why_nothing_changed_is_reported() -> None:
     lines = shown(job(status="no_change", review="", error="ruff could not be started"))
-    assert lines[1:] == [
-        "  no change  f  3 turns",
-        "             ruff could not be started",
-    ]
+    assert lines[1:] == ["  no change  f  3 turns", "             ruff could not be started"]
     failed = {"status": "failed", "review": "", "error": "parses: line 3: invalid syntax"}
     (_, line, reason) = shown(job(**findings({"F401": 2}, {}), **failed))
     assert line == "  failed  f  left F401 x2"
@@ -139,11 +136,7 @@ def test_accepted_on_a_branch_is_distinguished_from_accepted_in_files() -> None:
     assert shown(
         job("a.py:f", review="accepted", **found),
         job("a.py:g", review="accepted", branch="fixes", **found),
-    ) == [
-        "a.py",
-        "  accepted  f  fixed F401",
-        "  accepted  g  fixed F401 · on branch fixes",
-    ]
+    ) == ["a.py", "  accepted  f  fixed F401", "  accepted  g  fixed F401 · on branch fixes"]
 
 
 def test_the_totals_add_up_to_all_jobs() -> None:

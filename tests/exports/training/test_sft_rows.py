@@ -112,10 +112,7 @@ def test_every_column_has_one_type(table: TraceFolder, golden: TraceFolder, form
 
 @pytest.mark.parametrize(
     ("form", "keys"),
-    [
-        ("sft", {"prompt", "completion"}),
-        ("functiongemma", {"prompt", "completion"}),
-    ],
+    [("sft", {"prompt", "completion"}), ("functiongemma", {"prompt", "completion"})],
 )
 def test_no_other_column_means_anything_to_a_trainer(
     table: TraceFolder, form: str, keys: set[str]

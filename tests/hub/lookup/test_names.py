@@ -6,13 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remora.hub.lookup.names import (
-    as_key,
-    full_keys,
-    line_named,
-    matching_keys,
-    queries,
-)
+from remora.hub.lookup.names import as_key, full_keys, line_named, matching_keys, queries
 from remora.ids import MODULE, node_key
 
 ROOT = Path("/home/ann/shop")

@@ -239,11 +239,7 @@ def test_once_there_is_no_time_for_tests_no_further_ones_are_looked_for() -> Non
     asked = NodeQueries(view)
     told = asked.context([ROUNDED, TOTAL, CHECKOUT])
     assert {node.related_tests for node in told.values()} == {None}
-    assert [edge.key for edge in told[TOTAL].callers or ()] == [
-        AGAIN,
-        TEST,
-        CHECKOUT,
-    ]
+    assert [edge.key for edge in told[TOTAL].callers or ()] == [AGAIN, TEST, CHECKOUT]
     assert view.turned_away == 1  # each time all that is known of links so far is lost
     asked.context([ROUNDED])
     assert view.turned_away == 2

@@ -29,10 +29,7 @@ def update_of(path: str, source: str, stamp: Stamp | None = None) -> FileUpdate:
 
 
 def put(
-    store: HubStore,
-    files: Mapping[str, str | None],
-    *,
-    source: UpdateSource = "file_change",
+    store: HubStore, files: Mapping[str, str | None], *, source: UpdateSource = "file_change"
 ) -> Applied:
     """Store these files, by path; those without content are gone."""
     updates = tuple(update_of(path, text) for path, text in files.items() if text is not None)

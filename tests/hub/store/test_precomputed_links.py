@@ -25,15 +25,7 @@ from tests.clock import ticking
 from tests.hub.precomputed_links import ODD, link, spoil
 from tests.hub.small_files import facts_of
 from tests.hub.store.conftest import put
-from tests.hub.store.edited_programs import (
-    PLACES,
-    Edit,
-    Program,
-    edited,
-    edits,
-    programs,
-    text_of,
-)
+from tests.hub.store.edited_programs import PLACES, Edit, Program, edited, edits, programs, text_of
 
 SHOP = {
     "shop/__init__.py": "",
@@ -49,11 +41,7 @@ Links = dict[tuple[str, str], tuple[Edge, ...]]
 def cold(view: Snapshot) -> Links:
     """What a new linker says of every node."""
     linker = Linker(view)
-    asked = {
-        "callers": linker.callers,
-        "callees": linker.callees,
-        "importers": linker.importers,
-    }
+    asked = {"callers": linker.callers, "callees": linker.callees, "importers": linker.importers}
     return {(key, name): ask(key) for key in sorted(view.keys()) for name, ask in asked.items()}
 
 

@@ -123,9 +123,7 @@ def prompt(packet: DecisionPacket, tools: list[ToolSchema]) -> str:
 
 def test_a_prompt() -> None:
     packet = DecisionPacket(
-        goal="Fix f",
-        turn=2,
-        candidate_actions=(Candidate(tool="submit_result", reason="done"),),
+        goal="Fix f", turn=2, candidate_actions=(Candidate(tool="submit_result", reason="done"),)
     )
     assert prompt(packet, TOOLS) == (
         "<start_of_turn>developer\n"

@@ -198,11 +198,7 @@ def test_each_strategy_asks_in_its_own_way() -> None:
         "tools": [
             {
                 "type": "function",
-                "function": {
-                    "name": "run",
-                    "description": "d",
-                    "parameters": {"type": "object"},
-                },
+                "function": {"name": "run", "description": "d", "parameters": {"type": "object"}},
             }
         ],
     }

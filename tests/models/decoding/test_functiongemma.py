@@ -53,10 +53,7 @@ TOOLS = (LIGHTS, STOP)
         ("on:true", {"on": True}),
         ("colors:[<escape>red<escape>,<escape>blue<escape>]", {"colors": ["red", "blue"]}),
         ("colors:[]", {"colors": []}),
-        (
-            "timer:{at:<escape>7:00<escape>,days:[1,2]}",
-            {"timer": {"at": "7:00", "days": [1, 2]}},
-        ),
+        ("timer:{at:<escape>7:00<escape>,days:[1,2]}", {"timer": {"at": "7:00", "days": [1, 2]}}),
         ("until:null", {"until": None}),
         # declared types decide what an escaped text or a bare word means
         ("level:<escape>42<escape>", {"level": 42}),

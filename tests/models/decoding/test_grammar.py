@@ -88,12 +88,7 @@ def leaf() -> st.SearchStrategy[tuple[dict[str, Any], st.SearchStrategy[Any]]]:
         st.just(({"type": "boolean"}, st.booleans())),
         st.just(({"type": "null"}, st.none())),
         st.just(({"type": ["integer", "null"]}, st.none() | st.integers(-9, 9))),
-        st.just(
-            (
-                {"anyOf": [{"type": "string"}, {"type": "boolean"}]},
-                text | st.booleans(),
-            )
-        ),
+        st.just(({"anyOf": [{"type": "string"}, {"type": "boolean"}]}, text | st.booleans())),
         words.map(lambda w: ({"enum": w}, st.sampled_from(w))),
     )
 
@@ -124,8 +119,7 @@ def typed() -> st.SearchStrategy[Typed]:
     return st.recursive(
         leaf(),
         lambda inner: st.one_of(
-            inner.map(array),
-            st.lists(st.tuples(inner, st.booleans()), max_size=3).map(object_of),
+            inner.map(array), st.lists(st.tuples(inner, st.booleans()), max_size=3).map(object_of)
         ),
         max_leaves=4,
     )

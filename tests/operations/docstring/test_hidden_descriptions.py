@@ -95,11 +95,7 @@ def test_summaries_and_descriptions_are_found() -> None:
         ("scale", "raises.TypeError", "If it is no number."),
         ("Box", "summary", "A box."),
     ]
-    assert {each.kind for each in slots(GOOGLE)} == {
-        "summary",
-        "parameters",
-        "raises",
-    }
+    assert {each.kind for each in slots(GOOGLE)} == {"summary", "parameters", "raises"}
 
 
 @pytest.mark.parametrize("path", ["tests/test_a.py", "pkg/_vendor/a.py"])

@@ -295,20 +295,14 @@ LAYOUTS = {
         'def f():\n    """Do it."""\n    return 1  # why\n',
     ),
     "a class of dots": ("class f: ...\n", 'class f:\n    """Do it."""\n    ...\n'),
-    "a class with a body": (
-        "class f:\n    x = 1\n",
-        'class f:\n    """Do it."""\n\n    x = 1\n',
-    ),
+    "a class with a body": ("class f:\n    x = 1\n", 'class f:\n    """Do it."""\n\n    x = 1\n'),
     "tabs": ("def f():\n\treturn 1\n", 'def f():\n\t"""Do it."""\n\treturn 1\n'),
     "tabs, behind the colon": (
         "class A:\n\tx = 1\n\tdef f(self): pass\n",
         'class A:\n\tx = 1\n\tdef f(self):\n\t\t"""Do it."""\n\t\tpass\n',
     ),
     "Windows": ("def f():\r\n    pass\r\n", 'def f():\r\n    """Do it."""\r\n    pass\r\n'),
-    "a byte order mark": (
-        "\ufeffdef f(): pass\n",
-        '\ufeffdef f():\n    """Do it."""\n    pass\n',
-    ),
+    "a byte order mark": ("\ufeffdef f(): pass\n", '\ufeffdef f():\n    """Do it."""\n    pass\n'),
     "a comment first": (
         "async def f(\n    a: int,  # one: two\n) -> int:\n    # why\n    return {1: 2}[a]\n",
         'async def f(\n    a: int,  # one: two\n) -> int:\n    """Do it."""\n'

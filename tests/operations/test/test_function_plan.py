@@ -149,10 +149,7 @@ def test_an_example_of_a_namesake_is_not_a_test(tree: Path, place: ToolTree) -> 
 
 @pytest.mark.parametrize(
     ("exported", "expected"),
-    [
-        ("from .text import load", ["load('a b')"]),
-        ("def load(text):\n    return [text, '']", []),
-    ],
+    [("from .text import load", ["load('a b')"]), ("def load(text):\n    return [text, '']", [])],
 )
 def test_documentation_is_about_the_exported_function(
     tree: Path, place: ToolTree, exported: str, expected: list[str]

@@ -12,12 +12,7 @@ from remora.code.syntax.nodes import Module
 from remora.operations.submission import Submission
 from remora.operations.test import file_tests
 from remora.operations.test.file_tests import write_tests
-from remora.operations.test.missing_tests import (
-    TRIVIAL,
-    WITHOUT_EXAMPLE,
-    WITHOUT_RESULT,
-    TestNeed,
-)
+from remora.operations.test.missing_tests import TRIVIAL, WITHOUT_EXAMPLE, WITHOUT_RESULT, TestNeed
 from remora.operations.test.runner.mutation_check import boundary_faults
 from remora.sandbox.interpreters import ProjectPython
 from remora.tools.tree import ToolTree

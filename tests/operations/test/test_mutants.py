@@ -73,10 +73,7 @@ def test_no_kind_before_each_other_had_its_turn() -> None:
 def test_an_option_is_ignored_by_its_default() -> None:
     code = b"def f(a, b=2, *, c=3):\n    return a\n"
     ignored = [m for m in mutants(code, "f") if m.what.startswith("the argument")]
-    assert [m.what for m in ignored] == [
-        "the argument b was ignored",
-        "the argument c was ignored",
-    ]
+    assert [m.what for m in ignored] == ["the argument b was ignored", "the argument c was ignored"]
     assert ignored[0].function == "def f(a, b=2, *, c=3):\n    b = 2\n    return a\n"
 
 

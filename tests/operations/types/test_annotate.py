@@ -118,10 +118,7 @@ def test_a_long_function_is_cut_in_the_middle_and_has_its_class(project: Project
     found = open_functions(place, "shop.py", [], [])["shown"]
     shown = found["excerpt"]["text"].split("\n")
     assert (len(shown), shown[0], shown[40]) == (60, "    def fill(self, row):", "... 22 lines ...")
-    assert found["owner"] == [
-        "class Sheet(dict):",
-        "def __init__(self, rows: list[str]) -> None:",
-    ]
+    assert found["owner"] == ["class Sheet(dict):", "def __init__(self, rows: list[str]) -> None:"]
 
 
 @pytest.mark.slow

@@ -43,16 +43,7 @@ def test_identifiers_paths_codes_and_quoted_texts_are_names() -> None:
         "src/price.py: line 5: E501 in 'total of' (as_private, a.b_c, élan_vital, utf8, plain)"
     )
     assert find_names(message) == [
-        *(
-            "total of",
-            "src/price.py",
-            "line 5",
-            "E501",
-            "as_private",
-            "a.b_c",
-            "élan_vital",
-            "utf8",
-        ),
+        *("total of", "src/price.py", "line 5", "E501", "as_private", "a.b_c", "élan_vital", "utf8")
     ]
 
 

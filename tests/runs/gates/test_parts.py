@@ -16,10 +16,7 @@ from tests.runs.gates.conftest import Judge, Judged
 from tests.runs.gates.plant.operation import OPERATION
 
 SOURCE = "def f():\n    return 1\n\n\ndef g():\n    return f()\n"
-FILES = {
-    "a.py": SOURCE,
-    "test_a.py": "import a\n\n\ndef test_g():\n    assert a.g() == 1\n",
-}
+FILES = {"a.py": SOURCE, "test_a.py": "import a\n\n\ndef test_g():\n    assert a.g() == 1\n"}
 PLANTS = {"a.py": [("return 1", "return 2"), ("return f()", "return f() - 1")]}
 """The second place needs the first one, and the first one the second."""
 WORSE = "taken out by pytest (f, line 2): test_a.py::test_g fails"

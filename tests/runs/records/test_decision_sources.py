@@ -1,11 +1,6 @@
 """Reports count each decision once, by what made it."""
 
-from remora.runs.records.decision_sources import (
-    SOURCES,
-    decision_sources,
-    sources_text,
-    total_of,
-)
+from remora.runs.records.decision_sources import SOURCES, decision_sources, sources_text, total_of
 
 
 def test_a_stream_with_decisions_of_all_kinds() -> None:

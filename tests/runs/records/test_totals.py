@@ -3,10 +3,7 @@
 from typing import Any
 
 from remora.bootstrap.operations import BUILT_IN
-from remora.runs.records.totals import (
-    phrases_of,
-    totals_by_operation,
-)
+from remora.runs.records.totals import phrases_of, totals_by_operation
 
 TOTALS = BUILT_IN.totals
 WORTH = {"killed": 5, "mutants": 6, "lines": 4, "all_lines": 7}

@@ -103,9 +103,7 @@ def test_a_function_is_annotated_at_its_first_changed_line_and_failed_jobs_count
 
 def test_no_name_or_message_ends_a_command_or_adds_a_property() -> None:
     hostile = replace(
-        PROBLEM,
-        path="a,line=9::b%25\n::error::.py",
-        message="100%\r\n::set-output name=x::y",
+        PROBLEM, path="a,line=9::b%25\n::error::.py", message="100%\r\n::set-output name=x::y"
     )
     (command,) = annotations([hostile], ROOT, changed=None)
     assert "\n" not in command

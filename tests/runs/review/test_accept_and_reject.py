@@ -9,13 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from remora.errors import (
-    DiskError,
-    NotFound,
-    StreamDamaged,
-    StreamLocked,
-    UsageError,
-)
+from remora.errors import DiskError, NotFound, StreamDamaged, StreamLocked, UsageError
 from remora.memory.events import Review
 from remora.runs.records.change_set_files import job_diff, patches_of, reverse_patches
 from remora.runs.records.run_stream import open_run

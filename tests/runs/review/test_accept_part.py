@@ -148,12 +148,7 @@ def test_a_verdict_names_the_surface_that_it_came_from(desk: Desk) -> None:
     project = replaced(desk.project, surface="web")
     remora.accept_hunks(desk.newest, NODE, [3], root=project)
     remora.undo(desk.newest, NODE, root=project)
-    remora.accept_edited(
-        desk.newest,
-        NODE,
-        edited(desk, "# both", "# a pair"),
-        root=project,
-    )
+    remora.accept_edited(desk.newest, NODE, edited(desk, "# both", "# a pair"), root=project)
     assert [(review.verdict, review.surface) for review in reviews(desk)] == [
         ("accepted", "web"),
         ("reopened", "web"),

@@ -313,10 +313,7 @@ def test_a_call_whose_time_is_over_ends_at_its_next_step(tree: Path) -> None:
     place = ToolTree(tree)
 
     with place.within(-1.0):  # over before it began
-        for call in (
-            lambda: list_files(place, "**/*"),
-            lambda: ruff_check(place, ["a.py"]),
-        ):
+        for call in (lambda: list_files(place, "**/*"), lambda: ruff_check(place, ["a.py"])):
             with pytest.raises(HostError, match="not finished within"):
                 call()
 

@@ -230,11 +230,7 @@ class TestDamagedDatabases:
 
     @pytest.mark.parametrize("count", [10, 12, 14])
     def test_other_lines_after_a_failover_are_reported_and_the_copy_is_kept(
-        self,
-        count: int,
-        copies: CopiedTraceFolder,
-        database: Database,
-        opens: OpensStore,
+        self, count: int, copies: CopiedTraceFolder, database: Database, opens: OpensStore
     ) -> None:
         lose_lines(database, 7)
         with emitter(opens(), copies) as others:
@@ -272,13 +268,7 @@ class TestRowsOfWorkers:
         write(opens(), LINES)
 
     @pytest.mark.parametrize(
-        "run_id",
-        [
-            "{}/notes",
-            "../../x/runs/notes",
-            "a\0b/notes",
-            "a" * 300 + "/notes",
-        ],
+        "run_id", ["{}/notes", "../../x/runs/notes", "a\0b/notes", "a" * 300 + "/notes"]
     )
     def test_the_run_that_an_event_names_never_leads_out_of_the_folder(
         self, run_id: str, copies: CopiedTraceFolder, database: Database

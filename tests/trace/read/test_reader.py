@@ -253,9 +253,6 @@ def test_a_sound_stream_gives_what_any_reading_gives(stream: Path) -> None:
 
 def test_a_changed_line_is_never_given(stream: Path) -> None:
     stream.write_bytes(changed(stream.read_bytes()))
-    for read in (
-        lambda: list(verified_events(stream)),
-        lambda: verified_head(stream),
-    ):
+    for read in (lambda: list(verified_events(stream)), lambda: verified_head(stream)):
         with pytest.raises(StreamDamaged, match="does not match its hash"):
             read()

@@ -101,10 +101,7 @@ def _itself(value: str) -> str:
 _Kind = tuple[Callable[[random.Random], str], Callable[[str], str]]
 KINDS: dict[str, _Kind] = {
     "aws-access-key": (_after("AK" + "IA", BASE32, 16), _itself),
-    "aws-secret-key": (
-        _after("", BASE64, 40),
-        lambda value: f"aws_secret_access_key = {value}",
-    ),
+    "aws-secret-key": (_after("", BASE64, 40), lambda value: f"aws_secret_access_key = {value}"),
     "github-token": (_after("gh" + "p_", ALNUM, 36), _itself),
     "github-app-token": (_after("gh" + "s_", ALNUM, 36), _itself),
     "github-fine-grained": (_after("github" + "_pat_", ALNUM + "_", 82), _itself),
@@ -233,10 +230,7 @@ KINDS: dict[str, _Kind] = {
     "tuple-of-three": (_password, lambda value: f"name, db_password, port = 'shop', '{value}', 1"),
     "triple-quoted": (_password, lambda value: f'password = """\n{value}\n"""'),
     "triple-quoted-continued": (_password, lambda value: f"PASSWORD = '''\\\n{value}'''"),
-    "jwk": (
-        _after("", WIDE, 43),
-        lambda value: f'{{"kty": "EC", "d": "{value}", "use": "sig"}}',
-    ),
+    "jwk": (_after("", WIDE, 43), lambda value: f'{{"kty": "EC", "d": "{value}", "use": "sig"}}'),
     "datadog-application-key": (_after("", HEX, 40), lambda value: f"dd-application-key: {value}"),
     "yaml-list": (_password, lambda value: f"passwords:\n  - other\n  - {value}\nport: 1"),
     "yaml-block-of-lines": (_password, lambda value: f"password: |\n  other\n  {value}\nport: 1"),

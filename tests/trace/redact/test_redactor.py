@@ -258,9 +258,7 @@ def test_structs_are_replaced_field_by_field(redactor: Redactor) -> None:
     assert clean.clean is clean_part
 
 
-def test_values_without_secrets_are_returned_unchanged(
-    redactor: Redactor,
-) -> None:
+def test_values_without_secrets_are_returned_unchanged(redactor: Redactor) -> None:
     part = {"a": ["b", 1, None, 2.5, True, b"\xff\x00"], "c": ("\ud800", "\x00", float("nan"))}
     whole = [part, {"d": Outer(inner=Inner("x"), clean=Inner("y"))}]
     assert redactor.clean(whole) is whole

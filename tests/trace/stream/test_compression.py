@@ -152,9 +152,7 @@ class TestCompression:
     ) -> None:
         content = path.read_bytes()
         monkeypatch.setattr(
-            module,
-            "compressed",
-            lambda pieces: zstd_file.compressed([b"".join(pieces)[1:]]),
+            module, "compressed", lambda pieces: zstd_file.compressed([b"".join(pieces)[1:]])
         )
         with pytest.raises(StreamDamaged, match="same bytes"):
             compress_stream(path)

@@ -282,10 +282,7 @@ class TestOneWriter:
 
     @pytest.mark.needs("/proc")
     def test_not_even_in_the_same_process(self, folder: TraceFolder) -> None:
-        with (
-            open_stream(folder),
-            pytest.raises(StreamLocked, match=f"process {os.getpid()}"),
-        ):
+        with open_stream(folder), pytest.raises(StreamLocked, match=f"process {os.getpid()}"):
             open_stream(folder)
 
     def test_different_streams_do_not_meet(self, folder: TraceFolder) -> None:
@@ -443,10 +440,7 @@ class TestDisk:
 
         monkeypatch.setattr(os, "fdatasync", noting)
         writer = JsonlEventEmitter.open(
-            folder.agent_stream(AGENT),
-            agent_identity(),
-            blobs=folder.blobs,
-            objects=folder.objects,
+            folder.agent_stream(AGENT), agent_identity(), blobs=folder.blobs, objects=folder.objects
         )
         content = folder.objects.put(b"content")
         text = "x" * 70_000

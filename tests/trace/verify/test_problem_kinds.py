@@ -184,11 +184,7 @@ class TestLines:
         path = folder.agent_stream(AGENT)
         last = agent.writer.head.count
         again = f'"seq":{last}'.encode()
-        on_lines(
-            path,
-            lambda lines: [*lines, lines[1].replace(b'"seq":1', again)],
-            forged=True,
-        )
+        on_lines(path, lambda lines: [*lines, lines[1].replace(b'"seq":1', again)], forged=True)
         assert {(last + 1, "schema"), (last + 1, "anchor")} <= found(folder)
 
     @pytest.mark.parametrize("old", [b'"seq":4', b'"run_id":"run-1"', b'"turn":1', b'"packet_del'])

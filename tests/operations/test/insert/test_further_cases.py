@@ -79,10 +79,7 @@ def test_a_row_follows_the_last_one(tmp_path: Path, end: str, expected: str) -> 
             "def test_grade():\n\tassert grade(95) == 'A'\n\tassert grade(60) == 'B'\n",
             '\tassert grade(0) == "B"\n',
         ),
-        (
-            "def test_m():\n    assert grade(95) == 'A', 'm'\n    assert grade(60) == 'B', 'm'\n",
-            "",
-        ),
+        ("def test_m():\n    assert grade(95) == 'A', 'm'\n    assert grade(60) == 'B', 'm'\n", ""),
         (
             "def test_names():\n    assert grade(95, name='a') == 'A'\n"
             "    assert grade(60, name='b') == 'B'\n",

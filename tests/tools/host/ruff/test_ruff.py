@@ -349,9 +349,7 @@ def test_a_module_is_not_named_after_the_folder_of_a_copy(tmp_path: Path, shared
     assert [each["message"] for each in found] == ["Module `json` imports itself"]
 
 
-def test_a_process_that_did_not_answer_in_time_is_not_used_again(
-    tmp_path: Path,
-) -> None:
+def test_a_process_that_did_not_answer_in_time_is_not_used_again(tmp_path: Path) -> None:
     with start_process(tmp_path, 30.0) as session:
         with pytest.raises(HostError, match="in time"):
             session.run(["/bin/sleep", "1"], b"", 0.1)

@@ -151,8 +151,7 @@ POETRY = "[tool.poetry.dependencies]\npython = '^3.8'\n\n"
 
 
 @pytest.mark.parametrize(
-    ("settings", "is_newer"),
-    [("", False), ("target-version = 'py311'\n", True)],
+    ("settings", "is_newer"), [("", False), ("target-version = 'py311'\n", True)]
 )
 def test_what_poetry_requires_is_the_target_if_the_configuration_of_ruff_has_none(
     tmp_path: Path, settings: str, is_newer: bool
