@@ -259,6 +259,13 @@ def listener() -> Iterator[Server]:
         yield it
 
 
+def check_records(user: Remora, root: Path) -> None:
+    """Check that all streams of a project are whole and fold to what was decided on."""
+    for command in ("verify", "replay"):
+        done = user("trace", command, "--all", cwd=root)
+        assert done.code == 0, done.out
+
+
 CART = '''\
 class Cart:
     """A cart."""

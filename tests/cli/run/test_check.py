@@ -12,7 +12,7 @@ import pytest
 import remora as library
 from remora.runs.report.check_document import check_schema
 from tests.cli.conftest import Remora, git, new_repository, write
-from tests.cli.test_interruption import FUNCTION
+from tests.cli.run.test_interruption import FUNCTION
 from tests.runs.report.sarif_schema import LOG
 
 RULES = "[tool.ruff.lint]\nselect = ['F', 'B']\n"

@@ -9,7 +9,7 @@ import pytest
 
 from remora.runs.records.run_events import lines_schema
 from tests.cli.conftest import Done, Remora, new_repository, tree, write
-from tests.cli.test_interruption import FUNCTION
+from tests.cli.run.test_interruption import FUNCTION
 
 FILES = {
     "a.py": "import os\n",

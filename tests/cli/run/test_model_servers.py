@@ -1,15 +1,22 @@
-"""Whatever a model server answers, a run ends, is recorded, and leaves the user's files alone."""
+"""Whatever a model server answers, a run ends, is recorded, and leaves the user's files alone.
+
+FunctionGemma is used in its own format: over plain completions, and by native tool calls.
+"""
 
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import pytest
 
-from tests.cli.conftest import Done, Remora, cart_project, tree
+from remora.models.embedded.weights import FILE
+from tests.cli.conftest import Done, Remora, cart_project, check_records, tree
+from tests.functiongemma_server import TEXT, completion_server, native_server
+from tests.independent_server import independent_server
 from tests.misbehaving_server import FAULTS
-from tests.openai_server import openai_server, send_json
+from tests.openai_server import Server, openai_server, send_json
 
 PROJECT = '[project]\nname = "cart"\nrequires-python = ">=3.11"\n[tool.ty]\n'
 TARGET = "cart.py:Cart.add"
@@ -119,11 +126,6 @@ def added_lines(user: Remora, root: Path) -> Iterator[str]:
             yield line[1:]
 
 
-def check_records(user: Remora, root: Path) -> None:
-    verified = user("trace", "verify", "--all", cwd=root)
-    assert verified.code == 0, verified.out
-
-
 def test_every_fault_has_an_end() -> None:
     assert set(ENDS) == set(FAULTS)
 
@@ -147,7 +149,8 @@ def test_a_run_with_a_faulty_server_is_recorded(
     assert list(added_lines(poor, cart)) == lines
     assert end.answers == "repeated" or end.message in recorded_errors(poor, cart)
     assert tree(cart) == before
-    check_records(poor, cart)
+    verified = poor("trace", "verify", "--all", cwd=cart)
+    assert verified.code == 0, verified.out
 
 
 @pytest.mark.slow
@@ -173,3 +176,64 @@ def test_a_key_never_reaches_the_record(poor: Remora, cart: Path) -> None:
     assert key not in done.out + done.err
     streams = (cart / ".agentfs").rglob("*.jsonl")
     assert all(key not in path.read_text() for path in streams)
+
+
+PLAIN = {**QUICK, "REMORA_MODEL__RENDERER": "functiongemma"}
+NATIVE = {**PLAIN, "REMORA_MODEL__DECODING": "tool_call"}
+
+
+def in_own_format(user: Remora, root: Path, environ: dict[str, str], address: str) -> Done:
+    wanted = ("analyze", "-o", "docstring", "--model", address, "--json")
+    return replace(user, environ=environ)(*wanted, cwd=root)
+
+
+def check_run(user: Remora, root: Path, done: Done) -> list[dict[str, Any]]:
+    """Check that the answers were used and that the records are right; return the requests."""
+    (job,) = done.document["jobs"]
+    assert (done.code, job["status"]) == (0, "verified"), done.err
+    assert TEXT in user("diff", "last", cwd=root).out
+    check_records(user, root)
+    events = user("trace", "show", "cart.py:Cart.add", "--json", cwd=root).document["events"]
+    return [event["data"] for event in events if event["type"] == "model_request"]
+
+
+@pytest.mark.parametrize(
+    "serve",
+    [lambda: native_server("vllm"), lambda: native_server("ollama")],
+    ids=["vllm", "ollama"],
+)
+def test_native_tool_calls(
+    poor: Remora, cart: Path, serve: "type[AbstractContextManager[Server]]"
+) -> None:
+    with serve() as server:
+        done = in_own_format(poor, cart, NATIVE, server.address)
+    requests = check_run(poor, cart, done)
+    assert {one["renderer"] for one in requests} == {"functiongemma_tools/1"}
+    assert {one["tool_choice"] for one in server.requests} == {"auto"}
+
+
+def test_plain_completions(poor: Remora, cart: Path) -> None:
+    with completion_server() as server:
+        done = in_own_format(poor, cart, PLAIN, server.address)
+    requests = check_run(poor, cart, done)
+    assert {one["renderer"] for one in requests} == {"functiongemma/2"}
+    assert all(one["messages"] is None for one in requests)
+
+
+def test_a_server_without_completions_names_the_other_way(poor: Remora, cart: Path) -> None:
+    with native_server("ollama") as server:
+        done = in_own_format(poor, cart, PLAIN, server.address)
+    assert done.code == 3
+    assert "does not support plain completions" in done.error["message"]
+    assert "model.decoding to tool_call" in done.error["hint"]
+
+
+@pytest.mark.slow
+def test_llama_cpp_accepts_the_requests(poor: Remora, cart: Path, models: Path) -> None:
+    """The weights are of another model, so its answers are no calls, and the run says so."""
+    with independent_server(models / FILE, context=1500) as address:
+        done = in_own_format(poor, cart, {**PLAIN, "REMORA_MODEL__MAX_REQUESTS": "3"}, address)
+    (job,) = done.document["jobs"]
+    assert (done.code, job["status"]) == (0, "no_change"), done.err
+    assert job["invalid"] == 3
+    assert poor("trace", "verify", "--all", cwd=cart).code == 0

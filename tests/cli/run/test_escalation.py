@@ -3,7 +3,7 @@
 import json
 import os
 import signal
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.conftest import Done, Remora, tree
+from tests.cli.conftest import Remora, check_records, tree
 from tests.misbehaving_server import FAULTS, good
 from tests.openai_server import Chat, Handler, Server, openai_server
 
@@ -49,12 +49,6 @@ def servers(small: Chat = FAULTS["prose"], large: Chat = good) -> Iterator[Serve
 def types_of(user: Remora, root: Path) -> list[str]:
     shown = user("trace", "show", "cart.py:Cart.add", "--json", cwd=root).document
     return [event["type"] for event in shown["events"]]
-
-
-def check_records(user: Remora, root: Path) -> None:
-    for command in ("verify", "replay"):
-        done = user("trace", command, "--all", cwd=root)
-        assert done.code == 0, done.out
 
 
 def exported(user: Remora, root: Path) -> list[dict[str, Any]]:
@@ -161,29 +155,15 @@ SMALL, LARGE = "key-of-the-small-model-1", "key-of-the-large-model-2"
 FROM_ENVIRONMENT = {"REMORA_API_KEY": SMALL, "REMORA_ESCALATION_API_KEY": LARGE}
 
 
-class TestKeys:
-    """A key is only sent to an address that was set in the same place, or nearer to its owner."""
-
-    def run(
-        self, poor: Remora, cart: Path, place: Callable[[Servers], Mapping[str, str]]
-    ) -> tuple[set[str | None], set[str | None], Done]:
-        with servers() as models:
-            done = replace(poor, environ=place(models))(*DOCSTRING, cwd=cart)
-        assert models.large.requests, done.err
-        return set(models.small.keys), set(models.large.keys), done
-
-    def test_each_server_gets_its_own_key(self, poor: Remora, cart: Path) -> None:
-        keys = self.run(poor, cart, lambda models: {**models.environ, **FROM_ENVIRONMENT})
-        assert keys[:2] == ({f"Bearer {SMALL}"}, {f"Bearer {LARGE}"})
-
-    def test_a_refusal_names_the_variable_of_the_larger_model(
-        self, poor: Remora, cart: Path
-    ) -> None:
-        with servers(large=FAULTS["wrong key"]) as models:
-            user = replace(poor, environ={**models.environ, **FROM_ENVIRONMENT})
-            user(*DOCSTRING, cwd=cart)
-        shown = poor("trace", "show", "cart.py:Cart.add", "--json", cwd=cart).document
-        errors = [one["data"] for one in shown["events"] if one["type"] == "agent_error"]
-        assert (
-            errors[-1]["hint"] == "set REMORA_ESCALATION_API_KEY to a key that this server accepts"
-        )
+def test_each_server_gets_its_own_key_and_a_refusal_names_the_variable_of_the_larger_model(
+    poor: Remora, cart: Path
+) -> None:
+    with servers(large=FAULTS["wrong key"]) as models:
+        done = replace(poor, environ={**models.environ, **FROM_ENVIRONMENT})(*DOCSTRING, cwd=cart)
+    assert models.large.requests, done.err
+    assert set(models.small.keys) == {f"Bearer {SMALL}"}
+    assert set(models.large.keys) == {f"Bearer {LARGE}"}
+    shown = poor("trace", "show", "cart.py:Cart.add", "--json", cwd=cart).document
+    errors = [one["data"] for one in shown["events"] if one["type"] == "agent_error"]
+    said = "set REMORA_ESCALATION_API_KEY to a key that this server accepts"
+    assert errors[-1]["hint"] == said

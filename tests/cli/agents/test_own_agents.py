@@ -15,7 +15,7 @@ from remora.runs.planning.agent_definitions import check_definitions
 from tests.cli.conftest import Remora, git, tree, write
 from tests.openai_server import answer, openai_server, send_json
 
-EXAMPLE = Path(__file__).resolve().parents[2] / "examples/agents/tolog"
+EXAMPLE = Path(__file__).resolve().parents[3] / "examples/agents/tolog"
 PRINTS = """\
 import logging
 
@@ -212,7 +212,7 @@ class TestNew:
         changed.write_text(changed.read_text().replace(before, after))
         assert tested().returncode == 1
 
-    def test_agents_new_prints_the_next_command_for_any_folder(
+    def test_it_prints_what_to_type_next_and_is_no_work_for_agents(
         self, poor: Remora, project: Path, tmp_path: Path
     ) -> None:
         said = poor("agents", "new", "tidy", cwd=project).out
@@ -222,27 +222,20 @@ class TestNew:
         said = poor("agents", "new", "b", "--root", str(project), cwd=tmp_path / "elsewhere").out
         assert f"remora analyze -o b --root {project}\n" in said
         assert f"python3 {project}/.remora/agents/b/test_agent.py" in said
-
-    def test_agents_and_their_tests_are_no_work_for_agents(
-        self, poor: Remora, project: Path
-    ) -> None:
-        poor("agents", "new", "tidy", cwd=project)
         write(project, {"src/price.py": COMMENTED})
         for words in ((), (".remora",)):
             plan = poor("analyze", *words, "-o", "tidy", "--dry-run", "--json", cwd=project)
             assert not [job for job in plan.document["jobs"] if ".remora" in job["node_id"]]
 
-    def test_invalid_and_existing_names_are_refused(self, poor: Remora, project: Path) -> None:
+    def test_invalid_and_existing_names_and_a_link_are_refused(
+        self, poor: Remora, project: Path, tmp_path: Path
+    ) -> None:
         poor("agents", "new", "there", cwd=project)
         before = tree(project)
         for args, word in REFUSED_NAMES.items():
             done = poor("agents", "new", *args, "--json", cwd=project)
             assert (done.code, word in done.error["message"]) == (2, True), args
         assert tree(project) == before
-
-    def test_it_is_not_written_through_a_link(
-        self, poor: Remora, project: Path, tmp_path: Path
-    ) -> None:
         (tmp_path / "elsewhere").mkdir()
         shutil.rmtree(project / ".remora")
         (project / ".remora").symlink_to(tmp_path / "elsewhere")

@@ -189,13 +189,6 @@ def test_a_run_that_the_database_has_lost_is_damaged_and_the_others_are_shown(ow
     assert {problem["kind"] for problem in wrong[0]["problems"]} == {"copy"}
 
 
-def test_a_run_that_is_not_found_is_looked_for_in_the_database(own: Project) -> None:
-    address = own("database", "init", "--json").document["address"]
-    for words in (("show", "last"), ("show", "20260101"), ("trace", "show", "lint-1")):
-        message = own(*words, "--json").error["message"]
-        assert message.endswith(f" in {address}"), message
-
-
 @pytest.mark.slow
 def test_the_password_is_nowhere(own: Project) -> None:
     own.analyze()
@@ -231,7 +224,9 @@ class TestErrors:
         assert done.error["hint"]
         return done
 
-    def test_a_database_that_cannot_be_used(self, own: Project, postgres: PostgresServer) -> None:
+    def test_a_database_that_cannot_be_used_or_that_the_project_names_is_refused(
+        self, own: Project, postgres: PostgresServer
+    ) -> None:
         unreachable = f"postgresql://u:{PASSWORD}@127.0.0.1:1/none"
         for words, dsn, code, message in (
             (self.READS, f"password={PASSWORD} what", 2, "is not a connection string"),
@@ -242,13 +237,10 @@ class TestErrors:
         ):
             done = self.refused(own, *words, dsn=dsn)
             assert (done.code, message in done.error["message"]) == (code, True), done.err
-
-    def test_a_connection_string_in_the_projects_file_is_refused(self, own: Project) -> None:
         dsn = f"postgresql://u:{PASSWORD}@db/x"
         write(own.root, {"remora.yaml": f"postgres: {{dsn: '{dsn}'}}\n"})
         done = self.refused(own, *self.WRITES, dsn=own.remora.environ[DSN])
-        assert done.code == 2
-        assert "postgres.dsn" in done.error["message"]
+        assert (done.code, "postgres.dsn" in done.error["message"]) == (2, True)
 
     def test_it_is_taken_from_the_users_file(self, own: Project) -> None:
         text = (
@@ -285,8 +277,11 @@ def test_runs_in_files_are_mentioned_after_the_move_to_a_database(own: Project) 
     assert f"the runs in {own.root / '.agentfs'} are not in the database" in " ".join(shown.split())
 
 
-def test_prune_asks_first(own: Project) -> None:
-    assert own("database", "init").code == 0
+def test_an_empty_database_is_named_and_pruned_after_a_question(own: Project) -> None:
+    address = own("database", "init", "--json").document["address"]
+    for words in (("show", "last"), ("show", "20260101"), ("trace", "show", "lint-1")):
+        message = own(*words, "--json").error["message"]
+        assert message.endswith(f" in {address}"), message
     own.change(
         "CREATE TABLE remora.events_2020_01 PARTITION OF remora.events "
         "FOR VALUES FROM ('2020-01-01') TO ('2020-02-01')"

@@ -30,16 +30,11 @@ def run(script: Path, *args: str, environ: dict[str, str]) -> tuple[int, str]:
     return code, out.read_text() + err.read_text()
 
 
-def test_nothing_of_ours_reaches_it(tmp_path: Path) -> None:
-    script = tmp_path / "tells.py"
+def test_nothing_of_ours_reaches_it_and_how_it_ended_is_reported(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
     script.write_text(TELLS)
     code, told = run(script, environ={"ONLY": "this"})
-    assert code == 0
-    assert told == f'["{tmp_path}", {{"ONLY": "this"}}, ""]\n'
-
-
-def test_how_it_ended_is_reported_and_the_next_one_is_another(tmp_path: Path) -> None:
-    script = tmp_path / "dies.py"
+    assert (code, told) == (0, f'["{tmp_path}", {{"ONLY": "this"}}, ""]\n')
     script.write_text(DIES)
-    for word in ("one", "two"):
+    for word in ("one", "two"):  # the next one is another
         assert run(script, word, environ=dict(os.environ)) == (-signal.SIGKILL, f"{word}\n")
