@@ -1,5 +1,6 @@
 """`tools list`, `check` and `run`: scripts tried on a copy, with nothing of the user's changed."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -80,7 +81,12 @@ def test_list_shows_every_tool_and_host_function(poor: Remora, own: Path) -> Non
     assert f"{head}\n    Counts files.\n    may call list_files\n" in listed
 
 
-def test_list_continues_past_a_script_that_is_wrong(poor: Remora, own: Path) -> None:
+def test_a_wrong_definition_or_script_is_in_nobodys_way(poor: Remora, own: Path) -> None:
+    write(own, {".remora/agents/bad/agent.yaml": "name: [\n", "free.pym": "1\n"})
+    assert poor("tools", "run", "count", cwd=own).code == 0
+    assert poor("tools", "check", "free.pym", cwd=own).code == 0
+    assert poor("tools", "run", "other", cwd=own).code == 2
+    shutil.rmtree(own / ".remora/agents/bad")
     write(own, {".remora/agents/own/count.pym": "x: int = 'a'\n"})
 
     done = poor("tools", "list", "--json", cwd=own)
@@ -140,7 +146,7 @@ def test_a_summary_that_only_repeats_the_name_is_a_warning(poor: Remora, own: Pa
     assert "warning: the summary only repeats the tool's name" in ran.err
 
 
-def test_run_gives_the_contract_with_calls_and_kind(poor: Remora, own: Path) -> None:
+def test_run_gives_the_contract_with_calls_kind_and_outcome(poor: Remora, own: Path) -> None:
     before = tree(own)
 
     done = poor("tools", "run", "count", "--input", 'names=["a"]', "--json", cwd=own)
@@ -159,22 +165,14 @@ def test_run_gives_the_contract_with_calls_and_kind(poor: Remora, own: Path) -> 
     (call,) = document["host_calls"]
     assert (call["name"], call["args"], call["error"]) == ("list_files", ["**/*.py"], None)
     assert tree(own) == before
-
-
-def test_a_plain_value_has_the_summary_and_knowledge_of_an_agent(poor: Remora, own: Path) -> None:
+    partial = poor("tools", "run", "own/count", "--input", "limit=0", "pattern=src/*", cwd=own)
+    assert partial.code == 0, "that is not a failure"
+    assert partial.out.startswith("partial  1 files\n\nprinted\n  looked\n")
+    # a plain value has the summary and knowledge of an agent
     write(own, {"plain.pym": '[{"path": "a.py", "line": 3}]\n'})
-
-    done = poor("tools", "run", "plain.pym", "--json", cwd=own)
-
-    assert done.document["summary"] == "Executed plain: 1 items"
-    assert done.document["knowledge_delta"] == {"plain": "path=a.py;line=3"}
-
-
-def test_a_partial_outcome_is_not_a_failure(poor: Remora, own: Path) -> None:
-    done = poor("tools", "run", "own/count", "--input", "limit=0", "pattern=src/*", cwd=own)
-
-    assert done.code == 0
-    assert done.out.startswith("partial  1 files\n\nprinted\n  looked\n")
+    plain = poor("tools", "run", "plain.pym", "--json", cwd=own).document
+    assert plain["summary"] == "Executed plain: 1 items"
+    assert plain["knowledge_delta"] == {"plain": "path=a.py;line=3"}
 
 
 def test_a_file_runs_with_the_grants_it_is_given(poor: Remora, project: Path) -> None:
@@ -204,13 +202,19 @@ def test_a_target_is_a_node_as_an_agent_is_given_it(poor: Remora, project: Path)
     assert poor("tools", "run", *words, cwd=project).document["result"]["fixed"] == {"F401": 2}
 
 
-def test_what_fails_is_an_outcome(poor: Remora, project: Path) -> None:
+def test_what_fails_is_an_outcome_without_secrets(poor: Remora, project: Path) -> None:
     for source, kind in (("1 / 0", "runtime"), ("x: int = 'a'", "typing"), ("def (", "syntax")):
         write(project, {"t.pym": source + "\n"})
         done = poor("tools", "run", "t.pym", "--json", cwd=project)
         assert done.code == 1
         assert (done.document["outcome"], done.document["error_kind"]) == ("error", kind)
         assert done.document["error"].startswith("t.pym:1: ")
+    secret = "ghp_" + "a1B2" * 9
+    write(project, {"t.pym": f"print('{secret}')\nraise ValueError('{secret}')\n"})
+    done = poor("tools", "run", "t.pym", "--json", cwd=project)
+    assert done.document["error_kind"] == "runtime"
+    assert secret not in done.out + done.err
+    assert "<secret:" in done.document["error"], "as it would be recorded"
 
 
 @pytest.mark.slow
@@ -233,22 +237,3 @@ def test_an_unknown_tool_or_bad_input_is_wrong_usage(poor: Remora, own: Path) ->
         assert done.code == (1 if says.startswith("no tool") else 2), line
         assert says in done.error["message"]
         assert hint in done.error["hint"]
-
-
-def test_a_wrong_definition_is_in_nobodys_way(poor: Remora, own: Path) -> None:
-    write(own, {".remora/agents/bad/agent.yaml": "name: [\n", "free.pym": "1\n"})
-
-    assert poor("tools", "run", "count", cwd=own).code == 0
-    assert poor("tools", "check", "free.pym", cwd=own).code == 0
-    assert poor("tools", "run", "other", cwd=own).code == 2
-
-
-def test_secrets_are_shown_as_they_would_be_recorded(poor: Remora, project: Path) -> None:
-    secret = "ghp_" + "a1B2" * 9
-    write(project, {"t.pym": f"print('{secret}')\nraise ValueError('{secret}')\n"})
-
-    done = poor("tools", "run", "t.pym", "--json", cwd=project)
-
-    assert done.document["error_kind"] == "runtime"
-    assert secret not in done.out + done.err
-    assert "<secret:" in done.document["error"]

@@ -39,14 +39,13 @@ def test_a_command_to_type_next_names_the_root_where_it_must(ran: Ran, tmp_path:
     assert "--root" not in ran("show", "last").out
 
 
-def test_config_takes_the_place_of_the_projects_file(poor: Remora, project: Path) -> None:
+def test_config_takes_the_place_of_the_projects_file_and_the_environment_overrides_it(
+    poor: Remora, project: Path
+) -> None:
     write(project, {"remora.yaml": "nonsense: 1\n", "other.yaml": "exclude: ['src/']\n"})
     done = poor("analyze", "--json", "--config", "other.yaml", cwd=project)
     assert done.code == 0, done.err
     assert done.document["jobs"] == []
-
-
-def test_the_environment_overrides_the_file(poor: Remora, project: Path) -> None:
     write(project, {"remora.yaml": "exclude: []\n"})
     told = Remora(poor.home, {"REMORA_EXCLUDE": "['src/']"})
     assert told("analyze", "--dry-run", "--json", cwd=project).document["jobs"] == []

@@ -52,6 +52,17 @@ def test_without_a_daemon_status_and_stop_say_so_and_that_is_fine(poor: Remora, 
     assert poor("hub", "stop", "--json", cwd=shop).document["running"] is False
 
 
+def test_files_in_the_tree_and_above_the_git_root_are_not_trusted(poor: Remora, shop: Path) -> None:
+    write(shop.parent, {"remora.yaml": "nonsense: [\n"})
+    (shop / ".git").mkdir()
+    said = {"pid": os.getpid(), "root": str(shop), "socket": "/tmp/evil.sock", "notes": ["evil"]}
+    for place in (".agentfs/hub.db.addresses", ".remora/hub.db.addresses", "hub.db.daemon"):
+        write(shop, {place: json.dumps(said)})
+    done = poor("hub", "status", "--json", cwd=shop)
+    assert (done.document["root"], done.document["running"]) == (str(shop), False)
+    assert "evil" not in done.out + done.err
+
+
 @pytest.mark.slow
 def test_daemon_is_started_joined_and_stopped(poor: Remora, shop: Path) -> None:
     started = poor("hub", "start", cwd=shop)
@@ -99,21 +110,6 @@ def test_invalid_options_are_reported(poor: Remora, shop: Path) -> None:
         assert told in done.error["message"] + done.error["hint"]
     write(shop, {"remora.yaml": "model: {base_url: 'http://203.0.113.5/v1'}\n"})
     assert poor("hub", "start", "--json", cwd=shop).code == 2
-
-
-def test_a_configuration_above_the_git_root_is_not_ours(poor: Remora, shop: Path) -> None:
-    write(shop.parent, {"remora.yaml": "nonsense: [\n"})
-    (shop / ".git").mkdir()
-    assert poor("hub", "status", "--json", cwd=shop).document["root"] == str(shop)
-
-
-def test_files_in_the_tree_are_not_trusted(poor: Remora, shop: Path) -> None:
-    said = {"pid": os.getpid(), "root": str(shop), "socket": "/tmp/evil.sock", "notes": ["evil"]}
-    for place in (".agentfs/hub.db.addresses", ".remora/hub.db.addresses", "hub.db.daemon"):
-        write(shop, {place: json.dumps(said)})
-    done = poor("hub", "status", "--json", cwd=shop)
-    assert done.document["running"] is False
-    assert "evil" not in done.out + done.err
 
 
 def test_links_are_found_at_once_without_a_daemon_and_by_itself_with_one(

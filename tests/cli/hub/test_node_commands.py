@@ -179,8 +179,13 @@ def test_a_name_of_no_node_or_of_several_is_reported(asked: Asked) -> None:
         assert "definitions" not in asked(kind, "again.py:f#3").err
 
 
-def test_an_index_that_cannot_be_read_is_rebuilt(poor: Remora, shop: Path) -> None:
+def test_an_edit_is_in_the_next_answer_also_if_the_index_cannot_be_read(
+    poor: Remora, shop: Path
+) -> None:
     poor("hub", "index", cwd=shop)
+    write(shop, {"shop/price.py": PRICE.replace("value: float", "value: float, digits=0")})
+    node = poor("hub", "get", "rounded", "--json", cwd=shop).document
+    assert node["signature"] == "def rounded(value: float, digits=0) -> int"
     (db,) = (poor.home / "cache").rglob("hub.db")
     for damage in (lambda: db.write_bytes(b"rubbish" * 1000), lambda: outdate(db)):
         damage()
@@ -257,13 +262,6 @@ def test_in_a_pipe_tests_are_what_pytest_takes(asked: Asked) -> None:
     shown = asked.on_terminal("tests", "Cart.total")
     assert "shop/cart.py:Cart.total: 1 test" in shown
     assert "exact  tests/test_cart.py::test_total" in shown
-
-
-def test_an_edit_is_in_the_next_answer_without_a_daemon(poor: Remora, shop: Path) -> None:
-    poor("hub", "index", cwd=shop)
-    write(shop, {"shop/price.py": PRICE.replace("value: float", "value: float, digits=0")})
-    node = poor("hub", "get", "rounded", "--json", cwd=shop).document
-    assert node["signature"] == "def rounded(value: float, digits=0) -> int"
 
 
 def test_a_search_finds_words_in_any_order(asked: Asked) -> None:
@@ -344,13 +342,19 @@ def test_an_index_finds_all_links_ahead_where_it_is_asked_to(poor: Remora, shop:
         assert verify(shop, Members(shop), view).ok
 
 
-def test_another_database_is_another_index(poor: Remora, shop: Path, tmp_path: Path) -> None:
+def test_another_database_is_another_index_and_is_rebuilt_if_damaged(
+    poor: Remora, shop: Path, tmp_path: Path
+) -> None:
     elsewhere = tmp_path / "elsewhere" / "my.db"
     assert poor("hub", "index", "--db", elsewhere, cwd=shop).code == 0
     assert elsewhere.exists()
     node = poor("hub", "get", "rounded", "--db", elsewhere, "--json", cwd=shop)
     assert node.document["uid"]
     assert not list((poor.home / "cache").rglob("hub.db"))
+    for damage in (b"", b"rubbish" * 1000):
+        elsewhere.write_bytes(damage)
+        assert poor("hub", "index", "--db", elsewhere, cwd=shop).code == 0
+        assert matches_files(shop, elsewhere)
 
 
 def test_a_file_that_is_not_a_database_of_the_hub_is_never_written(
@@ -395,15 +399,6 @@ def matches_files(root: Path, database: Path) -> bool:
     assert view is not None
     with contextlib.closing(view):
         return verify(root, Members(root), view).ok
-
-
-def test_a_damaged_database_elsewhere_is_rebuilt(poor: Remora, shop: Path, tmp_path: Path) -> None:
-    elsewhere = tmp_path / "my.db"
-    assert poor("hub", "index", "--db", elsewhere, cwd=shop).code == 0
-    for damage in (b"", b"rubbish" * 1000):
-        elsewhere.write_bytes(damage)
-        assert poor("hub", "index", "--db", elsewhere, cwd=shop).code == 0
-        assert matches_files(shop, elsewhere)
 
 
 @pytest.mark.slow

@@ -97,6 +97,38 @@ def test_what_is_left_has_its_reason(shop: Path, poor: Remora) -> None:
     assert dry["not_planned"] == planned
 
 
+OWN = """name: own
+operation: own
+description: Waits for a model.
+goal: Decide on {node_name}
+node_types: [function]
+needs: always
+tools:
+  - {name: look, script: look.pym, description: Look.}
+verify: [parses]
+"""
+LOOK = '''"""Look."""
+
+from remora.pym import Input
+
+line: int = Input("line")
+{"result": line, "summary": "", "knowledge_delta": {}, "outcome": "success"}
+'''
+
+
+def test_a_job_that_rules_cannot_decide_changes_nothing(shop: Path, poor: Remora) -> None:
+    write(shop, {".remora/agents/own/agent.yaml": OWN, ".remora/agents/own/look.pym": LOOK})
+    done = poor("analyze", "a.py", "-o", "own", "--json", cwd=shop)
+    assert done.code == 0, done.err
+    (job,) = done.document["jobs"]
+    assert (job["status"], job["stop_reason"]) == ("no_change", "no_change")
+    assert not job["error"]
+    reason = "rules alone cannot decide the next step, and there is no model to ask"
+    assert reason in job["why"]
+    assert "no change" in poor("show", "-v", cwd=shop).out
+    assert poor("trace", "verify", cwd=shop).code == 0
+
+
 def test_an_error_without_a_message_says_so(shop: Path, poor: Remora) -> None:
     folder = shop / ".remora/agents/silent"
     write(folder, {"agent.yaml": AGENT, "tools/fail.pym": TOOL, "context/next.pym": NEXT})
