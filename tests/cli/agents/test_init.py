@@ -32,7 +32,7 @@ def root(tmp_path: Path) -> Path:
     return root
 
 
-def test_it_says_what_it_found_and_what_is_missing(root: Path, poor: Remora) -> None:
+def test_it_says_what_it_found_and_writes_a_short_file_once(root: Path, poor: Remora) -> None:
     done = poor("init", cwd=root)
     assert done.code == 0, done.err
     assert done.out.splitlines() == [
@@ -43,26 +43,25 @@ def test_it_says_what_it_found_and_what_is_missing(root: Path, poor: Remora) -> 
         f"wrote {root}/remora.yaml",
         "next: remora analyze",
     ]
-
-
-def test_a_formatter_that_is_not_installed_does_not_judge(root: Path, poor: Remora) -> None:
-    rmtree(root / ".venv/lib")
-    found = poor("init", "--json", cwd=root).document["found"]
-    assert found["gates"] == ["ruff", "imports", "pytest"]
-    assert found["missing"] == ["black: it is not installed in the project's environment"]
-
-
-def test_the_file_is_short_and_sets_what_was_found(root: Path, poor: Remora) -> None:
-    assert poor("init", "--json", cwd=root).document["found"]["python"] == ".venv/bin/python"
     text = (root / "remora.yaml").read_text()
     assert len(text.splitlines()) == 7
     assert yaml.safe_load(text) == {"python": ".venv/bin/python"}
     commented = yaml.safe_load(text.replace("# exclude", "exclude").replace("# gates", "gates"))
     assert commented.keys() == {"python", "exclude", "gates"}
     assert poor("config", "--json", cwd=root).code == 0
+    write(root, {"remora.yaml": "exclude: [a]\n"})
+    done = poor("init", cwd=root)
+    assert (done.code, "already exists" in done.err) == (2, True)
+    assert (root / "remora.yaml").read_text() == "exclude: [a]\n"
 
 
-def test_without_an_environment_it_says_why(root: Path, poor: Remora) -> None:
+def test_a_formatter_or_an_environment_that_is_missing_is_named(root: Path, poor: Remora) -> None:
+    rmtree(root / ".venv/lib")
+    found = poor("init", "--json", cwd=root).document["found"]
+    assert found["python"] == ".venv/bin/python"
+    assert found["gates"] == ["ruff", "imports", "pytest"]
+    assert found["missing"] == ["black: it is not installed in the project's environment"]
+    (root / "remora.yaml").unlink()
     (root / ".venv/bin/python").unlink()
     done = poor("init", cwd=root)
     assert f"python    {root} has no .venv, and no environment is active" in done.out
@@ -74,10 +73,3 @@ def test_settings_in_pyproject_are_not_configured_twice(root: Path, poor: Remora
     done = poor("init", cwd=root)
     assert (done.code, "pyproject.toml already has settings" in done.err) == (2, True)
     assert not (root / "remora.yaml").exists()
-
-
-def test_an_existing_file_is_kept(root: Path, poor: Remora) -> None:
-    write(root, {"remora.yaml": "exclude: [a]\n", ".git/HEAD": ""})
-    done = poor("init", cwd=root)
-    assert (done.code, "already exists" in done.err) == (2, True)
-    assert (root / "remora.yaml").read_text() == "exclude: [a]\n"

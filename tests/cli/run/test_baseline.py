@@ -40,6 +40,7 @@ def test_the_file_is_small_and_sorted_and_has_no_lines(known: Path) -> None:
 
 
 def test_only_a_new_problem_fails(shop: Path, poor: Remora) -> None:
+    before = (shop / BASELINE).read_bytes()
     known = poor("check", "--baseline", BASELINE, cwd=shop)
     assert (known.code, known.out) == (0, "no new problems in 2 files\n")
     write(shop, {"a.py": f"import re\n{UNUSED}"})
@@ -54,6 +55,11 @@ def test_only_a_new_problem_fails(shop: Path, poor: Remora) -> None:
     assert [change["path"] for change in document["changes"]] == ["a.py"]
     sarif = poor("check", "--baseline", BASELINE, "--format", "sarif", cwd=shop).document
     assert [result["ruleId"] for result in sarif["runs"][0]["results"]] == ["remora/lint/F401"]
+    found = library.check(root=shop, baseline=shop / BASELINE)
+    assert [problem.message for problem in found.problems] == ["`re` imported but unused"]
+    update = ("check", "--baseline", BASELINE, "--update-baseline")
+    assert poor(*update, "--max-time", "0.001", cwd=shop).code == 130
+    assert (shop / BASELINE).read_bytes() == before, "a check that was stopped keeps it"
 
 
 def test_known_problems_of_a_file_with_a_new_one_are_in_no_report(shop: Path, poor: Remora) -> None:
@@ -100,14 +106,6 @@ def test_a_check_of_one_file_reads_the_same_baseline(shop: Path, poor: Remora) -
         assert (update.code, "checks the whole project" in update.err) == (2, True)
 
 
-def test_a_check_that_was_stopped_keeps_the_baseline(shop: Path, poor: Remora) -> None:
-    before = (shop / BASELINE).read_bytes()
-    write(shop, {"a.py": f"import re\n{UNUSED}"})
-    update = ("check", "--baseline", BASELINE, "--update-baseline")
-    assert poor(*update, "--max-time", "0.001", cwd=shop).code == 130
-    assert (shop / BASELINE).read_bytes() == before
-
-
 def test_the_given_baseline_is_named_where_new_problems_can_be_accepted(
     shop: Path, poor: Remora
 ) -> None:
@@ -134,9 +132,3 @@ def test_bad_baselines_are_named(shop: Path, poor: Remora) -> None:
     assert (circle.code, "circle" in circle.err) == (3, True)
     folder = poor("check", "--baseline", "missing/known.jsonl", "--update-baseline", cwd=shop)
     assert (folder.code, "missing/known.jsonl" in folder.err) == (3, True)
-
-
-def test_it_is_a_python_call(shop: Path) -> None:
-    write(shop, {"a.py": f"import re\n{UNUSED}"})
-    found = library.check(root=shop, baseline=shop / BASELINE)
-    assert [problem.message for problem in found.problems] == ["`re` imported but unused"]

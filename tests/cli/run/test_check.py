@@ -74,18 +74,17 @@ def test_edits_that_need_each_other_have_the_same_group(shop: Path, poor: Remora
     assert own not in others
 
 
-@pytest.mark.parametrize("path", ["tests/test_b.py", "_vendor/b.py"])
-def test_docstrings_that_no_agent_works_on_are_no_problem(
-    shop: Path, poor: Remora, path: str
-) -> None:
-    (shop / path).parent.mkdir(exist_ok=True)
-    (shop / "b.py").rename(shop / path)
+def test_docstrings_that_no_agent_works_on_are_no_problem(shop: Path, poor: Remora) -> None:
+    write(shop, {"tests/test_b.py": WRONG, "_vendor/b.py": WRONG})
+    (shop / "b.py").unlink()
     done = poor("check", "-o", "docstring", cwd=shop)
     assert (done.code, "no problems" in done.out) == (0, True)
 
 
 @pytest.mark.usefixtures("everything")
-def test_it_names_each_place_and_the_command_that_fixes_it(shop: Path, poor: Remora) -> None:
+def test_it_names_each_place_and_the_command_that_fixes_it_also_as_a_document(
+    shop: Path, poor: Remora
+) -> None:
     done = poor("check", cwd=shop)
     assert (done.code, done.err) == (1, "")
     assert done.out.splitlines() == [
@@ -96,10 +95,31 @@ def test_it_names_each_place_and_the_command_that_fixes_it(shop: Path, poor: Rem
         "  remora analyze && remora accept last --all",
     ]
     assert poor("runs", cwd=shop).out.startswith("no runs yet")
+    done = poor("check", "--json", cwd=shop)
+    jsonschema.validate(done.document, check_schema())
+    assert done.code == 1
+    assert done.document["totals"] == {
+        "problems": 2, "fixable": 2, "nodes": 4, "jobs": 2, "unreadable": [],
+    }  # fmt: skip
+    assert [each["path"] for each in done.document["changes"]] == ["a.py", "b.py"]
+    printed = poor("schema", "check", cwd=shop).document
+    assert printed == json.loads(json.dumps(check_schema()))
+    # of the files that a hook passes, only Python files count
+    done = poor("check", "README.md", "a.py", cwd=shop)
+    assert (done.code, "analyze a.py &&" in done.out) == (1, True)
+    none = poor("check", "README.md", "pyproject.toml", cwd=shop)
+    assert (none.code, none.out) == (0, "nothing was checked: no Python code is selected\n")
+    missing = poor("check", "gone.py", cwd=shop)
+    assert (missing.code, "gone.py does not exist" in missing.err) == (2, True)
 
 
-def test_a_file_whose_name_looks_like_an_option_is_checked(shop: Path, poor: Remora) -> None:
-    write(shop, {"-x.py": UNUSED})
+def test_what_ruff_reports_is_no_problem_and_a_name_like_an_option_is_checked(
+    shop: Path, poor: Remora
+) -> None:
+    write(shop, {"-x.py": UNUSED, "b.py": "def load(path):\n    return path + unknown\n"})
+    done = poor("check", "b.py", cwd=shop)
+    said = "nothing that Remora can fix; ruff reports 1 finding (-v lists them)\n"
+    assert (done.code, done.out) == (0, said)
     done = poor("check", "--", "-x.py", cwd=shop)
     assert (done.code, done.err) == (1, "")
     assert "-x.py:1: lint F401: `os` imported but unused" in done.out
@@ -116,43 +136,11 @@ def test_the_command_that_it_names_leaves_nothing_to_report(shop: Path, poor: Re
     assert (done.code, done.out) == (0, "no problems in 2 files\n")
 
 
-def test_what_ruff_reports_is_not_called_no_problem(shop: Path, poor: Remora) -> None:
-    write(shop, {"b.py": "def load(path):\n    return path + unknown\n"})
-    done = poor("check", "b.py", cwd=shop)
-    assert done.code == 0
-    assert done.out == "nothing that Remora can fix; ruff reports 1 finding (-v lists them)\n"
-
-
-@pytest.mark.usefixtures("everything")
-def test_of_the_files_that_a_hook_passes_only_python_files_count(shop: Path, poor: Remora) -> None:
-    done = poor("check", "README.md", "a.py", cwd=shop)
-    assert done.code == 1
-    assert "analyze a.py &&" in done.out
-    none = poor("check", "README.md", "pyproject.toml", cwd=shop)
-    assert (none.code, none.out) == (0, "nothing was checked: no Python code is selected\n")
-    missing = poor("check", "gone.py", cwd=shop)
-    assert missing.code == 2
-    assert "gone.py does not exist" in missing.err
-
-
 @pytest.mark.slow
 @pytest.mark.usefixtures("everything")
 def test_the_diff_is_that_of_the_changes(shop: Path, poor: Remora) -> None:
     done = poor("check", "a.py", "--diff", cwd=shop)
     assert "--- a/a.py\n+++ b/a.py\n@@ -1,6 +1,3 @@\n-import os\n" in done.out
-
-
-@pytest.mark.usefixtures("everything")
-def test_the_document_follows_its_schema(shop: Path, poor: Remora) -> None:
-    done = poor("check", "--json", cwd=shop)
-    jsonschema.validate(done.document, check_schema())
-    assert done.code == 1
-    assert done.document["totals"] == {
-        "problems": 2, "fixable": 2, "nodes": 4, "jobs": 2, "unreadable": [],
-    }  # fmt: skip
-    assert [each["path"] for each in done.document["changes"]] == ["a.py", "b.py"]
-    printed = poor("schema", "check", cwd=shop).document
-    assert printed == json.loads(json.dumps(check_schema()))
 
 
 @pytest.mark.slow

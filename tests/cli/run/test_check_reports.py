@@ -10,7 +10,7 @@ import pytest
 
 from remora.runs.report.check_document import check_schema
 from remora.sandbox.interpreters import ProjectPython
-from tests.cli.conftest import Done, Remora, git, new_repository, on_terminal, write
+from tests.cli.conftest import Remora, git, new_repository, on_terminal, write
 from tests.cli.run.test_check import RULES, UNFIXABLE, UNUSED
 from tests.runs.report.sarif_schema import LOG
 
@@ -37,48 +37,29 @@ def report(root: Path) -> str:
 
 
 @pytest.mark.slow
-class TestTakenOut:
-    """A fix that a test of the project refuses, beside one that it does not."""
-
-    LOST = "told.py: taken out by pytest (F541, line 1): test_told.py::test_source fails"
-
-    @pytest.fixture
-    def done(self, shop: Path, poor: Remora, plain_python: ProjectPython) -> Done:
-        write(shop, {"told.py": TOLD, "test_told.py": TEST})
-        user = replace(poor, environ={"VIRTUAL_ENV": str(plain_python.python.parents[1])})
-        words = ("check", "-o", "lint", "--gates", "--reports", "out")
-        text = user(*words, cwd=shop)
-        assert text.code == 1, text.err
-        return text
-
-    def test_the_terminal_says_why(self, done: Done) -> None:
-        assert f"lint {self.LOST}" in done.out.splitlines()
-        assert "told.py:1:" not in done.out
-
-    def test_no_line_is_broken_in_a_word(
-        self, shop: Path, poor: Remora, plain_python: ProjectPython
-    ) -> None:
-        write(shop, {"told.py": TOLD, "test_told.py": TEST})
-        user = replace(poor, environ={"VIRTUAL_ENV": str(plain_python.python.parents[1])})
-        words = ("check", "-o", "lint", "--gates")
-        seen = click.unstyle(on_terminal(user, shop, *words, columns=60, code=1))
-        lines = [line for line in seen.splitlines() if not line.startswith("  remora ")]
-        assert "  test_told.py::test_source fails" in lines
-        assert max(map(len, lines)) <= 60
-
-    def test_the_comment_says_why(self, done: Done, shop: Path) -> None:
-        title, _, lost = report(shop).partition("Taken out by the project's own checks:\n\n")
-        assert title
-        assert lost.startswith(
-            "- lint `told.py` taken out by pytest (F541, line 1): test\\_told.py"
-        )
-
-    def test_the_document_lists_it(self, done: Done, shop: Path) -> None:
-        document = json.loads((shop / "out/remora.json").read_text())
-        jsonschema.validate(document, check_schema())
-        (lost,) = document["taken_out"]
-        assert f"{lost['path']}: {lost['error']}" == self.LOST
-        assert lost["operation"] == "lint"
+def test_a_fix_that_a_test_refuses_is_reported_everywhere(
+    shop: Path, poor: Remora, plain_python: ProjectPython
+) -> None:
+    """It stands beside a fix that no test refuses."""
+    write(shop, {"told.py": TOLD, "test_told.py": TEST})
+    user = replace(poor, environ={"VIRTUAL_ENV": str(plain_python.python.parents[1])})
+    words = ("check", "-o", "lint", "--gates")
+    done = user(*words, "--reports", "out", cwd=shop)
+    assert done.code == 1, done.err
+    said = "told.py: taken out by pytest (F541, line 1): test_told.py::test_source fails"
+    assert f"lint {said}" in done.out.splitlines()
+    assert "told.py:1:" not in done.out
+    title, _, lost = report(shop).partition("Taken out by the project's own checks:\n\n")
+    assert title
+    assert lost.startswith("- lint `told.py` taken out by pytest (F541, line 1): test\\_told.py")
+    document = json.loads((shop / "out/remora.json").read_text())
+    jsonschema.validate(document, check_schema())
+    (one,) = document["taken_out"]
+    assert (f"{one['path']}: {one['error']}", one["operation"]) == (said, "lint")
+    seen = click.unstyle(on_terminal(user, shop, *words, columns=60, code=1))
+    lines = [line for line in seen.splitlines() if not line.startswith("  remora ")]
+    assert "  test_told.py::test_source fails" in lines, "no line is broken in a word"
+    assert max(map(len, lines)) <= 60
 
 
 class TestComment:
@@ -91,8 +72,8 @@ class TestComment:
         assert [line[:10] for line in marked] == ["- `a.py:1`"]
         said = "Unless your tests object, this fixes 1 (marked \\[\\*\\]) of them:"
         assert f"\n{said}\n\n`{out[-1].strip()}`\n" in report(shop)
-
-    def test_nothing_is_marked_if_all_or_none_have_a_fix(self, shop: Path, poor: Remora) -> None:
+        # nothing is marked if all or none have a fix
+        (shop / "b.py").unlink()
         assert poor("check", "--reports", "out", cwd=shop).code == 1
         assert "this fixes all of them:" in report(shop)
         assert "\\[" not in report(shop)
@@ -108,39 +89,28 @@ class TestComment:
         assert report(shop) == "## Remora: no new problems in 1 file\n\n1 known problem left out.\n"
 
 
-class TestUnparsed:
-    """A file that cannot be parsed."""
-
-    @pytest.fixture(autouse=True)
-    def broken(self, shop: Path) -> None:
-        write(shop, {"broken.py": BROKEN, "a.ipynb": "{}"})
-
-    def test_it_is_an_error_of_github(self, shop: Path, poor: Remora) -> None:
-        out = poor("check", "--format", "github", cwd=shop).out.splitlines()
-        assert out[0].startswith(f"::error title=Remora,file={shop / 'broken.py'}::not checked: ")
-        assert not any("ipynb" in line for line in out)
-
-    def test_it_is_no_error_if_it_did_not_change(self, shop: Path, poor: Remora) -> None:
-        words = ("check", "--changed", "--format", "github")
-        assert "::error" in poor(*words, cwd=shop).out
-        git(shop, "add", "-A")
-        git(shop, "commit", "-q", "-m", "more")
-        assert "::error" not in poor(*words, cwd=shop).out
-
-    def test_it_is_a_notification_of_sarif(self, shop: Path, poor: Remora) -> None:
-        log = poor("check", "--format", "sarif", cwd=shop).document
-        jsonschema.validate(log, LOG)
-        (invocation,) = log["runs"][0]["invocations"]
-        assert invocation["executionSuccessful"] is False
-        (notification,) = invocation["toolExecutionNotifications"]
-        assert notification["message"]["text"].startswith("broken.py: line 1: ")
-
-
-def test_a_notebook_alone_leaves_an_execution_successful(shop: Path, poor: Remora) -> None:
-    write(shop, {"a.ipynb": "{}"})
+def test_a_file_that_cannot_be_parsed_is_an_error_until_it_is_committed(
+    shop: Path, poor: Remora
+) -> None:
+    write(shop, {"broken.py": BROKEN, "a.ipynb": "{}"})
+    log = poor("check", "--format", "sarif", cwd=shop).document
+    jsonschema.validate(log, LOG)
+    (invocation,) = log["runs"][0]["invocations"]
+    assert invocation["executionSuccessful"] is False
+    (notification,) = invocation["toolExecutionNotifications"]
+    assert notification["message"]["text"].startswith("broken.py: line 1: ")
+    out = poor("check", "--format", "github", cwd=shop).out.splitlines()
+    assert out[0].startswith(f"::error title=Remora,file={shop / 'broken.py'}::not checked: ")
+    assert not any("ipynb" in line for line in out)
+    words = ("check", "--changed", "--format", "github")
+    assert "::error" in poor(*words, cwd=shop).out
+    git(shop, "add", "-A")
+    git(shop, "commit", "-q", "-m", "more")
+    assert "::error" not in poor(*words, cwd=shop).out
+    (shop / "broken.py").unlink()
     log = poor("check", "--format", "sarif", cwd=shop).document
     (invocation,) = log["runs"][0]["invocations"]
-    assert invocation["executionSuccessful"] is True
+    assert invocation["executionSuccessful"] is True, "a notebook alone is no error"
     assert "toolExecutionNotifications" not in invocation
 
 

@@ -57,12 +57,6 @@ def again(stopped: Ran) -> Ran:
     return stopped
 
 
-def test_a_stopped_run_prints_the_resume_command(stopped: Ran) -> None:
-    assert stopped.analyzed.code == 130
-    assert "analyze --resume" in stopped.analyzed.err
-    assert "Traceback" not in stopped.analyzed.err
-
-
 def test_the_document_is_that_of_the_whole_run(again: Ran) -> None:
     done = again("analyze", "--resume", "last", "--json")
     assert done.code == 0
@@ -79,7 +73,10 @@ def test_the_document_is_that_of_the_whole_run(again: Ran) -> None:
     assert "nothing to resume" in twice.err
 
 
-def test_options_of_a_new_run_are_refused_with_resume(stopped: Ran) -> None:
+def test_a_stopped_run_prints_its_command_which_takes_no_options_of_a_new_run(stopped: Ran) -> None:
+    assert stopped.analyzed.code == 130
+    assert "analyze --resume" in stopped.analyzed.err
+    assert "Traceback" not in stopped.analyzed.err
     for words in (
         "many.py", "-o lint", "--node x", "--changed", "--max-nodes 1", "--unsafe-fixes",
         "--select F", "--max-turns 3", "--seed 1", "--dry-run",
@@ -87,19 +84,16 @@ def test_options_of_a_new_run_are_refused_with_resume(stopped: Ran) -> None:
         done = stopped("analyze", "--resume", "last", "--json", *words.split())
         assert (done.code, done.error["code"]) == (2, "usage_error")
         assert "cannot be combined with --resume" in done.error["message"]
+    for names in (("analyze", "--resume", "nothing-like-it"), ("retry", "last", "nobody_here")):
+        done = stopped(*names, "--json")
+        assert (done.code, done.error["code"]) == (1, "not_found")
+    assert stopped("analyze", "--trust-run").code == 2
 
 
 @pytest.mark.slow
 def test_no_other_model_goes_on(stopped_with_model: Ran) -> None:
     other = stopped_with_model("analyze", "--resume", "last", "--model", "other", "--json")
     assert (other.code, "SmolLM2" in other.error["message"]) == (2, True)
-
-
-def test_an_unknown_run_or_node_is_not_found(stopped: Ran) -> None:
-    for words in (("analyze", "--resume", "nothing-like-it"), ("retry", "last", "nobody_here")):
-        done = stopped(*words, "--json")
-        assert (done.code, done.error["code"]) == (1, "not_found")
-    assert stopped("analyze", "--trust-run").code == 2
 
 
 @pytest.mark.slow
