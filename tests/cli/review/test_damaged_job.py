@@ -54,10 +54,10 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
 }
 
 
-@pytest.fixture(params=DAMAGES.values(), ids=DAMAGES)
+@pytest.fixture(params=DAMAGES)
 def damaged(request: pytest.FixtureRequest, two: Ran) -> Ran:
     """The stream of `one` cannot be read."""
-    request.param(stream_of(two, "one"))
+    DAMAGES[request.param](stream_of(two, "one"))
     return two
 
 
