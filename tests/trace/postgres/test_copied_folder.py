@@ -92,6 +92,10 @@ def forge(database: Database, name: str, lines: Sequence[bytes] = LINES) -> None
     database.run(lambda connection: connection.execute(query, values))
 
 
+def execute(database: Database, query: str) -> None:
+    database.run(lambda connection: connection.execute(query))
+
+
 def emitter(store: PostgresTraceStore, copies: CopiedTraceFolder) -> JsonlEventEmitter:
     options = EmitterOptions(blobs=copies.blobs, clock=ticking())
     return JsonlEventEmitter.claim(store, STREAM, agent_identity(), options)
@@ -215,7 +219,7 @@ class TestDamagedDatabases:
         (kept,) = copies.traces.glob("*.replaced")
         assert kept.read_bytes() == WHOLE
 
-    def test_lost_last_lines_are_reported_and_the_copy_is_kept(
+    def test_lost_last_lines_and_a_lost_stream_are_reported_and_the_copy_is_kept(
         self, copies: CopiedTraceFolder, database: Database
     ) -> None:
         lose_lines(database, 7)
@@ -226,6 +230,12 @@ class TestDamagedDatabases:
         assert str(copy_of(copies)) in (error.value.hint or "")
         (problem,) = copy_problems(copies)
         assert problem == f"{error.value.message}; {error.value.hint}"
+        assert copy_of(copies).read_bytes() == WHOLE
+        lose_streams(database)  # without pruning it
+        assert list(copies.agent_streams()) == [copy_of(copies)]
+        (problem,) = copy_problems(copies)
+        assert "is no longer in" in problem
+        assert "was not pruned" in problem
         assert copy_of(copies).read_bytes() == WHOLE
 
     @pytest.mark.parametrize("count", [10, 12, 14])
@@ -239,16 +249,6 @@ class TestDamagedDatabases:
         with pytest.raises(StreamDamaged):
             found(copies)
         assert len(copy_problems(copies)) == 1
-        assert copy_of(copies).read_bytes() == WHOLE
-
-    def test_a_stream_that_is_gone_but_was_not_pruned_is_reported(
-        self, copies: CopiedTraceFolder, database: Database
-    ) -> None:
-        lose_streams(database)
-        assert list(copies.agent_streams()) == [copy_of(copies)]
-        (problem,) = copy_problems(copies)
-        assert "is no longer in" in problem
-        assert "was not pruned" in problem
         assert copy_of(copies).read_bytes() == WHOLE
 
     def test_lines_deleted_in_the_table_are_missed(
@@ -279,7 +279,7 @@ class TestRowsOfWorkers:
         named = run_id.format(victim.parent)
         forge(database, "runs/notes")
         query = "UPDATE streams SET owner = 'x', lease_until = now() + interval '1 h' WHERE name = 'runs/notes'"
-        database.run(lambda connection: connection.execute(query))
+        execute(database, query)
         run = b'"run_id":' + json.dumps(named).encode()
         body = bytes(hashed_part(LINES[0][:-1])).replace(b'"run_id":"run-1"', run)
         assert run in body
@@ -303,21 +303,20 @@ class TestRowsOfWorkers:
             copies.find_agent("lint-other")
         assert [p.name for p in (tmp_path / "elsewhere").iterdir()] == [".gitignore"]
 
-    @pytest.mark.parametrize(
-        "columns",
-        [
-            "lease_until = '8999-01-01', owner = 'x'",
-            "lease_until = now() + interval '1 h', owner = '{\"x\":' || repeat('[', 9990)",
-            "next_seq = 2147483647, bytes = 0",
-        ],
-    )
     def test_strange_values_do_not_end_the_list(
-        self, columns: str, copies: CopiedTraceFolder, database: Database, opens: OpensStore
+        self, copies: CopiedTraceFolder, database: Database, opens: OpensStore
     ) -> None:
-        write(opens(), LINES[:3], "traces/lint-forged")
-        query = f"UPDATE streams SET {columns} WHERE name = 'traces/lint-forged'"
-        database.run(lambda connection: connection.execute(query))
-        assert [each.agent_id for each in list_streams(copies)] == [AGENT, "lint-forged"]
+        strange = {
+            "lint-forged-1": "lease_until = '8999-01-01', owner = 'x'",
+            "lint-forged-2": "lease_until = now() + interval '1 h', "
+            "owner = '{\"x\":' || repeat('[', 9990)",
+            "lint-forged-3": "next_seq = 2147483647, bytes = 0",
+        }
+        for name, columns in strange.items():
+            write(opens(), LINES[:3], f"traces/{name}")
+            query = f"UPDATE streams SET {columns} WHERE name = 'traces/{name}'"
+            execute(database, query)
+        assert [each.agent_id for each in list_streams(copies)] == [AGENT, *strange]
         ours = next(each for each in verify_all(copies).streams if each.name == AGENT)
         assert ours.head == head_of(LINES)
 
@@ -326,7 +325,7 @@ class TestRowsOfWorkers:
     ) -> None:
         names = {"traces/../../x", "traces/", "runs/A\n", "traces/" + "a" * 300}
         drop = "ALTER TABLE streams DROP CONSTRAINT streams_name"  # as the owner could
-        database.run(lambda connection: connection.execute(drop))
+        execute(database, drop)
         for name in names:
             forge(database, name)
         assert [each.agent_id for each in list_streams(copies)] == [AGENT]
@@ -374,7 +373,7 @@ class TestRowsOfWorkers:
             "UPDATE streams SET bytes = 0; "
             "UPDATE events SET lines = lines || decode(repeat('0a', 5000000), 'hex') WHERE seq = 11"
         )
-        database.run(lambda connection: connection.execute(query))
+        execute(database, query)
         month, ids = database.run(
             lambda connection: connection.execute(
                 "SELECT month, array_agg(id) FROM streams GROUP BY month"
@@ -394,7 +393,7 @@ class TestRowsOfWorkers:
             "SELECT id, month, 12 + 9000000 * n, decode(repeat('0a', 9000000), 'hex') "
             "FROM streams, generate_series(0, 3) n WHERE name = 'traces/lint-forged'"
         )
-        database.run(lambda connection: connection.execute(query))
+        execute(database, query)
         listed = {each.agent_id: each.status for each in list_streams(copies)}
         assert listed == {AGENT: "interrupted", "lint-forged": "damaged"}
         assert copies.agent_stream("lint-forged").stat().st_size == 0
@@ -478,7 +477,7 @@ class TestLeases:
         query = (
             "UPDATE streams SET owner = regexp_replace(owner, '\"pid\":\\d+', '\"pid\":99999999')"
         )
-        database.run(lambda connection: connection.execute(query))
+        execute(database, query)
         found(copies)
         assert not is_being_written(copy_of(copies))
 
