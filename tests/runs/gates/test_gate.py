@@ -52,8 +52,5 @@ def test_an_observer_hears_what_judges_before_it_does(active: Path) -> None:
     remora.analyze(root=active, operations=["plant"], known=BUILT_IN | OPERATION, observer=watching)
     told = [what for what in watching.told if what[0] in ("ended", "judging")]
     assert told[0][0] == "ended"
-    assert list(dict.fromkeys(gate.partition(",")[0] for _, gate in told[1:])) == [
-        "imports",
-        "pytest",
-        "values in tests",
-    ]
+    gates = dict.fromkeys(gate.partition(",")[0] for _, gate in told[1:])
+    assert list(gates) == ["imports", "pytest"], "no type was written, so no value is judged"
