@@ -1,6 +1,7 @@
 """HubClient, which returns up-to-date facts from the best source that answers in time."""
 
 import asyncio
+import weakref
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -92,6 +93,7 @@ class HubClient:
         )
         self._db, self._files = places and places.db, files
         self._opened: FallbackSources | None = None
+        self._close_opened: Callable[[], object] = lambda: None
         # one thread: the fallbacks are not thread-safe
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="remora-hub")
 
@@ -162,8 +164,7 @@ class HubClient:
         """Close the database. After that, only the daemon can answer requests."""
         self._daemon.close()
         self._thread.shutdown(wait=True, cancel_futures=True)
-        if self._opened is not None:
-            self._opened.close()
+        self._close_opened()
 
     async def __aenter__(self) -> "HubClient":
         return self
@@ -178,6 +179,7 @@ class HubClient:
             from remora.hub.sources.fallbacks import FallbackSources  # imports the analysis
 
             opened = FallbackSources(self.root, self._db, self._file_rules())
+            self._close_opened = weakref.finalize(self, opened.close)
             opened.prepare()
             self._opened = opened
         return self._opened

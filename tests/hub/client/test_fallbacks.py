@@ -1,6 +1,7 @@
 """A failing source only costs its time: no error and no wrong answer."""
 
 import asyncio
+import gc
 import json
 import os
 import shutil
@@ -371,6 +372,7 @@ def test_a_client_that_nobody_closed_leaves_nothing_behind(house: House) -> None
     client = HubClient(house.root, places=house.places, deadline=GENEROUS)
     assert run(client.node(TOTAL)) is not None
     del client  # warnings are errors: an open database would be one
+    gc.collect()
 
 
 def test_links_that_would_take_too_long_are_given_up_and_not_kept_by_halves(house: House) -> None:
