@@ -174,7 +174,7 @@ RULES = (
         "decorated",
         "@app.command() def show(path: str)",
         DECORATED,
-        "",
+        "0 wrong, 0 right",
         lambda candidate: is_decorated(candidate.function),
     ),
 )
