@@ -1,14 +1,13 @@
 """Every text is readable on every ground that it is drawn on, in light and dark."""
 
 import re
+from importlib import resources
 
 import pytest
 
-from remora.pictures.picture_style import PICTURE_STYLE
-
+STYLE = (resources.files("remora.web") / "static/pictures.css").read_text("utf-8")
 COLOURS = {
-    name: both
-    for name, *both in re.findall(r"--p-([\w-]+): light-dark\((#\w+), (#\w+)\)", PICTURE_STYLE)
+    name: both for name, *both in re.findall(r"--p-([\w-]+): light-dark\((#\w+), (#\w+)\)", STYLE)
 }
 PAGE = ("#ffffff", "#121212")
 """The grounds of a page that chooses none."""
@@ -41,4 +40,4 @@ def test_labels_and_lines_are_visible_on_the_page(scheme: int) -> None:
 
 
 def test_the_style_loads_nothing() -> None:
-    assert not re.search(r"url\(|@import|https?:", PICTURE_STYLE)
+    assert not re.search(r"url\(|@import|https?:", STYLE)

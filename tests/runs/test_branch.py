@@ -1,17 +1,21 @@
 """Accepted changes as commits on a branch: files, index and hooks of the user are left alone."""
 
+from hashlib import sha256
 from itertools import pairwise
 from typing import Any
 
+import msgspec
 import pytest
 
 from remora.errors import OutsideError, UsageError
 from remora.ids import display_name
 from remora.memory.events import Review
+from remora.runs.records.results import own_run
 from remora.runs.records.run_stream import RunStream
 from remora.runs.review import git_branch
 from remora.runs.review.accept_and_reject import Verdicts
 from remora.runs.review.git_branch import accept_onto_branch, open_branch, write_tree
+from remora.runs.review.ready_changes import ReadyChange
 from remora.runs.review.revert import revert
 from tests.runs.conftest import RULES, UNUSED, Desk, Kept
 
@@ -243,6 +247,15 @@ class TestConflicts:
         assert (done.accepted, len(done.conflicts)) == ([], 1)
         assert shop.git("rev-list", "--count", "main..fixes") == "1"
         assert shop.payloads(shop.newest, Review)[-1].verdict == "conflict"
+
+    def test_a_test_of_code_that_is_not_on_the_branch_is_one(self, shop: Desk) -> None:
+        view, branch = own_run(shop.project, shop.newest), open_branch(shop.root, "fixes")
+        job = next(job for job in view.jobs if display_name(job.node_id) == ONE)
+        for known, paths in (("0" * 64, ["pkg/a.py"]), (sha256(UNUSED.encode()).hexdigest(), [])):
+            base = {"files": {"pkg/a.py": {"sha256": known, "mode": 0o644}}}
+            start = msgspec.structs.replace(view.start, base=base)
+            found = git_branch._lacking(start, ReadyChange(job, [], (), []), branch)
+            assert [conflict.path for conflict in found] == paths
 
     @pytest.mark.parametrize("is_checked_out", [False, True])
     def test_a_branch_that_moves_or_is_checked_out_in_that_very_moment_stays(

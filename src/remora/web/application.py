@@ -17,7 +17,6 @@ from starlette.types import ASGIApp
 
 from remora.errors import Conflict, NotFound, RemoraError, UsageError
 from remora.local_server.request_guard import LocalOnly
-from remora.pictures.picture_style import PICTURE_STYLE
 from remora.pictures.timeline import timeline
 from remora.runs.records.name_lookup import run_named
 from remora.runs.records.run_times import read_job_times
@@ -51,11 +50,6 @@ def timeline_page(records: Records, request: Request) -> Response:
     return page("timeline.html", run=run, drawn=drawn)
 
 
-def picture_style(_records: Records, _request: Request) -> Response:
-    """Return the style sheet of pictures."""
-    return Response(PICTURE_STYLE, media_type="text/css")
-
-
 def _badge(template: str, records: Records, request: Request) -> Response:
     """Return the badge of an agent's or a run's stream, from all its bytes."""
     report = verify_all(records.project().trace, request.path_params["stream"]).streams[0]
@@ -66,7 +60,6 @@ _PAGES: dict[str, Callable[[Records, Request], Response]] = {
     "/": runs_page,
     "/runs/{run}": run_page,
     "/runs/{run}/timeline": timeline_page,
-    "/pictures.css": picture_style,
     "/agents/{agent}": agent_page,
     "/agents/{agent}/rows": rows_part,
     "/agents/{agent}/bars": bars_part,

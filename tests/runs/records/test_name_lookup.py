@@ -2,12 +2,13 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from remora.errors import NotFound, RemoraError, UsageError
 from remora.memory.events import Head, Payload, RunStart, TurnStart
 from remora.runs.records.name_lookup import run_named, stream_named
-from remora.runs.records.results import read_run
+from remora.runs.records.results import jobs_named, read_run
 from remora.trace.blobs import NullBlobSink
 from remora.trace.stream.line_builder import Identity, build_line, line_template, utc_now
 from tests.runs.conftest import RULES, UNUSED, Desk, Kept, analyzed
@@ -49,6 +50,12 @@ def test_a_name_of_several_nodes_or_none_is_refused_with_the_nearest(shop: Desk)
     with pytest.raises(NotFound) as refused:
         stream_named(shop.project.trace, "stroe")
     assert "a.py:store" in refused.value.hint
+
+
+def test_a_file_without_a_job_of_its_own_names_the_jobs_in_it(shop: Desk) -> None:
+    view = shop.view(shop.newest)
+    job = shop.job(shop.newest, "store")
+    assert jobs_named(msgspec.structs.replace(view, jobs=[job]), "a.py") == [job]
 
 
 def test_a_damaged_newest_run_hides_no_agent(shop: Desk) -> None:

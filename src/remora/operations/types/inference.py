@@ -36,11 +36,18 @@ class Inference:
     of the oldest Python 3 that it supports.
     """
 
-    def __init__(self, texts: Mapping[str, str], checker: TypeChecker, minor: int) -> None:
+    def __init__(
+        self,
+        texts: Mapping[str, str],
+        checker: TypeChecker,
+        minor: int,
+        *,
+        omits_kwargs: bool = False,
+    ) -> None:
         self._checker = checker
         self.original = ProjectIndex(texts)
         self.project = AnnotatedProject(self.original, checker, minor)
-        self.signatures = Signatures(self.original)
+        self.signatures = Signatures(self.original, omits_kwargs=omits_kwargs)
         self.annotations: Terms = {}
         """All annotations found so far."""
         self.candidates: Terms = {}
@@ -167,7 +174,7 @@ class Inference:
         """Return the type that a special method or `**kwargs` has everywhere, or nothing."""
         function, name = self.original.files[path].functions[slot.number], slot.name
         if slot.kind == "kwargs":
-            return "Any"
+            return "" if self.signatures.omits_kwargs else "Any"
         types = _LANGUAGE.get(function.short, ()) if function.owner is not None else ()
         names = [each.name for each in function.parameters if each.kind == "parameter"]
         if len(names) != len(types) or len(function.parameters) != len(types):

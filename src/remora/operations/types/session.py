@@ -28,12 +28,14 @@ from remora.tools.host.declared_type_checker import (
     declared_checker,
     find_checker,
 )
-from remora.tools.host.ruff.config_files import DEFAULT_MINOR, oldest_minor
+from remora.tools.host.ruff.config_files import DEFAULT_MINOR, oldest_minor, settings_for
 from remora.tools.kept_answers import KeptAnswers
 from remora.tools.tree import ToolTree
 
 _KEPT = 2
 _WAIT = 1.0
+_NO_KWARGS = ("ANN003", "ANN401")
+"""Rules that a project ignores if it wants no `**kwargs: Any`: two readings rejected 3 of 3 there."""
 _MAX_TOGETHER = 4000
 _sessions: "OrderedDict[str, Session]" = OrderedDict()
 _lock = threading.Lock()
@@ -69,7 +71,8 @@ class Session:
         self._declared = declared_checker(place)
         self._python: ProjectPython | None = None
         self.checker = TypeChecker(texts, self._settings, minor=minor)
-        self._inference = Inference(texts, self.checker, minor)
+        omits = _omits_kwargs(place)
+        self._inference = Inference(texts, self.checker, minor, omits_kwargs=omits)
         self.index = self._inference.original
         self.signatures = self._inference.signatures
         self.calls = self._inference.calls
@@ -167,6 +170,8 @@ class Session:
             self._inference.settle_with(judges[1].added_by)
         elif checker is not None:
             self.judges = f"{_ty()}; {checker.label} fails on the project"
+            if self._declared is not None:
+                self._inference.settle_with(_cannot_judge)
 
     @contextmanager
     def _locked(self, left: Callable[[], float]) -> Iterator[None]:
@@ -217,7 +222,10 @@ class Session:
             if path in self.checker.left_out:
                 raise HostError("ty fails on the file")
             kept, verdicts = project.writable(terms), list[Verdict]()
-            for judge in self._all_judges() if kept else ():
+            judges = self._all_judges() if kept else ()
+            if len(judges) == 1 and self._declared and self._other_checker(self._python):
+                _cannot_judge(kept)
+            for judge in judges:
                 tried, added_by = kept, _beyond(base, judge.added_by)
                 kept = project.accepted(tried, base, added_by, by_function=judge.by_function)
                 refused = {key: term for key, term in tried.items() if key not in kept}
@@ -276,6 +284,22 @@ def _beyond(base: Terms, added_by: AddedBy) -> AddedBy:
     """Return a function that leaves out the diagnostics that `base` adds alone."""
     known = added_by(base)
     return lambda terms: new_diagnostics(known, added_by(terms))
+
+
+def _omits_kwargs(place: ToolTree) -> bool:
+    """Return True if the project's ruff ignores missing annotations of `**kwargs`."""
+    ignored: set[object] = set()
+    for settings in settings_for(place, "pyproject.toml"):
+        for section in filter(None, (settings, settings.get("lint"))):
+            for key in ("ignore", "extend-ignore"):
+                rules = section.get(key)
+                ignored |= {*rules} if isinstance(rules, list) else set()
+    return not ignored.isdisjoint(_NO_KWARGS)
+
+
+def _cannot_judge(_terms: Terms) -> list[Diagnostic]:
+    """Judge types in place of a type checker that the project names and that fails on it."""
+    raise HostError("the project's type checker fails on the project, so no type can be judged")
 
 
 def _ty() -> str:

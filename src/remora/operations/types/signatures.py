@@ -46,8 +46,9 @@ class Signatures:
     and special methods without parameters do not count.
     """
 
-    def __init__(self, index: ProjectIndex) -> None:
+    def __init__(self, index: ProjectIndex, *, omits_kwargs: bool = False) -> None:
         self._index = index
+        self.omits_kwargs = omits_kwargs
         self._habits = Habits(index)
         written, total = _counts(index.every_function())
         self._is_annotated = written > total * _ANNOTATED
@@ -66,7 +67,9 @@ class Signatures:
 
     def omits(self, path: str, slot: Slot) -> bool:
         """Return True if the project mostly leaves out annotations like this one."""
-        return self._habits.omits(self._index.files[path].functions[slot.number], slot.name)
+        function = self._index.files[path].functions[slot.number]
+        is_unwanted = slot.kind == "kwargs" and self.omits_kwargs
+        return is_unwanted or self._habits.omits(function, slot.name)
 
     def is_sparse(self, path: str) -> bool:
         """Return True for files whose functions mostly have no annotations, like the project's."""

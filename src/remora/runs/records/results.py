@@ -151,23 +151,22 @@ def _read_start(run_id: str, events: Iterator[Event]) -> tuple[Event, RunStart, 
 def jobs_named(view: RunView, name: str) -> list[JobView]:
     """Return the job of the agent with the ID `name`, or the jobs on nodes that match `name`.
 
-    A job on a file matches by each of its nodes, too. `name` may be a glob. Raises NotFound, listing
-    the nearest names, if nothing matches.
+    A job on a file matches by each of its nodes, too, and the path of a file without a job of its
+    own matches all jobs in it. `name` may be a glob. Raises NotFound, listing the nearest names, if
+    nothing matches.
     """
     ours = [job for job in view.jobs if job.agent_id == name]
     if ours:
         return ours
     keys = [NodeKey(key) for job in view.jobs for key in _keys(job)]
-    matched = set(match_nodes(keys, name))
+    matched = {*match_nodes(keys, name)} or {key for key in keys if split_node_key(key)[0] == name}
     if not matched:
-        is_changed = any(split_node_key(key)[0] == name for key in keys)
-        unchanged = "" if is_changed else ", and changes nothing there"
         near = ", ".join(display_name(key) for key in nearest(name, keys))
         left = (
             f"`remora show {view.run_id} -v` lists its functions, and what was left without a job"
         )
         raise NotFound(
-            f"the run {view.run_id} has no job on {name!r}{unchanged}",
+            f"the run {view.run_id} has no job on {name!r}, and changes nothing there",
             hint=f"{left}; nearest: {near}" if near else left,
         )
     return [job for job in view.jobs if not matched.isdisjoint(_keys(job))]

@@ -9,6 +9,7 @@ records the verdict.
 import os
 from collections.abc import Sequence
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -17,7 +18,8 @@ import msgspec
 
 from remora.errors import HostError, OutsideError, UsageError
 from remora.files.git import git_output
-from remora.ids import display_name, split_node_key, unescape_path
+from remora.ids import display_name, escape_path, split_node_key, unescape_path
+from remora.memory.events import RunStart
 from remora.runs.project import Project
 from remora.runs.records.results import RunView, own_record, read_run
 from remora.runs.records.run_stream import RunStream, open_run
@@ -118,7 +120,10 @@ def accept_onto_branch(  # noqa: PLR0913 (the options of the command)
         picked = select_changes(project, view, nodes, every=every, narrow=narrow)
 
         def commit(change: ReadyChange, recheck: Recheck) -> list[dict[str, Any]]:
-            return _accept_one(project, stream, change, _reread(branch), recheck, already)
+            now = _reread(branch)
+            if lacking := _lacking(stream.record.attempts.start, change, now):
+                return refuse(project, stream, change, lacking)
+            return _accept_one(project, stream, change, now, recheck, already)
 
         refused = judge(view, picked.usable, _tree(project, branch))
         done = accept_each(project, stream, picked, commit, progress, refused)
@@ -162,6 +167,22 @@ def _accept_one(
         return refuse(project, stream, change, [conflict])
     stream.append(verdict_on(project, change, ACCEPTED, branch=branch.name))
     return [*change.collisions]
+
+
+def _lacking(start: RunStart, change: ReadyChange, branch: Branch) -> list[FileConflict]:
+    """Return the file that a change is about, if its uncommitted code is not on the branch.
+
+    A test of a new function, for example, fails without it.
+    """
+    path, _ = split_node_key(change.job.node_id)
+    known = start.base.get("files", {}).get(path)
+    if known is None or any(escape_path(patch.path) == path for patch in change.patches):
+        return []
+    content, _ = branch.read_file(unescape_path(path))
+    if content is not None and sha256(content).hexdigest() == known["sha256"]:
+        return []
+    detail = f"was not committed when it was analyzed, and the branch {branch.name} has other code"
+    return [FileConflict(path=unescape_path(path), detail=detail)]
 
 
 def _tree(project: Project, branch: Branch) -> Tree:

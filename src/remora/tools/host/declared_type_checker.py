@@ -18,7 +18,7 @@ from remora.errors import HostError
 from remora.sandbox.confinement import Confinement
 from remora.sandbox.interpreters import ProjectPython, interpreter_paths
 from remora.sandbox.isolation import may_run_code
-from remora.sandbox.process import run_command
+from remora.sandbox.process import ProcessResult, run_command
 from remora.sandbox.supervisor_client import Command
 from remora.tools.file_tree import FileTree
 from remora.tools.host.mypy_settings import mypy_settings, tool_settings
@@ -154,8 +154,23 @@ class ProjectChecker(NamedTuple):
 
         Plug-ins are the project's code, so changes of files are discarded, except for the cache.
         Mypy's is in the folder `kept`, by question, if it is kept for other copies of the project,
-        and beside `folder` otherwise. Raises HostError if the checker fails or does not finish.
+        and beside `folder` otherwise. If mypy fails, such as for two scripts of the same name, it
+        runs once more with modules named after their paths. Raises HostError if the checker fails
+        or does not finish.
         """
+        finished = self._finished(self.command, folder, seconds, kept)
+        if self.is_mypy and finished.returncode == _MYPY_FAILED:
+            again = (*self.command, "--explicit-package-bases")
+            finished = self._finished(again, folder, seconds, kept)
+        if finished.returncode >= _MYPY_FAILED or finished.returncode < 0:
+            said = (finished.stderr.strip() or finished.stdout.strip()).decode("utf-8", "replace")
+            raise HostError(f"{self.label} failed: {said.partition(chr(10))[0][:200]}".rstrip(": "))
+        output = finished.stdout.decode("utf-8", "replace")
+        return _mypy_errors(output) if self.is_mypy else _pyright_errors(output, folder)
+
+    def _finished(
+        self, argv: tuple[str, ...], folder: Path, seconds: float, kept: Path | None
+    ) -> ProcessResult:
         if self.config is not None:
             RootedFiles(folder).put(self.config[0], self.config[1].encode())
         read = [*interpreter_paths(Path(self.command[0]), trusted=False)]
@@ -166,7 +181,7 @@ class ProjectChecker(NamedTuple):
             cache = kept / f"{folder.name}-{sha256(self.question.encode()).hexdigest()[:16]}"
         cache.mkdir(mode=0o700, exist_ok=True)
         command = Command(
-            argv=self.command,
+            argv=argv,
             folder=folder,
             seconds=min(_NEAR_ALL, seconds),
             confinement=Confinement(read=tuple(read), write=(cache,), scratch=(folder,)),
@@ -178,11 +193,7 @@ class ProjectChecker(NamedTuple):
             raise HostError(f"{self.label} did not finish within {command.seconds:.1f} s")
         if self.cpu is not None and finished.returncode in _CPU_USED:
             raise HostError(f"{self.label} needs more than {self.cpu} s of processor time")
-        if finished.returncode >= _MYPY_FAILED or finished.returncode < 0:
-            said = (finished.stderr.strip() or finished.stdout.strip()).decode("utf-8", "replace")
-            raise HostError(f"{self.label} failed: {said.partition(chr(10))[0][:200]}".rstrip(": "))
-        output = finished.stdout.decode("utf-8", "replace")
-        return _mypy_errors(output) if self.is_mypy else _pyright_errors(output, folder)
+        return finished
 
 
 def find_checker(
@@ -203,8 +214,9 @@ def find_checker(
     own = {path for path in paths if path.endswith((".py", ".pyi")) and not is_of_tests(path)}
     own -= {path for path in own if "-stubs/" in path}  # mypy refuses such names of packages
     own -= {path.removesuffix("i") for path in own if path.endswith(".pyi")}
-    names = sorted({path.partition("/")[0] for path in own} - _NOT_CHECKED)
-    targets = [f"./{name}" for name in names]  # mypy reads options from `-x.py` and `@x.py`
+    names = {path.partition("/")[0] for path in own} - _NOT_CHECKED
+    names -= {f"{name}.py" for name in names}  # scripts named like their package
+    targets = [f"./{name}" for name in sorted(names)]  # mypy reads options from `-x.py` and `@x.py`
     if declared is None:
         return _own_mypy(DeclaredChecker("mypy"), {}, python, (*_MYPY_OPTIONS, *targets))
     if declared.name == "ty":
