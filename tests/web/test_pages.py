@@ -118,7 +118,7 @@ def test_every_answer_keeps_to_itself(pages: TestClient, failed: Planted) -> Non
 
 def test_a_browser_without_the_link_sees_nothing(failed: Planted, tmp_path: Path) -> None:
     stranger = client_of(failed.root, tmp_path, is_open=False)
-    for address in ("/", f"/agents/{failed.agent_id}", "/live/runs/x", "/static/pictures.css"):
+    for address in ("/", f"/agents/{failed.agent_id}", "/live/runs/x"):
         answer = stranger.get(address)
         assert answer.status_code == 403
         assert failed.agent_id not in answer.text
