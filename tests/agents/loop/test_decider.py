@@ -110,12 +110,13 @@ class TestSuggestions:
         script = """
             {"result": 1, "summary": "s", "outcome": "success", "candidate_actions": [
                 {"tool": "nope", "args": {}, "reason": ""},
+                {"tool": "act", "args": {}, "reason": "more"},
                 {"tool": "submit_result", "args": {}, "reason": "done"},
             ]}"""
-        answers = ['{"tool":"act","args":{}}'] * 2 + [SUBMIT]
+        answers = ['{"tool":"act","args":{}}', SUBMIT]
         found = theatre.play(Play(agent=theatre.tool(script), answers=answers))
         assert [(one.decided_by, one.choice) for one in found.payloads(ToolCalled)] == [
-            ("model", None), ("model", None), ("model", 0),
+            ("model", None), ("model", 1),
         ]  # fmt: skip
 
 
@@ -308,7 +309,8 @@ class TestForks:
         found = theatre.fork(a_play(agent, {4: undo(3)}), whole, 4)
         assert (found.after, tools(found)) == (b"x = 7\ny = 0\n", ["undo", "submit_result"])
         agent = writer(theatre)
-        whole = play(theatre, agent, {2: put("7"), 3: put("8")})
+        whole = play(theatre, agent, {2: put("("), 3: put("8")})
         found = theatre.fork(a_play(agent, {3: GONE}), whole, 3)
-        assert (found.after, tools(found)) == (OPENED, ["undo", "submit_result"])
+        assert found.after == OPENED
+        assert tools(found) == ["submit_result", "undo", "submit_result"]
         assert ending(found) == ("submitted", "model_error")

@@ -27,32 +27,56 @@ from tests.agents.loop.model_turns import (
 
 BROKEN = "parses: mod.py: line 1: '(' was never closed"
 FAILURES: dict[str, tuple[dict[int, str | ModelError], int, str | None]] = {
-    "verification": ({2: put("(")}, 20, BROKEN),
-    "max_turns": ({2: put("7"), 3: put("8"), 4: put("9")}, 3, "not done after 3 turns"),
-    "model_error": ({2: put("7"), 3: GONE}, 20, "the server is gone; start it"),
-    "repeated_call": ({2: put("7"), **dict.fromkeys(range(3, 20), undo(7))}, 20, None),
-    "no_progress": ({2: put("7"), **{n: call("recall", ref="turn:1", lines=[1 + n % 2, 2]) for n in range(3, 20)}}, 20, None),
+    "max_turns": ({2: put("7"), 3: put("TEXT"), 4: put("9")}, 3, "not done after 3 turns"),
+    "model_error": ({2: put("TEXT"), 3: GONE}, 20, "the server is gone; start it"),
+    "repeated_call": ({2: put("TEXT"), **dict.fromkeys(range(3, 20), undo(7))}, 20, None),
+    "no_progress": ({2: put("TEXT"), **{n: call("recall", ref="turn:1", lines=[1 + n % 2, 2]) for n in range(3, 20)}}, 20, None),
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("reason", FAILURES)
-def test_what_the_opening_did_is_submitted_with_the_reason(theatre: Theatre, reason: str) -> None:
+def failing(reason: str, text: str) -> tuple[dict[int, str | ModelError], int, str | None]:
+    """A model's answers, the last of which writes the text, and how its part ends."""
     answers, most, error = FAILURES[reason]
+    return {
+        turn: answer.replace("TEXT", text) if isinstance(answer, str) else answer
+        for turn, answer in answers.items()
+    }, most, error  # fmt: skip
+
+
+@pytest.mark.parametrize("reason", FAILURES)
+def test_what_passes_the_checks_is_submitted_with_the_reason(theatre: Theatre, reason: str) -> None:
+    answers, most, error = failing(reason, "8")
     found = play(theatre, writer(theatre), answers, max_turns=most)
-    assert found.after == OPENED
+    assert found.after == b"x = 8\ny = 0\n"
     assert ending(found) == ("submitted", reason)
     assert error is None or found.result.error == error
-    (fall,) = updates(found, "floor")
-    assert fall[1] == reason
-    assert tools(found)[-2:] == ["undo", "submit_result"]
-    assert deciders(found)[-2:] == ["rule", "rule"]
+    ((_, stop_reason, _),) = updates(found, "floor")
+    assert stop_reason == reason
+    assert (tools(found)[-1], deciders(found)[-1]) == ("submit_result", "rule")
+    assert [one.verified for one in found.payloads(SubmitResult)] == [True]
+
+
+@pytest.mark.parametrize("reason", FAILURES)
+def test_otherwise_what_the_opening_did_is_submitted(theatre: Theatre, reason: str) -> None:
+    answers, most, _ = failing(reason, "(")
+    found = play(theatre, writer(theatre), answers, max_turns=most)
+    assert (found.after, ending(found)) == (OPENED, ("submitted", reason))
+    assert tools(found)[-3:] == ["submit_result", "undo", "submit_result"]
+    assert deciders(found)[-3:] == ["rule"] * 3
     assert found.payloads(SubmitResult)[-1].summary == "by rule"
+
+
+def test_what_was_refused_is_not_submitted_again(theatre: Theatre) -> None:
+    found = play(theatre, writer(theatre), {2: put("(")})
+    assert (found.after, ending(found)) == (OPENED, ("submitted", "verification"))
+    assert found.result.error == BROKEN
+    assert tools(found)[-2:] == ["undo", "submit_result"]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("reason", FAILURES)
 def test_resumed(theatre: Theatre, reason: str) -> None:
-    answers, most, _ = FAILURES[reason]
+    answers, most, _ = failing(reason, "(")
     found = cut_everywhere(theatre, a_play(writer(theatre), answers, max_turns=most))
     assert (found.after, ending(found)) == (OPENED, ("submitted", reason))
 
@@ -60,23 +84,23 @@ def test_resumed(theatre: Theatre, reason: str) -> None:
 def test_invalid_calls_or_a_packet_that_is_too_large(theatre: Theatre) -> None:
     found = play(theatre, writer(theatre), {2: put("7"), **dict.fromkeys(range(3, 9), PROSE)})
     assert errors(found) == ["bad_call"] * 3 + ["invalid_calls"]
-    assert (found.after, ending(found)) == (OPENED, ("submitted", "model_error"))
+    assert (found.after, ending(found)) == (b"x = 7\ny = 0\n", ("submitted", "model_error"))
     found = play(theatre, writer(theatre), {}, limit=20)
     assert found.payloads(ModelRequest) == []
     assert (found.after, ending(found)) == (OPENED, ("submitted", "packet_too_large"))
     assert tools(found) == ["put", "submit_result"], "there is nothing to undo"
 
 
-def test_without_an_opening_or_changes_by_rules_the_job_fails(theatre: Theatre) -> None:
-    found = play(theatre, writer(theatre, rules="[]"), {1: put("7"), 2: GONE})
+def test_without_changes_that_pass_the_job_fails(theatre: Theatre) -> None:
+    found = play(theatre, writer(theatre, rules="[]"), {1: GONE})
     assert updates(found, "floor") == []
     assert ending(found) == ("error", "model_error")
-    found = play(theatre, writer(theatre), {1: put("7"), 2: GONE}, opening=False)
-    assert updates(found, "floor") == []
+    found = play(theatre, writer(theatre), {1: put("("), 2: GONE}, opening=False)
+    assert [one.verified for one in found.payloads(SubmitResult)] == [False]
     assert ending(found) == ("error", "model_error")
     found = play(theatre, writer(theatre, rules='[put(value="(")]'), {2: GONE})
     assert [one.verified for one in found.payloads(SubmitResult)] == [False]
-    assert ending(found) == ("failed", "verification")
+    assert ending(found) == ("error", "model_error")
 
 
 class TestUndoneOpening:
@@ -96,7 +120,7 @@ class TestUndoneOpening:
     @pytest.mark.slow
     def test_resumed(self, theatre: Theatre) -> None:
         agent = writer(theatre, rules=self.RULES)
-        answers: dict[int, str | ModelError] = {3: put("7"), 4: undo(2), 5: put("8"), 6: GONE}
+        answers: dict[int, str | ModelError] = {3: put("7"), 4: undo(2), 5: put("("), 6: GONE}
         found = cut_everywhere(theatre, a_play(agent, answers))
         assert (found.after, ending(found)) == (b"x = 1\ny = 0\n", ("submitted", "model_error"))
 

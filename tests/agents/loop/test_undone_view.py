@@ -8,8 +8,6 @@ import pytest
 from remora.agents.definition.agent import Agent, load_agent
 from remora.bootstrap.operations import BUILT_IN
 from remora.memory.packet import DecisionPacket
-from remora.operations.base import Operation
-from remora.operations.docstring.operation import DOCSTRING
 from remora.operations.lint.operation import LINT
 from tests.agents.conftest import SUBMIT, Play, Theatre
 from tests.agents.loop.model_turns import by_turn, call, cut_everywhere, shown, undo
@@ -95,23 +93,16 @@ def test_resumed(theatre: Theatre, own: Agent) -> None:
     assert view(found.runner.context.packet) == shows("1")
 
 
-DOCUMENTED = "def pay(price):\n    return price\n"
 FILES = {"ruff.toml": 'lint.select = ["F"]\n'}
-TYPO = "def pay(price):\n    total = price\n    return pirce + totl\n"
+TYPOS = "def pay(price):\n    total = pirce\n    return price + totl\n"
 EDIT = call("edit_lines", first=3, last=3, text="    return price + total")
-WRITE = call("write_docstring", text="Take the money of a customer.")
 
 
-@pytest.mark.parametrize(
-    ("operation", "source", "answer"),
-    [(LINT, TYPO, EDIT), (DOCSTRING, DOCUMENTED, WRITE)],
-    ids=["lint", "docstring"],
-)
-def test_built_in_agents(theatre: Theatre, operation: Operation, source: str, answer: str) -> None:
-    agent = load_agent(operation.folder, BUILT_IN, builtin=True)
+def test_the_built_in_lint_agent(theatre: Theatre) -> None:
+    agent = load_agent(LINT.folder, BUILT_IN, builtin=True)
 
     def shown_at(turn: int, answers: list[str]) -> str:
-        how = Play(agent=agent, source=source, answers=[*answers, SUBMIT], node="pay", files=FILES)
+        how = Play(agent=agent, source=TYPOS, answers=[*answers, SUBMIT], node="pay", files=FILES)
         found = theatre.play(how)
         assert isinstance(found.model, ScriptedModel)
         return re.sub(
@@ -119,8 +110,6 @@ def test_built_in_agents(theatre: Theatre, operation: Operation, source: str, an
         )
 
     first = shown_at(0, [])
-    edited, undone = (
-        shown_at(number, [answer, undo(2 if operation is LINT else 1)]) for number in (1, 2)
-    )
+    edited, undone = (shown_at(number, [EDIT, undo(1)]) for number in (1, 2))
     assert edited != first
     assert undone == first

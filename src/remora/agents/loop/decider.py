@@ -55,8 +55,8 @@ class Decider:
     async def decide(self) -> Decision:
         """Return the turn's call, or the error that prevents one."""
         if self._state.lost_model is not None:
-            return self._submit_floor()
-        if not self._state.asks_model(self._rungs[0].settings):
+            return self._submit_what_passes()
+        if not self._state.asks_model(self._rungs[0].settings) or self._can_only_submit():
             return self._first()
         is_last = len(self._rungs) == 1 or self._state.is_escalated
         if is_last and self._state.invalid_calls >= MAX_BAD_CALLS:
@@ -78,10 +78,15 @@ class Decider:
         message = f"{MAX_BAD_CALLS} invalid calls in a row: {self._packet.last_error}"
         return self._error(INVALID_CALLS, message)
 
-    def _submit_floor(self) -> ToolCalled:
-        """Submit what the opening did. If files differ from that, restore them first."""
+    def _can_only_submit(self) -> bool:
+        """Return True if nothing but a submission is suggested, so that there is no choice."""
+        offered = self._packet.candidate_actions
+        return len(offered) == 1 and offered[0].tool == SUBMIT
+
+    def _submit_what_passes(self) -> ToolCalled:
+        """Submit the files as they are. If they were refused, restore what the opening did."""
         tool, args = SUBMIT, self._state.submission
-        if self._state.is_past_floor:
+        if self._state.is_past_floor and self._state.is_refused:
             args = {"turn": self._state.turn_after_floor, "because": "the model's part failed"}
             tool = UNDO
         return ToolCalled(

@@ -93,8 +93,8 @@ class AgentState:
     If the model drives, rules make the decisions of the opening. `floor` contains the changes of
     the opening that the model did not take back, which are restored by undoing `turn_after_floor`.
     `submission` contains the arguments with which rules would have submitted them. `lost_model` is
-    set when the model's part has failed, so that rules submit the floor: it is the ending if there
-    is nothing to submit.
+    set when the model's part has stopped, so that rules submit the files as they are, or else the
+    floor: it is the ending if neither passes the checks.
     """
 
     def __init__(self, context: ContextManager, blobs: ObjectStore) -> None:
@@ -112,6 +112,7 @@ class AgentState:
         self.submission: dict[str, Any] = {}
         self.lost_model: Ending | None = None
         self.refused: list[str] = []
+        self._refused_changes: tuple[Change, ...] | None = None
         self.is_escalated = False
         self.history: History | None = None
         self.messages: list[dict[str, Any]] = []
@@ -171,13 +172,19 @@ class AgentState:
         return settings.decisions == "model" and not (self.is_opening or self.lost_model or is_over)
 
     def can_fall_back(self, ending: Ending) -> bool:
-        """Return True if what the opening did can be submitted instead of the model's part."""
+        """Return True if rules can submit the files as they are, or what the opening did."""
         return (
-            bool(self.floor)
+            self._is_driven
             and self.lost_model is None
             and not self.is_opening
             and ending[0] in ("failed", "error")
+            and bool(self.floor or (net_changes(self.all_changes) and not self.is_refused))
         )
+
+    @property
+    def is_refused(self) -> bool:
+        """True if a check has refused the files as they are."""
+        return net_changes(self.all_changes) == self._refused_changes
 
     @property
     def invalid_calls(self) -> int:
@@ -338,16 +345,21 @@ class AgentState:
     def _submitted(self, event: Event) -> None:
         submitted = self._whole(event, SubmitResult)
         self.turn.submitted = submitted
-        if self._goes_back(submitted):
+        if submitted.verified:
+            return
+        self._refused_changes = net_changes(self.all_changes)
+        if self._goes_back():
             self.refused.append(failed_check(submitted))
             self.turn.is_over = True
+        elif self.lost_model is not None and self.floor and self.is_past_floor:
+            self.turn.is_over = True  # the floor may pass
 
-    def _goes_back(self, submitted: SubmitResult) -> bool:
+    def _goes_back(self) -> bool:
         """Return True if the model may mend a submission that failed a check, and submit again."""
         assert self.start is not None
         most = self.start.definition.get("max_submissions", 1)
-        by_model = self.turn.call is not None and self.turn.call.decided_by != "rule"
-        return by_model and not submitted.verified and len(self.refused) + 1 < most
+        drives = self._is_driven and not self.is_opening and self.lost_model is None
+        return drives and len(self.refused) + 1 < most
 
     def _failed(self, event: Event) -> None:
         error = self._whole(event, AgentError)

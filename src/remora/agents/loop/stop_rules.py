@@ -15,8 +15,9 @@ from remora.memory.events import (
     ToolCalled,
     ToolResulted,
 )
-from remora.memory.packet import DecisionPacket
+from remora.memory.packet import Action, DecisionPacket
 from remora.statuses import Status
+from remora.text import count
 from remora.trace.read.reader import decode_part
 
 Ending = tuple[Status, StopReason, str | None]
@@ -75,8 +76,9 @@ class TurnCounts:
 
 
 class StopRules:
-    """Stops an agent after three identical calls or four idle turns, and counts bad answers.
+    """Stops an agent after identical calls or four idle turns, and counts bad answers.
 
+    A call that succeeds again, and changes nothing, ends the agent, and so do three identical calls.
     A turn is idle if a call of before succeeds again, and nothing is known or changed that was not
     before. Reading other lines of a long file is not idle.
     """
@@ -94,19 +96,19 @@ class StopRules:
         `changed` is true if the turn changed a file.
         """
         newest = now.recent_actions[-1] if now.recent_actions else None
-        if newest is not None and newest.count >= MAX_IDENTICAL_CALLS:
+        is_idle = not changed and _known(before) == _known(now)
+        if newest is not None and newest.count >= _most_identical(newest, is_idle=is_idle):
             why = f": {now.last_error}" if now.last_error else ""
             return (
                 "failed",
                 "repeated_call",
-                f"{newest.tool} was called three times with the same result{why}",
+                f"{newest.tool} was called {count(newest.count, 'time')} with the same result{why}",
             )
         if newest is not None and newest.outcome == "error":
             return None  # the next packet shows why, so the next call may succeed
         earlier = {canonical([call.tool, call.args]) for call in before.recent_actions}
         is_again = newest is None or canonical([newest.tool, newest.args]) in earlier
-        idle = is_again and not changed and _known(before) == _known(now)
-        self._idle_turns = self._idle_turns + 1 if idle else 0
+        self._idle_turns = self._idle_turns + 1 if is_again and is_idle else 0
         if self._idle_turns >= MAX_IDLE_TURNS:
             return "failed", "no_progress", f"{MAX_IDLE_TURNS} turns without any change"
         return None
@@ -143,7 +145,7 @@ def submission_ending(
     if not changed:
         return lost_model or ("no_change", "no_change", failure)
     if not submitted.verified:
-        return "failed", "verification", failed_check(submitted)
+        return lost_model or ("failed", "verification", failed_check(submitted))
     if lost_model is not None:
         return "submitted", *lost_model[1:]
     return "submitted", "submitted", None
@@ -167,6 +169,10 @@ def _failure(submitted: SubmitResult) -> tuple[str, str]:
 def _known(packet: DecisionPacket) -> bytes:
     facts = {key: fact.value for key, fact in packet.knowledge.items()}
     return canonical([list(packet.diagnostics), facts, packet.extensions])
+
+
+def _most_identical(newest: Action, *, is_idle: bool) -> int:
+    return 2 if newest.outcome == "success" and is_idle else MAX_IDENTICAL_CALLS
 
 
 class _Decided(msgspec.Struct):
