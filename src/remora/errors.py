@@ -154,6 +154,10 @@ class UnparsedAnswer(ModelError):
     """The server cannot parse what the model writes."""
 
 
+class RefusedRequest(ModelError):
+    """The server does not accept a key or a value of the request."""
+
+
 class DatabaseError(OutsideError):
     """The PostgreSQL database cannot be reached, refused a statement, or has a different schema."""
 

@@ -31,12 +31,16 @@ class Seen(msgspec.Struct, frozen=True):
 
 
 class Canned(msgspec.Struct, frozen=True, kw_only=True):
-    """One answer of the misbehaving server; `status` 0 breaks the connection."""
+    """One answer of the misbehaving server; `status` 0 breaks the connection.
+
+    `parts` are the bytes of a streamed answer, each after a pause of `delay_s`.
+    """
 
     status: int = 200
     body: Any = {}
     headers: dict[str, str] = {}
     delay_s: float = 0.0
+    parts: tuple[bytes, ...] = ()
 
 
 Route = Canned | list[Canned]
@@ -69,13 +73,15 @@ def _handler(server: Misbehaving) -> type[BaseHTTPRequestHandler]:
         def _respond(self, body: dict[str, Any]) -> None:
             server.seen.append(Seen(self.command, self.path, dict(self.headers), body))
             canned = server.answer(self.path)
+            if canned.parts:
+                _stream(self, canned)
+                return
             time.sleep(canned.delay_s)
             if canned.status == 0:
                 self.close_connection = True
                 return
-            raw = (
-                canned.body if isinstance(canned.body, bytes) else json.dumps(canned.body).encode()
-            )
+            body = canned.body
+            raw = body if isinstance(body, bytes) else json.dumps(body).encode()
             self.send_response(canned.status)
             for name, value in canned.headers.items():
                 self.send_header(name, value)
@@ -87,6 +93,17 @@ def _handler(server: Misbehaving) -> type[BaseHTTPRequestHandler]:
             pass
 
     return Handler
+
+
+def _stream(handler: BaseHTTPRequestHandler, canned: Canned) -> None:
+    handler.close_connection = True
+    handler.send_response(canned.status)
+    handler.send_header("Content-Type", "text/event-stream; charset=utf-8")
+    handler.end_headers()
+    for part in canned.parts:
+        time.sleep(canned.delay_s)
+        handler.wfile.write(part)
+        handler.wfile.flush()
 
 
 class _Quiet(ThreadingHTTPServer):

@@ -180,7 +180,7 @@ class ModelConfig(Section):
     exact: bool = False
     """Make runs repeatable by disabling the prompt cache and sending one request at a time."""
     timeout_s: Seconds = 60.0
-    """Seconds to wait for a response. The timeout is five times as long for the embedded model."""
+    """Seconds until an answer begins, five times as many on this machine. It may pause for half of them."""
     retries: Count = 4
     """Maximum number of retries per request if the server is busy or unreachable."""
     max_concurrency: Annotated[int, Field(ge=1, le=256)] = 2

@@ -1,12 +1,13 @@
 """The client against a server that misbehaves; `test_embedded` and `test_provider` use real ones."""
 
 import asyncio
+import json
 import time
 from typing import Any
 
 import pytest
 
-from remora.chat import Message
+from remora.chat import Message, ToolCall, Usage
 from remora.errors import ContextTooLarge, ModelError
 from remora.models.client.openai_client import OpenAIClient
 from remora.models.client.retry_policy import RequestLimits
@@ -96,7 +97,8 @@ def test_permanent_errors_are_not_retried(misbehaving: Any, canned: Any, status:
     misbehaving.routes[CHAT] = canned(status=status, body=body)
     error = failure(misbehaving.address)
     assert f"returned status {status}: no: … is wrong" in error.message
-    assert len(misbehaving.seen) == 1
+    asked = [one.body.get("stream_options") for one in misbehaving.seen]
+    assert asked == [{"include_usage": True}, *([None] if status in (400, 422) else [])]
 
 
 def test_a_refused_key_says_where_keys_come_from(misbehaving: Any, canned: Any) -> None:
@@ -123,7 +125,7 @@ def test_a_server_that_does_not_answer_in_time_is_not_asked_again(
     misbehaving: Any, canned: Any
 ) -> None:
     misbehaving.routes[CHAT] = canned(body=says("late"), delay_s=1.0)
-    error = failure(misbehaving.address, limits=RequestLimits(timeout_s=0.2, backoff_s=0.001))
+    error = failure(misbehaving.address, limits=RequestLimits(timeout_s=0.04, backoff_s=0.001))
     assert "did not respond within 0.2 s" in error.message
     assert "model.timeout_s" in error.hint
     assert len(misbehaving.seen) == 1
@@ -236,3 +238,80 @@ def test_another_model_than_before_is_an_error(misbehaving: Any, canned: Any) ->
     with pytest.raises(ModelError, match="model 'other', and answered with 'm-2026' before"):
         asyncio.run(three_times())
     assert len(misbehaving.seen) == 3
+
+
+def event(**part: Any) -> bytes:
+    return b"data: " + json.dumps(part).encode() + b"\r\n\r\n"
+
+
+def tokens(*deltas: dict[str, Any]) -> list[bytes]:
+    """The events of a streamed answer, with a comment before it and its counts at the end."""
+    parts = [event(model="m", choices=[{"index": 0, "delta": delta}]) for delta in deltas]
+    end = event(choices=[{"index": 0, "delta": {}, "finish_reason": "stop"}])
+    counts = event(choices=[], usage={"prompt_tokens": 9, "completion_tokens": 2})
+    return [b": ready\n\n", *parts, end, counts, b"data: [DONE]\n\n"]
+
+
+WORDS = tokens({"role": "assistant", "content": "hel"}, {"content": "lo"})
+
+
+class TestStreamedAnswers:
+    @pytest.mark.parametrize("size", [1, 7, 10_000])
+    def test_events_are_joined_however_they_are_cut(
+        self, misbehaving: Any, canned: Any, size: int
+    ) -> None:
+        whole = b"".join(WORDS)
+        parts = tuple(whole[at : at + size] for at in range(0, len(whole), size))
+        misbehaving.routes[CHAT] = canned(parts=parts)
+        answer = ask(misbehaving.address)
+        assert (answer.text, answer.finish_reason, answer.model) == ("hello", "stop", "m")
+        assert answer.usage == Usage(prompt_tokens=9, completion_tokens=2)
+        assert answer.raw["choices"][0]["message"] == {"role": "assistant", "content": "hello"}
+
+    def test_the_arguments_of_a_call_are_joined(self, misbehaving: Any, canned: Any) -> None:
+        first = {"index": 0, "id": "c1", "function": {"name": "act", "arguments": '{"a'}}
+        more = {"index": 0, "function": {"arguments": '":1}'}}
+        parts = tuple(tokens({"tool_calls": [first]}, {"tool_calls": [more]}))
+        misbehaving.routes[CHAT] = canned(parts=parts)
+        assert ask(misbehaving.address).call == ToolCall(tool="act", args={"a": 1})
+
+    def test_a_slow_answer_is_read_while_tokens_come(self, misbehaving: Any, canned: Any) -> None:
+        parts = tuple(tokens(*[{"content": "x"}] * 20))
+        misbehaving.routes[CHAT] = canned(parts=parts, delay_s=0.05)
+        limits = RequestLimits(timeout_s=0.2, backoff_s=0.001)  # 1 s to the first, then 0.1 s
+        assert ask(misbehaving.address, limits=limits).text == "x" * 20
+
+    def test_silence_in_the_middle_ends_it(self, misbehaving: Any, canned: Any) -> None:
+        misbehaving.routes[CHAT] = canned(parts=tuple(WORDS), delay_s=0.3)
+        limits = RequestLimits(timeout_s=0.2, backoff_s=0.001)
+        error = failure(misbehaving.address, limits=limits)
+        assert "did not respond within 0.1 s" in error.message
+        assert len(misbehaving.seen) == 1
+
+    def test_an_answer_that_breaks_off_is_asked_for_again(
+        self, misbehaving: Any, canned: Any
+    ) -> None:
+        misbehaving.routes[CHAT] = [canned(parts=tuple(WORDS[:2])), canned(parts=tuple(WORDS))]
+        assert ask(misbehaving.address).text == "hello"
+        assert len(misbehaving.seen) == 2
+
+    def test_an_error_in_the_middle_has_its_status(self, misbehaving: Any, canned: Any) -> None:
+        error = event(error={"code": 404, "message": "the model is gone"})
+        misbehaving.routes[CHAT] = canned(parts=(*WORDS[:2], error))
+        assert "status 404: the model is gone" in failure(misbehaving.address).message
+
+    def test_a_server_that_counts_no_streamed_tokens_is_asked_without(
+        self, misbehaving: Any, canned: Any
+    ) -> None:
+        refused = canned(status=400, body={"error": "unknown key: stream_options"})
+        misbehaving.routes[CHAT] = [refused, canned(body=says("whole"))]
+
+        async def twice() -> None:
+            client = client_for(misbehaving.address)
+            for _ in range(2):
+                assert (await client.ask(REQUEST)).text == "whole"
+            await client.aclose()
+
+        asyncio.run(twice())
+        assert ["stream_options" in seen.body for seen in misbehaving.seen] == [True, False, False]
+        assert all(seen.body["stream"] for seen in misbehaving.seen)

@@ -10,11 +10,12 @@ from typing import Any
 import httpx2
 
 from remora.config.user_folders import KEY_VARIABLES
-from remora.errors import ContextTooLarge, ModelError, UnparsedAnswer
-from remora.models.client.retry_policy import Failure, Reply
+from remora.errors import ContextTooLarge, ModelError, RefusedRequest, UnparsedAnswer
+from remora.models.client.retry_policy import Failure, Reply, Silence
 from remora.models.client.server_address import Address
 
 _MAX_MESSAGE = 300
+_KINDS = {400: RefusedRequest, 422: RefusedRequest}
 _TOO_LARGE = ("exceed_context_size", "context_length_exceeded", "maximum context length")
 _HINTS = {
     401: "set {variable} to a key that this server accepts",
@@ -74,7 +75,7 @@ def _refused(reply: Reply, address: Address, key: str | None) -> ModelError:
         )
     hint = _NO_KEY if key is None and reply.status in (401, 403) else ""
     hint = hint or _HINTS.get(reply.status, "check the server's log" if reply.status >= 500 else "")
-    kind = UnparsedAnswer if reply.is_unparsed else ModelError
+    kind = UnparsedAnswer if reply.is_unparsed else _KINDS.get(reply.status, ModelError)
     return kind(
         f"the model server at {address.shown} returned status {reply.status}: {message}",
         hint=_worded(hint, address),
@@ -83,6 +84,7 @@ def _refused(reply: Reply, address: Address, key: str | None) -> ModelError:
 
 def _unreachable(error: httpx2.TransportError, address: Address, timeout_s: float) -> ModelError:
     if isinstance(error, httpx2.ReadTimeout | httpx2.WriteTimeout):
+        timeout_s = error.seconds if isinstance(error, Silence) else timeout_s
         return ModelError(
             f"the model server at {address.shown} did not respond within {timeout_s:g} s",
             hint="raise model.timeout_s, or lower model.max_concurrency",

@@ -18,13 +18,15 @@ from msgspec.structs import replace
 from remora.chat import ParserMiss, answer_form
 from remora.config.schema import ModelConfig
 from remora.config.user_folders import make_private
-from remora.errors import ContextTooLarge, ModelError, UnparsedAnswer
+from remora.errors import ContextTooLarge, ModelError, RefusedRequest, UnparsedAnswer
 from remora.models.client import wire_format
+from remora.models.client.answer_stream import EVENT_STREAM, STREAM, WITH_USAGE, AnswerStream
 from remora.models.client.http_errors import unusable_answer
 from remora.models.client.retry_policy import (
     Failure,
     Reply,
     RequestLimits,
+    Silence,
     next_pause,
     request_limits,
 )
@@ -49,6 +51,8 @@ from remora.models.token_counters import (
 from remora.regular_file import replace_file
 
 _FILE = "token_ratios.json"
+LOOPBACK_FACTOR = 5
+"""Factor for the time until an answer begins on this machine: a CPU reads prompts slowly."""
 
 
 class TokenRatios:
@@ -142,8 +146,10 @@ class OpenAIClient:
         self._version: ServerVersion | None = None
         self._answered_by: dict[Strategy, str] = {}
         self._turns = asyncio.Semaphore(limits.max_concurrency)
+        self._first_s = limits.timeout_s * (LOOPBACK_FACTOR if self._address.loopback else 1)
+        self._takes_options: bool | None = None
         self._http = httpx2.AsyncClient(
-            **http_options(self._address, connection.key, limits.timeout_s)
+            **http_options(self._address, connection.key, self._first_s)
         )
 
     def describe(self) -> dict[str, Any]:
@@ -240,7 +246,25 @@ class OpenAIClient:
             )
 
     async def _post(self, url: str, body: dict[str, Any]) -> dict[str, Any]:
-        """Send a request, with retries, and return the JSON object in the response."""
+        """Send a request, with retries, and return the JSON object in the response.
+
+        A server may refuse to count the tokens of a streamed answer.
+        """
+        if self._takes_options is not None:
+            return await self._repeat(url, body | (WITH_USAGE if self._takes_options else STREAM))
+        try:
+            found = await self._repeat(url, body | WITH_USAGE)
+        except RefusedRequest as error:
+            try:
+                found = await self._repeat(url, body | STREAM)
+            except RefusedRequest:
+                raise error from None
+            self._takes_options = False
+        else:
+            self._takes_options = True
+        return found
+
+    async def _repeat(self, url: str, body: dict[str, Any]) -> dict[str, Any]:
         # escaped as ASCII, so that a lone surrogate reaches the server instead of failing here
         content = json.dumps(body).encode("ascii")
         for attempt in itertools.count():
@@ -259,20 +283,30 @@ class OpenAIClient:
         raise AssertionError("unreachable")
 
     async def _send(self, url: str, content: bytes) -> Reply:
+        seconds = self._first_s
         try:
             # httpx2 only limits each single read; this also stops a server that sends byte by byte
             async with (
-                asyncio.timeout(self._limits.timeout_s),
+                asyncio.timeout(seconds) as limit,
                 self._http.stream("POST", url, content=content) as response,
             ):
-                body = bytearray()
+                is_streamed = response.headers.get("Content-Type", "").startswith(EVENT_STREAM)
+                body, answer = bytearray(), AnswerStream()
                 async for part in response.aiter_bytes():
                     body += part
                     if len(body) > LARGEST_BODY:
                         raise wire_format.UnusableAnswer(f"more than {LARGEST_BODY} bytes")
-                return Reply(response.status_code, response.headers.get("Retry-After"), bytes(body))
+                    if is_streamed and answer.add(part):
+                        seconds = self._limits.timeout_s / 2
+                        limit.reschedule(asyncio.get_running_loop().time() + seconds)
+                status = response.status_code
+                if is_streamed and not answer.is_over:
+                    raise httpx2.RemoteProtocolError("the answer ended in the middle")
+                if is_streamed:
+                    status, body[:] = answer.error_status or status, answer.document()
+                return Reply(status, response.headers.get("Retry-After"), bytes(body))
         except TimeoutError as error:
-            raise httpx2.ReadTimeout("timed out") from error
+            raise Silence(seconds) from error
         except httpx2.DecodingError as error:
             raise wire_format.UnusableAnswer("a body that cannot be decompressed") from error
 

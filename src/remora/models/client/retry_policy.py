@@ -20,7 +20,8 @@ _UNPARSED = (b"output that does not match the expected", b"Failed to initialize 
 class RequestLimits(msgspec.Struct, frozen=True, kw_only=True):
     """Limits of the requests to a server.
 
-    `timeout_s` is the limit for one attempt, from sending the request to receiving the last byte.
+    `timeout_s` is the limit for the first part of an answer, after which the server may be silent
+    for half of it. An answer that is not streamed comes as one part.
     """
 
     timeout_s: float = 60.0
@@ -49,6 +50,14 @@ class Reply(msgspec.Struct, frozen=True):
     def is_unparsed(self) -> bool:
         """True if the server works, but its parser for the model's template does not."""
         return self.status in (400, 500) and any(mark in self.body for mark in _UNPARSED)
+
+
+class Silence(httpx2.ReadTimeout):
+    """A server that sent nothing of its answer for some seconds."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(f"nothing for {seconds:g} s")
+        self.seconds = seconds
 
 
 Failure = Reply | httpx2.TransportError

@@ -22,9 +22,6 @@ from remora.models.embedded.weights import CAPABILITIES, CONTEXT, require_engine
 from remora.models.protocol import Answer, Request
 from remora.models.token_counters import ServerTokenizer
 
-TIMEOUT_FACTOR = 5
-"""Factor for the configured timeout. A late answer means a busy machine, not a dead child."""
-
 _CACHE_MIB = 256
 
 
@@ -53,9 +50,7 @@ class EmbeddedModel:
         )
         self._exact = exact
         # no retries: a failed child is restarted instead
-        self._limits = RequestLimits(
-            timeout_s=limits.timeout_s * TIMEOUT_FACTOR, retries=0, max_concurrency=slots
-        )
+        self._limits = RequestLimits(timeout_s=limits.timeout_s, retries=0, max_concurrency=slots)
         self._process = ServerProcess(self._options)
         # by the server's start number: a call may still use a server that has ended
         self._clients: dict[int, OpenAIClient] = {}
