@@ -105,7 +105,10 @@ def answers(kind: str, tasks: Sequence[Task], text: str) -> Iterator[tuple[str, 
             signature = code.signature(code.parsed(task["truth"]))
             yield "annotate", {"function": task["function"], "signature": signature}
         elif kind == "docstring":
-            yield "write_docstring", {"text": ast.get_docstring(code.parsed(task["truth"]))}
+            summary, _, details = (ast.get_docstring(code.parsed(task["truth"])) or "").partition(
+                "\n\n"
+            )
+            yield "write_docstring", {"summary": summary, "details": details}
 
 
 def line_edits(task: Task, text: str) -> Iterator[tuple[int, int, str]]:

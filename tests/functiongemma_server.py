@@ -30,8 +30,7 @@ def generated(prompt: str) -> str:
     if not user.endswith("<end_of_turn>\n<start_of_turn>model\n"):
         return "I cannot assist with this."
     tool, *_ = _SUGGESTED.findall(user)
-    name = "text" if tool == "write_docstring" else "summary"
-    args = f"{name}:{_written(name, TEXT, declared[tool])}"
+    args = f"summary:{_written('summary', TEXT, declared[tool])}"
     return f"<start_function_call>call:{tool}{{{args}}}<end_function_call>"
 
 

@@ -12,7 +12,7 @@ from tests.openai_server import Chat, Handler, answer, send_json
 
 _OPEN = re.compile(r'^- (\w+)\((?:(\w+)="([^"]+)")?\)', re.MULTILINE)
 _WRITTEN = {
-    "write_docstring": ("text", "Keep what a visitor picked."),
+    "write_docstring": ("summary", "Keep what a visitor picked."),
     "annotate": ("signature", "(self, item: str, count: int = 1) -> None"),
 }
 

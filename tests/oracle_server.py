@@ -114,7 +114,8 @@ def _docstrings(files: Mapping[str, str]) -> Answer:
     }
 
     def answered(shown: Shown, _args: dict[str, Any]) -> dict[str, Any] | None:
-        return {"text": texts[shown.node]} if texts.get(shown.node) else None
+        summary, _, details = texts.get(shown.node, "").partition("\n\n")
+        return {"summary": summary, "details": details} if summary else None
 
     return answered
 

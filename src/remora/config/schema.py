@@ -177,6 +177,10 @@ class ModelConfig(Section):
     decoding: Literal["auto", "grammar", "tool_call", "json_schema", "text"] = "auto"
     """Method of obtaining a call: a grammar, the server's tool calls, a JSON Schema, or a call written
     as text. auto uses the first of these that the server supports."""
+    asks: Literal["auto", "guided", "free"] = "auto"
+    """What a model is asked. guided: to choose one of the suggestions and fill it in, which needs a
+    server that follows a grammar or a JSON Schema. free: to call any tool. auto is guided for the
+    embedded model."""
     exact: bool = False
     """Make runs repeatable by disabling the prompt cache and sending one request at a time."""
     timeout_s: Seconds = 60.0

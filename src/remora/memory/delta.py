@@ -86,12 +86,15 @@ def new_action(tool: str, args: dict[str, Any], summary: str, outcome: Outcome) 
     )
 
 
-def candidate(tool: str, args: dict[str, Any], reason: str) -> Candidate:
+def candidate(
+    tool: str, args: dict[str, Any], reason: str, slots: dict[str, Any] | UnsetType | None = None
+) -> Candidate:
     """Return a candidate action. Its arguments are not cut, because the call uses them."""
     return Candidate(
         tool=to_packet_value(tool),
         args=to_packet_value(args),
         reason=one_line(reason, SUMMARY_LIMIT),
+        slots=to_packet_value(slots) if slots else UNSET,
     )
 
 
@@ -167,7 +170,9 @@ def _cut_value(value: Any, limit: int) -> Any:
 _CAPS: dict[str, Callable[[Any], Any]] = {
     "state_summary": error_text,
     "excerpt": _capped_excerpt,
-    "candidate_actions": lambda given: tuple(candidate(c.tool, c.args, c.reason) for c in given),
+    "candidate_actions": lambda given: tuple(
+        candidate(c.tool, c.args, c.reason, c.slots) for c in given
+    ),
     "diagnostics": diagnostics,
     "add_action": lambda new: new_action(new.tool, new.args, new.summary, new.outcome),
     "update_knowledge": knowledge,

@@ -3,6 +3,7 @@
 from typing import Any, Literal
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from remora.text import clip
 
@@ -29,11 +30,16 @@ TURN_TOOLS = frozenset({"recall", "undo"})
 
 
 class Candidate(msgspec.Struct, frozen=True, kw_only=True):
-    """A valid next action and the reason for it."""
+    """A valid next action and the reason for it.
+
+    `slots` limits arguments that are open, as keywords of JSON Schema by name, such as
+    `{"text": {"maxLength": 72}}`. Streams of before have none.
+    """
 
     tool: str
     args: dict[str, Any] = {}
     reason: str = ""
+    slots: dict[str, Any] | UnsetType = UNSET
 
 
 class NewAction(msgspec.Struct, frozen=True, kw_only=True):

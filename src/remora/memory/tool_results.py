@@ -117,7 +117,12 @@ def candidates(value: Any) -> tuple[Candidate, ...]:
     Entries without a tool are left out: `problem_of` names them.
     """
     return tuple(
-        make.candidate(entry["tool"], to_dict(entry.get("args")), to_text(entry.get("reason")))
+        make.candidate(
+            entry["tool"],
+            to_dict(entry.get("args")),
+            to_text(entry.get("reason")),
+            to_dict(entry.get("slots")),
+        )
         for entry in map(to_dict, to_list(value))
         if isinstance(entry.get("tool"), str)
     )

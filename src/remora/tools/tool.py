@@ -36,11 +36,12 @@ class _Excerpt(TypedDict):
 
 
 class _CandidateAction(TypedDict):
-    """A valid next action, and the reason why it may be the right one."""
+    """A valid next action, the reason why it may be the right one, and limits of open arguments."""
 
     tool: str
     args: dict[str, Any]
     reason: str
+    slots: NotRequired[dict[str, Any]]
 
 
 class ToolResult(msgspec.Struct, frozen=True, kw_only=True):

@@ -73,8 +73,11 @@ PLANS: dict[str, tuple[Call, ...]] = {
     ),
     "docstring": (
         ("read_callers", {}),
-        ("write_docstring", {"text": "Cheapest of items."}),
-        ("write_docstring", {"text": DOCSTRING}),
+        ("write_docstring", {"summary": "Cheapest of items."}),
+        (
+            "write_docstring",
+            dict(zip(("summary", "details"), DOCSTRING.split("\n\n"), strict=True)),
+        ),
     ),
     "test": (
         ("read_function", {"name": "ratio"}),

@@ -157,7 +157,7 @@ def test_a_run_with_a_faulty_server_is_recorded(
 def test_the_trace_shows_what_was_answered_and_kept(poor: Remora, cart: Path) -> None:
     analyze(poor, cart, "docstring", "replaced")
     shown = poor("trace", "show", TARGET, cwd=cart).out
-    assert 'model_response  write_docstring(text="Keep what a visitor picked.")' in shown
+    assert 'model_response  write_docstring(summary="Keep what a visitor picked.")' in shown
     lines = poor("show", "last", cwd=cart).out.splitlines()
     (again,) = (line for line in lines if line.startswith("  remora retry "))
     assert again.endswith(f" {TARGET}")

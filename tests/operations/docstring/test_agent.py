@@ -83,7 +83,10 @@ def test_an_entry_that_may_be_about_another_parameter_is_left(
 
 def writing(*texts: str) -> list[str]:
     """Answers of a model that writes these texts, one after the other, and submits."""
-    calls = [json.dumps({"tool": "write_docstring", "args": {"text": text}}) for text in texts]
+    parts = [
+        dict(zip(("summary", "details"), text.split("\n\n", 1), strict=False)) for text in texts
+    ]
+    calls = [json.dumps({"tool": "write_docstring", "args": args}) for args in parts]
     return [*calls, SUBMIT]
 
 

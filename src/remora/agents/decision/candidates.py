@@ -32,7 +32,8 @@ def as_candidates(
         if why := placeholder_in_args(args, base):
             refusal = refusal or why
             continue
-        found.append(candidate(action["tool"], args, action.get("reason") or ""))
+        reason, slots = action.get("reason") or "", action.get("slots")
+        found.append(candidate(action["tool"], args, reason, slots))
     return tuple(found), "" if found else refusal
 
 

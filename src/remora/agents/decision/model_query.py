@@ -16,9 +16,12 @@ from remora.memory.events import AgentError, ModelRequest, ModelResponse, Payloa
 from remora.memory.packet import DecisionPacket
 from remora.memory.prompt.base import RenderedRequest, callable_tools
 from remora.memory.prompt.history import Step, later_steps
-from remora.memory.prompt.render import reads_history, render
+from remora.memory.prompt.render import answerable_calls, reads_history, render
 from remora.models.protocol import Answer, Decoding, Request, Strategy, TokenCounter
 from remora.threads import run_in_thread
+
+_WARMER, _WARMEST = 0.4, 0.8
+"""Temperature that each refused answer adds, and the highest. Decision: to be measured by attempts."""
 
 
 class Recorder(NamedTuple):
@@ -33,7 +36,8 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     """One question to a model.
 
     `history` contains the steps that renderers of the history show. `instructions` are the agent's
-    own. `model` is recorded if it is not the agent's own.
+    own. `model` is recorded if it is not the agent's own. `attempt` is the number of answers in a
+    row that were refused: the next one is sampled in another way.
     """
 
     strategy: Strategy
@@ -41,6 +45,7 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     history: Sequence[Step]
     omitted_events: int = 0
     model: str = ""
+    attempt: int = 0
 
     def render(
         self, renderer: str, shown: DecisionPacket, tools: Sequence[ToolSchema]
@@ -132,10 +137,12 @@ def _decoding(
     base = Decoding(
         strategy=question.strategy,
         max_tokens=settings.answer_tokens,
-        seed=settings.seed,
+        temperature=min(question.attempt * _WARMER, _WARMEST),
+        seed=None if settings.seed is None else settings.seed + question.attempt,
         cache_prompt=not settings.exact,
     )
-    return STRATEGIES[question.strategy].constrain(base, callable_tools(shown, tools))
+    offered = answerable_calls(settings.renderer, shown, tools)
+    return STRATEGIES[question.strategy].constrain(base, offered)
 
 
 def _request_event(

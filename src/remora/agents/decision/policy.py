@@ -8,12 +8,14 @@ from msgspec.structs import replace
 from remora.agents.builtin_tools import NEEDS_MODEL, SUBMIT
 from remora.agents.decision.candidates import is_complete
 from remora.agents.decision.strategies import STRATEGIES
-from remora.chat import ToolSchema
+from remora.chat import ToolCall, ToolSchema
 from remora.memory.canonical import canonical_sha256
 from remora.memory.events import AgentError, ModelRequest, ModelResponse, ToolCalled
 from remora.memory.packet import DecisionPacket
 from remora.memory.prompt.base import callable_tools
-from remora.models.decoding.call_validation import BadCall, unknown_tool
+from remora.memory.prompt.guided import offered_calls
+from remora.memory.prompt.render import GUIDED
+from remora.models.decoding.call_validation import BadCall, unknown_tool, validate_call
 
 
 class Exchange(NamedTuple):
@@ -65,6 +67,8 @@ def decide_by_answer(exchange: Exchange, tools: Sequence[ToolSchema]) -> Decisio
     strategy = STRATEGIES[request.decoding["strategy"]]
     try:
         chosen = strategy.read(response, exchange.shown.candidate_actions, tools)
+        if request.renderer == GUIDED:
+            _check_offered(chosen, exchange.shown, tools)
     except BadCall as bad:
         message = bad.message
         if bad.call is not None and all(tool.name != bad.call.tool for tool in tools):
@@ -72,6 +76,18 @@ def decide_by_answer(exchange: Exchange, tools: Sequence[ToolSchema]) -> Decisio
             message = unknown_tool(bad.call.tool, (tool.name for tool in declared))
         return replace(_error("bad_call", message, request), call=bad.call)
     return replace(chosen, packet_sha256=request.packet_sha256, trim=request.trim)
+
+
+def _check_offered(chosen: ToolCalled, shown: DecisionPacket, tools: Sequence[ToolSchema]) -> None:
+    """Raise BadCall if a call is no suggestion, or fills it in with more than it allows.
+
+    Servers may ignore a grammar.
+    """
+    offered = offered_calls(shown, tools)
+    if offered and chosen.choice is None:
+        raise BadCall(f"{chosen.tool}: not one of the answers")
+    if offered and chosen.choice is not None:
+        validate_call(ToolCall(tool=chosen.tool, args=chosen.args), offered[chosen.choice])
 
 
 def _error(kind: str, message: str, request: ModelRequest) -> AgentError:

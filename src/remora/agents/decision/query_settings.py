@@ -9,7 +9,7 @@ import msgspec
 from remora.agents.decision.strategies import STRATEGIES
 from remora.chat import ToolSchema
 from remora.errors import ConfigError, ModelError
-from remora.memory.prompt.render import RENDERER_STRATEGIES, RENDERERS
+from remora.memory.prompt.render import GUIDED, RENDERER_STRATEGIES, RENDERERS
 from remora.models.protocol import Capabilities, Model, NoModel, Strategy
 
 Deciding = Literal["rules", "model"]
@@ -22,6 +22,8 @@ _SHORT_TEXT = 200
 _HUB_SHARE = 5
 _CHOICES = STRATEGIES.keys() - RENDERER_STRATEGIES
 """Strategies that `auto` chooses from."""
+_SHAPES = frozenset({"grammar", "json_schema"})
+"""Strategies with which no answer but an offered one can be given."""
 
 
 class QuerySettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -103,10 +105,16 @@ def supported_strategy(name: str, able: Capabilities, renderer: str, decoding: s
         )
     wanted = own or decoding
     known = _CHOICES if wanted == "auto" else {wanted}
+    if renderer == GUIDED:
+        known &= _SHAPES
     choices = [(key, strategy) for key, strategy in STRATEGIES.items() if key in known]
     for key, strategy in choices:
         if strategy.is_supported(able):
             return key
+    if renderer == GUIDED:
+        raise ModelError(
+            f"{name} follows neither a grammar nor a JSON Schema", hint="set model.asks to free"
+        )
     hint = "set model.decoding to auto"
     if own:
         hint = "set model.renderer to lines or json, or model.decoding to tool_call"

@@ -143,6 +143,7 @@ class Decider:
             instructions=self._state.instructions,
             history=[] if self._state.history is None else self._state.history.steps,
             model="" if rung is self._rungs[0] else rung.model.name,
+            attempt=self._state.refusals,
         )
         recorder = Recorder(self._emit, self._flush, self._redact.clean)
         try:

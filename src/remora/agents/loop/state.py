@@ -4,8 +4,9 @@ The turn loop adds each event after writing it, and a resumed agent adds each re
 reach the same state.
 """
 
+from collections import Counter
 from collections.abc import Callable, Mapping
-from itertools import chain
+from itertools import chain, takewhile
 from typing import Any, TypeVar
 
 import msgspec
@@ -27,6 +28,7 @@ from remora.chat import ToolSchema
 from remora.errors import StreamDamaged
 from remora.ids import unescape_path
 from remora.memory.budget import trim
+from remora.memory.canonical import canonical
 from remora.memory.context import ContextManager
 from remora.memory.delta import PacketDelta
 from remora.memory.events import (
@@ -44,7 +46,7 @@ from remora.memory.events import (
     ToolResulted,
     TurnStart,
 )
-from remora.memory.packet import DecisionPacket, Fact
+from remora.memory.packet import Candidate, DecisionPacket, Fact
 from remora.memory.prompt.history import History
 from remora.memory.prompt.render import reads_history
 from remora.trace.blobs import resolved_payload
@@ -54,6 +56,8 @@ from remora.trace.read.reader import decode_part, update_source
 _Kind = TypeVar("_Kind", bound=Payload)
 NOTHING_OFFERED = "the candidates script offers no action"
 
+MAX_ATTEMPTS = 3
+"""Times that a suggestion may be refused before it is no longer made. Decision: to be measured."""
 FLOOR = "floor"
 """Source of the update after which only what the opening did can be submitted."""
 
@@ -120,6 +124,7 @@ class AgentState:
         self._blobs = blobs
         self._stop_rules = StopRules()
         self._before: DecisionPacket = context.packet
+        self._refused_choices: Counter[bytes] = Counter()
         self._edits: dict[int, tuple[DecisionPacket, DecisionPacket]] = {}
         self._handlers: dict[str, Callable[[Event], None]] = {
             AgentStart.type: self._started,
@@ -190,6 +195,19 @@ class AgentState:
     def invalid_calls(self) -> int:
         """The number of invalid calls in a row, of the model that decides now."""
         return self._stop_rules.bad_calls
+
+    @property
+    def refusals(self) -> int:
+        """The number of calls in a row that a tool refused, or of answers that were no call."""
+        refused = takewhile(
+            lambda action: action.outcome == "error",
+            reversed(self.context.packet.recent_actions),
+        )
+        return max(self.invalid_calls, sum(action.count for action in refused))
+
+    def may_try(self, candidate: Candidate) -> bool:
+        """Return True if a suggestion has not been refused too often."""
+        return self._refused_choices[_key(candidate)] < MAX_ATTEMPTS
 
     @property
     def needs_larger(self) -> str:
@@ -330,6 +348,7 @@ class AgentState:
     def _resulted(self, event: Event) -> None:
         result = decode_part(event, _Result)
         self.changes[event.turn] = result.changes
+        self._count_refused(result.outcome)
         if result.tool == UNDO and result.args.get("turn", 0) < self.turn_after_floor:
             self.floor, self.turn_after_floor = net_changes(self.all_changes), event.turn + 1
         if result.changes:
@@ -341,6 +360,11 @@ class AgentState:
             self.failure = self.context.packet.last_error
             changed = bool(result.changes)
             self.ending = self._stop_rules.after(self._before, self.context.packet, changed=changed)
+
+    def _count_refused(self, outcome: str) -> None:
+        choice = None if self.turn.call is None else self.turn.call.choice
+        if outcome == "error" and choice is not None:
+            self._refused_choices[_key(self._before.candidate_actions[choice])] += 1
 
     def _submitted(self, event: Event) -> None:
         submitted = self._whole(event, SubmitResult)
@@ -397,6 +421,11 @@ class _Result(msgspec.Struct):
     tool: str
     args: dict[str, Any] = {}
     changes: tuple[Change, ...] = ()
+    outcome: str = "success"
+
+
+def _key(candidate: Candidate) -> bytes:
+    return canonical([candidate.tool, candidate.args])
 
 
 def _set_error_of(event: Event) -> str | None:

@@ -42,11 +42,21 @@ def memory_lines(packet: DecisionPacket) -> Iterator[str]:
 
 
 def _given(packet: DecisionPacket) -> Iterator[str]:
-    yield from _section("Facts", _facts(packet))
+    yield from fact_section(packet)
     yield from _section("Hub", _hub(packet))
     yield from _section(
         "Extensions", (f"{_first_on_line(k)}: {_text(v)}" for k, v in packet.extensions.items())
     )
+    yield from code_section(packet)
+
+
+def fact_section(packet: DecisionPacket) -> Iterator[str]:
+    """Yield what is known, under a title."""
+    yield from _section("Facts", _facts(packet))
+
+
+def code_section(packet: DecisionPacket) -> Iterator[str]:
+    """Yield the excerpt with line numbers, under a title."""
     yield from _section("Code", _code(packet))
 
 
@@ -97,7 +107,7 @@ def _done(packet: DecisionPacket) -> Iterator[str]:
     for action in packet.recent_actions:
         times = f" x{action.count}" if action.count > 1 else ""
         outcome = "" if action.outcome == "success" else f"{action.outcome}: "
-        call = _call(action.tool, action.args)
+        call = one_call(action.tool, action.args)
         is_told = action is packet.recent_actions[-1] and _has_error(action.summary, packet)
         summary = "error" if is_told else f"{outcome}{escape_line(action.summary)}"
         yield f"{action.turn}. {call}{times} -> {summary}"
@@ -139,10 +149,11 @@ def candidate_lines(packet: DecisionPacket) -> Iterator[str]:
 def _candidates(packet: DecisionPacket) -> Iterator[str]:
     for candidate in packet.candidate_actions:
         reason = f" - {escape_line(candidate.reason)}" if candidate.reason else ""
-        yield f"- {_call(candidate.tool, candidate.args)}{reason}"
+        yield f"- {one_call(candidate.tool, candidate.args)}{reason}"
 
 
-def _call(tool: str, args: dict[str, Any]) -> str:
+def one_call(tool: str, args: dict[str, Any]) -> str:
+    """Return a call on one line."""
     given = (f"{escape_line(name)}={json_line(value)}" for name, value in args.items())
     return f"{escape_line(tool)}({', '.join(given)})"
 

@@ -5,6 +5,7 @@
 - `history/1` and `masked/1` show a chat instead of the packet. They are only used for comparisons
   (`runner.memory.mode`), because the prompt grows with every turn.
 - `long_track/1` is for the larger model: it shows the packet after as much of the history as fits.
+- `guided/1` shows what is needed to choose one of the suggestions and to fill it in.
 - `packet/1` is for agents of other programs. It shows the packet and no text of Remora's. The
   system message is the packet's extension `instructions`, which the program gave. Tools are
   declared by the program and not listed.
@@ -29,6 +30,7 @@ from remora.memory.prompt.base import (
 )
 from remora.memory.prompt.control_tokens import neutralize_control_tokens
 from remora.memory.prompt.functiongemma_prompt import DEVELOPER, functiongemma_prompt, types_only
+from remora.memory.prompt.guided import guided_question, guided_system, offered_calls
 from remora.memory.prompt.history import Step, chat_messages, history_lines
 from remora.memory.prompt.lines import packet_lines
 
@@ -36,6 +38,7 @@ HISTORY = "history/1"
 MASKED = "masked/1"
 LONG_TRACK = "long_track/1"
 PACKET_ONLY = "packet/1"
+GUIDED = "guided/1"
 FUNCTIONGEMMA = "functiongemma/2"
 FUNCTIONGEMMA_TOOLS = "functiongemma_tools/1"
 INSTRUCTIONS = "instructions"
@@ -126,11 +129,24 @@ RENDERERS: Mapping[str, Renderer] = MappingProxyType(
         MASKED: _history(masked=True),
         LONG_TRACK: Renderer(render=_chat(_long_track_text), reads_history=True),
         PACKET_ONLY: Renderer(render=_packet_only),
+        GUIDED: Renderer(
+            render=lambda packet, tools, form, _, instructions: chat_request(
+                guided_system(form, instructions), guided_question(packet, tools)
+            )
+        ),
     }
 )
 """All renderers, keyed by their recorded names."""
 RENDERER_STRATEGIES = frozenset(filter(None, (found.strategy for found in RENDERERS.values())))
 """Strategies that only one renderer supports."""
+
+
+def answerable_calls(
+    renderer: str, shown: DecisionPacket, tools: Sequence[ToolSchema]
+) -> tuple[ToolSchema, ...]:
+    """Return a schema for each call that may be the answer to the packet as a renderer shows it."""
+    declared = callable_tools(shown, tools)
+    return (offered_calls(shown, declared) if renderer == GUIDED else ()) or declared
 
 
 def reads_history(renderer: str) -> bool:

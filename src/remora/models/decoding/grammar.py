@@ -11,6 +11,8 @@ from typing import Any
 from remora.chat import ToolSchema
 
 _DIGITS = 15  # a float represents every integer of 15 digits exactly
+_ONE_LINE = r"^[^\n]{"
+"""Beginning of the only patterns that a grammar expresses, such as `^[^\\n]{0,72}$`."""
 _MAX_REPEATS = 2000  # llama.cpp refuses larger bounds
 
 _TERMINALS = {
@@ -19,6 +21,7 @@ _TERMINALS = {
         r'[^"\\\x00-\x1F\x7F] | "\\" (["\\/bfnrt] | "u" '
         r"([0-9a-cA-CefEF] hex hex hex | [dD] [0-7] hex hex))"
     ),
+    "linechar": r'[^"\\\x00-\x1F\x7F] | "\\" ["\\]',
     "hex": "[0-9a-fA-F]",
     "string": r'"\"" char* "\""',
     "integer": f'"-"? ("0" | [1-9] [0-9]{{0,{_DIGITS - 1}}})',
@@ -140,9 +143,10 @@ class _Rules:
     def _value_of_type(self, name: str, schema: Mapping[str, Any]) -> str:
         match schema.get("type"):
             case "string" if "maxLength" in schema or "minLength" in schema:
-                self._terminal("char")
+                is_line = str(schema.get("pattern", "")).startswith(_ONE_LINE)
+                char = self._terminal("linechar" if is_line else "char")
                 span = _repeat(schema.get("minLength", 0), schema.get("maxLength"))
-                return self._rule(name, rf'"\"" char{span} "\""')
+                return self._rule(name, rf'"\"" {char}{span} "\""')
             case "array":
                 return self._rule(name, self._array(name, schema))
             case "object":

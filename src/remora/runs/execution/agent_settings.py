@@ -12,7 +12,7 @@ from remora.agents.decision.query_settings import (
 )
 from remora.agents.definition.agent import Agent
 from remora.config.schema import Config
-from remora.memory.prompt.render import FUNCTIONGEMMA_TOOLS, LONG_TRACK, RENDERERS
+from remora.memory.prompt.render import FUNCTIONGEMMA_TOOLS, GUIDED, LONG_TRACK, RENDERERS
 from remora.models.protocol import Capabilities, Model
 from remora.runs.planning.run_request import RunRequest
 
@@ -36,6 +36,8 @@ def query_settings_for(
     answer = _answer_tokens(agent, model)
     limit, most = _limits(config, model, answer)
     renderer, decoding = _renderer_and_decoding(config)
+    if renderer.startswith("lines/") and is_guided(config, model) and agent.candidates is not None:
+        renderer = GUIDED
     return QuerySettings(
         renderer=renderer,
         strategy=strategy_for(model, renderer, decoding),
@@ -48,6 +50,13 @@ def query_settings_for(
         opening=config.runner.opening,
         **_common_settings(config, request),
     )
+
+
+def is_guided(config: Config, model: Model) -> bool:
+    """Return True if the model only chooses suggestions and fills them in."""
+    if config.model.asks != "auto":
+        return config.model.asks == "guided"
+    return model.describe().get("provider") == "embedded"
 
 
 def _answer_tokens(agent: Agent, model: Model) -> int:
