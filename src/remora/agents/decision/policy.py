@@ -84,10 +84,16 @@ def _check_offered(chosen: ToolCalled, shown: DecisionPacket, tools: Sequence[To
     Servers may ignore a grammar.
     """
     offered = offered_calls(shown, tools)
-    if offered and chosen.choice is None:
-        raise BadCall(f"{chosen.tool}: not one of the answers")
-    if offered and chosen.choice is not None:
-        validate_call(ToolCall(tool=chosen.tool, args=chosen.args), offered[chosen.choice])
+    if not offered:
+        return
+    call = ToolCall(tool=chosen.tool, args=chosen.args)
+    try:
+        if chosen.choice is None:
+            raise BadCall(f"{chosen.tool}: not one of the answers")
+        validate_call(call, offered[chosen.choice])
+    except BadCall as bad:
+        bad.call = call
+        raise
 
 
 def _error(kind: str, message: str, request: ModelRequest) -> AgentError:

@@ -1,0 +1,57 @@
+"""A model that is guided chooses one of the suggestions, and fills in what it leaves open."""
+
+import re
+
+from remora.memory.events import AgentError, ModelRequest, ToolCalled
+from tests.agents.conftest import Play, Played, Theatre
+from tests.agents.loop.model_turns import SOURCE, call, errors, put, replayed, shown, tools, writer
+
+SLOT = '{"value": {"maxLength": 3, "pattern": "^[^\\\\n]{0,3}$"}}'
+SUGGESTED = (
+    f'[{{"tool": "put", "args": {{"line": 1}}, "reason": "the first", "slots": {SLOT}}},'
+    f' {{"tool": "put", "args": {{"line": 2}}, "reason": "the second", "slots": {SLOT}}},'
+    ' {"tool": "submit_result", "args": {}, "reason": "if both are right"}]'
+)
+FIRST, SECOND, END = put("7", line=1), put("8", line=2), call("submit_result")
+
+
+def guided(theatre: Theatre, *answers: str, suggested: str = SUGGESTED) -> Played:
+    agent = writer(theatre, rules="[]", suggested=suggested)
+    how = Play(agent=agent, answers=[*answers], source=SOURCE, renderer="guided/1")
+    return replayed(theatre.play(how))
+
+
+def test_only_a_suggestion_with_its_open_arguments_can_be_answered(theatre: Theatre) -> None:
+    found = guided(theatre, FIRST, SECOND, END)
+    assert found.after == b"x = 7\ny = 8\n"
+    first, *others = found.payloads(ModelRequest)
+    assert [one.choice for one in found.payloads(ToolCalled)] == [0, 1, 2]
+    grammar = first.decoding["grammar"]
+    assert grammar.count('{\\"tool\\":') == 3
+    assert "linechar{0,3}" in grammar
+    assert [*re.findall(r'"(\d)"', grammar)] == ["1", "2"], "the lines are constants"
+    question = shown(found.model.requests[0])  # type: ignore[attr-defined]
+    assert '- put(value="…", line=1) - the first' in question
+    assert "Turn" not in question
+    system = {one.messages[0]["content"] for one in (first, *others) if one.messages}
+    assert len(system) == 1, "servers keep what all prompts begin with"
+
+
+def test_other_answers_are_refused_where_a_server_ignores_the_grammar(theatre: Theatre) -> None:
+    found = guided(theatre, put("7", line=3), put("1234", line=1), call("recall", ref="", lines=[]))
+    assert errors(found)[:3] == ["bad_call"] * 3
+    messages = [error.message for error in found.payloads(AgentError)]
+    assert messages[0] == "put: not one of the answers"
+    assert "value is '1234', against" in messages[1]
+
+
+def test_a_refused_answer_is_shown_and_the_next_one_is_sampled_in_another_way(
+    theatre: Theatre,
+) -> None:
+    found = guided(theatre, *[put("1\\n2", line=1)] * 2, FIRST, END)
+    sampling = [one.decoding["temperature"] for one in found.payloads(ModelRequest)]
+    assert len({*sampling[:3]}) == 3
+    assert sampling[3] == sampling[0], "the next slot begins again"
+    assert "Refused: put(" in shown(found.model.requests[1])  # type: ignore[attr-defined]
+    assert found.after == b"x = 7\ny = 0\n"
+    assert tools(found) == ["put", "submit_result"]
