@@ -93,7 +93,7 @@ def writing(*texts: str) -> list[str]:
 def test_a_model_writes_what_the_code_leaves_open(theatre: Theatre, docstring: Agent) -> None:
     text = "Give back what came in.\n\nArgs:\n    x: What comes in."
     played = play(theatre, docstring, "Cart.frob", answers=writing(text))
-    assert tools(played) == [("write_docstring", "model"), ("submit_result", "model")]
+    assert tools(played) == [("write_docstring", "model"), ("submit_result", "rule")]
     made = textwrap.indent(f'"""{text}\n"""\nreturn x\n', "        ")
     assert made in (played.after or b"").decode()
     assert played.result.status == "submitted"
@@ -118,13 +118,6 @@ def test_what_the_checks_would_refuse_is_refused_at_once(
     assert b'        """Give back what came in."""\n' in (played.after or b"")
 
 
-def test_a_later_text_replaces_the_earlier_one(theatre: Theatre, docstring: Agent) -> None:
-    answers = writing("Give back what came in.", "Take nothing away.")
-    played = play(theatre, docstring, "Cart.frob", answers=answers)
-    assert (played.after or b"").count(b'"""') == SHOP.count('"""') + 2
-    assert b'"""Take nothing away."""' in (played.after or b"")
-
-
 def test_new_findings_are_refused(theatre: Theatre, docstring: Agent) -> None:
     rules = {"ruff.toml": 'lint.select = ["D205"]\n'}
     answers = writing("Give back.\nWhat came in.", "Give back.\n\nWhat came in.")
@@ -146,9 +139,7 @@ def test_a_docstring_may_be_left_with_a_reason(theatre: Theatre, docstring: Agen
     left = {"item": "the docstring", "because": "nobody calls it"}
     answers = [json.dumps({"tool": "leave", "args": left}), SUBMIT]
     played = play(theatre, docstring, "Cart.frob", answers=answers)
-    last = played.payloads(ModelRequest)[-1].messages[-1]["content"]
-    assert "left the docstring: nobody calls it" in last
-    assert "the docstring is missing" not in last
+    assert tools(played) == [("leave", "model"), ("submit_result", "rule")]
     assert (played.result.status, played.after) == ("no_change", SHOP.encode())
 
 

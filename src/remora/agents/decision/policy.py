@@ -15,7 +15,7 @@ from remora.memory.packet import DecisionPacket
 from remora.memory.prompt.base import callable_tools
 from remora.memory.prompt.guided import offered_calls
 from remora.memory.prompt.render import GUIDED
-from remora.models.decoding.call_validation import BadCall, unknown_tool, validate_call
+from remora.models.decoding.call_validation import BadCall, granted_call, unknown_tool
 
 
 class Exchange(NamedTuple):
@@ -79,7 +79,7 @@ def decide_by_answer(exchange: Exchange, tools: Sequence[ToolSchema]) -> Decisio
 
 
 def _check_offered(chosen: ToolCalled, shown: DecisionPacket, tools: Sequence[ToolSchema]) -> None:
-    """Raise BadCall if a call is no suggestion, or fills it in with more than it allows.
+    """Raise BadCall if a call is not a suggestion, or fills it in with more than it allows.
 
     Servers may ignore a grammar.
     """
@@ -87,13 +87,11 @@ def _check_offered(chosen: ToolCalled, shown: DecisionPacket, tools: Sequence[To
     if not offered:
         return
     call = ToolCall(tool=chosen.tool, args=chosen.args)
-    try:
-        if chosen.choice is None:
-            raise BadCall(f"{chosen.tool}: not one of the answers")
-        validate_call(call, offered[chosen.choice])
-    except BadCall as bad:
+    if chosen.choice is None:
+        bad = BadCall(f"{chosen.tool}: not one of the answers")
         bad.call = call
-        raise
+        raise bad
+    granted_call(call, [offered[chosen.choice]])
 
 
 def _error(kind: str, message: str, request: ModelRequest) -> AgentError:
