@@ -299,16 +299,16 @@ LAYOUTS = {
     "tabs": ("def f():\n\treturn 1\n", 'def f():\n\t"""Do it."""\n\treturn 1\n'),
     "tabs, behind the colon": (
         "class A:\n\tx = 1\n\tdef f(self): pass\n",
-        'class A:\n\tx = 1\n\tdef f(self):\n\t\t"""Do it."""\n\t\tpass\n',
+        'class A:\n\tx = 1\n\tdef f(self):\n\t\t"""Do it."""\n',
     ),
-    "Windows": ("def f():\r\n    pass\r\n", 'def f():\r\n    """Do it."""\r\n    pass\r\n'),
-    "a byte order mark": ("\ufeffdef f(): pass\n", '\ufeffdef f():\n    """Do it."""\n    pass\n'),
+    "Windows": ("def f():\r\n    pass\r\n", 'def f():\r\n    """Do it."""\r\n'),
+    "a byte order mark": ("\ufeffdef f(): pass\n", '\ufeffdef f():\n    """Do it."""\n'),
     "a comment first": (
         "async def f(\n    a: int,  # one: two\n) -> int:\n    # why\n    return {1: 2}[a]\n",
         'async def f(\n    a: int,  # one: two\n) -> int:\n    """Do it."""\n'
         "    # why\n    return {1: 2}[a]\n",
     ),
-    "no newline at the end": ("def f(): pass", 'def f():\n    """Do it."""\n    pass'),
+    "no newline at the end": ("def f(): pass", 'def f():\n    """Do it."""'),
     "a decorated function in it": (
         "def f():\n    @d\n    def g(): pass\n",
         'def f():\n    """Do it."""\n    @d\n    def g(): pass\n',
@@ -337,7 +337,7 @@ def test_a_repeated_name_is_another_node() -> None:
     ],
 )
 def test_backslashes_and_quotes(text: str, literal: str) -> None:
-    assert with_text("def f(): pass\n", text) == f"def f():\n    {literal}\n    pass\n"
+    assert with_text("def f(): pass\n", text) == f"def f():\n    {literal}\n"
 
 
 CORRECTED = {

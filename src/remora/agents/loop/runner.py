@@ -46,6 +46,7 @@ from remora.memory.events import (
     TurnStart,
 )
 from remora.memory.packet import packet_json
+from remora.memory.prompt.render import GUIDED
 from remora.operations.submission import Files, Submission
 from remora.text import REPORT, bug_report_line
 from remora.threads import run_in_thread
@@ -359,6 +360,8 @@ class AgentRunner:
         """Return the options of scripts. A model that writes is not asked for lines with secrets."""
         asks = self._state.asks_model(self.dependencies.settings)
         options = {**self.dependencies.options, "open": asks}
+        if asks and self.dependencies.settings.renderer == GUIDED:
+            options["guided"] = True
         if asks and (lines := self._secret_lines((content or b"").decode("utf-8", "replace"))):
             options["secret_lines"] = lines
         return options

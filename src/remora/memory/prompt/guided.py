@@ -6,6 +6,7 @@ tool is described, and what is not needed to choose and to write is left out.
 """
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 
 from msgspec import UNSET
 from msgspec.structs import replace
@@ -56,10 +57,15 @@ def guided_system(form: AnswerForm, instructions: str) -> list[str]:
 
 
 def guided_question(packet: DecisionPacket, tools: Sequence[ToolSchema]) -> str:
-    """Return the facts, the code, what was refused, and the answers to choose from."""
-    return "\n".join(
-        [*fact_section(packet), *code_section(packet), *_refused(packet), *_answers(packet, tools)]
-    )
+    """Return the facts, the code, what was refused, the answers, and what is asked for first."""
+    has_lines = any("first" in candidate.args for candidate in packet.candidate_actions)
+    parts = [
+        fact_section(packet),
+        code_section(packet, numbered=has_lines),
+        _refused(packet),
+        _answers(packet, tools),
+    ]
+    return "\n".join(chain.from_iterable(parts))
 
 
 def _refused(packet: DecisionPacket) -> Iterator[str]:
@@ -72,8 +78,12 @@ def _refused(packet: DecisionPacket) -> Iterator[str]:
 
 
 def _answers(packet: DecisionPacket, tools: Sequence[ToolSchema]) -> Iterator[str]:
+    """Yield the suggestions, and the reason of the first one at the end: models weigh it most."""
     yield "Answers:"
-    for candidate, offered in _offers(packet, tools):
+    offers = [*_offers(packet, tools)]
+    for number, (candidate, offered) in enumerate(offers):
         slots = dict.fromkeys(offered.parameters["properties"], _OPEN)
-        reason = f" - {escape_line(candidate.reason)}" if candidate.reason else ""
+        reason = f" - {escape_line(candidate.reason)}" if number and candidate.reason else ""
         yield f"- {one_call(candidate.tool, {**slots, **candidate.args})}{reason}"
+    if offers:
+        yield escape_line(offers[0][0].reason)

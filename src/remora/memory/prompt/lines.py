@@ -55,9 +55,9 @@ def fact_section(packet: DecisionPacket) -> Iterator[str]:
     yield from _section("Facts", _facts(packet))
 
 
-def code_section(packet: DecisionPacket) -> Iterator[str]:
-    """Yield the excerpt with line numbers, under a title."""
-    yield from _section("Code", _code(packet))
+def code_section(packet: DecisionPacket, *, numbered: bool = True) -> Iterator[str]:
+    """Yield the excerpt under a title. Each line has its number, or `|` alone."""
+    yield from _section("Code", _code(packet, numbered=numbered))
 
 
 def _findings(packet: DecisionPacket) -> Iterator[str]:
@@ -93,14 +93,15 @@ def _hub(packet: DecisionPacket) -> Iterator[str]:
             yield f"{'target' if node == packet.node_id else _first_on_line(node)}: {_text(facts)}"
 
 
-def _code(packet: DecisionPacket) -> Iterator[str]:
+def _code(packet: DecisionPacket, *, numbered: bool) -> Iterator[str]:
     if packet.excerpt is None:
         return
     path, (first, last) = packet.excerpt.path, packet.excerpt.lines
     if f":{path}:" not in packet.node_id:
         yield f"{_first_on_line(path)} {first}-{last}"
     for number, line in numbered_lines(first, packet.excerpt.text):
-        yield line if left_out(line) else f"{number}| {escape_line(line)}"
+        mark = f"{number}| " if numbered else "| "
+        yield line if left_out(line) else f"{mark}{escape_line(line)}"
 
 
 def _done(packet: DecisionPacket) -> Iterator[str]:

@@ -5,14 +5,17 @@ validation. Properties keep their declared order, which is the order that the mo
 """
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from remora.chat import ToolSchema
 
 _DIGITS = 15  # a float represents every integer of 15 digits exactly
-_ONE_LINE = r"^[^\n]{"
-"""Beginning of the only patterns that a grammar expresses, such as `^[^\\n]{0,72}$`."""
+_ONE_LINE = re.compile(r"\^([A-Za-z()|]*(?:\[[\w-]+\][A-Za-z()|]*)*)\[\^\\n\]\{")
+"""Beginning of the only patterns that a grammar expresses, such as `^([A-S]|Th)[^\\n]{0,72}$`."""
+_HEAD = re.compile(r"(?<![\w\[-])([A-Za-z]+)(?![\w-]*\])")
+"""Literal letters of such a beginning."""
 _MAX_REPEATS = 2000  # llama.cpp refuses larger bounds
 
 _TERMINALS = {
@@ -143,10 +146,11 @@ class _Rules:
     def _value_of_type(self, name: str, schema: Mapping[str, Any]) -> str:
         match schema.get("type"):
             case "string" if "maxLength" in schema or "minLength" in schema:
-                is_line = str(schema.get("pattern", "")).startswith(_ONE_LINE)
-                char = self._terminal("linechar" if is_line else "char")
+                line = _ONE_LINE.match(str(schema.get("pattern", "")))
+                char = self._terminal("linechar" if line else "char")
+                head = _HEAD.sub(r'"\1"', line[1]) + " " if line and line[1] else ""
                 span = _repeat(schema.get("minLength", 0), schema.get("maxLength"))
-                return self._rule(name, rf'"\"" {char}{span} "\""')
+                return self._rule(name, rf'"\"" {head}{char}{span} "\""')
             case "array":
                 return self._rule(name, self._array(name, schema))
             case "object":

@@ -17,6 +17,7 @@ from remora.errors import HostError
 from remora.ids import MODULE, NodeKey, escape_path, node_key
 from remora.operations.docstring.documented_node import DocumentedNode, find_documented
 from remora.operations.docstring.drift_finding import DriftFinding
+from remora.operations.docstring.literal import is_lone_pass
 from remora.operations.docstring.mend import certain_renames
 from remora.operations.docstring.name_words import only_repeats_name
 from remora.operations.submission import Submission
@@ -151,9 +152,9 @@ def tree_without_docstring(path: str, content: bytes, key: str) -> _TreeAndComme
 
 
 def _hash_without_docstring(source: Source, holder: ast.AST) -> str:
-    """Remove the docstring of `holder` from the tree, and return a hash of the tree."""
+    """Remove the docstring of `holder`, or the `pass` that it replaces, and return a hash."""
     body = holder.body  # type: ignore[attr-defined]
-    if docstring_text(body) is not None:
+    if docstring_text(body) is not None or is_lone_pass(body):
         del body[0]
     return sha256(ast.dump(source.tree).encode("utf-8", "surrogatepass")).hexdigest()
 

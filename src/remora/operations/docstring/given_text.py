@@ -34,6 +34,29 @@ def plain_text(given: str) -> str:
     return inspect.cleandoc(quoted[2] if quoted else given)
 
 
+_ABOUT = re.compile(r"(?:The|This) (?:`?[\w.]+`? )?(?:function|method|class|property) (?=[a-z])")
+_CLAUSE = re.compile(r", | (?:by|which|that|when|while|so|using|and|or) ")
+_LEAST = 20
+"""Characters of a summary that stays when its last clauses are cut. Decision: three or four words."""
+
+
+def fitted_summary(text: str, room: int) -> str:
+    """Return a text whose first line has at most `room` characters if clauses at its end can go.
+
+    Small models write "The `load` function converts a text to an integer, or returns None if …": it
+    begins with the verb here, ends with the first sentence, and is cut before a clause.
+    """
+    first, line_break, others = text.partition("\n")
+    if about := _ABOUT.match(first):
+        first = first[about.end()].upper() + first[about.end() + 1 :]
+    if len(first) > room and not others and ". " in first:
+        first = first[: first.index(". ") + 1]
+    ends = [clause.start() for clause in _CLAUSE.finditer(first, _LEAST, room)]
+    if len(first) > room and ends:
+        first = f"{first[: ends[-1]]}."
+    return first + line_break + others
+
+
 def text_problem(text: str, room: int) -> str:
     """Return why a text cannot be a docstring whose first line has `room`, or an empty string."""
     first = text.split("\n", maxsplit=1)[0]

@@ -15,7 +15,12 @@ from remora.operations.docstring.describable_parts import describable_parts
 from remora.operations.docstring.docstring_writer import is_writable, mended, written
 from remora.operations.docstring.documented_exceptions import ExceptionClasses
 from remora.operations.docstring.documented_node import DocumentedNode, find_documented
-from remora.operations.docstring.given_text import plain_text, section_title, text_problem
+from remora.operations.docstring.given_text import (
+    fitted_summary,
+    plain_text,
+    section_title,
+    text_problem,
+)
 from remora.operations.docstring.mend import UpdatePlan, update_plan
 from remora.operations.docstring.parts import STYLES, Describable, DocstringFormat
 from remora.operations.docstring.related_code import (
@@ -128,8 +133,9 @@ def write_docstring(
     """
     found = documented(place, path, node)
     formatting = _format_for(place, path, style)
-    plain = plain_text(text)
-    problem = text_problem(plain, _first_line_width(found, formatting))
+    room = _first_line_width(found, formatting)
+    plain = fitted_summary(plain_text(text), room)
+    problem = text_problem(plain, room)
     if problem:
         return problem
     try:

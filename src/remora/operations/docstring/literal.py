@@ -76,12 +76,16 @@ def existing_docstring_point(node: DefinitionNode, body: FileBytes) -> Insertion
 
 
 def new_docstring_point(node: DefinitionNode, source: Source, body: FileBytes) -> InsertionPoint:
+    """Return where a docstring is inserted. It replaces a lone `pass`."""
     first = node.body[0]
     line = start_line(first, source)
     before = body.lines[line - 1][: first.col_offset]
     if before.strip():
         return _one_line_body_point(node, body)
     indent = re.match(rb"[ \t\f]*", body.lines[line - 1])
+    if is_lone_pass(node.body):
+        at = body.offset(first.lineno, first.col_offset)
+        return InsertionPoint(start=at, end=at + len("pass"), indent=before.decode())
     header = header_end(node, body)
     while header < line - 1 and re.match(rb"\s*# *type:", body.lines[header]):
         header += 1
@@ -94,6 +98,10 @@ def new_docstring_point(node: DefinitionNode, source: Source, body: FileBytes) -
     )
 
 
+def is_lone_pass(body: Sequence[ast.stmt]) -> bool:
+    return len(body) == 1 and isinstance(body[0], ast.Pass)
+
+
 def _one_line_body_point(node: DefinitionNode, body: FileBytes) -> InsertionPoint:
     """Return the insertion point for a node whose body is on the same line as its header.
 
@@ -104,6 +112,9 @@ def _one_line_body_point(node: DefinitionNode, body: FileBytes) -> InsertionPoin
     colon = body.raw[:at].rstrip()
     line = body.lines[node.lineno - 1].decode()
     indent = line[: len(line) - len(line.lstrip())] + _indent_step(body)
+    if is_lone_pass(node.body):
+        end = at + len("pass")
+        return InsertionPoint(start=len(colon), end=end, indent=indent, before="\n" + indent)
     after = (
         "\n\n"
         if isinstance(node, ast.ClassDef) and not isinstance(node.body[0], ast.Pass | ast.Expr)
