@@ -18,6 +18,7 @@
     └── OutsideError                 exit 3   something outside Remora failed
         ├── ModelError               exit 3   the model cannot be reached or used
         │   ├── ContextTooLarge      exit 3   the request is larger than the model's context
+        │   ├── RefusedRequest       exit 3   the server does not accept a part of the request
         │   └── UnparsedAnswer       exit 3   the server cannot parse what the model writes
         ├── DatabaseError            exit 3   the PostgreSQL database cannot be reached or used
         ├── DiskError                exit 3   a file or folder cannot be read or written

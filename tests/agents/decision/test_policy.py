@@ -172,8 +172,11 @@ class TestStrategy:
         assert strategy_for(unable, "lines/1", "auto") == "tool_call"
         chats = scripted([], grammar=False, completions=False, tools=False, json_schema=True)
         assert strategy_for(chats, "lines/1", "auto") == "json_schema"
+        assert strategy_for(chats, "guided/1", "auto") == "json_schema"
         writes = scripted([], grammar=False, completions=False, tools=False)
         assert strategy_for(writes, "lines/1", "auto") == "text"
+        with pytest.raises(ModelError, match="neither a grammar nor"):
+            strategy_for(writes, "guided/1", "auto")
 
     @pytest.mark.parametrize(
         ("renderer", "decoding"),

@@ -106,7 +106,7 @@ def supported_strategy(name: str, able: Capabilities, renderer: str, decoding: s
     wanted = own or decoding
     known = _CHOICES if wanted == "auto" else {wanted}
     if renderer == GUIDED:
-        known &= _SHAPES
+        known = known & _SHAPES
     choices = [(key, strategy) for key, strategy in STRATEGIES.items() if key in known]
     for key, strategy in choices:
         if strategy.is_supported(able):
