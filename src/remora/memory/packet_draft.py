@@ -100,7 +100,7 @@ def _checked(delta: PacketDelta) -> PacketDelta:
 def _plain(value: Any) -> Any:
     """Return a field's value without records, because msgspec does not check the fields of one."""
     if isinstance(value, msgspec.Struct):
-        return asdict(value)
+        return {name: field for name, field in asdict(value).items() if field is not UNSET}
     if isinstance(value, (list, tuple)):
-        return [asdict(entry) if isinstance(entry, msgspec.Struct) else entry for entry in value]
+        return [_plain(entry) if isinstance(entry, msgspec.Struct) else entry for entry in value]
     return to_packet_value(value) if isinstance(value, Mapping) else value
