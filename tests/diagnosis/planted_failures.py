@@ -206,8 +206,8 @@ report = "\\n".join(["reading price.py", f"{len(known)} names", *found, "done"])
 SUMMARY_LOST = Case(
     name="summary lost the error",
     kind="summary_lost",
-    tools={"check": CHECK},
-    answers=in_turn(("check", {})),
+    tools={"check": CHECK, "check_again": CHECK},
+    answers=in_turn(("check", {}), ("check_again", {})),
 )
 
 FIND_PRINTS = Script(
@@ -355,7 +355,7 @@ TIME_OUT = Case(
     kind="model_failed",
     tools={"check": CHECK},
     chat=_sleeps,
-    settings={"REMORA_MODEL__TIMEOUT_S": "0.5"},
+    settings={"REMORA_MODEL__TIMEOUT_S": "0.2"},
 )
 ENDLESS = Script(body="number = 0\nwhile True:\n    number += 1\n" + result("number", '"Counted"'))
 TOOL_TIME_OUT = Case(
@@ -458,8 +458,8 @@ HARMLESS = Script(
 HARMLESS_WORDS = Case(
     name="the word error in the output, twice",
     kind="no_change",
-    tools={"check": HARMLESS},
-    answers=in_turn(("check", {}), ("check", {}), ("submit_result", {})),
+    tools={"check": HARMLESS, "check_again": HARMLESS},
+    answers=in_turn(("check", {}), ("check_again", {}), ("submit_result", {})),
 )
 REJECTED = replace(
     HEALTHY,

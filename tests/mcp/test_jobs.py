@@ -75,11 +75,10 @@ def job_in(text: str) -> str:
 
 
 async def mend(client: Client, job: str) -> str:
-    """Mend both findings of the file, and submit."""
+    """Mend both findings of the file, after which rules submit."""
     await told(client, "edit_lines", job=job, first=8, last=8, text="    except IndexError:")
     text = "def first(prices, default=()):"
-    await told(client, "edit_lines", job=job, first=4, last=4, text=text)
-    return await told(client, "submit_result", job=job)
+    return await told(client, "edit_lines", job=job, first=4, last=4, text=text)
 
 
 @pytest.mark.slow
@@ -102,7 +101,7 @@ def test_a_client_mends_what_rules_leave_and_a_person_accepts(root: Path, home: 
     assert json.loads(remora("show", run, "--json", cwd=root).out)["model"] == "mcp"
     rows = remora("trace", "export", "--run", run, "--format", "sft", cwd=root).out.splitlines()
     tools = [json.loads(row)["tool"] for row in rows]
-    assert tools == ["edit_lines", "edit_lines", "submit_result"]
+    assert tools == ["edit_lines", "edit_lines"]
     for command in (["trace", "verify"], ["trace", "replay"], ["accept", run, "--all"]):
         done = remora(*command, cwd=root)
         assert done.code == 0, done.err
