@@ -113,7 +113,7 @@ class TestTheLastTurn:
         stream = read_events(desk.project.trace.agent_stream(job.agent_id))
         calls = [p for event in stream if isinstance(p := payload(event), ToolCalled)]
         assert [(call.tool, call.decided_by) for call in calls[-2:]] == [
-            ("edit_line", "model"), ("submit_result", "model"),
+            ("edit_line", "model"), ("submit_result", "rule"),
         ]  # fmt: skip
         accept(desk.project, run_id, [], every=True)
         assert desk.tree()["a.py"].count(b" from ") == 4
@@ -207,6 +207,8 @@ class TestFaults:
         def breaks(_: Request) -> str:
             raise OSError(errno.ELOOP, "Too many links", "b.py")
 
+        load = CHOICE.replace("guarded", "load").replace("    try", "    import re\n\n    try")
+        shop.write({"a.py": load})
         run_id = shop.analyze(breaks)
         broken = shop.job(run_id, "guarded")
         assert (broken.status, broken.stop_reason) == ("error", "tool_error")

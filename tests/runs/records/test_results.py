@@ -64,7 +64,7 @@ def test_a_runs_document(ran: Desk) -> None:
         ("ruff", False), ("pytest", True),
     ]  # fmt: skip
     part = totals.pop("by_model")
-    assert (part["turns"], part["requests"], part["refused"], part["added"]) == (3, 3, 0, 0)
+    assert (part["turns"], part["requests"], part["refused"], part["added"]) == (1, 1, 0, 0)
     (lint,) = totals.pop("operations")
     assert (lint["operation"], lint["jobs"], lint["verified"]) == ("lint", 3, 2)
     assert totals == {
@@ -78,7 +78,7 @@ def test_a_jobs_numbers_are_those_of_its_stream_and_its_diff_is_its_own(ran: Des
     document = run_document(ran.project, ran.view(run_id))
     jobs = {job["node_id"].rpartition(":")[2]: job for job in document["jobs"]}
     load, guarded = jobs["load"], jobs["guarded"]
-    assert load["decided_by"] == {"rule": 2, "model": 1, "fallback": 0, "escalation": 0}
+    assert load["decided_by"] == {"rule": 3, "model": 0, "fallback": 0, "escalation": 0}
     assert (load["turns"], load["files_changed"], load["error"]) == (3, ["a.py"], None)
     assert guarded["decided_by"] == {"rule": 1, "model": 1, "fallback": 0, "escalation": 0}
     assert 0 < guarded["max_packet_tokens"] < 3000

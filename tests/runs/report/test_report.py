@@ -240,14 +240,14 @@ class TestMarkdown:
         report = told(shop)
         rows = [line for line in markdown(report).splitlines() if line.startswith("| ")]
         assert len(rows) == 1 + len(report.jobs)
-        assert "| `a.py:load` lint | verified | fixed F401 |  | rule 2, model 1 |" in rows
+        assert "| `a.py:load` lint | verified | fixed F401 |  | rule 3 |" in rows
         (shop.root / "a.py").unlink()
         accept(shop.project, shop.newest, ["a.py:load"])
         (row,) = [line for line in markdown(told(shop)).splitlines() if "`a.py:load` lint" in line]
-        assert row.endswith("| would fix F401 |  | rule 2, model 1 |")
+        assert row.endswith("| would fix F401 |  | rule 3 |")
         reject(shop.project, shop.newest, ["a.py:load"])
         told_in_rows = markdown(told(shop)).splitlines()
-        assert "| `a.py:load` lint | rejected |  | F401 | rule 2, model 1 |" in told_in_rows
+        assert "| `a.py:load` lint | rejected |  | F401 | rule 3 |" in told_in_rows
 
     def test_hostile_names_add_no_markup_and_long_diffs_are_left_out(self, shop: Desk) -> None:
         text = markdown(hostile(told(shop)))
