@@ -169,7 +169,7 @@ def test_new_turns_appear_while_an_agent_runs(
         page.wait_for_timeout(500)
         expect(page.locator("#t3")).to_have_count(0)
         _set_hidden(page, hidden=False)
-        expect(page.locator("#t3")).to_contain_text("check()")
+        expect(page.locator("#t3")).to_contain_text("check_again()")
         assert page.locator("#slider").get_attribute("max") == "3"
         write(None)
         expect(page.locator("#status .failed")).to_have_text("failed")

@@ -201,7 +201,7 @@ def test_a_server_that_writes_what_people_wrote_restores_it(poor: Remora, tmp_pa
     assert written["jobs"] == {"verified": 2}, "only functions with hidden parts are worked on"
     assert (written["outcomes"]["exact"], written["model"]) == (2, "oracle")
     assert (written["turns"], written["invalid"], written["refused"]) == (4, 0, 0)
-    assert written["requests"] == 4, "a docstring and a submission each"
+    assert written["requests"] == 2, "a docstring each, which rules submit"
     assert written["against_first"]["restored"] == 1.0
 
 
@@ -246,7 +246,7 @@ def test_a_model_that_is_better_than_rules_decides_from_then_on(
     assert because in after.err
     assert because not in before.err + ruled.err
     (job,) = after.document["jobs"]
-    assert (job["status"], job["decided_by"]["model"]) == ("verified", 2)
+    assert (job["status"], job["decided_by"]["model"]) == ("verified", 1)
 
 
 RATIOS = 'def ratio(text):\n    wide, high = text.split(":")\n    return int(wide) // int(high)\n'
@@ -278,7 +278,7 @@ def test_where_nothing_can_be_hidden_the_checks_decide(
     assert (found["basis"], found["targets"], found["files"]) == ("checks", 1, 1)
     assert rules["outcomes"] == {"verified": 0, "failed": 0, "nothing": 1}
     assert model["outcomes"] == {"verified": 1, "failed": 0, "nothing": 0}
-    assert (model["requests"], model["invalid"], model["refused"]) == (3, 0, 1)
+    assert (model["requests"], model["invalid"], model["refused"]) == (2, 0, 1)
     assert (model["verified"], model["against_first"]["verified"]) == (1.0, 1.0)
     assert tree(root) == before
 
@@ -288,6 +288,9 @@ def test_an_agent_of_the_users_is_compared_by_its_checks(poor: Remora, tmp_path:
     comment = "def price_{0}(order):\n    # total = order.total()\n    return order\n"
     root = write(tmp_path / "project", {f"m{n}.py": comment.format(n) for n in range(6)})
     assert poor("agents", "new", "tidy", cwd=root).code == 0
+    script = root / ".remora/agents/tidy/candidates.pym"
+    more = 'reason}, {"tool": "remove_comments", "args": {}}]'
+    script.write_text(script.read_text().replace("reason}]", more), encoding="utf-8")
     with scripted(itertools.repeat(SUBMIT)) as server:
         arms = ("--arm", "rules", "--arm", server.address)
         words = ("eval", "-o", "tidy", "--slots", "5", "--json", *arms)

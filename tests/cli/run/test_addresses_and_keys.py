@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Remora, write
+from tests.cli.conftest import MODULE, SETTINGS, Remora, write
 from tests.cli.review.terminal import Terminal
 from tests.openai_server import Handler, Server, openai_server, send_json
 
@@ -23,6 +23,14 @@ QUESTION = r"Send this project's code to \S+, now and later\? \[y/N\]: "
 @pytest.fixture
 def user(poor: Remora) -> Remora:
     return replace(poor, environ=PATIENCE)
+
+
+@pytest.fixture
+def project(project: Path) -> Path:
+    """A project with a finding that rules leave to a model."""
+    source = MODULE.replace('return ""', "raise ValueError")
+    select = SETTINGS.replace('"F"', '"F", "B904"')
+    return write(project, {"src/settings.py": source, "pyproject.toml": select})
 
 
 UNREACHABLE = Server("http://127.0.0.1:9/v1", "m")

@@ -10,12 +10,12 @@ import pytest
 from tests.cli.conftest import Remora, write
 from tests.openai_server import Handler, Server, answer, openai_server, send_json
 
-SOURCE = 'import os\n\n\ndef pay(price):\n    """Pay."""\n    return prices\n'
+SOURCE = 'import os\n\n\ndef pay(price):\n    """Pay."""\n    return prices + rate\n'
 CALLS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("read_code", {"first": 1, "last": 3}),
     ("edit_lines", {"first": 1, "last": 99, "text": ""}),
     ("unknown", {}),
-    ("edit_lines", {"first": 3, "last": 3, "text": "    return price"}),
+    ("edit_lines", {"first": 3, "last": 3, "text": "    return price + rate"}),
     ("submit_result", {}),
 )
 
@@ -66,7 +66,7 @@ def test_a_model_is_sent_a_chat(poor: Remora, tmp_path: Path, mode: str) -> None
     assert "Error: " in messages[9]["content"]
     read = messages[5]["content"]
     if mode == "raw":
-        assert read.endswith("    return prices")
+        assert read.endswith("    return prices + rate")
         assert everything.count("return prices") == 2, "where the job began, and as it was read"
     else:
         assert read == "Lines 1-3 of shop.py"

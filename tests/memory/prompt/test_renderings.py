@@ -200,11 +200,13 @@ def test_identifiers_and_timestamps_are_never_shown(renderer: str, strategy: str
 @pytest.mark.parametrize(("renderer", "strategy"), WAYS)
 def test_the_packet_stands_last_behind_a_stable_prefix(renderer: str, strategy: str) -> None:
     shown = everything(render(renderer, PACKET, TOOLS, strategy))
-    later = everything(render(renderer, replace(PACKET, goal="Another"), TOOLS, strategy))
-    prefix = shown.index("Fix lint")
+    later = everything(
+        render(renderer, replace(PACKET, goal="Another", knowledge={}), TOOLS, strategy)
+    )
+    prefix = shown.index("Facts:" if renderer == "guided/1" else "Fix lint")
     assert later.startswith(shown[:prefix])
     answered = RENDERERS[renderer].strategy or strategy
-    declared = answered in ("tool_call", "string_tool_call") or renderer == "packet/1"
+    declared = answered in ("tool_call", "string_tool_call") or renderer in ("packet/1", "guided/1")
     if not declared:
         assert "edit_line" in shown[:prefix]
 
