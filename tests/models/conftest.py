@@ -80,8 +80,8 @@ def _handler(server: Misbehaving) -> type[BaseHTTPRequestHandler]:
             if canned.status == 0:
                 self.close_connection = True
                 return
-            body = canned.body
-            raw = body if isinstance(body, bytes) else json.dumps(body).encode()
+            found = canned.body
+            raw = found if isinstance(found, bytes) else json.dumps(found).encode()
             self.send_response(canned.status)
             for name, value in canned.headers.items():
                 self.send_header(name, value)

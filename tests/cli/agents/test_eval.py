@@ -289,7 +289,7 @@ def test_an_agent_of_the_users_is_compared_by_its_checks(poor: Remora, tmp_path:
     root = write(tmp_path / "project", {f"m{n}.py": comment.format(n) for n in range(6)})
     assert poor("agents", "new", "tidy", cwd=root).code == 0
     script = root / ".remora/agents/tidy/candidates.pym"
-    more = 'reason}, {"tool": "remove_comments", "args": {}}]'
+    more = 'reason}, {"tool": "remove_comments", "args": {}, "reason": ""}]'
     script.write_text(script.read_text().replace("reason}]", more), encoding="utf-8")
     with scripted(itertools.repeat(SUBMIT)) as server:
         arms = ("--arm", "rules", "--arm", server.address)
