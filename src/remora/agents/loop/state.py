@@ -363,8 +363,9 @@ class AgentState:
 
     def _count_refused(self, outcome: str) -> None:
         choice = None if self.turn.call is None else self.turn.call.choice
-        if outcome == "error" and choice is not None:
-            self._refused_choices[_key(self._before.candidate_actions[choice])] += 1
+        offered = dict(enumerate(self._before.candidate_actions))
+        if outcome == "error" and choice in offered:
+            self._refused_choices[_key(offered[choice])] += 1
 
     def _submitted(self, event: Event) -> None:
         submitted = self._whole(event, SubmitResult)
