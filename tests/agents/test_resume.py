@@ -101,17 +101,17 @@ ENDINGS: dict[str, tuple[dict[str, int], int]] = {
     "verification": ({call("x ="): 1, SUBMIT: 1}, 12),
 }
 SEEDS = {
-    ("submitted", True): 4,
+    ("submitted", True): 0,
     ("submitted", False): 2,
     ("no_change", False): 22,
     ("repeated_call", True): 7,
     ("repeated_call", False): 7,
-    ("no_progress", True): 1,
-    ("no_progress", False): 1,
-    ("max_turns", True): 2,
-    ("max_turns", False): 1,
+    ("no_progress", True): 6,
+    ("no_progress", False): 9,
+    ("max_turns", True): 0,
+    ("max_turns", False): 3,
     ("verification", True): 1,
-    ("verification", False): 4,
+    ("verification", False): 5,
 }
 """Seeds with which the answers lead to an ending, with an opening and without one."""
 
