@@ -49,8 +49,8 @@ class EmbeddedModel:
             cache_mib=0 if exact else _CACHE_MIB,
         )
         self._exact = exact
-        # no retries: a failed child is restarted instead
-        self._limits = RequestLimits(timeout_s=limits.timeout_s, retries=0, max_concurrency=slots)
+        # one retry, for a connection that the server has closed: a failed child is restarted
+        self._limits = RequestLimits(timeout_s=limits.timeout_s, retries=1, max_concurrency=slots)
         self._process = ServerProcess(self._options)
         # by the server's start number: a call may still use a server that has ended
         self._clients: dict[int, OpenAIClient] = {}
