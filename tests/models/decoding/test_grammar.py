@@ -185,6 +185,18 @@ def test_a_string_cannot_hold_what_is_not_text(escape: str) -> None:
     assert not re.fullmatch(regex, start + escape + end)
 
 
+@pytest.mark.parametrize(
+    ("text", "is_sentence"),
+    [("Add an item.", True), ("The item.", False), ("Add.", False), ("Add an\nitem.", False)],
+)
+def test_a_line_may_have_to_begin_in_a_way(text: str, is_sentence: bool) -> None:
+    pattern = r"^([A-SU-Z]|T[a-gi-z])[^\n]{5,20}$"
+    schema = {"type": "string", "minLength": 5, "maxLength": 20, "pattern": pattern}
+    tool = ToolSchema(name="t", parameters={"properties": {"s": schema}, "required": ["s"]})
+    call = json.dumps({"tool": "t", "args": {"s": text}}, separators=(",", ":"))
+    assert bool(re.fullmatch(as_regex(tool_call_grammar([tool])), call)) == is_sentence
+
+
 def test_definitions_may_be_recursive() -> None:
     node = {"type": "object", "properties": {"next": {"$ref": "#/$defs/node"}}}
     schema = {"$defs": {"node": node}, "properties": {"first": {"$ref": "#/$defs/node"}}}

@@ -16,7 +16,7 @@ from remora.errors import HostError
 from remora.operations.docstring.docstring_verification import tree_without_docstring
 from remora.operations.docstring.docstring_writer import mended, written
 from remora.operations.docstring.documented_node import find_documented
-from remora.operations.docstring.given_text import plain_text, text_problem
+from remora.operations.docstring.given_text import fitted_summary, plain_text, text_problem
 from remora.operations.docstring.mend import mend_of
 from remora.operations.docstring.parts import STYLES, DocstringFormat
 from remora.operations.docstring.style import StyleCounts, docstring_format
@@ -445,3 +445,21 @@ def test_habits() -> None:
     assert found == DocstringFormat(style="numpy", width=79)
     assert docstring_format([StyleCounts(), seen], style="rest", width=79).style == "rest"
     assert docstring_format([], style=None, width=79) == DocstringFormat(style="google", width=79)
+
+
+@pytest.mark.parametrize(
+    ("written", "fitted"),
+    [
+        ("The `load` function converts a text to a number.", "Converts a text to a number."),
+        ("This method adds an item.", "Adds an item."),
+        (
+            "Check if an object is a named tuple by looking at its fields.",
+            "Check if an object is a named tuple.",
+        ),
+        ("Return the newest entry. It may be None if there is none.", "Return the newest entry."),
+        ("Return a name that is never shortened because it has no clause", None),
+        ("Add an item.\n\nIt may be the same as one before.", None),
+    ],
+)
+def test_a_summary_fits_if_clauses_at_its_end_can_go(written: str, fitted: str | None) -> None:
+    assert fitted_summary(written, 40) == (fitted or written)
