@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from tests.openai_server import Chat, Handler, answer, send_json
 
 _OPEN = re.compile(r'^- (\w+)\((?:(\w+)="([^"]+)")?\)', re.MULTILINE)
+_PROSE = "Certainly! This method adds an item."
 _WRITTEN = {
     "write_docstring": ("summary", "Keep what a visitor picked."),
     "annotate": ("signature", "(self, item: str, count: int = 1) -> None"),
@@ -104,13 +105,14 @@ def _busy_once(handler: Handler, request: dict[str, Any], number: int) -> None:
 
 def _dies(handler: Handler, request: dict[str, Any], number: int) -> None:
     if number == 1:
-        good(handler, request, number)
+        send_json(handler, answer(text=_PROSE))
     else:
         _reset(handler, request, number)
 
 
 def _replaced(handler: Handler, request: dict[str, Any], number: int) -> None:
-    send_json(handler, good_answer(request, model="m" if number == 1 else "other"))
+    again = good_answer(request, model="other")
+    send_json(handler, answer(text=_PROSE) if number == 1 else again)
 
 
 def _counts(tokens: Any) -> Chat:
@@ -126,7 +128,7 @@ def _counts(tokens: Any) -> Chat:
 FAULTS: Mapping[str, Chat] = {
     "slow": _slow,
     "stops in the middle": _stops_in_the_middle,
-    "prose": _sends(lambda _call: answer(text="Certainly! This method adds an item.")),
+    "prose": _sends(lambda _call: answer(text=_PROSE)),
     "half a call": _sends(lambda call: answer((call.tool, _half(call)))),
     "two calls": _sends(lambda call: answer((call.tool, call.args), ("submit_result", {}))),
     "an unknown tool": _sends(lambda _call: answer(("delete_files", {"path": "."}))),

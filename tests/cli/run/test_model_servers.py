@@ -25,7 +25,7 @@ QUICK = {
     "REMORA_RUNNER__DECISIONS": "model",
     "REMORA_RUNNER__MEMORY__PACKET_SIZE_LIMIT": "12000",
 }
-IMPATIENT = {**QUICK, "REMORA_MODEL__TIMEOUT_S": "0.5"}
+IMPATIENT = {**QUICK, "REMORA_MODEL__TIMEOUT_S": "0.1"}  # five times as long on this machine
 
 
 class Added(NamedTuple):
@@ -65,9 +65,9 @@ ENDS = {
     "half a call": End(0, "invalid", "the answer ends inside a tool call: "),
     "two calls": USED,
     "an unknown tool": End(0, "invalid", "unknown tool 'delete_files'"),
-    "another tool's arguments": End(0, "invalid", "is missing"),
+    "another tool's arguments": End(0, "invalid", " argument '"),
     "wrong types": End(0, "invalid", "must be of type string, not 7"),
-    "1 MB": End(1, "repeated", "was called three times with the same result: "),
+    "1 MB": End(1, "repeated", "was called 3 times with the same result: "),
     "1 MB of prose": End(0, "invalid", "the answer has 1,100,000 characters"),
     "nothing": End(3, "failed", "sent an unusable response: not JSON; check that there is an"),
     "busy once": USED,
@@ -155,9 +155,10 @@ def test_a_run_with_a_faulty_server_is_recorded(
 
 @pytest.mark.slow
 def test_the_trace_shows_what_was_answered_and_kept(poor: Remora, cart: Path) -> None:
-    analyze(poor, cart, "docstring", "replaced")
+    analyze(poor, cart, "docstring", "busy once")
     shown = poor("trace", "show", TARGET, cwd=cart).out
     assert 'model_response  write_docstring(summary="Keep what a visitor picked.")' in shown
+    analyze(poor, cart, "docstring", "replaced")
     lines = poor("show", "last", cwd=cart).out.splitlines()
     (again,) = (line for line in lines if line.startswith("  remora retry "))
     assert again.endswith(f" {TARGET}")
