@@ -72,11 +72,10 @@ class TestThePagesAgent:
         assert checked["ok"]
         assert checked["agents"][0]["warnings"] == []
 
-        done = remora("analyze", "src", "-o", "tolog", "--json", cwd=project)
+        done = remora("analyze", "src", "-o", "tolog", "--no-opening", "--json", cwd=project)
         (job,) = done.document["jobs"]  # of a function that prints, and no other
         assert job["status"] == "verified"
-        asked = job["decided_by"]["model"] + job["decided_by"]["fallback"]
-        assert asked == 3  # with the submission
+        assert job["decided_by"] == {"model": 2, "rule": 1, "fallback": 0, "escalation": 0}
         packet = remora("trace", "packet", job["agent_id"], "--turn", "2", "--json", cwd=project)
         shown = packet.document
         assert shown["extensions"] == {"logger": "log"}
