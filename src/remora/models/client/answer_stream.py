@@ -40,7 +40,7 @@ class AnswerStream:
             if not isinstance(part.get("choices", []), list):
                 raise UnusableAnswer("choices that are not a list")
             _join(self._joined, part)
-            reasons = [each.get("finish_reason") for each in _dicts(part.get("choices"))]
+            reasons = [choice.get("finish_reason") for choice in _dicts(part.get("choices"))]
             self.is_over = self.is_over or "error" in part or any(reasons)
         return bool(events)
 
@@ -79,9 +79,9 @@ def _join_items(known: list[Any], items: list[Any]) -> None:
     """Join items that have an index with the item of the same index, and append the others."""
     for item in items:
         index = item.get("index") if isinstance(item, dict) else None
-        same = (each for each in _dicts(known) if index is not None and each.get("index") == index)
-        if (whole := next(same, None)) is not None:
-            _join(whole, item)
+        same = [] if index is None else [old for old in _dicts(known) if old.get("index") == index]
+        if same:
+            _join(same[0], item)
         else:
             known.append(item)
 

@@ -111,7 +111,7 @@ def _has_code(tree: ast.Module, names: Collection[str], *, has_docstring: bool) 
     """Return True if there is more than imports without some functions."""
     left = without_tests(tree, names)
     left = left[1:] if has_docstring and ast.get_docstring(tree) is not None else left
-    return any(not isinstance(one, ImportNode) for one in left)
+    return any(not isinstance(statement, ImportNode) for statement in left)
 
 
 def _without(
@@ -119,13 +119,14 @@ def _without(
 ) -> str:
     """Return a file without some functions, and without those of `imports` that are not used."""
     lines, left = text.split("\n"), without_tests(tree, names)
-    used = names_in(*(one for one in left if not isinstance(one, ImportNode)))
+    used = names_in(*(node for node in left if not isinstance(node, ImportNode)))
     needless = {one for one in imports if one.bound not in used}
-    kept = {one.name for one in left if isinstance(one, ast.ClassDef)}
-    emptied = [one for one in tree.body if isinstance(one, ast.ClassDef) and one.name not in kept]
-    within = {id(each) for one in emptied for each in one.body}
+    kept = {node.name for node in left if isinstance(node, ast.ClassDef)}
+    classes = (node for node in tree.body if isinstance(node, ast.ClassDef))
+    emptied = [node for node in classes if node.name not in kept]
+    within = {id(method) for node in emptied for method in node.body}
     _cut(lines, [*emptied, *(one for one in _tests(tree, names) if id(one) not in within)])
-    for statement in reversed([one for one in left if isinstance(one, ImportNode)]):
+    for statement in reversed([node for node in left if isinstance(node, ImportNode)]):
         if not any(_share_line(statement, other) for other in left if other is not statement):
             _drop(lines, statement, needless)
     left_text = "\n".join(lines).strip("\n")
