@@ -3,6 +3,7 @@
 import math
 import time
 from collections.abc import Collection, Iterable
+from itertools import count, product
 from typing import Any
 
 import pytest
@@ -240,6 +241,36 @@ def test_once_there_is_no_time_for_tests_no_further_ones_are_looked_for() -> Non
     told = asked.context([ROUNDED, TOTAL, CHECKOUT])
     assert {node.related_tests for node in told.values()} == {None}
     assert [edge.key for edge in told[TOTAL].callers or ()] == [AGAIN, TEST, CHECKOUT]
-    assert view.turned_away == 1  # each time all that is known of links so far is lost
+    assert view.turned_away == 1
     asked.context([ROUNDED])
     assert view.turned_away == 2
+
+
+class Interrupted(MemorySnapshot):
+    """Ends a question after some steps of the linker."""
+
+    steps = math.inf
+
+    def check_time(self) -> None:
+        self.steps -= 1
+        if self.steps < 0:
+            raise OutOfTimeError
+
+
+def test_a_question_that_ends_early_tells_what_is_there_and_spoils_no_later_one() -> None:
+    keys, kinds = [TOTAL, CHECKOUT], ["callers", "callees", "related_tests"]
+    in_order = [*product(kinds, keys)]
+    whole = NodeQueries(view_of(FILES)).context(keys)
+    known: list[tuple[str, str]] = []
+    for steps in count():
+        view = Interrupted({path: read_facts(path, text.encode()) for path, text in FILES.items()})
+        asked, view.steps = NodeQueries(view), steps
+        told = asked.context(keys)
+        known = [(kind, key) for kind, key in in_order if getattr(told[key], kind) is not None]
+        assert known == in_order[: len(known)]
+        assert all(getattr(told[k], kind) == getattr(whole[k], kind) for kind, k in known[:4])
+        view.steps = math.inf
+        assert asked.context(keys) == whole
+        if told == whole:
+            break
+    assert steps > 10

@@ -60,9 +60,21 @@ class Solver:
                 self._answers.clear()
                 self._inputs.clear()
                 self._interned.clear()
-            self._answer_depth_first(question)
-            return self._run_to_fixpoint(question)
+            try:
+                self._answer_depth_first(question)
+                return self._run_to_fixpoint(question)
+            except BaseException:
+                self._forget_unfinished()
+                raise
         return self.read(question)
+
+    def _forget_unfinished(self) -> None:
+        """Drop the answers that may be incomplete. Those of earlier questions stay."""
+        for question in self._readers:
+            self._answers.pop(question, None)
+            self._inputs.pop(question, None)
+        for unfinished in (self._readers, self._rounds, self._queue, self._abandoned):
+            unfinished.clear()
 
     def read(self, question: Question) -> Values:
         """Return the answer found so far. If it grows later, the rule that read it runs again."""

@@ -18,15 +18,10 @@ DEPTH = 10
 
 
 class SearchResult(NamedTuple):
-    """The tests found. `complete` is False if the search was stopped before it ended.
-
-    `damaged` is True if it was stopped by OutOfTimeError, after which the caches of the linker and
-    of RelatedTests may be incomplete.
-    """
+    """The tests found. `complete` is False if the search was stopped before it ended."""
 
     tests: tuple[Related, ...]
     complete: bool
-    damaged: bool
 
 
 class RelatedTests:
@@ -61,20 +56,19 @@ class RelatedTests:
             self._linker, self._program, self._reverse_links, self._project, depth=depth
         )
         search.stop = stop
-        damaged = False
         try:
             for file, test, tier in _tests_named_after(self._program, self._project, key):
                 search.found.add(TIERS.index(tier), depth, file, test)
             search.from_node(key)
         except OutOfTimeError:
-            damaged = True
+            search.stopped = True
         best: dict[str, tuple[int, int]] = {}
         for (path, qualname), place in search.found.places.items():
             test = pytest_id(path, qualname)
             best[test] = min(place, best.get(test, place))
         nearest = sorted(best.items(), key=lambda item: item[::-1])
         tests = tuple(Related(id=test, tier=TIERS[rank]) for test, (rank, _) in nearest)
-        return SearchResult(tests, complete=not (search.stopped or damaged), damaged=damaged)
+        return SearchResult(tests, complete=not search.stopped)
 
 
 def _tests_named_after(

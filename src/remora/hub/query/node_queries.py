@@ -2,19 +2,20 @@
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import msgspec
 
 from remora.code.callgraph.files.file_cache import FileCache
+from remora.code.callgraph.files.program_protocol import OutOfTimeError
 from remora.code.callgraph.linker import Linker
 from remora.code.callgraph.solver import MAX_ANSWERS
 from remora.code.links import TIER_RANK, Edge, Related
 from remora.code.pytest_model.related_tests import RelatedTests
 from remora.hub.lookup.not_found import unknown_node
 from remora.hub.node import AnsweredNode, NodeState
-from remora.hub.query.snapshots import Snapshot, StoredNode
+from remora.hub.query.snapshots import Snapshot
 from remora.ids import split_node_key
 
 OUTSIDE = "ext:"
@@ -23,21 +24,8 @@ TESTS_S = 5.0
 """Seconds after which a request for several nodes starts no further search for tests."""
 SEARCH_S = 3.0
 """Maximum seconds of a search for the tests of one node, which then returns what it has found."""
-_ONE_VISIT_S = 2.0  # after which a search that does not end by itself is abandoned with its caches
+_ONE_VISIT_S = 2.0  # after which a search that does not end by itself is abandoned
 _TESTS_SHARE = 0.7  # the tests' share of the time for the whole request
-
-
-class _LinkCaches:
-    def __init__(self, view: Snapshot, files: FileCache | None, max_answers: int) -> None:
-        self._arguments = (view, files, max_answers)
-        self.known = view.links()
-        self.renew()
-
-    def renew(self) -> None:
-        """Replace the caches, because they may be incomplete."""
-        view, files, max_answers = self._arguments
-        self.linker = Linker(view, files, max_answers=max_answers)
-        self.related = RelatedTests(self.linker, view, self.known)
 
 
 class NodeQueries:
@@ -59,7 +47,9 @@ class NodeQueries:
         """Generation of the state. Newer changes may or may not be included."""
         self.fresh = True
         self.partial_links = partial_links
-        self._linking = _LinkCaches(view, files, most)
+        self._known = view.links()
+        self._linker = Linker(view, files, max_answers=most)
+        self._related = RelatedTests(self._linker, view, self._known)
         self._tests_until: float | None = None
         """Time limit for finding tests, or None if this request has no time left."""
         self._cache: dict[str, NodeState] = {}
@@ -75,15 +65,20 @@ class NodeQueries:
     def context(self, keys: Sequence[str], *, links: bool = True) -> dict[str, AnsweredNode]:
         """Return known nodes by key, in the order of `keys`.
 
-        `related_tests` is null if no tests were found in time, and `tests_complete` is False if
-        only some of them were. Without `links`, callers, callees and tests may be null, too.
+        Links that are not found in time are null: callers and callees are searched for all nodes
+        before tests. `tests_complete` is False if only some tests were found. Without `links`,
+        callers, callees and tests may be null, too.
         """
         self._begin()
-        states = ((key, self._state(key, links=links)) for key in keys)
+        found = {key: state for key in keys if (state := self._without_links(key)) is not None}
+        if links and not self.partial_links:
+            with suppress(OutOfTimeError):
+                for add in (self._with_callers, self._with_callees, self._with_tests):
+                    for key, state in found.items():
+                        found[key] = self._kept(add(state))
         return {
             key: AnsweredNode(**msgspec.structs.asdict(state), fresh=self.fresh)
-            for key, state in states
-            if state is not None
+            for key, state in found.items()
         }
 
     def node(self, key: str) -> NodeState:
@@ -92,8 +87,11 @@ class NodeQueries:
         Raises NotFound with similar names if the node does not exist.
         """
         self._begin()
-        if (state := self._state(key)) is None:
+        if (state := self._without_links(key)) is None:
             raise unknown_node(key, self.view.keys())
+        if not self.partial_links:
+            state = self._kept(self._with_callees(self._with_callers(state)))
+            state = self._kept(self._with_tests(state))
         return state
 
     def callers(self, key: str, depth: int = 1) -> dict[str, Any]:
@@ -122,8 +120,7 @@ class NodeQueries:
 
     def known(self, key: str) -> bool:
         """Return True if the links of the node are stored and do not have to be computed."""
-        known = self._linking.known
-        return known is not None and known.callees(key) is not None
+        return self._known is not None and self._known.callees(key) is not None
 
     def search(self, query: str, limit: int) -> dict[str, Any]:
         """Return at most `limit` nodes that match `query`."""
@@ -154,43 +151,53 @@ class NodeQueries:
         """Return the seconds of this request that may be spent on tests."""
         return _TESTS_SHARE * max(0.0, self.view.deadline - time.monotonic())
 
-    def _state(self, key: str, *, links: bool = True) -> NodeState | None:
-        if (state := self._cache.get(key)) is None:
-            if (stored := self.view.node(key)) is None:
-                return None
-            if len(self._cache) >= _MAX_CACHED:
-                self._cache.clear()
-            state = self._assemble(key, stored, linked=links and not self.partial_links)
-            if self.partial_links or has_all_tests(state):
-                self._cache[key] = state
-        return state
-
-    def _assemble(self, key: str, stored: StoredNode, *, linked: bool) -> NodeState:
+    def _without_links(self, key: str) -> NodeState | None:
+        """Return a node with the links that are cached, or None if it is unknown."""
+        if (state := self._cache.get(key)) is not None or (stored := self.view.node(key)) is None:
+            return state
         facts = msgspec.structs.asdict(stored.facts)
         del facts["qualname"]
-        tests, complete = self._tests_in_time(key) if linked else (None, True)
         return NodeState(
             **facts,
             uid=stored.uid,
             file_path=split_node_key(key)[0],
             file_hash=stored.file_hash,
-            callers=self._callers(key) if linked else None,
-            callees=self._callees(key) if linked else None,
-            related_tests=tests,
-            tests_complete=complete,
+            callers=None,
+            callees=None,
+            related_tests=None,
             partial=stored.partial,
             last_updated=stored.last_updated,
             update_source=stored.update_source,
             extra=stored.extra,
         )
 
+    def _with_callers(self, state: NodeState) -> NodeState:
+        return msgspec.structs.replace(state, callers=self._callers(state.key))
+
+    def _with_callees(self, state: NodeState) -> NodeState:
+        return msgspec.structs.replace(state, callees=self._callees(state.key))
+
+    def _with_tests(self, state: NodeState) -> NodeState:
+        if has_all_tests(state):
+            return state
+        tests, complete = self._tests_in_time(state.key)
+        if tests is None:
+            return state
+        return msgspec.structs.replace(state, related_tests=tests, tests_complete=complete)
+
+    def _kept(self, state: NodeState) -> NodeState:
+        if len(self._cache) >= _MAX_CACHED:
+            self._cache.clear()
+        self._cache[state.key] = state
+        return state
+
     def _callers(self, key: str) -> tuple[Edge, ...]:
-        known = None if self._linking.known is None else self._linking.known.callers(key)
-        return self._linking.linker.callers(key) if known is None else known
+        known = None if self._known is None else self._known.callers(key)
+        return self._linker.callers(key) if known is None else known
 
     def _callees(self, key: str) -> tuple[Edge, ...]:
-        known = None if self._linking.known is None else self._linking.known.callees(key)
-        return self._linking.linker.callees(key) if known is None else known
+        known = None if self._known is None else self._known.callees(key)
+        return self._linker.callees(key) if known is None else known
 
     def _tests_in_time(self, key: str) -> tuple[tuple[Related, ...] | None, bool]:
         """Return the tests of a node that are found in time, and whether they are all.
@@ -209,9 +216,7 @@ class NodeQueries:
 
     def _tests(self, key: str, found: "_Tests") -> tuple[Related, ...]:
         with _with_deadline(self.view, found.until + _ONE_VISIT_S):
-            result = self._linking.related.search(key, found.is_over)
-        if result.damaged:
-            self._linking.renew()
+            result = self._related.search(key, found.is_over)
         found.complete &= result.complete
         return _surest(result.tests)
 

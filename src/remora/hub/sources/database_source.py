@@ -59,13 +59,7 @@ class DatabaseSource:
             self.close()
             return None
         except OutOfTimeError:
-            self._cached = None  # incomplete links
             return None
-        except NotFound:
-            raise
-        except Exception:
-            self._cached = None  # incomplete links
-            raise
 
     def _reply(self, view: StoredSnapshot, request: Request, budget: Budget) -> SourceAnswer | None:
         generation = view.generation
