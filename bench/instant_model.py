@@ -31,7 +31,8 @@ def instant_model() -> Iterator[str]:
 
 def called(body: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     """Return the first offered action that can be completed, else a submission."""
-    tools = {tool["function"]["name"]: tool["function"]["parameters"] for tool in body["tools"]}
+    given = [tool["function"] for tool in body.get("tools", ())]
+    tools = {tool["name"]: tool["parameters"] for tool in given}
     text = body["messages"][-1]["content"]
     _, _, offered = text.rpartition("\nSuggestions:\n")
     for line in offered.splitlines():
