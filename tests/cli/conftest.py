@@ -18,6 +18,7 @@ import pytest
 
 from remora.config.user_folders import UserFolders
 from remora.models.embedded import weights
+from remora.models.embedded.known_models import DEFAULT
 from tests.forked_process import warm
 from tests.openai_server import Server, answer, openai_server, send_json
 from tests.platform_facilities import PASSED_ON
@@ -226,11 +227,12 @@ def user_without_weights(home: Path) -> Remora:
 
 
 def user(home: Path, models: Path) -> Remora:
-    """A new user who has the weights."""
+    """A new user who has the weights of one model, which decides where it is asked for."""
     cache = home / "cache" / "remora"
     cache.mkdir(parents=True)
-    (cache / "models").symlink_to(models)
-    return Remora(home)
+    (cache / "models").mkdir()
+    (cache / "models" / DEFAULT.file).symlink_to(models / DEFAULT.file)
+    return Remora(home, {"REMORA_RUNNER__DECISIONS": "rules"})
 
 
 @pytest.fixture

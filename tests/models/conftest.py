@@ -128,12 +128,15 @@ def misbehaving() -> Iterator[Misbehaving]:
 
 
 @pytest.fixture(scope="session")
-def weights_cache() -> Path:
-    """The user's cache with whole weights in it; fetched the way a user fetches them."""
+def weights_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A cache with the weights of one model; fetched the way a user fetches them."""
     cache = UserFolders.from_environ(environ).cache
     if not weights.check(cache).ok:
         weights.pull(cache)
-    return cache
+    alone = tmp_path_factory.mktemp("cache")
+    (alone / "models").mkdir()
+    weights.weights_path(alone).symlink_to(weights.weights_path(cache))
+    return alone
 
 
 class Asking:

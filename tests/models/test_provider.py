@@ -19,9 +19,10 @@ from remora.errors import ConfigError, ModelError
 from remora.models.client.server_probe import find_local_servers
 from remora.models.embedded import weights
 from remora.models.embedded.embedded_model import EmbeddedModel
+from remora.models.embedded.known_models import DEFAULT, KNOWN_MODELS
 from remora.models.embedded.server_process import RunningServer, ServerOptions, ServerProcess
 from remora.models.protocol import Capabilities, Decoding, Model, NoModel, Request
-from remora.models.provider import check_model, open_model
+from remora.models.provider import check_model, embedded_model, open_model
 from remora.models.token_counters import (
     PER_MESSAGE,
     ServerTokenizer,
@@ -116,6 +117,26 @@ def test_without_address_and_weights_rules_decide(tmp_path: Path) -> None:
     assert "remora model pull" in model.hint
     with pytest.raises(ModelError, match="no model"):
         asyncio.run(model.ask(Request(messages=(), decoding=Decoding(strategy="rules"))))
+
+
+def test_a_model_of_the_table_is_chosen_by_its_name_or_by_what_is_installed(
+    tmp_path: Path,
+) -> None:
+    small, large = [*KNOWN_MODELS.values()][1:]
+    assert embedded_model(configured(None), tmp_path) is DEFAULT
+    (tmp_path / "models").mkdir()
+    weights.weights_path(tmp_path, small).write_bytes(b"damaged")
+    assert embedded_model(configured(None), tmp_path) is small
+    assert embedded_model(configured(None, name=large.name), tmp_path) is large
+    status = check_model(configured(None, name=large.name), cache=tmp_path, api_key=None)
+    assert (status.document["name"], status.document["weights"]["sha256"]) == (large.name, None)
+    for name, problem in ((small.name, "damaged"), (large.name, "missing")):
+        with pytest.raises(ModelError, match=problem) as caught:
+            open_model(configured(None, name=name), cache=tmp_path, api_key=None)
+        assert f"`remora model pull {name}`" in caught.value.hint
+    with pytest.raises(ConfigError, match="base_url is not set") as wrong:
+        open_model(configured(None, name="gpt"), cache=tmp_path, api_key=None)
+    assert "remora model list" in wrong.value.hint
 
 
 def test_the_embedded_model_is_required_where_it_is_named(tmp_path: Path) -> None:
@@ -298,7 +319,7 @@ def test_status_of_the_embedded_model(weights_cache: Path) -> None:
     assert found.document["capabilities"]["grammar"] is True
     assert found.document["weights"] == {
         "path": str(weights.weights_path(weights_cache)),
-        "sha256": weights.SHA256,
+        "sha256": DEFAULT.sha256,
         "ok": True,
     }
 
@@ -333,10 +354,10 @@ def test_a_server_that_happens_to_listen_is_only_suggested(
     misbehaving: Any, canned: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     port = int(misbehaving.address.rpartition(":")[2].removesuffix("/v1"))
-    monkeypatch.setattr("remora.models.client.server_probe._USUAL_PORTS", (1, port))
+    monkeypatch.setattr("remora.models.client.server_probe._USUAL_PORTS", {1: "a", port: "b"})
     assert find_local_servers() == []
     misbehaving.routes["/v1/models"] = canned(body={"data": []})
-    assert find_local_servers() == [misbehaving.address]
+    assert find_local_servers() == [("b", misbehaving.address)]
 
 
 @given(st.text())

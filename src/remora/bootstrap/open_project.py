@@ -226,7 +226,7 @@ def measured_uses(
 ) -> dict[str, dict[str, Any] | None]:
     """Return what the configured model was worth on a project, for each operation that asks it.
 
-    The figures of an operation are None if it was not measured. The embedded model writes nothing.
+    The figures of an operation are None if it was not measured.
     """
     import msgspec
 
@@ -235,9 +235,7 @@ def measured_uses(
     model = status.document["name"]
     if status.is_optional or model_is_optional(config.model) or model is None:
         return {}
-    writes = status.document["provider"] == "openai"
-    operations = invocation.operations.all if writes else ()
-    names = [operation.name for operation in operations]
+    names = [operation.name for operation in invocation.operations.all]
     found = measured_operations(invocation, root, config, str(model), names)
     return {
         name: None if one is None else {**msgspec.to_builtins(one), "helps": one.helps}

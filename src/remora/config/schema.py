@@ -168,8 +168,8 @@ class ModelConfig(Section):
     names the model. Not allowed in a project's file.
     """
     name: ModelName | None = None
-    """Name of the model on the server at base_url. null means the model that the server provides.
-    If a project's file sets it, you are asked before anything is sent to that model.
+    """Name of the model on the server at base_url, or without one, in `remora model list`. null
+    means the only model. If a project's file sets it, you are asked before anything is sent to it.
     """
     renderer: Literal["auto", "lines", "json", "functiongemma"] = "auto"
     """Format of the packet in the prompt. functiongemma uses FunctionGemma's own format over plain

@@ -6,13 +6,13 @@ from typing import Any
 import msgspec
 
 from remora.errors import UsageError
-from remora.models.embedded.weights import MODEL
+from remora.models.embedded.known_models import DEFAULT
 
 RULES = "rules"
 _BY_MODEL = {"runner.decisions": "model"}
 _MODELS: Mapping[str, Mapping[str, Any]] = {
     RULES: {"model.provider": "none"},
-    "embedded": {"model.provider": "embedded", "model.name": MODEL, **_BY_MODEL},
+    "embedded": {"model.provider": "embedded", "model.name": DEFAULT.name, **_BY_MODEL},
     "configured": _BY_MODEL,
 }
 OPTIONS: Mapping[str, tuple[str, Sequence[str]]] = {

@@ -11,7 +11,8 @@ import msgspec
 
 from remora.errors import ConfigError, ModelError
 from remora.models.embedded import weights
-from remora.models.embedded.weights import CAPABILITIES, CONTEXT, require_engine
+from remora.models.embedded.known_models import DEFAULT, KNOWN_MODELS, KnownModel
+from remora.models.embedded.weights import CAPABILITIES, require_engine
 from remora.models.protocol import NAME, Model, NoModel
 
 if TYPE_CHECKING:
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
     from remora.models.client.server_address import Address
 
 _TO_ADD = (
-    "run `remora model pull` to install the embedded model, or use a server with `--model URL`"
+    f"run `remora model pull` ({DEFAULT.cost}), or use a server with `--model URL` "
+    "(`remora model status` looks for one)"
 )
 
 
@@ -43,13 +45,14 @@ def open_model(
     if address := _configured_address(settings):
         at = ("model", address, set_by)
         return _open_server(at, settings, settings.name, api_key=api_key, cache=cache)
-    missing = _missing(cache) if model_is_optional(settings) else None
+    missing = why_none(cache) if model_is_optional(settings) else None
     if missing is not None:
         return NoModel(missing)
     from remora.models.client.retry_policy import request_limits
     from remora.models.embedded.embedded_model import EmbeddedModel
 
-    return EmbeddedModel(cache, exact=settings.exact, limits=request_limits(settings))
+    known, limits = embedded_model(settings, cache), request_limits(settings)
+    return EmbeddedModel(cache, known, exact=settings.exact, limits=limits)
 
 
 def open_larger(
@@ -112,6 +115,13 @@ class ModelStatus(msgspec.Struct, frozen=True, kw_only=True):
     is_optional: bool = False
 
 
+def embedded_model(settings: "ModelConfig", cache: Path) -> KnownModel:
+    """Return the embedded model: the named one, or the most able one that is installed."""
+    if settings.name in KNOWN_MODELS:
+        return KNOWN_MODELS[settings.name]
+    return (DEFAULT, *weights.installed_models(cache))[-1]
+
+
 def used_provider(settings: "ModelConfig", *, cache: Path) -> str:
     """Return `openai`, `embedded`, or `none` if rules make all decisions.
 
@@ -121,7 +131,7 @@ def used_provider(settings: "ModelConfig", *, cache: Path) -> str:
         return "none"
     if _configured_address(settings):
         return "openai"
-    return "none" if model_is_optional(settings) and _missing(cache) is not None else "embedded"
+    return "none" if model_is_optional(settings) and why_none(cache) is not None else "embedded"
 
 
 def check_model(
@@ -136,11 +146,12 @@ def check_model(
     """
     without = wants_none(settings)
     address = None if without else _configured_address(settings)
-    state = weights.check(cache)
+    known = embedded_model(settings, cache)
+    state = weights.check(cache, known)
     document: dict[str, Any] = {
         "provider": NAME if without else "openai" if address else "embedded",
         "base_url": None,
-        "name": NAME if without else settings.name if address else weights.MODEL,
+        "name": NAME if without else settings.name if address else known.name,
         "reachable": False,
         "context": None,
         "counter": None,
@@ -152,7 +163,7 @@ def check_model(
         return ModelStatus(document=document, problem=problem, is_optional=True)
     try:
         if address is None:
-            document |= _embedded_facts(cache)
+            document |= _embedded_facts(cache, known)
         else:
             from remora.models.client.server_address import parse_address
 
@@ -187,24 +198,22 @@ def _configured_address(settings: "ModelConfig", name: str | None = None) -> str
             hint="set model.base_url to http://HOST:PORT/v1, or model.provider to auto",
         )
     name = name or settings.name
-    if address is None and name not in (None, weights.MODEL):
+    if address is None and name is not None and name not in KNOWN_MODELS:
         raise ConfigError(
             f"model.name is {name}, but model.base_url is not set",
             hint="set model.base_url to the address of a server with this model, such as "
-            "http://HOST:PORT/v1",
+            "http://HOST:PORT/v1, or use a model of `remora model list`",
         )
     return address
 
 
-def _missing(cache: Path) -> str | None:
-    """Return a hint about how to install the embedded model, or None if it is installed."""
+def why_none(cache: Path) -> str | None:
+    """Return a hint about how to get a model, or None if one is installed."""
     try:
         require_engine()
     except ModelError as error:
         return error.hint
-    if weights.weights_path(cache).exists():
-        return None
-    return _TO_ADD
+    return None if weights.installed_models(cache) else _TO_ADD
 
 
 def _server_facts(
@@ -225,12 +234,12 @@ def _server_facts(
     }
 
 
-def _embedded_facts(cache: Path) -> dict[str, Any]:
+def _embedded_facts(cache: Path, known: KnownModel) -> dict[str, Any]:
     require_engine()
-    weights.require(cache)
+    weights.require(cache, known)
     return {
         "reachable": True,
-        "context": CONTEXT,
-        "counter": f"tokenizer/{weights.MODEL}",
+        "context": known.context,
+        "counter": f"tokenizer/{known.name}",
         "capabilities": msgspec.to_builtins(CAPABILITIES),
     }

@@ -30,7 +30,7 @@ from remora.runs.review.accept_and_reject import TrackProgress, Verdicts
 from remora.runs.review.revert import revert as revert_changes
 from remora.trace.read.reader import read_events
 from remora.usecases.analyze.fork_and_retry import ForkRequest, fork_with_model, prepare_retry
-from remora.usecases.analyze.prepare_run import prepare
+from remora.usecases.analyze.prepare_run import prepare, require_model
 from remora.usecases.analyze.resume_run import connect_wanted, prepare_resume
 from remora.usecases.analyze.run_limits import planned_within
 from remora.usecases.analyze.run_result import NO_OBSERVER, RunResult, continue_run, execute, retain
@@ -98,7 +98,7 @@ def analyze(  # noqa: PLR0913 (one keyword for each option of the command)
 
     - `node` is a glob for `path:qualname`.
     - `changed` is a revision. An empty string means HEAD.
-    - `model` is the name of a model or the address of a server.
+    - `model` is the name of a model or the address of a server, and decides unless told otherwise.
     - `select` contains the ruff rules to check instead of the project's, such as `F` or `default`.
     - `decisions` is who chooses the tool calls, and with `opening`, rules first do what they are
       sure of.
@@ -124,6 +124,7 @@ def analyze(  # noqa: PLR0913 (one keyword for each option of the command)
     )
     with planned_within(max_time):
         invocation, project = open_with(root, flags, known, request.paths)
+        require_model(invocation, project.config)
         run = prepare(invocation, request, project)
     with closing(run):
         budget = run_budget(max_time, max_requests, max_tokens)

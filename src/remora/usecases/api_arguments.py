@@ -8,6 +8,7 @@ from typing import Any
 from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import model_flags, open_project
 from remora.bootstrap.operations import BUILT_IN
+from remora.config.schema import NO_MODEL
 from remora.errors import UsageError
 from remora.operations.base import Operations
 from remora.runs.project import Project, ProjectRecords
@@ -73,8 +74,10 @@ def run_flags(  # noqa: PLR0913 (one parameter for each option)
 ) -> dict[str, Any]:
     """Return the settings that the arguments override.
 
-    A value of None does not change the configured value.
+    A value of None does not change the configured value. A model that is given decides.
     """
+    if decisions is None and model not in (None, NO_MODEL):
+        decisions = "model"
     return {
         "runner.decisions": decisions,
         "runner.opening": None if opening else False,

@@ -162,7 +162,7 @@ class TestNew:
         assert [script["warnings"] for script in warned] == [[]] * 5
         write(project, {"src/price.py": COMMENTED.replace("# total", "# TODO: total")})
         without = poor("analyze", "src", "-o", "todo", cwd=project)
-        assert "1 todo needs a person or a model (`--model URL --decisions model`)" in without.out
+        assert "1 todo needs a person or a model\nto let a model try: run" in without.out
         edit = {"first": 2, "last": 3, "text": "    return order.total()  # net"}
         calls = [("edit_lines", edit), ("submit_result", {})]
         with openai_server(

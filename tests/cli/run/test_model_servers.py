@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 
 import pytest
 
-from remora.models.embedded.weights import FILE
+from remora.models.embedded.known_models import DEFAULT
 from tests.cli.conftest import Done, Remora, cart_project, check_records, tree
 from tests.functiongemma_server import TEXT, completion_server, native_server
 from tests.independent_server import independent_server
@@ -232,7 +232,7 @@ def test_a_server_without_completions_names_the_other_way(poor: Remora, cart: Pa
 @pytest.mark.slow
 def test_llama_cpp_accepts_the_requests(poor: Remora, cart: Path, models: Path) -> None:
     """The weights are of another model, so its answers are no calls, and the run says so."""
-    with independent_server(models / FILE, context=1500) as address:
+    with independent_server(models / DEFAULT.file, context=1500) as address:
         done = in_own_format(poor, cart, {**PLAIN, "REMORA_MODEL__MAX_REQUESTS": "3"}, address)
     (job,) = done.document["jobs"]
     assert (done.code, job["status"]) == (0, "no_change"), done.err

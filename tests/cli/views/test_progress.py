@@ -8,9 +8,11 @@ from rich.console import Console
 from remora.agents.job import AgentResult
 from remora.cli.views.live_display import LiveDisplay
 from remora.cli.views.progress import LineProgress
+from remora.memory.events import ModelRequest, TurnStart
 from remora.runs.planning.plan import Plan
 from remora.usecases.analyze.run_limits import RunBudget
 from tests.agents.conftest import a_job
+from tests.exports.test_transcripts import event
 from tests.runs.conftest import Watching
 
 JOB = a_job("read", "lint")
@@ -62,6 +64,21 @@ def test_a_display_shows_the_bar_while_a_job_works() -> None:
     display.judging("pytest")
     display.began(JOB)
     assert "1/2" in shown(display)
+
+
+def test_a_job_that_waits_for_a_model_shows_its_tokens_and_seconds(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now = 100.0
+    monkeypatch.setattr("time.monotonic", lambda: now)
+    display = done()
+    display.began(JOB)
+    request = ModelRequest(prompt="?", prompt_tokens=480, packet_sha256="0" * 64)
+    display.event(JOB, event(request))
+    now += 12
+    assert f"{JOB.qualname} (480 tokens, 12 s)" in shown(display)
+    display.event(JOB, event(TurnStart()))
+    assert "12 s" not in shown(display)
 
 
 def test_a_run_without_jobs_has_no_bar() -> None:

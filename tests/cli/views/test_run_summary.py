@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import pytest
-
 from remora.bootstrap.operations import BUILT_IN
 from remora.cli.views.run_summary import run_sentence
 from remora.operations.base import KEPT, NEEDS_UNSAFE, NEEDS_WRITER, NO_FIX, Phrase
@@ -28,9 +26,8 @@ def said(
     findings: dict[str, int] | None = None,
     nodes: dict[str, dict[str, int]] | None = None,
     files: int = 3,
-    model: bool = False,
 ) -> str:
-    return run_sentence(sums, findings or {}, nodes or {}, BUILT_IN, files, has_model=model)
+    return run_sentence(sums, findings or {}, nodes or {}, BUILT_IN, files)
 
 
 def test_what_is_fixed_what_needs_consent_and_what_stays() -> None:
@@ -53,14 +50,11 @@ def test_a_single_reason_is_not_counted_twice() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("model", "how"), [(False, " (`--model URL --decisions model`)"), (True, "")]
-)
-def test_what_nobody_wrote_needs_a_person_or_a_model(model: bool, how: str) -> None:
+def test_what_nobody_wrote_needs_a_person_or_a_model() -> None:
     nodes = {"docstring": {NEEDS_WRITER: 2, "in examples": 1}}
     written = total("docstring", 2, 3, "docstrings written", "2 updated")
-    needs = f"2 docstrings need a person or a model{how}; 1 function left out (-v says why)"
-    assert said(written, nodes=nodes, files=1, model=model) == (
+    needs = "2 docstrings need a person or a model; 1 function left out (-v says why)"
+    assert said(written, nodes=nodes, files=1) == (
         f"2 of 3 docstrings written (2 updated) in 1 file; {needs}"
     )
 

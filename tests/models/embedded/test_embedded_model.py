@@ -29,7 +29,7 @@ from remora.models.decoding.call_parsing import parse_call
 from remora.models.decoding.grammar import tool_call_grammar
 from remora.models.embedded import weights
 from remora.models.embedded.embedded_model import EmbeddedModel
-from remora.models.embedded.weights import CONTEXT
+from remora.models.embedded.known_models import DEFAULT
 from remora.models.protocol import Decoding, Request, Strategy, TokenCounter
 
 STABLE = "You maintain Python code. Choose the best next action.\n" + "\n".join(
@@ -99,8 +99,8 @@ def test_a_common_prefix_is_not_evaluated_again(embedded: Any) -> None:
 
 
 def test_a_request_beyond_the_context_is_refused_before_it_is_sent(embedded: Any) -> None:
-    with pytest.raises(ContextTooLarge, match=f"{CONTEXT} tokens"):
-        embedded.ask(LETTER, STABLE, "word " * CONTEXT)
+    with pytest.raises(ContextTooLarge, match=f"{DEFAULT.context} tokens"):
+        embedded.ask(LETTER, STABLE, "word " * DEFAULT.context)
 
 
 def test_a_grammar_that_the_server_cannot_read_is_a_model_error(embedded: Any) -> None:
@@ -155,7 +155,6 @@ PARENT = """
 import sys, time
 from pathlib import Path
 from remora.models.client.retry_policy import RequestLimits
-from remora.models.embedded.weights import CONTEXT
 from remora.models.embedded.embedded_model import EmbeddedModel
 model = EmbeddedModel(Path(sys.argv[1]), exact=True, limits=RequestLimits())
 assert not model.pid, "nothing starts before the first question"

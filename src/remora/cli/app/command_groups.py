@@ -64,12 +64,13 @@ model = LazyGroup(
     "model",
     lazy={
         "status": ("agents.model:status", "Show the model, and what it is worth here."),
-        "pull": ("agents.model:pull", "Download the embedded model's weights."),
+        "list": ("agents.model:list_", "List the models that can be installed."),
+        "pull": ("agents.model:pull", "Download a model's weights."),
     },
-    help="""Show the model, or download the weights of the embedded model.
+    help="""Show the model, or install a small one that runs on the CPU.
 
-    Remora uses the server at model.base_url if it is set, and the embedded SmolLM2 otherwise. It
-    never falls back to another model.
+    Remora uses the server at model.base_url if it is set, and otherwise the model of `remora model
+    list` that is named or installed. It never falls back to another model.
     """,
     alone="status",
 )

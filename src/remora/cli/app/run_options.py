@@ -43,7 +43,7 @@ _OPTIONS = (
     ),
     click.option(
         "--decisions", type=click.Choice(["rules", "model"]),
-        help="Who chooses the tool calls. [default: rules]",
+        help="Who chooses the tool calls. [default: model with --model, otherwise rules]",
     ),
     click.option(
         "--no-opening", "opening", is_flag=True, flag_value=False, default=True,
@@ -148,7 +148,7 @@ def run_options(function: Callable[..., int]) -> Callable[..., int]:
         if resume is None and trust_run:
             raise UsageError("--trust-run requires --resume", hint="a new run is always trusted")
         if resume is not None:
-            _check_resumed(run)
+            _check_resumed(run, decisions)
         return function(options, run, **others)
 
     for option in reversed(_OPTIONS):
@@ -156,7 +156,7 @@ def run_options(function: Callable[..., int]) -> Callable[..., int]:
     return command
 
 
-def _check_resumed(run: RunOptions) -> None:
+def _check_resumed(run: RunOptions, decisions: str | None) -> None:
     """Raise UsageError if an option is given that a resumed run cannot change."""
     request = run.request
     values = {
@@ -167,7 +167,7 @@ def _check_resumed(run: RunOptions) -> None:
         "--max-nodes": request.max_nodes,
         "--select": run.flags.get("operations.lint.select"),
         "--unsafe-fixes": request.unsafe_fixes,
-        "--decisions": run.flags.get("runner.decisions"),
+        "--decisions": decisions,
         "--no-opening": run.flags.get("runner.opening") is False,
         "--max-turns": request.max_turns,
         "--seed": request.seed,

@@ -31,7 +31,7 @@ from remora.cli.views.plan_view import (
     standard_lines,
 )
 from remora.cli.views.progress import run_progress
-from remora.cli.views.run_view import run_lines
+from remora.cli.views.run_view import run_lines, writer_lines
 from remora.errors import NotFound, RemoraError, UsageError
 from remora.ids import LAST
 from remora.models.agreed_addresses import require_agreed
@@ -48,7 +48,7 @@ from remora.runs.records.results import read_run, run_document
 from remora.runs.records.run_events import EventLines, RunResulted
 from remora.runs.records.run_record import read_own_record
 from remora.text import count
-from remora.usecases.analyze.prepare_run import prepare, too_many
+from remora.usecases.analyze.prepare_run import prepare, require_model, too_many
 from remora.usecases.analyze.resume_run import connect_wanted, prepare_resume
 from remora.usecases.analyze.run_limits import planned_within
 from remora.usecases.analyze.run_result import execute
@@ -67,6 +67,7 @@ def start_run(options: Options, run: RunOptions, lines: LinePrinter | None) -> i
     if not run.dry_run:
         project = ask_for_addresses(options, project, invocation)
         require_agreed(project.config)
+    require_model(invocation, project.config)
     with working(options, "looking for work"), planned_within(run.budget.seconds):
         prepared = prepare(invocation, run.request, project, plan_only=run.dry_run)
     with closing(prepared):
@@ -159,7 +160,7 @@ def _refuse_too_many(options: Options, prepared: PreparedRun) -> None:
 def _announce(
     options: Options, invocation: Invocation, prepared: PreparedRun, model: Model
 ) -> None:
-    """Print the size of the plan, and the name and the model of the run."""
+    """Print the size of the plan, and the name and the model of the run, and how to stop it."""
     note(options, f"{plan_size(prepared.plan)}: {expected_text(prepared)}")
     left = left_lines(prepared.plan, verbose=options.verbose, brief=not options.verbose)
     note(options, *left, *standard_lines(prepared.plan))
@@ -174,6 +175,8 @@ def _announce(
     if not (driven or isinstance(model, NoModel)):
         used += " is not asked: rules decide; --decisions model lets it choose the tool calls"
     note(options, f"run {prepared.run_id}, {used}")
+    if driven:
+        note(options, "Ctrl-C stops it, and `remora analyze --resume last` continues it")
     _note_measurements(options, invocation, prepared, model, driven)
     root = prepared.project.root
     if error := git_error(root):
@@ -195,7 +198,7 @@ def _note_measurements(
     project = prepared.project
     if isinstance(model, NoModel):
         return
-    address = project.config.model.base_url or "embedded"
+    address = project.config.model.base_url or "configured"
     operations = invocation.operations.all
     known = [operation.name for operation in operations if operation.name in driven]
     found = measured_operations(invocation, project.root, project.config, model.name, known)
@@ -238,7 +241,8 @@ def _print_plan(
         lines(RunResulted(exit_code=0, stopped="", document=document))
         return 0
     text = plan_lines(prepared, document, prepared.request.paths, verbose=options.verbose)
-    emit(options, document, text)
+    writers = writer_lines(options, project, plan.left) if not plan.jobs else ()
+    emit(options, document, (*text, *writers))
     if not run.dry_run:
         with suppress(NotFound):
             newest = run_named(project.trace, LAST)

@@ -1,5 +1,6 @@
 """Progress bars on a terminal, drawn with rich, and the counts that they show."""
 
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -47,6 +48,7 @@ class RunCounts:
         self.written = 0
         self.gate = ""
         self.working: dict[str, Job] = {}
+        self.asked: dict[str, tuple[int, float]] = {}
         self._findings: dict[str, tuple[Codes, Codes]] = {}
 
     def planned(self, run_id: str, plan: "Plan") -> None:  # noqa: ARG002 (signature of RunObserver)
@@ -57,9 +59,11 @@ class RunCounts:
 
     def event(self, job: Job, event: Event) -> None:
         """Count requests and tokens sent to the model, and findings reported by scripts."""
+        self.asked.pop(job.agent_id, None)
         if event.type == ModelRequest.type:
             self.requests += 1
-            self.tokens += sent_tokens(event)
+            self.tokens += (tokens := sent_tokens(event))
+            self.asked[job.agent_id] = tokens, time.monotonic()
         left = known_findings(event)
         if left is not None:
             first, _ = self._findings.get(job.agent_id, (left, left))
@@ -72,6 +76,11 @@ class RunCounts:
         for code, number in self.fixed_by(job, result)[0].items():
             self.fixed += number if is_lint_code(code) else 0
             self.written += 0 if is_lint_code(code) else number
+
+    def waiting(self, job: Job) -> str:
+        """Return the tokens of the request for which a job waits, and the seconds since then."""
+        tokens, since = self.asked.get(job.agent_id, (0, 0.0))
+        return f" ({count(tokens, 'token')}, {time.monotonic() - since:.0f} s)" if since else ""
 
     def judging(self, gate: str) -> None:
         """Set the check of the project that judges the changes, or "" if none does."""
@@ -113,7 +122,7 @@ class LiveDisplay(RunCounts):
             (self.written, "other change"),
         )
         counts = " · ".join(count(number, noun) for number, noun in counted if number)
-        names = [display_name(job.node_id) for job in self.working.values()]
+        names = [display_name(job.node_id) + self.waiting(job) for job in self.working.values()]
         nodes = [_one_line(f"  {escape_line(name)}", "dim") for name in names]
         gate = escape_line(self.gate)
         if gate != self._checks.tasks[0].description:

@@ -119,7 +119,7 @@ def expected_text(prepared: PreparedRun) -> str:
     time = f"up to {limit:g} s" if took is None else f"about {took:.0f} s"
     gates = f", then {time} for the project's own checks (gates.time_s)" if limit else ""
     seconds = prepared.plan.seconds
-    jobs = "duration depends on the model server"
+    jobs = "duration depends on the model"
     return f"{jobs if seconds is None else f'{about(seconds)} on two cores'}{gates}"
 
 
@@ -137,7 +137,7 @@ def _why_nothing(prepared: PreparedRun, paths: Sequence[Path]) -> str:
     plan, where = prepared.plan, ", ".join(map(str, paths)) or str(prepared.project.root)
     if plan.files:
         known = prepared.project.operations
-        left = run_sentence((), plan.findings_left, plan.left, known, 0, has_model=False)
+        left = run_sentence((), plan.findings_left, plan.left, known, 0)
         idle = "no proposal can be made" if plan.left else "no work needed"
         return f"{count(plan.files, 'file')} checked; {left or idle}"
     if plan.unreadable:

@@ -5,7 +5,7 @@ fix, 3 are left as they are, 2 are left open`.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from remora.operations.base import (
     FIX_TAKEN_OUT,
@@ -29,7 +29,6 @@ PLURALS = {
     NOT_KEPT: "have a fix that was not kept", FIX_TAKEN_OUT: "have a fix that was taken out",
 }  # fmt: skip
 """Reasons after a number that is not one, such as `5 docstrings need a person or a model`."""
-BY_MODEL = "`--model URL --decisions model`"
 
 
 def with_reasons(reasons: Mapping[str, int], unit: str = "") -> str:
@@ -42,14 +41,13 @@ def with_reasons(reasons: Mapping[str, int], unit: str = "") -> str:
     )
 
 
-def run_sentence(  # noqa: PLR0913 (what it says is of many kinds)
+def run_sentence(
     sums: Sequence[OperationTotals],
     findings: Mapping[str, int],
     nodes: Mapping[str, Mapping[str, int]],
     operations: Operations,
     files: int,
     *,
-    has_model: bool,
     verbose: bool = False,
 ) -> str:
     """Return the sentence about a run that changed some files.
@@ -62,6 +60,7 @@ def run_sentence(  # noqa: PLR0913 (what it says is of many kinds)
     for operation, reasons in nodes.items():
         needing[operation] += reasons.get(NEEDS_WRITER, 0)
         others += sum(reasons.values()) - reasons.get(NEEDS_WRITER, 0)
+    units = {operation.name: operation.unit for operation in operations.all}
     done = [
         f"{phrase.brief} ({phrase.more})" if phrase.more else phrase.brief
         for phrase in phrases_of(sums)
@@ -77,23 +76,15 @@ def run_sentence(  # noqa: PLR0913 (what it says is of many kinds)
             (
                 f"{', '.join(done)}{where}",
                 with_reasons({NEEDS_UNSAFE: unsafe}, "finding"),
-                *_unwritten(needing, operations, has_model=has_model),
+                *(
+                    with_reasons({NEEDS_WRITER: number}, units.get(name) or name)
+                    for name, number in needing.items()
+                ),
                 f"{_stays(stays, reasons)}{lists}" if stays > 0 else "",
                 f"{count(others, 'function')} left out{says}" if others else "",
             ),
         )
     )
-
-
-def _unwritten(
-    numbers: Mapping[str, int], operations: Operations, *, has_model: bool
-) -> Iterator[str]:
-    """Yield how much work of each operation needs a writer."""
-    units = {operation.name: operation.unit for operation in operations.all}
-    for name, number in numbers.items():
-        if number:
-            how = "" if has_model else f" ({BY_MODEL})"
-            yield f"{with_reasons({NEEDS_WRITER: number}, units.get(name) or name)}{how}"
 
 
 def _stays(number: int, reasons: Mapping[str, int]) -> str:

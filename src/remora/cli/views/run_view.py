@@ -12,7 +12,7 @@ import click
 from remora.agents.builtin_tools import NEEDS_MODEL
 from remora.cli.app.options import Options
 from remora.cli.app.output import terminal_width, wrap_text
-from remora.cli.app.project_context import next_command
+from remora.cli.app.project_context import invocation_of, next_command
 from remora.cli.views.diagnosis_view import why_lines
 from remora.cli.views.job_view import code_lines, job_lines, review_counts
 from remora.cli.views.run_summary import OPEN, run_sentence
@@ -88,7 +88,6 @@ def _end_lines(
         for job in view.jobs
         if job.review in DONE and (job.is_whole or job.before is None)
     }
-    has_model = document["model"] != NO_MODEL
     findings = Counter[str]()
     for reason, number, _ in lint_left(view):
         findings[reason or OPEN] += number
@@ -103,15 +102,29 @@ def _end_lines(
             left = nodes.setdefault(name, {})
             left[NEEDS_WRITER] = left.get(NEEDS_WRITER, 0) + 1
     said = run_sentence(
-        sums, findings, nodes, project.operations, len(files), has_model=has_model,
-        verbose=options.verbose,
-    )  # fmt: skip
+        sums, findings, nodes, project.operations, len(files), verbose=options.verbose
+    )
     yield from wrap_text(escape_line(said or "nothing was changed"), width)
+    if document["model"] == NO_MODEL:
+        yield from writer_lines(options, project, nodes)
     if any(job.review == PENDING for job in view.jobs):
         look = "review" if width else "diff"
         command = next_command(options, project.root, look, view.run_id)
         kept = "" if any(job.is_written for job in view.jobs) else "your files are unchanged; "
         yield from wrap_text(f"{kept}see the changes: `{command}`", width)
+
+
+def writer_lines(
+    options: Options, project: ProjectRecords, left: Mapping[str, Mapping[str, int]]
+) -> Iterator[str]:
+    """Yield how a model can do what is left to a writer: the command, or how to get a model."""
+    from remora.models.provider import why_none
+
+    words = [w for name, why in left.items() if why.get(NEEDS_WRITER) for w in ("-o", name)]
+    if words:
+        command = next_command(options, project.root, "analyze", *words, "--decisions", "model")
+        how = why_none(invocation_of(options).folders.cache) or f"`{command}`"
+        yield from wrap_text(f"to let a model try: {how}", terminal_width())
 
 
 def _groups(project: ProjectRecords, view: RunView) -> Iterator[tuple[str, str]]:

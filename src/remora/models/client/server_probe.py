@@ -33,7 +33,7 @@ _UNCACHED = 8
 """Tokens that `_MESSAGES` have at least. A server that reports fewer counts without its cache."""
 _MAX_NAME_CHARS = 200
 _DISCOVERY_S = 0.3
-_USUAL_PORTS = (8080, 11434, 1234, 8000)
+_USUAL_PORTS = {8080: "llama.cpp", 11434: "Ollama", 1234: "LM Studio", 8000: "vLLM"}
 
 
 class ServerFacts(msgspec.Struct, frozen=True, kw_only=True):
@@ -78,10 +78,10 @@ def probe_server(connection: ServerConnection, *, name: str | None) -> ServerFac
     return ServerFacts(name=chosen, capabilities=capabilities, context=context, llama=llama)
 
 
-def find_local_servers() -> list[str]:
-    """Return the addresses of model servers found on common local ports."""
+def find_local_servers() -> list[tuple[str, str]]:
+    """Return the model servers found on common local ports: whose port it is, and the address."""
     found = []
-    for port in _USUAL_PORTS:
+    for port, server in _USUAL_PORTS.items():
         address = parse_address(f"http://127.0.0.1:{port}/v1")
         limits = RequestLimits(timeout_s=_DISCOVERY_S)
         with closing(ServerConnection(address, key=None, limits=limits)) as connection:
@@ -90,7 +90,7 @@ def find_local_servers() -> list[str]:
             except ModelError:
                 continue
         if isinstance(answer, dict) and isinstance(answer.get("data"), list):
-            found.append(address.api)
+            found.append((server, address.api))
     return found
 
 

@@ -1,4 +1,4 @@
-"""The embedded model (SmolLM2-135M-Instruct), served by a child process."""
+"""A model of the table `known_models`, served by a child process."""
 
 import asyncio
 import threading
@@ -12,13 +12,14 @@ from remora.models.client.server_address import parse_address
 from remora.models.client.server_probe import ServerFacts
 from remora.models.client.sync_http import ServerConnection
 from remora.models.embedded import weights
+from remora.models.embedded.known_models import DEFAULT, KnownModel
 from remora.models.embedded.server_process import (
     RunningServer,
     ServerOptions,
     ServerProcess,
     usable_cores,
 )
-from remora.models.embedded.weights import CAPABILITIES, CONTEXT, require_engine
+from remora.models.embedded.weights import CAPABILITIES, require_engine
 from remora.models.protocol import Answer, Request
 from remora.models.token_counters import ServerTokenizer
 
@@ -33,19 +34,23 @@ class EmbeddedModel:
     the weights are missing.
     """
 
-    name = weights.MODEL
     capabilities = CAPABILITIES
-    context: int | None = CONTEXT
 
-    def __init__(self, cache: Path, *, exact: bool, limits: RequestLimits) -> None:
+    def __init__(
+        self, cache: Path, known: KnownModel = DEFAULT, *, exact: bool, limits: RequestLimits
+    ) -> None:
         require_engine()
+        self.name = known.name
+        self.context: int | None = known.context
+        self._known = known
         slots = 1 if exact else max(1, limits.max_concurrency)
         self._options = ServerOptions(
-            weights=weights.require(cache),
-            name=self.name,
-            context=CONTEXT,
+            weights=weights.require(cache, known),
+            name=known.name,
+            context=known.context,
             slots=slots,
             threads=usable_cores(),
+            writers=min(known.writers, usable_cores()),
             cache_mib=0 if exact else _CACHE_MIB,
         )
         self._exact = exact
@@ -70,8 +75,8 @@ class EmbeddedModel:
         return {
             "provider": "embedded",
             "name": self.name,
-            "sha256": weights.SHA256,
-            "context": CONTEXT,
+            "sha256": self._known.sha256,
+            "context": self.context,
             "threads": self._options.threads,
             "exact": self._exact,
             "counter": self.counter.name,
@@ -114,7 +119,7 @@ class EmbeddedModel:
                 self._clients[served.start_number] = OpenAIClient(
                     ServerConnection(address, key=served.key, limits=limits),
                     ServerFacts(
-                        name=self.name, capabilities=CAPABILITIES, context=CONTEXT, llama=True
+                        name=self.name, capabilities=CAPABILITIES, context=self.context, llama=True
                     ),
                     self.counter,
                     limits=limits,

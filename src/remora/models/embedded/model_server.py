@@ -40,6 +40,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--context", type=int, required=True, help="tokens per slot")
     parser.add_argument("--slots", type=int, required=True)
     parser.add_argument("--threads", type=int, required=True)
+    parser.add_argument("--writers", type=int, required=True)
     parser.add_argument("--cache-mib", type=int, required=True)
     return parser.parse_args()
 
@@ -75,7 +76,7 @@ def _serve(options: argparse.Namespace, key: str) -> Any:
     params.port = 0
     params.n_ctx = options.context * options.slots
     params.n_parallel = options.slots
-    params.cpuparams.n_threads = 1  # for one token, waiting for a second thread takes longer
+    params.cpuparams.n_threads = options.writers
     params.cpuparams_batch.n_threads = options.threads
     params.cache_ram_mib = options.cache_mib
     params.fit_params = False

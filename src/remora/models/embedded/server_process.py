@@ -41,7 +41,7 @@ class ServerOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Options of the child process.
 
     `context` is the number of tokens per slot, and `slots` is the maximum number of concurrent
-    requests.
+    requests. Prompts are read with `threads` threads, and answers written with `writers`.
     """
 
     weights: Path
@@ -49,6 +49,7 @@ class ServerOptions(msgspec.Struct, frozen=True, kw_only=True):
     context: int
     slots: int
     threads: int
+    writers: int = 1
     cache_mib: int
 
     def argv(self) -> list[str]:

