@@ -301,9 +301,10 @@ def score(given: argparse.Namespace) -> None:
                 failures += ["", f"## {arm}: {task.name}", *stream.told()]
     (given.folder / "failures.md").write_text("\n".join(failures) + "\n")
     if (given.folder / "gates.jsonl").exists():
-        rows = [json.loads(line) for line in (given.folder / "gates.jsonl").open()]
-        for arm, number in Counter(row["arm"] for row in rows).items():
-            bad = [row["package"] for row in rows if row["arm"] == arm and row["worse"]]
+        told = map(json.loads, (given.folder / "gates.jsonl").open())
+        rows = {(row["arm"], row["package"]): row["worse"] for row in told}
+        for arm, number in Counter(arm for arm, _ in rows).items():
+            bad = [package for (name, package), worse in rows.items() if name == arm and worse]
             print(f"{arm}: {len(bad)} of {number} packages worse {' '.join(bad)}")
 
 
