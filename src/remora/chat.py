@@ -44,13 +44,15 @@ class ToolCall(msgspec.Struct, frozen=True, kw_only=True):
 class ToolSchema(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Declaration of a tool for a model. `parameters` is a JSON Schema of type `object`.
 
-    If `only_suggested` is true, the tool is declared only while it is suggested.
+    If `only_suggested` is true, the tool is declared only while it is suggested. `looks` is true if
+    it cannot change files.
     """
 
     name: str
     description: str = ""
     parameters: dict[str, Any] = {}
     only_suggested: bool = False
+    looks: bool = False
 
 
 class Usage(msgspec.Struct, frozen=True, kw_only=True):

@@ -68,7 +68,7 @@ class Play:
     source: str | bytes = SOURCE
     node: str = "f"
     strategy: Strategy = "grammar"
-    renderer: str = "lines/1"
+    renderer: str = "lines/2"
     decisions: Deciding = "model"
     opening: bool = True
     max_requests: int = 100

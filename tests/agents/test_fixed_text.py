@@ -26,8 +26,8 @@ BYTES_PER_TOKEN = 4
 AUTO = 8192 // 2
 """The limit of a server with 8,192 tokens."""
 WAYS: list[tuple[str, Strategy]] = [
-    ("lines/1", "tool_call"),
-    ("lines/1", "grammar"),
+    ("lines/2", "tool_call"),
+    ("lines/2", "grammar"),
     ("functiongemma/2", "completion"),
 ]
 
@@ -56,5 +56,5 @@ def test_of_a_server_with_8192_tokens_at_most_a_third(
 @pytest.mark.slow
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.name)
 def test_of_the_embedded_model_two_thirds(operation: Operation, embedded: Any) -> None:
-    size = fixed_tokens(operation, "lines/1", "grammar", embedded.counter)
+    size = fixed_tokens(operation, "lines/2", "grammar", embedded.counter)
     assert size <= EMBEDDED_LIMIT * 2 / 3

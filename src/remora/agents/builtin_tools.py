@@ -31,7 +31,7 @@ _PACKED = b"\0"
 def _builtin(name: str, description: str, **arguments: dict[str, Any]) -> ToolSchema:
     """Return the schema of a tool all of whose arguments are required."""
     parameters = {"type": "object", "properties": arguments, "required": [*arguments]}
-    return ToolSchema(name=name, description=description, parameters=parameters)
+    return ToolSchema(name=name, description=description, parameters=parameters, looks=True)
 
 
 _TEXT = {"type": "string"}

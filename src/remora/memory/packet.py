@@ -26,7 +26,9 @@ PINNED = frozenset({"feedback"})
 SUBMIT_TOOL = "submit_result"
 """The tool that ends an agent's work. A candidate that calls it is the option to stop."""
 TURN_TOOLS = frozenset({"recall", "undo"})
-"""Tools that refer to an earlier turn, so they can only be called if there is one."""
+"""Tools that refer to an earlier turn, so they are declared only if one can be meant."""
+OWN_TOOLS = TURN_TOOLS | {SUBMIT_TOOL, "leave"}
+"""Tools of all agents, which change no file by a text of their own."""
 
 
 class Candidate(msgspec.Struct, frozen=True, kw_only=True):
@@ -93,10 +95,14 @@ class Excerpt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Constraints(msgspec.Struct, frozen=True, kw_only=True):
-    """The agent's maximum number of turns, its stated rules, and the names of its `verify` checks."""
+    """The agent's maximum number of turns, its stated rules, and the names of its `verify` checks.
+
+    Streams of before have no `checks`: their names are in `safety`.
+    """
 
     max_turns: int = 12
     safety: tuple[str, ...] = ()
+    checks: tuple[str, ...] | UnsetType = UNSET
 
 
 class DecisionPacket(msgspec.Struct, frozen=True, kw_only=True):

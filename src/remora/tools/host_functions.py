@@ -29,12 +29,13 @@ class HostFunction:
 
     `function` receives the ToolTree, followed by the arguments from the script. It must not raise
     any exception other than HostError. `seconds` is the time limit for a single call.
-    `runs_project_code` is True if the function starts the project's interpreter. `reads_packages`
+    `writes` is True if it may change files. `runs_project_code` is True if the function starts the project's interpreter. `reads_packages`
     is True if it reads the packages of this interpreter, if there is one, without starting it.
     """
 
     function: Callable[..., Any]
     seconds: float = 10.0
+    writes: bool = False
     runs_project_code: bool = False
     reads_packages: bool = False
 
@@ -50,14 +51,14 @@ def check_changes(place: ToolTree) -> list[str]:
 
 GENERIC = (
     HostFunction(function=check_changes, seconds=200.0),
-    HostFunction(function=edit_text),
-    HostFunction(function=replace_lines),
+    HostFunction(function=edit_text, writes=True),
+    HostFunction(function=replace_lines, writes=True),
     HostFunction(function=list_files),
     HostFunction(function=parse_python),
     HostFunction(function=read_text),
     HostFunction(function=show_lines),
     HostFunction(function=ruff_check, seconds=60.0),
-    HostFunction(function=write_new_file),
+    HostFunction(function=write_new_file, writes=True),
 )
 """Host functions that do not belong to an operation."""
 

@@ -83,7 +83,10 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
         """
         description = self.description or self.script.description.split("\n\n")[0]
         return ToolSchema(
-            name=self.name, description=description, parameters=self.script.parameters
+            name=self.name,
+            description=description,
+            parameters=self.script.parameters,
+            looks=not any(function.writes for function in self.grants),
         )
 
 

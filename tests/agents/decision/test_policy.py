@@ -56,7 +56,7 @@ class TestCalls:
         found = theatre.play(Play(agent=agent, answers=calls, strategy="tool_call"))
         assert [c.tool for c in found.payloads(ToolCalled)] == ["act", "submit_result"]
         assert [t["name"] for t in found.payloads(ModelRequest)[1].decoding["tools"]] == [
-            "act", "recall", "undo", "leave", "submit_result",
+            "act", "leave", "submit_result", "recall",
         ]  # fmt: skip
 
     @pytest.mark.parametrize(

@@ -50,3 +50,12 @@ def test_a_written_call_is_the_candidate_with_most_of_its_arguments(
     answer = ModelResponse(text=json.dumps({"tool": "fix", "args": hides}))
     read = STRATEGIES["grammar"].read(answer, candidates, [fix])
     assert (read.args, read.choice) == (hides, choice)
+
+
+def test_a_text_that_the_packet_cut_off_is_that_of_the_suggestion() -> None:
+    text = {"type": "string"}
+    leave = ToolSchema(name="leave", parameters={"properties": {"item": text, "because": text}})
+    candidates = [Candidate(tool="leave", args={"item": f"{code}: why"}) for code in "AB"]
+    answer = ModelResponse(text='{"tool":"leave","args":{"item":"B…","because":"no…"}}')
+    read = STRATEGIES["grammar"].read(answer, candidates, [leave])
+    assert (read.args, read.choice) == ({"item": "B: why", "because": "no…"}, 1)

@@ -1,4 +1,4 @@
-"""Tools that rules use are declared to a model only in turns that suggest them."""
+"""Some tools are declared to a model only in turns that suggest them, after the system message."""
 
 import re
 
@@ -44,7 +44,10 @@ def test_declared_in_each_turn(theatre: Theatre, case: str) -> None:
     )
     model = theatre.play(how).model
     assert isinstance(model, ScriptedModel)
-    systems = [request.messages[0].content for request in model.requests if request.messages]
-    declared = [set(re.findall(r"^(\w+)\(", system, re.MULTILINE)) for system in systems]
-    assert [BY_RULES[operation] in names for names in declared[: len(expected)]] == expected
-    assert all({"read_code", "leave", "submit_result"} <= names for names in declared)
+    chats = [request.messages for request in model.requests if request.messages]
+    fixed, *others = [set(re.findall(r"^(\w+)\(", chat[0].content, re.MULTILINE)) for chat in chats]
+    suggested = [set(re.findall(r"^- (\w+)\(", chat[-1].content, re.MULTILINE)) for chat in chats]
+    assert all(names == fixed for names in others)
+    assert fixed & {"leave", "submit_result", "read_code"} == {"leave", "submit_result"}
+    assert [BY_RULES[operation] in names for names in suggested[: len(expected)]] == expected
+    assert not any("read_code" in names for names in suggested)  # all code is shown

@@ -56,7 +56,7 @@ def played(theatre: Theatre, answers: list[str], **more: Any) -> Played:
 REFUSED = {
     "a tool that does not exist": (
         call("delete_tests"),
-        "unknown tool 'delete_tests'; the tools are read_code, edit_lines, check, recall, undo,",
+        "unknown tool 'delete_tests'; the tools are edit_lines, check,",
     ),
     "a tool of another agent": (call("write_test", code=""), "unknown tool 'write_test'"),
     "a wrong type": (edit("two", 3, ""), "edit_lines: first must be of type integer, not 'two'"),

@@ -84,13 +84,13 @@ class TestAgentStart:
         (start,) = played.payloads(AgentStart)
         assert start.packet.goal == "Look at f"
         assert start.packet.constraints.max_turns == 12
-        assert start.packet.constraints.safety == ("parses", "own_lines_only")
+        assert start.packet.constraints.checks == ("parses", "own_lines_only")
         assert [tool.name for tool in start.tools] == [
             "act", "recall", "undo", "leave", "submit_result",
         ]  # fmt: skip
         assert start.model["provider"] == "scripted"
         assert (start.model["strategy"], start.model["decisions"]) == ("grammar", "model")
-        assert (start.renderer, start.trim, start.fold) == ("lines/1", "trim/1", "fold/1")
+        assert (start.renderer, start.trim, start.fold) == ("lines/2", "trim/1", "fold/1")
         assert (start.counter, start.limit, start.attempt) == ("upper-bound/1", 3000, 1)
         assert start.definition == definition_record(agent)
         assert start.definition["scripts"] == {"act.pym": agent.tools["act"].script.sha256}

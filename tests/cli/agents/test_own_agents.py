@@ -82,7 +82,7 @@ class TestThePagesAgent:
         (action,) = shown["recent_actions"]
         assert "is logged at" in action["summary"]
         assert list(shown["knowledge"]) == ['print(f"no such file: {path}")']
-        assert shown["constraints"]["safety"][-1] == "only_calls.pym"
+        assert shown["constraints"]["checks"][-1] == "only_calls.pym"
 
         assert remora("accept", "last", "--all", cwd=project).code == 0
         after = (project / "src/load.py").read_text()
@@ -108,8 +108,9 @@ class TestThePagesAgent:
         assert job["status"] == "failed"
         assert job["error"].startswith("only_calls.pym: more than a call changed")
         packet = poor("trace", "packet", job["agent_id"], "--json", cwd=project).document
-        rules = ["no_eval_exec", "parses", "own_lines_only", "only_calls.pym"]
-        assert packet["constraints"]["safety"] == rules
+        checks = ["parses", "own_lines_only", "only_calls.pym"]
+        rules = {"max_turns": 12, "safety": ["no_eval_exec"], "checks": checks}
+        assert packet["constraints"] == rules
 
 
 REFUSED_NAMES = {

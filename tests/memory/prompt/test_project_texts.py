@@ -18,7 +18,8 @@ Put = Callable[[str], DecisionPacket]
 TOOLS = (ToolSchema(name="read"), ToolSchema(name="submit_result"))
 WAYS = [
     ("lines/1", "grammar"),
-    ("lines/1", "tool_call"),
+    ("lines/2", "grammar"),
+    ("lines/2", "tool_call"),
     ("json/1", "grammar"),
     ("functiongemma/1", "completion"),
     ("functiongemma/2", "completion"),

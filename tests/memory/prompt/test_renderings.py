@@ -14,9 +14,10 @@ from remora.memory.packet import (
     DecisionPacket,
     Excerpt,
     Fact,
+    Outcome,
     packet_json,
 )
-from remora.memory.prompt.base import RenderedRequest, prompt_context
+from remora.memory.prompt.base import RenderedRequest, callable_tools, prompt_context
 from remora.memory.prompt.control_tokens import KNOWN_TOKENS, neutralize_control_tokens
 from remora.memory.prompt.render import RENDERERS, render
 from remora.text import clip
@@ -55,6 +56,11 @@ PACKET = DecisionPacket(
     extensions={"rule": "E741"},
     omitted={"actions": 1, "knowledge": 2},
 )
+LINE: dict[str, Any] = {"properties": {"line": {"type": "integer"}}}
+LEFT = {
+    "properties": {"item": {"type": "string"}, "because": {"type": "string"}},
+    "required": ["item", "because"],
+}
 TOOLS = (
     ToolSchema(
         name="edit_line",
@@ -124,6 +130,49 @@ JSON = """{
 "omitted":{"actions":1,"knowledge":2}}""".replace("\n", "")
 EDIT = '{"tool":"edit_line","args":{"line":4,"text":"return x"},"reason":"E741"}'
 SUBMIT = '{"tool":"submit_result","args":{}}'
+LOOK = ToolSchema(
+    name="read_code", description="Show lines.", parameters=LINE, only_suggested=True, looks=True
+)
+RECALL = ToolSchema(name="recall", description="Show an output.", looks=True)
+UNDO = ToolSchema(name="undo", description="Take back.", looks=True)
+LEAVE = ToolSchema(name="leave", parameters=LEFT, looks=True)
+FINDINGS = ("E741 line 4: ambiguous name", "F841 line 5: unused")
+EDITED = DecisionPacket(
+    turn=4,
+    goal="Fix lint findings in f",
+    state_summary="2 findings: E741, F841",
+    diagnostics=FINDINGS,
+    candidate_actions=(
+        Candidate(tool="edit_line", args={"line": 4}, reason=FINDINGS[0]),
+        Candidate(tool="leave", args={"item": FINDINGS[0]}, reason="if it is right"),
+        Candidate(tool="read_code", reason="see more"),
+        Candidate(tool="submit_result"),
+    ),
+    recent_actions=(
+        Action(
+            turn=2,
+            tool="edit_line",
+            args={"line": 3, "text": "x" * 60},
+            summary="Replaced line 3; 2 findings: E741, F841",
+            outcome="success",
+        ),
+        Action(turn=3, tool="edit_line", args={"line": 9}, summary="no", outcome="error"),
+    ),
+    knowledge={"findings": Fact(value={"E741": 1}, source_turn=2)},
+    constraints=Constraints(safety=("no_eval",), checks=("parses", "fewer_findings")),
+)
+PLAIN = """Goal: Fix lint findings in f
+Done:
+2. edit line: Replaced line 3; 2 findings: E741, F841
+3. edit line, line 9: error: no
+Findings:
+F841 line 5: unused
+Turn 4 of 12
+Suggestions:
+- edit_line(line=4) - E741 line 4: ambiguous name
+- leave(item="E741 line 4…", because) - if it is right
+- read_code(line?: integer) - see more
+- submit_result()"""
 
 
 def messages(rendered: RenderedRequest) -> tuple[str, str]:
@@ -159,6 +208,48 @@ def test_lines(strategy: str) -> None:
     assert user == f'{LINES}- edit_line(line=4, text="return x") - E741\n- submit_result()'
 
 
+def test_plain_lines_say_each_thing_once_and_what_was_done_in_words() -> None:
+    tools = (*TOOLS, LOOK, RECALL, UNDO, LEAVE)
+    system, user = messages(render("lines/2", EDITED, tools, "grammar", instructions="Be brief."))
+    assert user == f"{PLAIN}\n- undo() - Take back."
+    assert messages(render("lines/2", EDITED, tools, "tool_call"))[1] == PLAIN
+    assert system == (
+        f"{ROLE}\nBe brief.\nRules: no eval. Checks: parses, fewer findings.\n"
+        f'Answer with {{"tool":"NAME","args":{{...}}}}\n{SIGNATURES}\nleave(item, because)'
+    )
+
+
+def test_the_system_message_is_the_same_in_all_turns() -> None:
+    tools = (*TOOLS, LOOK, RECALL, UNDO, LEAVE)
+    first = replace(EDITED, turn=1, candidate_actions=(), recent_actions=(), diagnostics=())
+    systems = [messages(render("lines/2", one, tools, "grammar"))[0] for one in (first, EDITED)]
+    assert systems[0] == systems[1]
+
+
+@pytest.mark.parametrize(
+    ("done", "outcome", "expected"),
+    [
+        ("edit_line", "success", {"undo"}),
+        ("edit_line", "error", set()),
+        ("read_code", "success", {"recall"}),
+        ("leave", "success", set()),
+    ],
+)
+def test_tools_for_earlier_turns_are_declared_where_they_help(
+    done: str, outcome: Outcome, expected: set[str]
+) -> None:
+    action = Action(turn=1, tool=done, args={}, summary="", outcome=outcome)
+    packet = DecisionPacket(recent_actions=(action,))
+    found = callable_tools(packet, (*TOOLS, LOOK, RECALL, UNDO, LEAVE))
+    assert {tool.name for tool in found} == {"edit_line", "submit_result", "leave"} | expected
+    assert callable_tools(packet, (*TOOLS, replace(UNDO, looks=False)))[-1].name == "undo"
+
+
+def test_guided_systems_say_only_the_rules_that_an_agent_states() -> None:
+    system, _ = messages(render("guided/1", EDITED, TOOLS, "grammar"))
+    assert system.splitlines()[0] == "Rules: no eval."
+
+
 @pytest.mark.parametrize("strategy", SYSTEMS)
 def test_json(strategy: str) -> None:
     system, user = messages(render("json/1", PACKET, TOOLS, strategy))
@@ -166,7 +257,7 @@ def test_json(strategy: str) -> None:
     assert user == JSON.replace("CANDIDATES", f"[{EDIT},{SUBMIT}]")
 
 
-@pytest.mark.parametrize("renderer", ["lines/1", "json/1", "history/1", "long_track/1"])
+@pytest.mark.parametrize("renderer", ["lines/2", "json/1", "history/1", "long_track/1"])
 def test_an_agents_instructions_follow_the_role(renderer: str) -> None:
     shown = render(renderer, PACKET, TOOLS, "tool_call", instructions="Say no more.")
     assert messages(shown)[0] == f"{ROLE}\nSay no more.\nAnswer with one call of a tool."

@@ -47,7 +47,7 @@ class DecisionStrategy:
         Of several, it is the one with which it has the most arguments in common. Raises BadCall if
         the answer is not a valid call.
         """
-        call = self.parse(answer, tools)
+        call = _with_whole_texts(self.parse(answer, tools), candidates)
         fitting = [i for i, one in enumerate(candidates) if matches_candidate(call, one)]
         choice = max(fitting, key=lambda index: len(candidates[index].args), default=None)
         return ToolCalled(
@@ -57,6 +57,16 @@ class DecisionStrategy:
             candidates=len(candidates),
             choice=choice,
         )
+
+
+def _with_whole_texts(call: ToolCall, candidates: Sequence[Candidate]) -> ToolCall:
+    """Return the call with the texts of which the packet shows only how they begin."""
+    args = dict(call.args)
+    given = [one.args for one in candidates if one.tool == call.tool]
+    for name, text in [(k, v) for k, v in args.items() if isinstance(v, str) and v.endswith("…")]:
+        texts = (str(whole.get(name, "")) for whole in given)
+        args[name] = next((whole for whole in texts if whole.startswith(text[:-1])), text)
+    return replace(call, args=args)
 
 
 def _constrain_grammar(base: Decoding, tools: Tools) -> Decoding:

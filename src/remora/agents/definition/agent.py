@@ -84,7 +84,7 @@ def hide_harness_inputs(schema: ToolSchema) -> ToolSchema:
     description = escape_surrogates(
         schema.description
     )  # a script may contain what UTF-8 cannot encode
-    return ToolSchema(name=schema.name, description=description, parameters=parameters)
+    return replace(schema, description=description, parameters=parameters)
 
 
 def load_agent(

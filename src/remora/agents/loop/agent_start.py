@@ -14,7 +14,7 @@ from remora.models.protocol import Model
 def first_context(job: Job, dependencies: AgentDependencies) -> ContextManager:
     """Return a context that contains the initial packet and the agent's summarizers."""
     definition = dependencies.agent.definition
-    safety = (*definition.constraints.safety, *definition.verify)
+    stated = {"safety": definition.constraints.safety, "checks": definition.verify}
     context = ContextManager(
         {
             "agent_id": job.agent_id,
@@ -32,7 +32,7 @@ def first_context(job: Job, dependencies: AgentDependencies) -> ContextManager:
             "node_id": job.node_id,
             "node_type": job.node_type,
             "node_summary": dependencies.redact.text(job.node_summary),
-            "constraints": {"max_turns": dependencies.max_turns, "safety": safety},
+            "constraints": {"max_turns": dependencies.max_turns, **stated},
         },
         packet_size_limit=dependencies.settings.limit,
         token_counter=_excerpt_counter(dependencies.model),

@@ -1,14 +1,16 @@
 """Rendered requests, and helpers shared by all renderers."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence, Set
 from typing import Any
 
 import msgspec
+from msgspec import UNSET
 
 from remora.chat import AnswerForm, Message, ToolSchema
 from remora.memory.canonical import json_text
-from remora.memory.packet import TURN_TOOLS, DecisionPacket, packet_json
+from remora.memory.packet import OWN_TOOLS, TURN_TOOLS, DecisionPacket, packet_json
 from remora.memory.prompt.control_tokens import neutralize_control_tokens
+from remora.text import escape_line
 
 _HIDDEN = frozenset({"agent_id", "run_id", "hub_freshness"})
 """Fields that are never shown: they break determinism and the prefix cache, or do not help
@@ -49,7 +51,7 @@ def json_line(value: Any) -> str:
 def callable_tools(packet: DecisionPacket, tools: Sequence[ToolSchema]) -> tuple[ToolSchema, ...]:
     """Return the tools that may be called in this turn, and can do something."""
     suggested = {candidate.tool for candidate in packet.candidate_actions}
-    useless = set() if packet.recent_actions else TURN_TOOLS
+    useless = TURN_TOOLS - _turn_tools(packet, tools)
     return tuple(
         tool
         for tool in tools
@@ -57,14 +59,36 @@ def callable_tools(packet: DecisionPacket, tools: Sequence[ToolSchema]) -> tuple
     )
 
 
-def system_lines(tools: Sequence[ToolSchema], form: AnswerForm, instructions: str) -> list[str]:
+def _turn_tools(packet: DecisionPacket, tools: Sequence[ToolSchema]) -> Set[str]:
+    """Return `undo` if a file may have changed, and `recall` if something is not shown any more."""
+    looks = {tool.name for tool in tools if tool.looks}
+    if not looks:  # a stream of before, which does not say it
+        return TURN_TOOLS if packet.recent_actions else frozenset()
+    done = {action.tool for action in packet.recent_actions if action.outcome != "error"}
+    helps = {"undo": done - looks - OWN_TOOLS, "recall": (done & looks) - OWN_TOOLS}
+    return {tool for tool, why in helps.items() if why or "actions" in packet.omitted}
+
+
+def system_lines(
+    tools: Sequence[ToolSchema], form: AnswerForm, instructions: str, constraints: str = ""
+) -> list[str]:
     """Return the lines of the system message.
 
-    These are the role, the agent's instructions, the answer format, and any tools that are not
-    declared natively.
+    These are the role, the agent's instructions and constraints, the answer format, and any tools
+    that are not declared natively.
     """
-    listed = [] if form.declares_tools else ["Tools:", *map(_signature, tools)]
-    return [ROLE, *filter(None, [instructions]), form.instruction, *listed]
+    listed = [] if form.declares_tools else ["Tools:", *map(signature, tools)]
+    return [ROLE, *filter(None, [instructions, constraints]), form.instruction, *listed]
+
+
+def constraint_line(packet: DecisionPacket, *, checks: bool = True) -> str:
+    """Return the agent's rules, and the names of its checks, in words. Old packets mix the two."""
+    stated = packet.constraints
+    if stated.checks is UNSET:
+        return ""
+    named = {"Rules": stated.safety, "Checks": stated.checks if checks else ()}
+    told = (f"{title}: {', '.join(names)}." for title, names in named.items() if names)
+    return escape_line(" ".join(told)).replace("_", " ")
 
 
 def prompt_context(packet: DecisionPacket) -> dict[str, Any]:
@@ -94,14 +118,18 @@ def without_empty_fields(shown: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _signature(tool: ToolSchema) -> str:
-    properties = tool.parameters.get("properties", {})
-    required = tool.parameters.get("required", [])
-    args = ", ".join(
-        f"{name}{'' if name in required else '?'}{_type_name(schema)}"
-        for name, schema in properties.items()
-    )
+def signature(tool: ToolSchema) -> str:
+    """Return a tool's name, arguments and description as a line."""
+    args = ", ".join(open_arguments(tool, ()))
     return f"{tool.name}({args})" + (f" - {tool.description}" if tool.description else "")
+
+
+def open_arguments(tool: ToolSchema, given: Collection[str]) -> Iterator[str]:
+    """Yield the arguments that are not given. Those that may be left out have a question mark."""
+    required = tool.parameters.get("required", [])
+    for name, schema in tool.parameters.get("properties", {}).items():
+        if name not in given:
+            yield f"{name}{'' if name in required else '?'}{_type_name(schema)}"
 
 
 def _type_name(schema: Any) -> str:

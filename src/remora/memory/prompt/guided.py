@@ -51,9 +51,9 @@ def _offered(candidate: Candidate, tool: ToolSchema) -> ToolSchema:
     return replace(tool, parameters=parameters)
 
 
-def guided_system(form: AnswerForm, instructions: str) -> list[str]:
+def guided_system(form: AnswerForm, instructions: str, rules: str) -> list[str]:
     """Return the lines of the system message, which are the same in all turns of an operation."""
-    return [*filter(None, [instructions]), _ROLE, form.instruction]
+    return [*filter(None, [instructions, rules]), _ROLE, form.instruction]
 
 
 def guided_question(packet: DecisionPacket, tools: Sequence[ToolSchema]) -> str:

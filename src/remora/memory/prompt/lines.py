@@ -5,16 +5,24 @@ other texts have one line, and one that begins a line is in quotes if it looks l
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from typing import Any
 
+from msgspec.structs import replace
+
+from remora.chat import ToolSchema
 from remora.memory.excerpts import left_out, numbered_lines
-from remora.memory.packet import SUMMARY_LIMIT, DecisionPacket
-from remora.memory.prompt.base import json_line
+from remora.memory.packet import SUMMARY_LIMIT, TURN_TOOLS, Action, Candidate, DecisionPacket
+from remora.memory.prompt.base import json_line, open_arguments, signature
 from remora.text import count, escape_line
 
 _RECALLABLE = {"actions": "action", "knowledge": "fact", "diagnostics": "finding"}
 """Omitted parts that the model can see again, and what they are called here."""
+COUNTS = "findings"
+"""The fact that reports count. Beside findings, it says nothing new."""
+_SHORT = 60
+"""Most characters of an argument to show for a call that succeeded. Decision: less than a line."""
 _OWN_LINE = re.compile(
     r"\s*(?:(?:Goal|Target|Facts|Hub|Extensions|Code|Done|Findings|Not shown|Now|Error|Suggestions"
     r"|History):|Turn \d+ of )"
@@ -22,17 +30,44 @@ _OWN_LINE = re.compile(
 
 
 def packet_lines(packet: DecisionPacket) -> str:
-    """Return the packet as lines of text. The most variable part comes last."""
-    return "\n".join(
-        [
-            *target_lines(packet),
-            *_given(packet),
-            *_section("Done", _done(packet)),
-            *_findings(packet),
-            *_state(packet),
-            *candidate_lines(packet),
-        ]
+    """Return the packet as lines of text."""
+    return _ordered(packet, _done(packet), candidate_lines(packet))
+
+
+def _ordered(packet: DecisionPacket, done: Iterable[str], suggested: Iterable[str]) -> str:
+    """Return the lines of a packet. The most variable part comes last."""
+    sections = target_lines(packet), _given(packet), _section("Done", done), _findings(packet)
+    return "\n".join(chain(*sections, _state(packet), suggested))
+
+
+def is_fixed(tool: ToolSchema) -> bool:
+    """Return True if a tool is declared in all turns."""
+    return not tool.only_suggested and tool.name not in TURN_TOOLS
+
+
+def plain_lines(packet: DecisionPacket, tools: Sequence[ToolSchema], *, declared: bool) -> str:
+    """Return the packet as lines that say each thing once, and in words what was done.
+
+    Small models repeat a call that they read. Tools that help in this turn end the suggestions,
+    unless all tools are declared: the system message is the same in all turns.
+    """
+    reasons = [candidate.reason for candidate in packet.candidate_actions]
+    summaries = [action.summary for action in packet.recent_actions]
+    left = [text for text in packet.diagnostics if not _is_part(str(text), reasons)]
+    facts = packet.knowledge.items()
+    shown = replace(
+        packet,
+        diagnostics=tuple(left),
+        knowledge={k: fact for k, fact in facts if k != COUNTS or not packet.diagnostics},
+        state_summary="" if _is_part(packet.state_summary, summaries) else packet.state_summary,
     )
+    lines = [_suggestion(candidate, packet, tools) for candidate in packet.candidate_actions]
+    lines += [f"- {signature(one)}" for one in tools if one.name in TURN_TOOLS and not declared]
+    return _ordered(shown, _done_in_words(packet), _section("Suggestions", lines))
+
+
+def _is_part(text: str, texts: Iterable[str]) -> bool:
+    return any(text in whole for whole in texts)
 
 
 def memory_lines(packet: DecisionPacket) -> Iterator[str]:
@@ -107,11 +142,28 @@ def _code(packet: DecisionPacket, *, numbered: bool) -> Iterator[str]:
 def _done(packet: DecisionPacket) -> Iterator[str]:
     for action in packet.recent_actions:
         times = f" x{action.count}" if action.count > 1 else ""
-        outcome = "" if action.outcome == "success" else f"{action.outcome}: "
         call = one_call(action.tool, action.args)
-        is_told = action is packet.recent_actions[-1] and _has_error(action.summary, packet)
-        summary = "error" if is_told else f"{outcome}{escape_line(action.summary)}"
-        yield f"{action.turn}. {call}{times} -> {summary}"
+        yield f"{action.turn}. {call}{times} -> {_outcome(action, packet)}"
+
+
+def _outcome(action: Action, packet: DecisionPacket) -> str:
+    if action is packet.recent_actions[-1] and _has_error(action.summary, packet):
+        return "error"
+    outcome = "" if action.outcome == "success" else f"{action.outcome}: "
+    return f"{outcome}{escape_line(action.summary)}"
+
+
+def _done_in_words(packet: DecisionPacket) -> Iterator[str]:
+    """Yield the actions. Of calls that succeeded, arguments are left out that say nothing new."""
+    for action in packet.recent_actions:
+        args = [(name.replace("_", " "), json_line(value)) for name, value in action.args.items()]
+        if action.outcome != "error":
+            args = [
+                a for a in args if len(a[1]) <= _SHORT and a[1].strip('"') not in action.summary
+            ]
+        words = ", ".join([action.tool.replace("_", " "), *map(" ".join, args)])
+        times = f" x{action.count}" if action.count > 1 else ""
+        yield f"{action.turn}. {escape_line(words)}{times}: {_outcome(action, packet)}"
 
 
 def _has_error(text: str, packet: DecisionPacket) -> bool:
@@ -151,6 +203,23 @@ def _candidates(packet: DecisionPacket) -> Iterator[str]:
     for candidate in packet.candidate_actions:
         reason = f" - {escape_line(candidate.reason)}" if candidate.reason else ""
         yield f"- {one_call(candidate.tool, candidate.args)}{reason}"
+
+
+def _suggestion(candidate: Candidate, packet: DecisionPacket, tools: Sequence[ToolSchema]) -> str:
+    """Return a suggestion with its open arguments: the required ones, or all of a new tool."""
+    tool = next((one for one in tools if one.name == candidate.tool), ToolSchema(name=""))
+    asked = [a for a in open_arguments(tool, candidate.args) if "?" not in a or not is_fixed(tool)]
+    given = (f"{escape_line(k)}={_argument(v, packet)}" for k, v in candidate.args.items())
+    reason = f" - {escape_line(candidate.reason)}" if candidate.reason else ""
+    return f"- {escape_line(candidate.tool)}({', '.join([*given, *asked])}){reason}"
+
+
+def _argument(value: Any, packet: DecisionPacket) -> str:
+    """Return an argument. Of a finding that is shown elsewhere, its code and line are enough."""
+    findings = [text for text in packet.diagnostics if isinstance(text, str)]
+    name = str(value).partition(": ")[0]
+    same = [text for text in findings if text.startswith(f"{name}: ")]
+    return json_line(f"{name}…" if same == [value] else value)
 
 
 def one_call(tool: str, args: dict[str, Any]) -> str:

@@ -1,7 +1,7 @@
 """Rendering of packets with the renderer recorded in the stream, so that requests are reproducible.
 
-- `lines/1` shows the packet as short lines to use fewer tokens than JSON, and `json/1` as JSON
-  without empty fields.
+- `lines/2` shows the packet as short lines to use fewer tokens than JSON, and `json/1` as JSON
+  without empty fields. `lines/1` says some things several times.
 - `history/1` and `masked/1` show a chat instead of the packet. They are only used for comparisons
   (`runner.memory.mode`), because the prompt grows with every turn.
 - `long_track/1` is for the larger model: it shows the packet after as much of the history as fits.
@@ -23,6 +23,7 @@ from remora.memory.prompt.base import (
     RenderedRequest,
     callable_tools,
     chat_request,
+    constraint_line,
     json_line,
     prompt_context,
     system_lines,
@@ -32,7 +33,7 @@ from remora.memory.prompt.control_tokens import neutralize_control_tokens
 from remora.memory.prompt.functiongemma_prompt import DEVELOPER, functiongemma_prompt, types_only
 from remora.memory.prompt.guided import guided_question, guided_system, offered_calls
 from remora.memory.prompt.history import Step, chat_messages, history_lines
-from remora.memory.prompt.lines import packet_lines
+from remora.memory.prompt.lines import is_fixed, packet_lines, plain_lines
 
 HISTORY = "history/1"
 MASKED = "masked/1"
@@ -110,6 +111,12 @@ def _packet_only(packet: DecisionPacket, *_: object) -> RenderedRequest:
 RENDERERS: Mapping[str, Renderer] = MappingProxyType(
     {
         "lines/1": Renderer(render=_chat(lambda packet, _: packet_lines(packet))),
+        "lines/2": Renderer(
+            render=lambda packet, tools, form, _, text: chat_request(
+                system_lines([*filter(is_fixed, tools)], form, text, constraint_line(packet)),
+                plain_lines(packet, tools, declared=form.declares_tools),
+            )
+        ),
         "json/1": Renderer(render=_chat(_json_text)),
         "functiongemma/1": Renderer(
             render=lambda packet, tools, *_: functiongemma_prompt(
@@ -131,7 +138,8 @@ RENDERERS: Mapping[str, Renderer] = MappingProxyType(
         PACKET_ONLY: Renderer(render=_packet_only),
         GUIDED: Renderer(
             render=lambda packet, tools, form, _, instructions: chat_request(
-                guided_system(form, instructions), guided_question(packet, tools)
+                guided_system(form, instructions, constraint_line(packet, checks=False)),
+                guided_question(packet, tools),
             )
         ),
     }
@@ -144,8 +152,11 @@ RENDERER_STRATEGIES = frozenset(filter(None, (found.strategy for found in RENDER
 def answerable_calls(
     renderer: str, shown: DecisionPacket, tools: Sequence[ToolSchema]
 ) -> tuple[ToolSchema, ...]:
-    """Return a schema for each call that may be the answer to the packet as a renderer shows it."""
-    declared = callable_tools(shown, tools)
+    """Return a schema for each call that may be the answer to the packet as a renderer shows it.
+
+    Tools that are declared in all turns come first.
+    """
+    declared = tuple(sorted(callable_tools(shown, tools), key=lambda tool: not is_fixed(tool)))
     return (offered_calls(shown, declared) if renderer == GUIDED else ()) or declared
 
 

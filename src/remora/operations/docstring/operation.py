@@ -54,8 +54,8 @@ def _load() -> Parts:
             HostFunction(function=related_facts),
             HostFunction(function=related_lines),
             HostFunction(function=calls_of, seconds=30.0),
-            HostFunction(function=mend_docstring, seconds=60.0),
-            HostFunction(function=write_docstring, seconds=60.0),
+            HostFunction(function=mend_docstring, seconds=60.0, writes=True),
+            HostFunction(function=write_docstring, seconds=60.0, writes=True),
         ),
         restorer=RESTORER,
     )

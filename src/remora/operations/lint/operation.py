@@ -34,7 +34,7 @@ def _load() -> Parts:
         checks={"fewer_findings": fewer_findings, "whole_fixes": whole_fixes},
         host_functions=(
             HostFunction(function=file_findings, seconds=60.0),
-            HostFunction(function=fix_findings, seconds=120.0),
+            HostFunction(function=fix_findings, seconds=120.0, writes=True),
         ),
     )
 

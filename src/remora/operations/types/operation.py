@@ -36,7 +36,11 @@ def _load() -> Parts:
         host_functions=(
             *(
                 HostFunction(function=each, seconds=600.0, reads_packages=True)
-                for each in (annotate, open_functions, reveal, write_annotations)
+                for each in (open_functions, reveal)
+            ),
+            *(
+                HostFunction(function=each, seconds=600.0, reads_packages=True, writes=True)
+                for each in (annotate, write_annotations)
             ),
             HostFunction(function=missing_annotations),
         ),
