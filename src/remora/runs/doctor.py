@@ -82,7 +82,7 @@ def check_model(status: ModelStatus) -> list[DoctorCheck]:
             ok=files["ok"],
             detail=f"{state}: {files['path']}",
             needed=embedded,
-            hint=f"{optional}run `remora model pull`",
+            hint=f"{optional}run `remora model pull{' ' + document['name'] if embedded else ''}`",
         ),
         DoctorCheck(
             name="model",

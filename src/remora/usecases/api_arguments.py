@@ -76,10 +76,8 @@ def run_flags(  # noqa: PLR0913 (one parameter for each option)
 
     A value of None does not change the configured value. A model that is given decides.
     """
-    if decisions is None and model not in (None, NO_MODEL):
-        decisions = "model"
     return {
-        "runner.decisions": decisions,
+        "runner.decisions": decisions or (None if model in (None, NO_MODEL) else "model"),
         "runner.opening": None if opening else False,
         "gates.time_s": None if gates else 0,
         "workspace.allow_unsandboxed": True if allow_unsandboxed else None,

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from remora.models.embedded.known_models import DEFAULT, KNOWN_MODELS
-from tests.cli.conftest import Done, Remora, check_records, tree
+from tests.cli.conftest import Done, Remora, check_records, tree, write
 from tests.openai_server import Handler, answer, openai_server, send_json
 
 DOCSTRING = ("analyze", "-o", "docstring")
@@ -33,7 +33,10 @@ def test_without_a_model_a_run_ends_with_how_to_get_one(plain: Remora, cart: Pat
     assert (done.code, "1 docstring needs a person or a model\n" in done.out) == (0, True)
     pull = "to let a model try: run `remora model pull` (98 MB), or use a server with `--model URL`"
     assert f"{pull} (`remora model status` looks for one)\n" in done.out
-    assert pull in plain("analyze", "-o", "docstring", "-o", "lint", cwd=cart).out
+    write(cart, {"line.py": "l = 1\n"})
+    lint = plain("analyze", "line.py", "-o", "lint", "--select", "E741", cwd=cart).out
+    assert "1 finding has no fix" in lint
+    assert pull in lint
 
 
 @pytest.mark.parametrize(

@@ -76,7 +76,7 @@ def test_a_job_that_waits_for_a_model_shows_its_tokens_and_seconds(
     request = ModelRequest(prompt="?", prompt_tokens=480, packet_sha256="0" * 64)
     display.event(JOB, event(request))
     now += 12
-    assert f"{JOB.qualname} (480 tokens, 12 s)" in shown(display)
+    assert f"{JOB.qualname} (model: 480 tokens, 12 s)" in shown(display)
     display.event(JOB, event(TurnStart()))
     assert "12 s" not in shown(display)
 

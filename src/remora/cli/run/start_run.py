@@ -4,6 +4,7 @@ import gc
 import sys
 from collections.abc import Collection, Iterable
 from contextlib import closing, nullcontext, suppress
+from itertools import chain
 from pathlib import Path
 
 import click
@@ -241,8 +242,8 @@ def _print_plan(
         lines(RunResulted(exit_code=0, stopped="", document=document))
         return 0
     text = plan_lines(prepared, document, prepared.request.paths, verbose=options.verbose)
-    writers = writer_lines(options, project, plan.left) if not plan.jobs else ()
-    emit(options, document, (*text, *writers))
+    reasons = () if plan.jobs else {*plan.findings_left, *chain(*plan.left.values())}
+    emit(options, document, (*text, *writer_lines(options, project, plan.operations, reasons)))
     if not run.dry_run:
         with suppress(NotFound):
             newest = run_named(project.trace, LAST)

@@ -80,7 +80,7 @@ class RunCounts:
     def waiting(self, job: Job) -> str:
         """Return the tokens of the request for which a job waits, and the seconds since then."""
         tokens, since = self.asked.get(job.agent_id, (0, 0.0))
-        return f" ({count(tokens, 'token')}, {time.monotonic() - since:.0f} s)" if since else ""
+        return f" (model: {tokens:,} tokens, {time.monotonic() - since:.0f} s)" if since else ""
 
     def judging(self, gate: str) -> None:
         """Set the check of the project that judges the changes, or "" if none does."""

@@ -2,9 +2,9 @@
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 import click
@@ -19,7 +19,7 @@ from remora.cli.views.run_summary import OPEN, run_sentence
 from remora.code.syntax.node_patterns import file_pattern
 from remora.errors import RemoraError
 from remora.ids import display_name, split_node_key
-from remora.operations.base import NEEDS_WRITER
+from remora.operations.base import NEEDS_WRITER, NO_FIX
 from remora.runs.project import ProjectRecords
 from remora.runs.records.change_set_files import shown_hunks
 from remora.runs.records.decision_sources import sources_text
@@ -106,7 +106,8 @@ def _end_lines(
     )
     yield from wrap_text(escape_line(said or "nothing was changed"), width)
     if document["model"] == NO_MODEL:
-        yield from writer_lines(options, project, nodes)
+        reasons = {*findings, *chain.from_iterable(nodes.values())}
+        yield from writer_lines(options, project, plan.get("operations", ()), reasons)
     if any(job.review == PENDING for job in view.jobs):
         look = "review" if width else "diff"
         command = next_command(options, project.root, look, view.run_id)
@@ -115,13 +116,13 @@ def _end_lines(
 
 
 def writer_lines(
-    options: Options, project: ProjectRecords, left: Mapping[str, Mapping[str, int]]
+    options: Options, project: ProjectRecords, operations: Sequence[str], reasons: Iterable[str]
 ) -> Iterator[str]:
-    """Yield how a model can do what is left to a writer: the command, or how to get a model."""
+    """Yield the command that lets a model do what is left, or how to get one, if a model could."""
     from remora.models.provider import why_none
 
-    words = [w for name, why in left.items() if why.get(NEEDS_WRITER) for w in ("-o", name)]
-    if words:
+    if any(NEEDS_WRITER in reason or reason == NO_FIX for reason in reasons):
+        words = [word for name in operations for word in ("-o", name)]
         command = next_command(options, project.root, "analyze", *words, "--decisions", "model")
         how = why_none(invocation_of(options).folders.cache) or f"`{command}`"
         yield from wrap_text(f"to let a model try: {how}", terminal_width())

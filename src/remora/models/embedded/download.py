@@ -24,7 +24,7 @@ def download(url: str, part: Path, size: int, progress: Callable[[str], None]) -
                     file.write(data)
                     if (percent := file.tell() * 100 // size) >= shown + 5:
                         shown = percent
-                        progress(f"{file.tell() / 1e6:,.0f} of {size / 1e6:,.0f} MB")
+                        progress(f"downloaded {file.tell() / 1e6:,.0f} of {size / 1e6:,.0f} MB")
                     if file.tell() > size:  # a server must not fill the disk
                         break
         why = f"the answer ended after {part.stat().st_size:,} of {size:,} bytes"

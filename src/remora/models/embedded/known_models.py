@@ -10,10 +10,9 @@ class KnownModel(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     """A model and its file, of which only the whole `sha256` is trusted.
 
     `sources` are tried in order: addresses of the file, or a package whose wheel contains it. Memory
-    for `context` tokens, of a request and its answer, is allocated at the start, so it is smaller
-    than the context of the training. The server writes with `writers` threads: in SmolLM2, which
-    takes 15 ms for a token, two would wait for each other. `good_for` says by operation what
-    docs/evals found, and `seconds` what a job takes on two cores, with two jobs at a time.
+    for `context` tokens of a request and its answer is allocated at the start. Answers are written
+    with `writers` threads: for a token of SmolLM2 (15 ms), two would wait for each other. By
+    operation, `good_for` is what docs/evals found, and `seconds` a job's time, with two at a time.
     """
 
     name: str

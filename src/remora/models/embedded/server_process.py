@@ -157,7 +157,7 @@ class ServerProcess:
             return ModelError("the embedded model is closed")
         return ModelError(
             f"the embedded model's server exited {self._starts} times{self._last_line()}",
-            hint="check the free memory, and run `remora model pull` to check the weights",
+            hint=f"check the free memory, and the weights with `remora model pull {self._options.name}`",
         )
 
     def _collect_lines(self, stderr: IO[bytes]) -> None:

@@ -129,7 +129,7 @@ def _install(folder: Path, model: KnownModel, from_file: Path | None, progress: 
     part = folder / f".part-{model.file}"
     with tempfile.TemporaryDirectory(prefix=_TEMPORARY, dir=folder) as scratch:
         source = from_file or _download(model, Path(scratch), part, progress)
-        progress(f"checking {source.name}")
+        progress(f"checking {model.file}")
         complete = Path(scratch) / model.file
         with _open_weights(source, model) as stream:
             found = _copy(stream, complete, model.size)
