@@ -110,7 +110,7 @@ class PacketUpdates:
 
     def _valid(self, found: Sequence[Candidate]) -> tuple[tuple[Candidate, ...], str]:
         complete = not self._state.asks_model(self._dependencies.settings)
-        left = found if complete else [*filter(self._state.may_try, found)]
+        left = found if complete else [*filter(self._state.suggestions.may_try, found)]
         return valid_candidates(left, self._state.tools, complete=complete)
 
     @property

@@ -4,7 +4,6 @@ The turn loop adds each event after writing it, and a resumed agent adds each re
 reach the same state.
 """
 
-from collections import Counter
 from collections.abc import Callable, Mapping
 from itertools import chain, takewhile
 from typing import Any, TypeVar
@@ -16,6 +15,7 @@ from remora.agents.builtin_tools import SUBMIT, UNDO, RawOutputs
 from remora.agents.decision.policy import Exchange
 from remora.agents.decision.query_settings import QuerySettings
 from remora.agents.loop.change_tracker import net_changes
+from remora.agents.loop.refused_suggestions import RefusedSuggestions
 from remora.agents.loop.stop_rules import (
     MAX_BAD_CALLS,
     Ending,
@@ -29,7 +29,6 @@ from remora.chat import ToolSchema
 from remora.errors import StreamDamaged
 from remora.ids import unescape_path
 from remora.memory.budget import trim
-from remora.memory.canonical import canonical
 from remora.memory.context import ContextManager
 from remora.memory.delta import PacketDelta
 from remora.memory.events import (
@@ -47,7 +46,7 @@ from remora.memory.events import (
     ToolResulted,
     TurnStart,
 )
-from remora.memory.packet import Candidate, DecisionPacket, Fact
+from remora.memory.packet import DecisionPacket, Fact
 from remora.memory.prompt.history import History
 from remora.memory.prompt.render import reads_history
 from remora.trace.blobs import resolved_payload
@@ -56,9 +55,6 @@ from remora.trace.read.reader import decode_part, update_source
 
 _Kind = TypeVar("_Kind", bound=Payload)
 NOTHING_OFFERED = "the candidates script offers no action"
-
-MAX_ATTEMPTS = 3
-"""Times that a suggestion may be refused before it is no longer made. Decision: to be measured."""
 FLOOR = "floor"
 """Source of the update after which only what the opening did can be submitted."""
 
@@ -74,7 +70,7 @@ class AgentState:
     the opening that the model did not take back, which are restored by undoing `turn_after_floor`.
     `submission` contains the arguments with which rules would have submitted them. `lost_model` is
     set when the model's part has stopped, so that rules submit the files as they are, or else the
-    floor: it is the ending if neither passes the checks.
+    floor: it is the ending if neither passes the checks. `suggestions` counts what tools refused.
     """
 
     def __init__(self, context: ContextManager, blobs: ObjectStore) -> None:
@@ -92,6 +88,7 @@ class AgentState:
         self.submission: dict[str, Any] = {}
         self.lost_model: Ending | None = None
         self.refused: list[str] = []
+        self.suggestions = RefusedSuggestions()
         self._refused_changes: tuple[Change, ...] | None = None
         self.is_escalated = False
         self.history: History | None = None
@@ -100,7 +97,6 @@ class AgentState:
         self._blobs = blobs
         self._stop_rules = StopRules()
         self._before: DecisionPacket = context.packet
-        self._refused_choices: Counter[bytes] = Counter()
         self._edits: dict[int, tuple[DecisionPacket, DecisionPacket]] = {}
         self._handlers: dict[str, Callable[[Event], None]] = {
             AgentStart.type: self._started,
@@ -180,10 +176,6 @@ class AgentState:
             reversed(self.context.packet.recent_actions),
         )
         return max(self.invalid_calls, sum(action.count for action in refused))
-
-    def may_try(self, candidate: Candidate) -> bool:
-        """Return True if a suggestion has not been refused too often."""
-        return self._refused_choices[_key(candidate)] < MAX_ATTEMPTS
 
     @property
     def needs_larger(self) -> str:
@@ -324,7 +316,8 @@ class AgentState:
     def _resulted(self, event: Event) -> None:
         result = decode_part(event, _Result)
         self.changes[event.turn] = result.changes
-        self._count_refused(result.outcome)
+        if result.outcome == "error" and self.turn.call is not None:
+            self.suggestions.add(self._before.candidate_actions, self.turn.call.choice)
         if result.tool == UNDO and result.args.get("turn", 0) < self.turn_after_floor:
             self.floor, self.turn_after_floor = net_changes(self.all_changes), event.turn + 1
         if result.changes:
@@ -336,12 +329,6 @@ class AgentState:
             self.failure = self.context.packet.last_error
             changed = bool(result.changes)
             self.ending = self._stop_rules.after(self._before, self.context.packet, changed=changed)
-
-    def _count_refused(self, outcome: str) -> None:
-        choice = None if self.turn.call is None else self.turn.call.choice
-        offered = dict(enumerate(self._before.candidate_actions))
-        if outcome == "error" and choice in offered:
-            self._refused_choices[_key(offered[choice])] += 1
 
     def _submitted(self, event: Event) -> None:
         submitted = self._whole(event, SubmitResult)
@@ -399,10 +386,6 @@ class _Result(msgspec.Struct):
     args: dict[str, Any] = {}
     changes: tuple[Change, ...] = ()
     outcome: str = "success"
-
-
-def _key(candidate: Candidate) -> bytes:
-    return canonical([candidate.tool, candidate.args])
 
 
 def _set_error_of(event: Event) -> str | None:
