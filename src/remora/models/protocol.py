@@ -19,7 +19,8 @@ class Decoding(msgspec.Struct, frozen=True, kw_only=True):
     `grammar` needs a `grammar` in GBNF, `json_schema` a JSON Schema in its place, and `tool_call`
     needs `tools`. `string_tool_call` needs `tools` whose arguments are all strings. `text` and
     `completion` produce free text, which stops before any of the strings in `stop`. With
-    `completion` it may contain FunctionGemma's special tokens.
+    `completion` it may contain FunctionGemma's special tokens. A server that can also reports the
+    log-probabilities of the `logprobs` most probable tokens.
     """
 
     strategy: Strategy
@@ -30,6 +31,7 @@ class Decoding(msgspec.Struct, frozen=True, kw_only=True):
     stop: tuple[str, ...] = ()
     cache_prompt: bool = True
     tools: tuple[ToolSchema, ...] = ()
+    logprobs: int = 0
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):

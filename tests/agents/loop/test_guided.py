@@ -2,7 +2,10 @@
 
 import re
 
-from remora.memory.events import AgentError, ModelRequest, ToolCalled
+import pytest
+
+from remora.memory.events import AgentError, ModelRequest, ModelResponse, ToolCalled
+from remora.models.protocol import Strategy
 from tests.agents.conftest import Play, Played, Theatre
 from tests.agents.loop.model_turns import SOURCE, call, errors, put, replayed, shown, tools, writer
 
@@ -15,9 +18,20 @@ SUGGESTED = (
 FIRST, SECOND, END = put("7", line=1), put("8", line=2), call("submit_result")
 
 
-def guided(theatre: Theatre, *answers: str, suggested: str = SUGGESTED) -> Played:
+WHOLE = (
+    '[{"tool": "put", "args": {"value": "7"}, "reason": "the first"},'
+    ' {"tool": "put", "args": {"value": "8"}, "reason": "the second"},'
+    ' {"tool": "submit_result", "args": {}, "reason": "the first"}]'
+)
+
+
+def guided(
+    theatre: Theatre, *answers: str, suggested: str = SUGGESTED, strategy: Strategy = "grammar"
+) -> Played:
     agent = writer(theatre, rules="[]", suggested=suggested)
-    how = Play(agent=agent, answers=[*answers], source=SOURCE, renderer="guided/1")
+    how = Play(
+        agent=agent, answers=[*answers], source=SOURCE, renderer="guided/1", strategy=strategy
+    )
     return replayed(theatre.play(how))
 
 
@@ -36,6 +50,27 @@ def test_only_a_suggestion_with_its_open_arguments_can_be_answered(theatre: Thea
     assert "Turn" not in question
     system = {one.messages[0]["content"] for one in (first, *others) if one.messages}
     assert len(system) == 1, "servers keep what all prompts begin with"
+
+
+@pytest.mark.parametrize(
+    ("strategy", "second", "shape"),
+    [("grammar", "B", 'root ::= "A" | "B" | "C"\n'), ("json_schema", '{"answer": "B"}', "enum")],
+)
+def test_suggestions_that_leave_nothing_open_are_chosen_by_a_letter(
+    theatre: Theatre, strategy: Strategy, second: str, shape: str
+) -> None:
+    found = guided(theatre, second, "D", "C", suggested=WHOLE, strategy=strategy)
+    assert found.after == b"x = 8\ny = 0\n"
+    assert shape in found.payloads(ModelRequest)[0].decoding["grammar"]
+    question = shown(found.model.requests[0])  # type: ignore[attr-defined]
+    assert question.startswith('Answers:\nA: put(value="7")\nB: put(value="8") - the second\n')
+    assert question.count("the first") == 1, "it is the reason of two"
+    assert [one.text for one in found.payloads(ModelResponse)] == [second, "D", "C"], "as given"
+    assert [(one.args, one.choice) for one in found.payloads(ToolCalled)] == [
+        ({"value": "8"}, 1),
+        ({}, 2),
+    ]
+    assert errors(found) == ["bad_call"], "D is no answer"
 
 
 def test_other_answers_are_refused_where_a_server_ignores_the_grammar(theatre: Theatre) -> None:

@@ -5,6 +5,7 @@ import json
 import time
 from typing import Any
 
+import msgspec
 import pytest
 
 from remora.chat import Message, ToolCall, Usage
@@ -300,18 +301,30 @@ class TestStreamedAnswers:
         misbehaving.routes[CHAT] = canned(parts=(*WORDS[:2], error))
         assert "status 404: the model is gone" in failure(misbehaving.address).message
 
-    def test_a_server_that_counts_no_streamed_tokens_is_asked_without(
-        self, misbehaving: Any, canned: Any
+    @pytest.mark.parametrize(
+        ("logprobs", "refusals", "asked"),
+        [
+            (0, 1, [["stream_options"], [], []]),
+            (5, 1, [["stream_options", "logprobs"], ["logprobs"], ["logprobs"]]),
+            (5, 2, [["stream_options", "logprobs"], ["logprobs"], *[["stream_options"]] * 2]),
+        ],
+    )
+    def test_a_server_is_asked_without_what_it_refuses(
+        self, misbehaving: Any, canned: Any, logprobs: int, refusals: int, asked: list[list[str]]
     ) -> None:
-        refused = canned(status=400, body={"error": "unknown key: stream_options"})
-        misbehaving.routes[CHAT] = [refused, canned(body=says("whole"))]
+        refused = canned(status=400, body={"error": "unknown key"})
+        misbehaving.routes[CHAT] = [*[refused] * refusals, canned(body=says("whole"))]
+        decoding = msgspec.structs.replace(REQUEST.decoding, logprobs=logprobs)
+        request = msgspec.structs.replace(REQUEST, decoding=decoding)
 
         async def twice() -> None:
             client = client_for(misbehaving.address)
             for _ in range(2):
-                assert (await client.ask(REQUEST)).text == "whole"
+                assert (await client.ask(request)).text == "whole"
             await client.aclose()
 
         asyncio.run(twice())
-        assert ["stream_options" in seen.body for seen in misbehaving.seen] == [True, False, False]
+        options = ("stream_options", "logprobs")
+        sent = [[name for name in options if name in seen.body] for seen in misbehaving.seen]
+        assert sent == asked
         assert all(seen.body["stream"] for seen in misbehaving.seen)

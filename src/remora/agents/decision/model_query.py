@@ -8,7 +8,7 @@ from typing import NamedTuple
 import msgspec
 
 from remora.agents.decision.query_settings import QuerySettings, Rung
-from remora.agents.decision.strategies import STRATEGIES
+from remora.agents.decision.strategies import STRATEGIES, letter_decoding
 from remora.chat import ToolSchema, answer_form
 from remora.memory.budget import FittedPacket, fit
 from remora.memory.canonical import canonical_sha256
@@ -16,7 +16,12 @@ from remora.memory.events import AgentError, ModelRequest, ModelResponse, Payloa
 from remora.memory.packet import DecisionPacket
 from remora.memory.prompt.base import RenderedRequest, callable_tools
 from remora.memory.prompt.history import Step, later_steps
-from remora.memory.prompt.render import answerable_calls, reads_history, render
+from remora.memory.prompt.render import (
+    answerable_calls,
+    lettered_answers,
+    reads_history,
+    render,
+)
 from remora.models.protocol import Answer, Decoding, Request, Strategy, TokenCounter
 from remora.threads import run_in_thread
 
@@ -141,6 +146,8 @@ def _decoding(
         seed=None if settings.seed is None else settings.seed + question.attempt,
         cache_prompt=not settings.exact,
     )
+    if letters := lettered_answers(settings.renderer, shown, tools):
+        return letter_decoding(base, letters)
     offered = answerable_calls(settings.renderer, shown, tools)
     return STRATEGIES[question.strategy].constrain(base, offered)
 

@@ -7,14 +7,14 @@ from msgspec.structs import replace
 
 from remora.agents.builtin_tools import NEEDS_MODEL, SUBMIT
 from remora.agents.decision.candidates import is_complete
-from remora.agents.decision.strategies import STRATEGIES
+from remora.agents.decision.strategies import STRATEGIES, read_letter
 from remora.chat import ToolCall, ToolSchema
 from remora.memory.canonical import canonical_sha256
 from remora.memory.events import AgentError, ModelRequest, ModelResponse, ToolCalled
 from remora.memory.packet import DecisionPacket
 from remora.memory.prompt.base import callable_tools
 from remora.memory.prompt.guided import offered_calls
-from remora.memory.prompt.render import GUIDED
+from remora.memory.prompt.render import GUIDED, lettered_answers
 from remora.models.decoding.call_validation import BadCall, granted_call, unknown_tool
 
 
@@ -64,11 +64,8 @@ def decide_by_answer(exchange: Exchange, tools: Sequence[ToolSchema]) -> Decisio
             "prompt tokens: its context is smaller than it reports, or its count is wrong"
         )
         return _error("context_truncated", message, request)
-    strategy = STRATEGIES[request.decoding["strategy"]]
     try:
-        chosen = strategy.read(response, exchange.shown.candidate_actions, tools)
-        if request.renderer == GUIDED:
-            _check_offered(chosen, exchange.shown, tools)
+        chosen = _chosen(exchange, tools)
     except BadCall as bad:
         message = bad.message
         if bad.call is not None and all(tool.name != bad.call.tool for tool in tools):
@@ -76,6 +73,25 @@ def decide_by_answer(exchange: Exchange, tools: Sequence[ToolSchema]) -> Decisio
             message = unknown_tool(bad.call.tool, (tool.name for tool in declared))
         return replace(_error("bad_call", message, request), call=bad.call)
     return replace(chosen, packet_sha256=request.packet_sha256, trim=request.trim)
+
+
+def _chosen(exchange: Exchange, tools: Sequence[ToolSchema]) -> ToolCalled:
+    """Return the call that an answer makes, or that its letter stands for."""
+    request, response, shown = exchange
+    offered = shown.candidate_actions
+    if letters := lettered_answers(request.renderer, shown, tools):
+        choice = read_letter(response.text, letters)
+        return ToolCalled(
+            tool=choice.tool,
+            args=choice.args,
+            decided_by="model",
+            candidates=len(offered),
+            choice=offered.index(choice),
+        )
+    chosen = STRATEGIES[request.decoding["strategy"]].read(response, offered, tools)
+    if request.renderer == GUIDED:
+        _check_offered(chosen, shown, tools)
+    return chosen
 
 
 def _check_offered(chosen: ToolCalled, shown: DecisionPacket, tools: Sequence[ToolSchema]) -> None:

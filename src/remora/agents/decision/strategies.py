@@ -1,6 +1,7 @@
 """Decision strategies: ways to ask a model for a call and to parse its answer."""
 
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -15,11 +16,21 @@ from remora.memory.packet import Candidate
 from remora.models.client.wire_format import has_tool_calls
 from remora.models.decoding.argument_types import string_declaration, typed_arguments
 from remora.models.decoding.call_parsing import parse_call
-from remora.models.decoding.call_validation import read_native_call
-from remora.models.decoding.grammar import tool_call_grammar, tool_call_schema
+from remora.models.decoding.call_validation import BadCall, read_native_call, short_repr
+from remora.models.decoding.grammar import (
+    letter_grammar,
+    letter_schema,
+    tool_call_grammar,
+    tool_call_schema,
+)
 from remora.models.protocol import Capabilities, Decoding, Strategy
 
 Tools = Sequence[ToolSchema]
+_LETTER_TOKENS = 16
+"""Maximum tokens of a letter in a JSON object. Alone, it is one token."""
+_LOGPROBS = 20
+"""Tokens whose log-probabilities are asked for: the most that OpenAI's API and vLLM allow."""
+_LETTER = re.compile(r'(?:\{\s*"answer"\s*:\s*")?([A-Z])(?:"\s*\})?')
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,6 +116,22 @@ def _string_call(response: ModelResponse, tools: Tools) -> ToolCall:
         return _native_call(response, tools)
     call = replace(call, args=typed_arguments(decode_value(call.args), tool))
     return read_native_call(call, response.raw, tools)
+
+
+def letter_decoding(base: Decoding, letters: Mapping[str, Candidate]) -> Decoding:
+    """Return a decoding that allows one letter alone, and asks how probable others are."""
+    shape = letter_grammar(letters)
+    if base.strategy == "json_schema":
+        shape = json.dumps(letter_schema(letters))
+    return replace(base, grammar=shape, max_tokens=_LETTER_TOKENS, logprobs=_LOGPROBS)
+
+
+def read_letter(text: str, letters: Mapping[str, Candidate]) -> Candidate:
+    """Return the suggestion that an answer chooses. Raises BadCall if it chooses none."""
+    found = _LETTER.fullmatch(text.strip())
+    if found is None or found[1] not in letters:
+        raise BadCall(f"the answer {short_repr(text)} is not one of {', '.join(letters)}")
+    return letters[found[1]]
 
 
 STRATEGIES: Mapping[Strategy, DecisionStrategy] = MappingProxyType(

@@ -18,7 +18,7 @@ import msgspec
 from msgspec.structs import replace
 
 from remora.chat import ANSWER_FORMS, AnswerForm, Message, ToolSchema
-from remora.memory.packet import DecisionPacket
+from remora.memory.packet import Candidate, DecisionPacket
 from remora.memory.prompt.base import (
     RenderedRequest,
     callable_tools,
@@ -31,7 +31,12 @@ from remora.memory.prompt.base import (
 )
 from remora.memory.prompt.control_tokens import neutralize_control_tokens
 from remora.memory.prompt.functiongemma_prompt import DEVELOPER, functiongemma_prompt, types_only
-from remora.memory.prompt.guided import guided_question, guided_system, offered_calls
+from remora.memory.prompt.guided import (
+    answer_letters,
+    guided_question,
+    guided_system,
+    offered_calls,
+)
 from remora.memory.prompt.history import Step, chat_messages, history_lines
 from remora.memory.prompt.lines import is_fixed, packet_lines, plain_lines
 
@@ -108,6 +113,18 @@ def _packet_only(packet: DecisionPacket, *_: object) -> RenderedRequest:
     return RenderedRequest(messages=(system, user))
 
 
+def _guided(
+    packet: DecisionPacket,
+    tools: Sequence[ToolSchema],
+    form: AnswerForm,
+    _history: Sequence[Step],
+    instructions: str,
+) -> RenderedRequest:
+    rules, has_letters = constraint_line(packet, checks=False), bool(answer_letters(packet, tools))
+    system = guided_system(form, instructions, rules, has_letters=has_letters)
+    return chat_request(system, guided_question(packet, tools))
+
+
 RENDERERS: Mapping[str, Renderer] = MappingProxyType(
     {
         "lines/1": Renderer(render=_chat(lambda packet, _: packet_lines(packet))),
@@ -136,12 +153,7 @@ RENDERERS: Mapping[str, Renderer] = MappingProxyType(
         MASKED: _history(masked=True),
         LONG_TRACK: Renderer(render=_chat(_long_track_text), reads_history=True),
         PACKET_ONLY: Renderer(render=_packet_only),
-        GUIDED: Renderer(
-            render=lambda packet, tools, form, _, instructions: chat_request(
-                guided_system(form, instructions, constraint_line(packet, checks=False)),
-                guided_question(packet, tools),
-            )
-        ),
+        GUIDED: Renderer(render=_guided),
     }
 )
 """All renderers, keyed by their recorded names."""
@@ -158,6 +170,13 @@ def answerable_calls(
     """
     declared = tuple(sorted(callable_tools(shown, tools), key=lambda tool: not is_fixed(tool)))
     return (offered_calls(shown, declared) if renderer == GUIDED else ()) or declared
+
+
+def lettered_answers(
+    renderer: str, shown: DecisionPacket, tools: Sequence[ToolSchema]
+) -> dict[str, Candidate]:
+    """Return the suggestions by the letter that chooses one, if the answer is a letter alone."""
+    return answer_letters(shown, callable_tools(shown, tools)) if renderer == GUIDED else {}
 
 
 def reads_history(renderer: str) -> bool:

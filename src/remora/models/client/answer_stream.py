@@ -5,9 +5,8 @@ from typing import Any
 
 from remora.models.client.wire_format import UnusableAnswer, decode_body
 
-STREAM: dict[str, Any] = {"stream": True}
-WITH_USAGE: dict[str, Any] = {**STREAM, "stream_options": {"include_usage": True}}
-"""The keys of a request whose answer is streamed, without and with token counts at its end."""
+WITH_USAGE: dict[str, Any] = {"stream": True, "stream_options": {"include_usage": True}}
+"""The keys of a request whose answer is streamed, with token counts at its end."""
 EVENT_STREAM = "text/event-stream"
 _DATA = b"data:"
 _GROWING = frozenset({"content", "text", "arguments", "reasoning_content", "reasoning"})

@@ -20,7 +20,7 @@ from remora.config.schema import ModelConfig
 from remora.config.user_folders import make_private
 from remora.errors import ContextTooLarge, ModelError, RefusedRequest, UnparsedAnswer
 from remora.models.client import wire_format
-from remora.models.client.answer_stream import EVENT_STREAM, STREAM, WITH_USAGE, AnswerStream
+from remora.models.client.answer_stream import EVENT_STREAM, WITH_USAGE, AnswerStream
 from remora.models.client.http_errors import unusable_answer
 from remora.models.client.retry_policy import (
     Failure,
@@ -51,6 +51,9 @@ from remora.models.token_counters import (
 from remora.regular_file import replace_file
 
 _FILE = "token_ratios.json"
+_USAGE, _LOGPROBS = ("stream_options",), ("logprobs", "top_logprobs")
+_LEFT_OUT: tuple[tuple[str, ...], ...] = ((), _USAGE, _LOGPROBS, (*_USAGE, *_LOGPROBS))
+"""Keys of requests that servers may refuse: what is left out, in the order of the attempts."""
 LOOPBACK_FACTOR = 5
 """Factor for the time until an answer begins on this machine: a CPU reads prompts slowly."""
 
@@ -147,7 +150,7 @@ class OpenAIClient:
         self._answered_by: dict[Strategy, str] = {}
         self._turns = asyncio.Semaphore(limits.max_concurrency)
         self._first_s = limits.timeout_s * (LOOPBACK_FACTOR if self._address.loopback else 1)
-        self._takes_options: bool | None = None
+        self._left_out: dict[bool, tuple[str, ...]] = {}
         self._http = httpx2.AsyncClient(
             **http_options(self._address, connection.key, self._first_s)
         )
@@ -248,21 +251,23 @@ class OpenAIClient:
     async def _post(self, url: str, body: dict[str, Any]) -> dict[str, Any]:
         """Send a request, with retries, and return the JSON object in the response.
 
-        A server may refuse to count the tokens of a streamed answer.
+        A server may refuse to count the tokens of a streamed answer, or to give log-probabilities.
         """
-        if self._takes_options is not None:
-            return await self._repeat(url, body | (WITH_USAGE if self._takes_options else STREAM))
-        try:
-            found = await self._repeat(url, body | WITH_USAGE)
-        except RefusedRequest as error:
+        asked, has_logprobs = body | WITH_USAGE, "logprobs" in body
+        ways = _LEFT_OUT if has_logprobs else _LEFT_OUT[:2]
+        if has_logprobs in self._left_out:
+            ways = (self._left_out[has_logprobs],)
+        refusals = []
+        for left_out in ways:
+            sent = {key: value for key, value in asked.items() if key not in left_out}
             try:
-                found = await self._repeat(url, body | STREAM)
-            except RefusedRequest:
-                raise error from None
-            self._takes_options = False
-        else:
-            self._takes_options = True
-        return found
+                found = await self._repeat(url, sent)
+            except RefusedRequest as error:
+                refusals.append(error)
+                continue
+            self._left_out[has_logprobs] = left_out
+            return found
+        raise refusals[0]
 
     async def _repeat(self, url: str, body: dict[str, Any]) -> dict[str, Any]:
         # escaped as ASCII, so that a lone surrogate reaches the server instead of failing here

@@ -23,6 +23,8 @@ def chat_body(request: Request, *, model: str, llama: bool) -> dict[str, Any]:
     decoding = request.decoding
     body = _sampling(decoding, model=model, llama=llama)
     body["messages"] = msgspec.to_builtins(list(request.messages or ()))
+    if decoding.logprobs:
+        body |= {"logprobs": True, "top_logprobs": decoding.logprobs}
     form = answer_form(decoding.strategy)
     if form.declares_tools:
         body["tools"] = [tool_declaration(tool) for tool in decoding.tools]

@@ -78,6 +78,17 @@ def tool_call_schema(tools: Iterable[ToolSchema]) -> dict[str, Any]:
     return {"anyOf": calls, "$defs": parts}
 
 
+def letter_grammar(letters: Iterable[str]) -> str:
+    """Return a grammar for one of some letters."""
+    return f"root ::= {' | '.join(map(_quote, letters))}\n"
+
+
+def letter_schema(letters: Iterable[str]) -> dict[str, Any]:
+    """Return a JSON Schema for one of some letters. It is an object, as some servers require."""
+    properties = {"answer": {"enum": [*letters]}}
+    return closed_schema({"properties": properties, "required": [*properties]})
+
+
 def _moved(schema: Any, place: str) -> Any:
     """Return a schema whose references are right if it is at `place` in another schema."""
     if isinstance(schema, Mapping):
