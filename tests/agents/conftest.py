@@ -118,11 +118,13 @@ class Theatre:
             (place / f"{name}.pym").write_text(textwrap.dedent(text))
         return load_agent(place, BUILT_IN)
 
-    def tool(self, script: str, *, grants: Sequence[str] = (), more: str = "") -> Agent:
+    def tool(
+        self, script: str, *, grants: Sequence[str] = (), more: str = "", **further: str
+    ) -> Agent:
         """An agent with the one tool `act`."""
         yaml = "name: own\noperation: own\ngoal: Look at {node_name}\ntools:\n"
         yaml += f"  - {{name: act, script: act.pym, grants: [{', '.join(grants)}]}}\n"
-        return self.agent(yaml + textwrap.dedent(more), act=script)
+        return self.agent(yaml + textwrap.dedent(more), act=script, **further)
 
     def play(self, play: Play) -> Played:
         """Run it. The stream must verify, and fold to the packet that the runner holds."""

@@ -8,12 +8,13 @@ from hypothesis import strategies as st
 
 from remora.memory.canonical import canonical
 from remora.memory.delta import PacketDelta, new_action
-from remora.memory.hub_facts import hub_delta, wanted_nodes
+from remora.memory.hub_facts import hub_delta, recorded_facts, wanted_nodes
 from remora.memory.node_facts import facts_view
 from remora.memory.packet import DecisionPacket
 from remora.memory.projection import apply
 
 TARGET = "node:mod.py:f"
+LATER = "node:mod.py:h"
 TIERS = ("exact", "inferred", "unique")
 
 
@@ -57,6 +58,10 @@ class TestWanted:
         assert wanted_nodes(packet) == [
             "node:a.py:f", "node:b.py:g", "node:c.py:h", "node:d.py:i",
         ]  # fmt: skip
+
+    def test_nodes_that_suggestions_are_about_take_the_place_of_the_target(self) -> None:
+        packet = apply(DecisionPacket(node_id=TARGET), PacketDelta(update_knowledge={"k": LATER}))
+        assert wanted_nodes(packet, ["node:mod.py:g", LATER]) == ["node:mod.py:g", LATER]
 
     def test_at_most_five_nodes_are_shown(self) -> None:
         many = {f"k{n}": f"node:m.py:f{n}" for n in range(9)}
@@ -113,6 +118,11 @@ class TestShown:
                 {"callers": LIKELY}, 400, SIGNATURE,
                 {"callers": ["a.py:exact", "a.py:inferred?", "a.py:unique?"]},
             ),
+            (
+                {"callers": LIKELY[:1], "call": "a.py:3: f(2)"}, 400, SIGNATURE,
+                {"call": "a.py:3: f(2)", "callers": ["a.py:exact"]},
+            ),
+            ({"callers": [], "call": "a.py:3: " + "f(2)" * 9}, 40, SIGNATURE, {"callers": []}),
             (  # links out of the project come last
                 {"callees": edges("ext:os.getcwd", "node:a.py:g")}, 400, SIGNATURE,
                 {"callees": ["a.py:g", "ext:os.getcwd"]},
@@ -140,6 +150,15 @@ class TestShown:
         self, more: dict[str, Any], room: int, known: str, shown: dict[str, Any]
     ) -> None:
         assert facts_view(facts(**more), room, known=known) == shown
+
+    @pytest.mark.parametrize("made", [None, edges("node:a.py:g")])
+    def test_a_class_has_the_callers_of_its_constructor_and_none_is_not_known(
+        self, made: list[dict[str, Any]] | None
+    ) -> None:
+        constructor = made and facts(f"{TARGET}.__init__", callers=made)
+        told = recorded_facts(facts(node_type="class", callers=[]), 1, constructor)
+        assert told["callers"] == made
+        assert recorded_facts(facts(callers=[]), 1)["callers"] == []
 
     def test_every_kind_of_link_is_represented(self) -> None:
         many = [f"node:a.py:f{n}" for n in range(9)]
@@ -174,13 +193,12 @@ class TestDelta:
         assert delta.hub_context == {TARGET: {"signature": "def f(x: int) -> int", "complexity": 2}}
         assert delta.hub_freshness == {TARGET: "2026-01-01T00:00:00Z"}
 
-    def test_without_a_target_other_nodes_use_the_whole_room(self) -> None:
+    @pytest.mark.parametrize("node_id", ["", "node:b.py:g"])
+    def test_without_facts_of_the_target_other_nodes_use_the_whole_room(self, node_id: str) -> None:
         found = {TARGET: facts(docstring="d" * 60)}
-        for node_id, shown in (("", ["signature", "docstring"]), ("node:b.py:g", None)):
-            delta = hub_delta(DecisionPacket(node_id=node_id), found, 150)
-            assert isinstance(delta.hub_context, dict) == (shown is not None)
-            if isinstance(delta.hub_context, dict):
-                assert [*delta.hub_context[TARGET]] == shown
+        delta = hub_delta(DecisionPacket(node_id=node_id), found, 150)
+        assert isinstance(delta.hub_context, dict)
+        assert [*delta.hub_context[TARGET]] == ["signature", "docstring"]
 
     def test_the_same_facts_again_change_nothing(self) -> None:
         packet = DecisionPacket(node_id=TARGET)

@@ -1,17 +1,25 @@
 """Hub facts in a run: in packets, and for jobs whose node was edited."""
 
 import asyncio
+from collections.abc import Iterable
+from threading import Thread
 
 import pytest
+from msgspec.structs import replace
 
 from remora.agents.job import Job
+from remora.code.file_analysis import read_facts
 from remora.errors import OutsideError
+from remora.hub.client import Context, HubClient
+from remora.hub.query.node_queries import NodeQueries
+from remora.hub.query.snapshots import MemorySnapshot
 from remora.memory.events import ContextUpdate, Event, Review, ToolResulted, payload
 from remora.runs.planning.run_request import RunRequest
 from remora.runs.review.accept_and_reject import accept, reject
 from remora.trace.read.reader import read_events
 from remora.trace.stream.line_builder import utc_now
 from remora.usecases.analyze.execute_plan import execute_plan
+from remora.usecases.hub import fact_source
 from tests.runs.conftest import RULES, UNUSED, Desk, Watching, first
 from tests.scripted_model import ScriptedModel
 
@@ -48,6 +56,57 @@ def test_without_a_hub_packets_hold_what_the_file_says(desk: Desk) -> None:
     # the fix is made in the workspace: from then on its own facts are
     assert [found.value[LOAD].get("own_facts") for _, found in more] in ([], ["workspace"])
     assert desk.problems() == []
+
+
+def test_the_first_run_that_a_model_drives_builds_the_index_and_shows_callers(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    caller = {"use.py": "from a import load\n\n\ndef main():\n    return load()\n"}
+    driven = {"remora.yaml": "model: {base_url: http://127.0.0.1:9/v1}\n"}
+    desk.write({**FILES, **caller, **driven})
+    monkeypatch.setattr(fact_source, "TURN_S", 30.0)
+    run_id = desk.analyze(request=RunRequest(node="load", concurrency=1))
+    (event, _), *_ = updates(desk, run_id, "load")
+    assert event.packet_delta is not None
+    assert isinstance(event.packet_delta.hub_context, dict)
+    shown = event.packet_delta.hub_context[LOAD]
+    assert (shown["call"], shown["callers"]) == ("use.py:5: return load()", ["use.py:main"])
+    assert desk.problems() == []
+
+
+class Slow(HubClient):
+    """Answers when it is allowed to, as it is told."""
+
+    def __init__(self, *callers: tuple[()] | None) -> None:
+        self.may_answer = asyncio.Event()
+        self.callers = list(callers)
+
+    async def get_context(self, nodes: Iterable[str], *, links: bool = True) -> Context:
+        await self.may_answer.wait()
+        (node,) = (
+            NodeQueries(MemorySnapshot({"a.py": read_facts("a.py", UNUSED.encode())}))
+            .context([LOAD])
+            .values()
+        )
+        return Context({LOAD: replace(node, callers=self.callers.pop(0))})
+
+
+def test_facts_that_come_too_late_are_there_in_a_later_turn(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(fact_source, "TURN_S", 0.01)
+
+    async def turns() -> None:
+        client = Slow(None, ())
+        facts = fact_source.FactsAhead(client)
+        assert await facts.get_context([LOAD]) == {}
+        client.may_answer.set()
+        await facts.look_up([LOAD], Thread())
+        assert (await facts.get_context([LOAD]))[LOAD].callers == ()
+        assert client.callers == []
+        assert (await facts.get_context([LOAD]))[LOAD].callers == ()
+
+    asyncio.run(turns())
 
 
 @pytest.mark.slow

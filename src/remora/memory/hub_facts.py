@@ -18,19 +18,25 @@ MAX_LINKS = 100
 """Maximum number of a node's links of each kind that an event records; the rest are counted."""
 
 
-def wanted_nodes(packet: DecisionPacket) -> list[str]:
+def wanted_nodes(packet: DecisionPacket, suggested: Iterable[str] = ()) -> list[str]:
     """Return the keys of at most `MAX_HUB_NODES` nodes to query.
 
-    The target comes first, then keys from the arguments and summaries of recent actions, then keys
-    from `knowledge`. Within each group, the most recent keys come first.
+    The nodes in `suggested` come first, or else the target, then keys from the arguments and
+    summaries of recent actions, then keys from `knowledge`. Within each group of these, the most
+    recent keys come first.
     """
-    found = dict.fromkeys(filter(None, [packet.node_id]))
+    found = dict.fromkeys(suggested) or dict.fromkeys(filter(None, [packet.node_id]))
     for action in reversed(packet.recent_actions):
         found |= dict.fromkeys(_keys_in(action.args, action.args.values()))
         found |= dict.fromkeys(_keys_in(action.summary, ()))
     for fact in reversed(packet.knowledge.values()):
         found |= dict.fromkeys(_keys_in(fact.value, [fact.value]))
     return list(found)[:MAX_HUB_NODES]
+
+
+def constructor_of(key: str) -> str:
+    """Return the key of the `__init__` that a class may define."""
+    return f"{key}.__init__"
 
 
 def _keys_in(value: Any, alone: Iterable[Any]) -> Iterator[str]:
@@ -44,9 +50,17 @@ def _keys_in(value: Any, alone: Iterable[Any]) -> Iterator[str]:
             yield text
 
 
-def recorded_facts(answer: Any, generation: int | None) -> dict[str, Any]:
-    """Return a source's answer about a node as JSON values, as events record it."""
+def recorded_facts(
+    answer: Any, generation: int | None, constructor: Any | None = None
+) -> dict[str, Any]:
+    """Return a source's answer about a node as JSON values, as events record it.
+
+    A class has the callers of its `constructor`, about which an answer may be given. No caller of
+    a class or module does not mean that it is not used.
+    """
     facts: dict[str, Any] = msgspec.to_builtins(answer)
+    if facts.get("node_type") in ("class", "module"):
+        facts["callers"] = msgspec.to_builtins(constructor or facts).get("callers") or None
     more: dict[str, int] = {}
     for name in _LINKS:
         links = facts.get(name)
@@ -64,8 +78,8 @@ def hub_delta(
 ) -> PacketDelta:
     """Return a delta that replaces the Hub facts in the packet with `facts`.
 
-    `room` is the maximum size in characters. Two thirds are reserved for the target, if there is
-    one, and the other nodes share the rest in order. If `keep` is true, facts already in the packet
+    `room` is the maximum size in characters. Two thirds are reserved for the target, if there are
+    facts about it, and the other nodes share the rest in order. If `keep` is true, facts already in the packet
     are kept and marked as not fresh.
     """
     context = _views_within(packet, facts, room)
@@ -84,7 +98,7 @@ def _views_within(
     packet: DecisionPacket, facts: Mapping[str, Mapping[str, Any]], room: int
 ) -> dict[str, Any]:
     context: dict[str, Any] = {}
-    rest = room // 3 if packet.node_id else room
+    rest = room // 3 if packet.node_id in facts else room
     for key, node_facts in facts.items():
         of_target = key == packet.node_id
         share = (room - room // 3 if of_target else rest) - canonical_size({key: {}})

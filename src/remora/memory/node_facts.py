@@ -31,8 +31,8 @@ _LINKS = (
     _Links("callees", "callees", "fan_out", 5),
 )
 _ORDER = (
-    "changed_by_user", "fresh", "signature", "docstring", "flags", "complexity", "callers",
-    "fan_in", "callees", "fan_out", "tests", "test_count", "links", "extra",
+    "changed_by_user", "fresh", "signature", "docstring", "flags", "complexity", "call",
+    "callers", "fan_in", "callees", "fan_out", "tests", "test_count", "links", "extra",
 )  # fmt: skip
 
 
@@ -40,8 +40,8 @@ def facts_view(facts: Mapping[str, Any], room: int, known: str) -> dict[str, Any
     """Return the facts about a node that fit in `room` characters of canonical JSON.
 
     Warnings are always included, even if nothing else fits. They are followed by the facts about
-    the node itself, by links taken in turn from each list, and by results of the user's extractors.
-    Facts that occur in `known`, a string already in the packet, are left out.
+    the node itself, a call of it, links taken in turn from each list, and results of the user's
+    extractors. Facts that occur in `known`, a string already in the packet, are left out.
     """
     must = _warnings(facts)
     base = must | _own_facts(facts, known)
@@ -49,6 +49,10 @@ def facts_view(facts: Mapping[str, Any], room: int, known: str) -> dict[str, Any
     best = _with_links(base, facts, counts)
     if _size(best) > room:
         return must
+    if "call" in facts:
+        called = base | {"call": clip(to_packet_value(facts["call"]), _TEXT)}
+        if _size(with_call := _with_links(called, facts, counts)) <= room:
+            base, best = called, with_call
     for number in range(max(links.most for links in _LINKS)):
         for links in _LINKS:
             if counts[links.name] < number or number >= min(

@@ -6,13 +6,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from remora.agents.inputs.hub_pull import UNANSWERED, NoHub, PullHook
 from remora.agents.inputs.node_versions import NodeVersions
 from remora.files.project_files import project_files
+from remora.ids import node_key
 from remora.memory.events import ContextUpdate
 from remora.memory.hub_facts import MAX_LINKS
-from remora.memory.packet import DecisionPacket
+from remora.memory.packet import Candidate, DecisionPacket
 from remora.trace.redact.redactor import Redactor
 from remora.workspaces.copy.slot import SlotDriver
 from remora.workspaces.copy.snapshot import take_base
@@ -94,6 +96,46 @@ class TestSides:
         assert sides(workspace, "f", None).workspace_facts("node:mod.py:C") == {}
 
 
+class TestSuggested:
+    @pytest.mark.parametrize(
+        ("args", "nodes"),
+        [
+            ({"function": "C.m"}, ["C.m"]),
+            ({"first": 8, "last": 9}, ["C.m"]),
+            ({"first": 6}, ["C"]),
+            ({"first": 3, "text": "f is not named"}, []),
+            ({"item": "f", "first": 99}, ["f"]),
+        ],
+    )
+    def test_a_job_on_a_file_asks_for_what_its_suggestions_name(
+        self, workspace: Workspace, args: dict[str, Any], nodes: list[str]
+    ) -> None:
+        alone, hub = a_job("__module__", "own"), Hub({})
+        for job, asked in (
+            (replace(alone, nodes=()), nodes or ["__module__"]),
+            (alone, ["__module__"]),
+        ):
+            hook = PullHook(hub, NodeVersions(job, workspace, None), REDACT, 600)
+            candidates = (Candidate(tool="act", args=args),)
+            packet = DecisionPacket(node_id=job.node_id, candidate_actions=candidates)
+            asyncio.run(hook.pull(packet))
+            assert hub.asked[-1] == [node_key("mod.py", name) for name in asked]
+
+    def test_a_class_is_asked_for_with_its_constructor(self, workspace: Workspace) -> None:
+        key = node_key("mod.py", "C")
+        hub = Hub(
+            {
+                f"{key}.__init__": facts(callers=edges("node:a.py:g")),
+                key: facts(key, node_type="class"),
+            }
+        )
+        hook = PullHook(hub, sides(workspace, "C", None), REDACT, 600)
+        pulled = asyncio.run(hook.pull(DecisionPacket(node_id=key, node_type="class")))
+        assert pulled is not None
+        assert list(pulled.value) == [key]
+        assert [edge["key"] for edge in pulled.value[key]["callers"]] == ["node:a.py:g"]
+
+
 class TestHook:
     def pulled(self, hub: Any, workspace: Workspace, user: bytes | None = TestSides.BASE) -> Any:
         hook = PullHook(hub, sides(workspace, "f", user), REDACT, 600)
@@ -118,6 +160,25 @@ class TestHook:
             "signature": "def f(x)", "flags": ["type hints missing"], "complexity": 2,
             "callers": ["a.py:g"], "links": "as before your edits",
         }  # fmt: skip
+
+    @pytest.mark.parametrize(
+        ("callers", "call"),
+        [
+            (["node:tests/test_mod.py:t", "node:use.py:g"], "use.py:2: f( 1, )"),
+            (["node:tests/test_mod.py:t"], "tests/test_mod.py:2: assert f(3)"),
+            (["node:gone.py:g", "node:mod.py:C"], None),
+        ],
+    )
+    def test_a_call_is_shown_as_code_unless_its_line_was_changed(
+        self, workspace: Workspace, callers: list[str], call: str | None
+    ) -> None:
+        lines = b"def g():\n    f(\n        1,\n    )\n"
+        test = b"def t():\n    assert f(3)\n"
+        workspace.set_files({"use.py": (lines, 0o644), "tests/test_mod.py": (test, 0o644)})
+        links = [{**edge, "lines": [2]} for edge in edges(*callers)]
+        pulled = self.pulled(Hub({TARGET: facts(callers=links)}), workspace)
+        assert pulled.value[TARGET].get("call") == call
+        assert pulled.delta.hub_context[TARGET].get("call") == call
 
     def test_an_event_records_100_links_and_the_count(self, workspace: Workspace) -> None:
         callers = edges(*(f"node:a.py:f{n}" for n in range(150)))
@@ -146,17 +207,23 @@ class TestInAStream:
     LOOK = '{"result": 1, "summary": "s", "knowledge_delta": {"see": "node:a.py:x"}}'
     ACT = '{"tool":"act","args":{}}'
 
-    def test_facts_enter_before_the_candidates_and_only_where_they_are_new(
+    CANDIDATES = '{"result": 1, "candidate_actions": [{"tool": "act", "args": {}}]}'
+
+    def test_facts_enter_after_the_candidates_and_only_where_they_are_new(
         self, theatre: Theatre
     ) -> None:
         hub = Hub({TARGET: facts(callers=edges("node:a.py:x"))})
+        agent = theatre.tool(self.LOOK, more="candidates: {script: next.pym}", next=self.CANDIDATES)
         played = theatre.play(
-            Play(agent=theatre.tool(self.LOOK), answers=[self.ACT, SUBMIT], facts=hub)
+            Play(agent=agent, answers=[self.ACT, SUBMIT], facts=hub, opening=False)
         )
         assert hub.asked == [[TARGET], [TARGET, "node:a.py:x"]]
-        (update,) = played.payloads(ContextUpdate)
+        suggested, update, _ = played.payloads(ContextUpdate)
+        assert (suggested.source, update.source) == ("candidates", "hub")
         assert update.value[TARGET]["source_hash"] == "a" * 64
-        assert played.types[1:4] == ["turn_start", "context_update", "model_request"]
+        assert played.types[1:5] == [
+            "turn_start", "context_update", "context_update", "model_request",
+        ]  # fmt: skip
 
     def test_the_model_is_shown_them(self, theatre: Theatre) -> None:
         hub = Hub({TARGET: facts(callers=edges("node:src/app.py:main"))})

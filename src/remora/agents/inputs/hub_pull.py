@@ -5,7 +5,7 @@ from typing import Any, NamedTuple, Protocol
 
 from remora.agents.inputs.node_versions import NodeVersions
 from remora.memory.delta import PacketDelta
-from remora.memory.hub_facts import hub_delta, recorded_facts, wanted_nodes
+from remora.memory.hub_facts import constructor_of, hub_delta, recorded_facts, wanted_nodes
 from remora.memory.packet import DecisionPacket
 from remora.threads import run_in_thread
 from remora.trace.redact.redactor import Redactor
@@ -60,8 +60,10 @@ class PullHook:
         """
         if isinstance(self._facts, NoHub):
             return None
-        asked = wanted_nodes(packet)
-        answer = await self._facts.get_context(asked)
+        suggested = await run_in_thread(self._sides.suggested, packet.candidate_actions)
+        asked = wanted_nodes(packet, suggested)
+        made = [constructor_of(packet.node_id)] if packet.node_type == "class" else []
+        answer = await self._facts.get_context([*asked, *made])
         silent = not answer and getattr(answer, "source", None) is None
         found = await run_in_thread(self._completed, packet.node_id, asked, answer)
         value = self._redact.clean(found)
@@ -74,12 +76,15 @@ class PullHook:
         self, target: str, asked: list[str], answer: Mapping[str, Any]
     ) -> dict[str, dict[str, Any]]:
         """Return the answers, keyed by node, after adding facts from files that the agent
-        changed.
+        changed, and a call of the first node.
         """
         found: dict[str, dict[str, Any]] = {}
         generation = getattr(answer, "generation", None)
         for key in asked:
-            known = recorded_facts(answer[key], generation) if key in answer else None
+            made = answer.get(constructor_of(key))
+            known = recorded_facts(answer[key], generation, made) if key in answer else None
+            if known and not found and (call := self._sides.call(key, known.get("callers") or ())):
+                known["call"] = call
             own = self._sides.workspace_facts(key)
             if own:
                 known = {"fresh": True, **(known or {}), **own, "own_facts": "workspace"}

@@ -1,19 +1,23 @@
 """Compares a node's versions: at the agent's start, in the workspace, and in the user's files."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import msgspec
 
 from remora.agents.job import Job
 from remora.code.file_analysis import read_facts
+from remora.code.pytest_model.pytest_file import is_test_file
 from remora.code.syntax.extract import parse_module
-from remora.code.syntax.nodes import Module, find_node, own_lines
-from remora.ids import file_of_key
+from remora.code.syntax.nodes import Module, find_node, node_at_line, own_lines
+from remora.ids import file_of_key, split_node_key
+from remora.memory.packet import Candidate
 from remora.workspaces.copy.workspace import Workspace
 
 UserFile = Callable[[str], bytes | None]
 """Returns the current content of the user's file at a raw path, or None if there is no file."""
+_MOST_CALLS = 20
+"""Calls that are looked at to show one, so that a turn does not wait."""
 
 
 class NodeVersions:
@@ -45,6 +49,40 @@ class NodeVersions:
         facts: dict[str, Any] = msgspec.to_builtins(node)
         del facts["qualname"]
         return facts | {"file_hash": file.file_hash, "partial": file.partial}
+
+    def suggested(self, candidates: Iterable[Candidate]) -> list[str]:
+        """Return the functions and classes that suggestions name, or that have their `first` line.
+
+        The list is empty if the job does not work on several nodes. Raises HostError if the file
+        cannot be read.
+        """
+        path, several = self._job.path, self._job.nodes is not None
+        module = parse_module(path, self._workspace.read(path) or b"") if several else None
+        if not isinstance(module, Module):
+            return []
+        keys: dict[Any, str] = {node.qualname: node.key for node in module.nodes}
+        found: list[str] = []
+        for args in (candidate.args for candidate in candidates):
+            found += [
+                keys[name] for name in args.values() if isinstance(name, str) and name in keys
+            ]
+            found += [node_at_line(module, args["first"])] if "first" in args else []
+        return [key for key in found if key != module.key]
+
+    def call(self, key: str, callers: Iterable[Mapping[str, Any]]) -> str | None:
+        """Return a call of a node as `path:line: code`, rather one outside of tests, or None.
+
+        Lines that do not contain the node's name have changed since `callers` were found.
+        """
+        name = split_node_key(key)[1].rpartition(".")[2].partition("#")[0]
+        calls = [(file_of_key(link["key"]), line) for link in callers for line in link["lines"]]
+        for path, line in sorted(calls, key=lambda call: is_test_file(call[0]))[:_MOST_CALLS]:
+            text = (self._workspace.read(path) or b"").decode("utf-8", "replace")
+            lines = [each.strip() for each in text.splitlines()[line - 1 : line + 2]]
+            is_whole = not lines or lines[0].count("(") <= lines[0].count(")")
+            if name in (code := " ".join(lines[:1] if is_whole else lines)):
+                return f"{path}:{line}: {code}"
+        return None
 
     def changed_by_user(self) -> bool:
         """Return True if the user has edited or removed the job's node since the job started.

@@ -63,11 +63,11 @@ class PacketUpdates:
             self._emit(context_update("context", execution), 0, delta)
 
     async def prepare_turn(self, turn: int) -> None:
-        """Update the facts and the candidates."""
-        if not self._state.turn.has_facts:
-            await self._update_facts(turn)
+        """Update the candidates, and then the facts about what they are about."""
         if not self._state.turn.has_candidates:
             await self._update_candidates(turn)
+        if not (self._state.turn.has_facts or self._state.turn.is_over):
+            await self._update_facts(turn)
 
     async def _update_facts(self, turn: int) -> None:
         pulled = await self._hook.pull(self._context.packet)

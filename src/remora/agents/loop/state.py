@@ -271,7 +271,7 @@ class AgentState:
         elif source == "hub":
             self.turn.has_facts = True
         elif source == "candidates":
-            self.turn.has_facts = self.turn.has_candidates = True
+            self.turn.has_candidates = True
             if not self.context.packet.candidate_actions and not self._is_driven:
                 self.ending = "failed", "no_progress", _set_error_of(event) or NOTHING_OFFERED
                 self.turn.is_over = True
@@ -281,7 +281,7 @@ class AgentState:
                 hint="retry the job",
             )
         elif source == "opening":
-            self.is_opening, self.turn.has_candidates = False, False
+            self.is_opening = self.turn.has_facts = self.turn.has_candidates = False
             self.floor, self.turn_after_floor = net_changes(self.all_changes), event.turn
             self.submission = self._whole(event, ContextUpdate).value
         elif source == FLOOR:

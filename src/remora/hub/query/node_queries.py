@@ -114,9 +114,17 @@ class NodeQueries:
         If finding all of them takes longer than `SEARCH_S`, the result contains the tests found so
         far, and `"complete": False`. Raises NotFound if the node does not exist.
         """
-        found = _Tests(time.monotonic() + min(SEARCH_S, self._share_of_time()))
-        answer = self._answer(key, "tests", lambda: self._tests_within(key, depth, found))
-        return answer if found.complete else {**answer, "complete": False}
+        until = time.monotonic() + min(SEARCH_S, self._share_of_time())
+        complete = True
+
+        def find() -> Iterable[Related]:
+            nonlocal complete
+            callers = _reachable(self._callers, key, depth - 1) if depth > 1 else ()
+            found, complete = self._tests([key, *(edge.key for edge in callers)], until)
+            return found
+
+        answer = self._answer(key, "tests", find)
+        return answer if complete else {**answer, "complete": False}
 
     def known(self, key: str) -> bool:
         """Return True if the links of the node are stored and do not have to be computed."""
@@ -207,34 +215,21 @@ class NodeQueries:
         now = time.monotonic()
         if self._tests_until is None or now > self._tests_until:
             return None, True
-        found = _Tests(min(now + SEARCH_S, self._tests_until))
-        tests = self._tests(key, found)
-        if found.complete:
+        tests, complete = self._tests([key], min(now + SEARCH_S, self._tests_until))
+        if complete:
             return tests, True
         self._tests_until = None
         return (tests, False) if tests else (None, True)
 
-    def _tests(self, key: str, found: "_Tests") -> tuple[Related, ...]:
-        with _with_deadline(self.view, found.until + _ONE_VISIT_S):
-            result = self._related.search(key, found.is_over)
-        found.complete &= result.complete
-        return _surest(result.tests)
-
-    def _tests_within(self, key: str, depth: int, found: "_Tests") -> tuple[Related, ...]:
-        callers = _reachable(self._callers, key, depth - 1) if depth > 1 else ()
-        targets = dict.fromkeys((key, *(edge.key for edge in callers)))
-        return _surest(test for node in targets for test in self._tests(node, found))
-
-
-class _Tests:
-    """Progress of a search for tests, which ends at the monotonic time `until`."""
-
-    def __init__(self, until: float) -> None:
-        self.until = until
-        self.complete = True
-
-    def is_over(self) -> bool:
-        return time.monotonic() > self.until
+    def _tests(self, keys: Iterable[str], until: float) -> tuple[tuple[Related, ...], bool]:
+        """Return the tests of some nodes that are found in time, and whether they are all."""
+        with _with_deadline(self.view, until + _ONE_VISIT_S):
+            found = [
+                self._related.search(key, lambda: time.monotonic() > until)
+                for key in dict.fromkeys(keys)
+            ]
+        tests = _surest(test for result in found for test in result.tests)
+        return tests, all(result.complete for result in found)
 
 
 def has_all_tests(state: NodeState) -> bool:

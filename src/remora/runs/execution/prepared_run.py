@@ -1,6 +1,6 @@
 """A planned run whose models, facts and observer are not yet connected."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Protocol
@@ -20,8 +20,8 @@ from remora.workspaces.copy.snapshot import BaseSnapshot
 class FactSource(Protocol):
     """Provides agents with facts about nodes."""
 
-    def opened(self) -> AbstractAsyncContextManager[NodeFacts]:
-        """Open the source of node facts.
+    def opened(self, nodes: Iterable[str] = ()) -> AbstractAsyncContextManager[NodeFacts]:
+        """Open the source of node facts for agents that will work on `nodes`.
 
         Raises OutsideError if the configuration requires a hub and the hub is not running.
         """

@@ -87,7 +87,8 @@ async def execute_plan(
     assert ruff is not None, "a new run has a base"
     models = {**(own or {}), model.name: model}
     check_models(prepared, models, model)  # before anything is recorded
-    async with prepared.source.opened() as facts:
+    nodes = sorted({key for keys in prepared.plan.worked_on.values() for key in keys})
+    async with prepared.source.opened(nodes) as facts:
         run = Run(
             prepared=prepared,
             models=models,

@@ -77,6 +77,9 @@ def prepare(
     run_id = new_run_id()
     config = project.config
     python, left_out = python_for_some(invocation, project, agents, plan_only=plan_only)
+    provider = provider or used_provider(config.model, cache=invocation.folders.cache)
+    driven = driven_operations(agents, config, provider, request.proved, config.model.name)
+    facts = fact_source(invocation, project, is_read=bool(driven) and not plan_only)
     remove_idle_bases(project, utc_now())
     record_project_path(project)
     # the base is the whole project: `exclude` only limits what agents work on
@@ -85,8 +88,6 @@ def prepare(
     ruff = RuffBase(base.folder, selected_rules_of(config))
     try:
         source, selection = _select_copied(invocation, request, project, base, files)
-        provider = provider or used_provider(config.model, cache=invocation.folders.cache)
-        driven = driven_operations(agents, config, provider, request.proved, config.model.name)
         coverage = read_coverage(project.root, [module.path for module in source.modules])
         reached_by_tests = frozenset(coverage.tests if coverage else ())
         work = [
@@ -118,7 +119,7 @@ def prepare(
         request=request,
         plan=plan,
         agents={agent.definition.operation: agent for agent in agents},
-        source=fact_source(invocation, project),
+        source=facts,
         base=base,
         ruff=ruff,
         python=python,
