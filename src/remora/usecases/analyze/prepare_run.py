@@ -89,13 +89,12 @@ def prepare(
     try:
         source, selection = _select_copied(invocation, request, project, base, files)
         coverage = read_coverage(project.root, [module.path for module in source.modules])
-        reached_by_tests = frozenset(coverage.tests if coverage else ())
         work = [
             AgentWithOptions(
                 agent,
                 {
                     **options_for(config, agent.definition.operation, request),
-                    "reached_by_tests": reached_by_tests,
+                    "reached_by_tests": frozenset(coverage.tests if coverage else ()),
                     "python": python,
                     "open": agent.definition.operation in driven,
                     "named": request.node is not None
