@@ -72,7 +72,8 @@ class TestThePagesAgent:
         assert checked["ok"]
         assert checked["agents"][0]["warnings"] == []
 
-        done = remora("analyze", "src", "-o", "tolog", "--no-opening", "--json", cwd=project)
+        words = ("-o", "tolog", "--decisions", "model", "--no-opening", "--json")
+        done = remora("analyze", "src", *words, cwd=project)
         (job,) = done.document["jobs"]  # of a function that prints, and no other
         assert job["status"] == "verified"
         assert job["decided_by"] == {"model": 2, "rule": 1, "fallback": 0, "escalation": 0}
