@@ -457,7 +457,12 @@ def test_habits() -> None:
             "Check if an object is a named tuple.",
         ),
         ("Return the newest entry. It may be None if there is none.", "Return the newest entry."),
-        ("Return a name that is never shortened because it has no clause", None),
+        ("Return a name never shortened because it has no clause", None),
+        ("Class representing a cart of a customer, including its items.", "A cart of a customer."),
+        ("Shop is a class that handles all orders of customers.", "Handles all orders of customers."),
+        ("Check whether the given text is not in the list of names.", None),
+        ("Collect all names, values, and types of an object that has them", None),
+        ("Return the first entry. If the list is empty, a defau", "Return the first entry."),
         ("Add an item.\n\nIt may be the same as one before.", None),
     ],
 )

@@ -4,11 +4,16 @@ import ast
 from collections.abc import Sequence
 
 from remora.code.syntax.definitions import DEFINITIONS, DefinitionNode
+from remora.code.syntax.signature import docstring_text
 
 _MOST = 8
 """Definitions and constants that a node uses."""
 _BEGINNING = 11
 """Lines of each of them that are shown after its first."""
+_OUTLINE, _WHOLE, _ENDING = 24, 40, 10
+"""Lines of an outlined class; of a function that is shown whole; and of the end of a longer one."""
+_CONSTRUCTOR, _ASSIGNED = 12, 3
+"""Lines after the first of a constructor, and of another statement of a class."""
 
 
 def lines_used_by(tree: ast.Module, node: DefinitionNode) -> list[list[int]]:
@@ -17,10 +22,7 @@ def lines_used_by(tree: ast.Module, node: DefinitionNode) -> list[list[int]]:
     These are the beginnings of its class and of the constructor, and of the functions, classes and
     constants of the module and of its class that it names.
     """
-    owner = next(
-        (part for part in ast.walk(tree) if isinstance(part, ast.ClassDef) and node in part.body),
-        None,
-    )
+    owner = _owner(tree, node)
     of_module, of_class = _bound(tree.body), _bound(owner.body) if owner is not None else {}
     used: list[ast.stmt | None] = []
     named = [part for part in ast.walk(node) if isinstance(part, ast.Name | ast.Attribute)]
@@ -36,6 +38,48 @@ def lines_used_by(tree: ast.Module, node: DefinitionNode) -> list[list[int]]:
         for part in (*known, *list(others)[:_MOST])
         if part is not None and part is not node
     ]
+
+
+def outline(tree: ast.Module, node: DefinitionNode) -> list[list[int]]:
+    """Return the first and last lines that show what a node is for, in few lines.
+
+    These are the beginning of its class, and the whole of a function, or else of a class its
+    assignments, the beginning of its constructor, and the first lines of its other functions.
+    """
+    owner = _owner(tree, node)
+    spans = [_heading(owner)] if owner is not None else []
+    first = min((each.lineno for each in node.decorator_list), default=node.lineno)
+    if isinstance(node, ast.ClassDef):
+        spans.append([first, node.lineno])
+        for part in node.body:
+            last = part.end_lineno or part.lineno
+            longest = _CONSTRUCTOR if getattr(part, "name", "") == "__init__" else _ASSIGNED
+            spans.append(
+                _heading(part)
+                if isinstance(part, DEFINITIONS) and longest != _CONSTRUCTOR
+                else [part.lineno, min(last, part.lineno + longest)]
+            )
+            if sum(end - start + 1 for start, end in spans) > _OUTLINE:
+                break
+        return spans
+    last = node.end_lineno or node.lineno
+    if last - first < _WHOLE:
+        return [*spans, [first, last]]
+    return [*spans, [first, first + _WHOLE - _ENDING], [last - _ENDING, last]]
+
+
+def _owner(tree: ast.Module, node: DefinitionNode) -> ast.ClassDef | None:
+    return next(
+        (part for part in ast.walk(tree) if isinstance(part, ast.ClassDef) and node in part.body),
+        None,
+    )
+
+
+def _heading(node: DefinitionNode) -> list[int]:
+    """Return the lines of a definition up to the first line of its docstring, or of its body."""
+    start, body = node.lineno, node.body[0]
+    has_text = docstring_text(node.body) is not None
+    return [start, body.lineno if has_text else max(start, body.lineno - 1)]
 
 
 def _bound(body: Sequence[ast.stmt]) -> dict[str, ast.stmt]:

@@ -12,8 +12,11 @@ from typing import Any
 from remora.chat import ToolSchema
 
 _DIGITS = 15  # a float represents every integer of 15 digits exactly
-_ONE_LINE = re.compile(r"\^([A-Za-z()|]*(?:\[[\w-]+\][A-Za-z()|]*)*)\[\^\\n\]\{")
-"""Beginning of the only patterns that a grammar expresses, such as `^([A-S]|Th)[^\\n]{0,72}$`."""
+_ONE_LINE = re.compile(r"\^([A-Za-z()|]*(?:\[[\w-]+\][A-Za-z()|]*)*)(\[\^\\n\]|\[ -~\])\{")
+"""Beginning of the only patterns that a grammar expresses, such as `^([A-S]|Th)[^\\n]{0,72}$`.
+
+Their characters are all of a line, or those of ASCII, which keeps answers in the language of the code.
+"""
 _HEAD = re.compile(r"(?<![\w\[-])([A-Za-z]+)(?![\w-]*\])")
 """Literal letters of such a beginning."""
 _MAX_REPEATS = 2000  # llama.cpp refuses larger bounds
@@ -24,6 +27,7 @@ _TERMINALS = {
         r'[^"\\\x00-\x1F\x7F] | "\\" (["\\/bfnrt] | "u" '
         r"([0-9a-cA-CefEF] hex hex hex | [dD] [0-7] hex hex))"
     ),
+    "asciichar": r'[ !#-[\]-~] | "\\" ["\\]',
     "linechar": r'[^"\\\x00-\x1F\x7F] | "\\" ["\\]',
     "hex": "[0-9a-fA-F]",
     "string": r'"\"" char* "\""',
@@ -158,7 +162,8 @@ class _Rules:
         match schema.get("type"):
             case "string" if "maxLength" in schema or "minLength" in schema:
                 line = _ONE_LINE.match(str(schema.get("pattern", "")))
-                char = self._terminal("linechar" if line else "char")
+                kind = "asciichar" if line and line[2] == "[ -~]" else "linechar"
+                char = self._terminal(kind if line else "char")
                 head = _HEAD.sub(r'"\1"', line[1]) + " " if line and line[1] else ""
                 span = _repeat(schema.get("minLength", 0), schema.get("maxLength"))
                 return self._rule(name, rf'"\"" {head}{char}{span} "\""')

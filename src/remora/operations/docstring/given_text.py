@@ -10,7 +10,8 @@ from remora.code.syntax.docstring_sections import (
     Style,
     parse_docstring,
 )
-from remora.operations.docstring.parts import DocstringFormat
+from remora.operations.docstring.parts import DocstringFormat, Mood
+from remora.operations.docstring.verb_forms import in_mood
 
 _QUOTED = re.compile(r"[rR]?(\"\"\"|''')(.*)\1", re.DOTALL)
 _LONGEST = 4000
@@ -34,27 +35,48 @@ def plain_text(given: str) -> str:
     return inspect.cleandoc(quoted[2] if quoted else given)
 
 
-_ABOUT = re.compile(r"(?:The|This) (?:`?[\w.]+`? )?(?:function|method|class|property) (?=[a-z])")
-_CLAUSE = re.compile(r", | (?:by|which|that|when|while|so|using|and|or) ")
+_ABOUT = re.compile(
+    r"(?:The|This) (?:`?[\w.]+`? )?(?:function|method|class|property) (?=[a-z])"
+    r"|(?:`?\w+`? is )?(?:[Aa]n? )?(?:class|Class) (?:that (?:represents )?|representing )(?=\w)"
+)
+_CLAUSE = re.compile(
+    r",? (?:which|that|when|while|using|by|including|such as|based on|allowing|providing|ensuring|if)"
+    r"\b"
+)
+_TAIL = re.compile(r",? (?:then|for|in|from|with|on|after|before|as)\b")
+_DANGLING = re.compile(
+    r"(?:\b(?:not|is|are|be|no|of|to|the|a|an|and|or|for|in|from|with|on|only|used|raised|called|\w+ing"
+    r"|None|True|False)|,)$"
+)
+_END = (".", "!", "?")
 _LEAST = 20
 """Characters of a summary that stays when its last clauses are cut. Decision: three or four words."""
 
 
-def fitted_summary(text: str, room: int) -> str:
+def fitted_summary(text: str, room: int, mood: Mood | None = None) -> str:
     """Return a text whose first line has at most `room` characters if clauses at its end can go.
 
-    Small models write "The `load` function converts a text to an integer, or returns None if …": it
-    begins with the verb here, ends with the first sentence, and is cut before a clause.
+    Small models write "The `load` function converts a text to an integer. If it cannot, …": the
+    result begins with the verb, in the form of `mood` if one is given, and ends with the first
+    sentence. If that is too long, it is cut before its last clauses, or else phrases.
     """
     first, line_break, others = text.partition("\n")
     if about := _ABOUT.match(first):
         first = first[about.end()].upper() + first[about.end() + 1 :]
-    if len(first) > room and not others and ". " in first:
+    if mood:
+        first = in_mood(first, mood)
+    if not others and ". " in first and (len(first) > room or not first.endswith(_END)):
         first = first[: first.index(". ") + 1]
-    ends = [clause.start() for clause in _CLAUSE.finditer(first, _LEAST, room)]
-    if len(first) > room and ends:
-        first = f"{first[: ends[-1]]}."
+    for ends in (_CLAUSE, _TAIL):
+        if len(first) > room:
+            first = _cut(first, ends, room)
     return first + line_break + others
+
+
+def _cut(text: str, ends: re.Pattern[str], room: int) -> str:
+    starts = [found.start() for found in ends.finditer(text, _LEAST, room)]
+    kept = (text[:start] for start in reversed(starts))
+    return next((f"{part}." for part in kept if not _DANGLING.search(part)), text)
 
 
 def text_problem(text: str, room: int) -> str:

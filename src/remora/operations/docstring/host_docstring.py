@@ -1,5 +1,6 @@
 """Host functions of the docstring agent, which plan and write docstrings."""
 
+import ast
 from collections.abc import Callable, Iterator
 from functools import lru_cache, partial
 from itertools import islice
@@ -7,9 +8,10 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from remora.code.syntax.definitions import FunctionNode
 from remora.code.syntax.docstring_sections import Style
 from remora.code.syntax.source import Unreadable, read_source
-from remora.code.syntax.used_definitions import lines_used_by
+from remora.code.syntax.used_definitions import lines_used_by, outline
 from remora.errors import HostError
 from remora.operations.docstring.describable_parts import describable_parts
 from remora.operations.docstring.docstring_writer import is_writable, mended, written
@@ -58,6 +60,8 @@ def docstring_plan(
     - `sections`: the sections that a new docstring would have, as most others do
     - `mends`: True if the code alone allows a correction
     - `room`: maximum length of the first line
+    - `kind`: `class` or `function`
+    - `ascii`: True if the node's code is ASCII
     """
     found = documented(place, path, node)
     describable = describable_parts(found.node)
@@ -80,6 +84,8 @@ def docstring_plan(
         "sections": sections,
         "mends": bool(plan.mend) and is_writable(found),
         "room": _first_line_width(found, formatting),
+        "kind": "class" if isinstance(found.node, ast.ClassDef) else "function",
+        "ascii": ast.unparse(found.node).isascii(),
     }
 
 
@@ -134,7 +140,9 @@ def write_docstring(
     found = documented(place, path, node)
     formatting = _format_for(place, path, style)
     room = _first_line_width(found, formatting)
-    plain = fitted_summary(plain_text(text), room)
+    is_new_function = found.text is None and isinstance(found.node, FunctionNode)
+    mood = formatting.mood if is_new_function else None
+    plain = fitted_summary(plain_text(text), room, mood)
     problem = text_problem(plain, room)
     if problem:
         return problem
@@ -162,10 +170,15 @@ def related_facts(place: ToolTree, path: str, node: str) -> dict[str, Any]:
     return {name: fact for name, fact in facts.items() if fact}
 
 
-def related_lines(place: ToolTree, path: str, node: str) -> list[list[int]]:
-    """Return the first and last lines of code in the file that a node's meaning depends on."""
+def related_lines(
+    place: ToolTree, path: str, node: str, *, outlined: bool = False
+) -> list[list[int]]:
+    """Return the first and last lines of code in the file that a node's meaning depends on.
+
+    If `outlined`, they are those of the node itself and of the beginning of its class, in few lines.
+    """
     found = documented(place, path, node)
-    return lines_used_by(found.source.tree, found.node)
+    return (outline if outlined else lines_used_by)(found.source.tree, found.node)
 
 
 def calls_of(place: ToolTree, node: str, callers: list[str]) -> list[dict[str, Any]]:

@@ -6,6 +6,7 @@ import msgspec
 
 from remora.code.syntax.docstring_sections import Style
 
+Mood = Literal["imperative", "indicative"]
 STYLES: tuple[Style, ...] = ("google", "numpy", "rest")
 
 
@@ -32,10 +33,10 @@ class Describable(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DocstringFormat(msgspec.Struct, frozen=True, kw_only=True):
-    """Docstring conventions of a file: style, line width and quotes.
+    """Docstring conventions of a file: style, line width, quotes and mood.
 
     If `below` is true, multi-line text starts on the line below the opening quotes. `step`
-    is the indentation of an entry's description.
+    is the indentation of an entry's description. `mood` is that of a function's first verb.
     """
 
     style: Style = "google"
@@ -43,3 +44,4 @@ class DocstringFormat(msgspec.Struct, frozen=True, kw_only=True):
     below: bool = False
     quotes: str = '"""'
     step: str = "    "
+    mood: Mood = "imperative"

@@ -10,12 +10,13 @@ from remora.code.syntax.docstring_sections import Style, parse_docstring
 from remora.code.syntax.signature import docstring_text
 from remora.code.syntax.source import Source
 from remora.operations.docstring.parts import DocstringFormat
+from remora.operations.docstring.verb_forms import mood_of
 
 
 class StyleCounts:
     """Counts of docstring features, which can be added up over several files.
 
-    The features are `style`, `below` and `quotes`.
+    The features are `style`, `below`, `quotes` and `mood`.
     """
 
     def __init__(self) -> None:
@@ -29,6 +30,8 @@ class StyleCounts:
                 counts["style"][parsed.style] += 1
             if "\n" in text.strip():
                 counts["below"][not text.split("\n", 1)[0].strip()] += 1
+            if mood := mood_of(text.strip()):
+                counts["mood"][mood] += 1
             counts["quotes"]["'''" if literal.lstrip("rRuU").startswith("'''") else '"""'] += 1
 
     def add(self, other: "StyleCounts") -> None:
@@ -54,6 +57,7 @@ def docstring_format(
         width=width,
         below=most("below", default=False),
         quotes=most("quotes", '"""'),
+        mood=most("mood", "imperative"),
     )
 
 
