@@ -459,7 +459,10 @@ def test_habits() -> None:
         ("Return the newest entry. It may be None if there is none.", "Return the newest entry."),
         ("Return a name never shortened because it has no clause", None),
         ("Class representing a cart of a customer, including its items.", "A cart of a customer."),
-        ("Shop is a class that handles all orders of customers.", "Handles all orders of customers."),
+        (
+            "Shop is a class that handles all orders of customers.",
+            "Handles all orders of customers.",
+        ),
         ("Check whether the given text is not in the list of names.", None),
         ("Collect all names, values, and types of an object that has them", None),
         ("Return the first entry. If the list is empty, a defau", "Return the first entry."),
