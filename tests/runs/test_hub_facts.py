@@ -79,7 +79,7 @@ class Slow(HubClient):
 
     def __init__(self, *callers: tuple[()] | None) -> None:
         self.may_answer = asyncio.Event()
-        self.callers = list(callers)
+        self.answers = list(callers)
 
     async def get_context(self, nodes: Iterable[str], *, links: bool = True) -> Context:
         await self.may_answer.wait()
@@ -88,7 +88,7 @@ class Slow(HubClient):
             .context([LOAD])
             .values()
         )
-        return Context({LOAD: replace(node, callers=self.callers.pop(0))})
+        return Context({LOAD: replace(node, callers=self.answers.pop(0))})
 
 
 def test_facts_that_come_too_late_are_there_in_a_later_turn(
@@ -103,7 +103,7 @@ def test_facts_that_come_too_late_are_there_in_a_later_turn(
         client.may_answer.set()
         await facts.look_up([LOAD], Thread())
         assert (await facts.get_context([LOAD]))[LOAD].callers == ()
-        assert client.callers == []
+        assert not client.answers
         assert (await facts.get_context([LOAD]))[LOAD].callers == ()
 
     asyncio.run(turns())
