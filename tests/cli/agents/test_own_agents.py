@@ -154,6 +154,15 @@ class TestNew:
         assert (project / "src/price.py").read_text() == COMMENTED.replace(
             "    # total = order.total()\n", ""
         )
+        write(project, {"src/price.py": COMMENTED.replace("    # total", "    # as:\n    # total")})
+        calls = [("remove_comments", {"first": 3, "last": 3}), ("submit_result", {})]
+        with openai_server(
+            lambda handler, _request, number: send_json(handler, answer(calls[number - 1]))
+        ) as server:
+            words = ("-o", "tidy", "--model", server.address, "--decisions", "model", "--json")
+            (job,) = poor("analyze", "src", *words, cwd=project).document["jobs"]
+        assert (job["status"], job["decided_by"]["model"]) == ("verified", 1)
+        assert "remove_comments(first=3, last=3)" in json.dumps(server.requests[0]["messages"])
 
     @pytest.mark.slow
     def test_in_one_with_a_model_the_model_calls_the_tools(
@@ -184,7 +193,7 @@ class TestNew:
     @pytest.mark.parametrize(
         ("flags", "script", "before", "after"),
         [
-            ((), "candidates.pym", "if lines and", "if not lines and"),
+            ((), "candidates.pym", "for first, last in blocks", "for first, last in []"),
             (("--model",), "edit_lines.pym", "first, last, text)", "first, last, '')"),
         ],
     )
