@@ -74,6 +74,11 @@ def test_suggestions_that_leave_nothing_open_are_chosen_by_a_letter(
 
 
 def test_other_answers_are_refused_where_a_server_ignores_the_grammar(theatre: Theatre) -> None:
+    one = f'[{{"tool": "put", "args": {{"line": 1}}, "slots": {SLOT}}}]'
+    prose = guided(theatre, *["I would say 7"] * 3, suggested=one)
+    hint = "the server at None ignores the grammar; set model.asks to free"
+    assert prose.payloads(AgentError)[0].hint.startswith(hint)
+    assert hint in str(prose.result.error)
     found = guided(theatre, put("7", line=3), put("1234", line=1), call("recall", ref="", lines=[]))
     assert errors(found)[:3] == ["bad_call"] * 3
     messages = [error.message for error in found.payloads(AgentError)]

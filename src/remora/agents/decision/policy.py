@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from remora.agents.builtin_tools import NEEDS_MODEL, SUBMIT
 from remora.agents.decision.candidates import is_complete
-from remora.agents.decision.strategies import STRATEGIES, read_letter
+from remora.agents.decision.strategies import SHAPES, STRATEGIES, read_letter
 from remora.chat import ToolCall, ToolSchema
 from remora.memory.canonical import canonical_sha256
 from remora.memory.events import AgentError, ModelRequest, ModelResponse, ToolCalled
@@ -73,6 +73,13 @@ def decide_by_answer(exchange: Exchange, tools: Sequence[ToolSchema]) -> Decisio
             message = unknown_tool(bad.call.tool, (tool.name for tool in declared))
         return replace(_error("bad_call", message, request), call=bad.call)
     return replace(chosen, packet_sha256=request.packet_sha256, trim=request.trim)
+
+
+def ignores_shape(exchange: Exchange, error: AgentError) -> bool:
+    """Return True if an answer is no call, although a grammar or a schema allows nothing else."""
+    is_prose = error.kind == "bad_call" and error.call is None
+    has_shape = exchange.request.decoding["strategy"] in SHAPES
+    return is_prose and has_shape and exchange.response.finish_reason != "length"
 
 
 def _chosen(exchange: Exchange, tools: Sequence[ToolSchema]) -> ToolCalled:

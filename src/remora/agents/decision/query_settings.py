@@ -6,7 +6,7 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from remora.agents.decision.strategies import STRATEGIES
+from remora.agents.decision.strategies import SHAPES, STRATEGIES
 from remora.chat import ToolSchema
 from remora.errors import ConfigError, ModelError
 from remora.memory.prompt.render import GUIDED, RENDERER_STRATEGIES, RENDERERS
@@ -22,8 +22,6 @@ _SHORT_TEXT = 200
 _HUB_SHARE = 5
 _CHOICES = STRATEGIES.keys() - RENDERER_STRATEGIES
 """Strategies that `auto` chooses from."""
-_SHAPES = frozenset({"grammar", "json_schema"})
-"""Strategies with which no answer but an offered one can be given."""
 
 
 class QuerySettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -106,7 +104,7 @@ def supported_strategy(name: str, able: Capabilities, renderer: str, decoding: s
     wanted = own or decoding
     known = _CHOICES if wanted == "auto" else {wanted}
     if renderer == GUIDED:
-        known = known & _SHAPES
+        known = known & SHAPES
     choices = [(key, strategy) for key, strategy in STRATEGIES.items() if key in known]
     for key, strategy in choices:
         if strategy.is_supported(able):

@@ -26,6 +26,8 @@ from remora.models.decoding.grammar import (
 from remora.models.protocol import Capabilities, Decoding, Strategy
 
 Tools = Sequence[ToolSchema]
+SHAPES = frozenset({"grammar", "json_schema"})
+"""Strategies with which no answer but an offered one can be given."""
 _LETTER_TOKENS = 16
 """Maximum tokens of a letter in a JSON object. Alone, it is one token."""
 _LOGPROBS = 20
@@ -46,7 +48,9 @@ class DecisionStrategy:
     """
 
     constrain: Callable[[Decoding, Tools], Decoding]
-    parse: Callable[[ModelResponse, Tools], ToolCall]
+    parse: Callable[[ModelResponse, Tools], ToolCall] = lambda response, tools: parse_call(
+        response.text, tools
+    )
     is_supported: Callable[[Capabilities], bool] = lambda _: True
     refusal: str = ""
 
@@ -80,18 +84,6 @@ def _with_whole_texts(call: ToolCall, candidates: Sequence[Candidate]) -> ToolCa
     return replace(call, args=args)
 
 
-def _constrain_grammar(base: Decoding, tools: Tools) -> Decoding:
-    return replace(base, grammar=tool_call_grammar(tools))
-
-
-def _constrain_json_schema(base: Decoding, tools: Tools) -> Decoding:
-    return replace(base, grammar=json.dumps(tool_call_schema(tools)))
-
-
-def _constrain_tool_call(base: Decoding, tools: Tools) -> Decoding:
-    return replace(base, tools=tuple(tools))
-
-
 def _constrain_string_tool_call(base: Decoding, tools: Tools) -> Decoding:
     return replace(base, tools=tuple(map(string_declaration, tools)))
 
@@ -120,9 +112,8 @@ def _string_call(response: ModelResponse, tools: Tools) -> ToolCall:
 
 def letter_decoding(base: Decoding, letters: Mapping[str, Candidate]) -> Decoding:
     """Return a decoding that allows one letter alone, and asks how probable others are."""
-    shape = letter_grammar(letters)
-    if base.strategy == "json_schema":
-        shape = json.dumps(letter_schema(letters))
+    is_json = base.strategy == "json_schema"
+    shape = json.dumps(letter_schema(letters)) if is_json else letter_grammar(letters)
     return replace(base, grammar=shape, max_tokens=_LETTER_TOKENS, logprobs=_LOGPROBS)
 
 
@@ -137,13 +128,12 @@ def read_letter(text: str, letters: Mapping[str, Candidate]) -> Candidate:
 STRATEGIES: Mapping[Strategy, DecisionStrategy] = MappingProxyType(
     {
         "grammar": DecisionStrategy(
-            constrain=_constrain_grammar,
-            parse=lambda response, tools: parse_call(response.text, tools),
+            constrain=lambda base, tools: replace(base, grammar=tool_call_grammar(tools)),
             is_supported=lambda able: able.grammar,
             refusal="does not support grammars",
         ),
         "tool_call": DecisionStrategy(
-            constrain=_constrain_tool_call,
+            constrain=lambda base, tools: replace(base, tools=tuple(tools)),
             parse=_native_call,
             is_supported=lambda able: able.tools,
             refusal="does not take tools, or does not show them to the model",
@@ -152,18 +142,15 @@ STRATEGIES: Mapping[Strategy, DecisionStrategy] = MappingProxyType(
             constrain=_constrain_string_tool_call, parse=_string_call
         ),
         "json_schema": DecisionStrategy(
-            constrain=_constrain_json_schema,
-            parse=lambda response, tools: parse_call(response.text, tools),
+            constrain=lambda base, tools: replace(
+                base, grammar=json.dumps(tool_call_schema(tools))
+            ),
             is_supported=lambda able: able.json_schema,
             refusal="does not support JSON schemas",
         ),
-        "text": DecisionStrategy(
-            constrain=lambda base, _tools: base,
-            parse=lambda response, tools: parse_call(response.text, tools),
-        ),
+        "text": DecisionStrategy(constrain=lambda base, _tools: base),
         "completion": DecisionStrategy(
             constrain=_constrain_completion,
-            parse=lambda response, tools: parse_call(response.text, tools),
             is_supported=lambda able: able.completions,
             refusal="does not support plain completions, which the functiongemma renderer requires",
         ),

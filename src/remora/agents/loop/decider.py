@@ -15,6 +15,7 @@ from remora.agents.decision.policy import (
     Exchange,
     decide_by_answer,
     decide_without_model,
+    ignores_shape,
 )
 from remora.agents.decision.query_settings import Rung
 from remora.agents.loop.dependencies import AgentDependencies
@@ -76,7 +77,7 @@ class Decider:
         if first.choice is not None:
             return replace(first, decided_by="fallback")
         message = f"{MAX_BAD_CALLS} invalid calls in a row: {self._packet.last_error}"
-        return self._error(INVALID_CALLS, message)
+        return self._error(INVALID_CALLS, message, self._state.hint)
 
     def _can_only_submit(self) -> bool:
         """Return True if nothing but a submission is suggested, so that there is no choice."""
@@ -126,7 +127,12 @@ class Decider:
         answer = await self._ask(rung)
         if isinstance(answer, AgentError):
             return answer
-        return decide_by_answer(answer, self._schemas)
+        decision = decide_by_answer(answer, self._schemas)
+        if not isinstance(decision, AgentError) or not ignores_shape(answer, decision):
+            return decision
+        ignored = f"{rung.model.describe().get('base_url')} ignores the {rung.settings.strategy}"
+        hint = f"the server at {ignored}; set model.asks to free, and model.decoding to text"
+        return replace(decision, hint=self._redact.text(hint))
 
     def _escalate(self, reason: str) -> None:
         larger = self._redact.clean(self._rungs[-1].model.describe())

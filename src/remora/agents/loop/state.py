@@ -64,7 +64,7 @@ class AgentState:
 
     `ending` is set when an event ends the agent. `changes` contains the recorded file changes of
     each turn. `outputs` contains the raw outputs so far, for `recall`. `failure` is the error of
-    the last turn before a submission, or None if it succeeded.
+    the last turn before a submission, or None if it succeeded. `hint` is that of the last error.
 
     If the model drives, rules make the decisions of the opening. `floor` contains the changes of
     the opening that the model did not take back, which are restored by undoing `turn_after_floor`.
@@ -82,6 +82,7 @@ class AgentState:
         self.changes: dict[int, tuple[Change, ...]] = {}
         self.outputs = RawOutputs(blobs)
         self.failure: str | None = None
+        self.hint = ""
         self.is_opening = False
         self.floor: tuple[Change, ...] = ()
         self.turn_after_floor = 0
@@ -206,8 +207,8 @@ class AgentState:
         earlier: dict[str, Fact | None] = {}
         for before, after in undone:
             keys = {**before.knowledge, **after.knowledge}
-            changed = (key for key in keys if _fact(after, key) != _fact(before, key))
-            earlier = {key: _fact(before, key) for key in changed} | earlier
+            changed = (key for key in keys if after.knowledge.get(key) != before.knowledge.get(key))
+            earlier = {key: before.knowledge.get(key) for key in changed} | earlier
         now = self.context.packet
         return msgspec.structs.replace(
             delta,
@@ -217,7 +218,9 @@ class AgentState:
                 if getattr(now, name) in [getattr(after, name) for _, after in undone]
             },
             update_knowledge={
-                key: fact.value for key, fact in earlier.items() if fact and fact != _fact(now, key)
+                key: fact.value
+                for key, fact in earlier.items()
+                if fact and fact != now.knowledge.get(key)
             }
             or UNSET,
             forget_knowledge=tuple(key for key, fact in earlier.items() if fact is None) or UNSET,
@@ -351,7 +354,7 @@ class AgentState:
 
     def _failed(self, event: Event) -> None:
         error = self._whole(event, AgentError)
-        self.turn.is_over = True
+        self.turn.is_over, self.hint = True, error.hint
         self.ending = error_ending(error, self._stop_rules)
 
     @property
@@ -367,10 +370,6 @@ class AgentState:
         if not isinstance(found, kind):
             raise _wrong_event(event, kind)
         return found
-
-
-def _fact(packet: DecisionPacket, key: str) -> Fact | None:
-    return packet.knowledge.get(key)
 
 
 def _wrong_event(event: Event, kind: type[Payload]) -> StreamDamaged:

@@ -150,7 +150,7 @@ class OpenAIClient:
         self._answered_by: dict[Strategy, str] = {}
         self._turns = asyncio.Semaphore(limits.max_concurrency)
         self._first_s = limits.timeout_s * (LOOPBACK_FACTOR if self._address.loopback else 1)
-        self._left_out: dict[bool, tuple[str, ...]] = {}
+        self._left_out: dict[bool, tuple[tuple[str, ...]]] = {}
         self._http = httpx2.AsyncClient(
             **http_options(self._address, connection.key, self._first_s)
         )
@@ -255,17 +255,15 @@ class OpenAIClient:
         """
         asked, has_logprobs = body | WITH_USAGE, "logprobs" in body
         ways = _LEFT_OUT if has_logprobs else _LEFT_OUT[:2]
-        if has_logprobs in self._left_out:
-            ways = (self._left_out[has_logprobs],)
         refusals = []
-        for left_out in ways:
+        for left_out in self._left_out.get(has_logprobs, ways):
             sent = {key: value for key, value in asked.items() if key not in left_out}
             try:
                 found = await self._repeat(url, sent)
             except RefusedRequest as error:
                 refusals.append(error)
                 continue
-            self._left_out[has_logprobs] = left_out
+            self._left_out[has_logprobs] = (left_out,)
             return found
         raise refusals[0]
 

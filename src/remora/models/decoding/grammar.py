@@ -89,8 +89,7 @@ def letter_grammar(letters: Iterable[str]) -> str:
 
 def letter_schema(letters: Iterable[str]) -> dict[str, Any]:
     """Return a JSON Schema for one of some letters. It is an object, as some servers require."""
-    properties = {"answer": {"enum": [*letters]}}
-    return closed_schema({"properties": properties, "required": [*properties]})
+    return closed_schema({"properties": {"answer": {"enum": [*letters]}}, "required": ["answer"]})
 
 
 def _moved(schema: Any, place: str) -> Any:
