@@ -25,8 +25,8 @@ from remora.config.loading import load_config
 from remora.errors import DiskError, UsageError
 from remora.models.protocol import Model, NoModel
 from remora.runs.execution.agent_settings import (
-    EMBEDDED_LIMIT,
     LARGEST_LIMIT,
+    SMALL_LIMIT,
     deciding,
     max_turns_for,
     query_settings_for,
@@ -61,7 +61,7 @@ class TestTheLimitOfARequest:
         assert asked(ScriptedModel([]), runner__memory__packet_size_limit=700).limit == 700
 
     def test_the_embedded_model_takes_less(self) -> None:
-        assert asked(Small([])).limit == EMBEDDED_LIMIT == 600
+        assert asked(Small([])).limit == SMALL_LIMIT == 600
         assert asked(Small([]), runner__memory__packet_size_limit=500).limit == 500
 
     def test_the_answer_must_fit_into_the_models_context_too(self) -> None:

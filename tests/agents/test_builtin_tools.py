@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from remora.agents.builtin_tools import MAX_LINES, RawOutputs, raw_text, recall
 from remora.errors import HostError
 from remora.memory.encode_values import encode_value
-from remora.memory.events import Event, Payload, ToolResulted, TurnStart
+from remora.memory.events import Event, ModelResponse, Payload, ToolResulted, TurnStart
 from remora.trace.blobs import BLOB_LIMIT, LINE_LIMIT
 from remora.trace.read.reader import read_events
 from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
@@ -60,6 +60,22 @@ def test_lines_are_those_of_the_output_wherever_it_is_kept(
     assert outputs.turns() == (1,)
     for first, last in [(1, 1), (1, len(lines)), (len(lines), len(lines)), (7, 66)]:
         assert outputs.lines(1, first, last) == (lines[first - 1 : last], len(lines))
+
+
+def test_what_a_model_wrote_comes_before_the_output(folder: TraceFolder) -> None:
+    text = "\n".join(["x = 1"] * 9000)
+    events = record(
+        folder,
+        ModelResponse(text="I would edit"),
+        ToolResulted(tool="edit", args={"first": 3, "text": text}, raw_output="done\nwell"),
+    )
+    found = RawOutputs(folder.blobs)
+    for event in events:
+        found.add(event.turn, event)
+    assert recall("turn:1", [1, 9], found)["excerpt"]["text"] == "I would edit"
+    assert recall("turn:2", [1, 3], found)["excerpt"]["text"] == "first: 3\ntext: x = 1\nx = 1"
+    assert found.lines(2, 9001, 9005) == (["x = 1", "output:", "done", "well"], 9004)
+    assert found.lines(2, 9004, 9004) == (["well"], 9004)
 
 
 @given(first=st.integers(-5, 10**9), last=st.integers(-5, 10**9), turn=st.sampled_from([1, 2, 5]))

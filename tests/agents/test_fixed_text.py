@@ -19,7 +19,7 @@ from remora.operations.docstring.operation import DOCSTRING
 from remora.operations.lint.operation import LINT
 from remora.operations.test.operation import TEST
 from remora.operations.types.operation import TYPES
-from remora.runs.execution.agent_settings import EMBEDDED_LIMIT
+from remora.runs.execution.agent_settings import SMALL_LIMIT
 
 OPERATIONS = (LINT, DOCSTRING, TEST, TYPES)
 BYTES_PER_TOKEN = 4
@@ -57,4 +57,4 @@ def test_of_a_server_with_8192_tokens_at_most_a_third(
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.name)
 def test_of_the_embedded_model_two_thirds(operation: Operation, embedded: Any) -> None:
     size = fixed_tokens(operation, "lines/2", "grammar", embedded.counter)
-    assert size <= EMBEDDED_LIMIT * 2 / 3
+    assert size <= SMALL_LIMIT * 2 / 3

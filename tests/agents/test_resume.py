@@ -6,8 +6,10 @@ from random import Random
 from typing import Any
 
 import pytest
+from msgspec import UNSET
 
 from remora.agents.definition.agent import Agent
+from remora.agents.replay import replay_scripts
 from remora.chat import ToolCall
 from remora.memory.events import ToolCalled, ToolResulted
 from remora.models.protocol import Request
@@ -53,6 +55,16 @@ actions.append({"tool": "submit_result", "args": {}, "reason": "enough"})
 """
 LOOK = '{"result": 1, "summary": "s", "knowledge_delta": {"looked": 1}, "outcome": "success"}'
 
+FIND = """
+from remora.pym import external
+
+@external
+def read_text(path: str) -> str: ...
+
+line = read_text("mod.py").split("\\n")[4].strip()
+{"result": line, "summary": "s", "outcome": "success", "diagnostics": [f"E1 line 5: {line}"]}
+"""
+
 
 def choosing(seed: int, weights: Mapping[str, int]) -> Callable[[Request], str]:
     """A model whose answer follows from what it is shown, and from nothing else."""
@@ -85,10 +97,10 @@ def an_agent(theatre: Theatre) -> Agent:
         tools:
           - {name: act, script: act.pym, grants: [read_text, edit_text]}
         candidates: {script: candidates.pym}
-        context: [{script: look.pym}, {script: look.pym}]
+        context: [{script: look.pym}, {script: find.pym, grants: [read_text]}]
         verify: [parses]
     """
-    return theatre.agent(yaml, act=EDITS, candidates=CANDIDATES, look=LOOK)
+    return theatre.agent(yaml, act=EDITS, candidates=CANDIDATES, look=LOOK, find=FIND)
 
 
 X, Y, NOTHING, BROKEN, BAD = *map(call, ["x = 1", "x = 2", "nothing", "broken"]), "no call"
@@ -102,18 +114,36 @@ ENDINGS: dict[str, tuple[dict[str, int], int]] = {
 }
 SEEDS = {
     ("submitted", True): 0,
-    ("submitted", False): 2,
-    ("no_change", False): 22,
-    ("repeated_call", True): 7,
-    ("repeated_call", False): 7,
-    ("no_progress", True): 6,
-    ("no_progress", False): 9,
-    ("max_turns", True): 0,
-    ("max_turns", False): 3,
-    ("verification", True): 1,
-    ("verification", False): 5,
+    ("submitted", False): 9,
+    ("no_change", False): 0,
+    ("repeated_call", True): 0,
+    ("repeated_call", False): 0,
+    ("no_progress", True): 164,
+    ("no_progress", False): 38,
+    ("max_turns", True): 1,
+    ("max_turns", False): 15,
+    ("verification", True): 0,
+    ("verification", False): 8,
 }
 """Seeds with which the answers lead to an ending, with an opening and without one."""
+
+
+def test_what_a_context_script_found_is_looked_for_again_after_each_edit(theatre: Theatre) -> None:
+    answers = [X, NOTHING, Y, SUBMIT]
+    played = theatre.play(Play(agent=an_agent(theatre), answers=answers, opening=False))
+    found = [
+        event.packet_delta.diagnostics
+        for event in played.events
+        if event.packet_delta and event.packet_delta.diagnostics is not UNSET
+    ]
+    assert found[1:] == [("E1 line 5: x = 1",), ("E1 line 5: x = 2",)]
+    folder = played.folder
+    replayed = list(replay_scripts(played.events, folder.blobs, folder.objects))
+    assert [one.script for one in replayed if one.kind == "context"] == [
+        "look.pym",
+        *["find.pym"] * 3,
+    ]
+    assert all(one.same for one in replayed)
 
 
 @pytest.mark.slow

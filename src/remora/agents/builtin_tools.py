@@ -8,7 +8,7 @@ import msgspec
 
 from remora.chat import ToolSchema
 from remora.errors import DiskError, HostError, NotFound, StreamDamaged
-from remora.memory.events import Event, ToolResulted
+from remora.memory.events import Event, ModelResponse, ToolResulted
 from remora.memory.packet import SUBMIT_TOOL
 from remora.trace.blobs import BLOB_LIMIT, LINE_LIMIT, read_text_lines, resolve
 from remora.trace.content.objects import ObjectStore
@@ -84,8 +84,9 @@ def raw_text(raw_output: Any) -> str:
 
 
 class RawOutputs:
-    """The raw outputs of an agent's turns, as shown by `recall`.
+    """What a model wrote in an agent's turns and the raw outputs, as shown by `recall`.
 
+    An answer that is no call is the output of its turn.
     Long strings stay in the blob store and are read line by line. Other outputs are kept in memory
     in their recorded form, and large outputs are compressed. The same events always give the same
     outputs.
@@ -94,13 +95,17 @@ class RawOutputs:
     def __init__(self, blobs: ObjectStore) -> None:
         self._blobs = blobs
         self._recorded: dict[int, bytes] = {}
+        self._written: dict[int, dict[str, Any]] = {}
 
     def add(self, turn: int, event: Event) -> None:
-        """Store the output of a `tool_result` event. Other events are ignored."""
+        """Store the arguments and the output of a `tool_result` event, or a model's answer."""
         if event.type == ToolResulted.type:
-            recorded = bytes(decode_part(event, _Recorded).raw_output)
+            result = decode_part(event, _Recorded)
+            recorded, self._written[turn] = bytes(result.raw_output), result.args
             long = len(recorded) > BLOB_LIMIT
             self._recorded[turn] = _PACKED + zlib.compress(recorded, 1) if long else recorded
+        elif event.type == ModelResponse.type:
+            self._recorded[turn] = bytes(decode_part(event, _Answered).text)
 
     def turns(self) -> tuple[int, ...]:
         return tuple(self._recorded)
@@ -108,9 +113,18 @@ class RawOutputs:
     def lines(self, turn: int, first: int, last: int) -> tuple[list[str], int]:
         """Return lines `first` to `last` (1-based, inclusive) and the total number of lines.
 
-        Each line is truncated to LINE_LIMIT characters. Raises KeyError if the turn has no output,
+        The arguments come first, and a line `output:`. Each line is truncated to LINE_LIMIT characters. Raises KeyError if the turn has no output,
         and NotFound, StreamDamaged or DiskError if a blob cannot be read.
         """
+        args = resolve(self._written.get(turn) or {}, self._blobs)
+        told = "\n".join(f"{name}: {raw_text(value)}" for name, value in args.items())
+        written = [*told.split("\n"), "output:"] if told else []
+        skipped = len(written)
+        shown, total = self._output_lines(turn, max(first - skipped, 1), max(last - skipped, 0))
+        head = [line[:LINE_LIMIT] for line in written[max(0, first - 1) : last]]
+        return head + shown, skipped + total
+
+    def _output_lines(self, turn: int, first: int, last: int) -> tuple[list[str], int]:
         recorded = self._recorded[turn]
         if recorded.startswith(_PACKED):
             recorded = zlib.decompress(recorded[len(_PACKED) :])
@@ -120,11 +134,16 @@ class RawOutputs:
                 return read_text_lines(self._blobs, digest, first, last)
         text = raw_text(resolve(output, self._blobs) if b'blob"' in recorded else output)
         split = text.split("\n")
-        return [line[:LINE_LIMIT] for line in split[max(0, first - 1) : last]], len(split)
+        return [line[:LINE_LIMIT] for line in split[first - 1 : last]], len(split)
 
 
 class _Recorded(msgspec.Struct):
     raw_output: msgspec.Raw = msgspec.Raw(b"null")
+    args: dict[str, Any] = {}
+
+
+class _Answered(msgspec.Struct):
+    text: msgspec.Raw = msgspec.Raw(b'""')
 
 
 def recall(ref: str, lines: list[int], outputs: RawOutputs) -> dict[str, Any]:

@@ -102,7 +102,6 @@ class _ReplayFold:
         self._objects = objects
         self._packet = DecisionPacket()
         self._definition: dict[str, Any] = {}
-        self._looked = 0
         self._loaded: dict[tuple[str, str], Script] = {}
 
     def add(self, event: Event) -> Iterator[ScriptReplay]:
@@ -127,7 +126,7 @@ class _ReplayFold:
     def _ran(self, event: Event) -> Iterator[ScriptReplay]:
         payload = resolved_payload(event, self._blobs)
         if isinstance(payload, ContextUpdate) and payload.source in _SCRIPTED:
-            path = self._part(payload.source)
+            path = self._part(payload.script_sha256, payload.source)
             yield self._replayed(event, payload.source, path, partial(self._update, payload, path))
         if isinstance(payload, ToolResulted) and payload.script_sha256 is not None:
             path = self._tool(payload.tool, "script")
@@ -237,14 +236,9 @@ class _ReplayFold:
                 raise _CannotReplay(f"it cannot be loaded: {error.message}") from error
         return self._loaded[digest, path]
 
-    def _part(self, source: str) -> str:
-        if source == "candidates":
-            part = self._definition.get("candidates")
-        else:
-            parts = self._definition.get("context")
-            part = parts[self._looked] if parts and self._looked < len(parts) else None
-            self._looked += 1
-        return str(part.get("script")) if isinstance(part, dict) else f"{source}.pym"
+    def _part(self, sha256: str | None, source: str) -> str:
+        paths = dict(self._definition.get("scripts") or {}).items()
+        return next((path for path, known in paths if known == sha256), f"{source}.pym")
 
     def _tool(self, name: str, key: str) -> str:
         tools = [t for t in self._definition.get("tools") or () if isinstance(t, dict)]

@@ -114,7 +114,7 @@ class TestThePagesAgent:
         assert job["error"].startswith("only_calls.pym: more than a call changed")
         packet = poor("trace", "packet", job["agent_id"], "--json", cwd=project).document
         checks = ["parses", "own_lines_only", "only_calls.pym"]
-        rules = {"max_turns": 12, "safety": ["no_eval_exec"], "checks": checks}
+        rules = {"max_turns": 8, "safety": ["no_eval_exec"], "checks": checks}
         assert packet["constraints"] == rules
 
 

@@ -46,6 +46,11 @@ class QuerySettings(msgspec.Struct, frozen=True, kw_only=True):
     seed: int | None = None
     exact: bool = False
 
+    @property
+    def excerpt_limit(self) -> int:
+        """The limit of which an excerpt may take a third. A guided request has little else."""
+        return self.limit * 2 if self.renderer == GUIDED else self.limit
+
     def hub_characters(self, rate: float) -> int:
         """Return the maximum size of Hub facts, a fifth of the limit, in characters of JSON.
 

@@ -34,7 +34,7 @@ def first_context(job: Job, dependencies: AgentDependencies) -> ContextManager:
             "node_summary": dependencies.redact.text(job.node_summary),
             "constraints": {"max_turns": dependencies.max_turns, **stated},
         },
-        packet_size_limit=dependencies.settings.limit,
+        packet_size_limit=dependencies.settings.excerpt_limit,
         token_counter=_excerpt_counter(dependencies.model),
     )
     for tool, summarizer in dependencies.agent.summarizers.items():

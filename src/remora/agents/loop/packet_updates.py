@@ -62,8 +62,17 @@ class PacketUpdates:
             delta = msgspec.structs.replace(self.permitted(delta), add_action=msgspec.UNSET)
             self._emit(context_update("context", execution), 0, delta)
 
+    async def _update_findings(self, turn: int) -> None:
+        """Run context scripts again whose findings a change of files has outdated."""
+        for number in [*self._state.outdated]:
+            execution = await self._run_script(self._dependencies.agent.context[number])
+            found = execution.result.get("diagnostics") or ()
+            delta = PacketDelta(diagnostics=shown_diagnostics(tuple(found)))
+            self._emit(context_update("context", execution), turn, delta)
+
     async def prepare_turn(self, turn: int) -> None:
         """Update the candidates, and then the facts about what they are about."""
+        await self._update_findings(turn)
         if not self._state.turn.has_candidates:
             await self._update_candidates(turn)
         if not (self._state.turn.has_facts or self._state.turn.is_over):

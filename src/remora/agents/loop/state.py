@@ -62,7 +62,8 @@ FLOOR = "floor"
 class AgentState:
     """The state of an agent, folded from its events.
 
-    `ending` is set when an event ends the agent. `changes` contains the recorded file changes of
+    `ending` is set when an event ends the agent. `outdated` has the numbers of the context scripts
+    whose findings a change of files has outdated. `changes` contains the recorded file changes of
     each turn. `outputs` contains the raw outputs so far, for `recall`. `failure` is the error of
     the last turn before a submission, or None if it succeeded. `hint` is that of the last error.
 
@@ -93,6 +94,8 @@ class AgentState:
         self._refused_changes: tuple[Change, ...] | None = None
         self.is_escalated = False
         self.history: History | None = None
+        self.outdated: list[int] = []
+        self._diagnosing: list[int] = []
         self.messages: list[dict[str, Any]] = []
         self.tally = TurnCounts()
         self._blobs = blobs
@@ -270,7 +273,7 @@ class AgentState:
     def _updated(self, event: Event) -> None:
         source = update_source(event)
         if source == "context":
-            self.context_scripts_run += 1
+            self._looked(event)
         elif source == "hub":
             self.turn.has_facts = True
         elif source == "candidates":
@@ -292,6 +295,14 @@ class AgentState:
             self.ending, self.turn.is_over = None, True
             self._stop_rules = StopRules()
 
+    def _looked(self, event: Event) -> None:
+        """Count a context script, or one that ran again."""
+        if event.turn:
+            self.outdated = self.outdated[1:]
+            return
+        self._diagnosing += [self.context_scripts_run] if _sets_findings(event) else []
+        self.context_scripts_run += 1
+
     def _asked(self, event: Event) -> None:
         request = self._whole(event, ModelRequest)
         self.turn.request, self.turn.is_asked = request, True
@@ -303,6 +314,7 @@ class AgentState:
         if request is not None and self.start is not None:
             shown = trim(self.context.packet, request.trim)
             self.turn.steps.append(Exchange(request, response, shown))
+            self.outputs.add(event.turn, event)
         self.messages.append({"role": "assistant", "content": response.text})
 
     def _escalated(self, _event: Event) -> None:
@@ -325,6 +337,7 @@ class AgentState:
             self.floor, self.turn_after_floor = net_changes(self.all_changes), event.turn + 1
         if result.changes:
             self._edits[event.turn] = self._before, self.context.packet
+            self.outdated = [] if _sets_findings(event) else [*self._diagnosing]
         self.outputs.add(event.turn, event)
         self.turn.has_result = True
         if result.tool != SUBMIT:
@@ -385,6 +398,10 @@ class _Result(msgspec.Struct):
     args: dict[str, Any] = {}
     changes: tuple[Change, ...] = ()
     outcome: str = "success"
+
+
+def _sets_findings(event: Event) -> bool:
+    return event.packet_delta is not None and event.packet_delta.diagnostics is not UNSET
 
 
 def _set_error_of(event: Event) -> str | None:

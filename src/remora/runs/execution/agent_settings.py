@@ -22,8 +22,9 @@ UNKNOWN_LIMIT = 3000
 """Maximum tokens of a request if the server does not report its context."""
 LARGEST_LIMIT = 8000
 """Maximum tokens of a request to a model with a large context."""
-EMBEDDED_LIMIT = 600
-"""Maximum tokens of a request to the embedded model. Reading them takes about two seconds."""
+SMALL_LIMIT = 600
+"""Maximum tokens of a request to the embedded model, which takes about two seconds to read them,
+and of a guided one."""
 
 
 def query_settings_for(
@@ -38,6 +39,8 @@ def query_settings_for(
     renderer, decoding = _renderer_and_decoding(config)
     if renderer.startswith("lines/") and is_guided(config, model) and agent.candidates is not None:
         renderer = GUIDED
+        if config.runner.memory.packet_size_limit == "auto":
+            limit = min(limit, SMALL_LIMIT)
     return QuerySettings(
         renderer=renderer,
         strategy=strategy_for(model, renderer, decoding),
@@ -73,7 +76,7 @@ def _limits(config: Config, model: Model, answer: int) -> tuple[int, int]:
     if memory.packet_size_limit != "auto":
         limit = memory.packet_size_limit
     if model.describe().get("provider") == "embedded":
-        limit = min(limit, EMBEDDED_LIMIT)
+        limit = min(limit, SMALL_LIMIT)
     if context is not None:
         limit = min(limit, room)
     return limit, room if memory.packet_size_limit == "auto" else limit
