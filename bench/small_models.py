@@ -338,7 +338,7 @@ def compare(given: argparse.Namespace) -> None:
         sums = [sum(sum(stream.tokens) for stream in side) for side in zip(*pairs, strict=True)]
         both = [sum(stream.is_done for stream in side) for side in zip(*pairs, strict=True)]
         print(f"{operation}: {len(pairs)} jobs; done {both}, {done}; tokens {sums}, {tokens} a job")
-    for turn in range(max((len(stream.tokens) for stream in other.values()), default=0)):
+    for turn in range(max(len(job.tokens) for job in [*one.values(), *other.values()])):
         sent = [
             [stream.tokens[turn] for stream in side.values() if len(stream.tokens) > turn]
             for side in (one, other)
@@ -422,7 +422,7 @@ def main() -> None:
     second.add_argument("--server", default="", help="an address, or embedded; default: rules")
     second.add_argument("--asks", choices=("guided", "free", "auto"), default="auto")
     second.add_argument("--memory", choices=("packets", "masked", "raw"), default="packets")
-    second.add_argument("--limit-s", type=int, default=600, help="longest job")
+    second.add_argument("--limit-s", type=int, default=1800, help="longest job")
     second.add_argument("--at-once", type=int, default=1)
     commands.choices["compare"].add_argument("arms", nargs=2)
     commands.choices["export"].add_argument("out", type=Path)
