@@ -28,8 +28,8 @@ from remora.models.protocol import Capabilities, Decoding, Strategy
 Tools = Sequence[ToolSchema]
 SHAPES = frozenset({"grammar", "json_schema"})
 """Strategies with which no answer but an offered one can be given."""
-_LETTER_TOKENS = 16
-"""Maximum tokens of a letter in a JSON object. Alone, it is one token."""
+_LETTER_TOKENS = 32
+"""Maximum tokens of a letter in a JSON object, with spaces. Alone, it is one token."""
 _LOGPROBS = 20
 """Tokens whose log-probabilities are asked for: the most that OpenAI's API and vLLM allow."""
 _LETTER = re.compile(r'(?:\{\s*"answer"\s*:\s*")?([A-Z])(?:"\s*\})?')
