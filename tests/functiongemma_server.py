@@ -25,7 +25,7 @@ def generated(prompt: str) -> str:
     """Return what the model writes after a prompt, which must have the format that it knows."""
     developer, _, user = prompt.partition("<end_of_turn>\n<start_of_turn>user\n")
     declared = dict(_DECLARED.findall(developer))
-    if not developer.startswith("<start_of_turn>developer\n" + ROLE) or not declared:
+    if ROLE + "<start_function" not in developer or not declared:
         return "I cannot assist with this."
     if not user.endswith("<end_of_turn>\n<start_of_turn>model\n"):
         return "I cannot assist with this."

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from tests.openai_server import Chat, Handler, answer, send_json
 
-_OPEN = re.compile(r'^- (\w+)\((?:(\w+)="([^"]+)")?\)', re.MULTILINE)
+_OPEN = re.compile(r'^- (\w+)\((?:(\w+)="([^"]+)")?[^)]*\)', re.MULTILINE)
 _PROSE = "Certainly! This method adds an item."
 _WRITTEN = {
     "write_docstring": ("summary", "Keep what a visitor picked."),

@@ -102,7 +102,7 @@ def test_a_model_is_asked_by_its_best_strategy() -> None:
     assert asked(ScriptedModel([])).strategy == "grammar"
     assert asked(ScriptedModel([]), model__decoding="tool_call").strategy == "tool_call"
     gemma = asked(ScriptedModel([]), model__renderer="functiongemma")
-    assert (gemma.renderer, gemma.strategy) == ("functiongemma/2", "completion")
+    assert (gemma.renderer, gemma.strategy) == ("functiongemma/3", "completion")
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ AUTO = 8192 // 2
 WAYS: list[tuple[str, Strategy]] = [
     ("lines/2", "tool_call"),
     ("lines/2", "grammar"),
-    ("functiongemma/2", "completion"),
+    ("functiongemma/3", "completion"),
 ]
 
 

@@ -44,7 +44,7 @@ BUILTIN_SCHEMAS = (
         lines={"type": "array", "items": _INTEGER},
     ),
     _builtin(UNDO, "Take back this and later turns.", turn=_INTEGER, because=_TEXT),
-    _builtin(LEAVE, "Skip an item.", item=_TEXT, because=_TEXT),
+    _builtin(LEAVE, "Skip an item.", item=_TEXT, because={**_TEXT, "description": "The reason."}),
     ToolSchema(
         name=SUBMIT,
         description="Finish.",
@@ -86,7 +86,7 @@ def raw_text(raw_output: Any) -> str:
 class RawOutputs:
     """What a model wrote in an agent's turns and the raw outputs, as shown by `recall`.
 
-    An answer that is no call is the output of its turn.
+    An answer that is not a call is the output of its turn.
     Long strings stay in the blob store and are read line by line. Other outputs are kept in memory
     in their recorded form, and large outputs are compressed. The same events always give the same
     outputs.

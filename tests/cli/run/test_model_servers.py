@@ -209,7 +209,7 @@ def test_native_tool_calls(
     with serve() as server:
         done = in_own_format(poor, cart, NATIVE, server.address)
     requests = check_run(poor, cart, done)
-    assert {one["renderer"] for one in requests} == {"functiongemma_tools/1"}
+    assert {one["renderer"] for one in requests} == {"functiongemma_tools/2"}
     assert {one["tool_choice"] for one in server.requests} == {"auto"}
 
 
@@ -217,7 +217,7 @@ def test_plain_completions(poor: Remora, cart: Path) -> None:
     with completion_server() as server:
         done = in_own_format(poor, cart, PLAIN, server.address)
     requests = check_run(poor, cart, done)
-    assert {one["renderer"] for one in requests} == {"functiongemma/2"}
+    assert {one["renderer"] for one in requests} == {"functiongemma/3"}
     assert all(one["messages"] is None for one in requests)
 
 

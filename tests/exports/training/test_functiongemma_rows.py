@@ -7,11 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from remora.agents.decision.candidates import matches_candidate
+from remora.agents.decision.strategies import STRATEGIES
 from remora.chat import ToolCall, ToolSchema
 from remora.errors import StreamDamaged
 from remora.exports.run_group import group_of_agent
 from remora.exports.training.decisions import model_decisions
 from remora.exports.training.sft_rows import written_call
+from remora.memory.events import ModelResponse
 from remora.memory.prompt.render import render
 from remora.models.decoding.call_parsing import parse_call
 from remora.trace.read.reader import read_events
@@ -46,9 +49,12 @@ def test_others_are_rendered_from_the_packet_that_was_shown(golden: TraceFolder)
         events = list(read_events(golden.agent_stream(row["agent_id"])))
         tools = msgspec.convert(msgspec.json.decode(events[0].data)["tools"], list[ToolSchema])
         shown = packet_at(events, row["turn"])
-        assert row["prompt"] == render("functiongemma/2", shown, tools, "completion").prompt
-        call = parse_call(row["completion"], tools)
-        assert (call.tool, call.args) == (row["tool"], msgspec.json.decode(row["args"]))
+        taken = ToolCall(tool=row["tool"], args=msgspec.json.decode(row["args"]))
+        offered = sorted(shown.candidate_actions, key=lambda one: not matches_candidate(taken, one))
+        asked = msgspec.structs.replace(shown, candidate_actions=tuple(offered))
+        assert row["prompt"] == render("functiongemma/3", asked, tools, "completion").prompt
+        call = STRATEGIES["completion"].read(ModelResponse(text=row["completion"]), offered, tools)
+        assert (call.tool, call.args) == (taken.tool, taken.args)
 
 
 def test_an_answer_that_led_to_no_call_has_nothing_to_teach(folder: TraceFolder) -> None:
@@ -58,7 +64,7 @@ def test_an_answer_that_led_to_no_call_has_nothing_to_teach(folder: TraceFolder)
     attempt.end()
     found, tally = exported(folder, "functiongemma")
     assert len(found) == 1
-    assert tally.left_out == {"without a tool call": 1}
+    assert tally.left_out == {"without a call that the prompt asks for": 1}
 
 
 def test_a_packet_that_is_not_the_one_named_is_never_rendered(folder: TraceFolder) -> None:

@@ -6,6 +6,7 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from remora.chat import Message, ToolCall, ToolSchema
 from remora.memory.context import ContextManager
@@ -22,7 +23,7 @@ from remora.memory.events import (
 )
 from remora.memory.packet import Candidate, DecisionPacket, Excerpt, Fact
 from remora.memory.prompt.control_tokens import CONTROL_TOKENS, neutralize_control_tokens
-from remora.memory.prompt.functiongemma_prompt import function_declaration
+from remora.memory.prompt.functiongemma_prompt import AROUND, function_declaration
 from remora.memory.prompt.history import RESULT_LIMIT, History, later_steps
 from remora.memory.prompt.render import HISTORY, MASKED, reads_history, render
 from remora.trace.stream.emitters import NullEventEmitter
@@ -107,6 +108,7 @@ DECLARATIONS = [
     ),
 ]
 TOOLS = [tool for tool, _ in DECLARATIONS]
+INSTRUCTIONS = "Say no more. Stop."
 
 
 @pytest.mark.parametrize(("tool", "expected"), DECLARATIONS, ids=[t.name for t in TOOLS])
@@ -115,28 +117,55 @@ def test_a_declaration(tool: ToolSchema, expected: str) -> None:
 
 
 def prompt(packet: DecisionPacket, tools: list[ToolSchema]) -> str:
-    rendered = render("functiongemma/2", packet, tools, "completion")
+    rendered = render("functiongemma/3", packet, tools, "completion", instructions=INSTRUCTIONS)
     assert rendered.messages is None
     assert rendered.prompt is not None
     return rendered.prompt
 
 
-def test_a_prompt() -> None:
-    packet = DecisionPacket(
-        goal="Fix f", turn=2, candidate_actions=(Candidate(tool="submit_result", reason="done"),)
+def test_a_prompt_declares_what_the_first_suggestion_of_each_tool_leaves_open() -> None:
+    suggested = (
+        Candidate(tool="submit_result", reason="done"),
+        Candidate(tool="edit_line", args={"line": 3}, reason="E1"),
+        Candidate(tool="edit_line", args={"line": 7}, reason="E2"),
     )
+    packet = DecisionPacket(goal="Fix f", turn=2, candidate_actions=suggested)
     assert prompt(packet, TOOLS) == (
         "<start_of_turn>developer\n"
+        f"{INSTRUCTIONS}\n"
         "You are a model that can do function calling with the following functions"
-        + "".join(expected for _, expected in DECLARATIONS)
-        + "<end_of_turn>\n"
+        "<start_function_declaration>declaration:edit_line{"
+        "description:<escape>Replace one line<escape>,"
+        "parameters:{properties:{text:{description:<escape>What stands there then.<escape>,"
+        "type:<escape>STRING<escape>}},"
+        "required:[<escape>text<escape>],"
+        "type:<escape>OBJECT<escape>}}<end_function_declaration>"
+        f"{DECLARATIONS[0][1]}<end_of_turn>\n"
         "<start_of_turn>user\n"
         "Goal: Fix f\n"
         "Turn 2 of 12\n"
         "Suggestions:\n"
-        "- submit_result() - done<end_of_turn>\n"
+        "- submit_result() - done\n"
+        "- edit_line(line=3, text) - E1<end_of_turn>\n"
         "<start_of_turn>model\n"
     )
+    native = render("functiongemma_tools/2", packet, TOOLS, "", instructions=INSTRUCTIONS).messages
+    assert native is not None
+    assert native[0].content.startswith(f"{INSTRUCTIONS}\nYou are a model")
+    assert native[1].content.endswith("- edit_line(line=3, text) - E1")
+
+
+def test_a_prompt_has_at_most_1000_bytes_around_its_packet() -> None:
+    look = replace(TOOLS[2], name="look", looks=True)
+    suggested = tuple(Candidate(tool=tool.name) for tool in (*TOOLS[:3], look))
+    packet = DecisionPacket(candidate_actions=suggested)
+    for instructions, last in [("Do it well. " + "Be good. " * 60, "Be good."), ("x" * 500, "")]:
+        shown = render("functiongemma/3", packet, [*TOOLS, look], "completion", (), instructions)
+        before, _, user = str(shown.prompt).partition("<start_of_turn>user\n")
+        packet_text = user.partition("<end_of_turn>")[0]
+        assert len(str(shown.prompt)) - len(packet_text) <= AROUND
+        assert before.splitlines()[1].endswith(last or "<end_of_turn>")
+        assert ("look" in packet_text) == ("declaration:look" in before)
 
 
 pieces = st.sampled_from([*CONTROL_TOKENS, "<", ">", "bos>", "end_of_turn>", "x", "\n"])

@@ -23,7 +23,8 @@ WAYS = [
     ("json/1", "grammar"),
     ("functiongemma/1", "completion"),
     ("functiongemma/2", "completion"),
-    ("functiongemma_tools/1", "string_tool_call"),
+    ("functiongemma/3", "completion"),
+    ("functiongemma_tools/2", "string_tool_call"),
     ("packet/1", "tool_call"),
     (LONG_TRACK, "grammar"),
 ]

@@ -16,7 +16,12 @@ from remora.memory.packet import Candidate
 from remora.models.client.wire_format import has_tool_calls
 from remora.models.decoding.argument_types import string_declaration, typed_arguments
 from remora.models.decoding.call_parsing import parse_call
-from remora.models.decoding.call_validation import BadCall, read_native_call, short_repr
+from remora.models.decoding.call_validation import (
+    BadCall,
+    granted_call,
+    read_native_call,
+    short_repr,
+)
 from remora.models.decoding.grammar import (
     letter_grammar,
     letter_schema,
@@ -42,6 +47,7 @@ class DecisionStrategy:
     - `constrain` restricts decoding to valid answers.
     - `parse` turns an answer into a call. It raises BadCall if the answer is not a valid call.
     - `is_supported` checks the model's capabilities.
+    - `fills_in` is true if a call may leave out what the first suggestion of its tool gives.
     - `refusal` describes what a model cannot do if it does not support the strategy.
 
     Prompts and clients use the strategy's `AnswerForm`.
@@ -52,6 +58,7 @@ class DecisionStrategy:
         response.text, tools
     )
     is_supported: Callable[[Capabilities], bool] = lambda _: True
+    fills_in: bool = False
     refusal: str = ""
 
     def read(
@@ -62,7 +69,10 @@ class DecisionStrategy:
         Of several, it is the one with which it has the most arguments in common. Raises BadCall if
         the answer is not a valid call.
         """
-        call = _with_whole_texts(self.parse(answer, tools), candidates)
+        asked = [_without_required(tool) for tool in tools] if self.fills_in else tools
+        call = _with_whole_texts(self.parse(answer, asked), candidates)
+        if self.fills_in:
+            call = granted_call(_filled_in(call, candidates), tools)
         fitting = [i for i, one in enumerate(candidates) if matches_candidate(call, one)]
         choice = max(fitting, key=lambda index: len(candidates[index].args), default=None)
         return ToolCalled(
@@ -72,6 +82,17 @@ class DecisionStrategy:
             candidates=len(candidates),
             choice=choice,
         )
+
+
+def _without_required(tool: ToolSchema) -> ToolSchema:
+    return replace(tool, parameters={**tool.parameters, "required": []})
+
+
+def _filled_in(call: ToolCall, candidates: Sequence[Candidate]) -> ToolCall:
+    """Return the call with the other arguments of the first suggestion that it can follow."""
+    own = (one.args for one in candidates if one.tool == call.tool)
+    fitting = (given for given in own if all(call.args.get(k, v) == v for k, v in given.items()))
+    return replace(call, args={**next(fitting, {}), **call.args})
 
 
 def _with_whole_texts(call: ToolCall, candidates: Sequence[Candidate]) -> ToolCall:
@@ -139,7 +160,7 @@ STRATEGIES: Mapping[Strategy, DecisionStrategy] = MappingProxyType(
             refusal="does not take tools, or does not show them to the model",
         ),
         "string_tool_call": DecisionStrategy(
-            constrain=_constrain_string_tool_call, parse=_string_call
+            constrain=_constrain_string_tool_call, parse=_string_call, fills_in=True
         ),
         "json_schema": DecisionStrategy(
             constrain=lambda base, tools: replace(
@@ -152,6 +173,7 @@ STRATEGIES: Mapping[Strategy, DecisionStrategy] = MappingProxyType(
         "completion": DecisionStrategy(
             constrain=_constrain_completion,
             is_supported=lambda able: able.completions,
+            fills_in=True,
             refusal="does not support plain completions, which the functiongemma renderer requires",
         ),
     }

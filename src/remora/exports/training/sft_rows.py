@@ -4,7 +4,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
+from remora.agents.decision.candidates import matches_candidate
 from remora.chat import ToolCall, ToolSchema
 from remora.exports.export_counts import ExportCounts
 from remora.exports.run_group import Attempt
@@ -12,7 +14,7 @@ from remora.exports.stream_summary import AgentSummary
 from remora.exports.training.decisions import ModelDecision, model_decisions
 from remora.memory.canonical import json_text
 from remora.memory.prompt.functiongemma_prompt import written_value
-from remora.memory.prompt.render import FUNCTIONGEMMA, render
+from remora.memory.prompt.render import FUNCTIONGEMMA, answerable_calls, render
 from remora.models.decoding.call_formats import FUNCTIONGEMMA_CALLS
 from remora.models.token_counters import tool_declaration
 from remora.trace.read.reader import read_events
@@ -142,7 +144,7 @@ def functiongemma_rows(
         recorded = _recorded_texts(decision)
         texts = recorded or _rendered_texts(decision, survey)
         if texts is None:
-            tally.leave_out("without a tool call")
+            tally.leave_out("without a call that the prompt asks for")
             continue
         facts = {**provenance(decision, survey, attempt), "rendered": recorded is None}
         yield {"prompt": texts[0], "completion": texts[1], **facts}
@@ -167,7 +169,16 @@ def _recorded_texts(decision: ModelDecision) -> tuple[str, str] | None:
 
 
 def _rendered_texts(decision: ModelDecision, survey: AgentSummary) -> tuple[str, str] | None:
-    if decision.taken is None:
+    """Return the texts for the suggestion that the call follows, which the prompt asks about."""
+    taken, shown = decision.taken, decision.shown()
+    offered = shown.candidate_actions
+    followed = [one for one in offered if taken and matches_candidate(taken, one)][:1]
+    if taken is None or (offered and not followed):
         return None
-    made = render(FUNCTIONGEMMA, decision.shown(), survey.tools, "completion")
-    return made.prompt or "", written_call(decision.taken.tool, decision.taken.args)
+    shown = replace(shown, candidate_actions=(*followed, *offered))
+    text = str(survey.start.definition.get("instructions", ""))
+    made = render(FUNCTIONGEMMA, shown, survey.tools, "completion", instructions=text)
+    asked = answerable_calls(FUNCTIONGEMMA, shown, survey.tools)
+    known = next((tool.parameters for tool in asked if tool.name == taken.tool), {})
+    args = {k: v for k, v in taken.args.items() if k in known.get("properties", {})}
+    return made.prompt or "", written_call(taken.tool, args)

@@ -3,7 +3,8 @@
 `functiongemma/1` declares only the types of arguments. `functiongemma/2` also declares the allowed
 texts, the properties of objects and the items of arrays. The format has no place for `nullable` or
 for other allowed values than texts. `functiongemma_tools/1` shows the same to servers that add the
-format and the tools themselves.
+format and the tools themselves. `functiongemma/3` and `functiongemma_tools/2` begin with the agent's
+instructions, and ask about one suggestion of each tool: only what that leaves open is declared.
 
     <bos><start_of_turn>developer
     You are a model that can do function calling with the following functions
@@ -16,30 +17,90 @@ The server adds `<bos>`. The renderer does not add it, because a second `<bos>` 
 prompt. Every text value is enclosed in a pair of `<escape>` tokens.
 """
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Collection, Iterator, Sequence
+from itertools import product
 from typing import Any
 
 from msgspec.structs import replace
 
 from remora.chat import ToolSchema
 from remora.memory.canonical import json_text
-from remora.memory.packet import DecisionPacket
+from remora.memory.packet import OWN_TOOLS, Candidate, DecisionPacket
 from remora.memory.prompt.base import RenderedRequest
 from remora.memory.prompt.control_tokens import neutralize_control_tokens
-from remora.memory.prompt.lines import packet_lines
+from remora.memory.prompt.lines import packet_lines, plain_lines
 
 DEVELOPER = "You are a model that can do function calling with the following functions"
+AROUND = 1000
+"""Maximum bytes of a prompt around its packet, unless the suggestions need more. Decision."""
 _TYPES = {bool: "boolean", int: "integer", float: "number"}
 
 
 def functiongemma_prompt(packet: DecisionPacket, tools: Sequence[ToolSchema]) -> RenderedRequest:
-    """Render the complete prompt."""
-    declarations = "".join(map(function_declaration, tools))
-    user = neutralize_control_tokens(packet_lines(packet))
-    return RenderedRequest(
-        prompt=f"<start_of_turn>developer\n{DEVELOPER}{declarations}<end_of_turn>\n"
-        f"<start_of_turn>user\n{user}<end_of_turn>\n<start_of_turn>model\n"
+    """Render the complete prompt of `functiongemma/2`."""
+    return RenderedRequest(prompt=_prompt(packet_lines(packet), tools, ()))
+
+
+def short_prompt(
+    packet: DecisionPacket, tools: Sequence[ToolSchema], instructions: str
+) -> RenderedRequest:
+    """Render the prompt of `functiongemma/3`, with as many sentences of the instructions as fit.
+
+    If not even the first one does, tools that only look are left out.
+    """
+    sentences = re.split(r"(?<=\.) ", instructions)
+    looks = {tool.name for tool in tools if tool.looks} - OWN_TOOLS
+    whole = one_of_each_tool(packet)
+    kept = tuple(one for one in whole.candidate_actions if one.tool not in looks)
+    acting = replace(whole, candidate_actions=kept)
+    ways = [*product((whole, acting), range(len(sentences), 0, -1)), (acting, 0)]
+    sizes = (len(_prompt("", open_tools(one, tools), sentences[:n]).encode()) for one, n in ways)
+    fitting = (way for way, size in zip(ways, sizes, strict=True) if size <= AROUND)
+    shown, most = next(fitting, ways[-1])
+    asked = open_tools(shown, tools)
+    user = plain_lines(shown, asked, declared=True)
+    return RenderedRequest(prompt=_prompt(user, asked, sentences[:most]))
+
+
+def developer_lines(sentences: Sequence[str]) -> list[str]:
+    """Return the lines of the developer's turn, without the tools."""
+    return [*filter(None, [" ".join(sentences)]), DEVELOPER]
+
+
+def _prompt(user: str, tools: Sequence[ToolSchema], sentences: Sequence[str]) -> str:
+    developer = neutralize_control_tokens("\n".join(developer_lines(sentences)))
+    return (
+        f"<start_of_turn>developer\n{developer}{''.join(map(function_declaration, tools))}"
+        f"<end_of_turn>\n<start_of_turn>user\n{neutralize_control_tokens(user)}<end_of_turn>\n"
+        "<start_of_turn>model\n"
     )
+
+
+def one_of_each_tool(packet: DecisionPacket) -> DecisionPacket:
+    """Return the packet with the first suggestion of each tool."""
+    first: dict[str, Candidate] = {}
+    for candidate in packet.candidate_actions:
+        first.setdefault(candidate.tool, candidate)
+    return replace(packet, candidate_actions=tuple(first.values()))
+
+
+def open_tools(packet: DecisionPacket, tools: Sequence[ToolSchema]) -> list[ToolSchema]:
+    """Return the suggested tools by name, with the arguments that are still needed.
+
+    Of a description, the first clause is left. Without a suggestion, all tools stay as they are.
+    """
+    given = {one.tool: one.args for one in one_of_each_tool(packet).candidate_actions}
+    suggested = (_open(tool, given[tool.name]) for tool in tools if tool.name in given)
+    return sorted(suggested if given else tools, key=lambda tool: tool.name)
+
+
+def _open(tool: ToolSchema, given: Collection[str]) -> ToolSchema:
+    known = tool.parameters.get("properties", {})
+    required = [name for name in tool.parameters.get("required", ()) if name not in given]
+    asked = {"properties": {name: known[name] for name in required}, "required": required}
+    clause = re.split(r"[,;:.]", tool.description)[0]
+    return replace(tool, description=clause, parameters={**tool.parameters, **asked})
 
 
 def types_only(tool: ToolSchema) -> ToolSchema:

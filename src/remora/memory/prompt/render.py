@@ -30,7 +30,15 @@ from remora.memory.prompt.base import (
     without_empty_fields,
 )
 from remora.memory.prompt.control_tokens import neutralize_control_tokens
-from remora.memory.prompt.functiongemma_prompt import DEVELOPER, functiongemma_prompt, types_only
+from remora.memory.prompt.functiongemma_prompt import (
+    DEVELOPER,
+    developer_lines,
+    functiongemma_prompt,
+    one_of_each_tool,
+    open_tools,
+    short_prompt,
+    types_only,
+)
 from remora.memory.prompt.guided import (
     answer_letters,
     guided_question,
@@ -45,8 +53,8 @@ MASKED = "masked/1"
 LONG_TRACK = "long_track/1"
 PACKET_ONLY = "packet/1"
 GUIDED = "guided/1"
-FUNCTIONGEMMA = "functiongemma/2"
-FUNCTIONGEMMA_TOOLS = "functiongemma_tools/1"
+FUNCTIONGEMMA = "functiongemma/3"
+FUNCTIONGEMMA_TOOLS = "functiongemma_tools/2"
 INSTRUCTIONS = "instructions"
 """The extension that `packet/1` shows as the system message."""
 
@@ -141,12 +149,22 @@ RENDERERS: Mapping[str, Renderer] = MappingProxyType(
             ),
             strategy="completion",
         ),
-        FUNCTIONGEMMA: Renderer(
+        "functiongemma/2": Renderer(
             render=lambda packet, tools, *_: functiongemma_prompt(packet, tools),
             strategy="completion",
         ),
-        FUNCTIONGEMMA_TOOLS: Renderer(
+        FUNCTIONGEMMA: Renderer(
+            render=lambda packet, tools, _, __, text: short_prompt(packet, tools, text),
+            strategy="completion",
+        ),
+        "functiongemma_tools/1": Renderer(
             render=lambda packet, *_: chat_request([DEVELOPER], packet_lines(packet)),
+            strategy="string_tool_call",
+        ),
+        FUNCTIONGEMMA_TOOLS: Renderer(
+            render=lambda packet, tools, _, __, text: chat_request(
+                developer_lines([text]), plain_lines(one_of_each_tool(packet), tools, declared=True)
+            ),
             strategy="string_tool_call",
         ),
         HISTORY: _history(masked=False),
@@ -169,6 +187,8 @@ def answerable_calls(
     Tools that are declared in all turns come first.
     """
     declared = tuple(sorted(callable_tools(shown, tools), key=lambda tool: not is_fixed(tool)))
+    if renderer in (FUNCTIONGEMMA, FUNCTIONGEMMA_TOOLS):
+        return tuple(open_tools(shown, declared))
     return (offered_calls(shown, declared) if renderer == GUIDED else ()) or declared
 
 
