@@ -27,7 +27,7 @@ def batch(relay: Path, text: Path) -> None:
         name = tools.setdefault(given, f"T{len(tools) + 1}")
         head = f"######## REQUEST {path.name[:4]} (tools: {name}) ########"
         shown.append("\n".join([head, *map(message_text, request["messages"])]))
-    sets = [f"######## TOOLS {name} ########\n{given}" for given, name in tools.items()]
+    sets = (f"######## TOOLS {name} ########\n{given}" for given, name in tools.items())
     text.write_text("\n\n".join([*sets, *shown]))
     print(f"{len(shown)} requests: {text}")
 

@@ -125,10 +125,8 @@ def unfit(task: Task, server: str, place: Path) -> str:
 
 
 def tried(task: Task, settings: Settings, place: Path) -> JobStream:
-    job = run_job(task, settings, place)
-    stream = JobStream.read(job, task.node)
-    shutil.rmtree(job)
-    return stream
+    with tempfile.TemporaryDirectory(dir=place) as folder:
+        return JobStream.read(run_job(task, settings, Path(folder)), task.node)
 
 
 def node_at(package: Path, node: str) -> Function | ast.ClassDef | None:

@@ -33,7 +33,6 @@ OPENING = [*call("fix_findings", "1", by="rule"), event("model_request")]
     [
         ([], "not planned"),
         ([*OPENING, *call("edit_lines", "2"), ended("2")], "done"),
-        ([*OPENING, *call("edit_lines", "2"), ended("2", reason="max_turns")], "done"),
         ([*OPENING, *call("edit_lines", "2"), ended("1", reason="repeated_call")], "repeated_call"),
         ([*OPENING, *call("leave"), ended("1")], "declined"),
         ([*OPENING, *call("submit_result"), ended()], "declined"),
@@ -52,7 +51,6 @@ def test_only_what_a_model_wrote_and_what_is_left_of_it_is_done(
 
 def test_shares_have_the_interval_of_wilson() -> None:
     assert share(9, 10) == "9 of 10, 90.0% [59.6%, 98.2%]"
-    assert share(0, 0) == "-"
 
 
 def test_readers_see_the_whole_function_that_a_patch_of_a_file_changes(tmp_path: Path) -> None:
