@@ -9,7 +9,7 @@ from remora.models.protocol import Strategy
 from tests.agents.conftest import Play, Played, Theatre
 from tests.agents.loop.model_turns import SOURCE, call, errors, put, replayed, shown, tools, writer
 
-SLOT = '{"value": {"maxLength": 3, "pattern": "^[^\\\\n]{0,3}$"}}'
+SLOT = '{"value": {"maxLength": 3, "pattern": "^[^\\\\x00-\\\\x1f\\"\\\\\\\\]{0,3}$"}}'
 SUGGESTED = (
     f'[{{"tool": "put", "args": {{"line": 1}}, "reason": "the first", "slots": {SLOT}}},'
     f' {{"tool": "put", "args": {{"line": 2}}, "reason": "the second", "slots": {SLOT}}},'
@@ -42,7 +42,7 @@ def test_only_a_suggestion_with_its_open_arguments_can_be_answered(theatre: Thea
     assert [one.choice for one in found.payloads(ToolCalled)] == [0, 1, 2]
     grammar = first.decoding["grammar"]
     assert grammar.count('{\\"tool\\":') == 3
-    assert "linechar{0,3}" in grammar
+    assert r'[^\x00-\x1f"\\]{0,3}' in grammar
     assert [*re.findall(r'"(\d)"', grammar)] == ["1", "2"], "the lines are constants"
     question = shown(found.model.requests[0])  # type: ignore[attr-defined]
     assert '- put(value="…", line=2) - the second' in question

@@ -12,10 +12,13 @@ from typing import Any
 from remora.chat import ToolSchema
 
 _DIGITS = 15  # a float represents every integer of 15 digits exactly
-_ONE_LINE = re.compile(r"\^([A-Za-z()|]*(?:\[[\w-]+\][A-Za-z()|]*)*)(\[\^\\n\]|\[ -~\])\{")
-"""Beginning of the only patterns that a grammar expresses, such as `^([A-S]|Th)[^\\n]{0,72}$`.
+_ONE_LINE = re.compile(
+    r"\^([A-Za-z()|]*(?:\[[\w-]+\][A-Za-z()|]*)*)(\[\^\\x00-\\x1f\"\\\\\]|\[ !#-\\\[\\\]-~\])\{"
+)
+"""Beginning of the only patterns that a grammar expresses, such as `^([A-S]|Th)[^\\x00-\\x1f"\\\\]{0,72}$`.
 
-Their characters are all of a line, or those of ASCII, which keeps answers in the language of the code.
+Their characters are those of a line, or of a line in ASCII, which keeps answers in the language of
+the code. Neither quotes nor backslashes are among them, because servers copy them into JSON.
 """
 _HEAD = re.compile(r"(?<![\w\[-])([A-Za-z]+)(?![\w-]*\])")
 """Literal letters of such a beginning."""
@@ -27,8 +30,6 @@ _TERMINALS = {
         r'[^"\\\x00-\x1F\x7F] | "\\" (["\\/bfnrt] | "u" '
         r"([0-9a-cA-CefEF] hex hex hex | [dD] [0-7] hex hex))"
     ),
-    "asciichar": r'[ !#-[\]-~] | "\\" ["\\]',
-    "linechar": r'[^"\\\x00-\x1F\x7F] | "\\" ["\\]',
     "hex": "[0-9a-fA-F]",
     "string": r'"\"" char* "\""',
     "integer": f'"-"? ("0" | [1-9] [0-9]{{0,{_DIGITS - 1}}})',
@@ -161,8 +162,7 @@ class _Rules:
         match schema.get("type"):
             case "string" if "maxLength" in schema or "minLength" in schema:
                 line = _ONE_LINE.match(str(schema.get("pattern", "")))
-                kind = "asciichar" if line and line[2] == "[ -~]" else "linechar"
-                char = self._terminal(kind if line else "char")
+                char = line[2] if line else self._terminal("char")
                 head = _HEAD.sub(r'"\1"', line[1]) + " " if line and line[1] else ""
                 span = _repeat(schema.get("minLength", 0), schema.get("maxLength"))
                 return self._rule(name, rf'"\"" {head}{char}{span} "\""')
