@@ -5,7 +5,7 @@ other texts have one line, and one that begins a line is in quotes if it looks l
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any
 
@@ -85,9 +85,9 @@ def _given(packet: DecisionPacket) -> Iterator[str]:
     yield from code_section(packet)
 
 
-def fact_section(packet: DecisionPacket) -> Iterator[str]:
-    """Yield what is known, under a title."""
-    yield from _section("Facts", _facts(packet))
+def fact_section(packet: DecisionPacket, without: Collection[str] = ()) -> Iterator[str]:
+    """Yield what is known, under a title, except for the facts whose keys are in `without`."""
+    yield from _section("Facts", _facts(packet, without))
 
 
 def code_section(packet: DecisionPacket, *, numbered: bool = True) -> Iterator[str]:
@@ -117,9 +117,10 @@ def target_lines(packet: DecisionPacket) -> Iterator[str]:
         yield _first_on_line(packet.node_summary)
 
 
-def _facts(packet: DecisionPacket) -> Iterator[str]:
+def _facts(packet: DecisionPacket, without: Collection[str]) -> Iterator[str]:
     for key, fact in packet.knowledge.items():
-        yield f"{_first_on_line(key)}: {_text(fact.value)}"
+        if key not in without:
+            yield f"{_first_on_line(key)}: {_text(fact.value)}"
 
 
 def _hub(packet: DecisionPacket) -> Iterator[str]:

@@ -13,7 +13,8 @@ from remora.chat import ToolSchema
 
 _DIGITS = 15  # a float represents every integer of 15 digits exactly
 _ONE_LINE = re.compile(
-    r"\^([A-Za-z()|]*(?:\[[\w-]+\][A-Za-z()|]*)*)(\[\^\\x00-\\x1f\"\\\\\]|\[ !#-\\\[\\\]-~\])\{"
+    r"\^([A-Za-z()|]*(?:\[[\w-]+\][A-Za-z()|]*)*)(\[\^\\x00-\\x1f\"\\\\\]|\[ !#-\\\[\\\]-~\])"
+    r"(\{\d+,\d+\})\$"
 )
 """Beginning of the only patterns that a grammar expresses, such as `^([A-S]|Th)[^\\x00-\\x1f"\\\\]{0,72}$`.
 
@@ -162,10 +163,11 @@ class _Rules:
         match schema.get("type"):
             case "string" if "maxLength" in schema or "minLength" in schema:
                 line = _ONE_LINE.match(str(schema.get("pattern", "")))
-                char = line[2] if line else self._terminal("char")
-                head = _HEAD.sub(r'"\1"', line[1]) + " " if line and line[1] else ""
+                if line:
+                    head = _HEAD.sub(r'"\1"', line[1]) + " " if line[1] else ""
+                    return self._rule(name, rf'"\"" {head}{line[2]}{line[3]} "\""')
                 span = _repeat(schema.get("minLength", 0), schema.get("maxLength"))
-                return self._rule(name, rf'"\"" {head}{char}{span} "\""')
+                return self._rule(name, rf'"\"" {self._terminal("char")}{span} "\""')
             case "array":
                 return self._rule(name, self._array(name, schema))
             case "object":
