@@ -86,13 +86,13 @@ def test_other_answers_are_refused_where_a_server_ignores_the_grammar(theatre: T
     assert "value is '1234', against" in messages[1]
 
 
-def test_a_refused_answer_is_shown_and_the_next_one_is_sampled_in_another_way(
+def test_the_reason_of_a_refusal_is_shown_and_the_next_answer_is_sampled_in_another_way(
     theatre: Theatre,
 ) -> None:
     found = guided(theatre, *[put("1\\n2", line=1)] * 2, FIRST, END)
     sampling = [one.decoding["temperature"] for one in found.payloads(ModelRequest)]
     assert len({*sampling[:3]}) == 3
     assert sampling[3] == sampling[0], "the next slot begins again"
-    assert "Refused: put(" in shown(found.model.requests[1])  # type: ignore[attr-defined]
+    assert "Not done: put: " in shown(found.model.requests[1])  # type: ignore[attr-defined]
     assert found.after == b"x = 7\ny = 0\n"
     assert tools(found) == ["put", "submit_result"]

@@ -6,7 +6,7 @@ tool is described, and what is not needed to choose and to write is left out. Wh
 anything to write, each has a letter, and the letter is the answer.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, islice
 from string import ascii_uppercase
 
@@ -87,7 +87,8 @@ def guided_question(packet: DecisionPacket, tools: Sequence[ToolSchema]) -> str:
 
 def _call(packet: DecisionPacket) -> Iterator[str]:
     """Yield a call of the first node that the Hub knows one of."""
-    known = (facts.get("call") for facts in packet.hub_context.values() if facts)
+    facts = (each for each in packet.hub_context.values() if isinstance(each, Mapping))
+    known = (each.get("call") for each in facts)
     yield from (f"Called in {escape_line(str(call))}" for call in islice(filter(None, known), 1))
 
 
