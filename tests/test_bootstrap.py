@@ -210,7 +210,7 @@ class TestWhatIsLoaded:
     @pytest.mark.slow
     def test_the_http_client_is_loaded_only_where_a_server_is_contacted(self) -> None:
         clients = ("remora.models.client", "remora.models.embedded.embedded_model",
-                   "tests.scripted_model")  # fmt: skip
+                   "remora.models.embedded.download", "tests.scripted_model")  # fmt: skip
         plugin = "remora.runs.gates.values_plugin"  # loaded by a project's pytest
         code = (
             "import importlib, pkgutil, sys, remora\n"

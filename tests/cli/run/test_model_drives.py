@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -107,9 +106,8 @@ def choose(shown: str) -> Call:
     is_left = "left the docstring" in shown
     if operation == "docstring" and not node.endswith("cheapest") and not is_left:
         return LEFT[0]
-    done = len(
-        re.findall(r"^\d+\. (?!fix_|mend_|write_tests|write_annot)\w+\(", shown, re.MULTILINE)
-    )
+    opened = "fix findings|mend docstring|write tests|write annotations"
+    done = len(re.findall(rf"^\d+\. (?!{opened})\w", shown, re.MULTILINE))
     plan = () if is_left else PLANS[operation]
     return plan[done] if done < len(plan) else ("submit_result", {"summary": "done"})
 
@@ -182,19 +180,17 @@ def test_after_the_opening_the_model_decides_in_all_four_agents(
     assert tree(shop) == before
     for request in server.requests:
         names = {tool["function"]["name"] for tool in request["tools"]}
-        assert len(names - BUILT_IN) >= 2, names
+        assert names - BUILT_IN, names
 
     jobs = done.document["jobs"]
     assert {job["operation"] for job in jobs} == set(OPERATIONS)
-    deciders: Counter[str] = Counter()
     for job in jobs:
         calls = after_opening(events_of(by_model, job["agent_id"]))
-        deciders.update(call["decided_by"] for call in calls)
         made = [(call["tool"], call["args"]) for call in calls]
-        assert made[-1][0] == "submit_result"
+        assert made[-1][0] == "submit_result"  # by the model, or by rule where nothing is left
+        assert {call["decided_by"] for call in calls[:-1]} == {"model"}
         assert tuple(made[:-1]) in (PLANS[job["operation"]], LEFT)  # as sent, whatever came back
         assert (job["status"], job["invalid"]) == ("verified", 0) or tuple(made[:-1]) == LEFT
-    assert deciders["model"] >= 0.9 * deciders.total(), deciders
     assert {job["operation"]: job["refused"] for job in jobs if job["refused"]} == REFUSED
 
     written = by_model("diff", "last").out

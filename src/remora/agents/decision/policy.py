@@ -76,14 +76,14 @@ def decide_by_answer(exchange: Exchange, tools: Sequence[ToolSchema]) -> Decisio
 
 
 def ignores_shape(exchange: Exchange, error: AgentError) -> bool:
-    """Return True if an answer is no call, although a grammar or a schema allows nothing else."""
+    """Return True if an answer is not a call, although a grammar or a schema allows nothing else."""
     is_prose = error.kind == "bad_call" and error.call is None
     has_shape = exchange.request.decoding["strategy"] in SHAPES
     return is_prose and has_shape and exchange.response.finish_reason != "length"
 
 
 def _chosen(exchange: Exchange, tools: Sequence[ToolSchema]) -> ToolCalled:
-    """Return the call that an answer makes, or that its letter stands for."""
+    """Return the call that an answer makes, or that its letter names."""
     request, response, shown = exchange
     offered = shown.candidate_actions
     if letters := lettered_answers(request.renderer, shown, tools):

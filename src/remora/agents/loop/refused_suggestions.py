@@ -1,4 +1,4 @@
-"""How often tools refused each suggestion, so that none is made for ever."""
+"""How often tools refused each suggestion, so that none is made without end."""
 
 from collections import Counter
 from collections.abc import Sequence
