@@ -73,7 +73,7 @@ def _stream(root: Path, line: int) -> Path:
     path = folder.agent_stream(AGENT)
     identity = Identity(RUN, AGENT, "lint", "node:shop/orders.py:total")
     with JsonlEventEmitter.open(path, identity, blobs=folder.blobs, durability="none") as writer:
-        writer.emit(AgentStart(packet=DecisionPacket(), renderer="lines/1"), turn=0)
+        writer.emit(AgentStart(packet=DecisionPacket(), renderer="lines/2"), turn=0)
         row = ToolResulted(tool="run_linter", raw_output=["src/shop/cart.py:1 F401 "])
         writer.emit(row, turn=1)
         head = writer.head

@@ -140,7 +140,7 @@ def _data(kind: str, packet: DecisionPacket) -> dict[str, Any]:
             return {"source": "hub", "value": {NODE: {"signature": "def total(self) -> int"}}}
         case "model_request":
             messages = _rendered(fit(packet, LIMIT, _size).packet)
-            return {"messages": messages, "renderer": "lines/1", "packet_sha256": "0" * 64}
+            return {"messages": messages, "renderer": "lines/2", "packet_sha256": "0" * 64}
         case "tool_call":
             return {"tool": result["tool"], "args": result["args"], "packet_sha256": "0" * 64}
         case "tool_result":
@@ -149,7 +149,7 @@ def _data(kind: str, packet: DecisionPacket) -> dict[str, Any]:
 
 
 def _rendered(packet: DecisionPacket) -> tuple[Message, ...]:
-    return render("lines/1", packet, (), "grammar").messages or ()
+    return render("lines/2", packet, (), "grammar").messages or ()
 
 
 def _size(packet: DecisionPacket) -> int:

@@ -77,7 +77,7 @@ def _write(folder: TraceFolder) -> JsonlEventEmitter:
     )
     packet = DecisionPacket(goal="Fix lint findings", agent_id=AGENT, node_id=NODE)
     memory = ContextManager({"goal": packet.goal, "node_id": NODE})
-    writer.emit(AgentStart(packet=packet, renderer="lines/1"), turn=0)
+    writer.emit(AgentStart(packet=packet, renderer="lines/2"), turn=0)
     turn = 0
     while writer.path.stat().st_size < SIZE:
         turn += 1
@@ -98,7 +98,7 @@ def _turn(
     append(TurnStart(), PacketDelta(turn=turn))
     shown = fit(packet, LIMIT, _characters)
     named: dict[str, Any] = {"packet_sha256": canonical_sha256(shown.packet), "trim": shown.trim}
-    messages = render("lines/1", shown.packet, (), "grammar").messages or ()
+    messages = render("lines/2", shown.packet, (), "grammar").messages or ()
     append(ModelRequest(messages=[*map(msgspec.to_builtins, messages)], prompt_tokens=900, **named))
     append(ToolCalled(tool=result["tool"], args=result["args"], decided_by="model", **named))
     append(ToolResulted(**result, duration_ms=3), memory.delta_for(result))
@@ -106,7 +106,7 @@ def _turn(
 
 
 def _characters(packet: DecisionPacket) -> int:
-    return sum(len(m.content) for m in render("lines/1", packet, (), "grammar").messages or ())
+    return sum(len(m.content) for m in render("lines/2", packet, (), "grammar").messages or ())
 
 
 def _result(turn: int) -> dict[str, Any]:

@@ -117,7 +117,7 @@ def _stream(place: Path) -> Path:
     path = folder.agent_stream(AGENT)
     identity = Identity("20261120-090000-abcdef", AGENT, "lint", NODE)
     with JsonlEventEmitter.open(path, identity, blobs=folder.blobs, durability="none") as writer:
-        start = AgentStart(packet=memory.packet, tools=TOOLS, renderer="lines/1")
+        start = AgentStart(packet=memory.packet, tools=TOOLS, renderer="lines/2")
         writer.emit(start, turn=0)
         for turn in range(1, TURNS + 1):
             for payload, delta in _turn(memory, turn):
@@ -144,7 +144,7 @@ def _turn(memory: ContextManager, turn: int) -> Iterator[tuple[Payload, PacketDe
     yield said(
         ModelRequest(
             messages=[msgspec.to_builtins(message) for message in _rendered(fitted.packet)],
-            renderer="lines/1",
+            renderer="lines/2",
             decoding={"strategy": "grammar"},
             packet_sha256=digest,
             trim=fitted.trim,
@@ -165,7 +165,7 @@ def _result(memory: ContextManager, turn: int) -> tuple[ToolResulted, PacketDelt
 
 
 def _rendered(packet: DecisionPacket) -> tuple[Message, ...]:
-    return render("lines/1", packet, TOOLS, "grammar").messages or ()
+    return render("lines/2", packet, TOOLS, "grammar").messages or ()
 
 
 def _size(packet: DecisionPacket) -> int:

@@ -131,7 +131,7 @@ class AgentWriter:
             blobs=project.trace.blobs,
             durability=durability,
         )
-        start = AgentStart(packet=self.memory.packet, tools=TOOLS, renderer="lines/1")
+        start = AgentStart(packet=self.memory.packet, tools=TOOLS, renderer="lines/2")
         self.emitter.emit(start, turn=0)
 
     def __enter__(self) -> "AgentWriter":
@@ -170,7 +170,7 @@ class AgentWriter:
         yield (
             ModelRequest(
                 messages=[msgspec.to_builtins(message) for message in _rendered(fitted.packet)],
-                renderer="lines/1",
+                renderer="lines/2",
                 decoding={"strategy": "grammar"},
                 prompt_tokens=900 + turn % 400,
                 **self._shown,
@@ -201,7 +201,7 @@ def _text(number: int) -> tuple[str, str]:
 
 
 def _rendered(packet: DecisionPacket) -> Sequence[Any]:
-    return render("lines/1", packet, TOOLS, "grammar").messages or ()
+    return render("lines/2", packet, TOOLS, "grammar").messages or ()
 
 
 def _size(packet: DecisionPacket) -> int:

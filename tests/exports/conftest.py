@@ -78,7 +78,7 @@ class Attempt:
         folder: TraceFolder,
         agent_id: str,
         *,
-        asked: tuple[str, str] = ("lines/1", "grammar"),
+        asked: tuple[str, str] = ("lines/2", "grammar"),
         feedback: str | None = None,
         goal: str = "no findings",
     ) -> None:

@@ -74,8 +74,8 @@ def odd(theatre: Theatre, **more: Any) -> Played:
     agent = theatre.agent(ODD, look=LOOK, act=ACT)
     answers = [
         "this is no call", call("act", how="raise"), call("nope"), call("act", how="break"),
-        call("act", how="mood"), call("act", how="plain"), call("act", how="x"),
-        call("act", how="x"), call("recall", ref="turn:6", lines=[2, 4]),
+        call("act", how="break"), call("act", how="mood"), call("act", how="plain"),
+        call("act", how="x"), call("recall", ref="turn:7", lines=[2, 4]),
         call("recall", ref="turn:99", lines=[1, 1]), call("submit_result", summary="that is all"),
     ]  # fmt: skip
     return theatre.play(Play(agent=agent, answers=answers, facts=Facts(), **more))
@@ -91,7 +91,7 @@ def functiongemma(theatre: Theatre) -> Played:
         "<start_function_call>call:submit_result{}<end_function_call>",
     ]
     return theatre.play(
-        Play(agent=agent, answers=answers, strategy="completion", renderer="functiongemma/1")
+        Play(agent=agent, answers=answers, strategy="completion", renderer="functiongemma/3")
     )
 
 
@@ -102,7 +102,8 @@ def second(request: Request) -> str:
 
 def record_run(desk: Desk) -> str:
     """A lint run with choices and verdicts."""
-    desk.write({"a%b.py": UNUSED, "b.py": CHOICE, "ruff.toml": RULES})
+    files = {"a%b.py": UNUSED, "b.py": CHOICE, "ruff.toml": RULES}
+    desk.write({**files, "remora.yaml": "gates: {time_s: 0}"})  # their notes name a folder
     run_id = desk.analyze(
         second, request=RunRequest(concurrency=1, seed=7), run_id="golden-1", clock=ticking()
     )

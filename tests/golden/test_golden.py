@@ -64,7 +64,7 @@ def test_there_are_streams_of_every_kind() -> None:
         if isinstance(data := payload(event), ModelRequest)
     ]
     assert {request.renderer for request in requests} >= {
-        "lines/1", "json/1", "functiongemma/1", "history/1",
+        "lines/2", "json/1", "functiongemma/3", "history/1",
     }  # fmt: skip
     assert {request.decoding["strategy"] for request in requests} >= {
         "grammar", "completion",

@@ -230,7 +230,7 @@ TOOLS = (
     ),
     ToolSchema(name="submit_result"),
 )
-WAYS = [("lines/1", "grammar"), ("json/1", "grammar"), ("functiongemma/2", "completion")]
+WAYS = [("lines/2", "grammar"), ("json/1", "grammar"), ("functiongemma/3", "completion")]
 CHARACTERS = 'ab \n\t"\\{}<>é漢😀\x00\ud800'
 
 

@@ -74,7 +74,7 @@ class Recorder:
         self.shown: dict[int, DecisionPacket] = {}
         self.full: dict[int, DecisionPacket] = {}
         self.left: dict[int, dict[str, bytes | None]] = {0: dict(self.files)}
-        self.emit(AgentStart(packet=self.packet, tools=TOOLS, renderer="lines/1"))
+        self.emit(AgentStart(packet=self.packet, tools=TOOLS, renderer="lines/2"))
 
     def reopen(self) -> None:
         """Open the stream, or continue it."""
@@ -102,12 +102,12 @@ class Recorder:
         self.full[self.turn] = self.packet
         self.shown[self.turn] = shown = trim(self.packet, steps)
         digest = canonical_sha256(shown)
-        rendered = render("lines/1", shown, TOOLS, "grammar")
+        rendered = render("lines/2", shown, TOOLS, "grammar")
         self.emit(
             ModelRequest(
                 messages=[msgspec.to_builtins(message) for message in rendered.messages or ()],
                 prompt=rendered.prompt,
-                renderer="lines/1",
+                renderer="lines/2",
                 decoding={"strategy": "grammar"},
                 packet_sha256=digest,
                 trim=steps,

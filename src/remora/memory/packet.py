@@ -35,7 +35,7 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
     """A valid next action and the reason for it.
 
     `slots` limits arguments that are open, as keywords of JSON Schema by name, such as
-    `{"text": {"maxLength": 72}}`. Streams of before have none.
+    `{"text": {"maxLength": 72}}`.
     """
 
     tool: str
@@ -97,7 +97,7 @@ class Excerpt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 class Constraints(msgspec.Struct, frozen=True, kw_only=True):
     """The agent's maximum number of turns, its stated rules, and the names of its `verify` checks.
 
-    Streams of before have no `checks`: their names are in `safety`.
+    Agents of other programs have no `checks`.
     """
 
     max_turns: int = 12

@@ -85,7 +85,7 @@ class TestCalls:
                 agent=theatre.tool("1"),
                 answers=answers,
                 strategy="completion",
-                renderer="functiongemma/2",
+                renderer="functiongemma/3",
             )
         )
         request = found.payloads(ModelRequest)[0]
@@ -104,7 +104,7 @@ class TestCalls:
             ToolCall(tool="submit_result"),
         ]
         how: dict[str, Any] = {
-            "strategy": "string_tool_call", "renderer": "functiongemma_tools/1",
+            "strategy": "string_tool_call", "renderer": "functiongemma_tools/2",
         }  # fmt: skip
         found = theatre.play(Play(agent=theatre.tool("1"), answers=calls, **how))
         request = found.payloads(ModelRequest)[1]
@@ -165,26 +165,26 @@ def test_a_server_that_cuts_the_prompt_ends_the_job(theatre: Theatre) -> None:
 class TestStrategy:
     def test_model_capabilities_decide_the_strategy(self) -> None:
         able = scripted([])
-        assert strategy_for(able, "lines/1", "auto") == "grammar"
-        assert strategy_for(able, "functiongemma/2", "auto") == "completion"
-        assert strategy_for(able, "functiongemma_tools/1", "auto") == "string_tool_call"
+        assert strategy_for(able, "lines/2", "auto") == "grammar"
+        assert strategy_for(able, "functiongemma/3", "auto") == "completion"
+        assert strategy_for(able, "functiongemma_tools/2", "auto") == "string_tool_call"
         unable = scripted([], grammar=False, completions=False)
-        assert strategy_for(unable, "lines/1", "auto") == "tool_call"
+        assert strategy_for(unable, "lines/2", "auto") == "tool_call"
         chats = scripted([], grammar=False, completions=False, tools=False, json_schema=True)
-        assert strategy_for(chats, "lines/1", "auto") == "json_schema"
+        assert strategy_for(chats, "lines/2", "auto") == "json_schema"
         assert strategy_for(chats, "guided/1", "auto") == "json_schema"
         writes = scripted([], grammar=False, completions=False, tools=False)
-        assert strategy_for(writes, "lines/1", "auto") == "text"
+        assert strategy_for(writes, "lines/2", "auto") == "text"
         with pytest.raises(ModelError, match="neither a grammar nor"):
             strategy_for(writes, "guided/1", "auto")
 
     @pytest.mark.parametrize(
         ("renderer", "decoding"),
         [
-            ("functiongemma/2", "auto"),
-            ("lines/1", "grammar"),
-            ("lines/1", "tool_call"),
-            ("lines/1", "json_schema"),
+            ("functiongemma/3", "auto"),
+            ("lines/2", "grammar"),
+            ("lines/2", "tool_call"),
+            ("lines/2", "json_schema"),
         ],
     )
     def test_a_missing_model_capability_is_an_error(self, renderer: str, decoding: str) -> None:
@@ -242,7 +242,7 @@ class TestEmbedded:
                 agent=theatre.tool("1"),
                 model=embedded,
                 strategy="completion",
-                renderer="functiongemma/2",
+                renderer="functiongemma/3",
                 max_turns=2,
             )
         )

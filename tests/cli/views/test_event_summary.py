@@ -30,13 +30,13 @@ def line(payload: Payload) -> str:
 @pytest.mark.parametrize(("decoding", "model", "end"), [({}, "", "packet 0123456789ab")])
 def test_a_repeated_request(decoding: dict[str, Any], model: str, end: str) -> None:
     request = ModelRequest(
-        renderer="lines/1",
+        renderer="lines/2",
         decoding=decoding,
         packet_sha256="0123456789abcdef",
         prompt_tokens=70,
         model=model,
     )
-    assert line(request) == f"70 tokens, lines/1, {end}"
+    assert line(request) == f"70 tokens, lines/2, {end}"
 
 
 def test_a_request_to_another_model() -> None:

@@ -48,7 +48,7 @@ def test_native_calls_of_functiongemma_are_conversations(theatre: Theatre) -> No
         agent=writer(theatre, rules="[]"),
         answers=[ToolCall(tool="put", args={"value": "7"}), ToolCall(tool="submit_result")],
         strategy="string_tool_call",
-        renderer="functiongemma_tools/1",
+        renderer="functiongemma_tools/2",
         source=SOURCE,
     )
     row, _ = sft(theatre.play(play))

@@ -44,7 +44,7 @@ def test_recorded_prompts_are_byte_for_byte(golden: TraceFolder) -> None:
 
 def test_others_are_rendered_from_the_packet_that_was_shown(golden: TraceFolder) -> None:
     found = [row for row in rows(golden, "functiongemma") if row["rendered"]]
-    assert {row["renderer"] for row in found} == {"lines/1", "history/1"}
+    assert {row["renderer"] for row in found} == {"lines/2", "history/1"}
     for row in found:
         events = list(read_events(golden.agent_stream(row["agent_id"])))
         tools = msgspec.convert(msgspec.json.decode(events[0].data)["tools"], list[ToolSchema])

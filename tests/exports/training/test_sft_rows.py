@@ -65,7 +65,7 @@ def table(folder: TraceFolder) -> TraceFolder:
 def test_a_prompt_is_what_was_sent_byte_for_byte(golden: TraceFolder) -> None:
     """The bytes of the recorded line hold the bytes of the row."""
     told = rows(golden, "sft")
-    assert len(told) == 8
+    assert len(told) == 6
     for row in told:
         events = list(read_events(golden.agent_stream(row["agent_id"])))
         event = events[row["seq"]]
@@ -81,9 +81,9 @@ def test_a_prompt_is_what_was_sent_byte_for_byte(golden: TraceFolder) -> None:
 
 
 def test_rules_decisions_were_never_asked(golden: TraceFolder) -> None:
-    """Only what a model was asked is a row: of the golden run, four decisions."""
+    """Only what a model was asked is a row: of the golden run, two decisions."""
     asked = [row for row in rows(golden, "sft") if row["run_id"] == "golden-1"]
-    assert sorted(row["turn"] for row in asked) == [2, 3, 3, 3]
+    assert sorted(row["turn"] for row in asked) == [2, 3]
     assert {row["decided_by"] for row in asked} == {"model"}
 
 
@@ -169,7 +169,7 @@ def test_one_file_holds_one_kind_of_rows(golden: TraceFolder) -> None:
     found, tally = exported(golden, "sft")
     assert all(isinstance(json.loads(line)["prompt"], list) for line in found)
     plain_prompts = "with a plain prompt, which cannot be mixed with conversations"
-    assert tally.left_out == {"without an answer": 1, plain_prompts: 4}
+    assert tally.left_out == {plain_prompts: 4}
     group = group_of_agent(golden, "own-5ce5dc295fa1")
     plain = rows(golden, "sft", only(group))
     assert len(plain) == 4

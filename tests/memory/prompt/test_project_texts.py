@@ -17,12 +17,9 @@ from tests.memory.prompt.test_functiongemma import Talk
 Put = Callable[[str], DecisionPacket]
 TOOLS = (ToolSchema(name="read"), ToolSchema(name="submit_result"))
 WAYS = [
-    ("lines/1", "grammar"),
     ("lines/2", "grammar"),
     ("lines/2", "tool_call"),
     ("json/1", "grammar"),
-    ("functiongemma/1", "completion"),
-    ("functiongemma/2", "completion"),
     ("functiongemma/3", "completion"),
     ("functiongemma_tools/2", "string_tool_call"),
     ("packet/1", "tool_call"),

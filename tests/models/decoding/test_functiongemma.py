@@ -13,7 +13,7 @@ from remora.chat import ToolCall, ToolSchema
 from remora.exports.training.sft_rows import written_call
 from remora.memory.packet import DecisionPacket
 from remora.memory.prompt.control_tokens import CONTROL_TOKENS
-from remora.memory.prompt.functiongemma_prompt import function_declaration, types_only
+from remora.memory.prompt.functiongemma_prompt import function_declaration
 from remora.memory.prompt.render import render
 from remora.models.decoding.call_formats import FUNCTIONGEMMA_CALLS
 from remora.models.decoding.call_parsing import parse_call
@@ -241,13 +241,6 @@ def test_declaration(name: str, tool: ToolSchema) -> None:
     assert function_declaration(tool) == GOLDEN[name].strip().replace("\n", "")
 
 
-def test_the_first_version_declares_only_types() -> None:
-    declared = function_declaration(types_only(NESTED))
-    assert declared == GOLDEN["types_only"].strip().replace("\n", "")
-    prompt = render("functiongemma/1", DecisionPacket(goal="Plan"), [NESTED], "completion").prompt
-    assert declared in str(prompt)
-
-
 @pytest.mark.parametrize(
     ("name", "call", "tool"), [("call", CALL, TOOL), ("nested_call", NESTED_CALL, NESTED)]
 )
@@ -258,6 +251,6 @@ def test_call(name: str, call: ToolCall, tool: ToolSchema) -> None:
 
 
 def test_turns() -> None:
-    prompt = render("functiongemma/2", DecisionPacket(goal="Move"), [TOOL], "completion").prompt
+    prompt = render("functiongemma/3", DecisionPacket(goal="Move"), [TOOL], "completion").prompt
     expected = GOLDEN["turns"].replace("{declaration}", GOLDEN["declaration"].strip())
     assert prompt == expected.replace("{user}", "Goal: Move")

@@ -390,7 +390,7 @@ def late_packet() -> DecisionPacket:
 
 
 def tokens_of(counter: TokenCounter) -> Callable[[DecisionPacket], int]:
-    return lambda packet: request_tokens(counter, packet, LATE_TOOLS, "lines/1", QUESTION)
+    return lambda packet: request_tokens(counter, packet, LATE_TOOLS, "lines/2", QUESTION)
 
 
 @pytest.mark.slow

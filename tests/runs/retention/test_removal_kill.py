@@ -84,7 +84,7 @@ def write(folder: TraceFolder, days: int, number: int, *, reviewed: bool) -> Non
             changes = (Change(path="a.py", before=None, after=digest, mode=0o644),)
             output = "".join(f"{run_id} {attempt} {n}\n" for n in range(9_000))
             events: list[Payload] = [
-                AgentStart(packet=DecisionPacket(agent_id=name, run_id=run_id), renderer="lines/1"),
+                AgentStart(packet=DecisionPacket(agent_id=name, run_id=run_id), renderer="lines/2"),
                 ToolResulted(tool="t", raw_output=output, changes=changes),
                 AgentEnd(
                     status="submitted",

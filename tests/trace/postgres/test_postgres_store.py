@@ -169,7 +169,7 @@ class TestTurns:
     ) -> None:
         emitter.emit(TurnStart(), turn=1)
         request = ModelRequest(
-            prompt="p", renderer="lines/1", decoding={}, packet_sha256="", trim=0, prompt_tokens=1
+            prompt="p", renderer="lines/2", decoding={}, packet_sha256="", trim=0, prompt_tokens=1
         )
         emitter.emit(request, turn=1)
         emitter.flush()

@@ -494,7 +494,7 @@ class TestTranscript:
         for words in [
             "agent start: None: no findings",
             "== turn 1 ==",
-            "-> model (lines/1, 0 tokens)",
+            "-> model (lines/2, 0 tokens)",
             "    Goal: no findings",
             '<- model:\n    {"tool":"apply_fix","args":{}}',
             "tool call: apply_fix(line=1) by model",

@@ -245,7 +245,7 @@ class TestContent:
         ("old", "new"),
         [
             (b"Goal: no findings", b"Goal: none found!"),
-            (b'"renderer":"lines/1"', b'"renderer":"lines/9"'),
+            (b'"renderer":"lines/2"', b'"renderer":"lines/9"'),
             (b'"prompt":null', b'"prompt":""'),
         ],
     )

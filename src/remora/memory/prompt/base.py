@@ -4,7 +4,6 @@ from collections.abc import Collection, Iterator, Sequence, Set
 from typing import Any
 
 import msgspec
-from msgspec import UNSET
 
 from remora.chat import AnswerForm, Message, ToolSchema
 from remora.memory.canonical import json_text
@@ -62,8 +61,6 @@ def callable_tools(packet: DecisionPacket, tools: Sequence[ToolSchema]) -> tuple
 def _turn_tools(packet: DecisionPacket, tools: Sequence[ToolSchema]) -> Set[str]:
     """Return `undo` if a file may have changed, and `recall` if something is not shown any more."""
     looks = {tool.name for tool in tools if tool.looks}
-    if not looks:  # a stream of before, which does not say it
-        return TURN_TOOLS if packet.recent_actions else frozenset()
     done = {action.tool for action in packet.recent_actions if action.outcome != "error"}
     helps = {"undo": done - looks - OWN_TOOLS, "recall": (done & looks) - OWN_TOOLS}
     return {tool for tool, why in helps.items() if why or "actions" in packet.omitted}
@@ -82,11 +79,9 @@ def system_lines(
 
 
 def constraint_line(packet: DecisionPacket, *, checks: bool = True) -> str:
-    """Return the agent's rules, and the names of its checks, in words. Old packets mix the two."""
+    """Return the agent's rules, and the names of its checks, in words."""
     stated = packet.constraints
-    if stated.checks is UNSET:
-        return ""
-    named = {"Rules": stated.safety, "Checks": stated.checks if checks else ()}
+    named = {"Rules": stated.safety, "Checks": (checks and stated.checks) or ()}
     told = (f"{title}: {', '.join(names)}." for title, names in named.items() if names)
     return escape_line(" ".join(told)).replace("_", " ")
 

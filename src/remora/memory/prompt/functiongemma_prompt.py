@@ -1,10 +1,9 @@
 """The `functiongemma` renderers, for the prompt format that FunctionGemma (270M) was trained on.
 
-`functiongemma/1` declares only the types of arguments. `functiongemma/2` also declares the allowed
-texts, the properties of objects and the items of arrays. The format has no place for `nullable` or
-for other allowed values than texts. `functiongemma_tools/1` shows the same to servers that add the
-format and the tools themselves. `functiongemma/3` and `functiongemma_tools/2` begin with the agent's
-instructions, and ask about one suggestion of each tool: only what that leaves open is declared.
+The prompt begins with the agent's instructions, and asks about one suggestion of each tool: only
+what that leaves open is declared. The format has no place for `nullable` or for other allowed values
+than texts. `functiongemma_tools/2` shows the same to servers that add the format and the tools
+themselves.
 
     <bos><start_of_turn>developer
     You are a model that can do function calling with the following functions
@@ -29,17 +28,12 @@ from remora.memory.canonical import json_text
 from remora.memory.packet import OWN_TOOLS, Candidate, DecisionPacket
 from remora.memory.prompt.base import RenderedRequest
 from remora.memory.prompt.control_tokens import neutralize_control_tokens
-from remora.memory.prompt.lines import packet_lines, plain_lines
+from remora.memory.prompt.lines import plain_lines
 
 DEVELOPER = "You are a model that can do function calling with the following functions"
 AROUND = 1000
 """Maximum bytes of a prompt around its packet, unless the suggestions need more. Decision."""
 _TYPES = {bool: "boolean", int: "integer", float: "number"}
-
-
-def functiongemma_prompt(packet: DecisionPacket, tools: Sequence[ToolSchema]) -> RenderedRequest:
-    """Render the complete prompt of `functiongemma/2`."""
-    return RenderedRequest(prompt=_prompt(packet_lines(packet), tools, ()))
 
 
 def short_prompt(
@@ -101,19 +95,6 @@ def _open(tool: ToolSchema, given: Collection[str]) -> ToolSchema:
     asked = {"properties": {name: known[name] for name in required}, "required": required}
     clause = re.split(r"[,;:.]", tool.description)[0]
     return replace(tool, description=clause, parameters={**tool.parameters, **asked})
-
-
-def types_only(tool: ToolSchema) -> ToolSchema:
-    """Return what `functiongemma/1` declares of a tool."""
-    properties = {
-        name: {
-            "type": schema.get("type", "string"),
-            "description": schema.get("description"),
-            "items": {"type": str(schema.get("items", {}).get("type", "string"))},
-        }
-        for name, schema in tool.parameters.get("properties", {}).items()
-    }
-    return replace(tool, parameters=tool.parameters | {"properties": properties})
 
 
 def function_declaration(tool: ToolSchema) -> str:

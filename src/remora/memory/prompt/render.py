@@ -1,7 +1,7 @@
 """Rendering of packets with the renderer recorded in the stream, so that requests are reproducible.
 
 - `lines/2` shows the packet as short lines to use fewer tokens than JSON, and `json/1` as JSON
-  without empty fields. `lines/1` says some things several times.
+  without empty fields.
 - `history/1` and `masked/1` show a chat instead of the packet. They are only used for comparisons
   (`runner.memory.mode`), because the prompt grows with every turn.
 - `long_track/1` is for the larger model: it shows the packet after as much of the history as fits.
@@ -31,13 +31,10 @@ from remora.memory.prompt.base import (
 )
 from remora.memory.prompt.control_tokens import neutralize_control_tokens
 from remora.memory.prompt.functiongemma_prompt import (
-    DEVELOPER,
     developer_lines,
-    functiongemma_prompt,
     one_of_each_tool,
     open_tools,
     short_prompt,
-    types_only,
 )
 from remora.memory.prompt.guided import (
     answer_letters,
@@ -135,7 +132,6 @@ def _guided(
 
 RENDERERS: Mapping[str, Renderer] = MappingProxyType(
     {
-        "lines/1": Renderer(render=_chat(lambda packet, _: packet_lines(packet))),
         "lines/2": Renderer(
             render=lambda packet, tools, form, _, text: chat_request(
                 system_lines([*filter(is_fixed, tools)], form, text, constraint_line(packet)),
@@ -143,23 +139,9 @@ RENDERERS: Mapping[str, Renderer] = MappingProxyType(
             )
         ),
         "json/1": Renderer(render=_chat(_json_text)),
-        "functiongemma/1": Renderer(
-            render=lambda packet, tools, *_: functiongemma_prompt(
-                packet, [*map(types_only, tools)]
-            ),
-            strategy="completion",
-        ),
-        "functiongemma/2": Renderer(
-            render=lambda packet, tools, *_: functiongemma_prompt(packet, tools),
-            strategy="completion",
-        ),
         FUNCTIONGEMMA: Renderer(
             render=lambda packet, tools, _, __, text: short_prompt(packet, tools, text),
             strategy="completion",
-        ),
-        "functiongemma_tools/1": Renderer(
-            render=lambda packet, *_: chat_request([DEVELOPER], packet_lines(packet)),
-            strategy="string_tool_call",
         ),
         FUNCTIONGEMMA_TOOLS: Renderer(
             render=lambda packet, tools, _, __, text: chat_request(
@@ -215,7 +197,7 @@ def render(
 ) -> RenderedRequest:
     """Render the trimmed packet `shown` with the given renderer.
 
-    `renderer` is a name with a version, such as `lines/1`. `strategy` is the form of the model's
+    `renderer` is a name with a version, such as `lines/2`. `strategy` is the form of the model's
     answer, such as `grammar` or `tool_call`. `history` is for renderers that read it.
     `instructions` are the agent's own, for renderers with a system message of Remora.
     Raises `KeyError` if the renderer or strategy is unknown.
