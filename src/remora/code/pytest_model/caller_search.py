@@ -2,7 +2,7 @@
 
 import heapq
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 from remora.code.callgraph.files.program_protocol import Program
@@ -145,10 +145,6 @@ class CallerSearch:
         self._queue: list[tuple[int, int, str]] = []
         self._seen: set[str] = set()
         self._seen_classes: set[str] = set()
-        self.stop: Callable[[], bool] | None = None
-        """Ends the search when it returns True."""
-        self.stopped = False
-        """True if the search ended early, because `stop` returned True."""
         self.found = FoundTests(program, project)
 
     def from_node(self, key: str) -> None:
@@ -160,9 +156,7 @@ class CallerSearch:
 
     def _run(self) -> None:
         while self._queue and len(self._seen) < _MAX_NODES:
-            if self.stop is not None and self.stop():
-                self.stopped = True
-                return
+            self._program.check_time()
             rank, depth, reached = heapq.heappop(self._queue)
             if reached not in self._seen:
                 self._seen.add(reached)

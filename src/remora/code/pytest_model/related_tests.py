@@ -1,7 +1,7 @@
 """Tests related to a node, found by static analysis or by their names."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from remora.code.callgraph.files.program_protocol import OutOfTimeError, Program
@@ -41,34 +41,31 @@ class RelatedTests:
         weakest link between the test and the node. A link by name alone is `unique` if nothing else
         in the project has the name, and `possible` otherwise. An unknown node has no related tests.
         """
-        return self.search(key, None, depth=depth).tests
+        return self.search(key, depth=depth).tests
 
-    def search(
-        self, key: str, stop: Callable[[], bool] | None, *, depth: int = DEPTH
-    ) -> SearchResult:
-        """Return the result of `of`, or what was found until `stop` returned True.
+    def search(self, key: str, *, depth: int = DEPTH) -> SearchResult:
+        """Return the result of `of`, or what was found until the program raised OutOfTimeError.
 
-        The program may also end the search with OutOfTimeError. The most certain and nearest tests
-        are found first. A stopped search keeps its caches, so that the next search for the node
-        gets further.
+        The most certain and nearest tests are found first. A stopped search keeps its caches, so
+        that the next search for the node gets further.
         """
         search = CallerSearch(
             self._linker, self._program, self._reverse_links, self._project, depth=depth
         )
-        search.stop = stop
+        complete = True
         try:
             for file, test, tier in _tests_named_after(self._program, self._project, key):
                 search.found.add(TIERS.index(tier), depth, file, test)
             search.from_node(key)
         except OutOfTimeError:
-            search.stopped = True
+            complete = False
         best: dict[str, tuple[int, int]] = {}
         for (path, qualname), place in search.found.places.items():
             test = pytest_id(path, qualname)
             best[test] = min(place, best.get(test, place))
         nearest = sorted(best.items(), key=lambda item: item[::-1])
         tests = tuple(Related(id=test, tier=TIERS[rank]) for test, (rank, _) in nearest)
-        return SearchResult(tests, complete=not search.stopped)
+        return SearchResult(tests, complete=complete)
 
 
 def _tests_named_after(

@@ -24,7 +24,6 @@ TESTS_S = 5.0
 """Seconds after which a request for several nodes starts no further search for tests."""
 SEARCH_S = 3.0
 """Maximum seconds of a search for the tests of one node, which then returns what it has found."""
-_ONE_VISIT_S = 2.0  # after which a search that does not end by itself is abandoned
 _TESTS_SHARE = 0.7  # the tests' share of the time for the whole request
 
 
@@ -223,11 +222,8 @@ class NodeQueries:
 
     def _tests(self, keys: Iterable[str], until: float) -> tuple[tuple[Related, ...], bool]:
         """Return the tests of some nodes that are found in time, and whether they are all."""
-        with _with_deadline(self.view, until + _ONE_VISIT_S):
-            found = [
-                self._related.search(key, lambda: time.monotonic() > until)
-                for key in dict.fromkeys(keys)
-            ]
+        with _with_deadline(self.view, until):
+            found = [self._related.search(key) for key in dict.fromkeys(keys)]
         tests = _surest(test for result in found for test in result.tests)
         return tests, all(result.complete for result in found)
 

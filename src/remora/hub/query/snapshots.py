@@ -79,7 +79,6 @@ class MemorySnapshot:
     generation = 0
 
     deadline = math.inf
-    """Not used, because everything is in memory."""
 
     def __init__(self, files: Mapping[str, FileFacts]) -> None:
         self._files = files
@@ -87,7 +86,8 @@ class MemorySnapshot:
         self._mentions: dict[str, list[str]] | None = None
 
     def check_time(self) -> None:
-        """Do nothing."""
+        if time.monotonic() > self.deadline:
+            raise OutOfTimeError
 
     def paths(self) -> Collection[str]:
         return self._files.keys()
