@@ -243,12 +243,8 @@ class AgentState:
         start = self._whole(event, AgentStart)
         self.start = start
         self.context.apply_event(event, strict=False)
-        self.turn, self.context_scripts_run, self.ending, self.tally = (
-            TurnState(),
-            0,
-            None,
-            TurnCounts(),
-        )
+        self.turn, self.tally = TurnState(), TurnCounts()
+        self.context_scripts_run, self.ending = 0, None
         shows_history = reads_history(start.renderer) or start.larger
         self.history = History(self.context.packet) if shows_history else None
         self.messages, self.refused = [], []
@@ -281,11 +277,6 @@ class AgentState:
             if not self.context.packet.candidate_actions and not self._is_driven:
                 self.ending = "failed", "no_progress", _set_error_of(event) or NOTHING_OFFERED
                 self.turn.is_over = True
-        elif source == "trials":
-            raise StreamDamaged(
-                f"turn {event.turn} tried several answers, which this version does not continue",
-                hint="retry the job",
-            )
         elif source == "opening":
             self.is_opening = self.turn.has_facts = self.turn.has_candidates = False
             self.floor, self.turn_after_floor = net_changes(self.all_changes), event.turn
