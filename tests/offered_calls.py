@@ -7,6 +7,8 @@ from collections.abc import Callable
 from remora.models.protocol import Request
 
 _NAME = re.compile(r"(?:, )?(\w+)=")
+_EARLIER = re.compile(r"- (?:recall|undo)\((?!\w+=)")
+"""A tool for earlier turns, which follows the candidates and leaves all arguments open."""
 
 
 def offered(request: Request) -> list[str]:
@@ -15,7 +17,7 @@ def offered(request: Request) -> list[str]:
     lines = (
         shown.rpartition("\nSuggestions:\n")[2].split("\n") if "\nSuggestions:\n" in shown else []
     )
-    return [_answer(line.removeprefix("- ")) for line in lines]
+    return [_answer(line.removeprefix("- ")) for line in lines if not _EARLIER.match(line)]
 
 
 def choose(number: int) -> Callable[[Request], str]:
