@@ -45,7 +45,7 @@ def test_only_a_suggestion_with_its_open_arguments_can_be_answered(theatre: Thea
     assert r'[^\x00-\x1f"\\]{0,3}' in grammar
     assert [*re.findall(r'"(\d)"', grammar)] == ["1", "2"], "the lines are constants"
     question = shown(found.model.requests[0])  # type: ignore[attr-defined]
-    assert '- put(value="…", line=2) - the second' in question
+    assert "- put(line=2, value) - the second" in question
     assert question.endswith("\nthe first")
     assert "Turn" not in question
     system = {one.messages[0]["content"] for one in (first, *others) if one.messages}

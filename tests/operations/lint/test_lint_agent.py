@@ -64,8 +64,9 @@ def test_a_model_replaces_lines_that_have_no_fix(theatre: Theatre, lint: Agent) 
     [
         (edit("    return ("), "Nothing was changed: with this text"),
         (edit("", 1, 9), "are not all lines of the target"),
+        (edit("    return pirce"), "are the same as before"),
     ],
-    ids=["syntax error", "other lines"],
+    ids=["syntax error", "other lines", "same lines"],
 )
 def test_an_edit_that_cannot_be_made_is_refused(
     theatre: Theatre, lint: Agent, answer: str, reason: str
@@ -74,6 +75,23 @@ def test_an_edit_that_cannot_be_made_is_refused(
     assert text_after(found) == TYPO
     assert reason in str(found.runner.context.packet.recent_actions[1].summary)
     assert found.result.status == "no_change"
+
+
+@pytest.mark.parametrize(
+    ("text", "is_kept"),
+    [("    names = ()", True), ("    pass", False), ("…", False)],
+    ids=["mended", "deleted", "the mark of what is left out"],
+)
+def test_a_finding_does_not_go_with_what_others_use(
+    theatre: Theatre, lint: Agent, text: str, is_kept: bool
+) -> None:
+    source = "class Shop:\n    names = []\n"
+    files = {"ruff.toml": 'lint.select = ["RUF012"]\n'}
+    answers = [edit(text), SUBMIT, SUBMIT]
+    found = play(theatre, lint, source, files=files, answers=answers, node="Shop")
+    assert (found.result.status == "submitted") == is_kept
+    lost = "Shop.names is not defined any more"
+    assert (lost in str([one.checks for one in found.payloads(SubmitResult)])) == ("pass" in text)
 
 
 def test_all_findings_of_a_rule_are_left_at_once(theatre: Theatre, lint: Agent) -> None:

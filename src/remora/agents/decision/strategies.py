@@ -100,7 +100,7 @@ def _with_whole_texts(call: ToolCall, candidates: Sequence[Candidate]) -> ToolCa
     args = dict(call.args)
     given = [one.args for one in candidates if one.tool == call.tool]
     for name, text in [(k, v) for k, v in args.items() if isinstance(v, str) and v.endswith("…")]:
-        texts = (str(whole.get(name, "")) for whole in given)
+        texts = (str(whole[name]) for whole in given if name in whole)
         args[name] = next((whole for whole in texts if whole.startswith(text[:-1])), text)
     return replace(call, args=args)
 

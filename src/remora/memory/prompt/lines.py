@@ -223,10 +223,10 @@ def _argument(value: Any, packet: DecisionPacket) -> str:
     return json_line(f"{name}…" if same == [value] else value)
 
 
-def one_call(tool: str, args: dict[str, Any]) -> str:
-    """Return a call on one line."""
-    given = (f"{escape_line(name)}={json_line(value)}" for name, value in args.items())
-    return f"{escape_line(tool)}({', '.join(given)})"
+def one_call(tool: str, args: dict[str, Any], unset: Sequence[str] = ()) -> str:
+    """Return a call on one line, with the names of arguments that have no value yet."""
+    given = [f"{escape_line(name)}={json_line(value)}" for name, value in args.items()]
+    return f"{escape_line(tool)}({', '.join([*given, *map(escape_line, unset)])})"
 
 
 def _text(value: Any) -> str:

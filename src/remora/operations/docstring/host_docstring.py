@@ -27,6 +27,7 @@ from remora.operations.docstring.mend import UpdatePlan, update_plan
 from remora.operations.docstring.parts import STYLES, Describable, DocstringFormat
 from remora.operations.docstring.related_code import (
     callee_docstrings,
+    is_customary,
     neighbour_docstrings,
     neighbours_with_docstring,
     some_calls,
@@ -60,6 +61,7 @@ def docstring_plan(
     - `sections`: the sections that a new docstring would have, as most others do
     - `mends`: True if the code alone allows a correction
     - `room`: maximum length of the first line
+    - `customary`: True if at least half of its public neighbours have a docstring
     - `kind`: `class` or `function`
     - `ascii`: True if the node's code is ASCII
     """
@@ -84,6 +86,7 @@ def docstring_plan(
         "sections": sections,
         "mends": bool(plan.mend) and is_writable(found),
         "room": _first_line_width(found, formatting),
+        "customary": is_customary(found),
         "kind": "class" if isinstance(found.node, ast.ClassDef) else "function",
         "ascii": ast.unparse(found.node).isascii(),
     }

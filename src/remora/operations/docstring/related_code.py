@@ -43,8 +43,23 @@ def neighbours_with_docstring(found: DocumentedNode) -> dict[str, str]:
 
     They are other functions, or classes, of its class or of the file.
     """
+    near = _public_neighbours(found)
     scope = found.qualname.rpartition(".")[0]
-    near = [
+    kind = "classes" if isinstance(found.node, ast.ClassDef) else "functions"
+    name = f"public {kind} of {scope or 'the file'} with a docstring"
+    return {name: f"{sum(map(bool, near))} of {len(near)}"} if near else {}
+
+
+def is_customary(found: DocumentedNode) -> bool:
+    """Return True if at least half of the node's public neighbours have a docstring."""
+    near = _public_neighbours(found)
+    return bool(near) and 2 * sum(map(bool, near)) >= len(near)
+
+
+def _public_neighbours(found: DocumentedNode) -> list[str | None]:
+    """Return the docstrings of other public functions, or classes, of its class or of the file."""
+    scope = found.qualname.rpartition(".")[0]
+    return [
         docstring_text(other.node.body)
         for other in _definitions(found)
         if other.key != found.key
@@ -52,9 +67,6 @@ def neighbours_with_docstring(found: DocumentedNode) -> dict[str, str]:
         and other.qualname.rpartition(".")[0] == scope
         and not other.node.name.startswith("_")
     ]
-    kind = "classes" if isinstance(found.node, ast.ClassDef) else "functions"
-    name = f"public {kind} of {scope or 'the file'} with a docstring"
-    return {name: f"{sum(map(bool, near))} of {len(near)}"} if near else {}
 
 
 def callee_docstrings(place: ToolTree, found: DocumentedNode) -> dict[str, str]:

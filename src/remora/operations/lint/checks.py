@@ -1,11 +1,15 @@
 """Checks that a lint change removes findings, by whole fixes."""
 
+import ast
+from collections.abc import Iterator
 from typing import Any
 
 from remora.code.edit.comments import silences_more
 from remora.code.edit.text_lines import split_lines
+from remora.code.syntax.definitions import DEFINITIONS
 from remora.code.syntax.extract import parse_module
 from remora.code.syntax.nodes import Module, node_at_line
+from remora.code.syntax.source import parse_text
 from remora.operations.checks import known_keys, lines_worked_on
 from remora.operations.submission import Submission
 
@@ -50,6 +54,40 @@ def whole_fixes(submission: Submission) -> str:
                 ):
                     return f"{path}:{finding['line']}: only a part of the fix of {finding['code']}"
     return ""
+
+
+def keeps_definitions(submission: Submission) -> str:
+    """Check that names that modules and classes define are still there.
+
+    One may go if a finding with a fix is on its lines, or if a finding is about the name itself.
+    """
+    for path, sources in submission.files.items():
+        trees = [parse_text((source or b"").decode("utf-8", "replace")) for source in sources]
+        if isinstance(trees[0], str) or isinstance(trees[1], str) or not path.endswith(".py"):
+            continue
+        before, after = (dict(_definitions(tree)) for tree in trees if not isinstance(tree, str))
+        findings = submission.findings_before(path)
+        about = {(finding["line"], finding["column"]) for finding in findings}
+        fixed = {finding["line"] for finding in findings if finding.get("fix")}
+        for name in before.keys() - after.keys():
+            node = before[name]
+            lines = range(node.lineno, (node.end_lineno or node.lineno) + 1)
+            if (node.lineno, node.col_offset + 1) not in about and fixed.isdisjoint(lines):
+                return f"{path}:{node.lineno}: {name} is not defined any more"
+    return ""
+
+
+def _definitions(part: ast.AST, scope: str = "") -> Iterator[tuple[str, ast.stmt | ast.expr]]:
+    """Yield the dotted names that a module and its classes define, with what defines each."""
+    for child in ast.iter_child_nodes(part):
+        if isinstance(child, DEFINITIONS):
+            yield f"{scope}{child.name}", child
+            if isinstance(child, ast.ClassDef):
+                yield from _definitions(child, f"{scope}{child.name}.")
+        elif isinstance(child, ast.Name) and isinstance(child.ctx, ast.Store):
+            yield f"{scope}{child.id}", child
+        elif not isinstance(child, ast.Lambda | ast.comprehension):
+            yield from _definitions(child, scope)
 
 
 def _added_lines(finding: dict[str, Any]) -> list[str]:

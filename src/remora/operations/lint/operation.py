@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def _load() -> Parts:
-    from remora.operations.lint.checks import fewer_findings, whole_fixes
+    from remora.operations.lint.checks import fewer_findings, keeps_definitions, whole_fixes
     from remora.operations.lint.host_findings import file_findings
     from remora.operations.lint.host_fix import fix_findings
     from remora.operations.lint.lint_need import all_findings, fixable_findings
@@ -31,7 +31,11 @@ def _load() -> Parts:
             "ruff": Need(prepare=all_findings, counts_findings=True),
             "fixable": Need(prepare=fixable_findings, counts_findings=True),
         },
-        checks={"fewer_findings": fewer_findings, "whole_fixes": whole_fixes},
+        checks={
+            "fewer_findings": fewer_findings,
+            "keeps_definitions": keeps_definitions,
+            "whole_fixes": whole_fixes,
+        },
         host_functions=(
             HostFunction(function=file_findings, seconds=60.0),
             HostFunction(function=fix_findings, seconds=120.0, writes=True),
