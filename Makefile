@@ -19,7 +19,7 @@ PIP   := $(BIN)/python -m pip --disable-pip-version-check --quiet
 # by file: tests of one file share expensive fixtures; three processes on two cores, because tests wait for programs
 TESTS := $(BIN)/python -m pytest -q -n 3 --dist loadfile
 QUICK := $(BIN)/python -m pytest -q -n 2 --quick -m "not slow and not process" $(addprefix tests/, \
-  code config memory pictures models/decoding trace/content trace/redact hub/test_protocol.py \
+  code config memory models/decoding trace/content trace/redact hub/test_protocol.py \
   test_small_modules.py test_regular_file.py)
 SUITABLE := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
 

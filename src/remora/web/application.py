@@ -17,13 +17,9 @@ from starlette.types import ASGIApp
 
 from remora.errors import Conflict, NotFound, RemoraError, UsageError
 from remora.local_server.request_guard import LocalOnly
-from remora.pictures.timeline import timeline
-from remora.runs.records.name_lookup import run_named
-from remora.runs.records.run_times import read_job_times
 from remora.text import REPORT, bug_report_line
 from remora.trace.verify.folder_check import verify_all
 from remora.usecases.hub.shared_hub import SharedHub
-from remora.web.addresses import PageLinks
 from remora.web.agent_page import (
     agent_page,
     bars_part,
@@ -41,15 +37,6 @@ from remora.web.run_pages import run_page, runs_page
 from remora.web.session import START, CookieCheck, Session
 
 
-def timeline_page(records: Records, request: Request) -> Response:
-    """Return when the jobs of a run ran, and what they waited for."""
-    trace = records.project().trace
-    run = run_named(trace, request.path_params["run"])
-    times = read_job_times(trace, run)
-    drawn = timeline(times, href=lambda time: PageLinks().agent(time.agent_id))
-    return page("timeline.html", run=run, drawn=drawn)
-
-
 def _badge(template: str, records: Records, request: Request) -> Response:
     """Return the badge of an agent's or a run's stream, from all its bytes."""
     report = verify_all(records.project().trace, request.path_params["stream"]).streams[0]
@@ -59,7 +46,6 @@ def _badge(template: str, records: Records, request: Request) -> Response:
 _PAGES: dict[str, Callable[[Records, Request], Response]] = {
     "/": runs_page,
     "/runs/{run}": run_page,
-    "/runs/{run}/timeline": timeline_page,
     "/agents/{agent}": agent_page,
     "/agents/{agent}/rows": rows_part,
     "/agents/{agent}/bars": bars_part,

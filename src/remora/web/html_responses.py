@@ -13,7 +13,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from remora.code.syntax.diff_parts import DiffLine, Part
 from remora.errors import RemoraError
 from remora.ids import display_name
-from remora.pictures.markup import diff_html
 from remora.statuses import STATUSES, status_text
 from remora.text import count
 from remora.web.addresses import PageLinks
@@ -29,6 +28,8 @@ _STATES = (
     *("success", "partial", "conflict", "accepted"),
 )
 """States that have a colour in `static/page.css`."""
+_TAGS = {"keyword": "b", "string": "i", "comment": "i"}
+"""Elements for the syntax in a line of a diff."""
 _MOST_OF_LINE = 2000
 """Characters of a line of a diff that are shown."""
 HEADERS = {
@@ -131,7 +132,13 @@ def download(data: bytes, name: str) -> Response:
 def _diff_line(line: DiffLine) -> Markup:
     is_long = len(line.text) > _MOST_OF_LINE
     shown = DiffLine(line.kind, (Part(line.text),)) if is_long else line
-    return diff_html(shown, lambda text: visible_line(text, _MOST_OF_LINE))
+    html = Markup()
+    for part in shown.parts:
+        text = visible_line(part.text, _MOST_OF_LINE)
+        for tag in filter(None, (_TAGS.get(part.syntax), "u" if part.is_other else None)):
+            text = Markup("<{0}>{1}</{0}>").format(tag, text)
+        html += text
+    return Markup('<span class="{}">{}</span>').format(shown.kind, html or " ")
 
 
 def _time(timestamp: str) -> str:

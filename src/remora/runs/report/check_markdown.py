@@ -2,9 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
-from remora.pictures.markup import escaped
 from remora.runs.report.check_document import Failure, changes_of, taken_out_of, unchecked_of
-from remora.runs.report.markdown import code, escape_markdown, folded_diffs
+from remora.runs.report.markdown import code, escape_markdown, escaped, folded_diffs
 from remora.runs.report.problems import Problem, fixes_text, marked_texts
 from remora.runs.report.report_model import Report
 from remora.text import count

@@ -3,8 +3,9 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
+from markupsafe import Markup, escape
+
 from remora.ids import display_name
-from remora.pictures.markup import escaped
 from remora.runs.records.decision_sources import sources_text
 from remora.runs.records.model_part import model_text
 from remora.runs.records.totals import phrases_of
@@ -20,6 +21,11 @@ _MAX_UNFOLDED = 20
 _TICKS = re.compile(r"`+")
 _BARE_BAR = re.compile(r"(?<!\\)\|")
 _ACTIVE = re.compile(r"([\\`*_\[\]<>#|~&])")
+
+
+def escaped(text: str) -> Markup:
+    """Return a text as HTML, in a single line. HTML is returned as it is."""
+    return text if isinstance(text, Markup) else escape(escape_line(text))
 
 
 def markdown(report: Report) -> str:

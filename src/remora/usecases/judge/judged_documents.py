@@ -3,8 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from remora.pictures.markup import escaped
-from remora.runs.report.markdown import code, escape_markdown
+from remora.runs.report.markdown import code, escape_markdown, escaped
 from remora.text import count
 from remora.usecases.judge.judge_change import Judgement
 from remora.version import __version__

@@ -31,20 +31,6 @@ export async function showBadges() {
   }
 }
 
-/** Put the picture that a link leads to in the link's place. */
-export async function showPictures() {
-  for (const place of document.querySelectorAll("[data-picture]")) {
-    const link = place.querySelector("a");
-    if (!link) continue;
-    try {
-      const picture = (await load(link.href)).querySelector("figure");
-      if (picture) place.replaceChildren(picture);
-    } catch (error) {
-      link.title = error.message; // it still leads to the page that says so
-    }
-  }
-}
-
 /** Follow server-sent events while the page is visible: browsers allow few connections to a host.
  *
  * `address` returns where they are from now on, `status` shows a lost connection, and `handlers` has

@@ -1,6 +1,6 @@
 // The page of a run that is running: what changes is loaded again when the run's stream has grown.
 
-import { follow, load, showBadges, showPictures } from "/static/parts.js";
+import { follow, load, showBadges } from "/static/parts.js";
 
 const PARTS = ["status", "totals", "review", "matching", "jobs"];
 const jobs = document.getElementById("jobs");
@@ -36,19 +36,14 @@ function show(fresh) {
   }
 }
 
-function showSlowParts() {
-  showBadges();
-  showPictures();
-}
-
 if (jobs?.dataset.live) {
   follow(() => jobs.dataset.live, status, {
     change: refresh,
     end: async () => {
       await refresh();
-      showSlowParts();
+      showBadges();
     },
   });
 } else {
-  showSlowParts();
+  showBadges();
 }

@@ -1,1 +1,0 @@
-"""Pictures of runs, as HTML figures with SVG: pure functions of small records."""
