@@ -471,3 +471,10 @@ def test_habits() -> None:
 )
 def test_a_summary_fits_if_clauses_at_its_end_can_go(written: str, fitted: str | None) -> None:
     assert fitted_summary(written, 40) == (fitted or written)
+
+
+def test_verbs_of_a_summary_have_the_mood_of_the_project() -> None:
+    given = "Iterates over all items and yield each."
+    assert fitted_summary(given, 60, "imperative") == "Iterate over all items and yield each."
+    assert fitted_summary(given, 60, "indicative") == "Iterates over all items and yields each."
+    assert fitted_summary("Names and addresses.", 60, "imperative") == "Names and addresses."

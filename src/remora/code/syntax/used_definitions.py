@@ -12,8 +12,6 @@ _BEGINNING = 11
 """Lines of each of them that are shown after its first."""
 _OUTLINE, _WHOLE, _ENDING = 24, 40, 10
 """Lines of an outlined class; of a function that is shown whole; and of the end of a longer one."""
-_CONSTRUCTOR, _ASSIGNED = 12, 3
-"""Lines after the first of a constructor, and of another statement of a class."""
 
 
 def lines_used_by(tree: ast.Module, node: DefinitionNode) -> list[list[int]]:
@@ -34,7 +32,7 @@ def lines_used_by(tree: ast.Module, node: DefinitionNode) -> list[list[int]]:
     known = [owner, of_class.get("__init__")]
     others = dict.fromkeys(part for part in used if part is not None and part not in (*known, node))
     return [
-        [part.lineno, min(part.end_lineno or part.lineno, part.lineno + _BEGINNING)]
+        _beginning(part)
         for part in (*known, *list(others)[:_MOST])
         if part is not None and part is not node
     ]
@@ -52,13 +50,10 @@ def outline(tree: ast.Module, node: DefinitionNode) -> list[list[int]]:
     if isinstance(node, ast.ClassDef):
         spans.append([first, node.lineno])
         for part in node.body:
-            last = part.end_lineno or part.lineno
-            longest = _CONSTRUCTOR if getattr(part, "name", "") == "__init__" else _ASSIGNED
-            spans.append(
-                _heading(part)
-                if isinstance(part, DEFINITIONS) and longest != _CONSTRUCTOR
-                else [part.lineno, min(last, part.lineno + longest)]
-            )
+            if isinstance(part, DEFINITIONS) and part.name != "__init__":
+                spans.append(_heading(part))
+            else:
+                spans.append(_beginning(part))
             if sum(end - start + 1 for start, end in spans) > _OUTLINE:
                 break
         return spans
@@ -75,11 +70,14 @@ def _owner(tree: ast.Module, node: DefinitionNode) -> ast.ClassDef | None:
     )
 
 
+def _beginning(part: ast.stmt) -> list[int]:
+    return [part.lineno, min(part.end_lineno or part.lineno, part.lineno + _BEGINNING)]
+
+
 def _heading(node: DefinitionNode) -> list[int]:
     """Return the lines of a definition up to the first line of its docstring, or of its body."""
-    start, body = node.lineno, node.body[0]
-    has_text = docstring_text(node.body) is not None
-    return [start, body.lineno if has_text else max(start, body.lineno - 1)]
+    is_shown = docstring_text(node.body) is not None
+    return [node.lineno, max(node.lineno, node.body[0].lineno - (not is_shown))]
 
 
 def _bound(body: Sequence[ast.stmt]) -> dict[str, ast.stmt]:

@@ -6,27 +6,24 @@ from remora.operations.docstring.parts import Mood
 
 _VERBS = frozenset(
     (
-        "accept", "acquire", "add", "align", "allow", "analyze", "append", "apply", "attempt",
-        "build", "calculate", "call", "cancel", "change", "check", "clean", "clear", "close",
-        "collect", "compare", "compile", "compute", "configure", "connect", "construct", "consume",
-        "convert", "copy", "create", "decide", "decode", "decorate", "decrement", "define",
-        "delete", "describe", "deserialize", "detect", "determine", "disable", "dispatch",
-        "display", "download", "drain", "dump", "emit", "enable", "encode", "encrypt", "enqueue",
-        "ensure", "establish", "execute", "expand", "extend", "extract", "fetch", "filter",
-        "finalize", "find", "flush", "force", "fork", "format", "generate", "get", "give", "handle",
-        "implement", "increment", "indicate", "infer", "initialize", "insert", "install", "invoke",
-        "iterate", "join", "list", "load", "log", "look", "make", "map", "mark", "match", "merge",
-        "move", "normalize", "open", "override", "parse", "perform", "pop", "prepare", "print",
-        "process", "produce", "provide", "publish", "push", "raise", "read", "receive", "record",
-        "reduce", "register", "release", "remove", "render", "replace", "report", "request",
-        "reset", "resolve", "restore", "resume", "retrieve", "return", "run", "save", "schedule",
-        "search", "select", "send", "serialize", "set", "show", "skip", "split", "start", "stop",
-        "store", "strip", "suppress", "take", "transform", "translate", "try", "update", "upload",
-        "use", "validate", "verify", "visit", "wait", "walk", "wrap", "write", "yield",
+        "accept", "add", "analyze", "append", "apply", "attempt", "build", "calculate", "call",
+        "cancel", "check", "clean", "clear", "close", "collect", "compare", "compile", "compute",
+        "configure", "connect", "construct", "convert", "copy", "create", "decode", "delete",
+        "detect", "determine", "disable", "display", "download", "dump", "emit", "enable", "encode",
+        "ensure", "execute", "expand", "extend", "extract", "fetch", "filter", "find", "format",
+        "generate", "get", "handle", "initialize", "insert", "install", "iterate", "join", "list",
+        "load", "log", "look", "make", "map", "mark", "match", "merge", "move", "normalize", "open",
+        "override", "parse", "perform", "pop", "prepare", "print", "process", "produce", "provide",
+        "push", "raise", "read", "receive", "record", "register", "remove", "render", "replace",
+        "report", "request", "reset", "resolve", "restore", "retrieve", "return", "run", "save",
+        "schedule", "search", "select", "send", "serialize", "set", "show", "split", "start",
+        "stop", "store", "strip", "take", "transform", "try", "update", "use", "validate", "verify",
+        "wait", "wrap", "write", "yield",
     )
 )  # fmt: skip
 """Verbs that begin the summaries of functions in both forms, in installed packages."""
 _HISSING = re.compile(r"(?:s|x|z|ch|sh|[^aeiou]o)$")
+_AND = re.compile(r" and (\w+)")
 _ENDS_WITH_Y = re.compile(r"[^aeiou]y$")
 
 
@@ -47,8 +44,9 @@ def mood_of(text: str) -> Mood | None:
 
 
 def in_mood(text: str, mood: Mood) -> str:
-    """Return a text whose first word has the form of `mood` if it is a known verb."""
-    word, space, rest = text.partition(" ")
+    """Return a text whose first word, and a verb after "and", have the form of `mood`."""
     forms = _FORMS if mood == "imperative" else _OTHERS
-    known = forms.get(word.lower())
-    return known.capitalize() + space + rest if known else text
+    word, space, rest = text.partition(" ")
+    known = forms.get(word.lower(), word)
+    others = _AND.sub(lambda found: f" and {forms.get(found[1], found[1])}", space + rest)
+    return known.capitalize() + others if mood_of(text) else text
