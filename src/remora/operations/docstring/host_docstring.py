@@ -61,7 +61,7 @@ def docstring_plan(
     - `sections`: the sections that a new docstring would have, as most others do
     - `mends`: True if the code alone allows a correction
     - `room`: maximum length of the first line
-    - `customary`: True if at least half of its public neighbours have a docstring
+    - `customary`: True unless most of its public neighbours have no docstring
     - `kind`: `class` or `function`
     - `ascii`: True if the node's code is ASCII
     """

@@ -51,12 +51,12 @@ def neighbours_with_docstring(found: DocumentedNode) -> dict[str, str]:
 
 
 def is_customary(found: DocumentedNode) -> bool:
-    """Return True if at least half of the node's public neighbours have a docstring."""
-    near = _public_neighbours(found)
-    return bool(near) and 2 * sum(map(bool, near)) >= len(near)
+    """Return True unless most of the node's public neighbours, or of the file, have no docstring."""
+    near = _public_neighbours(found) or _public_neighbours(found, in_file=True)
+    return 2 * sum(map(bool, near)) >= len(near)
 
 
-def _public_neighbours(found: DocumentedNode) -> list[str | None]:
+def _public_neighbours(found: DocumentedNode, *, in_file: bool = False) -> list[str | None]:
     """Return the docstrings of other public functions, or classes, of its class or of the file."""
     scope = found.qualname.rpartition(".")[0]
     return [
@@ -64,7 +64,7 @@ def _public_neighbours(found: DocumentedNode) -> list[str | None]:
         for other in _definitions(found)
         if other.key != found.key
         and isinstance(other.node, ast.ClassDef) == isinstance(found.node, ast.ClassDef)
-        and other.qualname.rpartition(".")[0] == scope
+        and (in_file or other.qualname.rpartition(".")[0] == scope)
         and not other.node.name.startswith("_")
     ]
 
