@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -69,7 +70,8 @@ class DecisionStrategy:
         Of several, it is the one with which it has the most arguments in common. Raises BadCall if
         the answer is not a valid call.
         """
-        asked = [_without_required(tool) for tool in tools] if self.fills_in else tools
+        free: dict[str, Any] = {"required": []} if self.fills_in else {}
+        asked = [replace(tool, parameters={**tool.parameters, **free}) for tool in tools]
         call = _with_whole_texts(self.parse(answer, asked), candidates)
         if self.fills_in:
             call = granted_call(_filled_in(call, candidates), tools)
@@ -82,10 +84,6 @@ class DecisionStrategy:
             candidates=len(candidates),
             choice=choice,
         )
-
-
-def _without_required(tool: ToolSchema) -> ToolSchema:
-    return replace(tool, parameters={**tool.parameters, "required": []})
 
 
 def _filled_in(call: ToolCall, candidates: Sequence[Candidate]) -> ToolCall:

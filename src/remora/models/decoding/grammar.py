@@ -18,8 +18,8 @@ _ONE_LINE = re.compile(
 )
 """Beginning of the only patterns that a grammar expresses, such as `^([A-S]|Th)[^\\x00-\\x1f"\\\\]{0,72}$`.
 
-Their characters are those of a line, or of a line in ASCII, which keeps answers in the language of
-the code. Neither quotes nor backslashes are among them, because servers copy them into JSON.
+Their characters are those of a line, or of one in ASCII, which keeps answers English. Quotes and
+backslashes are not among them, because servers copy them into JSON.
 """
 _HEAD = re.compile(r"(?<![\w\[-])([A-Za-z]+)(?![\w-]*\])")
 """Literal letters of such a beginning."""

@@ -48,7 +48,6 @@ _DANGLING = re.compile(
     r"(?:\b(?:not|is|are|be|no|of|to|the|a|an|and|or|for|in|from|with|on|only|used|raised|called|\w+ing"
     r"|None|True|False)|,)$"
 )
-_END = (".", "!", "?")
 _LEAST = 20
 """Characters of a summary that stays when its last clauses are cut. Decision: three or four words."""
 
@@ -65,7 +64,7 @@ def fitted_summary(text: str, room: int, mood: Mood | None = None) -> str:
         first = first[about.end()].upper() + first[about.end() + 1 :]
     if mood:
         first = in_mood(first, mood)
-    if not others and ". " in first and (len(first) > room or not first.endswith(_END)):
+    if not others and ". " in first and (len(first) > room or not first.endswith((".", "!", "?"))):
         first = first[: first.index(". ") + 1]
     for ends in (_CLAUSE, _TAIL):
         if len(first) > room:

@@ -46,8 +46,8 @@ def neighbours_with_docstring(found: DocumentedNode) -> dict[str, str]:
     near = _public_neighbours(found)
     scope = found.qualname.rpartition(".")[0]
     kind = "classes" if isinstance(found.node, ast.ClassDef) else "functions"
-    name = f"public {kind} of {scope or 'the file'} with a docstring"
-    return {name: f"{sum(map(bool, near))} of {len(near)}"} if near else {}
+    fact = f"public {kind} of {scope or 'the file'} with a docstring"
+    return {fact: f"{sum(map(bool, near))} of {len(near)}"} if near else {}
 
 
 def is_customary(found: DocumentedNode) -> bool:

@@ -6,22 +6,20 @@ from remora.operations.docstring.parts import Mood
 
 _VERBS = frozenset(
     (
-        "accept", "add", "analyze", "append", "apply", "attempt", "build", "calculate", "call",
-        "cancel", "check", "clean", "clear", "close", "collect", "compare", "compile", "compute",
-        "configure", "connect", "construct", "convert", "copy", "create", "decode", "delete",
-        "detect", "determine", "disable", "display", "download", "dump", "emit", "enable", "encode",
-        "ensure", "execute", "expand", "extend", "extract", "fetch", "filter", "find", "format",
-        "generate", "get", "handle", "initialize", "insert", "install", "iterate", "join", "list",
-        "load", "log", "look", "make", "map", "mark", "match", "merge", "move", "normalize", "open",
-        "override", "parse", "perform", "pop", "prepare", "print", "process", "produce", "provide",
-        "push", "raise", "read", "receive", "record", "register", "remove", "render", "replace",
-        "report", "request", "reset", "resolve", "restore", "retrieve", "return", "run", "save",
-        "schedule", "search", "select", "send", "serialize", "set", "show", "split", "start",
-        "stop", "store", "strip", "take", "transform", "try", "update", "use", "validate", "verify",
-        "wait", "wrap", "write", "yield",
+        "accept", "add", "analyze", "append", "apply", "attempt", "build", "calculate", "cancel",
+        "check", "clean", "clear", "close", "collect", "compare", "compile", "compute", "configure",
+        "connect", "construct", "convert", "create", "decode", "delete", "detect", "determine",
+        "disable", "download", "emit", "enable", "encode", "ensure", "execute", "expand", "extend",
+        "extract", "fetch", "find", "generate", "get", "handle", "initialize", "insert", "install",
+        "iterate", "join", "load", "make", "merge", "move", "normalize", "open", "override",
+        "parse", "perform", "prepare", "print", "produce", "provide", "push", "raise", "read",
+        "receive", "register", "remove", "render", "replace", "reset", "resolve", "restore",
+        "retrieve", "return", "run", "save", "select", "send", "serialize", "set", "show", "split",
+        "start", "stop", "store", "strip", "take", "transform", "try", "update", "validate",
+        "verify", "wait", "wrap", "write", "yield",
     )
 )  # fmt: skip
-"""Verbs that begin the summaries of functions in both forms, in installed packages."""
+"""Verbs that begin summaries in both forms in installed packages, and are not nouns."""
 _HISSING = re.compile(r"(?:s|x|z|ch|sh|[^aeiou]o)$")
 _AND = re.compile(r" and (\w+)")
 _ENDS_WITH_Y = re.compile(r"[^aeiou]y$")

@@ -62,10 +62,10 @@ def keeps_definitions(submission: Submission) -> str:
     One may go if a finding with a fix is on its lines, or if a finding is about the name itself.
     """
     for path, sources in submission.files.items():
-        trees = [parse_text((source or b"").decode("utf-8", "replace")) for source in sources]
-        if isinstance(trees[0], str) or isinstance(trees[1], str) or not path.endswith(".py"):
-            continue
-        before, after = (dict(_definitions(tree)) for tree in trees if not isinstance(tree, str))
+        before, after = (
+            dict(_definitions(parse_text((raw or b"").decode("utf-8", "replace"))))
+            for raw in sources
+        )
         findings = submission.findings_before(path)
         about = {(finding["line"], finding["column"]) for finding in findings}
         fixed = {finding["line"] for finding in findings if finding.get("fix")}
@@ -77,9 +77,9 @@ def keeps_definitions(submission: Submission) -> str:
     return ""
 
 
-def _definitions(part: ast.AST, scope: str = "") -> Iterator[tuple[str, ast.stmt | ast.expr]]:
+def _definitions(part: ast.AST | str, scope: str = "") -> Iterator[tuple[str, ast.stmt | ast.expr]]:
     """Yield the dotted names that a module and its classes define, with what defines each."""
-    for child in ast.iter_child_nodes(part):
+    for child in ast.iter_child_nodes(part) if isinstance(part, ast.AST) else ():
         if isinstance(child, DEFINITIONS):
             yield f"{scope}{child.name}", child
             if isinstance(child, ast.ClassDef):
