@@ -337,21 +337,36 @@ def test_code_that_the_meaning_of_a_method_depends_on(tree: Path, call: Call) ->
     (tree / "cart.py").write_text(source)
     assert call("related_lines", "cart.py", "Cart.add") == [[22, 33], [25, 26], [1, 12], [32, 33]]
     assert call("related_lines", "cart.py", "long") == []
-    outline = call("related_lines", "cart.py", "Cart", outlined=True)
-    assert outline == [[22, 22], [23, 23], [25, 26], [28, 28], [32, 32]]
     assert call("related_lines", "cart.py", "Cart.add", outlined=True) == [[22, 22], [28, 30]]
 
 
-def test_a_small_model_writes_a_docstring_where_neighbours_have_one(
-    theatre: Theatre, docstring: Agent
+SUM = 'def owe(a):\n    """Sum."""\n'
+BASE = 'class Base:\n    def pay(self):\n        """Pay."""\n'
+
+
+@pytest.mark.parametrize(
+    ("node", "source", "is_written"),
+    [
+        ("pay", f"{SUM}\ndef pay(price):\n    return price * 2\n", True),
+        ("pay", "def owe(a):\n    return a\n\ndef pay(price):\n    return price * 2\n", False),
+        ("pay", f"{SUM}\ndef pay(price):\n    raise NotImplementedError\n", False),
+        ("Shop.pay", f"{SUM}\nclass Shop:\n    def pay(self):\n        return 1\n", True),
+        (
+            "Shop.pay",
+            "from base import Base\n\nclass Shop(Base):\n    def pay(self): return 1\n",
+            False,
+        ),
+    ],
+    ids=["customary", "of others without", "not implemented", "alone in its class", "override"],
+)
+def test_a_small_model_writes_a_docstring_where_it_is_customary(
+    theatre: Theatre, docstring: Agent, node: str, source: str, is_written: bool
 ) -> None:
-    pay = "def pay(price):\n    return price * 2\n\n\n"
     answer = '{"tool": "write_docstring", "args": {"summary": "Returns what a customer owes."}}'
-    for body, is_written in (('    """Sum."""\n', True), ("    return a\n", False)):
-        source = f"{pay}def owe(a):\n{body}"
-        found = play(theatre, docstring, "pay", source, options={"guided": True}, answers=[answer])
-        assert (b"Return what a customer owes." in (found.after or b"")) == is_written
-        assert bool(found.payloads(ModelRequest)) == is_written
+    how = {"options": {"guided": True}, "answers": [answer], "files": {"base.py": BASE}}
+    found = play(theatre, docstring, node, source, **how)
+    assert (b"Return what a customer owes." in (found.after or b"")) == is_written
+    assert bool(found.payloads(ModelRequest)) == is_written
 
 
 def test_some_calls_by_name(tree: Path, call: Call) -> None:

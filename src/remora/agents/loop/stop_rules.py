@@ -15,7 +15,7 @@ from remora.memory.events import (
     ToolCalled,
     ToolResulted,
 )
-from remora.memory.packet import Action, DecisionPacket
+from remora.memory.packet import DecisionPacket
 from remora.statuses import Status
 from remora.text import count
 from remora.trace.read.reader import decode_part
@@ -97,7 +97,8 @@ class StopRules:
         """
         newest = now.recent_actions[-1] if now.recent_actions else None
         is_idle = not changed and _known(before) == _known(now)
-        if newest is not None and newest.count >= _most_identical(newest, is_idle=is_idle):
+        is_done = newest is not None and newest.outcome == "success" and is_idle
+        if newest is not None and newest.count >= (2 if is_done else MAX_IDENTICAL_CALLS):
             why = f": {now.last_error}" if now.last_error else ""
             return (
                 "failed",
@@ -169,10 +170,6 @@ def _failure(submitted: SubmitResult) -> tuple[str, str]:
 def _known(packet: DecisionPacket) -> bytes:
     facts = {key: fact.value for key, fact in packet.knowledge.items()}
     return canonical([list(packet.diagnostics), facts, packet.extensions])
-
-
-def _most_identical(newest: Action, *, is_idle: bool) -> int:
-    return 2 if newest.outcome == "success" and is_idle else MAX_IDENTICAL_CALLS
 
 
 class _Decided(msgspec.Struct):

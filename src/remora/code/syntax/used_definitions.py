@@ -10,8 +10,8 @@ _MOST = 8
 """Definitions and constants that a node uses."""
 _BEGINNING = 11
 """Lines of each of them that are shown after its first."""
-_OUTLINE, _WHOLE, _ENDING = 24, 40, 10
-"""Lines of an outlined class; of a function that is shown whole; and of the end of a longer one."""
+_WHOLE, _ENDING = 40, 10
+"""Lines of a function that is outlined whole, and of the end of a longer one."""
 
 
 def lines_used_by(tree: ast.Module, node: DefinitionNode) -> list[list[int]]:
@@ -32,31 +32,20 @@ def lines_used_by(tree: ast.Module, node: DefinitionNode) -> list[list[int]]:
     known = [owner, of_class.get("__init__")]
     others = dict.fromkeys(part for part in used if part is not None and part not in (*known, node))
     return [
-        _beginning(part)
+        [part.lineno, min(part.end_lineno or part.lineno, part.lineno + _BEGINNING)]
         for part in (*known, *list(others)[:_MOST])
         if part is not None and part is not node
     ]
 
 
 def outline(tree: ast.Module, node: DefinitionNode) -> list[list[int]]:
-    """Return the first and last lines that show what a node is for, in few lines.
-
-    These are the beginning of its class, and the whole of a function, or else of a class its
-    assignments, the beginning of its constructor, and the first lines of its other functions.
-    """
+    """Return the first and last lines of a node and of the beginning of its class, in few lines."""
     owner = _owner(tree, node)
-    spans = [_heading(owner)] if owner is not None else []
+    spans = []
+    if owner is not None:
+        is_shown = docstring_text(owner.body) is not None
+        spans.append([owner.lineno, max(owner.lineno, owner.body[0].lineno - (not is_shown))])
     first = min((each.lineno for each in node.decorator_list), default=node.lineno)
-    if isinstance(node, ast.ClassDef):
-        spans.append([first, node.lineno])
-        for part in node.body:
-            if isinstance(part, DEFINITIONS) and part.name != "__init__":
-                spans.append(_heading(part))
-            else:
-                spans.append(_beginning(part))
-            if sum(end - start + 1 for start, end in spans) > _OUTLINE:
-                break
-        return spans
     last = node.end_lineno or node.lineno
     if last - first < _WHOLE:
         return [*spans, [first, last]]
@@ -68,16 +57,6 @@ def _owner(tree: ast.Module, node: DefinitionNode) -> ast.ClassDef | None:
         (part for part in ast.walk(tree) if isinstance(part, ast.ClassDef) and node in part.body),
         None,
     )
-
-
-def _beginning(part: ast.stmt) -> list[int]:
-    return [part.lineno, min(part.end_lineno or part.lineno, part.lineno + _BEGINNING)]
-
-
-def _heading(node: DefinitionNode) -> list[int]:
-    """Return the lines of a definition up to the first line of its docstring, or of its body."""
-    is_shown = docstring_text(node.body) is not None
-    return [node.lineno, max(node.lineno, node.body[0].lineno - (not is_shown))]
 
 
 def _bound(body: Sequence[ast.stmt]) -> dict[str, ast.stmt]:

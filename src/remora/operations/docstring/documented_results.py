@@ -37,7 +37,7 @@ def result_findings(code: DocumentedCode) -> Iterator[DriftFinding]:
         return  # a decorator may change the result
     if not is_none_or_missing(function.returns) or returns_or_yields(code.body):
         return
-    if _always_raises(code.body) or _only_returns(code.body) or not _is_final(code):
+    if always_raises(code.body) or _only_returns(code.body) or not _is_final(code):
         return
     found = next(_documented_results(code), None)
     if found is not None:
@@ -45,7 +45,7 @@ def result_findings(code: DocumentedCode) -> Iterator[DriftFinding]:
         yield DriftFinding(code="no-result", line=found, message=message)
 
 
-def _always_raises(body: Sequence[ast.stmt]) -> bool:
+def always_raises(body: Sequence[ast.stmt]) -> bool:
     """Return True if a function only raises, or says that it is not implemented."""
     if body and isinstance(body[-1], ast.Raise):
         return True

@@ -61,8 +61,7 @@ def docstring_plan(
     - `sections`: the sections that a new docstring would have, as most others do
     - `mends`: True if the code alone allows a correction
     - `room`: maximum length of the first line
-    - `customary`: True unless most of its public neighbours have no docstring
-    - `kind`: `class` or `function`
+    - `customary`: True for a function whose neighbours have docstrings, but no base class has one
     - `ascii`: True if the node's code is ASCII
     """
     found = documented(place, path, node)
@@ -86,8 +85,7 @@ def docstring_plan(
         "sections": sections,
         "mends": bool(plan.mend) and is_writable(found),
         "room": _first_line_width(found, formatting),
-        "customary": is_customary(found),
-        "kind": "class" if isinstance(found.node, ast.ClassDef) else "function",
+        "customary": state == "missing" and is_customary(place, found),
         "ascii": ast.unparse(found.node).isascii(),
     }
 

@@ -7,13 +7,14 @@ from itertools import islice
 from typing import Any
 
 from remora.code.callgraph.module_lookup import ModuleLookup
-from remora.code.syntax.definitions import Definition, find_definitions
+from remora.code.syntax.definitions import Definition, FunctionNode, find_definitions
 from remora.code.syntax.effects import own_nodes, unqualified_name
 from remora.code.syntax.signature import docstring_text
 from remora.code.syntax.source import Unreadable, read_source
 from remora.errors import HostError
-from remora.ids import escape_path, unescape_path
+from remora.ids import escape_path, file_of_key, unescape_path
 from remora.operations.docstring.documented_node import DocumentedNode
+from remora.operations.docstring.documented_results import always_raises
 from remora.tools.tree import ToolTree
 
 _NEIGHBOURS, _CALLEES, _CALLS = 2, 5, 5
@@ -39,10 +40,7 @@ def neighbour_docstrings(found: DocumentedNode) -> dict[str, str]:
 
 
 def neighbours_with_docstring(found: DocumentedNode) -> dict[str, str]:
-    """Return how many of the node's public neighbours have a docstring, such as "2 of 15".
-
-    They are other functions, or classes, of its class or of the file.
-    """
+    """Return how many of the node's public neighbours have a docstring, such as "2 of 15"."""
     near = _public_neighbours(found)
     scope = found.qualname.rpartition(".")[0]
     kind = "classes" if isinstance(found.node, ast.ClassDef) else "functions"
@@ -50,10 +48,38 @@ def neighbours_with_docstring(found: DocumentedNode) -> dict[str, str]:
     return {fact: f"{sum(map(bool, near))} of {len(near)}"} if near else {}
 
 
-def is_customary(found: DocumentedNode) -> bool:
-    """Return True unless most of the node's public neighbours, or of the file, have no docstring."""
+def is_customary(place: ToolTree, found: DocumentedNode) -> bool:
+    """Return True if a function's neighbours have docstrings, and no base class has one for it.
+
+    Without public neighbours, the functions of the file decide. A function that always raises is not
+    implemented, and has nothing to say.
+    """
+    if not isinstance(found.node, FunctionNode) or always_raises(found.node.body):
+        return False
     near = _public_neighbours(found) or _public_neighbours(found, in_file=True)
-    return 2 * sum(map(bool, near)) >= len(near)
+    return 2 * sum(map(bool, near)) >= len(near) and not _overrides_documented(place, found)
+
+
+def _overrides_documented(place: ToolTree, found: DocumentedNode) -> bool:
+    """Return True if a base class, in any file of the project, documents a method of the name."""
+    waiting, seen = [(found.path, found.source.tree, found.related.owner)], set[str]()
+    while waiting:
+        path, tree, owner = waiting.pop()
+        own = {each.qualname: each for each in find_definitions(tree, escape_path(path))}
+        known = {**_imported(place, path, tree), **own}
+        for base in getattr(own[owner].node, "bases", ()) if owner in own else ():
+            each = known.get(unqualified_name(base))
+            if each is None or each.key in seen:
+                continue
+            seen.add(each.key)
+            methods = {part.name: part for part in each.node.body if isinstance(part, FunctionNode)}
+            method = methods.get(found.node.name)
+            if method is not None and docstring_text(method.body):
+                return True
+            file = unescape_path(file_of_key(each.key))
+            if (other := _tree(place, file)) is not None:
+                waiting.append((file, other, each.qualname))
+    return False
 
 
 def _public_neighbours(found: DocumentedNode, *, in_file: bool = False) -> list[str | None]:
@@ -77,7 +103,7 @@ def callee_docstrings(place: ToolTree, found: DocumentedNode) -> dict[str, str]:
     names = _names_called(found)
     own = reversed(_definitions(found))
     known = {definition.qualname.rpartition(".")[2]: definition for definition in own}
-    imported = _imported(place, found) if {*names} - known.keys() else {}
+    imported = _imported(place, found.path, found.source.tree) if {*names} - known.keys() else {}
     used = (known.get(name) or imported.get(name) for name in names)
     texts = ((callee.qualname, docstring_text(callee.node.body)) for callee in used if callee)
     lines = ((name, text.strip().split("\n")[0][:_LINE]) for name, text in texts if text)
@@ -94,21 +120,20 @@ def _definitions(found: DocumentedNode) -> list[Definition]:
     return find_definitions(found.source.tree, escape_path(found.path))
 
 
-def _imported(place: ToolTree, found: DocumentedNode) -> dict[str, Definition]:
+def _imported(place: ToolTree, path: str, tree: ast.Module) -> dict[str, Definition]:
     """Return the definitions that a file imports by name, by the names under which it uses them."""
-    imports = [node for node in found.source.tree.body if isinstance(node, ast.ImportFrom)]
+    imports = [node for node in tree.body if isinstance(node, ast.ImportFrom)]
     modules = ModuleLookup(list(place.files.glob("**/*.py"))) if imports else ModuleLookup(())
     known: dict[str, Definition] = {}
     for node in imports:
         dotted = node.module or ""
         if node.level:
-            module = modules.relative(found.path, node.level, dotted)
+            module = modules.relative(path, node.level, dotted)
         else:
-            module = modules.absolute(found.path, dotted)
-        path = str(module[1]) if module is not None else ""
-        tree = _tree(place, path) if path.endswith(".py") else None
-        definitions = find_definitions(tree, path) if tree else []
-        made = {definition.qualname: definition for definition in definitions}
+            module = modules.absolute(path, dotted)
+        source = str(module[1]) if module is not None else ""
+        other = _tree(place, source) if source.endswith(".py") else None
+        made = {each.qualname: each for each in find_definitions(other, source)} if other else {}
         for alias in node.names:
             if alias.name in made:
                 known[alias.asname or alias.name] = made[alias.name]

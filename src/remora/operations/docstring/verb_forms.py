@@ -22,16 +22,8 @@ _VERBS = frozenset(
 """Verbs that begin summaries in both forms in installed packages, and are not nouns."""
 _HISSING = re.compile(r"(?:s|x|z|ch|sh|[^aeiou]o)$")
 _AND = re.compile(r" and (\w+)")
-_ENDS_WITH_Y = re.compile(r"[^aeiou]y$")
-
-
-def _third_person(verb: str) -> str:
-    if _ENDS_WITH_Y.search(verb):
-        return f"{verb[:-1]}ies"
-    return f"{verb}es" if _HISSING.search(verb) else f"{verb}s"
-
-
-_FORMS = {_third_person(verb): verb for verb in _VERBS}
+_Y = re.compile(r"(?<![aeiou])y$")
+_FORMS = {_Y.sub("ie", verb) + ("es" if _HISSING.search(verb) else "s"): verb for verb in _VERBS}
 _OTHERS = {verb: form for form, verb in _FORMS.items()}
 
 
