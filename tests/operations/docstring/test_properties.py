@@ -277,6 +277,7 @@ def test_quotes_and_indentation_of_a_given_text_do_not_count(given: str) -> None
 REFUSED = {
     " ": "needs a text",
     "Do it so.": "the first line has 9 characters (maximum 8)",
+    "The docstring is missing.": "about what the code does",
     'Do """.': "triple quotes",
     "Do \a.": "control characters",
     "Do.\n\n" + "x" * 4000: "4,005 characters (maximum 4,000)",

@@ -48,6 +48,7 @@ _DANGLING = re.compile(
     r"(?:\b(?:not|is|are|be|no|of|to|the|a|an|and|or|for|in|from|with|on|only|used|raised|called|\w+ing"
     r"|None|True|False)|,)$"
 )
+_OF_ITSELF = re.compile(r"(?i)\b(?:the docstring is|this (?:function|method|class))\b")
 _LEAST = 20
 """Characters of a summary that stays when its last clauses are cut. Decision: three or four words."""
 
@@ -81,8 +82,8 @@ def _cut(text: str, ends: re.Pattern[str], room: int) -> str:
 def text_problem(text: str, room: int) -> str:
     """Return why a text cannot be a docstring whose first line has `room`, or an empty string."""
     first = text.split("\n", maxsplit=1)[0]
-    if not first:
-        return "a docstring needs a text"
+    if not first or _OF_ITSELF.search(first):
+        return "a docstring needs a text about what the code does"
     if len(first) > room:
         return f"the first line has {len(first)} characters (maximum {room})"
     if len(text) > _LONGEST:
