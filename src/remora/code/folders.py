@@ -3,7 +3,8 @@
 BESIDE = frozenset(("docs", "doc", "examples", "example", "benchmarks", "benchmark", "bench"))
 """Folders of examples, documentation and benchmarks."""
 VENDORED = frozenset(
-    ("_vendor", "vendor", "_vendored", "vendored", "third_party", "extern", "externals", "versioneer.py")
+    ("_vendor", "vendor", "_vendored", "vendored", "third_party", "thirdparty", "extern", "externals",
+     "versioneer.py")
 )  # fmt: skip
 """Folders of code that was copied from other projects, and a file that many projects copy."""
 

@@ -43,7 +43,7 @@ def test_without_a_model_a_run_ends_with_how_to_get_one(plain: Remora, cart: Pat
     ("option", "value", "command"),
     [
         ("--decisions", "model", "`remora model pull` (98 MB)"),
-        ("--model", SMALL.name, f"`remora model pull {SMALL.name}` (491 MB)"),
+        ("--model", SMALL.name, f"`remora model pull {SMALL.name}` ({SMALL.cost})"),
     ],
 )
 def test_a_model_that_is_asked_for_must_be_there(
@@ -85,7 +85,7 @@ def test_models_are_listed_with_what_is_known_of_them(remora: Remora, tmp_path: 
         (name, name == DEFAULT.name) for name in KNOWN_MODELS
     ]
     shown = remora("model", "list", cwd=tmp_path).out
-    assert re.search(rf"^{SMALL.name} +491 MB +Apache-2.0 +no", shown, re.MULTILINE)
+    assert re.search(rf"^{SMALL.name} +{SMALL.cost} +Apache-2.0 +no", shown, re.MULTILINE)
     assert remora("model", "pull", "--quiet", cwd=tmp_path) == Done(0, "", "")
 
 

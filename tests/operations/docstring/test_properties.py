@@ -479,3 +479,5 @@ def test_verbs_of_a_summary_have_the_mood_of_the_project() -> None:
     assert fitted_summary(given, 60, "imperative") == "Iterate over all items and yield each."
     assert fitted_summary(given, 60, "indicative") == "Iterates over all items and yields each."
     assert fitted_summary("Names and addresses.", 60, "imperative") == "Names and addresses."
+    three = "Connect to a host, loads a configuration, and prints it."
+    assert fitted_summary(three, 60, "imperative").count("load ") == 1

@@ -21,7 +21,7 @@ _VERBS = frozenset(
 )  # fmt: skip
 """Verbs that begin summaries in both forms in installed packages, and are not nouns."""
 _HISSING = re.compile(r"(?:s|x|z|ch|sh|[^aeiou]o)$")
-_AND = re.compile(r" and (\w+)")
+_AND = re.compile(r"((?:,|,? and) )(\w+)")
 _Y = re.compile(r"(?<![aeiou])y$")
 _FORMS = {_Y.sub("ie", verb) + ("es" if _HISSING.search(verb) else "s"): verb for verb in _VERBS}
 _OTHERS = {verb: form for form, verb in _FORMS.items()}
@@ -34,9 +34,9 @@ def mood_of(text: str) -> Mood | None:
 
 
 def in_mood(text: str, mood: Mood) -> str:
-    """Return a text whose first word, and a verb after "and", have the form of `mood`."""
+    """Return a text whose first word, and verbs after "," or "and", have the form of `mood`."""
     forms = _FORMS if mood == "imperative" else _OTHERS
     word, space, rest = text.partition(" ")
     known = forms.get(word.lower(), word)
-    others = _AND.sub(lambda found: f" and {forms.get(found[1], found[1])}", space + rest)
+    others = _AND.sub(lambda verb: verb[1] + forms.get(verb[2], verb[2]), space + rest)
     return known.capitalize() + others if mood_of(text) else text
