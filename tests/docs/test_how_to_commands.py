@@ -16,7 +16,7 @@ from tests.quality.test_readme import commands
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs/how-to").glob("*.md"))]
 ELSEWHERE = re.compile(
-    r"--model\b|--arm|http:|\bmodel pull|database|worker|--engine|\bui\b|remora mcp|--http"
+    r"--model\b|--decisions model|--arm|http:|\bmodel pull|database|worker|--engine|\bui\b|remora mcp|--http"
     r"|hub start|hub stop|format html|\beval\b|judge --diff|origin/|trace fork|--resume"
     r"|remora review|remora watch|init\b|lint-3f2a"
 )
