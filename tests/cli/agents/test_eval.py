@@ -285,12 +285,10 @@ def test_where_nothing_can_be_hidden_the_checks_decide(
 
 @pytest.mark.slow
 def test_an_agent_of_the_users_is_compared_by_its_checks(poor: Remora, tmp_path: Path) -> None:
-    comment = "def price_{0}(order):\n    # total = order.total()\n    return order\n"
+    dead = "    # total = order.total()\n"
+    comment = f"def price_{{0}}(order):\n{dead}    order.close()\n    # or later\n{dead}    return order\n"
     root = write(tmp_path / "project", {f"m{n}.py": comment.format(n) for n in range(6)})
     assert poor("agents", "new", "tidy", cwd=root).code == 0
-    script = root / ".remora/agents/tidy/candidates.pym"
-    more = 'reason}, {"tool": "remove_comments", "args": {}, "reason": ""}]'
-    script.write_text(script.read_text().replace("reason}]", more), encoding="utf-8")
     with scripted(itertools.repeat(SUBMIT)) as server:
         arms = ("--arm", "rules", "--arm", server.address)
         words = ("eval", "-o", "tidy", "--slots", "5", "--json", *arms)
