@@ -1,4 +1,4 @@
-"""What the stream of a job says: what the model was asked and answered, and what came of it."""
+"""Read the stream of a job: its requests, its answers, and its result."""
 
 import json
 import math

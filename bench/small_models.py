@@ -1,4 +1,4 @@
-"""How far do small models come with the jobs of packages that nobody worked with?
+"""Measure how many jobs small models finish in packages that were not used for development.
 
     python bench/small_models.py pick ~/round ~/src/one ~/src/two
     python bench/small_models.py run ~/round rules

@@ -60,7 +60,7 @@ DECLARATIONS = [
             description="Replace one line.",
             parameters=schema(
                 {
-                    "text": {"type": "string", "description": "What stands there then."},
+                    "text": {"type": "string", "description": "The new text of the lines."},
                     "line": {"type": "integer", "description": "From 1."},
                 },
                 "text",
@@ -71,7 +71,7 @@ DECLARATIONS = [
         "description:<escape>Replace one line.<escape>,"
         "parameters:{properties:{"
         "line:{description:<escape>From 1.<escape>,type:<escape>INTEGER<escape>},"
-        "text:{description:<escape>What stands there then.<escape>,type:<escape>STRING<escape>}},"
+        "text:{description:<escape>The new text of the lines.<escape>,type:<escape>STRING<escape>}},"
         "required:[<escape>text<escape>,<escape>line<escape>],"
         "type:<escape>OBJECT<escape>}}<end_function_declaration>",
     ),
@@ -136,7 +136,7 @@ def test_a_prompt_declares_what_the_first_suggestion_of_each_tool_leaves_open() 
         "You are a model that can do function calling with the following functions"
         "<start_function_declaration>declaration:edit_line{"
         "description:<escape>Replace one line<escape>,"
-        "parameters:{properties:{text:{description:<escape>What stands there then.<escape>,"
+        "parameters:{properties:{text:{description:<escape>The new text of the lines.<escape>,"
         "type:<escape>STRING<escape>}},"
         "required:[<escape>text<escape>],"
         "type:<escape>OBJECT<escape>}}<end_function_declaration>"

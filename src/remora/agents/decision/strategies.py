@@ -88,7 +88,7 @@ class DecisionStrategy:
 
 def _filled_in(call: ToolCall, candidates: Sequence[Candidate]) -> ToolCall:
     """Return the call with the other arguments of the first suggestion that it can follow."""
-    own = (one.args for one in candidates if one.tool == call.tool)
+    own = (offer.args for offer in candidates if offer.tool == call.tool)
     fitting = (given for given in own if all(call.args.get(k, v) == v for k, v in given.items()))
     return replace(call, args={**next(fitting, {}), **call.args})
 
@@ -96,7 +96,7 @@ def _filled_in(call: ToolCall, candidates: Sequence[Candidate]) -> ToolCall:
 def _with_whole_texts(call: ToolCall, candidates: Sequence[Candidate]) -> ToolCall:
     """Return the call with the texts of which the packet shows only how they begin."""
     args = dict(call.args)
-    given = [one.args for one in candidates if one.tool == call.tool]
+    given = [offer.args for offer in candidates if offer.tool == call.tool]
     for name, text in [(k, v) for k, v in args.items() if isinstance(v, str) and v.endswith("…")]:
         texts = (str(whole[name]) for whole in given if name in whole)
         args[name] = next((whole for whole in texts if whole.startswith(text[:-1])), text)

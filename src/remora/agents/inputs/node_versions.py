@@ -78,7 +78,7 @@ class NodeVersions:
         calls = [(file_of_key(link["key"]), line) for link in callers for line in link["lines"]]
         for path, line in sorted(calls, key=lambda call: is_test_file(call[0]))[:_MOST_CALLS]:
             text = (self._workspace.read(path) or b"").decode("utf-8", "replace")
-            lines = [each.strip() for each in text.splitlines()[line - 1 : line + 2]]
+            lines = [part.strip() for part in text.splitlines()[line - 1 : line + 2]]
             is_whole = not lines or lines[0].count("(") <= lines[0].count(")")
             if name in (code := " ".join(lines[:1] if is_whole else lines)):
                 return f"{path}:{line}: {code}"

@@ -45,7 +45,7 @@ def outline(tree: ast.Module, node: DefinitionNode) -> list[list[int]]:
     if owner is not None:
         is_shown = docstring_text(owner.body) is not None
         spans.append([owner.lineno, max(owner.lineno, owner.body[0].lineno - (not is_shown))])
-    first = min((each.lineno for each in node.decorator_list), default=node.lineno)
+    first = min((decorator.lineno for decorator in node.decorator_list), default=node.lineno)
     last = node.end_lineno or node.lineno
     if last - first < _WHOLE:
         return [*spans, [first, last]]

@@ -172,7 +172,7 @@ def _rendered_texts(decision: ModelDecision, survey: AgentSummary) -> tuple[str,
     """Return the texts for the suggestion that the call follows, which the prompt asks about."""
     taken, shown = decision.taken, decision.shown()
     offered = shown.candidate_actions
-    followed = [one for one in offered if taken and matches_candidate(taken, one)][:1]
+    followed = [offer for offer in offered if taken and matches_candidate(taken, offer)][:1]
     if taken is None or (offered and not followed):
         return None
     shown = replace(shown, candidate_actions=(*followed, *offered))

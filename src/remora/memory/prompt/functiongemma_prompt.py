@@ -46,10 +46,10 @@ def short_prompt(
     sentences = re.split(r"(?<=\.) ", instructions)
     looks = {tool.name for tool in tools if tool.looks} - OWN_TOOLS
     whole = one_of_each_tool(packet)
-    kept = tuple(one for one in whole.candidate_actions if one.tool not in looks)
+    kept = tuple(offer for offer in whole.candidate_actions if offer.tool not in looks)
     acting = replace(whole, candidate_actions=kept)
     ways = [*product((whole, acting), range(len(sentences), 0, -1)), (acting, 0)]
-    sizes = (len(_prompt("", open_tools(one, tools), sentences[:n]).encode()) for one, n in ways)
+    sizes = (len(_prompt("", open_tools(view, tools), sentences[:n]).encode()) for view, n in ways)
     fitting = (way for way, size in zip(ways, sizes, strict=True) if size <= AROUND)
     shown, most = next(fitting, ways[-1])
     asked = open_tools(shown, tools)
@@ -84,7 +84,7 @@ def open_tools(packet: DecisionPacket, tools: Sequence[ToolSchema]) -> list[Tool
 
     Of a description, the first clause is left. Without a suggestion, all tools stay as they are.
     """
-    given = {one.tool: one.args for one in one_of_each_tool(packet).candidate_actions}
+    given = {offer.tool: offer.args for offer in one_of_each_tool(packet).candidate_actions}
     suggested = (_open(tool, given[tool.name]) for tool in tools if tool.name in given)
     return sorted(suggested if given else tools, key=lambda tool: tool.name)
 

@@ -33,7 +33,7 @@ def offered_calls(packet: DecisionPacket, tools: Sequence[ToolSchema]) -> tuple[
 def answer_letters(packet: DecisionPacket, tools: Sequence[ToolSchema]) -> dict[str, Candidate]:
     """Return the suggestions by letter, or nothing if one of them leaves something to write."""
     offers = [*_offers(packet, tools)]
-    if any(offered.parameters["properties"].keys() - one.args.keys() for one, offered in offers):
+    if any(schema.parameters["properties"].keys() - offer.args.keys() for offer, schema in offers):
         return {}
     return dict(zip(ascii_uppercase, (candidate for candidate, _ in offers), strict=False))
 
@@ -84,8 +84,8 @@ def guided_question(packet: DecisionPacket, tools: Sequence[ToolSchema]) -> str:
 
 def _call(packet: DecisionPacket) -> Iterator[str]:
     """Yield a call of the first node that the Hub knows one of."""
-    facts = (each for each in packet.hub_context.values() if isinstance(each, Mapping))
-    known = (each.get("call") for each in facts)
+    facts = (about for about in packet.hub_context.values() if isinstance(about, Mapping))
+    known = (about.get("call") for about in facts)
     yield from (f"Called in {escape_line(str(call))}" for call in islice(filter(None, known), 1))
 
 

@@ -62,7 +62,7 @@ def plain_lines(packet: DecisionPacket, tools: Sequence[ToolSchema], *, declared
         state_summary="" if _is_part(packet.state_summary, summaries) else packet.state_summary,
     )
     lines = [_suggestion(candidate, packet, tools) for candidate in packet.candidate_actions]
-    lines += [f"- {signature(one)}" for one in tools if one.name in TURN_TOOLS and not declared]
+    lines += [f"- {signature(tool)}" for tool in tools if tool.name in TURN_TOOLS and not declared]
     return _ordered(shown, _done_in_words(packet), _section("Suggestions", lines))
 
 
@@ -208,7 +208,7 @@ def _candidates(packet: DecisionPacket) -> Iterator[str]:
 
 def _suggestion(candidate: Candidate, packet: DecisionPacket, tools: Sequence[ToolSchema]) -> str:
     """Return a suggestion with its open arguments: the required ones, or all of a new tool."""
-    tool = next((one for one in tools if one.name == candidate.tool), ToolSchema(name=""))
+    tool = next((known for known in tools if known.name == candidate.tool), ToolSchema(name=""))
     asked = [a for a in open_arguments(tool, candidate.args) if "?" not in a or not is_fixed(tool)]
     given = (f"{escape_line(k)}={_argument(v, packet)}" for k, v in candidate.args.items())
     reason = f" - {escape_line(candidate.reason)}" if candidate.reason else ""

@@ -56,7 +56,7 @@ def weights_path(cache: Path, model: KnownModel = DEFAULT) -> Path:
 
 def installed_models(cache: Path) -> tuple[KnownModel, ...]:
     """Return the models whose weights are there, the least able first. No hash is checked."""
-    return tuple(each for each in KNOWN_MODELS.values() if weights_path(cache, each).exists())
+    return tuple(model for model in KNOWN_MODELS.values() if weights_path(cache, model).exists())
 
 
 def check(cache: Path, model: KnownModel = DEFAULT) -> WeightsState:

@@ -65,20 +65,20 @@ def _overrides_documented(place: ToolTree, found: DocumentedNode) -> bool:
     waiting, seen = [(found.path, found.source.tree, found.related.owner)], set[str]()
     while waiting:
         path, tree, owner = waiting.pop()
-        own = {each.qualname: each for each in find_definitions(tree, escape_path(path))}
+        own = {known.qualname: known for known in find_definitions(tree, escape_path(path))}
         known = {**_imported(place, path, tree), **own}
         for base in getattr(own[owner].node, "bases", ()) if owner in own else ():
-            each = known.get(unqualified_name(base))
-            if each is None or each.key in seen:
+            parent = known.get(unqualified_name(base))
+            if parent is None or parent.key in seen:
                 continue
-            seen.add(each.key)
-            methods = {part.name: part for part in each.node.body if isinstance(part, FunctionNode)}
-            method = methods.get(found.node.name)
-            if method is not None and docstring_text(method.body):
+            seen.add(parent.key)
+            methods = (part for part in parent.node.body if isinstance(part, FunctionNode))
+            name = found.node.name
+            if any(method.name == name and docstring_text(method.body) for method in methods):
                 return True
-            file = unescape_path(file_of_key(each.key))
+            file = unescape_path(file_of_key(parent.key))
             if (other := _tree(place, file)) is not None:
-                waiting.append((file, other, each.qualname))
+                waiting.append((file, other, parent.qualname))
     return False
 
 
@@ -133,7 +133,8 @@ def _imported(place: ToolTree, path: str, tree: ast.Module) -> dict[str, Definit
             module = modules.absolute(path, dotted)
         source = str(module[1]) if module is not None else ""
         other = _tree(place, source) if source.endswith(".py") else None
-        made = {each.qualname: each for each in find_definitions(other, source)} if other else {}
+        definitions = find_definitions(other, source) if other else ()
+        made = {definition.qualname: definition for definition in definitions}
         for alias in node.names:
             if alias.name in made:
                 known[alias.asname or alias.name] = made[alias.name]

@@ -111,7 +111,7 @@ def earlier_job_seconds(folder: TraceFolder, model: str | None) -> dict[str, flo
                 elif isinstance(data, JobEnd) and (then := begun.pop(data.agent_id, None)):
                     spans.setdefault(data.operation, []).append((now - then).total_seconds())
         if spans:  # two run at a time
-            return {name: sum(each) / len(each) / 2 for name, each in spans.items()}
+            return {name: sum(times) / len(times) / 2 for name, times in spans.items()}
     return {}
 
 
