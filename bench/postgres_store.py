@@ -99,7 +99,7 @@ def _export(dsn: str, folder: Path, streams: int) -> dict[str, float]:
     size, _ = _fill(dsn, recorded_turns(), streams, EXPORTED)
     rates: dict[str, list[float]] = {}
     for number in range(ROUNDS):
-        for name, read in _readers(dsn, folder / f"{streams}-{number}").items():
+        for name, read in _readers(dsn, folder / f"{streams}-{number}", streams).items():
             start = time.perf_counter()
             assert read() == size
             rates.setdefault(name, []).append(size / 1e6 / (time.perf_counter() - start))
@@ -112,16 +112,16 @@ def _export(dsn: str, folder: Path, streams: int) -> dict[str, float]:
     }
 
 
-def _readers(dsn: str, root: Path) -> dict[str, Callable[[], int]]:
+def _readers(dsn: str, root: Path, streams: int) -> dict[str, Callable[[], int]]:
     """Return functions that read all lines, and return their bytes with newlines."""
     database = Database(dsn)
     root.mkdir()
     copied = CopiedTraceFolder(root, root / "copy", database, "bench")
     copied.create()
     return {
-        "lines": lambda: _read(PostgresTraceStore(database, "bench")),
+        "lines": lambda: _read(PostgresTraceStore(database, "bench"), streams),
         "copied folder": lambda: sum(path.stat().st_size for path in copied.agent_streams()),
-        "lines of JSONL": lambda: _read(JsonlTraceStore(copied.path)),
+        "lines of JSONL": lambda: _read(JsonlTraceStore(copied.path), streams),
     }
 
 
@@ -131,7 +131,7 @@ def _fill(dsn: str, turns: Sequence[Turn], streams: int, size: int) -> tuple[int
     database.open()
     store = PostgresTraceStore(database, "bench")
     each = sum(event.size for turn in turns for event in turn) / len(turns)
-    names = [f"lint-{number:012x}" for number in range(streams)]
+    names = _names(streams)
     built = [built_lines(name, turns, round(size / each / streams)) for name in names]
     epochs = [store.claim(f"traces/{name}").epoch for name in names]
     seqs = [0] * streams
@@ -146,8 +146,12 @@ def _fill(dsn: str, turns: Sequence[Turn], streams: int, size: int) -> tuple[int
     return sum(map(len, lines)), len(lines)
 
 
-def _read(store: TraceStore) -> int:
-    return sum(len(line) + 1 for stream in store.streams() for line in store.lines(stream))
+def _names(streams: int) -> list[str]:
+    return [f"lint-{number:012x}" for number in range(streams)]
+
+
+def _read(store: TraceStore, streams: int) -> int:
+    return sum(len(line) + 1 for name in _names(streams) for line in store.lines(f"traces/{name}"))
 
 
 def _rates(found: Iterable[Measured]) -> list[float]:

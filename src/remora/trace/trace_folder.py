@@ -1,7 +1,6 @@
 """Paths in the `.agentfs/` folder, which contains a project's streams, blobs and objects."""
 
 import os
-import time
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from pathlib import Path
@@ -95,10 +94,6 @@ class TraceFolder:
     def pruned_streams(self) -> set[str]:
         """Return the names of the streams that were removed from the database."""
         return set()
-
-    def wait(self, seconds: float) -> None:
-        """Wait for so many seconds, or until a stream has probably changed."""
-        time.sleep(seconds)
 
     def agent_stream(self, agent_id: str) -> Path:
         return self.traces / _file_name(agent_id)

@@ -120,17 +120,6 @@ class TestNewLines:
         assert copy_of(copies).stat().st_mode & 0o777 == 0o600
         assert copies.path.stat().st_mode & 0o777 == 0o700
 
-    @pytest.mark.slow
-    def test_a_waiting_reader_is_woken_by_an_append(
-        self, opens: OpensStore, copies: CopiedTraceFolder
-    ) -> None:
-        writer = Writer(opens())
-        copies.wait(0)  # begins to listen
-        writer.append(LINES[0])
-        began = time.monotonic()
-        copies.wait(2)
-        assert time.monotonic() - began < 10
-
     def test_a_cache_deleted_while_it_is_open_is_filled_again(
         self, opens: OpensStore, copies: CopiedTraceFolder, cache: Path
     ) -> None:

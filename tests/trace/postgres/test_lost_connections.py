@@ -52,7 +52,6 @@ def opened() -> Iterator[Opens]:
 def test_the_connections_of_a_database_that_is_no_longer_used_are_closed(dsn: str) -> None:
     database = Database(dsn)
     database.open()
-    database.wait(0)
     database.cycle = database  # type: ignore[attr-defined]
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
@@ -65,7 +64,6 @@ def test_a_closed_database_keeps_no_connection(dsn: str) -> None:
     database = Database(dsn)
     database.close()
     database.open()
-    database.wait(0)
     query = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
     with psycopg.connect(dsn) as connection:
         deadline = time.monotonic() + 5

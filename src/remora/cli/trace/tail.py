@@ -1,5 +1,6 @@
 """The `trace tail` command, which shows the end of a stream and new events."""
 
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -101,7 +102,7 @@ class _TailedStreams:
                         shown(follower.path, line, _decode(line, follower.path))
             if not goes_on:
                 return
-            self._folder.wait(_PAUSE_S)
+            time.sleep(_PAUSE_S)
 
     def _notice(self, event: "Event") -> None:
         """If the event starts a job, follow the stream of its agent."""

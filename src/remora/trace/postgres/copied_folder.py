@@ -160,12 +160,6 @@ class CopiedTraceFolder(TraceFolder):
     def pruned_streams(self) -> set[str]:
         return {row[0] for row in self._database.rows(_PRUNED, [self._project])}
 
-    def wait(self, seconds: float) -> None:
-        """Wait until the database announces new events. At most, wait ten times as long, because an
-        announcement can get lost.
-        """
-        self._database.wait(10 * seconds)
-
     def _refresh_all(self, kind: str) -> None:
         found = self._rows("AND starts_with(name, %(name)s)", f"{kind}/")
         rows = [row for row in found if is_id(row.name.removeprefix(f"{kind}/"))]

@@ -17,7 +17,6 @@ from remora.trace.postgres.schema import SCHEMA, VERSION, install, is_installed
 _T = TypeVar("_T")
 Connection = psycopg.Connection[Any]
 _MAX_CONNECTIONS = 8
-_CHANNEL = "remora_events"
 _PATIENCE_S = 60.0
 _PAUSES_S = (0.05, 0.2, 0.5, 1.0, 2.0)
 LOST = (
@@ -57,11 +56,10 @@ class DatabaseTimes(NamedTuple):
 
 
 class _KeptConnections:
-    """Open connections that are not in use, and the one that listens. Thread-safe."""
+    """Open connections that are not in use. Thread-safe."""
 
     def __init__(self) -> None:
         self.idle: list[Connection] = []
-        self.listener: Connection | None = None
 
     def take(self) -> Connection | None:
         with suppress(IndexError):  # other threads take connections, too
@@ -69,8 +67,6 @@ class _KeptConnections:
         return None
 
     def close(self) -> None:
-        if self.listener is not None:
-            self.listener.close()
         while (connection := self.take()) is not None:
             connection.close()
 
@@ -256,32 +252,6 @@ class Database:
                 number += 1
             except psycopg.Error as error:
                 raise self.error(error) from error
-
-    def announce(self) -> None:
-        """Tell waiting readers that events were appended. This is a hint, which may get lost.
-
-        No connection is opened for it.
-        """
-        with suppress(*LOST):
-            if self._kept.idle:
-                self.once(lambda connection: connection.execute(f"NOTIFY {_CHANNEL}"))
-
-    def wait(self, seconds: float) -> None:
-        """Wait until events are announced, but not longer than `seconds`."""
-        kept = self._kept
-        try:
-            if kept.listener is None or kept.listener.closed:
-                kept.listener = self._connect()
-                kept.listener.execute(f"LISTEN {_CHANNEL}")
-                if self._is_closed:
-                    kept.close()
-                return  # events may have been announced before
-            for _ in kept.listener.notifies(timeout=seconds, stop_after=1):
-                pass
-        except LOST:
-            if kept.listener is not None:
-                kept.listener.close()
-            time.sleep(min(seconds, _PAUSES_S[-1]))
 
     def error(self, error: Exception) -> DatabaseError:
         """Return the error that tells the user what failed."""

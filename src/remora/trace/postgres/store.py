@@ -23,8 +23,8 @@ from remora.errors import (
 from remora.ids import is_id
 from remora.memory.events import AgentEnd, Event, Head, decode_event
 from remora.trace.postgres.database import Database
+from remora.trace.postgres.lease_renewal import LeaseRenewal
 from remora.trace.postgres.owner import Owner
-from remora.trace.postgres.store_threads import Announcer, LeaseRenewal
 from remora.trace.postgres.stream_lines import StreamKey, read_pages
 from remora.trace.read.reader import parse_event
 from remora.trace.stream.trace_store import Claim
@@ -139,7 +139,6 @@ class PostgresTraceStore:
         self._claimed: dict[str, _Claimed] = {}
         self._lock = threading.Lock()
         self._renewal = LeaseRenewal(database, lease_s)
-        self._announcer = Announcer(database)
 
     def claim(self, stream: str) -> Claim:
         """Claim a stream. The stream of a process that died on this machine can be claimed at once,
@@ -195,7 +194,6 @@ class PostgresTraceStore:
             self._database.retry(attempt)
         except DatabaseError as error:
             raise StreamWriteFailed(f"{stream}: {error.message}", hint=error.hint) from error
-        self._announcer.announce()
 
     def sync(self, stream: str, epoch: int) -> None:
         """Check the claim. Each append is committed, so there is nothing to sync."""
@@ -219,10 +217,6 @@ class PostgresTraceStore:
     def lines(self, stream: str, start: int = 0) -> Iterator[bytes]:
         number, month, count, _ = self._find(stream)
         return self._lines(StreamKey(number, month), start, count)
-
-    def streams(self) -> Iterator[str]:
-        query = 'SELECT name FROM streams WHERE project = %s ORDER BY name COLLATE "C"'
-        return (name for (name,) in self._database.rows(query, [self.project]))
 
     def _lines(self, key: StreamKey, start: int, end: int) -> Iterator[bytes]:
         for page in read_pages(self._database, key, max(start, 0), end):

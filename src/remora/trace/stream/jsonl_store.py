@@ -11,9 +11,7 @@ from remora.memory.events import Head
 from remora.trace.read.reader import last_event, read_lines
 from remora.trace.stream.line_file import LineFile
 from remora.trace.stream.trace_store import Claim
-from remora.trace.trace_folder import STREAM_SUFFIX, stream_id, stream_paths
-
-_FOLDERS = ("runs", "traces")
+from remora.trace.trace_folder import STREAM_SUFFIX
 
 
 class JsonlTraceStore:
@@ -66,10 +64,6 @@ class JsonlTraceStore:
 
     def lines(self, stream: str, start: int = 0) -> Iterator[bytes]:
         return islice(read_lines(self._path(stream)), start, None)
-
-    def streams(self) -> Iterator[str]:
-        for name in _FOLDERS:
-            yield from (f"{name}/{stream_id(path)}" for path in stream_paths(self._folder / name))
 
     def _claimed_file(self, stream: str, epoch: int) -> LineFile:
         claimed = self._claimed.get(stream)

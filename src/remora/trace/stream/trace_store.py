@@ -78,6 +78,3 @@ class TraceStore(Protocol):
         """Yield the lines from line number `start`, without newlines. Raises NotFound if the stream
         does not exist.
         """
-
-    def streams(self) -> Iterator[str]:
-        """Yield the names of all streams, sorted."""

@@ -38,7 +38,6 @@ class TestJsonlTraceStore(StoreConformance):
         lines, store = chained(3), opens()
         store.release(STREAM, self.fill(store, lines[:2]))
         compress_stream(self.path(folder))
-        assert list(store.streams()) == [STREAM]
         assert (stored(store), store.head(STREAM).count) == (lines[:2], 2)
         store.append(STREAM, store.claim(STREAM).epoch, 2, lines[2])
         assert self.path(folder).read_bytes() == b"".join(lines)

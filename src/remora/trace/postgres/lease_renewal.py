@@ -1,7 +1,6 @@
-"""Threads of a store: renewal of its leases while it does not append, and announcement of events."""
+"""Renewal of a store's leases while it does not append."""
 
 import threading
-import time
 from contextlib import suppress
 
 import psycopg
@@ -13,8 +12,6 @@ UPDATE streams SET lease_until = clock_timestamp() + make_interval(secs => %(lea
 FROM unnest(%(ids)s::bigint[], %(epochs)s::bigint[]) AS mine (stream, claimed)
 WHERE id = mine.stream AND epoch = mine.claimed AND owner IS NOT NULL
 """
-_PAUSE_S = 0.1
-_IDLE_S = 5.0
 
 
 class LeaseRenewal:
@@ -57,38 +54,3 @@ class LeaseRenewal:
         values = {"lease_s": self._lease_s, "ids": list(leases), "epochs": list(leases.values())}
         with suppress(psycopg.Error):
             self._database.once(lambda connection: connection.execute(_RENEW, values))
-
-
-class Announcer:
-    """Sends announcements in a thread, at most ten in a second however much is appended.
-
-    A notification within the transaction of an append would let all writers of the database wait
-    for each other.
-    """
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-        self._change = threading.Condition()
-        self._pending = False
-        self._thread: threading.Thread | None = None
-
-    def announce(self) -> None:
-        """Announce soon that events were appended."""
-        with self._change:
-            self._pending = True
-            if self._thread is None:
-                name = "remora-announcer"
-                self._thread = threading.Thread(target=self._run, daemon=True, name=name)
-                self._thread.start()
-            self._change.notify()
-
-    def _run(self) -> None:
-        while True:
-            with self._change:
-                self._change.wait_for(lambda: self._pending, timeout=_IDLE_S)
-                if not self._pending:
-                    self._thread = None
-                    return
-                self._pending = False
-            self._database.announce()
-            time.sleep(_PAUSE_S)
