@@ -30,7 +30,7 @@ from remora.trace.content.line_format import (
     line_hash,
     line_with_hash,
 )
-from remora.trace.content.objects import ObjectStore, SyncPool
+from remora.trace.content.objects import ObjectStore, run_all
 from remora.trace.content.zstd_file import compressed, decompressed, temporary_copy
 from remora.trace.trace_folder import TraceFolder
 from tests.memory_limit import memory_limit
@@ -359,7 +359,7 @@ def test_a_failure_reaches_only_the_threads_that_shared_the_call(slow: Slow) -> 
     commit.run()
 
 
-def test_a_pool_ends_all_acts_before_it_reports_a_failure() -> None:
+def test_all_acts_end_before_a_failure_is_reported() -> None:
     ended: list[int] = []
 
     def act(number: int) -> Callable[[], None]:
@@ -372,14 +372,14 @@ def test_a_pool_ends_all_acts_before_it_reports_a_failure() -> None:
         return work
 
     with pytest.raises(OSError, match="Input/output"):
-        SyncPool().run([act(number) for number in range(6)])
+        run_all([act(number) for number in range(6)])
     assert sorted(ended) == [1, 2, 3, 4, 5]
 
 
-def test_a_pool_works_side_by_side() -> None:
+def test_acts_run_side_by_side() -> None:
     meeting = threading.Barrier(4, timeout=10)
 
     def meet() -> None:
         meeting.wait()
 
-    SyncPool().run([meet] * 4)
+    run_all([meet] * 4)

@@ -10,7 +10,6 @@ from functools import partial
 from hashlib import sha256
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from remora.errors import DiskError, NotFound, StreamDamaged, StreamError
 from remora.regular_file import closing_fd
@@ -51,7 +50,6 @@ class ObjectStore:
         self._safe: set[str] = set()  # synced digests, and two-digit names of synced folders
         self._failure: DiskError | None = None
         self._lock = threading.Lock()
-        self._pool = SyncPool()
         self._commit = GroupCommit(self._sync_waiting)
 
     def put(self, data: bytes) -> str:
@@ -174,7 +172,7 @@ class ObjectStore:
         if not prefixes <= self._safe:
             acts.append(partial(_sync_folder, self.folder))
         try:
-            self._pool.run(acts)
+            run_all(acts)
         except DiskError as error:
             self._failure = error
             raise
@@ -197,32 +195,17 @@ def _sync_folder(path: Path) -> None:
         sync_folder(path)
 
 
-if TYPE_CHECKING:  # it imports logging, which readers do not need
-    from concurrent.futures import ThreadPoolExecutor
-
 _WIDTH = 4
 
 
-class SyncPool:
-    """Thread pool that runs at most four actions at once. Threads are started on first use."""
+def run_all(acts: Sequence[Callable[[], None]]) -> None:
+    """Run all actions, at most four at once, and wait for them.
 
-    def __init__(self) -> None:
-        self._threads: ThreadPoolExecutor | None = None
+    Raises the exception of the first action in `acts` that failed.
+    """
+    from concurrent.futures import ThreadPoolExecutor  # imports logging, which readers do not need
 
-    def run(self, acts: Sequence[Callable[[], None]]) -> None:
-        """Run all actions and wait for them.
-
-        Raises the exception of the first action in `acts` that failed.
-        """
-        if len(acts) < 2:
-            for act in acts:
-                act()
-            return
-        from concurrent.futures import ThreadPoolExecutor, wait
-
-        if self._threads is None:
-            self._threads = ThreadPoolExecutor(_WIDTH, "remora-sync")
-        futures = [self._threads.submit(act) for act in acts]
-        wait(futures)
-        for future in futures:
-            future.result()
+    with ThreadPoolExecutor(_WIDTH, "remora-sync") as threads:
+        ended = [threads.submit(act) for act in acts]
+    for future in ended:
+        future.result()
