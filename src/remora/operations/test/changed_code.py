@@ -4,7 +4,6 @@ import threading
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from remora.code.edit.text_lines import decode
 from remora.code.pytest_model.pytest_file import is_test_file
 from remora.code.syntax.changed_behavior import changed_behavior
 from remora.code.syntax.definitions import find_definitions
@@ -93,7 +92,12 @@ def _run(place: ToolTree, submission: Submission, keys: Sequence[str]) -> str:
     order = {**test_order(place, path, ids, _SECONDS), "all": True}
     now = _ran(place, order)
     if not now.is_clean:
-        earlier = _ran(place, {**order, "text": decode(path, before or b"").body})
+        edited = place.read(path)
+        place.write(path, before or b"")
+        try:
+            earlier = _ran(place, order)
+        finally:
+            place.write(path, edited)
         for test in earlier.passed - now.passed:
             why = now.messages.get(test) or now.problem or "it is skipped"
             return f"{test} passes without your edits; with them, {why}"

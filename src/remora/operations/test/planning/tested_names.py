@@ -1,7 +1,6 @@
 """Functions that a project's tests call or mention by name, and those whose examples are tests."""
 
 import ast
-import os
 import re
 from collections.abc import Collection, Iterator, Mapping
 from functools import cached_property
@@ -21,6 +20,7 @@ from remora.operations.test.planning.run_doctests import RunDoctests
 from remora.operations.test.source_blocks import COMMON_NAMES, reached_names, used_names
 from remora.python_text import parse
 from remora.tools.tree import ToolTree
+from remora.workspaces.rooted_files import RootedFiles
 
 
 class NodesWithTests:
@@ -52,27 +52,7 @@ class NodesWithTests:
 
     @cached_property
     def _view(self) -> MemorySnapshot:
-        return MemorySnapshot(read_all(self._tree, _python_files(self._tree)))
-
-
-def _python_files(tree: Path) -> Iterator[str]:
-    """Yield the paths of Python files, relative to the tree.
-
-    The search is iterative, because folders may be deeply nested.
-    """
-    waiting = [""]
-    while waiting:
-        above = waiting.pop()
-        try:
-            entries = [*os.scandir(tree / above)]
-        except OSError:  # files in an unreadable folder cannot be read either
-            continue
-        for entry in entries:
-            path = f"{above}/{entry.name}" if above else entry.name
-            if entry.is_dir(follow_symlinks=False):
-                waiting.append(path)
-            elif entry.name.endswith(".py"):
-                yield path
+        return MemorySnapshot(read_all(self._tree, RootedFiles(self._tree).glob("**/*.py")))
 
 
 class TestedNames:

@@ -12,8 +12,7 @@ Standard input is a JSON object with these keys:
     shift     number of seconds by which Python's clocks are set forward
     orders    the orders, which are carried out in sequence
 
-Every order has a time limit in `seconds`, and may have one for CPU time in `cpu`. It may replace
-the content of a file (`path`) with `text` while it runs. There are three kinds of orders.
+Every order has a time limit in `seconds`. There are three kinds of orders.
 
 An order with `calls` evaluates expressions in the namespace of `module` (file `path`). A call has
 its expression in `call`, and statements to run before it in `imports` and `setup`. `each` is the

@@ -32,7 +32,7 @@ class Reports:
         self.seen: dict[str, Order] = {}
         self.failed: list[str] = []
         self.wanted = set(order["ids"] if order.get("all") else ())
-        self.looks = (order.get("text") is None and not order.get("all")) or order.get("traced")
+        self.looks = not order.get("all") or order.get("traced")
 
         @hookwrapper  # type: ignore[untyped-decorator]
         def function_call(pyfuncitem: Any) -> Iterator[None]:
