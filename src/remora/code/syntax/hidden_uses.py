@@ -27,6 +27,12 @@ def names_in(*nodes: ast.AST) -> set[str]:
     return {part.id for node in nodes for part in ast.walk(node) if isinstance(part, ast.Name)}
 
 
+def names_with(context: type[ast.expr_context], node: ast.AST) -> list[str]:
+    """Return the names that code reads (`ast.Load`) or assigns (`ast.Store`), once for each use."""
+    names = (part for part in ast.walk(node) if isinstance(part, ast.Name))
+    return [name.id for name in names if isinstance(name.ctx, context)]
+
+
 def hidden_uses(text: str, tree: ast.Module) -> set[str]:
     """Return all words in types that are strings or comments.
 

@@ -9,6 +9,7 @@ from typing import Literal, get_args
 import msgspec
 
 from remora.code.edit.import_edits import Imported, imported_names
+from remora.code.syntax.hidden_uses import names_in, names_with
 
 Source = Literal["docstring", "documentation", "call", "test"]
 SOURCES: tuple[Source, ...] = get_args(Source)
@@ -50,11 +51,7 @@ def bound_names(statement: ast.stmt) -> set[str]:
         case ast.Import() | ast.ImportFrom():
             module = ast.Module(body=[statement], type_ignores=[])
             return {one.bound.partition(".")[0] for one in imported_names(module)}
-    return {
-        one.id
-        for one in ast.walk(statement)
-        if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)
-    }
+    return {*names_with(ast.Store, statement)}
 
 
 def free_names(nodes: Iterable[ast.AST], *, builtin: bool = False) -> set[str]:
@@ -64,12 +61,7 @@ def free_names(nodes: Iterable[ast.AST], *, builtin: bool = False) -> set[str]:
     """
     found: set[str] = set()
     for node in nodes:
-        own = _inner_names(node)
-        found |= {
-            one.id
-            for one in ast.walk(node)
-            if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load) and one.id not in own
-        }
+        found |= {*names_with(ast.Load, node)} - _inner_names(node)
     return found if builtin else found - _BUILTINS
 
 
@@ -78,7 +70,7 @@ def _inner_names(node: ast.AST) -> set[str]:
     found: set[str] = set()
     for one in ast.walk(node):
         if isinstance(one, ast.comprehension):
-            found |= {n.id for n in ast.walk(one.target) if isinstance(n, ast.Name)}
+            found |= names_in(one.target)
         elif isinstance(one, ast.arg):
             found.add(one.arg)
         elif isinstance(one, ast.FunctionDef | ast.ClassDef):

@@ -19,6 +19,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from remora.code.syntax.definitions import DefinitionNode, FunctionNode
+from remora.code.syntax.hidden_uses import names_with
 from remora.python_text import parse
 
 _COMPARING: dict[str, str] = {
@@ -159,16 +160,8 @@ def _parts(
 
 def values_of(function: FunctionNode) -> dict[str, ast.expr]:
     """Return the values of local variables that are assigned once, with variables replaced."""
-    stores = Counter(
-        node.id
-        for node in ast.walk(function)
-        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)
-    )
-    reads = Counter(
-        node.id
-        for node in ast.walk(function)
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
-    )
+    stores = Counter(names_with(ast.Store, function))
+    reads = Counter(names_with(ast.Load, function))
     given = {argument.arg for argument in ast.walk(function) if isinstance(argument, ast.arg)}
     found: dict[str, ast.expr] = {}
     for node in own_statements(function):

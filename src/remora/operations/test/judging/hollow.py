@@ -13,7 +13,7 @@ import builtins
 from collections.abc import Sequence
 
 from remora.code.syntax.definitions import FunctionNode
-from remora.code.syntax.hidden_uses import names_in
+from remora.code.syntax.hidden_uses import names_in, names_with
 from remora.operations.test.judging.claims import CHANGEABLE, Claim, claims_of, own_statements
 
 _PURE = frozenset(dir(builtins)) - {
@@ -101,11 +101,7 @@ def is_self_contained(function: FunctionNode, module: ast.Module) -> bool:
     given = {argument.arg for argument in ast.walk(function.args) if isinstance(argument, ast.arg)}
     if not _fixtures(function):
         given -= {"self"}
-    local = {
-        node.id
-        for node in ast.walk(function)
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
-    }
+    local = {*names_with(ast.Store, function)}
     used = names_in(function)
     brings = any(isinstance(node, ast.Import | ast.ImportFrom) for node in ast.walk(function))
     known = own | local | _PURE | {"self"}
@@ -126,11 +122,7 @@ def _fixtures(function: FunctionNode) -> set[str]:
 
 def thrown_away(function: FunctionNode) -> str:
     """Return the first call whose result is assigned to a name that the test never uses."""
-    read = {
-        node.id
-        for node in ast.walk(function)
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
-    }
+    read = names_with(ast.Load, function)
     for statement in own_statements(function):
         match statement:
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as call):
@@ -260,11 +252,7 @@ def assertion_lines(function: FunctionNode) -> set[int]:
 
 def _uncalled(function: FunctionNode) -> ast.FunctionDef | None:
     """Return a function with assertions that the test defines but never mentions."""
-    used = {
-        node.id
-        for node in ast.walk(function)
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
-    }
+    used = names_with(ast.Load, function)
     for statement in own_statements(function):
         if (
             isinstance(statement, ast.FunctionDef)
@@ -313,10 +301,5 @@ def _is_false_claim(test: ast.expr) -> bool:
 
 
 def _bound(test: ast.expr) -> set[str]:
-    return {
-        name.id
-        for node in ast.walk(test)
-        if isinstance(node, ast.comprehension)
-        for name in ast.walk(node.target)
-        if isinstance(name, ast.Name)
-    }
+    nodes = ast.walk(test)
+    return names_in(*(node.target for node in nodes if isinstance(node, ast.comprehension)))

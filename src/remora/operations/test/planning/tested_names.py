@@ -11,6 +11,7 @@ from remora.code.callgraph.linker import Linker
 from remora.code.pytest_model.pytest_file import is_of_tests
 from remora.code.pytest_model.related_tests import RelatedTests
 from remora.code.syntax.definitions import FunctionNode
+from remora.code.syntax.hidden_uses import names_with
 from remora.code.syntax.nodes import Node
 from remora.hub.file_reader import read_all
 from remora.hub.query.snapshots import MemorySnapshot
@@ -186,9 +187,7 @@ def _names(text: str) -> _Names:
 
 def _variables(tree: ast.Module) -> set[str]:
     """Return the names of variables and parameters."""
-    stored = {
-        o.id for o in ast.walk(tree) if isinstance(o, ast.Name) and isinstance(o.ctx, ast.Store)
-    }
+    stored = {*names_with(ast.Store, tree)}
     return stored | {one.arg for one in ast.walk(tree) if isinstance(one, ast.arg)}
 
 
