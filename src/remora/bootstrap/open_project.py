@@ -160,7 +160,7 @@ def connect_model(
     return open_model(
         config.model if name is None else config.model.model_copy(update={"name": name}),
         cache=invocation.folders.cache,
-        api_key=model_key(invocation, config),
+        api_key=key_for(invocation, config, "model"),
         set_by=config.layer_of("model", "base_url"),
     )
 
@@ -208,7 +208,7 @@ def model_status(invocation: Invocation, config: "Config") -> "ModelStatus":
     found = check_model(
         config.model,
         cache=invocation.folders.cache,
-        api_key=model_key(invocation, config),
+        api_key=key_for(invocation, config, "model"),
         set_by=config.layer_of("model", "base_url"),
     )
     if found.problem is not None:
@@ -268,14 +268,6 @@ def measured_operations(
     }
 
 
-def model_key(invocation: Invocation, config: "Config") -> str | None:
-    """Return the API key for the configured address, or None if there is no key.
-
-    No key is returned for an address that is set by the project's configuration.
-    """
-    return key_for(invocation, config, "model")
-
-
 def withheld_key(invocation: Invocation, config: "Config") -> str:
     """Return the reason why a configured key is not sent, or an empty string if the key is sent."""
     from remora.config.loading import why_no_key
@@ -286,7 +278,10 @@ def withheld_key(invocation: Invocation, config: "Config") -> str:
 
 
 def key_for(invocation: Invocation, config: "Config", section: str) -> str | None:
-    """Return the API key for the address in `section`, or None, as `model_key` does."""
+    """Return the API key for the address in `section`, or None if there is no key.
+
+    No key is returned for an address that is set by the project's configuration.
+    """
     from remora.config.loading import api_key
 
     return api_key(_keys(invocation, section), config.layer_of(section, "base_url"))

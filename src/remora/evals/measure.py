@@ -114,7 +114,8 @@ def copied(project: Project) -> Iterator[BaseSnapshot]:
     written.
     """
     place = _work_folder(project)
-    with _locked(place):
+    refusal = Conflict("another `remora eval` works on this project", hint="wait until it ends")
+    with only_process(place / LOCK, refusal):
         try_remove_tree(place / "base")
         try:
             include = (*project.config.workspace.include, *_SETTINGS)
@@ -236,18 +237,6 @@ def _arm_result(name: str, targets: Targets, done: CopyRun) -> ArmResult:
         resumed=done.resumed,
         exit_code=ModelError.exit_code if model_failed else 0,
     )
-
-
-@contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    """Keep other processes from using the folder.
-
-    Raises Conflict if another one uses it, and DiskError if it cannot be created.
-    """
-    hint = "wait until it ends"
-    refusal = Conflict("another `remora eval` works on this project", hint=hint)
-    with only_process(folder / LOCK, refusal):
-        yield
 
 
 def _work_folder(project: Project) -> Path:

@@ -25,8 +25,7 @@ _TURN = click.IntRange(min=0)
 def packet(options: Options, agent: str, *, turn: int | None, full: bool) -> int:
     """Print the Decision Packet of turn N as JSON, as the model saw it.
 
-    If answers of the model were tried, the call was chosen from a later packet, whose candidates
-    are the answers that passed. `remora trace show AGENT --turn N` prints the call.
+    `remora trace show AGENT --turn N` prints the call.
     """
     from remora.memory.packet import packet_json
     from remora.runs.records.name_lookup import stream_named

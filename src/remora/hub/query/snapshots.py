@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
-from remora.code.callgraph.files.program_protocol import OutOfTimeError
+from remora.code.callgraph.files.program_protocol import OutOfTimeError, Program
 from remora.code.file_facts import FileFacts, NodeFacts
 from remora.code.ir.model import LoweredFile
 from remora.code.pytest_model.caller_search import KnownLinks
@@ -32,27 +32,15 @@ class StoredNode(msgspec.Struct, frozen=True, kw_only=True):
     extra: dict[str, Any]
 
 
-class Snapshot(Protocol):
-    """A state of the code. A snapshot is also a `Program`. Paths are spelled as in node keys."""
+class Snapshot(Program, Protocol):
+    """A state of the code, with its nodes."""
 
     deadline: float
     """Monotonic time after which slow methods and the linker raise OutOfTimeError."""
 
-    def check_time(self) -> None:
-        """Raise OutOfTimeError after the deadline."""
-
     @property
     def generation(self) -> int:
         """Generation of the database, or 0 if there is no database."""
-
-    def paths(self) -> Collection[str]:
-        """Return the paths of all Python files."""
-
-    def lowered(self, path: str) -> LoweredFile | None:
-        """Return the IR used to link a file, or None if the file is unknown."""
-
-    def mentioning(self, name: str) -> Collection[str]:
-        """Return the paths of files whose `names` contain `name`."""
 
     def node(self, key: str) -> StoredNode | None:
         """Return a node, or None if the key is unknown."""

@@ -64,12 +64,12 @@ class Verdicts:
     """
 
     run_id: str
-    accepted: list[str]
-    rejected: list[str]
-    conflicts: list[dict[str, Any]]
-    notes: list[str]
-    damaged: list[str]
     view: RunView = field(repr=False)
+    accepted: list[str] = field(default_factory=list)
+    rejected: list[str] = field(default_factory=list)
+    conflicts: list[dict[str, Any]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    damaged: list[str]
     skipped: Sequence[str] = ()
     new_findings: Sequence[str] = ()
     created: Sequence[str] = ()
@@ -110,10 +110,7 @@ def accept(  # noqa: PLR0913 (the options of the command)
     with open_run(project, record) as stream:
         view = read_run(project, stream.record, known)
         picked = select_changes(project, view, nodes, every=every, narrow=narrow)
-
-        def write(change: ReadyChange, recheck: Recheck) -> list[dict[str, Any]]:
-            return accept_one(project, stream, change, recheck)
-
+        write = partial(accept_one, project, stream)
         refused = judge(view, picked.usable, users_tree(project))
         return accept_each(project, stream, picked, write, progress, refused)
 
@@ -155,10 +152,7 @@ def reject(  # noqa: PLR0913 (the options of the command)
             rejected.append(job.node_id)
         return Verdicts(
             run_id=stream.run_id,
-            accepted=[],
             rejected=rejected,
-            conflicts=[],
-            notes=[],
             damaged=unread,
             view=read_run(project, stream.record, view.jobs),
             skipped=left,
@@ -268,7 +262,6 @@ def accept_each(
             and (before := seen.get(job.agent_id)) is not None
             and (job.review, job.written) != (before.review, before.written)
         ],
-        rejected=[],
         conflicts=conflicts,
         notes=notes,
         damaged=picked.damaged,

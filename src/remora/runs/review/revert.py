@@ -97,8 +97,6 @@ def _take_back(
             notes += _kept_hunks(change.job)
     return Verdicts(
         run_id=stream.run_id,
-        accepted=[],
-        rejected=[],
         reverted=done if verdict == REVERTED else [],
         reopened=done if verdict == REOPENED else [],
         conflicts=conflicts,
