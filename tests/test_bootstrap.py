@@ -24,6 +24,7 @@ from remora.chat import ToolSchema
 from remora.config.loading import load_config
 from remora.errors import DiskError, UsageError
 from remora.models.protocol import Model, NoModel
+from remora.models.token_counters import UsageCounter
 from remora.runs.execution.agent_settings import (
     LARGEST_LIMIT,
     SMALL_LIMIT,
@@ -63,6 +64,13 @@ class TestTheLimitOfARequest:
     def test_the_embedded_model_takes_less(self) -> None:
         assert asked(Small([])).limit == SMALL_LIMIT == 600
         assert asked(Small([]), runner__memory__packet_size_limit=500).limit == 500
+
+    def test_a_guided_one_is_as_small_and_has_three_bytes_a_token_until_a_server_counts(
+        self,
+    ) -> None:
+        unknown = ScriptedModel([], counter=UsageCounter())
+        assert asked(ScriptedModel([]), model__asks="guided").limit == SMALL_LIMIT
+        assert asked(unknown, model__asks="guided").limit == SMALL_LIMIT * 3
 
     def test_the_answer_must_fit_into_the_models_context_too(self) -> None:
         model = ScriptedModel([])

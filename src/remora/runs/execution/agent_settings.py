@@ -25,6 +25,8 @@ LARGEST_LIMIT = 8000
 SMALL_LIMIT = 600
 """Maximum tokens of a request to the embedded model, which takes about two seconds to read them,
 and of a guided one."""
+_TOKEN_BYTES = 3
+"""Bytes of a token, until a server has counted one. Else a method of 6 lines is shown without two."""
 
 
 def query_settings_for(
@@ -40,7 +42,7 @@ def query_settings_for(
     if renderer.startswith("lines/") and is_guided(config, model) and agent.candidates is not None:
         renderer = GUIDED
         if config.runner.memory.packet_size_limit == "auto":
-            limit = min(limit, SMALL_LIMIT)
+            limit = min(limit, _small_limit(model))
     return QuerySettings(
         renderer=renderer,
         strategy=strategy_for(model, renderer, decoding),
@@ -53,6 +55,11 @@ def query_settings_for(
         opening=config.runner.opening,
         **_common_settings(config, request),
     )
+
+
+def _small_limit(model: Model) -> int:
+    """Return `SMALL_LIMIT`, or as many bytes as that many tokens of code have at least."""
+    return SMALL_LIMIT * (_TOKEN_BYTES if model.counter.basis == "bytes" else 1)
 
 
 def is_guided(config: Config, model: Model) -> bool:
