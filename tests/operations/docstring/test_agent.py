@@ -340,33 +340,45 @@ def test_code_that_the_meaning_of_a_method_depends_on(tree: Path, call: Call) ->
     assert call("related_lines", "cart.py", "Cart.add", outlined=True) == [[22, 22], [28, 30]]
 
 
-SUM = 'def owe(a):\n    """Sum."""\n'
-BASE = 'class Base:\n    def pay(self):\n        """Pay."""\n'
+SEND = '''\
+def send(letter, copies=1, on_time=False):
+    """Send a letter.
+
+    Args:
+        letter: Text of the letter.
+        copies: How many are sent.
+    """
+    post(letter, copies, late=not on_time)
+    raise OSError
+'''
+ENTRY = "        copies: How many are sent.\n"
 
 
 @pytest.mark.parametrize(
-    ("node", "source", "is_written"),
+    ("texts", "expected"),
     [
-        ("pay", f"{SUM}\ndef pay(price):\n    return price * 2\n", True),
-        ("pay", "def owe(a):\n    return a\n\ndef pay(price):\n    return price * 2\n", False),
-        ("pay", f"{SUM}\ndef pay(price):\n    raise NotImplementedError\n", False),
-        ("Shop.pay", f"{SUM}\nclass Shop:\n    def pay(self):\n        return 1\n", True),
-        (
-            "Shop.pay",
-            "from base import Base\n\nclass Shop(Base):\n    def pay(self): return 1\n",
-            False,
-        ),
+        (["The `on_time` parameter is true if it may not be late"], "True if it may not be late."),
+        (["How many are sent", "how the time is kept"], "How the time is kept."),
+        (["On time."] * 3, None),
     ],
-    ids=["customary", "of others without", "not implemented", "alone in its class", "override"],
+    ids=["laid out by rule", "as another entry", "the name only"],
 )
-def test_a_small_model_writes_a_docstring_where_it_is_customary(
-    theatre: Theatre, docstring: Agent, node: str, source: str, is_written: bool
+def test_a_small_model_adds_what_a_docstring_leaves_out(
+    theatre: Theatre, docstring: Agent, texts: list[str], expected: str | None
 ) -> None:
-    answer = '{"tool": "write_docstring", "args": {"summary": "Returns what a customer owes."}}'
-    how = {"options": {"guided": True}, "answers": [answer], "files": {"base.py": BASE}}
-    found = play(theatre, docstring, node, source, **how)
-    assert (b"Return what a customer owes." in (found.after or b"")) == is_written
-    assert bool(found.payloads(ModelRequest)) == is_written
+    args = [{"part": "parameters.on_time", "text": text} for text in texts]
+    answers = [json.dumps({"tool": "describe", "args": given}) for given in args]
+    found = play(theatre, docstring, "send", SEND, options={"guided": True}, answers=answers)
+    added = ENTRY if expected is None else f"{ENTRY}        on_time: {expected}\n"
+    assert (found.after or b"").decode() == SEND.replace(ENTRY, added)
+    assert len(found.payloads(ModelRequest)) == len(texts)
+
+
+def test_code_about_a_parameter_of_a_long_function(tree: Path, call: Call) -> None:
+    source = SEND + "    x = 1\n" * 50 + "    return copies\n"
+    (tree / "a.py").write_text(source)
+    shown = call("related_lines", "a.py", "send", outlined=True, about="copies")
+    assert shown == [[1, 7], [8, 9], [60, 61]]
 
 
 def test_some_calls_by_name(tree: Path, call: Call) -> None:

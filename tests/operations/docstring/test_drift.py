@@ -8,7 +8,7 @@ import pytest
 from remora.code.file_analysis import read_facts
 from remora.code.syntax.extract import parse_module
 from remora.code.syntax.nodes import Module
-from remora.operations.docstring.docstring_need import docstring_work
+from remora.operations.docstring.docstring_need import ONLY_NAMED, docstring_work
 from remora.operations.docstring.docstring_verification import documented, keeps_text, says_more
 from remora.operations.docstring.documented_exceptions import ExceptionClasses
 from remora.operations.docstring.documented_node import DocumentedNode, find_documented
@@ -343,6 +343,23 @@ def test_tests_and_copied_code_are_left_alone(tmp_path: Path, path: str, expecte
     module = parse_module(path, OUTDATED.encode())
     assert isinstance(module, Module)
     assert docstring_work(ToolTree(tmp_path), [module], {})(module, module.nodes[1]) == expected
+
+
+@pytest.mark.parametrize(
+    ("named", "expected"),
+    [(False, [0, ONLY_NAMED, 0, 1]), (True, [0, 1, 0, 1])],
+)
+def test_a_small_model_writes_missing_docstrings_only_where_they_are_named(
+    tmp_path: Path, named: bool, expected: list[object]
+) -> None:
+    told = args("a: One.", "b: Two.").replace("\n", "\n    ")
+    source = f'def f(a): return a\ndef g(): raise OSError\ndef h(a, b, c):\n    """{told}"""\n'
+    (tmp_path / "a.py").write_text(source)
+    module = parse_module("a.py", source.encode())
+    assert isinstance(module, Module)
+    options = {"open": True, "guided": True, "named": named}
+    amount = docstring_work(ToolTree(tmp_path), [module], options)
+    assert [amount(module, node) for node in module.nodes] == expected
 
 
 STACK = """import collections.abc

@@ -14,7 +14,7 @@ from remora.code.syntax.docstring_sections import Style
 from remora.code.syntax.source import read_source
 from remora.errors import HostError
 from remora.operations.docstring.docstring_verification import tree_without_docstring
-from remora.operations.docstring.docstring_writer import mended, written
+from remora.operations.docstring.docstring_writer import described, is_describable, mended, written
 from remora.operations.docstring.documented_node import find_documented
 from remora.operations.docstring.given_text import fitted_summary, plain_text, text_problem
 from remora.operations.docstring.mend import mend_of
@@ -255,6 +255,40 @@ def test_a_given_text_is_indented_and_wrapped(style: Any, expected: str) -> None
         '"""Move', '"""\n    Move'
     )
     assert with_text(made, "Move it.", "move") == f'{header}    """Move it."""\n    if count{body}'
+
+
+@pytest.mark.parametrize(
+    ("docstring", "part", "added"),
+    [
+        ("Args:\n    a (int): One.\n    c: Three.", "b", "    b (str): {text}."),
+        (
+            "Args:\n    b (str):\n        Two\n    c:\n        Three",
+            "a",
+            "    a (int):\n        {text}",
+        ),
+        ("Args:\n    a: One.\n\n    c: Three.", "b", "\n    b: {text}."),
+        ("Parameters\n----------\na : int\n  one\nc\n  three", "b", "b : str\n  {low}"),
+        (":param a: One.\n:type a: int\n:param c: Three.", "b", ":param b: {text}."),
+        (":raises OSError: if it is not there.", "KeyError", ":raises KeyError: {low}."),
+    ],
+)
+def test_an_added_entry_is_laid_out_as_its_neighbors(docstring: str, part: str, added: str) -> None:
+    kind = "raises" if part == "KeyError" else "parameters"
+    body = textwrap.indent(f'"""Do it.\n\n{docstring}\n"""\nraise KeyError', "    ")
+    source = f"def f(a: int, b: str, c):\n{body}\n"
+    node = find_documented("a.py", source.encode(), "f")
+    after = described(node, f"{kind}.{part}", "Told by a model.", 88).decode()
+    new = added.format(text="Told by a model", low="told by a model")
+    lines = textwrap.indent(new, "    ").split("\n")
+    assert [line for line in after.split("\n") if line in lines] == lines or new.startswith("\n")
+    assert set(source.split("\n")) <= set(after.split("\n"))
+    assert len(after.split("\n")) == len(source.split("\n")) + len(lines)
+
+
+@pytest.mark.parametrize("docstring", ["Args:\n    a, c: Both.", "Args:\n    *a: One.", "Do it."])
+def test_no_entry_is_added_where_none_shows_how(docstring: str) -> None:
+    source = f'def f(a, b):\n    """Do it.\n\n    {docstring}\n    """\n'
+    assert not is_describable(find_documented("a.py", source.encode(), "f"), "parameters.b")
 
 
 def test_code_in_a_text_is_not_wrapped() -> None:

@@ -10,8 +10,9 @@ from remora.code.pytest_model.pytest_file import is_of_tests
 from remora.code.syntax.nodes import Module, Node
 from remora.errors import HostError
 from remora.operations.base import NEEDS_WRITER, Amount
-from remora.operations.docstring.docstring_writer import is_writable
+from remora.operations.docstring.docstring_writer import is_describable, is_writable
 from remora.operations.docstring.documented_node import DocumentedNode, find_documented
+from remora.operations.docstring.documented_results import always_raises
 from remora.operations.docstring.host_docstring import (
     exception_classes,
     folder_texts,
@@ -26,6 +27,7 @@ _UNDOCUMENTED_DECORATORS = re.compile(
     r"@(?:[\w.]*\.)?(?:overload|override|setter|deleter|getter|_)\b"
 )
 _ONLY_A_PERSON = "with a docstring that contradicts the code, which only a person can correct"
+ONLY_NAMED = "without a docstring, which a small model writes if you name the function or its file"
 _REPEAT = re.compile(r"#\d+$")
 _FOLDERS = 64
 """Folders whose texts are kept: files are planned in the order of their paths, nested ones between."""
@@ -36,23 +38,29 @@ def docstring_work(
 ) -> Amount:
     """Return a function that returns 1 for nodes with work that the agent can do.
 
-    A missing docstring needs a writer, so it is work only if the option `open` is True. Docstrings
-    in test code are left alone, because tests may be about them, and so is copied code.
+    A missing docstring needs a writer, so it is work only if the option `open` is True; and with
+    `guided`, only if the user named the node or file, because small models write few that a reader
+    wants. Docstrings in test code are left alone, because tests may be about them, and so is copied
+    code.
     """
     nodes, can_write = _Nodes(place), bool(options.get("open"))
+    is_guided = can_write and bool(options.get("guided"))
+    for_writer = 1 if can_write else NEEDS_WRITER
+    if_missing = for_writer if not is_guided or options.get("named") else ONLY_NAMED
 
     def amount(module: Module, node: Node) -> int | str:
         has_work = node.docstring is not None or lacks_docstring(module, node)
         found = nodes.find(module, node) if has_work and not _is_left_alone(module) else None
         if found is None:
             return 0
-        for_writer = 1 if can_write else NEEDS_WRITER
         if found.text is None:
-            return 0 if found.related.inherits_docstring(found.node.name) else for_writer
+            if is_guided and always_raises(found.node.body):
+                return 0
+            return 0 if found.related.inherits_docstring(found.node.name) else if_missing
         plan = update_plan(found)
         if plan.mend and is_writable(found):
             return 1
-        if plan.left:
+        if plan.left and (not is_guided or any(is_describable(found, part) for part in plan.left)):
             return for_writer
         return _ONLY_A_PERSON if found.contradictions or plan.mend else 0
 

@@ -2,9 +2,12 @@
 
 import copy
 import dataclasses
+from collections.abc import Callable
 
 from remora.code.syntax.source import parse_text
 from remora.errors import HostError
+from remora.operations.docstring.describable_parts import describable_parts
+from remora.operations.docstring.docstring_entry import Entry, lines_with
 from remora.operations.docstring.docstring_update import updated_lines
 from remora.operations.docstring.docstring_verification import tree_without_docstring
 from remora.operations.docstring.documented_node import DocumentedNode, find_documented
@@ -19,7 +22,7 @@ from remora.operations.docstring.literal import (
     updated_literal,
 )
 from remora.operations.docstring.mend import mend_of
-from remora.operations.docstring.parts import DocstringFormat
+from remora.operations.docstring.parts import Describable, DocstringFormat
 
 
 def mended(found: DocumentedNode) -> bytes:
@@ -27,7 +30,33 @@ def mended(found: DocumentedNode) -> bytes:
 
     Raises HostError if nothing would change, or if anything but the docstring would change.
     """
-    spot, literal = _updated(found)
+    return _checked(found, *_mended(found))
+
+
+def described(found: DocumentedNode, part: str, text: str, width: int) -> bytes:
+    """Return the content of the file with an entry for a part, such as `parameters.size`.
+
+    Raises HostError if no other entry shows how to write it, or if more than this would change.
+    """
+    code = found.code
+    parts = describable_parts(code.signature) if code and code.signature else Describable()
+    kind, _, name = part.partition(".")
+    types = {known.name: known.annotation for known in parts.parameters}
+    order = list(types) if kind == "parameters" else list(parts.raises)
+    entry = Entry(kind=kind, name=name, text=text, annotation=types.get(name), order=order)  # type: ignore[arg-type]
+    return _checked(found, *_edited(found, lambda inner: lines_with(inner, entry, width)))
+
+
+def is_describable(found: DocumentedNode, part: str) -> bool:
+    """Return True if an entry for a part can be added to the docstring."""
+    try:
+        described(found, part, "text", 80)
+    except HostError:
+        return False
+    return True
+
+
+def _checked(found: DocumentedNode, spot: InsertionPoint, literal: str) -> bytes:
     content = file_bytes(found.source.raw).with_lines(spot, [literal])
     _check_docstring(found, find_documented(found.path, content, found.qualname, found.related))
     _check_rest(found, content)
@@ -58,7 +87,7 @@ def is_writable(found: DocumentedNode) -> bool:
     Only the literal is parsed, because planning asks this about each node of a large file.
     """
     try:
-        _, literal = _updated(found)
+        _, literal = _mended(found)
         tree = parse_text(literal)
         if isinstance(tree, str):
             return False
@@ -70,8 +99,19 @@ def is_writable(found: DocumentedNode) -> bool:
     return True
 
 
-def _updated(found: DocumentedNode) -> tuple[InsertionPoint, str]:
-    """Return the place of an existing docstring and its new literal."""
+def _mended(found: DocumentedNode) -> tuple[InsertionPoint, str]:
+    def change(inner: str) -> list[str]:
+        if not (mend := mend_of(found)):
+            raise HostError("the code does not contradict the docstring, so nothing can be changed")
+        return updated_lines(inner, mend)
+
+    return _edited(found, change)
+
+
+def _edited(
+    found: DocumentedNode, change: Callable[[str], list[str]]
+) -> tuple[InsertionPoint, str]:
+    """Return the place of an existing docstring, and its literal after a change of its lines."""
     body = file_bytes(found.source.raw)
     spot = existing_docstring_point(found.node, body)
     text = body.raw[spot.start : spot.end].decode()
@@ -79,11 +119,7 @@ def _updated(found: DocumentedNode) -> tuple[InsertionPoint, str]:
     literal = read_literal(source, found.text or "")
     if literal is None:
         raise HostError("the docstring is not a plain string literal and cannot be edited by line")
-    mend = mend_of(found)
-    if not mend:
-        raise HostError("the code does not contradict the docstring, so nothing can be changed")
-    lines = updated_lines(literal.inner, mend)
-    return spot, updated_literal(literal, lines)
+    return spot, updated_literal(literal, change(literal.inner))
 
 
 def _check_rest(found: DocumentedNode, content: bytes) -> None:

@@ -49,6 +49,7 @@ _DANGLING = re.compile(
     r"|None|True|False)|,)$"
 )
 _OF_ITSELF = re.compile(r"(?i)\b(?:the docstring is|this (?:function|method|class))\b")
+_SAYS = "(?:is|specifies|determines|controls|indicates|represents)"
 _LEAST = 20
 """Characters of a summary that stays when its last clauses are cut. Decision: three or four words."""
 
@@ -77,6 +78,13 @@ def _cut(text: str, ends: re.Pattern[str], room: int) -> str:
     starts = [found.start() for found in ends.finditer(text, _LEAST, room)]
     kept = (text[:start] for start in reversed(starts))
     return next((f"{part}." for part in kept if not _DANGLING.search(part)), text)
+
+
+def without_name(text: str, name: str) -> str:
+    """Return the text of an entry without a beginning such as "The `size` parameter is"."""
+    about = rf"(?:The )?`?{name}`? (?:(?:parameter|argument) )?{_SAYS} "
+    rest = re.sub(rf"^{about}", "", text)
+    return rest if rest == text else rest[:1].upper() + rest[1:]
 
 
 def text_problem(text: str, room: int) -> str:
@@ -115,7 +123,7 @@ def _indented(lines: list[str], formatting: DocstringFormat, indent: str) -> Ite
             yield (margin + words).rstrip()
         else:
             step = formatting.step if number in entries else ""
-            yield from _wrapped(words, formatting.width, margin, step)
+            yield from wrapped(words, formatting.width, margin, margin + step)
 
 
 def section_title(kind: Kind, style: Style) -> str:
@@ -124,7 +132,8 @@ def section_title(kind: Kind, style: Style) -> str:
     return f":{_FIELDS[kind]}:" if style == "rest" else google if style == "google" else numpy
 
 
-def _wrapped(text: str, width: int, first: str, deeper: str = "") -> list[str]:
+def wrapped(text: str, width: int, first: str, others: str) -> list[str]:
+    """Return the lines of a text. `first` and `others` are the beginnings of its lines."""
     if not text:
         return []
     room = max(width, len(first.expandtabs()) + 32)
@@ -132,7 +141,7 @@ def _wrapped(text: str, width: int, first: str, deeper: str = "") -> list[str]:
         text,
         room,
         initial_indent=first,
-        subsequent_indent=first + deeper,
+        subsequent_indent=others,
         break_long_words=False,
         break_on_hyphens=False,
         expand_tabs=False,

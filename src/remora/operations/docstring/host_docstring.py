@@ -14,7 +14,13 @@ from remora.code.syntax.source import Unreadable, read_source
 from remora.code.syntax.used_definitions import lines_used_by, outline
 from remora.errors import HostError
 from remora.operations.docstring.describable_parts import describable_parts
-from remora.operations.docstring.docstring_writer import is_writable, mended, written
+from remora.operations.docstring.docstring_writer import (
+    described,
+    is_describable,
+    is_writable,
+    mended,
+    written,
+)
 from remora.operations.docstring.documented_exceptions import ExceptionClasses
 from remora.operations.docstring.documented_node import DocumentedNode, find_documented
 from remora.operations.docstring.given_text import (
@@ -22,12 +28,13 @@ from remora.operations.docstring.given_text import (
     plain_text,
     section_title,
     text_problem,
+    without_name,
 )
 from remora.operations.docstring.mend import UpdatePlan, update_plan
+from remora.operations.docstring.name_words import only_repeats
 from remora.operations.docstring.parts import STYLES, Describable, DocstringFormat
 from remora.operations.docstring.related_code import (
     callee_docstrings,
-    is_customary,
     neighbour_docstrings,
     neighbours_with_docstring,
     some_calls,
@@ -45,6 +52,8 @@ from remora.tools.tree import ToolTree
 
 MAX_SIBLINGS = 40
 _MAX_FILES = 2000
+_LONGEST_ENTRY = 120
+"""Characters of an entry that a model writes. Decision: two lines."""
 _QUOTES = len('""""""')
 
 
@@ -61,7 +70,7 @@ def docstring_plan(
     - `sections`: the sections that a new docstring would have, as most others do
     - `mends`: True if the code alone allows a correction
     - `room`: maximum length of the first line
-    - `customary`: True for a function whose neighbours have docstrings, but no base class has one
+    - `entries`: the left out parts that an entry can be added for, such as `parameters.size`
     - `ascii`: True if the node's code is ASCII
     """
     found = documented(place, path, node)
@@ -85,7 +94,7 @@ def docstring_plan(
         "sections": sections,
         "mends": bool(plan.mend) and is_writable(found),
         "room": _first_line_width(found, formatting),
-        "customary": state == "missing" and is_customary(place, found),
+        "entries": [part for part in plan.left if is_describable(found, part)],
         "ascii": ast.unparse(found.node).isascii(),
     }
 
@@ -129,6 +138,28 @@ def mend_docstring(
     return docstring_plan(place, path, node, style)
 
 
+def describe_part(
+    place: ToolTree, path: str, node: str, part: str, text: str, style: str | None = None
+) -> str:
+    """Add an entry for a part, such as `parameters.size`, to a node's docstring.
+
+    Returns what `write_docstring` does.
+    """
+    found = documented(place, path, node)
+    formatting = _format_for(place, path, style)
+    name = part.rpartition(".")[2]
+    plain = without_name(" ".join(plain_text(text).split()), name)
+    problem = text_problem(plain, _LONGEST_ENTRY) or _entry_problem(found, plain, name)
+    return problem or _write(place, found, lambda: described(found, part, plain, formatting.width))
+
+
+def _entry_problem(found: DocumentedNode, text: str, name: str) -> str:
+    sections = found.code.parsed.sections if found.code else ()
+    if text.rstrip(".") in {item.text.rstrip(".") for part in sections for item in part.items}:
+        return "another entry says the same"
+    return "it only repeats the name" if only_repeats(text, [name]) else ""
+
+
 def write_docstring(
     place: ToolTree, path: str, node: str, text: str, style: str | None = None
 ) -> str:
@@ -145,15 +176,18 @@ def write_docstring(
     mood = formatting.mood if is_new_function else None
     plain = fitted_summary(plain_text(text), room, mood)
     problem = text_problem(plain, room)
-    if problem:
-        return problem
+    return problem or _write(place, found, lambda: written(found, plain, formatting))
+
+
+def _write(place: ToolTree, found: DocumentedNode, content: Callable[[], bytes]) -> str:
+    """Write a file unless the checks refuse it. Returns why it is left as it was, or nothing."""
     try:
-        place.write(path, written(found, plain, formatting))
+        place.write(found.path, content())
     except HostError as error:
         return error.message
     refused = "; ".join(place.judge())
     if refused:
-        place.write(path, found.source.raw)
+        place.write(found.path, found.source.raw)
     return refused
 
 
@@ -172,14 +206,17 @@ def related_facts(place: ToolTree, path: str, node: str) -> dict[str, Any]:
 
 
 def related_lines(
-    place: ToolTree, path: str, node: str, *, outlined: bool = False
+    place: ToolTree, path: str, node: str, *, outlined: bool = False, about: str = ""
 ) -> list[list[int]]:
     """Return the first and last lines of code in the file that a node's meaning depends on.
 
-    If `outlined`, they are those of the node itself and of the beginning of its class, in few lines.
+    If `outlined`, they are those of the node itself and of the beginning of its class, in few
+    lines: of a long node those about a name, if one is given.
     """
     found = documented(place, path, node)
-    return (outline if outlined else lines_used_by)(found.source.tree, found.node)
+    if outlined:
+        return outline(found.source.tree, found.node, about)
+    return lines_used_by(found.source.tree, found.node)
 
 
 def calls_of(place: ToolTree, node: str, callers: list[str]) -> list[dict[str, Any]]:

@@ -7,14 +7,13 @@ from itertools import islice
 from typing import Any
 
 from remora.code.callgraph.module_lookup import ModuleLookup
-from remora.code.syntax.definitions import Definition, FunctionNode, find_definitions
+from remora.code.syntax.definitions import Definition, find_definitions
 from remora.code.syntax.effects import own_nodes, unqualified_name
 from remora.code.syntax.signature import docstring_text
 from remora.code.syntax.source import Unreadable, read_source
 from remora.errors import HostError
-from remora.ids import escape_path, file_of_key, unescape_path
+from remora.ids import escape_path, unescape_path
 from remora.operations.docstring.documented_node import DocumentedNode
-from remora.operations.docstring.documented_results import always_raises
 from remora.tools.tree import ToolTree
 
 _NEIGHBOURS, _CALLEES, _CALLS = 2, 5, 5
@@ -48,41 +47,7 @@ def neighbours_with_docstring(found: DocumentedNode) -> dict[str, str]:
     return {fact: f"{sum(map(bool, near))} of {len(near)}"} if near else {}
 
 
-def is_customary(place: ToolTree, found: DocumentedNode) -> bool:
-    """Return True if a function's neighbours have docstrings, and no base class has one for it.
-
-    Without public neighbours, the functions of the file decide. A function that always raises is not
-    implemented, and has nothing to say.
-    """
-    if not isinstance(found.node, FunctionNode) or always_raises(found.node.body):
-        return False
-    near = _public_neighbours(found) or _public_neighbours(found, in_file=True)
-    return 2 * sum(map(bool, near)) >= len(near) and not _overrides_documented(place, found)
-
-
-def _overrides_documented(place: ToolTree, found: DocumentedNode) -> bool:
-    """Return True if a base class, in any file of the project, documents a method of the name."""
-    waiting, seen = [(found.path, found.source.tree, found.related.owner)], set[str]()
-    while waiting:
-        path, tree, owner = waiting.pop()
-        own = {known.qualname: known for known in find_definitions(tree, escape_path(path))}
-        known = {**_imported(place, path, tree), **own}
-        for base in getattr(own[owner].node, "bases", ()) if owner in own else ():
-            parent = known.get(unqualified_name(base))
-            if parent is None or parent.key in seen:
-                continue
-            seen.add(parent.key)
-            methods = (part for part in parent.node.body if isinstance(part, FunctionNode))
-            name = found.node.name
-            if any(method.name == name and docstring_text(method.body) for method in methods):
-                return True
-            file = unescape_path(file_of_key(parent.key))
-            if (other := _tree(place, file)) is not None:
-                waiting.append((file, other, parent.qualname))
-    return False
-
-
-def _public_neighbours(found: DocumentedNode, *, in_file: bool = False) -> list[str | None]:
+def _public_neighbours(found: DocumentedNode) -> list[str | None]:
     """Return the docstrings of other public functions, or classes, of its class or of the file."""
     scope = found.qualname.rpartition(".")[0]
     return [
@@ -90,7 +55,7 @@ def _public_neighbours(found: DocumentedNode, *, in_file: bool = False) -> list[
         for other in _definitions(found)
         if other.key != found.key
         and isinstance(other.node, ast.ClassDef) == isinstance(found.node, ast.ClassDef)
-        and (in_file or other.qualname.rpartition(".")[0] == scope)
+        and other.qualname.rpartition(".")[0] == scope
         and not other.node.name.startswith("_")
     ]
 

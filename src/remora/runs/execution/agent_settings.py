@@ -39,7 +39,12 @@ def query_settings_for(
     answer = _answer_tokens(agent, model)
     limit, most = _limits(config, model, answer)
     renderer, decoding = _renderer_and_decoding(config)
-    if renderer.startswith("lines/") and is_guided(config, model) and agent.candidates is not None:
+    provider = str(model.describe().get("provider"))
+    if (
+        renderer.startswith("lines/")
+        and is_guided(config, provider)
+        and agent.candidates is not None
+    ):
         renderer = GUIDED
         if config.runner.memory.packet_size_limit == "auto":
             limit = min(limit, _small_limit(model))
@@ -49,9 +54,7 @@ def query_settings_for(
         limit=limit,
         most=most,
         answer_tokens=answer,
-        decisions=deciding(
-            config, agent, str(model.describe().get("provider")), request.proved, model.name
-        ),
+        decisions=deciding(config, agent, provider, request.proved, model.name),
         opening=config.runner.opening,
         **_common_settings(config, request),
     )
@@ -62,11 +65,11 @@ def _small_limit(model: Model) -> int:
     return SMALL_LIMIT * (_TOKEN_BYTES if model.counter.basis == "bytes" else 1)
 
 
-def is_guided(config: Config, model: Model) -> bool:
-    """Return True if the model only chooses suggestions and fills them in."""
+def is_guided(config: Config, provider: str) -> bool:
+    """Return True if models of a provider only choose suggestions and fill them in."""
     if config.model.asks != "auto":
         return config.model.asks == "guided"
-    return model.describe().get("provider") == "embedded"
+    return provider == "embedded"
 
 
 def _answer_tokens(agent: Agent, model: Model) -> int:

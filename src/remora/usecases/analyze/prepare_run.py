@@ -23,7 +23,11 @@ from remora.hub.coverage_file import read_coverage
 from remora.models.provider import embedded_model, model_is_optional, used_provider, why_none
 from remora.operations.base import Operations
 from remora.rmtree import try_remove_tree
-from remora.runs.execution.agent_settings import driven_operations, selected_rules_of
+from remora.runs.execution.agent_settings import (
+    driven_operations,
+    is_guided,
+    selected_rules_of,
+)
 from remora.runs.execution.prepared_run import PreparedRun
 from remora.runs.measured_models import proved_models
 from remora.runs.planning.changed_nodes import changed_nodes
@@ -97,6 +101,7 @@ def prepare(
                     "reached_by_tests": frozenset(coverage.tests if coverage else ()),
                     "python": python,
                     "open": agent.definition.operation in driven,
+                    "guided": is_guided(config, provider),
                     "named": request.node is not None
                     or any(Path(invocation.folder, path).is_file() for path in request.paths),
                 },
