@@ -52,8 +52,8 @@ from remora.tools.tree import ToolTree
 
 MAX_SIBLINGS = 40
 _MAX_FILES = 2000
-_LONGEST_ENTRY = 120
-"""Characters of an entry that a model writes. Decision: two lines."""
+_LONGEST_ENTRY = 100
+"""Characters of an entry that a model writes, which is cut like a summary. Decision: two lines."""
 _QUOTES = len('""""""')
 
 
@@ -148,7 +148,8 @@ def describe_part(
     found = documented(place, path, node)
     formatting = _format_for(place, path, style)
     name = part.rpartition(".")[2]
-    plain = without_name(" ".join(plain_text(text).split()), name)
+    told = without_name(" ".join(plain_text(text).split()), name)
+    plain = fitted_summary(told, _LONGEST_ENTRY)
     problem = text_problem(plain, _LONGEST_ENTRY) or _entry_problem(found, plain, name)
     return problem or _write(place, found, lambda: described(found, part, plain, formatting.width))
 
