@@ -49,16 +49,19 @@ def test_without_a_model_a_run_ends_with_how_to_get_one(plain: Remora, cart: Pat
 def test_a_model_that_is_asked_for_must_be_there(
     plain: Remora, cart: Path, option: str, value: str, command: str
 ) -> None:
-    done = plain(*DOCSTRING, option, value, "--json", cwd=cart)
+    done = plain(*DOCSTRING, "cart.py", option, value, "--json", cwd=cart)
     assert (done.code, done.error["code"]) == (3, "model_error")
     assert command in done.error["hint"]
     assert not list((cart / ".agentfs").glob("runs/*"))
 
 
 def test_an_installed_model_decides_where_it_is_asked_for(remora: Remora, cart: Path) -> None:
-    line = f"to let a model try: `remora {' '.join(DOCSTRING)} --decisions model`"
+    named = ("analyze", "cart.py", "-o", "docstring", "--decisions", "model")
+    line = f"to let a model try: `remora {' '.join(named)}`"
     assert line in remora(*DOCSTRING, cwd=cart).out
     done = remora(*DOCSTRING, "--decisions", "model", cwd=cart)
+    assert "1 function without a docstring, which a small model writes if you name" in done.out
+    done = remora(*named, cwd=cart)
     assert f", model {DEFAULT.name}\n" in done.err
     assert "by the embedded model" in done.out
     check_records(remora, cart)
@@ -97,7 +100,17 @@ def test_the_smallest_qwen_writes_a_docstring(plain: Remora, cart: Path, models:
     pulled = plain("model", "pull", SMALL.name, "--from", models / SMALL.file, cwd=cart)
     assert pulled.code == 0, pulled.err
     before = tree(cart)
-    done = plain.afresh(*DOCSTRING, "--decisions", "model", "--json", cwd=cart, limit_s=500)
+    done = plain.afresh(
+        "analyze",
+        "cart.py",
+        "-o",
+        "docstring",
+        "--decisions",
+        "model",
+        "--json",
+        cwd=cart,
+        limit_s=500,
+    )
     (job,) = done.document["jobs"]
     assert (job["status"], job["decided_by"]["model"]) == ("verified", 1), done.err
     assert tree(cart) == before

@@ -243,7 +243,11 @@ def _print_plan(
         return 0
     text = plan_lines(prepared, document, prepared.request.paths, verbose=options.verbose)
     reasons = () if plan.jobs else {*plan.findings_left, *chain(*plan.left.values())}
-    emit(options, document, (*text, *writer_lines(options, project, plan.operations, reasons)))
+    emit(
+        options,
+        document,
+        (*text, *writer_lines(options, project, plan.operations, reasons, plan.left_nodes)),
+    )
     if not run.dry_run:
         with suppress(NotFound):
             newest = run_named(project.trace, LAST)

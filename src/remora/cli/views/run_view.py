@@ -18,7 +18,7 @@ from remora.cli.views.job_view import code_lines, job_lines, review_counts
 from remora.cli.views.run_summary import OPEN, run_sentence
 from remora.code.syntax.node_patterns import file_pattern
 from remora.errors import RemoraError
-from remora.ids import display_name, split_node_key
+from remora.ids import NodeKey, display_name, split_node_key
 from remora.operations.base import NEEDS_WRITER, NO_FIX
 from remora.runs.project import ProjectRecords
 from remora.runs.records.change_set_files import shown_hunks
@@ -107,7 +107,8 @@ def _end_lines(
     yield from wrap_text(escape_line(said or "nothing was changed"), width)
     if document["model"] == NO_MODEL:
         reasons = {*findings, *chain.from_iterable(nodes.values())}
-        yield from writer_lines(options, project, plan.get("operations", ()), reasons)
+        left = plan.get("left_nodes", {})
+        yield from writer_lines(options, project, plan.get("operations", ()), reasons, left)
     if any(job.review == PENDING for job in view.jobs):
         look = "review" if width else "diff"
         command = next_command(options, project.root, look, view.run_id)
@@ -116,13 +117,23 @@ def _end_lines(
 
 
 def writer_lines(
-    options: Options, project: ProjectRecords, operations: Sequence[str], reasons: Iterable[str]
+    options: Options,
+    project: ProjectRecords,
+    operations: Sequence[str],
+    reasons: Iterable[str],
+    left_nodes: Mapping[str, Mapping[str, Iterable[NodeKey]]],
 ) -> Iterator[str]:
-    """Yield the command that lets a model do what is left, or how to get one, if a model could."""
+    """Yield the command that lets a model do what is left, or how to get one, if a model could.
+
+    It names the file with the most nodes that need a model: small models write what is named.
+    """
     from remora.models.provider import why_none
 
     if any(NEEDS_WRITER in reason or reason == NO_FIX for reason in reasons):
         words = [word for name in operations for word in ("-o", name)]
+        left = chain.from_iterable(known.get(NEEDS_WRITER, ()) for known in left_nodes.values())
+        files = Counter(split_node_key(key)[0] for key in left)
+        words[:0] = [file for file, _ in files.most_common(1)]
         command = next_command(options, project.root, "analyze", *words, "--decisions", "model")
         how = why_none(invocation_of(options).folders.cache) or f"`{command}`"
         yield from wrap_text(f"to let a model try: {how}", terminal_width())
