@@ -48,7 +48,9 @@ _DANGLING = re.compile(
     r"(?:\b(?:not|is|are|be|no|of|to|the|a|an|and|or|for|in|from|with|on|only|used|raised|called|\w+ing"
     r"|None|True|False)|,)$"
 )
-_OF_ITSELF = re.compile(r"(?i)\b(?:the docstring is|this (?:function|method|class))\b")
+_OF_ITSELF = re.compile(
+    r"(?i)\b(?:the docstring is|(?:make the|one-line) docstring of|this (?:function|method|class))\b"
+)
 _SAYS = "(?:is|specifies|determines|controls|indicates|represents)"
 _LEAST = 20
 """Characters of a summary that stays when its last clauses are cut. Decision: three or four words."""
