@@ -186,11 +186,18 @@ def test_a_string_cannot_hold_what_is_not_text(escape: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "is_sentence"),
-    [("Add an item.", True), ("The item.", False), ("Add.", False), ("Add an\nitem.", False)],
+    ("text", "begins", "is_sentence"),
+    [
+        ("Add an item.", "([A-SU-Z]|T[a-gi-z])", True),
+        ("The item.", "([A-SU-Z]|T[a-gi-z])", False),
+        ("Add.", "([A-SU-Z]|T[a-gi-z])", False),
+        ("Add an\nitem.", "([A-SU-Z]|T[a-gi-z])", False),
+        ("If it is late.", "If", True),
+        ("When it is late.", "If", False),
+    ],
 )
-def test_a_line_may_have_to_begin_in_a_way(text: str, is_sentence: bool) -> None:
-    pattern = r'^([A-SU-Z]|T[a-gi-z])[^\x00-\x1f"\\]{5,20}$'
+def test_a_line_may_have_to_begin_in_a_way(text: str, begins: str, is_sentence: bool) -> None:
+    pattern = rf'^{begins}[^\x00-\x1f"\\]{{5,20}}$'
     schema = {"type": "string", "minLength": 5, "maxLength": 20, "pattern": pattern}
     tool = ToolSchema(name="t", parameters={"properties": {"s": schema}, "required": ["s"]})
     call = json.dumps({"tool": "t", "args": {"s": text}}, separators=(",", ":"))

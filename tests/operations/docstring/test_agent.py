@@ -374,6 +374,17 @@ def test_a_small_model_adds_what_a_docstring_leaves_out(
     assert len(found.payloads(ModelRequest)) == len(texts)
 
 
+def test_a_small_model_says_when_an_exception_is_raised(theatre: Theatre, docstring: Agent) -> None:
+    raises = "    Raises:\n        ValueError: If there are no copies.\n"
+    source = SEND.replace('    """\n    post', f'\n{raises}    """\n    post')
+    source = source.replace("raise OSError", "raise OSError\n    raise ValueError")
+    args = {"part": "raises.OSError", "text": "If it would be late."}
+    answers = [json.dumps({"tool": "describe", "args": args})]
+    source = source.replace(ENTRY, f"{ENTRY}        on_time: True if it may not be late.\n")
+    found = play(theatre, docstring, "send", source, options={"guided": True}, answers=answers)
+    assert "        OSError: If it would be late.\n" in (found.after or b"").decode()
+
+
 def test_code_about_a_parameter_of_a_long_function(tree: Path, call: Call) -> None:
     source = SEND + "    x = 1\n" * 50 + "    return copies\n"
     (tree / "a.py").write_text(source)
