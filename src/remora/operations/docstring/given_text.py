@@ -84,7 +84,7 @@ def _cut(text: str, ends: re.Pattern[str], room: int) -> str:
 
 def without_name(text: str, name: str) -> str:
     """Return the text of an entry without a beginning such as "The `size` parameter is"."""
-    about = rf"(?:The )?`?{name}`? (?:(?:parameter|argument) )?{_SAYS} "
+    about = rf"(?:[Tt]he )?[`'\"]?{name}[`'\"]? (?:(?:parameter|argument) )?{_SAYS} "
     rest = re.sub(rf"^{about}", "", text)
     return rest if rest == text else rest[:1].upper() + rest[1:]
 

@@ -70,7 +70,8 @@ def docstring_plan(
     - `sections`: the sections that a new docstring would have, as most others do
     - `mends`: True if the code alone allows a correction
     - `room`: maximum length of the first line
-    - `entries`: the left out parts that an entry can be added for, such as `parameters.size`
+    - `entries`: the left out parts that an entry can be added for, such as `parameters.size`, with
+      what other docstrings say of it
     - `ascii`: True if the node's code is ASCII
     """
     found = documented(place, path, node)
@@ -94,7 +95,11 @@ def docstring_plan(
         "sections": sections,
         "mends": bool(plan.mend) and is_writable(found),
         "room": _first_line_width(found, formatting),
-        "entries": [part for part in plan.left if is_describable(found, part)],
+        "entries": {
+            part: found.related.described(part.removeprefix("parameters."))
+            for part in plan.left
+            if is_describable(found, part)
+        },
         "ascii": ast.unparse(found.node).isascii(),
     }
 
@@ -148,9 +153,11 @@ def describe_part(
     found = documented(place, path, node)
     formatting = _format_for(place, path, style)
     name = part.rpartition(".")[2]
-    told = without_name(" ".join(plain_text(text).split()), name)
-    plain = fitted_summary(told, _LONGEST_ENTRY)
-    problem = text_problem(plain, _LONGEST_ENTRY) or _entry_problem(found, plain, name)
+    plain, problem = text, ""
+    if text not in found.related.described(name):
+        told = without_name(" ".join(plain_text(text).split()), name)
+        plain = fitted_summary(told, _LONGEST_ENTRY)
+        problem = text_problem(plain, _LONGEST_ENTRY) or _entry_problem(found, plain, name)
     return problem or _write(place, found, lambda: described(found, part, plain, formatting.width))
 
 

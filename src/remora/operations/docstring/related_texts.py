@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import msgspec
 
 from remora.code.syntax.definitions import DEFINITIONS, DefinitionNode
-from remora.code.syntax.docstring_sections import Kind, ParsedDocstring, parse_docstring
+from remora.code.syntax.docstring_sections import Item, Kind, ParsedDocstring, parse_docstring
 from remora.code.syntax.effects import unqualified_name
 from remora.code.syntax.signature import docstring_text
 from remora.code.syntax.source import Source
@@ -18,20 +18,26 @@ from remora.operations.docstring.parts import Describable
 
 _ENOUGH = 3
 """Lists of exceptions that show a habit."""
+_SHORT = 160
+"""Characters of a description that another docstring may take."""
+_MOST_TOLD = 2
+"""Descriptions of a parameter that are shown. Decision: more are not read by small models."""
 _RESULT: Mapping[Kind, Kind] = {"yields": "returns"}
 
 
 class FileTexts(msgspec.Struct, frozen=True, kw_only=True):
     """Texts found in a file.
 
-    `listed` and `left_out` count the docstrings whose list has, or leaves out, a parameter. `methods` contains classes with the methods that have a docstring, `bases` maps a
-    class to its base classes, and `extended` contains all base classes. `possible` counts the
-    sections that documented public functions could have, and `written` those that they have, where
-    `returns` includes `yields`.
+    `listed` and `left_out` count the docstrings whose list has, or leaves out, a parameter, and
+    `described` counts what they say of one. `methods` contains classes with the methods that have a
+    docstring, `bases` maps a class to its base classes, and `extended` contains all base classes.
+    `possible` counts the sections that documented public functions could have, and `written` those
+    that they have, where `returns` includes `yields`.
     """
 
     listed: Mapping[str, int] = {}
     left_out: Mapping[str, int] = {}
+    described: Mapping[tuple[str, str], int] = {}
     methods: frozenset[tuple[str, str]] = frozenset()
     bases: Mapping[str, frozenset[str]] = {}
     extended: frozenset[str] = frozenset()
@@ -83,6 +89,15 @@ class RelatedTexts(msgspec.Struct, frozen=True, kw_only=True):
         listed = sum(file.listed.get(name, 0) for file in self.files)
         return left_out > 1 and left_out > listed
 
+    def described(self, name: str) -> list[str]:
+        """Return what the file, or else its folder, says of a parameter, the most frequent first."""
+        counts = Counter[str]()
+        for file in self.files:
+            counts.update({text: n for (known, text), n in file.described.items() if known == name})
+            if counts and file is self.own:
+                break
+        return [text for text, _ in counts.most_common(_MOST_TOLD)]
+
     def inherits_docstring(self, name: str) -> bool:
         """Return True if a base class of the owner documents a method of this name.
 
@@ -110,6 +125,7 @@ class RelatedTexts(msgspec.Struct, frozen=True, kw_only=True):
 def collect_texts(source: Source) -> FileTexts:
     listed: Counter[str] = Counter()
     left_out: Counter[str] = Counter()
+    described: Counter[tuple[str, str]] = Counter()
     methods: set[tuple[str, str]] = set()
     bases: dict[str, set[str]] = {}
     possible: Counter[Kind] = Counter()
@@ -124,8 +140,11 @@ def collect_texts(source: Source) -> FileTexts:
             continue
         parsed = parse_docstring(text)
         describable = describable_parts(node)
-        names = _listed(parsed)
+        names = {name for item in _items(parsed) for name in item.names}
         listed.update(names)
+        described.update(
+            (item.names[0], item.text) for item in _items(parsed) if 0 < len(item.text) <= _SHORT
+        )
         if names:
             left_out.update({parameter.name for parameter in describable.parameters} - names)
         if not node.name.startswith("_"):
@@ -136,6 +155,7 @@ def collect_texts(source: Source) -> FileTexts:
     return FileTexts(
         listed=listed,
         left_out=left_out,
+        described=described,
         methods=frozenset(methods),
         bases={name: frozenset(found) for name, found in bases.items()},
         extended=frozenset().union(*bases.values()),
@@ -162,7 +182,8 @@ def possible_sections(describable: Describable) -> Iterator[Kind]:
         yield "raises"
 
 
-def _listed(parsed: ParsedDocstring) -> set[str]:
-    """Return the parameters that the lists of a docstring have."""
-    sections = [section for section in parsed.sections if section.kind == "parameters"]
-    return {name for section in sections for item in section.items for name in item.names}
+def _items(parsed: ParsedDocstring) -> Iterator[Item]:
+    """Yield the entries of parameters."""
+    for section in parsed.sections:
+        if section.kind == "parameters":
+            yield from (item for item in section.items if item.names)
