@@ -359,7 +359,7 @@ ENTRY = "        copies: How many are sent.\n"
     [
         (["The `on_time` parameter is true if it may not be late"], "True if it may not be late."),
         (["How many are sent", "how the time is kept"], "How the time is kept."),
-        (["On time."] * 3, None),
+        (["On time.", "The on time"], None),
     ],
     ids=["laid out by rule", "as another entry", "the name only"],
 )
@@ -372,6 +372,18 @@ def test_a_small_model_adds_what_a_docstring_leaves_out(
     added = ENTRY if expected is None else f"{ENTRY}        on_time: {expected}\n"
     assert (found.after or b"").decode() == SEND.replace(ENTRY, added)
     assert len(found.payloads(ModelRequest)) == len(texts)
+
+
+def test_a_small_model_may_take_the_words_of_another_docstring(
+    theatre: Theatre, docstring: Agent
+) -> None:
+    words = "Whether it may not be late, which costs more than a letter that may be late. " * 2
+    other = SEND.replace("send(", "post(").replace(ENTRY, f"{ENTRY}        on_time: {words}\n")
+    args = {"part": "parameters.on_time", "text": words.strip()}
+    answers = [json.dumps({"tool": "describe", "args": args})]
+    source = f"{other}\n\n{SEND}"
+    found = play(theatre, docstring, "send", source, options={"guided": True}, answers=answers)
+    assert (found.after or b"").count(b"on_time: Whether it may not be late, which") == 2
 
 
 def test_a_small_model_says_when_an_exception_is_raised(theatre: Theatre, docstring: Agent) -> None:

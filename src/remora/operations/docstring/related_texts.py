@@ -90,13 +90,9 @@ class RelatedTexts(msgspec.Struct, frozen=True, kw_only=True):
         return left_out > 1 and left_out > listed
 
     def described(self, name: str) -> list[str]:
-        """Return what the file, or else its folder, says of a parameter, the most frequent first."""
-        counts = Counter[str]()
-        for file in self.files:
-            counts.update({text: n for (known, text), n in file.described.items() if known == name})
-            if counts and file is self.own:
-                break
-        return [text for text, _ in counts.most_common(_MOST_TOLD)]
+        """Return what the file's docstrings say of a parameter, the most frequent text first."""
+        told = {text: n for (known, text), n in self.own.described.items() if known == name}
+        return sorted(told, key=lambda text: -told[text])[:_MOST_TOLD]
 
     def inherits_docstring(self, name: str) -> bool:
         """Return True if a base class of the owner documents a method of this name.
