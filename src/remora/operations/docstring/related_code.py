@@ -40,17 +40,8 @@ def neighbour_docstrings(found: DocumentedNode) -> dict[str, str]:
 
 def neighbours_with_docstring(found: DocumentedNode) -> dict[str, str]:
     """Return how many of the node's public neighbours have a docstring, such as "2 of 15"."""
-    near = _public_neighbours(found)
     scope = found.qualname.rpartition(".")[0]
-    kind = "classes" if isinstance(found.node, ast.ClassDef) else "functions"
-    fact = f"public {kind} of {scope or 'the file'} with a docstring"
-    return {fact: f"{sum(map(bool, near))} of {len(near)}"} if near else {}
-
-
-def _public_neighbours(found: DocumentedNode) -> list[str | None]:
-    """Return the docstrings of other public functions, or classes, of its class or of the file."""
-    scope = found.qualname.rpartition(".")[0]
-    return [
+    near = [
         docstring_text(other.node.body)
         for other in _definitions(found)
         if other.key != found.key
@@ -58,6 +49,9 @@ def _public_neighbours(found: DocumentedNode) -> list[str | None]:
         and other.qualname.rpartition(".")[0] == scope
         and not other.node.name.startswith("_")
     ]
+    kind = "classes" if isinstance(found.node, ast.ClassDef) else "functions"
+    fact = f"public {kind} of {scope or 'the file'} with a docstring"
+    return {fact: f"{sum(map(bool, near))} of {len(near)}"} if near else {}
 
 
 def callee_docstrings(place: ToolTree, found: DocumentedNode) -> dict[str, str]:

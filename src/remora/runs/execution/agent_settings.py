@@ -40,14 +40,11 @@ def query_settings_for(
     limit, most = _limits(config, model, answer)
     renderer, decoding = _renderer_and_decoding(config)
     provider = str(model.describe().get("provider"))
-    if (
-        renderer.startswith("lines/")
-        and is_guided(config, provider)
-        and agent.candidates is not None
-    ):
+    if renderer.startswith("lines/") and is_guided(config, provider) and agent.candidates:
         renderer = GUIDED
         if config.runner.memory.packet_size_limit == "auto":
-            limit = min(limit, _small_limit(model))
+            unit = _TOKEN_BYTES if model.counter.basis == "bytes" else 1
+            limit = min(limit, SMALL_LIMIT * unit)
     return QuerySettings(
         renderer=renderer,
         strategy=strategy_for(model, renderer, decoding),
@@ -58,11 +55,6 @@ def query_settings_for(
         opening=config.runner.opening,
         **_common_settings(config, request),
     )
-
-
-def _small_limit(model: Model) -> int:
-    """Return `SMALL_LIMIT`, or as many bytes as that many tokens of code have at least."""
-    return SMALL_LIMIT * (_TOKEN_BYTES if model.counter.basis == "bytes" else 1)
 
 
 def is_guided(config: Config, provider: str) -> bool:
