@@ -203,6 +203,9 @@ def run_all(acts: Sequence[Callable[[], None]]) -> None:
 
     Raises the exception of the first action in `acts` that failed.
     """
+    if len(acts) == 1:
+        acts[0]()
+        return
     from concurrent.futures import ThreadPoolExecutor  # imports logging, which readers do not need
 
     with ThreadPoolExecutor(_WIDTH, "remora-sync") as threads:

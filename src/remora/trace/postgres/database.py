@@ -4,7 +4,6 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple, TypeVar
 
@@ -28,12 +27,6 @@ LOST = (
 many connections or a full disk."""
 _LOCK_WAIT_S = 10
 """Seconds to wait for a lock (decision). A statement of a worker takes less than one."""
-# No row if the session does not wait. A prepared transaction has no process and no role. Only some
-# roles may read since when a session of another role blocks.
-_BLOCKER = """
-SELECT pid, usename FROM unnest(pg_blocking_pids(%s)) AS blocking (pid)
-LEFT JOIN pg_stat_activity USING (pid) ORDER BY xact_start NULLS LAST LIMIT 1
-"""
 _SETTINGS: dict[str, Any] = {
     "application_name": "remora",
     "connect_timeout": 10,
@@ -206,34 +199,19 @@ class Database:
     def limited(self, connection: Connection, work: Callable[[Connection], _T]) -> _T:
         """Call `work` in a transaction that waits for a lock only for some seconds.
 
-        Raises psycopg.Error, and DatabaseError, which names the blocking session, if a lock is not
-        granted in time.
+        Raises psycopg.Error, and DatabaseError if a lock is not granted in time.
         """
-        ended = threading.Event()
-        with ThreadPoolExecutor(1) as pool:
-            blocker = pool.submit(self._find_blocker, connection.info.backend_pid, ended)
-            try:
-                with connection.transaction():
-                    connection.execute(f"SET LOCAL lock_timeout = '{_LOCK_WAIT_S}s'")
-                    return work(connection)
-            except psycopg.errors.LockNotAvailable as error:
-                ended.set()
-                raise self._lock_error(blocker.result()) from error
-            finally:
-                ended.set()
-
-    def _find_blocker(self, pid: int, ended: threading.Event) -> tuple[int, str | None] | None:
-        """Return the process and the role of the session that blocked another one last.
-
-        It can be found only while the other one waits, so the server is asked repeatedly until
-        `ended` is set.
-        """
-        found = None
-        with suppress(psycopg.Error):
-            while not ended.wait(_LOCK_WAIT_S / 4):
-                with self._connect() as connection:
-                    found = connection.execute(_BLOCKER, [pid]).fetchone() or found
-        return found
+        try:
+            with connection.transaction():
+                connection.execute(f"SET LOCAL lock_timeout = '{_LOCK_WAIT_S}s'")
+                return work(connection)
+        except psycopg.errors.LockNotAvailable as error:
+            raise DatabaseError(
+                f"PostgreSQL at {self.address}: nothing was changed, because others held locks on "
+                f"the tables for {_LOCK_WAIT_S} seconds",
+                hint="look in pg_locks and pg_prepared_xacts for who holds them, and repeat the "
+                "command",
+            ) from error
 
     def retry(self, attempt: Callable[[int], _T]) -> _T:
         """Call `attempt` with its number until no connection is lost, or patience ends.
@@ -261,19 +239,6 @@ class Database:
         if isinstance(error, psycopg.errors.InsufficientPrivilege):
             hint = "ask the owner of the tables to run `remora database init --worker ROLE`"
         return DatabaseError(f"PostgreSQL at {self.address}: {reason}", hint=hint)
-
-    def _lock_error(self, blocker: tuple[int, str | None] | None) -> DatabaseError:
-        pid, role = blocker or (0, None)
-        holder = ""
-        hint = "look in pg_locks and pg_prepared_xacts for who holds them, and repeat the command"
-        if role is not None:
-            holder = f"; a session that blocks this command has process ID {pid} and role {role}"
-            hint = f"wait for it, or end it with `SELECT pg_terminate_backend({pid})`; then repeat"
-        return DatabaseError(
-            f"PostgreSQL at {self.address}: nothing was changed, because others held locks on the "
-            f"tables for {_LOCK_WAIT_S} seconds{holder}",
-            hint=hint,
-        )
 
     def close(self) -> None:
         """Close the connections that are not in use, and all others after their last statement."""
