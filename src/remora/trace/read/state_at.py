@@ -83,28 +83,28 @@ def packet_at(events: Iterable[Event], turn: int, *, shown: bool = True) -> Deci
     Raises NotFound if the turn does not exist, StreamDamaged if this is not an agent's stream, and
     StreamError if the version of the fold or trim rules is unknown.
     """
-    asked, packet, first, seen = _Turn(), None, 0, 0
-    stream = iter(events)
-    for event in stream:
-        if packet is not None and event.turn > turn >= 0:
-            if seen < turn:
-                raise turn_not_found(turn, [event.turn, *(later.turn for later in stream)])
+    found: DecisionState | None = None
+    turns: list[int] = []
+    for number, state in each_decision(events):
+        if found is not None and number > turn:
             break
-        first, seen = first or event.turn, max(seen, event.turn)
-        if packet is None:
-            packet = start_packet(event)
-            seen = max(seen, _first_turn(packet, turn))
-        elif event.turn == turn:
-            asked.add(event, packet)
-        packet = packet and _applied(packet, event)
-    if packet is None:
+        begun = state.packet.turn  # that of a fork, before its first turn
+        if not turns and 0 < turn < begun:
+            raise NotFound(
+                f"no turn {turn} in the stream",
+                hint=f"this agent is a fork that begins with turn {begun}; "
+                "see its parent for earlier turns",
+            )
+        turns += (number, begun)
+        if turn in (number, begun):
+            found = state
+    if not turns:
         raise StreamDamaged(
             "the stream has no agent_start", hint="only agents' streams contain packets"
         )
-    if turn < 0 or seen < turn:
-        raise turn_not_found(turn, [first, seen])
-    moment = asked.shown or DecisionState(packet, 0)
-    return moment.shown() if shown else moment.packet
+    if found is None:
+        raise turn_not_found(turn, turns)
+    return found.shown() if shown else found.packet
 
 
 def each_decision(events: Iterable[Event]) -> Iterator[tuple[int, DecisionState]]:
@@ -135,21 +135,6 @@ def turn_not_found(turn: int, turns: list[int]) -> NotFound:
     there = [number for number in turns if number > 0]
     hint = f"the stream has turns {min(there)} to {max(there)}" if there else "it has no turns yet"
     return NotFound(f"no turn {turn} in the stream", hint=hint)
-
-
-def _first_turn(packet: DecisionPacket | None, turn: int) -> int:
-    """Return the first turn of a stream. For a fork, this is the turn of its packet.
-
-    Raises NotFound if `turn` is earlier than the first turn. Turn 0 is always allowed and means the
-    start of the stream.
-    """
-    begun = packet.turn if packet is not None else 0
-    if 0 < turn < begun:
-        hint = (
-            f"this agent is a fork that begins with turn {begun}; see its parent for earlier turns"
-        )
-        raise NotFound(f"no turn {turn} in the stream", hint=hint)
-    return begun
 
 
 def start_packet(event: Event) -> DecisionPacket | None:
