@@ -1,13 +1,11 @@
 """The queue of shards in the project's database, with Procrastinate."""
 
-import asyncio
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 import psycopg
 from procrastinate import App, PsycopgConnector
-from procrastinate.connector import Notify
 from procrastinate.exceptions import ConnectorException
 from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
@@ -36,23 +34,6 @@ _FAILED = "SELECT reason FROM shard_failures WHERE job_id = %(job_id)s ORDER BY 
 _HINT = "check the database with `remora doctor`, and its rights with `remora database init`"
 TASK, QUEUE = "remora.run_shard", "remora"
 _PATIENCE_S = 60.0
-_PAUSE_S = 1.0
-
-
-class _PatientConnector(PsycopgConnector):
-    """Connections that wait for a server that is away, as those for streams do."""
-
-    def __init__(self, dsn: str) -> None:
-        super().__init__(
-            conninfo=dsn, min_size=1, max_size=4, configure=_configure, timeout=_PATIENCE_S
-        )
-
-    async def listen_notify(self, on_notification: Notify, channels: Iterable[str]) -> None:
-        """Listen until the task is cancelled. Announcements that are missed are found by polling."""
-        while True:
-            with suppress(ConnectorException):
-                await super().listen_notify(on_notification, channels)
-            await asyncio.sleep(_PAUSE_S)
 
 
 @asynccontextmanager
@@ -61,8 +42,11 @@ async def opened_queue(dsn: str) -> AsyncIterator[App]:
 
     Raises DatabaseError if the database cannot be used.
     """
-    # the tables of the queue lie beside those of the streams
-    app = App(connector=_PatientConnector(dsn))
+    # connections wait for a server that is away, as those for streams do
+    connector = PsycopgConnector(
+        conninfo=dsn, min_size=1, max_size=4, configure=_configure, timeout=_PATIENCE_S
+    )
+    app = App(connector=connector)
     try:
         async with app.open_async():
             await create_tables(app)

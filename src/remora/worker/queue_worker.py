@@ -93,6 +93,7 @@ async def work_on_queue(
                 shutdown_graceful_timeout=0,
                 update_heartbeat_interval=lease_s / 3,
                 stalled_worker_timeout=_FORGOTTEN_S,
+                listen_notify=False,
                 fetch_job_polling_interval=1.0,
                 abort_job_polling_interval=1.0,
             )

@@ -4,12 +4,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from remora.trace.content.byte_source import ByteSource
-from remora.trace.content.line_format import complete_lines
+from remora.trace.content.line_format import complete_lines, newline_before
 from remora.trace.read.reader import open_stream
 from remora.trace.stream_lock import is_locked
 from remora.trace.trace_folder import plain_path
-
-_BLOCK = 1 << 16
 
 
 class StreamFollower:
@@ -45,20 +43,9 @@ class StreamFollower:
 
 def _offset_of_last(source: ByteSource, count: int) -> int:
     """Return the offset at which the last `count` complete lines start."""
-    place, wanted = source.size(), count + 1  # includes the newline before the first one
-    while place > 0:
-        start = max(0, place - _BLOCK)
-        block = source.pread(place - start, start)
-        newlines = block.count(b"\n")
-        if newlines >= wanted:
-            return start + _nth_from_end(block, wanted) + 1
-        wanted -= newlines
-        place = start
-    return 0
-
-
-def _nth_from_end(block: bytes, number: int) -> int:
-    end = len(block)
-    for _ in range(number):
-        end = block.rindex(b"\n", 0, end)
-    return end
+    end = newline_before(source, source.size())
+    for _ in range(count):
+        if end < 0:
+            break
+        end = newline_before(source, end)
+    return end + 1
