@@ -1,6 +1,7 @@
 """Acceptance and rejection of changes."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -86,6 +87,20 @@ class Verdicts:
         return self.view.head
 
 
+@contextmanager
+def opened_review(
+    project: Project, run: str | RunView, *, trusted: bool
+) -> Iterator[tuple[RunStream, RunView]]:
+    """Complete an interrupted review, and yield a run's stream for another one, with its view.
+
+    If `run` is a view of a verified record, its streams are not read again.
+    """
+    record, known = own_record(project, run, trusted=trusted)
+    complete_journals(project)
+    with open_run(project, record) as stream:
+        yield stream, read_run(project, stream.record, known)
+
+
 def accept(  # noqa: PLR0913 (the options of the command)
     project: Project,
     run: str | RunView,
@@ -105,10 +120,7 @@ def accept(  # noqa: PLR0913 (the options of the command)
     damaged. An error that comes after the verdict on a change set is not raised, but is `error` of
     the result, and the other change sets are still pending.
     """
-    record, known = own_record(project, run, trusted=trusted)
-    complete_journals(project)
-    with open_run(project, record) as stream:
-        view = read_run(project, stream.record, known)
+    with opened_review(project, run, trusted=trusted) as (stream, view):
         picked = select_changes(project, view, nodes, every=every, narrow=narrow)
         write = partial(accept_one, project, stream)
         refused = judge(view, picked.usable, users_tree(project))
@@ -130,9 +142,7 @@ def reject(  # noqa: PLR0913 (the options of the command)
     Raises whatever `accept` raises, and UsageError if the feedback is too long.
     """
     reason = checked_feedback(feedback, project.redact)
-    record, known = own_record(project, run, trusted=trusted)
-    with open_run(project, record) as stream:
-        view = read_run(project, stream.record, known)
+    with opened_review(project, run, trusted=trusted) as (stream, view):
         jobs = choose_pending(view, nodes, every=every or bool(narrow and not nodes), verb="reject")
         unread = unreadable_streams(view, nodes)
         jobs, left = apply_filter(project, view, jobs, narrow)

@@ -14,16 +14,15 @@ from remora.runs.project import Project
 from remora.runs.records.change_set_files import reverse_patches, shown_hunks
 from remora.runs.records.job_view import JobView, check_anchored
 from remora.runs.records.results import RunView, own_record, read_run
-from remora.runs.records.run_stream import open_run
 from remora.runs.review.accept_and_reject import (
     Judge,
     SelectedChanges,
     Verdicts,
     accept_each,
     accept_one,
+    opened_review,
     unjudged,
 )
-from remora.runs.review.journals import complete_journals
 from remora.runs.review.merges import merged, removed_from_others
 from remora.runs.review.ready_changes import ReadyChange, ready_change, written_change
 from remora.runs.review.recheck import users_tree
@@ -169,10 +168,7 @@ def _accept(
     *,
     trusted: bool,
 ) -> Verdicts:
-    record, known = own_record(project, run, trusted=trusted)
-    complete_journals(project)
-    with open_run(project, record) as stream:
-        view = read_run(project, stream.record, known)
+    with opened_review(project, run, trusted=trusted) as (stream, view):
         change = choose(ready_change(project, _one_pending(view, node)))
         picked = SelectedChanges(view=view, usable=[change], skipped=[], damaged=[])
         accept = partial(accept_one, project, stream)

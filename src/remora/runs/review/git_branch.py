@@ -21,13 +21,14 @@ from remora.files.git import git_output
 from remora.ids import display_name, escape_path, split_node_key, unescape_path
 from remora.memory.events import RunStart
 from remora.runs.project import Project
-from remora.runs.records.results import RunView, own_record, read_run
-from remora.runs.records.run_stream import RunStream, open_run
+from remora.runs.records.results import RunView
+from remora.runs.records.run_stream import RunStream
 from remora.runs.review.accept_and_reject import (
     Judge,
     TrackProgress,
     Verdicts,
     accept_each,
+    opened_review,
     refuse,
     select_changes,
     unjudged,
@@ -113,10 +114,8 @@ def accept_onto_branch(  # noqa: PLR0913 (the options of the command)
     If the branch does not exist, it is created at HEAD. Raises whatever `accept` raises, and
     UsageError if it is not possible to commit to the branch.
     """
-    record, known = own_record(project, run, trusted=trusted)
-    branch, already = open_branch(project.root, name), list[str]()
-    with open_run(project, record) as stream:
-        view = read_run(project, stream.record, known)
+    with opened_review(project, run, trusted=trusted) as (stream, view):
+        branch, already = open_branch(project.root, name), list[str]()
         picked = select_changes(project, view, nodes, every=every, narrow=narrow)
 
         def commit(change: ReadyChange, recheck: Recheck) -> list[dict[str, Any]]:

@@ -10,13 +10,12 @@ from remora.ids import NodeKey, display_name
 from remora.runs.project import Project
 from remora.runs.records.change_set_files import reverse_patches
 from remora.runs.records.job_view import JobView
-from remora.runs.records.results import RunView, jobs_named, own_record, read_run, select_jobs
+from remora.runs.records.results import RunView, jobs_named, read_run, select_jobs
 from remora.runs.records.review_verdict import review_event
-from remora.runs.records.run_record import read_own_record
-from remora.runs.records.run_stream import RunStream, open_run
-from remora.runs.review.accept_and_reject import Verdicts
+from remora.runs.records.run_stream import RunStream
+from remora.runs.review.accept_and_reject import Verdicts, opened_review
 from remora.runs.review.apply_changes import write_change_set
-from remora.runs.review.journals import complete_journals, details
+from remora.runs.review.journals import details
 from remora.runs.review.merges import removed_from_others
 from remora.runs.review.ready_changes import ReadyChange, split_damaged, written_change
 from remora.runs.review.recheck import broken_by_merge
@@ -41,10 +40,7 @@ def revert(
     change set was committed to a branch or covers other nodes, too. As in `accept`, a later error
     is `error` of the result.
     """
-    record = read_own_record(project, run_id, trusted=trusted)
-    complete_journals(project)
-    with open_run(project, record) as stream:
-        view = read_run(project, stream.record)
+    with opened_review(project, run_id, trusted=trusted) as (stream, view):
         named = [job for name in nodes for job in jobs_named(view, name)]
         rejected = [job for job in named if job.verdict == REJECTED]
         if not rejected or any(job.is_written for job in named):
@@ -61,10 +57,7 @@ def undo(
     runs rejected because of the verdict is withdrawn. Raises whatever `accept` raises, NotFound if a node has no verdict, and UsageError if its change set was
     committed to a branch. As in `accept`, a later error is `error` of the result.
     """
-    record, known = own_record(project, run, trusted=trusted)
-    complete_journals(project)
-    with open_run(project, record) as stream:
-        view = read_run(project, stream.record, known)
+    with opened_review(project, run, trusted=trusted) as (stream, view):
         jobs = _decided(view, nodes)
         refused = refused_by(project, view.run_id, jobs)
         done = _take_back(project, stream, view, jobs, REOPENED)
