@@ -22,7 +22,6 @@ from remora.regular_file import replace_file
 from remora.rmtree import try_remove_tree
 from remora.runs.project import Project
 from remora.runs.records.decision_sources import total_of
-from remora.runs.records.results import RunView
 from remora.runs.retention.clean import EVALUATIONS, LOCK
 from remora.runs.review.accept_and_reject import accept
 from remora.statuses import WITH_RESULT
@@ -201,10 +200,8 @@ class Measurement:
 def _versions() -> dict[str, str]:
     found = {"remora": __version__, "python": python_version()}
     for name in _PROGRAMS:
-        try:
+        with suppress(PackageNotFoundError):
             found[name] = version(name)
-        except PackageNotFoundError:
-            continue
     return found
 
 
@@ -217,7 +214,7 @@ def _arm_result(name: str, targets: Targets, done: CopyRun) -> ArmResult:
     if done.run_id is None:
         return ArmResult(name=name, results=tuple(targets.results(copy, None)), seconds=seconds)
     verdicts = accept(done.project, done.run_id, (), every=True)
-    view: RunView = verdicts.view
+    view = verdicts.view
     model_failed = any(job.stop_reason == "model_error" for job in view.jobs)
     failed = [j for j in view.jobs if j.status not in WITH_RESULT or j.stop_reason == "model_error"]
     return ArmResult(

@@ -216,9 +216,10 @@ def measured_models(
 ) -> Iterator[MeasuredModel]:
     """Yield what each model restored that never failed, and whose arm has no other options."""
     asked = {arm.name: arm for arm in arms}
+    by_rules = {arm.name for arm in arms if arm.settings.get("model.provider") == NAME}
     restored = [operation for operation in report.operations if operation.basis == "people"]
     for operation in restored:
-        rules = next((a for a in operation.arms if _is_rules(asked[a.name]) and a.results), None)
+        rules = next((a for a in operation.arms if a.name in by_rules and a.results), None)
         for arm in operation.arms:
             used, counts = asked[arm.name], counts_of(arm.results)
             has_failed = arm.exit_code != 0 or not arm.results
@@ -242,10 +243,6 @@ def measured_models(
                 commit=report.commit,
                 date=date,
             )
-
-
-def _is_rules(arm: Arm) -> bool:
-    return arm.settings.get("model.provider") == NAME
 
 
 def _gain(rules: ArmResult | None, arm: ArmResult, seed: int) -> Estimate:

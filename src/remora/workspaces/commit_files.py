@@ -4,7 +4,7 @@ import hashlib
 import os
 import select
 import subprocess
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -31,10 +31,9 @@ class CommittedFile(msgspec.Struct, frozen=True):
     def matches(self, blob: str, mode: int) -> bool:
         return bool(mode & 0o100) == bool(self.mode & 0o100) and blob == self.blob
 
-    def has_content(self, size: int, pieces: Iterable[bytes]) -> bool:
-        digest = self.new_hash(size)
-        for piece in pieces:
-            digest.update(piece)
+    def has_content(self, content: bytes) -> bool:
+        digest = self.new_hash(len(content))
+        digest.update(content)
         return digest.hexdigest() == self.blob
 
     def new_hash(self, size: int) -> "hashlib._Hash":

@@ -37,7 +37,6 @@ import pytest
 import remora
 from remora.trace.redact.redactor import (
     BUILTIN,
-    PLACEHOLDER,
     Redactor,
     new_placeholders,
     placeholders,
@@ -190,7 +189,7 @@ def test_the_last_word_of_a_tangle() -> None:
     redactor = Redactor(KEY, [Rule("odd", "xxxx", "xxxx", find=first)])
     assert redactor.text("xxxx xxxx").count("<secret:odd:") == 2
     clean = redactor.text("xxxx " * 20)
-    assert PLACEHOLDER.fullmatch(clean)
+    assert placeholders(clean) == {clean}
     assert "tangled" in clean
     assert redactor.text(clean) is clean
 

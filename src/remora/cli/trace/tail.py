@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -90,16 +91,13 @@ class _TailedStreams:
         """Pass each line to `shown`. If streams are followed, wait for new lines."""
         while True:
             goes_on = self._follow and self._own.is_written  # checked before the last read
-            self._folder.refresh(self._own.path)
-            for line in self._own.lines():
-                event = _decode(line, self._own.path)
-                shown(self._own.path, line, event)
-                self._notice(event)
-            for follower in self._agents.values():
+            for follower in chain((self._own,), self._agents.values()):
                 self._folder.refresh(follower.path)
                 with suppress(NotFound):  # started, but nothing written yet
                     for line in follower.lines():
-                        shown(follower.path, line, _decode(line, follower.path))
+                        event = _decode(line, follower.path)
+                        shown(follower.path, line, event)
+                        self._notice(event)
             if not goes_on:
                 return
             time.sleep(_PAUSE_S)
@@ -138,16 +136,14 @@ class _Printer:
 def _running_agents(path: Path) -> list[str]:
     """Return the agents whose jobs have started but not ended."""
     from remora.memory.events import JobEnd, JobStart
+    from remora.runs.records.current_attempt import CurrentAttempts
     from remora.trace.read.reader import read_events, typed_payload
 
-    found: dict[str, None] = {}
+    attempts = CurrentAttempts()
     for event in read_events(path):
-        data = typed_payload(event) if event.type in (JobStart.type, JobEnd.type) else None
-        if isinstance(data, JobStart):
-            found[data.agent_id] = None
-        elif isinstance(data, JobEnd):
-            found.pop(data.agent_id, None)
-    return list(found)
+        if event.type in (JobStart.type, JobEnd.type):
+            attempts.add(typed_payload(event))
+    return [agent for agent, is_over in attempts.is_over.items() if not is_over]
 
 
 def _decode(line: bytes, path: Path) -> "Event":

@@ -3,6 +3,7 @@
 import math
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,6 +13,7 @@ from remora.files.git_listing import GitPaths, git_index, git_paths
 from remora.files.patterns import IgnoreRules
 from remora.files.walk import BUILD_FOLDERS, is_dependency_folder, is_tool_output
 from remora.hub.members.external_inputs import RememberedFile, dot_git, is_repository, repository_at
+from remora.hub.members.folder_listing import with_ancestors
 
 _AGAIN_S = 60.0
 _FOREIGN_MARKS = frozenset({".git", "pyvenv.cfg"})
@@ -59,7 +61,7 @@ class GitRules:
             folder: frozenset(paths) for folder, paths in by_folder.items() if paths
         }
         """Tracked Python files by folder. They belong to the project even if they are ignored."""
-        self._around = frozenset(_with_those_above(by_folder))
+        self._around = frozenset(chain.from_iterable(map(with_ancestors, by_folder)))
         self._submodules = frozenset(submodules)
 
     def moved(self) -> bool:
@@ -189,13 +191,3 @@ class WalkRules:
 
 
 Rules = GitRules | WalkRules
-
-
-def _with_those_above(folders: Iterable[str]) -> set[str]:
-    found: set[str] = set()
-    for folder in folders:
-        place = folder
-        while place and place not in found:
-            found.add(place)
-            place = place.rpartition("/")[0]
-    return found

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from remora.agents.definition.agent import Agent
 from remora.agents.inputs.hub_pull import NodeFacts
@@ -20,9 +20,6 @@ from remora.tools.host.ruff.ruff_base import RuffBase
 from remora.tools.tree import ToolTree
 from remora.workspaces.copy.slot import SlotDriver
 from remora.workspaces.copy.snapshot import BaseSnapshot
-
-if TYPE_CHECKING:  # importing pydantic takes longer than listing the runs
-    pass
 
 LARGER = "role:larger"
 """Key in `Run.models` of the model to escalate to."""

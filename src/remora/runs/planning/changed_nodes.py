@@ -29,7 +29,7 @@ def changed_nodes(root: Path, tree: Path, revision: str, source: Source) -> froz
         content, before = (tree / module.path).read_bytes(), committed.get(module.path)
         if before is None:
             found.update(node.key for node in module.nodes)
-        elif not before.has_content(len(content), [content]):
+        elif not before.has_content(content):
             edited[module.path] = module, content
     old_contents = read_blobs(root, [committed[path].blob for path in edited], READ_LIMIT)
     for (module, content), old_content in zip(edited.values(), old_contents, strict=True):

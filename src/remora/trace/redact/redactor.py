@@ -249,10 +249,6 @@ def _version(rules: Sequence[Rule], own: Sequence[UserRule], variables: list[str
     return f"{VERSION}+{digest[:8]}"
 
 
-PLACEHOLDER = re.compile(r"<secret:[a-z0-9-]+:[0-9a-f]{12}>")
-"""Matches placeholders of all versions of the rules."""
-
-
 def placeholder(key: bytes, rule: str, secret: bytes) -> bytes:
     """Return `<secret:RULE:FINGERPRINT>`.
 

@@ -154,10 +154,7 @@ def _check_out(
 
 
 def _is_same(path: Path, file: CommittedFile) -> bool:
-    if not path.is_file():
-        return False
-    content = path.read_bytes()
-    return file.has_content(len(content), [content])
+    return path.is_file() and file.has_content(path.read_bytes())
 
 
 def _apply(diff: bytes, tree: Path) -> None:
