@@ -176,13 +176,7 @@ class HubDamaged(DiskError):
 
 
 class HubLocked(OutsideError):
-    """Another process is writing to the Hub's database. `pid` is its process ID, or None if it is
-    unknown.
-    """
-
-    def __init__(self, message: str, *, pid: int | None, hint: str = "") -> None:
-        super().__init__(message, hint=hint)
-        self.pid = pid
+    """Another process is writing to the Hub's database."""
 
 
 def install_extra(extra: str) -> str:

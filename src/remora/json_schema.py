@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from jsonschema import Draft202012Validator
 
+DIALECT = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
+"""The beginning of each schema that Remora prints."""
 _SLOW = "rfc3987_syntax"
 """What jsonschema imports, if it is there, for a format that is not checked here. It takes 2 s."""
 

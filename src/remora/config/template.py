@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from remora.config.schema import Config, OperationConfig
+from remora.json_schema import DIALECT
 
 OperationModels = Mapping[str, type[OperationConfig]]
 """Settings model of each operation, by name."""
@@ -38,4 +39,4 @@ def config_schema(operations: OperationModels) -> dict[str, Any]:
     for name, model in operations.items():
         section["properties"][name] = {"$ref": f"#/$defs/{model.__name__}"}
         schema["$defs"][model.__name__] = model.model_json_schema()
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
+    return {**DIALECT, **schema}

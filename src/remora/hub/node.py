@@ -7,6 +7,7 @@ import msgspec
 from remora.code.file_facts import NodeType
 from remora.code.links import Edge, Related
 from remora.ids import NodeKey
+from remora.json_schema import DIALECT
 
 UpdateSource = Literal["cold_start", "file_change", "dependency_change", "manual", "adhoc"]
 
@@ -84,5 +85,4 @@ class AnsweredNode(NodeState, frozen=True, kw_only=True):
 
 def node_schema() -> dict[str, Any]:
     """Return the JSON Schema (2020-12) of NodeState."""
-    dialect = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
-    return dialect | msgspec.json.schema(NodeState)
+    return DIALECT | msgspec.json.schema(NodeState)

@@ -8,6 +8,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
+from remora.json_schema import DIALECT
 from remora.memory.decode_values import decode_value
 from remora.memory.delta import PacketDelta
 from remora.memory.packet import DecisionPacket
@@ -214,12 +215,11 @@ def _escaped(value: Any) -> Any:
     return escape_surrogates(value) if isinstance(value, str) else value
 
 
-_DIALECT = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
 _REFERENCE = "#/$defs/{name}"
 
 
 def packet_schema() -> dict[str, Any]:
-    return _DIALECT | msgspec.json.schema(DecisionPacket)
+    return DIALECT | msgspec.json.schema(DecisionPacket)
 
 
 def event_schema() -> dict[str, Any]:
@@ -232,4 +232,4 @@ def event_schema() -> dict[str, Any]:
         {"if": {"properties": {"type": {"const": name}}}, "then": {"properties": {"data": schema}}}
         for name, schema in zip(PAYLOADS, schemas[1:], strict=True)
     ]
-    return {**_DIALECT, **envelope, "allOf": by_type, "$defs": parts}
+    return {**DIALECT, **envelope, "allOf": by_type, "$defs": parts}

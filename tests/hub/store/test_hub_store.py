@@ -244,9 +244,8 @@ def test_the_log_of_changes_has_a_bound(store: HubStore, monkeypatch: pytest.Mon
 
 
 def test_a_second_writer_is_reported_who_has_the_database(store: HubStore, db: Path) -> None:
-    with pytest.raises(HubLocked, match=str(os.getpid())) as refused:
+    with pytest.raises(HubLocked, match=str(os.getpid())):
         HubStore(db, root=Path("/project"), clock=ticking())
-    assert refused.value.pid == os.getpid()
 
 
 def test_only_its_user_can_read_it_whatever_the_umask(tmp_path: Path) -> None:

@@ -133,7 +133,6 @@ def _locked_error(path: Path, pid: int | None) -> HubLocked:
     who = f"process {pid}" if pid is not None else "another process"
     return HubLocked(
         f"{path.parent}: the Hub's database is being written by {who}",
-        pid=pid,
         hint="use the running daemon, or stop it with `remora hub stop`",
     )
 

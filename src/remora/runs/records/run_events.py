@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from remora.agents.job import AgentResult, Job
+from remora.json_schema import DIALECT
 from remora.memory.events import Event, ToolCalled, TurnStart
 from remora.runs.planning.plan import Plan
 from remora.trace.read.reader import typed_payload
@@ -159,5 +160,4 @@ class EventLines:
 def lines_schema() -> dict[str, Any]:
     """Return the schema of a line."""
     schemas, parts = msgspec.json.schema_components(LINES, ref_template="#/$defs/{name}")
-    dialect = "https://json-schema.org/draft/2020-12/schema"
-    return {"$schema": dialect, "anyOf": list(schemas), "$defs": parts}
+    return {**DIALECT, "anyOf": list(schemas), "$defs": parts}

@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from remora.json_schema import DIALECT
 from remora.runs.planning.source_files import is_notebook
 from remora.runs.report.problems import Problem
 from remora.runs.report.report_model import FileChange, JobReport, Report
@@ -112,7 +113,4 @@ def _failure(job: JobReport, error: str) -> Failure:
 
 
 def check_schema() -> dict[str, Any]:
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        **msgspec.json.schema(CheckDocument),
-    }
+    return DIALECT | msgspec.json.schema(CheckDocument)
