@@ -1,7 +1,6 @@
 """Control of a daemon: blocking requests, its status, whether it is running, and stopping it."""
 
 import os
-import select
 import signal
 import socket
 import time
@@ -91,28 +90,17 @@ def _end_process(places: HubPaths, pid: int, number: int, seconds: float) -> boo
 
     Returns True if it exits within `seconds`.
     """
-    handle = None
     try:
-        handle = os.pidfd_open(pid) if hasattr(os, "pidfd_open") else None
         if owner(places.lock) == pid:
             os.kill(pid, number)  # the lock's owner is alive, so the process id is not reused
-        return _wait_for_end(places, pid, handle, seconds)
     except ProcessLookupError:
         return True
     except PermissionError as error:
         raise OutsideError(f"the daemon (process {pid}) belongs to another user") from error
-    finally:
-        if handle is not None:
-            os.close(handle)
-
-
-def _wait_for_end(places: HubPaths, pid: int, handle: int | None, seconds: float) -> bool:
-    if handle is not None:
-        return bool(select.select([handle], [], [], seconds)[0])
     until = time.monotonic() + seconds
-    while owner(places.lock) == pid and time.monotonic() < until:
+    while (is_there := owner(places.lock) == pid) and time.monotonic() < until:
         time.sleep(_LOOK_S)
-    return owner(places.lock) != pid
+    return not is_there
 
 
 def _from_outside(places: HubPaths, pid: int | None) -> StatusResult:

@@ -64,9 +64,8 @@ def run_hub(
     _allow_many_descriptors()
     sys.setswitchinterval(_SWITCH_S)
     tune_gc()
-    daemon = Daemon(places, settings, ownership)
+    daemon = Daemon(places, settings, ownership)  # owns it until this process exits
     outcome = asyncio.run(daemon.run(_opened(places, config), ready))
-    ownership.close()
     if outcome == "restart":
         _restart(invocation)
     _end_unfinished()
