@@ -390,7 +390,7 @@ def test_a_small_model_says_when_an_exception_is_raised(theatre: Theatre, docstr
     raises = "    Raises:\n        ValueError: If there are no copies.\n"
     source = SEND.replace('    """\n    post', f'\n{raises}    """\n    post')
     source = source.replace("raise OSError", "raise OSError\n    raise ValueError")
-    args = {"part": "raises.OSError", "text": "If it would be late."}
+    args = {"part": "raises.OSError", "text": "If it would be late, an OSError is raised."}
     answers = [json.dumps({"tool": "describe", "args": args})]
     source = source.replace(ENTRY, f"{ENTRY}        on_time: True if it may not be late.\n")
     found = play(theatre, docstring, "send", source, options={"guided": True}, answers=answers)

@@ -83,9 +83,10 @@ def _cut(text: str, ends: re.Pattern[str], room: int) -> str:
 
 
 def without_name(text: str, name: str) -> str:
-    """Return the text of an entry without a beginning such as "The `size` parameter is"."""
+    """Return the text of an entry without "The `size` parameter is", or "an error is raised"."""
     about = rf"(?:[Tt]he )?[`'\"]?{name}[`'\"]? (?:(?:parameter|argument) )?{_SAYS} "
-    rest = re.sub(rf"^{about}", "", text)
+    end = rf",? (?:(?:an?|this|the) )?(?:`?{name}`?|exception|error) is raised|,? raises `?{name}`?"
+    rest = re.sub(rf"^{about}|{end}", "", text)
     return rest if rest == text else rest[:1].upper() + rest[1:]
 
 
