@@ -81,13 +81,13 @@ def pick(given: argparse.Namespace) -> None:
         for operation in filter(vars(given).get, COUNTS):
             count = getattr(given, operation)
             left_out, taken = Counter[str](), list[Task]()
-            shuffled = [planned(package, operation, server, given.seed) for package in packages]
+            shuffled = [planned(package, operation, server, given) for package in packages]
             most = None if operation == "docstring" else TRIES
             rows = zip_longest(*(tasks[:most] for tasks in shuffled))
             for task in filter(None, chain.from_iterable(rows)):
                 why = "of another draw" if task in used else "not needed"
                 if why == "not needed" and len(taken) < count:
-                    why = unfit(task, server, Path(place))
+                    why = unfit(task, server, given.asks, Path(place))
                 left_out[why] += 1
                 taken += [] if why else [task]
             left_out["not tried"] = sum(map(len, shuffled)) - left_out.total()
@@ -97,21 +97,26 @@ def pick(given: argparse.Namespace) -> None:
             (given.folder / "jobs.json").write_text(json.dumps(drawn, indent=0))
 
 
-def planned(package: Path, operation: str, server: str, seed: int) -> list[Task]:
+def planned(package: Path, operation: str, server: str, given: argparse.Namespace) -> list[Task]:
     """Return the jobs that a model would get, in an order by seed."""
     words = ["analyze", "-o", operation, "--decisions", "model", "--model", server]
     command = [sys.executable, "-m", "remora", *words, "--dry-run", "--json"]
-    plan = json.loads(run(command, package).stdout or "{}")
+    plan = json.loads(run(command, package, REMORA_MODEL__ASKS=given.asks).stdout or "{}")
     shutil.rmtree(package / ".agentfs", ignore_errors=True)
     if "jobs" not in plan:
         print(f"{operation}: {package.name} is left out: {plan}")
     nodes = sorted({job["node_id"].removeprefix("node:") for job in plan.get("jobs", ())})
-    random.Random(f"{seed} {operation} {package.name}").shuffle(nodes)
+    random.Random(f"{given.seed} {operation} {package.name}").shuffle(nodes)
     return [Task(operation, str(package), node) for node in nodes]
 
 
-def unfit(task: Task, server: str, place: Path) -> str:
-    """Return why a job is not drawn, or an empty string."""
+def unfit(task: Task, server: str, asks: str, place: Path) -> str:
+    """Return why a job is not drawn, or an empty string.
+
+    Guided models are asked about docstrings that leave something out, others about missing ones.
+    """
+    if task.operation == "docstring" and asks == "guided":
+        return ""
     if task.operation == "docstring":
         node = node_at(Path(task.package), task.node)
         is_missing = isinstance(node, Function) and not ast.get_docstring(node)
@@ -418,7 +423,8 @@ def main() -> None:
         first.add_argument(f"--{operation}", type=int, default=count)
     second.add_argument("arm")
     second.add_argument("--server", default="", help="an address, or embedded; default: rules")
-    second.add_argument("--asks", choices=("guided", "free", "auto"), default="auto")
+    for command in (first, second):
+        command.add_argument("--asks", choices=("guided", "free", "auto"), default="auto")
     second.add_argument("--memory", choices=("packets", "masked", "raw"), default="packets")
     second.add_argument("--limit-s", type=int, default=1800, help="longest job")
     second.add_argument("--at-once", type=int, default=1)
