@@ -401,7 +401,7 @@ def test_code_about_a_parameter_of_a_long_function(tree: Path, call: Call) -> No
     source = SEND + "    x = 1\n" * 50 + "    return copies\n"
     (tree / "a.py").write_text(source)
     shown = call("related_lines", "a.py", "send", outlined=True, about="copies")
-    assert shown == [[1, 7], [6, 9], [58, 61]]
+    assert shown == [[1, 7], [6, 9], [58, 60]]
 
 
 def test_some_calls_by_name(tree: Path, call: Call) -> None:

@@ -1,5 +1,6 @@
 """Shows a run: its jobs, its totals and the commands to run next."""
 
+import os
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -18,7 +19,7 @@ from remora.cli.views.job_view import code_lines, job_lines, review_counts
 from remora.cli.views.run_summary import OPEN, run_sentence
 from remora.code.syntax.node_patterns import file_pattern
 from remora.errors import RemoraError
-from remora.ids import NodeKey, display_name, split_node_key
+from remora.ids import NodeKey, display_name, file_of_key, split_node_key, unescape_path
 from remora.operations.base import NEEDS_WRITER, NO_FIX
 from remora.runs.project import ProjectRecords
 from remora.runs.records.change_set_files import shown_hunks
@@ -132,8 +133,10 @@ def writer_lines(
     if any(NEEDS_WRITER in reason or reason == NO_FIX for reason in reasons):
         words = [word for name in operations for word in ("-o", name)]
         left = chain.from_iterable(known.get(NEEDS_WRITER, ()) for known in left_nodes.values())
-        files = Counter(split_node_key(key)[0] for key in left)
-        words[:0] = [file for file, _ in files.most_common(1)]
+        files = Counter(unescape_path(file_of_key(key)) for key in left)
+        here = invocation_of(options).folder
+        shown = (os.path.relpath(project.root / file, here) for file, _ in files.most_common(1))
+        words[:0] = [f"./{file}" if file.startswith("-") else file for file in shown]
         command = next_command(options, project.root, "analyze", *words, "--decisions", "model")
         how = why_none(invocation_of(options).folders.cache) or f"`{command}`"
         yield from wrap_text(f"to let a model try: {how}", terminal_width())

@@ -58,7 +58,9 @@ def outline(tree: ast.Module, node: DefinitionNode, about: str = "") -> list[lis
         scope = owner if owner is not None and node.name == "__init__" else node
         used = sorted({part.lineno for part in ast.walk(scope) if _is_use(part, about)})
         head = [first, node.body[0].end_lineno or first]
-        return [*spans, head, *([line - 2, line + 1] for line in used[:_MOST])]
+        end = scope.end_lineno or last
+        around = ([max(first, at - 2), min(end, at + 1)] for at in used[:_MOST])
+        return [*spans, head, *around]
     return [*spans, [first, first + _WHOLE - _ENDING], [last - _ENDING, last]]
 
 

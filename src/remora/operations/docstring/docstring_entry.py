@@ -1,7 +1,9 @@
 """A new entry of a docstring's section, laid out as its neighbors are."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 
 import msgspec
 
@@ -15,14 +17,15 @@ from remora.code.syntax.docstring_sections import (
 )
 from remora.errors import HostError
 from remora.operations.docstring.given_text import wrapped
+from remora.operations.docstring.parts import DocstringFormat
 
+_HEAD = r"(?P<head>\s*[`'\"]*){name}(?P<mark>[`'\"]*)"
 _LAYOUTS: Mapping[Style, str] = {
-    "google": r"(?P<head>\s*[`'\"]*){name}(?P<mark>[`'\"]*)(?P<type>\s*\(.*?\))?(?P<colon>\s*:\s*).*",
-    "numpy": r"(?P<head>\s*[`'\"]*){name}(?P<mark>[`'\"]*)(?P<type>\s*:.*)?(?P<colon>)",
-    "rest": r"(?P<head>\s*:\w+\s+){name}(?P<mark>)(?P<type>)(?P<colon>\s*:\s*).*",
+    "google": _HEAD + r"(?P<type>\s*\(.*?\))?(?P<colon>\s*:\s*)(?P<rest>.*)",
+    "numpy": _HEAD + r"(?P<type>\s*:.*)?(?P<colon>)(?P<rest>)",
+    "rest": r"(?P<head>\s*:\w+\s+)(?P<type>[\w.]+\s+)?{name}(?P<mark>)(?P<colon>\s*:\s*)(?P<rest>.*)",
 }
-_DEEPER = 4
-"""Spaces before the further lines of an entry, where its neighbors have only one."""
+_TYPES: Mapping[Style, str] = {"google": "{0} ({1})", "numpy": "{0} : {1}", "rest": "{1} {0}"}
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,58 +41,114 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     order: Sequence[str] = ()
 
 
-def lines_with(inner: str, entry: Entry, width: int) -> list[str]:
+def lines_with(inner: str, entry: Entry, formatting: DocstringFormat) -> list[str]:
     """Return the lines between the quotes, with an entry after those of the parts before it.
 
-    Raises HostError if no other entry shows how to write it.
+    Raises HostError if no other entry shows how to write it, or if anything else would change.
     """
     read = parse_docstring(inner)
-    lines = list(read.lines)
-    items = [item for part in read.sections if part.kind == entry.kind for item in part.items]
-    is_before = {*entry.order[: entry.order.index(entry.name)]} if entry.name in entry.order else {}
-    above = [item for item in items if set(item.names) & set(is_before)]
-    for model in (*reversed(above), *items):
-        layout = _layout(read, model)
-        if layout is not None and model.text:
-            break
-    else:
+    lines, items = list(read.lines), _items(read, entry.kind)
+    is_before = {*entry.order[: [*entry.order, entry.name].index(entry.name)]}
+    above = [item for item in items if is_before.intersection(item.names)]
+    if entry.kind == "raises":  # they have no order
+        above = above or items
+    names = [name for item in items for name in item.names]
+    if len(names) > len({*names}):
+        raise HostError("the docstring describes a part twice, which may be this one")
+    model, layout = _model(read, [*reversed(above), *items])
+    if model is None or layout is None:
         raise HostError(f"no other entry shows how to describe {entry.name}")
-    at = above[-1].last + 1 if above else items[0].first
-    following = min((item.first for item in items if item.first > model.last), default=0)
-    gap = [""] if following > model.last + 1 and not lines[model.last + 1].strip() else []
-    new = list(_entry_lines(read, model, layout, entry, width))
+    if layout["type"] and not entry.annotation and entry.kind == "parameters":
+        raise HostError(f"the others have a type, and that of {entry.name} is not known")
+    at = _below(read, above[-1]) if above else items[0].first
+    gaps = [
+        bool(b.first > a.last + 1 and not lines[a.last + 1].strip()) for a, b in pairwise(items)
+    ]
+    gap = [""] if gaps and all(gaps) else []
+    new = list(_entry_lines(read, model, layout, entry, formatting))
+    if "\\" in "".join(new) or not _is_free(read, at, indent_of(lines[model.first])):
+        raise HostError(f"there is no room for an entry of {entry.name}")
     lines[at:at] = [*gap, *new] if above else [*new, *gap]
+    before, now = (
+        Counter((item.names, item.text) for item in _items(parsed))
+        for parsed in (read, parse_docstring("\n".join(lines)))
+    )
+    if before - now or {names for names, _ in now - before} != {(entry.name.rpartition(".")[2],)}:
+        raise HostError(f"an entry of {entry.name} would change others")
     return lines
 
 
-def _layout(read: ParsedDocstring, model: Item) -> re.Match[str] | None:
-    if read.style is None or len(model.names) != 1:
-        return None
-    pattern = _LAYOUTS[read.style].replace("{name}", re.escape(model.names[0]))
-    return re.fullmatch(pattern, read.lines[model.first])
+def _items(read: ParsedDocstring, kind: Kind | None = None) -> list[Item]:
+    """Return the entries, or those of a kind that have a text."""
+    parts = (part for part in read.sections if kind in (None, part.kind))
+    return [item for part in parts for item in part.items if not kind or (item.names and item.text)]
+
+
+def _model(
+    read: ParsedDocstring, items: Sequence[Item]
+) -> tuple[Item, re.Match[str]] | tuple[None, None]:
+    """Return the first entry of a layout that is known, and its parts."""
+    for item in items if read.style else ():
+        pattern = _LAYOUTS[read.style or "google"].replace("{name}", re.escape(item.names[0]))
+        layout = re.fullmatch(pattern, read.lines[item.first])
+        if layout is not None and len(item.names) == 1:
+            return item, layout
+    return None, None
+
+
+def _below(read: ParsedDocstring, item: Item) -> int:
+    """Return the line below an entry, and below the reST field of its type if that is next."""
+    types = (other for other in _items(read) if other.names == item.names and not other.text)
+    return 1 + next((other.last for other in types if other.first == item.last + 1), item.last)
+
+
+def _is_free(read: ParsedDocstring, at: int, margin: int) -> bool:
+    """Return True if the line at a place, or the next one with text, is not of an entry above."""
+    starts = {part.first for part in read.sections} | {item.first for item in _items(read)}
+    filled = (number for number in range(at, len(read.lines)) if read.lines[number].strip())
+    place = next(filled, None)
+    if place is None or place in starts:
+        return True
+    return place > at and indent_of(read.lines[place]) <= margin
 
 
 def _entry_lines(
-    read: ParsedDocstring, model: Item, layout: re.Match[str], entry: Entry, width: int
+    read: ParsedDocstring,
+    model: Item,
+    layout: re.Match[str],
+    entry: Entry,
+    formatting: DocstringFormat,
 ) -> Iterator[str]:
-    head = f"{layout['head']}{entry.name}{layout['mark']}"
-    if layout["type"] and entry.annotation:
-        is_numpy = read.style == "numpy"
-        head += f" : {entry.annotation}" if is_numpy else f" ({entry.annotation})"
+    named = f"{entry.name}{layout['mark']}"
+    if layout["type"] and entry.annotation and read.style:
+        named = _TYPES[read.style].format(named, entry.annotation)
+    head = layout["head"] + named
     below = read.lines[model.first + 1] if model.last > model.first else ""
-    margin = " " * (indent_of(below) if below else indent_of(layout["head"]) + _DEEPER)
+    space = re.match(r"\s*", below or layout["head"])
+    margin = (space[0] if space else "") + ("" if below else formatting.step)
     text = _as_beside(entry.text, model.text)
-    if not layout["colon"] or read.lines[model.first].rstrip().endswith(layout["colon"].rstrip()):
-        yield head + layout["colon"].rstrip()
-        yield from wrapped(text, width, margin, margin)
+    if layout["rest"].strip():
+        yield from wrapped(text, formatting.width, f"{head}{_colon(layout, named)}", margin)
     else:
-        yield from wrapped(text, width, f"{head}{layout['colon']}", margin)
+        yield head + layout["colon"].rstrip()
+        yield from wrapped(text, formatting.width, margin, margin)
+    if read.style == "rest" and _below(read, model) > model.last + 1 and entry.annotation:
+        yield f"{layout['head'].partition(':')[0]}:type {entry.name}: {entry.annotation}"
+
+
+def _colon(layout: re.Match[str], named: str) -> str:
+    """Return the colon of an entry, with spaces after it so that aligned texts stay so."""
+    colon = layout["colon"]
+    if not colon.endswith("  "):
+        return colon
+    column = layout.start("rest") - len(layout["head"]) - len(named) - len(colon.rstrip())
+    return colon.rstrip() + " " * max(1, column)
 
 
 def _as_beside(text: str, other: str) -> str:
     """Return a text that begins and ends as another one: with a capital letter, and a period."""
     plain = text.strip().rstrip(".")
-    ended = f"{plain}." if other.endswith(".") else plain
-    if ended[:1].isupper() and not ended[1:2].isupper() and other[:1].islower():
+    ended = f"{plain}." if other.endswith(".") and plain[-1:].isalnum() else plain
+    if ended[:1].isupper() and ended[1:2].islower() and other[:1].islower():
         return ended[0].lower() + ended[1:]
     return ended[0].upper() + ended[1:] if other[:1].isupper() else ended

@@ -1,5 +1,6 @@
 """Nodes whose docstring can be written or corrected, and the contradictions of all docstrings."""
 
+import ast
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache, partial
@@ -38,10 +39,10 @@ def docstring_work(
 ) -> Amount:
     """Return a function that returns 1 for nodes with work that the agent can do.
 
-    A missing docstring needs a writer, so it is work only if the option `open` is True; and with
-    `guided`, only if the user named the node or file, because small models write few that a reader
-    wants. Docstrings in test code are left alone, because tests may be about them, and so is copied
-    code.
+    A missing docstring needs a writer, so it is work only if the option `open` is True. With
+    `guided`, it must be a function that does more than raise, and the user must have named it or its
+    file, because readers reject most docstrings of small models. Docstrings in test code are left alone,
+    because tests may be about them, and so is copied code.
     """
     nodes, can_write = _Nodes(place), bool(options.get("open"))
     is_guided = can_write and bool(options.get("guided"))
@@ -54,14 +55,16 @@ def docstring_work(
         if found is None:
             return 0
         if found.text is None:
-            if is_guided and always_raises(found.node.body):
+            node_body = found.node.body
+            if is_guided and (isinstance(found.node, ast.ClassDef) or always_raises(node_body)):
                 return 0
             return 0 if found.related.inherits_docstring(found.node.name) else if_missing
         plan = update_plan(found)
         if plan.mend and is_writable(found):
             return 1
-        if plan.left and (not is_guided or any(is_describable(found, part) for part in plan.left)):
-            return for_writer
+        if plan.left:
+            is_known = not is_guided or any(is_describable(found, part) for part in plan.left)
+            return for_writer if is_known else NEEDS_WRITER
         return _ONLY_A_PERSON if found.contradictions or plan.mend else 0
 
     return amount

@@ -23,6 +23,7 @@ from remora.operations.docstring.literal import (
 )
 from remora.operations.docstring.mend import mend_of
 from remora.operations.docstring.parts import Describable, DocstringFormat
+from remora.python_text import literal
 
 
 def mended(found: DocumentedNode) -> bytes:
@@ -33,27 +34,38 @@ def mended(found: DocumentedNode) -> bytes:
     return _checked(found, *_mended(found))
 
 
-def described(found: DocumentedNode, part: str, text: str, width: int) -> bytes:
+def described(found: DocumentedNode, part: str, text: str, formatting: DocstringFormat) -> bytes:
     """Return the content of the file with an entry for a part, such as `parameters.size`.
 
     Raises HostError if no other entry shows how to write it, or if more than this would change.
     """
-    code = found.code
-    parts = describable_parts(code.signature) if code and code.signature else Describable()
-    kind, _, name = part.partition(".")
-    types = {known.name: known.annotation for known in parts.parameters}
-    order = list(types) if kind == "parameters" else list(parts.raises)
-    entry = Entry(kind=kind, name=name, text=text, annotation=types.get(name), order=order)  # type: ignore[arg-type]
-    return _checked(found, *_edited(found, lambda inner: lines_with(inner, entry, width)))
+    return _checked(found, *_described(found, part, text, formatting))
 
 
 def is_describable(found: DocumentedNode, part: str) -> bool:
     """Return True if an entry for a part can be added to the docstring."""
+    return _is_possible(found, lambda: _described(found, part, "text", DocstringFormat()))
+
+
+def _described(
+    found: DocumentedNode, part: str, text: str, formatting: DocstringFormat
+) -> tuple[InsertionPoint, str]:
+    code = found.code
+    parts = describable_parts(code.signature) if code and code.signature else Describable()
+    kind, _, name = part.partition(".")
+    types = {known.name: known.annotation or _type_of(known.default) for known in parts.parameters}
+    order = list(types) if kind == "parameters" else list(parts.raises)
+    entry = Entry(kind=kind, name=name, text=text, annotation=types.get(name), order=order)  # type: ignore[arg-type]
+    return _edited(found, lambda inner: lines_with(inner, entry, formatting))
+
+
+def _type_of(default: str | None) -> str | None:
+    """Return the type that a default shows: `True` is a bool, and `None` can be anything."""
     try:
-        described(found, part, "text", 80)
-    except HostError:
-        return False
-    return True
+        value = literal(default or "None")
+    except (SyntaxError, ValueError):
+        return None
+    return type(value).__name__ if isinstance(value, bool | int | float | str) else None
 
 
 def _checked(found: DocumentedNode, spot: InsertionPoint, literal: str) -> bytes:
@@ -82,12 +94,17 @@ def written(found: DocumentedNode, text: str, formatting: DocstringFormat) -> by
 
 
 def is_writable(found: DocumentedNode) -> bool:
-    """Return True if an existing docstring can be updated, which needs a plain literal.
+    """Return True if an existing docstring can be updated, which needs a plain literal."""
+    return _is_possible(found, lambda: _mended(found))
+
+
+def _is_possible(found: DocumentedNode, edit: Callable[[], tuple[InsertionPoint, str]]) -> bool:
+    """Return True if a docstring can be edited.
 
     Only the literal is parsed, because planning asks this about each node of a large file.
     """
     try:
-        _, literal = _mended(found)
+        _, literal = edit()
         tree = parse_text(literal)
         if isinstance(tree, str):
             return False

@@ -48,6 +48,8 @@ _DANGLING = re.compile(
     r"(?:\b(?:not|is|are|be|no|of|to|the|a|an|and|or|for|in|from|with|on|only|used|raised|called|\w+ing"
     r"|None|True|False)|,)$"
 )
+_SENTENCE = re.compile(r".*?\w{3}\.(?= [A-Z`])")
+"""A first sentence, which "e.g." does not end."""
 _OF_ITSELF = re.compile(
     r"(?i)\b(?:the docstring is|(?:make the|one-line) docstring of|this (?:function|method|class))\b"
 )
@@ -68,8 +70,9 @@ def fitted_summary(text: str, room: int, mood: Mood | None = None) -> str:
         first = first[about.end()].upper() + first[about.end() + 1 :]
     if mood:
         first = in_mood(first, mood)
-    if not others and ". " in first and (len(first) > room or not first.endswith((".", "!", "?"))):
-        first = first[: first.index(". ") + 1]
+    sentence = _SENTENCE.match(first)
+    if not others and sentence and (len(first) > room or not first.endswith((".", "!", "?"))):
+        first = sentence[0]
     for ends in (_CLAUSE, _TAIL):
         if len(first) > room:
             first = _cut(first, ends, room)
@@ -82,11 +85,13 @@ def _cut(text: str, ends: re.Pattern[str], room: int) -> str:
     return next((f"{part}." for part in kept if not _DANGLING.search(part)), text)
 
 
-def without_name(text: str, name: str) -> str:
-    """Return the text of an entry without "The `size` parameter is", or "an error is raised"."""
-    about = rf"(?:[Tt]he )?[`'\"]?{name}[`'\"]? (?:(?:parameter|argument) )?{_SAYS} "
-    end = rf",? (?:(?:an?|this|the) )?(?:`?{name}`?|exception|error) is raised|,? raises `?{name}`?"
-    rest = re.sub(rf"^{about}|{end}", "", text)
+def without_name(text: str, name: str, *, raises: bool = False) -> str:
+    """Return the text of an entry without "The `size` parameter is", or ", an error is raised"."""
+    known = rf"[`'\"]?{re.escape(name)}[`'\"]?"
+    if raises:
+        ends = rf", (?:(?:an?|the|this) )?(?:{known}|exception) is raised\.?$|, raises {known}\.?$"
+        return re.sub(ends, "", text)
+    rest = re.sub(rf"^(?:The )?{known} (?:(?:parameter|argument) )?{_SAYS} ", "", text)
     return rest if rest == text else rest[:1].upper() + rest[1:]
 
 

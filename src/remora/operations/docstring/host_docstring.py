@@ -96,9 +96,7 @@ def docstring_plan(
         "mends": bool(plan.mend) and is_writable(found),
         "room": _first_line_width(found, formatting),
         "entries": {
-            part: found.related.described(part.removeprefix("parameters."))
-            for part in plan.left
-            if is_describable(found, part)
+            part: _other_words(found, part) for part in plan.left if is_describable(found, part)
         },
         "ascii": ast.unparse(found.node).isascii(),
     }
@@ -152,18 +150,30 @@ def describe_part(
     """
     found = documented(place, path, node)
     formatting = _format_for(place, path, style)
-    name = part.rpartition(".")[2]
+    kind, _, name = part.partition(".")
+    if part not in update_plan(found).left:
+        return f"{part} is not left out"
     plain, problem = text, ""
-    if text not in found.related.described(name):
-        told = without_name(" ".join(plain_text(text).split()), name)
+    if text not in _other_words(found, part):
+        told = without_name(" ".join(plain_text(text).split()), name, raises=kind == "raises")
         plain = fitted_summary(told, _LONGEST_ENTRY)
         problem = text_problem(plain, _LONGEST_ENTRY) or _entry_problem(found, plain, name)
-    return problem or _write(place, found, lambda: described(found, part, plain, formatting.width))
+    return problem or _write(place, found, lambda: described(found, part, plain, formatting))
+
+
+def _other_words(found: DocumentedNode, part: str) -> list[str]:
+    """Return what other docstrings of the file say of a parameter of the same type."""
+    signature = found.code.signature if found.code else None
+    parameters = describable_parts(signature).parameters if signature else ()
+    types = {f"parameters.{known.name}": known.annotation for known in parameters}
+    name = part.removeprefix("parameters.")
+    return found.related.described(name, types[part]) if part in types else []
 
 
 def _entry_problem(found: DocumentedNode, text: str, name: str) -> str:
     sections = found.code.parsed.sections if found.code else ()
-    if text.rstrip(".") in {item.text.rstrip(".") for part in sections for item in part.items}:
+    told = {item.text.rstrip(".").casefold() for part in sections for item in part.items}
+    if text.rstrip(".").casefold() in told:
         return "another entry says the same"
     return "it only repeats the name" if only_repeats(text, [name]) else ""
 
