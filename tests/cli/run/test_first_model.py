@@ -59,6 +59,9 @@ def test_an_installed_model_decides_where_it_is_asked_for(remora: Remora, cart: 
     named = ("analyze", "cart.py", "-o", "docstring", "--decisions", "model")
     line = f"to let a model try: `remora {' '.join(named)}`"
     assert line in remora(*DOCSTRING, cwd=cart).out
+    (cart / "docs").mkdir()
+    below = remora(*DOCSTRING, cwd=cart / "docs").out
+    assert line.replace("cart.py", "../cart.py") in below
     done = remora(*DOCSTRING, "--decisions", "model", cwd=cart)
     assert "1 function without a docstring, which a small model writes if you name" in done.out
     done = remora(*named, cwd=cart)
