@@ -295,6 +295,15 @@ def with_docstring(docstring: str, annotation: str = "str", last: str = "") -> s
     return f"def f(a: int, b: {annotation}, c{last}):\n{body}\n"
 
 
+def test_an_added_entry_ends_as_its_neighbors() -> None:
+    node = find_documented(
+        "a.py", with_docstring("Args:\n    a: One.\n    c: Three.").encode(), "f"
+    )
+    for text, expected in (("A `link`", "A `link`."), ("Is it?", "Is it?")):
+        after = described(node, "parameters.b", text, DocstringFormat()).decode()
+        assert f"        b: {expected}\n" in after
+
+
 @pytest.mark.parametrize("name", ENTRIES)
 def test_an_added_entry_is_laid_out_as_its_neighbors(name: str) -> None:
     marked, part = ENTRIES[name]

@@ -148,7 +148,7 @@ def _colon(layout: re.Match[str], named: str) -> str:
 def _as_beside(text: str, other: str) -> str:
     """Return a text that begins and ends as another one: with a capital letter, and a period."""
     plain = text.strip().rstrip(".")
-    ended = f"{plain}." if other.endswith(".") and plain[-1:].isalnum() else plain
+    ended = f"{plain}." if other.endswith(".") and not plain.endswith(("?", "!", ":")) else plain
     if ended[:1].isupper() and ended[1:2].islower() and other[:1].islower():
         return ended[0].lower() + ended[1:]
     return ended[0].upper() + ended[1:] if other[:1].isupper() else ended
