@@ -332,6 +332,7 @@ def test_no_entry_is_added_where_it_could_damage_others(name: str) -> None:
         ("The `size` parameter is how much fits.", "size", "How much fits."),
         ("Whether an error is raised for unknown keys.", "strict", None),
         ("If it is late, an OSError is raised.", "OSError", "If it is late"),
+        ("If it is late, the letter will raise an `OSError`.", "OSError", "If it is late"),
         ("If an error is raised while reading.", "OSError", None),
         ("Called before the server raises exceptions.", "a(", None),
     ],

@@ -89,7 +89,8 @@ def without_name(text: str, name: str, *, raises: bool = False) -> str:
     """Return the text of an entry without "The `size` parameter is", or ", an error is raised"."""
     known = rf"[`'\"]?{re.escape(name)}[`'\"]?"
     if raises:
-        ends = rf", (?:(?:an?|the|this) )?(?:{known}|exception) is raised\.?$|, raises {known}\.?$"
+        verb = rf"(?:[^,]* )?raises? (?:an? |the )?{known}"
+        ends = rf", (?:(?:(?:an?|the|this) )?(?:{known}|exception|error) is raised|{verb})\.?$"
         return re.sub(ends, "", text)
     rest = re.sub(rf"^(?:The )?{known} (?:(?:parameter|argument) )?{_SAYS} ", "", text)
     return rest if rest == text else rest[:1].upper() + rest[1:]

@@ -155,8 +155,8 @@ def describe_part(
         return f"{part} is not left out"
     plain, problem = text, ""
     if text not in _other_words(found, part):
-        told = without_name(" ".join(plain_text(text).split()), name, raises=kind == "raises")
-        plain = fitted_summary(told, _LONGEST_ENTRY)
+        told = fitted_summary(" ".join(plain_text(text).split()), _LONGEST_ENTRY)
+        plain = without_name(told, name, raises=kind == "raises")
         problem = text_problem(plain, _LONGEST_ENTRY) or _entry_problem(found, plain, name)
     return problem or _write(place, found, lambda: described(found, part, plain, formatting))
 
