@@ -276,7 +276,6 @@ ENTRIES = {
     "reST, typed": (":param int a: One.\n>:param str b: {text}.\n:param c: Three.", "b"),
     "a type by its default": ("Args:\n    a (int): One.\n    b (str): 2.\n    c (int): 3.\n>    d (bool): {text}.", "d"),
     "aligned": (":param a:    One.\n>:param b:    {text}.\n:param c:    Three.", "b"),
-    "raises": (":raises OSError: if it is not there.\n>:raises KeyError: {low}.", "KeyError"),
     "another section": ("Args:\n    a: One.\n    b: Two.\n>    c: {text}.\n\nReturns:\n    It.", "c"),
 }  # fmt: skip
 NO_ENTRIES = {
@@ -300,7 +299,7 @@ def test_an_added_entry_ends_as_its_neighbors() -> None:
         "a.py", with_docstring("Args:\n    a: One.\n    c: Three.").encode(), "f"
     )
     for text, expected in (("A `link`", "A `link`."), ("Is it?", "Is it?")):
-        after = described(node, "parameters.b", text, DocstringFormat()).decode()
+        after = described(node, "b", text, DocstringFormat()).decode()
         assert f"        b: {expected}\n" in after
 
 
@@ -311,8 +310,7 @@ def test_an_added_entry_is_laid_out_as_its_neighbors(name: str) -> None:
     last = ", d=True" if part == "d" else ""
     source = with_docstring("\n".join(line for line in lines if line[:1] != ">"), last=last)
     found = find_documented("a.py", source.encode(), "f")
-    kind = "raises" if part == "KeyError" else "parameters"
-    after = described(found, f"{kind}.{part}", "Told by a model.", DocstringFormat()).decode()
+    after = described(found, part, "Told by a model.", DocstringFormat()).decode()
     expected = "\n".join(line.removeprefix(">") for line in lines)
     assert after == with_docstring(expected, last=last)
 
@@ -322,7 +320,7 @@ def test_no_entry_is_added_where_it_could_damage_others(name: str) -> None:
     annotation = r"Literal['\n']" if name == "a backslash" else "str"
     typed = NO_ENTRIES[name].replace("a: One.", "a (int): One.") if name == "a backslash" else None
     source = with_docstring(typed or NO_ENTRIES[name], annotation)
-    part = "parameters.c" if name == "an unknown type" else "parameters.b"
+    part = "c" if name == "an unknown type" else "b"
     assert not is_describable(find_documented("a.py", source.encode(), "f"), part)
 
 
@@ -331,14 +329,11 @@ def test_no_entry_is_added_where_it_could_damage_others(name: str) -> None:
     [
         ("The `size` parameter is how much fits.", "size", "How much fits."),
         ("Whether an error is raised for unknown keys.", "strict", None),
-        ("If it is late, an OSError is raised.", "OSError", "If it is late"),
-        ("If it is late, the letter will raise an `OSError`.", "OSError", "If it is late"),
-        ("If an error is raised while reading.", "OSError", None),
         ("Called before the server raises exceptions.", "a(", None),
     ],
 )
 def test_the_name_is_taken_out_of_a_text(text: str, name: str, expected: str | None) -> None:
-    assert without_name(text, name, raises=name == "OSError") == (expected or text)
+    assert without_name(text, name) == (expected or text)
 
 
 def test_code_in_a_text_is_not_wrapped() -> None:

@@ -1,4 +1,4 @@
-"""A new entry of a docstring's section, laid out as its neighbors are."""
+"""A new entry of a docstring's list of parameters, laid out as its neighbors are."""
 
 import re
 from collections import Counter
@@ -9,7 +9,6 @@ import msgspec
 
 from remora.code.syntax.docstring_sections import (
     Item,
-    Kind,
     ParsedDocstring,
     Style,
     indent_of,
@@ -29,36 +28,33 @@ _TYPES: Mapping[Style, str] = {"google": "{0} ({1})", "numpy": "{0} : {1}", "res
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
-    """What a docstring leaves out: a parameter or exception, what it is for, and its type if known.
+    """A parameter that a docstring leaves out: what it is for, and its type if known.
 
-    `order` has the names of all such parts, as the code has them.
+    `order` has the names of all parameters, as the code has them.
     """
 
-    kind: Kind
     name: str
     text: str
     annotation: str | None = None
-    order: Sequence[str] = ()
+    order: Sequence[str]
 
 
 def lines_with(inner: str, entry: Entry, formatting: DocstringFormat) -> list[str]:
-    """Return the lines between the quotes, with an entry after those of the parts before it.
+    """Return the lines between the quotes, with an entry after those of the parameters before it.
 
     Raises HostError if no other entry shows how to write it, or if anything else would change.
     """
     read = parse_docstring(inner)
-    lines, items = list(read.lines), _items(read, entry.kind)
-    is_before = {*entry.order[: [*entry.order, entry.name].index(entry.name)]}
+    lines, items = list(read.lines), _described(read)
+    is_before = {*entry.order[: entry.order.index(entry.name)]}
     above = [item for item in items if is_before.intersection(item.names)]
-    if entry.kind == "raises":  # they have no order
-        above = above or items
     names = [name for item in items for name in item.names]
     if len(names) > len({*names}):
-        raise HostError("the docstring describes a part twice, which may be this one")
+        raise HostError("the docstring describes a parameter twice, which may be this one")
     model, layout = _model(read, [*reversed(above), *items])
     if model is None or layout is None:
         raise HostError(f"no other entry shows how to describe {entry.name}")
-    if layout["type"] and not entry.annotation and entry.kind == "parameters":
+    if layout["type"] and not entry.annotation:
         raise HostError(f"the others have a type, and that of {entry.name} is not known")
     at = _below(read, above[-1]) if above else items[0].first
     gaps = [
@@ -73,15 +69,19 @@ def lines_with(inner: str, entry: Entry, formatting: DocstringFormat) -> list[st
         Counter((item.names, item.text) for item in _items(parsed))
         for parsed in (read, parse_docstring("\n".join(lines)))
     )
-    if before - now or {names for names, _ in now - before} != {(entry.name.rpartition(".")[2],)}:
+    if before - now or {names for names, _ in now - before} != {(entry.name,)}:
         raise HostError(f"an entry of {entry.name} would change others")
     return lines
 
 
-def _items(read: ParsedDocstring, kind: Kind | None = None) -> list[Item]:
-    """Return the entries, or those of a kind that have a text."""
-    parts = (part for part in read.sections if kind in (None, part.kind))
-    return [item for part in parts for item in part.items if not kind or (item.names and item.text)]
+def _items(read: ParsedDocstring) -> list[Item]:
+    return [item for part in read.sections for item in part.items]
+
+
+def _described(read: ParsedDocstring) -> list[Item]:
+    """Return the entries of parameters that have a text."""
+    parts = (part for part in read.sections if part.kind == "parameters")
+    return [item for part in parts for item in part.items if item.names and item.text]
 
 
 def _model(

@@ -63,7 +63,7 @@ def docstring_work(
         if plan.mend and is_writable(found):
             return 1
         if plan.left:
-            is_known = not is_guided or any(is_describable(found, part) for part in plan.left)
+            is_known = not is_guided or any(is_describable(found, name) for name in plan.parameters)
             return for_writer if is_known else NEEDS_WRITER
         return _ONLY_A_PERSON if found.contradictions or plan.mend else 0
 

@@ -22,7 +22,7 @@ from remora.operations.docstring.literal import (
     updated_literal,
 )
 from remora.operations.docstring.mend import mend_of
-from remora.operations.docstring.parts import Describable, DocstringFormat
+from remora.operations.docstring.parts import DocstringFormat, Parameter
 from remora.python_text import literal
 
 
@@ -34,29 +34,37 @@ def mended(found: DocumentedNode) -> bytes:
     return _checked(found, *_mended(found))
 
 
-def described(found: DocumentedNode, part: str, text: str, formatting: DocstringFormat) -> bytes:
-    """Return the content of the file with an entry for a part, such as `parameters.size`.
+def described(
+    found: DocumentedNode, parameter: str, text: str, formatting: DocstringFormat
+) -> bytes:
+    """Return the content of the file with an entry for a parameter.
 
     Raises HostError if no other entry shows how to write it, or if more than this would change.
     """
-    return _checked(found, *_described(found, part, text, formatting))
+    return _checked(found, *_described(found, parameter, text, formatting))
 
 
-def is_describable(found: DocumentedNode, part: str) -> bool:
-    """Return True if an entry for a part can be added to the docstring."""
-    return _is_possible(found, lambda: _described(found, part, "text", DocstringFormat()))
+def is_describable(found: DocumentedNode, parameter: str) -> bool:
+    """Return True if an entry for a parameter can be added to the docstring."""
+    return _is_possible(found, lambda: _described(found, parameter, "text", DocstringFormat()))
 
 
 def _described(
-    found: DocumentedNode, part: str, text: str, formatting: DocstringFormat
+    found: DocumentedNode, parameter: str, text: str, formatting: DocstringFormat
 ) -> tuple[InsertionPoint, str]:
-    code = found.code
-    parts = describable_parts(code.signature) if code and code.signature else Describable()
-    kind, _, name = part.partition(".")
-    types = {known.name: known.annotation or _type_of(known.default) for known in parts.parameters}
-    order = list(types) if kind == "parameters" else list(parts.raises)
-    entry = Entry(kind=kind, name=name, text=text, annotation=types.get(name), order=order)  # type: ignore[arg-type]
+    types = {
+        known.name: known.annotation or _type_of(known.default) for known in parameters_of(found)
+    }
+    if parameter not in types:
+        raise HostError(f"there is no parameter {parameter}")
+    entry = Entry(name=parameter, text=text, annotation=types[parameter], order=[*types])
     return _edited(found, lambda inner: lines_with(inner, entry, formatting))
+
+
+def parameters_of(found: DocumentedNode) -> tuple[Parameter, ...]:
+    """Return the parameters that the docstring of a node may describe."""
+    signature = found.code.signature if found.code else None
+    return describable_parts(signature).parameters if signature else ()
 
 
 def _type_of(default: str | None) -> str | None:

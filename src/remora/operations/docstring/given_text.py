@@ -85,13 +85,9 @@ def _cut(text: str, ends: re.Pattern[str], room: int) -> str:
     return next((f"{part}." for part in kept if not _DANGLING.search(part)), text)
 
 
-def without_name(text: str, name: str, *, raises: bool = False) -> str:
-    """Return the text of an entry without "The `size` parameter is", or ", an error is raised"."""
+def without_name(text: str, name: str) -> str:
+    """Return the text of an entry without a beginning such as "The `size` parameter is"."""
     known = rf"[`'\"]?{re.escape(name)}[`'\"]?"
-    if raises:
-        verb = rf"(?:[^,]* )?raises? (?:an? |the )?{known}"
-        ends = rf", (?:(?:(?:an?|the|this) )?(?:{known}|exception|error) is raised|{verb})\.?$"
-        return re.sub(ends, "", text)
     rest = re.sub(rf"^(?:The )?{known} (?:(?:parameter|argument) )?{_SAYS} ", "", text)
     return rest if rest == text else rest[:1].upper() + rest[1:]
 

@@ -19,6 +19,7 @@ from remora.operations.docstring.docstring_writer import (
     is_describable,
     is_writable,
     mended,
+    parameters_of,
     written,
 )
 from remora.operations.docstring.documented_exceptions import ExceptionClasses
@@ -70,8 +71,8 @@ def docstring_plan(
     - `sections`: the sections that a new docstring would have, as most others do
     - `mends`: True if the code alone allows a correction
     - `room`: maximum length of the first line
-    - `entries`: the left out parts that an entry can be added for, such as `parameters.size`, with
-      what other docstrings say of it
+    - `entries`: the parameters that are left out and that an entry can be added for, with what
+      other docstrings say of them
     - `ascii`: True if the node's code is ASCII
     """
     found = documented(place, path, node)
@@ -96,7 +97,9 @@ def docstring_plan(
         "mends": bool(plan.mend) and is_writable(found),
         "room": _first_line_width(found, formatting),
         "entries": {
-            part: _other_words(found, part) for part in plan.left if is_describable(found, part)
+            name: _other_words(found, name)
+            for name in plan.parameters
+            if is_describable(found, name)
         },
         "ascii": ast.unparse(found.node).isascii(),
     }
@@ -141,33 +144,29 @@ def mend_docstring(
     return docstring_plan(place, path, node, style)
 
 
-def describe_part(
-    place: ToolTree, path: str, node: str, part: str, text: str, style: str | None = None
+def describe_parameter(
+    place: ToolTree, path: str, node: str, parameter: str, text: str, style: str | None = None
 ) -> str:
-    """Add an entry for a part, such as `parameters.size`, to a node's docstring.
+    """Add the entry of a parameter that a node's docstring leaves out.
 
     Returns what `write_docstring` does.
     """
     found = documented(place, path, node)
     formatting = _format_for(place, path, style)
-    kind, _, name = part.partition(".")
-    if part not in update_plan(found).left:
-        return f"{part} is not left out"
+    if parameter not in update_plan(found).parameters:
+        return f"{parameter} is not left out"
     plain, problem = text, ""
-    if text not in _other_words(found, part):
+    if text not in _other_words(found, parameter):
         told = fitted_summary(" ".join(plain_text(text).split()), _LONGEST_ENTRY)
-        plain = without_name(told, name, raises=kind == "raises")
-        problem = text_problem(plain, _LONGEST_ENTRY) or _entry_problem(found, plain, name)
-    return problem or _write(place, found, lambda: described(found, part, plain, formatting))
+        plain = without_name(told, parameter)
+        problem = text_problem(plain, _LONGEST_ENTRY) or _entry_problem(found, plain, parameter)
+    return problem or _write(place, found, lambda: described(found, parameter, plain, formatting))
 
 
-def _other_words(found: DocumentedNode, part: str) -> list[str]:
+def _other_words(found: DocumentedNode, parameter: str) -> list[str]:
     """Return what other docstrings of the file say of a parameter of the same type."""
-    signature = found.code.signature if found.code else None
-    parameters = describable_parts(signature).parameters if signature else ()
-    types = {f"parameters.{known.name}": known.annotation for known in parameters}
-    name = part.removeprefix("parameters.")
-    return found.related.described(name, types[part]) if part in types else []
+    types = {known.name: known.annotation for known in parameters_of(found)}
+    return found.related.described(parameter, types.get(parameter))
 
 
 def _entry_problem(found: DocumentedNode, text: str, name: str) -> str:

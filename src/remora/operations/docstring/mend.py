@@ -128,11 +128,12 @@ def _item(code: DocumentedCode, finding: DriftFinding) -> Item | None:
 class UpdatePlan(msgspec.Struct, frozen=True, kw_only=True):
     """What can be done about a docstring without a writer.
 
-    `left` contains the parts that it leaves out, as `parameters.NAME` or `raises.NAME`. `mend`
-    contains the certain changes.
+    `left` contains the parts that it leaves out, as `parameters.NAME` or `raises.NAME`, and
+    `parameters` the names of those. `mend` contains the certain changes.
     """
 
     left: tuple[str, ...] = ()
+    parameters: tuple[str, ...] = ()
     mend: Mend = Mend()
 
 
@@ -150,9 +151,9 @@ def update_plan(found: DocumentedNode) -> UpdatePlan:
     raised = [name for name in describable.raises if name.rpartition(".")[2] in extra]
     if not raised and _lacks_list(found, describable):
         raised = list(describable.raises)
-    left = [f"parameters.{name}" for name in missing_parameters(code, found.contradictions)]
-    left += [f"raises.{name}" for name in raised]
-    return UpdatePlan(left=tuple(left), mend=mend_of(found))
+    parameters = missing_parameters(code, found.contradictions)
+    left = [f"parameters.{name}" for name in parameters] + [f"raises.{name}" for name in raised]
+    return UpdatePlan(left=tuple(left), parameters=tuple(parameters), mend=mend_of(found))
 
 
 def _lacks_list(found: DocumentedNode, describable: Describable) -> bool:
