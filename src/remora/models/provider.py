@@ -11,7 +11,7 @@ import msgspec
 
 from remora.errors import ConfigError, ModelError
 from remora.models.embedded import weights
-from remora.models.embedded.known_models import DEFAULT, KNOWN_MODELS, KnownModel
+from remora.models.embedded.known_models import DEFAULT, KNOWN_MODELS, RECOMMENDED, KnownModel
 from remora.models.embedded.weights import CAPABILITIES, require_engine
 from remora.models.protocol import NAME, Model, NoModel
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from remora.models.client.server_address import Address
 
 _TO_ADD = (
-    f"run `remora model pull` ({DEFAULT.cost}), or use a server with `--model URL` "
-    "(`remora model status` looks for one)"
+    f"run `remora model pull {RECOMMENDED.name}` ({RECOMMENDED.cost}), or use a server with "
+    "`--model URL` (`remora model status` looks for one)"
 )
 
 

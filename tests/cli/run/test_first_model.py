@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from remora.models.embedded.known_models import DEFAULT, KNOWN_MODELS
+from remora.models.embedded.known_models import DEFAULT, KNOWN_MODELS, RECOMMENDED
 from tests.cli.conftest import Done, Remora, check_records, tree, write
 from tests.openai_server import Handler, answer, openai_server, send_json
 
@@ -31,18 +31,19 @@ def writes(handler: Handler, _request: dict[str, Any], number: int) -> None:
 def test_without_a_model_a_run_ends_with_how_to_get_one(plain: Remora, cart: Path) -> None:
     done = plain(*DOCSTRING, cwd=cart)
     assert (done.code, "1 docstring needs a person or a model\n" in done.out) == (0, True)
-    pull = "to let a model try: run `remora model pull` (98 MB), or use a server with `--model URL`"
-    assert f"{pull} (`remora model status` looks for one)\n" in done.out
+    best = RECOMMENDED
+    pull = f"to let a model try: run `remora model pull {best.name}` ({best.cost}), or use a server"
+    assert pull in " ".join(done.out.split())
     write(cart, {"line.py": "l = 1\n"})
     lint = plain("analyze", "line.py", "-o", "lint", "--select", "E741", cwd=cart).out
     assert "1 finding has no fix" in lint
-    assert pull in lint
+    assert pull in " ".join(lint.split())
 
 
 @pytest.mark.parametrize(
     ("option", "value", "command"),
     [
-        ("--decisions", "model", "`remora model pull` (98 MB)"),
+        ("--decisions", "model", f"`remora model pull {RECOMMENDED.name}`"),
         ("--model", SMALL.name, f"`remora model pull {SMALL.name}` ({SMALL.cost})"),
     ],
 )
@@ -64,6 +65,7 @@ def test_an_installed_model_decides_where_it_is_asked_for(remora: Remora, cart: 
     assert line.replace("cart.py", "../cart.py") in below
     done = remora(*DOCSTRING, "--decisions", "model", cwd=cart)
     assert "1 function without a docstring, which a small model writes if you name" in done.out
+    assert line in done.out
     done = remora(*named, cwd=cart)
     assert f", model {DEFAULT.name}\n" in done.err
     assert "by the embedded model" in done.out

@@ -65,6 +65,15 @@ def test_a_contradiction_is_corrected_in_one_turn(theatre: Theatre, docstring: A
     assert played.result.status == "submitted"
 
 
+def test_a_field_of_a_type_is_renamed_with_its_parameter(
+    theatre: Theatre, docstring: Agent
+) -> None:
+    told = '    """Do it.\n\n    :param full_name: Who.\n    :type full_name: str\n    """\n'
+    source = f"def f(name):\n{told}    return name\n"
+    played = play(theatre, docstring, "f", source, decisions="rules")
+    assert (played.after or b"").decode() == source.replace("full_name", "name")
+
+
 @pytest.mark.parametrize("node", ["Cart.frob", "Cart.add"])
 def test_nothing_is_written_without_a_writer(theatre: Theatre, docstring: Agent, node: str) -> None:
     played = play(theatre, docstring, node, decisions="rules")
@@ -359,7 +368,7 @@ ENTRY = "        copies: How many are sent.\n"
     [
         (["The `on_time` parameter is true if it may not be late"], "True if it may not be late."),
         (["How many are sent", "how the time is kept"], "How the time is kept."),
-        (["On time.", "The on time"], None),
+        (["On time.", "If the code does not show it, late."], None),
     ],
     ids=["laid out by rule", "as another entry", "the name only"],
 )

@@ -20,7 +20,7 @@ from remora.cli.views.run_summary import OPEN, run_sentence
 from remora.code.syntax.node_patterns import file_pattern
 from remora.errors import RemoraError
 from remora.ids import NodeKey, display_name, file_of_key, split_node_key, unescape_path
-from remora.operations.base import NEEDS_WRITER, NO_FIX
+from remora.operations.base import NEEDS_NAME, NEEDS_WRITER, NO_FIX
 from remora.runs.project import ProjectRecords
 from remora.runs.records.change_set_files import shown_hunks
 from remora.runs.records.decision_sources import sources_text
@@ -40,6 +40,7 @@ _AT_LINE = re.compile(r"line (\d+): (.*)", re.DOTALL)
 NO_MODEL = "none"  # the recorded name; the module that defines it is slow to import
 _MOST_LISTED, _MOST_PROBLEMS = 200, 10
 """Maximum number of jobs in a complete list, and of jobs with each status in a brief one."""
+_FOR_MODELS = (NEEDS_NAME, NEEDS_WRITER)
 
 
 def run_lines(
@@ -106,8 +107,8 @@ def _end_lines(
         sums, findings, nodes, project.operations, len(files), verbose=options.verbose
     )
     yield from wrap_text(escape_line(said or "nothing was changed"), width)
-    if document["model"] == NO_MODEL:
-        reasons = {*findings, *chain.from_iterable(nodes.values())}
+    reasons = {*findings, *chain.from_iterable(nodes.values())}
+    if document["model"] == NO_MODEL or NEEDS_NAME in reasons:
         left = plan.get("left_nodes", {})
         yield from writer_lines(options, project, plan.get("operations", ()), reasons, left)
     if any(job.review == PENDING for job in view.jobs):
@@ -130,16 +131,16 @@ def writer_lines(
     """
     from remora.models.provider import why_none
 
-    if any(NEEDS_WRITER in reason or reason == NO_FIX for reason in reasons):
+    if any(NEEDS_WRITER in reason or reason in (NO_FIX, NEEDS_NAME) for reason in reasons):
         words = [word for name in operations for word in ("-o", name)]
-        left = chain.from_iterable(known.get(NEEDS_WRITER, ()) for known in left_nodes.values())
-        files = Counter(unescape_path(file_of_key(key)) for key in left)
+        lists = (known.get(why, ()) for known in left_nodes.values() for why in _FOR_MODELS)
+        files = Counter(unescape_path(file_of_key(key)) for key in chain.from_iterable(lists))
         here = invocation_of(options).folder
         shown = (os.path.relpath(project.root / file, here) for file, _ in files.most_common(1))
         words[:0] = [f"./{file}" if file.startswith("-") else file for file in shown]
         command = next_command(options, project.root, "analyze", *words, "--decisions", "model")
-        how = why_none(invocation_of(options).folders.cache) or f"`{command}`"
-        yield from wrap_text(f"to let a model try: {how}", terminal_width())
+        missing = None if NEEDS_NAME in reasons else why_none(invocation_of(options).folders.cache)
+        yield from wrap_text(f"to let a model try: {missing or f'`{command}`'}", terminal_width())
 
 
 def _groups(project: ProjectRecords, view: RunView) -> Iterator[tuple[str, str]]:

@@ -37,5 +37,6 @@ _TABLE = Path(__file__).with_suffix(".json").read_bytes()
 _MODELS = msgspec.json.decode(_TABLE, type=tuple[KnownModel, ...])
 KNOWN_MODELS = {model.name: model for model in _MODELS}
 """The least able first. Of the installed ones, the last is used where none is named."""
+RECOMMENDED = _MODELS[-1]
 DEFAULT = KNOWN_MODELS["SmolLM2-135M-Instruct"]
-"""The model that `remora model pull` installs."""
+"""The model that `remora model pull` installs without a name: a small one, to try it."""

@@ -105,8 +105,7 @@ def _below(read: ParsedDocstring, item: Item) -> int:
 def _is_free(read: ParsedDocstring, at: int, margin: int) -> bool:
     """Return True if the line at a place, or the next one with text, is not of an entry above."""
     starts = {part.first for part in read.sections} | {item.first for item in _items(read)}
-    filled = (number for number in range(at, len(read.lines)) if read.lines[number].strip())
-    place = next(filled, None)
+    place = next((n for n in range(at, len(read.lines)) if read.lines[n].strip()), None)
     if place is None or place in starts:
         return True
     return place > at and indent_of(read.lines[place]) <= margin

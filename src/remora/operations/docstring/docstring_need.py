@@ -10,7 +10,7 @@ from remora.code.folders import is_vendored
 from remora.code.pytest_model.pytest_file import is_of_tests
 from remora.code.syntax.nodes import Module, Node
 from remora.errors import HostError
-from remora.operations.base import NEEDS_WRITER, Amount
+from remora.operations.base import NEEDS_NAME, NEEDS_WRITER, Amount
 from remora.operations.docstring.docstring_writer import is_describable, is_writable
 from remora.operations.docstring.documented_node import DocumentedNode, find_documented
 from remora.operations.docstring.documented_results import always_raises
@@ -28,7 +28,7 @@ _UNDOCUMENTED_DECORATORS = re.compile(
     r"@(?:[\w.]*\.)?(?:overload|override|setter|deleter|getter|_)\b"
 )
 _ONLY_A_PERSON = "with a docstring that contradicts the code, which only a person can correct"
-ONLY_NAMED = "without a docstring, which a small model writes if you name the function or its file"
+_NOT_ASKED = "without a docstring, which a small model is not asked for"
 _REPEAT = re.compile(r"#\d+$")
 _FOLDERS = 64
 """Folders whose texts are kept: files are planned in the order of their paths, nested ones between."""
@@ -41,13 +41,13 @@ def docstring_work(
 
     A missing docstring needs a writer, so it is work only if the option `open` is True. With
     `guided`, it must be a function that does more than raise, and the user must have named it or its
-    file, because readers reject most docstrings of small models. Docstrings in test code are left alone,
-    because tests may be about them, and so is copied code.
+    file: readers reject most docstrings of small models. Copied code is left alone, and test code,
+    because tests may be about docstrings.
     """
     nodes, can_write = _Nodes(place), bool(options.get("open"))
     is_guided = can_write and bool(options.get("guided"))
     for_writer = 1 if can_write else NEEDS_WRITER
-    if_missing = for_writer if not is_guided or options.get("named") else ONLY_NAMED
+    if_missing = for_writer if not is_guided or options.get("named") else NEEDS_NAME
 
     def amount(module: Module, node: Node) -> int | str:
         has_work = node.docstring is not None or lacks_docstring(module, node)
@@ -55,10 +55,10 @@ def docstring_work(
         if found is None:
             return 0
         if found.text is None:
-            node_body = found.node.body
-            if is_guided and (isinstance(found.node, ast.ClassDef) or always_raises(node_body)):
+            if found.related.inherits_docstring(found.node.name):
                 return 0
-            return 0 if found.related.inherits_docstring(found.node.name) else if_missing
+            is_odd = isinstance(found.node, ast.ClassDef) or always_raises(found.node.body)
+            return _NOT_ASKED if is_guided and is_odd else if_missing
         plan = update_plan(found)
         if plan.mend and is_writable(found):
             return 1

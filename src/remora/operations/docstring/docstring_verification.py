@@ -4,7 +4,7 @@ import ast
 import io
 import re
 import tokenize
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from hashlib import sha256
 from itertools import accumulate
@@ -16,7 +16,7 @@ from remora.code.syntax.source import Source, Unreadable, read_source
 from remora.errors import HostError
 from remora.ids import MODULE, NodeKey, escape_path, node_key
 from remora.operations.docstring.documented_node import DocumentedNode, find_documented
-from remora.operations.docstring.drift_finding import DriftFinding
+from remora.operations.docstring.drift_finding import DocumentedCode, DriftFinding
 from remora.operations.docstring.literal import is_lone_pass
 from remora.operations.docstring.mend import certain_renames
 from remora.operations.docstring.name_words import only_repeats_name
@@ -98,12 +98,24 @@ def _contradicted(found: DocumentedNode) -> Iterator[tuple[int, int]]:
             removable.add(each.name)
         for line, start, end in _mentions(lines, each, anywhere=is_unknown):
             yield starts[line] + start, starts[line] + end
+    places = _renamed_in_entries(code, renamed)
+    yield from ((starts[line] + start, starts[line] + end) for line, start, end in places)
     for section in code.parsed.sections if removable else ():
         gone = [item for item in section.items if removable.issuperset(item.names)]
         if section.kind == "parameters" and len(gone) == len(section.items):
             yield starts[section.first], starts[section.last + 1]
         for item in gone if section.kind == "parameters" else ():
             yield starts[item.first], starts[item.last + 1]
+
+
+def _renamed_in_entries(
+    code: DocumentedCode, names: Iterable[str]
+) -> Iterator[tuple[int, int, int]]:
+    """Yield the places of some names in entries, also those of types: line, start and end."""
+    for item in (item for section in code.parsed.sections for item in section.items):
+        for name in set(names) & set(item.names):
+            for found in re.finditer(rf"\b{re.escape(name)}\b", code.parsed.lines[item.first]):
+                yield item.first, *found.span()
 
 
 def _mentions(

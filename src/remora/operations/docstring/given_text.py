@@ -51,7 +51,8 @@ _DANGLING = re.compile(
 _SENTENCE = re.compile(r".*?\w{3}\.(?= [A-Z`])")
 """A first sentence, which "e.g." does not end."""
 _OF_ITSELF = re.compile(
-    r"(?i)\b(?:the docstring is|(?:make the|one-line) docstring of|this (?:function|method|class))\b"
+    r"(?i)\b(?:the docstring (?:is|leaves)|(?:make the|one-line) docstring of|the code does not show"
+    r"|this (?:function|method|class))\b"
 )
 _SAYS = "(?:is|specifies|determines|controls|indicates|represents)"
 _LEAST = 20

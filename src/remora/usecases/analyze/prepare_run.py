@@ -23,11 +23,7 @@ from remora.hub.coverage_file import read_coverage
 from remora.models.provider import embedded_model, model_is_optional, used_provider, why_none
 from remora.operations.base import Operations
 from remora.rmtree import try_remove_tree
-from remora.runs.execution.agent_settings import (
-    driven_operations,
-    is_guided,
-    selected_rules_of,
-)
+from remora.runs.execution.agent_settings import driven_operations, is_guided, selected_rules_of
 from remora.runs.execution.prepared_run import PreparedRun
 from remora.runs.measured_models import proved_models
 from remora.runs.planning.changed_nodes import changed_nodes
