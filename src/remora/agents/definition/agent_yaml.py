@@ -181,8 +181,8 @@ class AgentDefinition(_YamlModel):
     """Maximum number of turns. If null, `runner.max_turns` is used."""
     max_submissions: Annotated[int, Field(ge=1, le=20)] = 3
     """How often a model may submit, if the checks of its submissions fail."""
-    decisions: Literal["rules", "model"] = "model"
-    """`rules` if no model may decide on tool calls, even if the user chooses so."""
+    decisions: Literal["rules", "model", "free"] = "model"
+    """`rules` if no model may decide, even if the user chooses so; `free` if no guided one may."""
     model: ModelName | None = None
     """Name of the model. If null, the configured model is used."""
     needs: Annotated[str, AfterValidator(lambda value, info: _known(value, info.context.needs))] = (

@@ -59,9 +59,8 @@ def query_settings_for(
 
 def is_guided(config: Config, provider: str) -> bool:
     """Return True if models of a provider only choose suggestions and fill them in."""
-    if config.model.asks != "auto":
-        return config.model.asks == "guided"
-    return provider == "embedded"
+    asks = config.model.asks
+    return asks == "guided" or (asks == "auto" and provider == "embedded")
 
 
 def _answer_tokens(agent: Agent, model: Model) -> int:
@@ -92,7 +91,8 @@ def deciding(
     An agent without candidates has no rules that could. `proved` is that of the run's request.
     `model` is the model's name, or None before it is known. Then any measured model counts.
     """
-    if provider == "none" or agent.definition.decisions == "rules":
+    by_rules = {"rules", "free"} if is_guided(config, provider) else {"rules"}
+    if provider == "none" or agent.definition.decisions in by_rules:
         return "rules"
     operation = agent.definition.operation
     is_proved = any(name == operation and model in (None, used) for name, used in proved)
