@@ -114,8 +114,8 @@ def _renamed_in_entries(
     """Yield the places of some names in entries, also those of types: line, start and end."""
     for item in (item for section in code.parsed.sections for item in section.items):
         for name in set(names) & set(item.names):
-            for found in re.finditer(rf"\b{re.escape(name)}\b", code.parsed.lines[item.first]):
-                yield item.first, *found.span()
+            for place in re.finditer(rf"\b{re.escape(name)}\b", code.parsed.lines[item.first]):
+                yield item.first, *place.span()
 
 
 def _mentions(
