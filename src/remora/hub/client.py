@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from remora.errors import NotFound
 from remora.files.project_root import find_root
@@ -36,7 +36,8 @@ if TYPE_CHECKING:
     from remora.memory.packet import DecisionPacket
 
 _T = TypeVar("_T")
-DEADLINE = 0.05
+DEADLINE = 2.0
+"""Seconds, enough to analyze a file of 1 MiB without a daemon, whose answers take milliseconds."""
 _HOOK_DEADLINE = 0.25  # as agents have: a small part of the model's time
 _HOOK_ROOM = 1200  # characters: a fifth of a packet's default limit
 _DAEMON_SHARE = 0.6  # the daemon's share of the deadline; the rest is for the fallbacks
@@ -51,11 +52,15 @@ _TRIED_LONG_S = 8.0
 class Context(dict[str, AnsweredNode]):
     """Nodes by key, together with the source that answered and its generation.
 
-    `source` and `generation` are None if no source answered.
+    `source` and `generation` are None if no source answered. `missing` says of each other requested
+    key that the node is unknown, or that no source answered in time.
     """
 
-    source: SourceName | None = None
-    generation: int | None = None
+    def __init__(self) -> None:
+        super().__init__()
+        self.source: SourceName | None = None
+        self.generation: int | None = None
+        self.missing: dict[str, Literal["unknown", "unanswered"]] = {}
 
 
 class HubClient:
@@ -67,7 +72,7 @@ class HubClient:
     `root` defaults to the root of the current folder, and `socket_path` and `db` to the paths that
     `remora hub start` uses. `places` overrides all paths. `deadline` is the time limit of a request
     in seconds. The first request without a daemon may take 5 seconds longer, because it opens the
-    other sources. Facts that are not available in time are left out. A fact is null if its source
+    other sources. Nodes that are not available in time are in `missing`. A fact is null if its source
     cannot provide it. `files` may be a function, which is called when files must be read. With
     `keep_connections`, connections to the daemon stay open between requests, which must then come
     from one event loop. `node`, `callers`, `callees` and `tests` raise NotFound if the node does not
@@ -98,18 +103,23 @@ class HubClient:
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="remora-hub")
 
     async def get_context(self, nodes: Iterable[str], *, links: bool = True) -> Context:
-        """Return facts by node key, each with a `fresh` flag. Unknown nodes are left out.
+        """Return facts by node key, each with a `fresh` flag. Other nodes are in `missing`.
 
         Without `links`, which is faster, callers, callees and tests may be null. Never raises.
         """
-        valid_keys = tuple(dict.fromkeys(filter(is_utf8, nodes)))  # others are never keys
+        requested = tuple(dict.fromkeys(nodes))
         found = Context()
+        found.missing = dict.fromkeys(requested, "unknown")
+        valid_keys = tuple(filter(is_utf8, requested))  # others are never keys
         if not valid_keys:
             return found
         answer = await self._ask(GetContext(nodes=valid_keys, links=links))
-        if isinstance(answer, SourceAnswer):
-            found.update({key: answer.result[key] for key in valid_keys if key in answer.result})
-            found.source, found.generation = answer.source, answer.generation
+        if not isinstance(answer, SourceAnswer):
+            found.missing |= dict.fromkeys(valid_keys, "unanswered")
+            return found
+        found.update({key: answer.result[key] for key in valid_keys if key in answer.result})
+        found.missing = {key: why for key, why in found.missing.items() if key not in found}
+        found.source, found.generation = answer.source, answer.generation
         return found
 
     async def node(self, key: str) -> NodeState | None:
@@ -216,7 +226,7 @@ class HubClient:
         links = answer is None or not _has_tried(answer)
         if self._opened is None and self.deadline > 0:
             await self._run_in_thread(lambda: self._fallbacks, Budget(_OPEN_S))
-            budget = Budget(self.deadline * (1 - _DAEMON_SHARE))
+            budget = Budget(self.deadline)
         return await self._run_in_thread(
             lambda: self._fallbacks.ask(request, budget, links=links), budget
         )

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from remora.hub.client import HubClient
+from remora.hub.client import DEADLINE, HubClient
 from remora.hub.file_limits import FileRules
 from remora.hub.process import control
 from remora.hub.process.hub_paths import HubPaths
@@ -198,7 +198,7 @@ def test_what_is_no_source_is_skipped(house: House, plant: Callable[[HubPaths], 
     for path in (house.places.socket, house.places.db):
         path.parent.mkdir(parents=True)
     plant(house.places)
-    assert ask(house.client(), [TOTAL]).source == "file"
+    assert ask(house.client(deadline=DEADLINE), [TOTAL]).source == "file"
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can be somebody else")
@@ -240,13 +240,35 @@ def test_a_root_that_is_gone(house: House) -> None:
 
 @pytest.mark.parametrize("deadline", [0.0, -1.0, 1e-9])
 def test_no_time_at_all(house: House, deadline: float) -> None:
-    assert ask(house.client(deadline=deadline), [TOTAL]) == {}
+    found = ask(house.client(deadline=deadline), [TOTAL])
+    assert (found, found.missing) == ({}, {TOTAL: "unanswered"})
 
 
 def test_a_file_that_would_take_too_long_is_not_begun(house: House) -> None:
     house.write({"shop/price.py": "def total(prices): pass\n" + "x = 1\n" * 900_000})
-    found = ask(house.client(deadline=2.0, files=FileRules(limit=1 << 24)), [TOTAL])
-    assert (found, found.source) == ({}, None)
+    found = ask(house.client(deadline=DEADLINE, files=FileRules(limit=1 << 24)), [TOTAL])
+    assert (found, found.source, found.missing) == ({}, None, {TOTAL: "unanswered"})
+
+
+def test_the_answer_says_which_nodes_are_unknown(house: House) -> None:
+    others = ["node:shop/price.py:totals", "node:absent.py:f", "total", "node:\ud800.py:f"]
+    found = ask(house.client(), [TOTAL, *others])
+    assert (list(found), found.missing) == ([TOTAL], dict.fromkeys(others, "unknown"))
+    assert ask(house.client(), []).missing == {}
+
+
+@pytest.mark.parametrize("kilobytes", [36, 120])
+def test_the_default_deadline_is_enough_for_a_large_file(house: House, kilobytes: int) -> None:
+    lines = "def f(x):\n    return [v.strip() for v in x if v]\n\n\n" * (kilobytes * 20)
+    house.write({"shop/price.py": f"def total(prices): pass\n{lines}"})
+    assert ask(house.client(deadline=DEADLINE), [TOTAL]).source == "file"
+
+
+def test_an_old_database_of_many_files_leaves_time_for_the_requested_file(house: House) -> None:
+    house.write({f"many/m{n}.py": f"def f{n}(): pass\n" for n in range(650)})
+    house.raised_to("sqlite")
+    house.write({f"many/m{n}.py": f"def g{n}(): pass\n{'x = [1, 2]; ' * 900}" for n in range(650)})
+    assert list(ask(house.client(deadline=DEADLINE), [TOTAL])) == [TOTAL]
 
 
 @pytest.mark.slow

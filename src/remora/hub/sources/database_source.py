@@ -113,6 +113,8 @@ class DatabaseSource:
                 row = rows.get(path)
                 if row is not None and row.stamp == stamp and not is_racy(stamp, began):
                     continue
+                if not budget.left:
+                    return None
                 try:
                     content = reader.read(path)
                 except OSError:
