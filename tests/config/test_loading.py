@@ -15,6 +15,7 @@ from pydantic import BaseModel, ValidationError
 
 from remora.bootstrap.invocation import Invocation, is_configured, open_config, open_with_places
 from remora.bootstrap.operations import BUILT_IN
+from remora.config.concept_settings import concept_hints
 from remora.config.loading import api_key, api_keys, load_config
 from remora.config.messages import known_keys
 from remora.config.schema import Config
@@ -153,6 +154,31 @@ def test_no_model_is_a_word(files: Files) -> None:
     assert made.layer_of("model", "provider") == "project"
 
 
+@pytest.mark.parametrize(
+    ("memory", "mode"),
+    [
+        ("{enabled: true, trace_indexing: [node, run, operation]}", "packets"),
+        ("{enabled: false}", "raw"),
+        ("{enabled: false, mode: masked}", "masked"),
+        ("{trace_indexing: []}", "packets"),
+    ],
+)
+def test_settings_of_the_concept_papers_are_always_on(files: Files, memory: str, mode: str) -> None:
+    config = files.load(project=f"runner: {{memory: {memory}}}")
+    assert config.runner.memory.mode == mode
+    (hint,) = concept_hints(config)
+    assert hint.endswith(f"are always on; write runner.memory.mode: {mode} instead")
+    assert concept_hints(files.load(project="runner: {memory: {mode: raw}}")) == []
+
+
+def test_a_layer_above_turns_packets_on_again(files: Files) -> None:
+    user, above = "runner: {memory: {enabled: false}}", {"REMORA_RUNNER__MEMORY__ENABLED": "true"}
+    assert files.load(user=user).layer_of("runner", "memory", "mode") == "user"
+    assert files.load(user=user, environ=above).runner.memory.mode == "packets"
+    flags = {"runner.memory.enabled": False}
+    assert files.load(environ=above, flags=flags).runner.memory.mode == "raw"
+
+
 def test_an_operation_with_nothing_after_it(files: Files) -> None:
     assert files.load(project="operations:\n  mine:\n").operations["mine"].max_turns is None
 
@@ -173,6 +199,10 @@ FAULTS = [
     ("model: {timeout_s: .nan}", "model.timeout_s: expected a finite number, got nan"),
     ("model: {name: ''}", "model.name: expected a non-empty string, got ''"),
     ("model: {name: 'http://evil.example'}", "1:15: model.name: expected a model name (set an address in base_url instead)"),
+    ("runner: {memory: {enabled: 'on'}}", "1:28: runner.memory.enabled: expected true or false"),
+    ("runner: {memory: {enabled: null}}", "runner.memory.enabled: expected true or false"),
+    ("runner: {memory: {trace_indexing: [file]}}", "expected a list of node, run and operation"),
+    ("runner: {memory: {trace_indexing: node}}", "expected a list of node, run and operation"),
     ("runner: {memory: {durability: all}}", "1:31: runner.memory.durability: expected 'event', 'turn' or 'none', got 'all'"),
     ("hub: {enabled: 3}", "1:16: hub.enabled: expected 'auto' or true or false, got 3"),
     ("exclude: src", "1:10: exclude: expected a list, got 'src'"),

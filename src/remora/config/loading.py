@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
+from remora.config.concept_settings import without_concept_settings
 from remora.config.forbidden_settings import (
     check_merged,
     check_project_file,
@@ -151,7 +152,7 @@ def _refuse_api_keys(layer: ParsedYaml) -> None:
 
 
 def _add(layers: _Layers, layer: ParsedYaml, name: str, operations: OperationModels) -> _Layers:
-    layer = _with_provider(layer)
+    layer = without_concept_settings(_with_provider(layer))
     above = {} if layer.value is None else layer.value
     if not isinstance(above, dict):
         message = f"{layer.places[()]}: expected a mapping of keys, such as `runner:`"

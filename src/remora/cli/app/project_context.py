@@ -54,8 +54,16 @@ def project_of(options: Options) -> "Project":
     from remora.bootstrap.open_project import open_project
 
     project = open_project(invocation_of(options))
+    note_concept_settings(options, project.config)
     complete_journals_of(options, project)
     return project
+
+
+def note_concept_settings(options: Options, config: "Config") -> None:
+    """Name the settings of the concept papers that have no effect."""
+    from remora.config.concept_settings import concept_hints
+
+    note(options, *concept_hints(config))
 
 
 def recorded_project(options: Options) -> "ProjectRecords":
