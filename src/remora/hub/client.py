@@ -2,11 +2,12 @@
 
 import asyncio
 import weakref
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Lock
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from remora.errors import NotFound
@@ -56,11 +57,9 @@ class Context(dict[str, AnsweredNode]):
     key that the node is unknown, or that no source answered in time.
     """
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.source: SourceName | None = None
-        self.generation: int | None = None
-        self.missing: dict[str, Literal["unknown", "unanswered"]] = {}
+    source: SourceName | None = None
+    generation: int | None = None
+    missing: Mapping[str, Literal["unknown", "unanswered"]] = MappingProxyType({})
 
 
 class HubClient:
@@ -109,13 +108,13 @@ class HubClient:
         """
         requested = tuple(dict.fromkeys(nodes))
         found = Context()
-        found.missing = dict.fromkeys(requested, "unknown")
         valid_keys = tuple(filter(is_utf8, requested))  # others are never keys
+        found.missing = dict.fromkeys(requested, "unknown")
         if not valid_keys:
             return found
         answer = await self._ask(GetContext(nodes=valid_keys, links=links))
         if not isinstance(answer, SourceAnswer):
-            found.missing |= dict.fromkeys(valid_keys, "unanswered")
+            found.missing = {**found.missing, **dict.fromkeys(valid_keys, "unanswered")}
             return found
         found.update({key: answer.result[key] for key in valid_keys if key in answer.result})
         found.missing = {key: why for key, why in found.missing.items() if key not in found}
