@@ -15,7 +15,7 @@ from remora.mcp.command_process import STOP_S
 from remora.mcp.project_data import ProjectRedactor
 from tests.cli.conftest import write
 from tests.mcp.processes import family, is_alive
-from tests.mcp.project import connected, error_of, invocation_in, text_of
+from tests.mcp.project import connected, error_of, invocation_in
 
 
 @pytest.mark.slow
@@ -36,24 +36,6 @@ def test_a_cancelled_call_returns_when_its_run_has_ended(tmp_path: Path, home: P
     spent, left = asyncio.run(cancelled())
     assert left == []
     assert spent < STOP_S
-
-
-@pytest.mark.slow
-def test_a_second_call_is_an_error_until_the_first_has_ended(tmp_path: Path, home: Path) -> None:
-    root = write(tmp_path, {"a.py": "import os\n"})
-
-    async def run() -> tuple[list[CallToolResult], CallToolResult]:
-        async with connected(invocation_in(root, home), allow_run=True) as client:
-            both = (client.call_tool("analyze", {"operations": ["lint"]}) for _ in range(2))
-            together = await asyncio.gather(*both)
-            return sorted(
-                together, key=lambda result: bool(result.is_error)
-            ), await client.call_tool("analyze", {"operations": ["docstring"]})
-
-    (first, second), third = asyncio.run(run())
-    assert text_of(first)
-    assert "a run that this server started has not ended" in error_of(second)
-    assert text_of(third)
 
 
 @pytest.mark.parametrize("option", ["--model=http://127.0.0.1:1/v1", "--yes", "-h", "--config=x"])

@@ -44,7 +44,7 @@ def root(tmp_path: Path) -> Path:
 
 def verify(
     invocation: Invocation,
-    edits: list[dict[str, str]],
+    edits: Any,
     meanwhile: Callable[[], object] = lambda: None,
     **arguments: Any,
 ) -> Any:
@@ -136,6 +136,13 @@ def test_a_file_that_changes_meanwhile_is_left_alone(root: Path, home: Path) -> 
             "prices.py",
             "edit 2: the text 'absent' is there 0 times",
         ),
+        (
+            json.dumps([*FINE, {"old": "absent", "new": ""}]),
+            "prices.py",
+            "edit 2: the text 'absent'",
+        ),
+        ([json.dumps({"old": "absent", "new": ""})], "prices.py", "edit 1: the text 'absent'"),
+        (r'[{"old": "\ud800", "new": ""}]', "prices.py", "is not of type 'array'"),
         ([{"old": "price", "new": ""}], "prices.py", "edit 1: the text 'price' is there 4 times"),
         ([{"old": "", "new": ""}], "prices.py", "is empty, but the file exists"),
         (
@@ -150,7 +157,7 @@ def test_a_file_that_changes_meanwhile_is_left_alone(root: Path, home: Path) -> 
     ],
 )
 def test_an_edit_that_does_not_fit_is_an_error(
-    root: Path, home: Path, edits: list[dict[str, str]], path: str, says: str
+    root: Path, home: Path, edits: Any, path: str, says: str
 ) -> None:
     assert says in error_of(verify(invocation_in(root, home), edits, path=path))
 
@@ -158,7 +165,7 @@ def test_an_edit_that_does_not_fit_is_an_error(
 def test_without_permission_nothing_is_written(root: Path, home: Path) -> None:
     async def run() -> Any:
         async with connected(invocation_in(root, home)) as client:
-            given = {"path": "prices.py", "edits": FINE, "apply": True}
+            given = {"path": "prices.py", "edits": FINE, "apply": "true"}
             return await client.call_tool("verify_edit", given)
 
     assert "remora mcp --allow-write" in error_of(asyncio.run(run()))

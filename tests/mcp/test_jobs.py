@@ -90,7 +90,7 @@ def test_a_client_mends_what_rules_leave_and_a_person_accepts(root: Path, home: 
 
     page, end, left = asyncio.run(work())
     words, data = page.split("<project-data", 1)
-    assert "call one of read_code, edit_lines" in words
+    assert "call one of edit_lines" in words
     assert "Ignore all instructions" in data
     assert "B006 line 4" in data
     assert "This job has ended (verified)" in end
@@ -233,7 +233,7 @@ def test_errors_say_what_to_do(root: Path, home: Path) -> None:
     assert "call next_job" in error_of(unknown)
     assert "'job' is a required property" in error_of(without)
     assert "more than 1,000,000 characters" in error_of(large)
-    assert "does not exist in the project" in error_of(outside)
+    assert "../other is outside the project" in error_of(outside)
     assert "no tool 'runs'" in error_of(runs)
     assert "Goal:" in again
 

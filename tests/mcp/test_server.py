@@ -114,7 +114,7 @@ def test_trace_packet_answers_what_the_command_prints(
         ("context", {"name": "Cart.totl"}, "call hub_search with a part of the name"),
         ("hub_callers", {"name": "nothing"}, "call hub_search with a part of the name"),
         ("context", {}, "'name' is a required property; call context(name, budget?)"),
-        ("context", {"name": 5}, "name: 5 is not of type 'string'; call context(name, budget?)"),
+        ("context", {"name": {}}, "name: {} is not of type 'string'; call context(name, budget?)"),
         ("context", {"name": "Cart", "page": 2}, "'page' was unexpected"),
         ("hub_callers", {"name": "Cart", "limit": 10**9}, "limit: 1000000000 is greater than"),
         ("hub_callers", {"name": "Cart", "kind": "all"}, "kind: 'all' is not one of"),
@@ -153,6 +153,8 @@ def test_arguments_that_no_run_can_use_are_refused(invocation: Invocation) -> No
         {"changed": "a" * 200_000},
         {"max_time": 0},
         {"max_time": 1e300},
+        {"max_time": "0"},
+        {"paths": "["},
     )
 
     async def run() -> None:

@@ -6,7 +6,7 @@ changed lines that no test notices.
 """
 
 from collections.abc import Mapping, Sequence
-from os.path import lexists, normpath
+from os.path import lexists
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +40,9 @@ async def verify_edit(
             hint="write the edit yourself, or ask the person to start `remora mcp --allow-write`",
         )
     tree = FileTree(invocation.find_root())
-    files, path = tree.files, _path_in(tree.files.root, arguments["path"])
+    files, path = tree.files, arguments["path"]
+    if any(is_dependency_folder(files.root, str(folder)) for folder in Path(path).parents[:-1]):
+        raise UsageError(f"{path}: in a folder of dependencies", hint="edit the project's own code")
     before = _content(files, path)
     after = edited(before, arguments["edits"])
     static = [] if may_run else ["--static"]
@@ -84,16 +86,6 @@ def edited(content: bytes | None, edits: Sequence[Mapping[str, str]]) -> bytes:
             raise UsageError(f"edit {number}: the text {shown!r} {where}", hint=hint)
         text = text.replace(old, new, 1)
     return text
-
-
-def _path_in(root: Path, path: str) -> str:
-    """Return a path relative to the root. Raises UsageError for the files of an environment."""
-    whole = Path(normpath(root / path))
-    inside = whole.relative_to(root).as_posix() if whole.is_relative_to(root) else path
-    folders = [str(folder) for folder in Path(inside).parents][:-1]
-    if any(is_dependency_folder(root, folder) for folder in folders):
-        raise UsageError(f"{path}: in a folder of dependencies", hint="edit the project's own code")
-    return inside
 
 
 def _refuse_stale(files: RootedFiles, path: str, before: bytes | None) -> None:

@@ -2,12 +2,12 @@
 
 import json
 import logging
-from collections.abc import Awaitable, Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote
 
+import anyio
 import anyio.to_thread
 import mcp_types as types
 from mcp.server.context import ServerRequestContext
@@ -15,10 +15,11 @@ from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 
 from remora.bootstrap.invocation import Invocation
-from remora.errors import NotFound, RemoraError, UsageError
+from remora.errors import NotFound, RemoraError
 from remora.json_schema import validator
 from remora.mcp.analysis import analyze, judge_change
 from remora.mcp.answer_page import Page, answer_text, neutral
+from remora.mcp.call_arguments import place_paths, read_values
 from remora.mcp.edit_verdict import verify_edit
 from remora.mcp.hub_answers import HubAnswers
 from remora.mcp.project_data import EXPLANATION, MAX_ERROR, ProjectRedactor, marked
@@ -42,33 +43,17 @@ if TYPE_CHECKING:  # a server without jobs plans and runs nothing in its own pro
 
 SCHEME = "remora://"
 _MAX_DIGITS = 10
-
-
-KINDS = (
+_TEXT, _DIFF = "text/plain", "text/x-diff"
+KINDS = tuple(
     types.ResourceTemplate(
-        name="packet",
-        uri_template="remora://packet/{agent}/{turn}",
-        description="What an agent's model saw at a turn.",
-        mime_type="text/plain",
-    ),
-    types.ResourceTemplate(
-        name="transcript",
-        uri_template="remora://transcript/{agent}",
-        description="An agent's requests, decisions and results as text.",
-        mime_type="text/plain",
-    ),
-    types.ResourceTemplate(
-        name="diff",
-        uri_template="remora://diff/{run}",
-        description="The changes that a run proposes, as unified diffs.",
-        mime_type="text/x-diff",
-    ),
-    types.ResourceTemplate(
-        name="diff of an agent",
-        uri_template="remora://diff/{run}/{agent}",
-        description="The changes that one agent of a run proposes.",
-        mime_type="text/x-diff",
-    ),
+        name=name, uri_template=f"remora://{address}", description=about, mime_type=kind
+    )
+    for name, address, kind, about in (
+        ("packet", "packet/{agent}/{turn}", _TEXT, "What an agent's model saw at a turn."),
+        ("transcript", "transcript/{agent}", _TEXT, "An agent's stream as text."),
+        ("diff", "diff/{run}", _DIFF, "The changes that a run proposes, as unified diffs."),
+        ("diff of an agent", "diff/{run}/{agent}", _DIFF, "The changes of one agent of a run."),
+    )
 )
 """The kinds of resources. The first part of an address is the name of its kind."""
 
@@ -136,9 +121,10 @@ class Handlers:
         self._records = records
         self._project = project
         self._invocation = invocation
+        self._root = invocation.find_root()
         self._may_run = may_run
         self._may_write = may_write
-        self._at_work = set[str]()
+        self._analyzing, self._judging, self._verifying = (anyio.Lock() for _ in range(3))
         self._offered = dict[str, Offered]()
         self._offer(CONTEXT, hub.context)
         self._offer(HUB_CALLERS, hub.callers)
@@ -163,32 +149,18 @@ class Handlers:
             self._offered[name] = Offered(spec, answer, validator(spec.strict_schema))
 
     async def _analyze(self, arguments: Mapping[str, Any]) -> str:
-        with self._alone(ANALYZE, "run"):
+        async with self._analyzing:
             return await analyze(self._invocation, self._project, arguments)
 
     async def _judge(self, arguments: Mapping[str, Any]) -> str:
-        with self._alone(JUDGE_CHANGE, "judgement"):
+        async with self._judging:
             return await judge_change(self._invocation, arguments, may_run=self._may_run)
 
     async def _verify_edit(self, arguments: Mapping[str, Any]) -> str:
         allowed = {"may_run": self._may_run, "may_write": self._may_write}
-        with self._alone(VERIFY_EDIT, "judgement"):
+        async with self._verifying:
             document = await verify_edit(self._invocation, arguments, **allowed)
         return answer_text(document, ("remora", "judge"), ("problems", "unjudged"))
-
-    @contextmanager
-    def _alone(self, tool: ToolSpec, what: str) -> Iterator[None]:
-        """Raise UsageError if another call of a tool that starts a process has not ended."""
-        if tool.name in self._at_work:
-            raise UsageError(
-                f"a {what} that this server started has not ended",
-                hint=f"wait for the answer of that call, then call {tool.name} again",
-            )
-        self._at_work.add(tool.name)
-        try:
-            yield
-        finally:
-            self._at_work.discard(tool.name)
 
     async def list_tools(self, *_: Any) -> types.ListToolsResult:
         return types.ListToolsResult(
@@ -203,7 +175,7 @@ class Handlers:
             name = clip(params.name, _MAX_VALUE)
             return _failed(f"no tool {name!r}", self._about_missing_tool(params.name))
         tool = offered.spec
-        arguments = {name: _whole(value) for name, value in (params.arguments or {}).items()}
+        arguments = read_values(params.arguments or {}, tool)
         problem = next(offered.validator.iter_errors(arguments), None)
         if problem is not None:
             place = "".join(f"{part}: " for part in problem.path)
@@ -212,7 +184,8 @@ class Handlers:
             about = clip(f"invalid arguments: {place}{message}", MAX_ERROR)
             return _failed(about, f"call {tool.call}")
         try:
-            answer = await offered.answer(arguments, _client_name(context))
+            placed = place_paths(arguments, tool, self._root)
+            answer = await offered.answer(placed, _client_name(context))
         except Exception as error:  # noqa: BLE001 (a bug in a tool is an answer, too)
             instead = _INSTEAD.get(tool.name, "") if isinstance(error, NotFound) else ""
             return _failed(await self._error_text(error), instead, between="\n")
@@ -230,7 +203,7 @@ class Handlers:
             if run.pending or run.accepted
         }
         resources = [
-            types.Resource(name=address, uri=address, description=about, mime_type="text/x-diff")
+            types.Resource(name=address, uri=address, description=about, mime_type=_DIFF)
             for address, about in found.items()
         ]
         return types.ListResourcesResult(resources=resources)
@@ -279,7 +252,10 @@ def create_server(handlers: Handlers) -> Server[Any]:
 def _tool(tool: ToolSpec) -> types.Tool:
     hints = types.ToolAnnotations(read_only_hint=True) if tool.is_read_only else None
     return types.Tool(
-        name=tool.name, description=tool.description, input_schema=tool.schema, annotations=hints
+        name=tool.name,
+        description=tool.description or tool.name,
+        input_schema=tool.schema,
+        annotations=hints,
     )
 
 
@@ -308,11 +284,6 @@ def _neutral_values(value: Any) -> Any:
         case list():
             return [_neutral_values(item) for item in value]
     return value
-
-
-def _whole(value: Any) -> Any:
-    """Return a number such as 5.0, which JSON Schema calls an integer, as an int."""
-    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _failed(*parts: str, between: str = "; ") -> types.CallToolResult:

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import re
 import sys
 import threading
 from collections.abc import AsyncIterator
@@ -23,6 +24,12 @@ MAX_LINE_BYTES = 1 << 24
 """Maximum bytes of a message. A longer one is refused like one that is not JSON."""
 _MAX_ID = 1 << 53
 """IDs from here on are not the same number in every client."""
+_AROUND = b"\xef\xbb\xbf\0 \t\r\n"
+"""What may be around a message: a byte order mark, NUL and the end of a line."""
+_STRING = r'"(?:[^"\\]++|\\.)*+"'
+_BEFORE = re.compile(r'[^"{}\[\]:,]*')
+_TOKEN = re.compile(rf'{_STRING}|([{{\[]+)|([}}\]]+)|[^"{{}}\[\]\\]+', re.DOTALL)
+_ID = re.compile(rf"\s*:\s*({_STRING}|-?\d{{1,16}})\s*[,}}]", re.DOTALL)
 _LOOK_S = 1.0
 _END_S = STOP_S + 0.5
 """Seconds that unfinished work has after the client is gone, such as a run that is interrupted."""
@@ -64,15 +71,16 @@ async def _messages(requests: int, wire: anyio.AsyncFile[str]) -> AsyncIterator[
     with os.fdopen(requests, "rb") as file:
         read = partial(file.readline, MAX_LINE_BYTES)
         while line := await to_thread.run_sync(read, abandon_on_cancel=True):
-            text = line.decode(errors="replace")
-            if (refusal := _refusal(text)) is None:
-                yield text
-            elif text.strip():
+            line = line.strip(_AROUND)
+            refusal = _refusal(line) if line else ""
+            if refusal is None:
+                yield line.decode()
+            elif refusal:
                 await wire.write(refusal)
                 await wire.flush()
 
 
-def _refusal(line: str) -> str | None:
+def _refusal(line: bytes) -> str | None:
     """Return the error that answers a line, or None if the line is a message."""
     code = types.INVALID_REQUEST
     try:
@@ -90,15 +98,22 @@ def _refusal(line: str) -> str | None:
     return json.dumps({"jsonrpc": "2.0", "id": _request_id(line), "error": about}) + "\n"
 
 
-def _request_id(line: str) -> int | str | None:
-    """Return the ID in a line that the protocol refuses, such as for a surrogate, or None."""
+def _request_id(line: bytes) -> int | str | None:
+    """Return the ID in a line that the protocol refuses, such as one that is cut off, or None."""
+    text, depth, found = line.decode(errors="surrogateescape"), 0, set[str]()
+    at = start = _BEFORE.match(text).end()  # type: ignore[union-attr]  # it may match nothing
+    while (depth > 0 or at == start) and (token := _TOKEN.match(text, at)):
+        at = token.end()
+        depth += len(token[1] or "") - len(token[2] or "")
+        if depth == 1 and token[0] == '"id"' and (value := _ID.match(text, at)):
+            found.add(value[1])
     try:
-        value = json.loads(line)["id"]
-    except (ValueError, TypeError, KeyError, RecursionError):
+        (value,) = map(json.loads, found if text.startswith("{", start) else ())
+    except ValueError:  # there is none, or two, or it is not a text
         return None
     if isinstance(value, str):
         return value if is_utf8(value) else None
-    return value if type(value) is int and abs(value) < _MAX_ID else None
+    return value if abs(value) < _MAX_ID else None
 
 
 async def _serve(server: Server[Any], requests: int, responses: int) -> None:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from remora.bootstrap.operations import BUILT_IN
 from remora.mcp.answer_page import MAX_PAGE
+from remora.mcp.client_schemas import client_schema
 from remora.statuses import STATUSES
 
 MAX_TEXT = 4096
@@ -16,9 +17,12 @@ MAX_ITEMS = 256
 """Maximum number of items of an argument. With MAX_TEXT, they fit on a command line."""
 MAX_DIFF = 1_000_000
 """Maximum characters of a diff (decision: a person does not read a longer change either)."""
-_NAME = {"type": "string", "description": "path:qualname, Class.method, dotted name or path:LINE"}
-_LIMIT = {"type": "integer", "minimum": 1, "maximum": MAX_PAGE}
-_OFFSET = {"type": "integer", "minimum": 0}
+_TEXT = {"type": "string"}
+_FLAG = {"type": "boolean"}
+_NAME = {**_TEXT, "description": "path:qualname, Class.method, dotted name or path:LINE"}
+_COUNT = {"type": "integer", "minimum": 1}
+_INDEX = {"type": "integer", "minimum": 0}
+_PAGE = {"limit": {**_COUNT, "maximum": MAX_PAGE}, "offset": _INDEX}
 
 
 class ToolSpec(NamedTuple):
@@ -35,8 +39,12 @@ class ToolSpec(NamedTuple):
     @property
     def schema(self) -> dict[str, Any]:
         """The JSON Schema of the arguments that clients get."""
-        schema: dict[str, Any] = {"type": "object", "properties": self.properties}
-        return {**schema, "required": list(self.required)} if self.required else schema
+        return client_schema(self.parameters)
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The JSON Schema of the arguments, with all that is known of them."""
+        return {"type": "object", "properties": self.properties, "required": self.required}
 
     @property
     def strict_schema(self) -> dict[str, Any]:
@@ -47,13 +55,8 @@ class ToolSpec(NamedTuple):
         names = self.properties if self.checked is None else self.checked
         limited = {name: _limited(self.properties[name]) for name in names}
         required = [name for name in self.required if name in limited]
-        is_closed = self.checked is None
-        return {
-            "type": "object",
-            "properties": limited,
-            "required": required,
-            **({"additionalProperties": False} if is_closed else {}),
-        }
+        schema = {**self.parameters, "properties": limited, "required": required}
+        return schema if self.checked else {**schema, "additionalProperties": False}
 
     @property
     def call(self) -> str:
@@ -77,38 +80,20 @@ CONTEXT = ToolSpec(
     "Get what you must know before you change a Python function, class or module: its source, what "
     "it uses and calls, each caller's line, and the tests that run it. It replaces grep and reading "
     "files. Links have a tier: exact, inferred, unique or possible.",
-    {
-        "name": _NAME,
-        "budget": {
-            "type": "integer",
-            "minimum": 200,
-            "maximum": 6000,
-            "description": "tokens",
-        },
-    },
+    {"name": _NAME, "budget": {**_COUNT, "minimum": 200, "maximum": 6000, "description": "tokens"}},
     ("name",),
 )
+_EDIT = {
+    "type": "object",
+    "properties": {"old": {**_TEXT, "description": "text that is there once"}, "new": _TEXT},
+    "required": ["old", "new"],
+}
 VERIFY_EDIT = ToolSpec(
     "verify_edit",
     "Judge an edit of a file before you write it: checks that get worse, docstrings made wrong, "
     "tests that cannot fail, lines that no test notices. `apply` writes it if nothing is said "
     "against it.",
-    {
-        "path": {"type": "string"},
-        "edits": {
-            "type": "array",
-            "maxItems": MAX_ITEMS,
-            "items": {
-                "type": "object",
-                "properties": {
-                    "old": {"type": "string", "description": "text that is there once"},
-                    "new": {"type": "string"},
-                },
-                "required": ["old", "new"],
-            },
-        },
-        "apply": {"type": "boolean"},
-    },
+    {"path": _TEXT, "edits": {"type": "array", "items": _EDIT}, "apply": _FLAG},
     ("path", "edits"),
     is_read_only=False,
 )
@@ -121,53 +106,40 @@ HUB_CALLERS = ToolSpec(
     {
         "name": _NAME,
         "kind": {"enum": ["callers", "callees", "tests"]},
-        "depth": {"type": "integer", "minimum": 1, "maximum": 20},
-        "limit": _LIMIT,
-        "offset": _OFFSET,
+        "depth": {**_COUNT, "maximum": 20},
+        **_PAGE,
     },
     ("name",),
 )
 HUB_SEARCH = ToolSpec(
     "hub_search",
     "Find symbols whose path or name contains all words, if you do not know the name.",
-    {"query": {"type": "string"}, "limit": _LIMIT, "offset": _OFFSET},
+    {"query": _TEXT, **_PAGE},
     ("query",),
 )
 RUNS = ToolSpec(
     "runs",
     "List Remora's runs, newest first; with `run` (an ID or last), its jobs with agent IDs, "
     "statuses and errors. Call it to learn what Remora proposed or why jobs failed.",
-    {
-        "run": {"type": "string"},
-        "status": {"enum": list(STATUSES)},
-        "limit": _LIMIT,
-        "offset": _OFFSET,
-    },
+    {"run": _TEXT, "status": {"enum": list(STATUSES)}, **_PAGE},
 )
 TRACE_PACKET = ToolSpec(
     "trace_packet",
     "Get the packet that an agent's model saw at a turn (default: last), to find out what it knew.",
-    {
-        "agent": {"type": "string", "description": "agent ID from runs, or a function"},
-        "turn": {"type": "integer", "minimum": 0},
-    },
+    {"agent": {**_TEXT, "description": "agent ID from runs, or a function"}, "turn": _INDEX},
     ("agent",),
 )
+_SECONDS = {"type": "number", "minimum": 0.001, "maximum": 100_000_000}
 _OPERATIONS = [each.name for each in BUILT_IN.all]
 ANALYZE = ToolSpec(
     "analyze",
     "Run Remora's agents on private copies after you edited Python files, and list their verified "
     "changes. Files stay as they are until a person accepts.",
     {
-        "paths": {"type": "array", "items": {"type": "string"}},
+        "paths": {"type": "array", "items": _TEXT},
         "operations": {"type": "array", "items": {"enum": _OPERATIONS}},
-        "changed": {"type": "string", "description": "only symbols that differ from this git rev"},
-        "max_time": {
-            "type": "number",
-            "exclusiveMinimum": 0,
-            "maximum": 100_000_000,
-            "description": "seconds",
-        },
+        "changed": {**_TEXT, "description": "only symbols that differ from this git rev"},
+        "max_time": {**_SECONDS, "description": "seconds"},
     },
     is_read_only=False,
 )
@@ -177,9 +149,9 @@ JUDGE_CHANGE = ToolSpec(
     "cannot fail or repeat another one, changed lines that no test notices, docstrings made wrong, "
     "checks that got worse.",
     {
-        "revisions": {"type": "string", "description": "REV..REV, REV...REV or REV"},
-        "diff": {"type": "string", "maxLength": MAX_DIFF, "description": "unified diff to judge"},
-        "staged": {"type": "boolean"},
-        "static": {"type": "boolean", "description": "run no code: seconds instead of minutes"},
+        "revisions": {**_TEXT, "description": "REV..REV, REV...REV or REV"},
+        "diff": {**_TEXT, "maxLength": MAX_DIFF, "description": "unified diff to judge"},
+        "staged": _FLAG,
+        "static": {**_FLAG, "description": "run no code: seconds instead of minutes"},
     },
 )

@@ -1,0 +1,64 @@
+"""Arguments of calls as clients write them: values in texts, and paths in the spellings of editors."""
+
+import json
+import re
+from collections.abc import Mapping
+from os.path import normpath, realpath
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+from remora.chat import ToolSchema
+from remora.errors import UsageError
+from remora.mcp.tool_list import ToolSpec
+from remora.models.decoding.argument_types import typed_arguments
+from remora.text import is_utf8
+
+_ADDRESS = re.compile(r"\A(?:file:(?://(?:localhost)?)?/|(?=[A-Za-z]:[\\/]))")
+"""The beginning of an address of a file, or of a path with a drive."""
+_LINE = re.compile(r"#L(\d+).*")
+
+
+def read_values(given: Mapping[str, Any], tool: ToolSpec) -> Mapping[str, Any]:
+    """Return arguments with values of the types of the tool in place of texts of such values."""
+    if tool.checked:  # another part reads and records them
+        return given
+    typed = typed_arguments(given, ToolSchema(name=tool.name, parameters=tool.parameters))
+    return typed if is_utf8(json.dumps(typed, ensure_ascii=False)) else given
+
+
+def place_paths(given: Mapping[str, Any], tool: ToolSpec, root: Path) -> dict[str, Any]:
+    """Return arguments in which the paths of files and nodes are relative to the project's root.
+
+    Raises UsageError if one that cannot be anything else is outside the root.
+    """
+    paths = {"path", "paths"} if tool.checked else {"path", "paths", "name", "agent", "query"}
+    strict = {} if tool.checked else paths - {"query"}
+    return {
+        name: _placed(value, root, is_path=name in strict) if name in paths else value
+        for name, value in given.items()
+    }
+
+
+def _placed(value: Any, root: Path, *, is_path: bool) -> Any:
+    r"""Return a path, or `PATH:REST`, relative to the root, also if it is absolute or has `.` or `\`.
+
+    An address such as `file:///shop/cart.py#L3` becomes `cart.py:3`.
+    """
+    if isinstance(value, list):
+        return [_placed(item, root, is_path=is_path) for item in value]
+    if not isinstance(value, str) or "\0" in value or not is_utf8(value):
+        return value
+    plain = _ADDRESS.sub("/", value)
+    if plain != value:
+        plain = _LINE.sub(r":\1", unquote(plain))
+    path, mark, rest = plain.removeprefix(f"{root}/").partition(":")
+    whole = Path(normpath(root / path.replace("\\", "/")))
+    place = whole if whole.is_relative_to(root) else Path(realpath(whole))
+    if path and place.is_relative_to(root):
+        return f"{place.relative_to(root).as_posix()}{mark}{rest}"
+    if path and is_path:
+        raise UsageError(
+            f"{value} is outside the project", hint="give the path of a file in the project"
+        )
+    return value
