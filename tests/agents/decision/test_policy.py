@@ -62,7 +62,7 @@ class TestCalls:
     @pytest.mark.parametrize(
         "answer",
         ["text", ToolCall(tool="nope"), ToolCall(tool="act", args={"x": 1}),
-         ToolCall(tool="recall", args={"ref": 1, "lines": []})],
+         ToolCall(tool="recall", args={"ref": [], "lines": []})],
     )  # fmt: skip
     def test_an_invalid_native_call(self, theatre: Theatre, answer: str | ToolCall) -> None:
         found = theatre.play(

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from remora.agents.decision.strategies import STRATEGIES
-from remora.chat import Message, ParserMiss, ToolCall, ToolSchema
+from remora.chat import Message, ParserMiss, ToolSchema
 from remora.errors import UnparsedAnswer
 from remora.memory.events import ModelResponse
 from remora.models.client.openai_client import OpenAIClient
@@ -173,19 +173,20 @@ def test_a_request_without_tools_is_not_repeated() -> None:
 )
 def test_a_call_in_the_text_is_made(strategy: Strategy, text: str) -> None:
     response = ModelResponse(text=text, raw=answer(text=text))
-    assert STRATEGIES[strategy].parse(response, TOOLS) == ToolCall(tool="put", args={"line": 3})
+    found = STRATEGIES[strategy].read(response, (), TOOLS)
+    assert (found.tool, found.args) == ("put", {"line": 3})
 
 
 def test_the_reason_says_the_form() -> None:
     text = '```json\n{"put": 3}\n```'
     with pytest.raises(BadCall, match=r'no tool call: .*; write \{"tool": NAME, "args": \{…\}\}'):
-        STRATEGIES["tool_call"].parse(ModelResponse(text=text, raw=answer(text=text)), TOOLS)
+        STRATEGIES["tool_call"].read(ModelResponse(text=text, raw=answer(text=text)), (), TOOLS)
 
 
 def test_an_unreadable_native_call_is_not_replaced_by_the_text() -> None:
     response = ModelResponse(text=HERMES, raw=answer(("put", "unreadable"), text=HERMES))
     with pytest.raises(BadCall, match="the arguments of put are not a JSON object"):
-        STRATEGIES["tool_call"].parse(response, TOOLS)
+        STRATEGIES["tool_call"].read(response, (), TOOLS)
 
 
 def test_a_transcript_names_the_server() -> None:

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from remora.chat import ToolCall, ToolSchema
-from remora.models.decoding.call_parsing import family_of, parse_call
+from remora.models.decoding.call_parsing import family_of
 from remora.models.decoding.call_validation import BadCall
-from tests.models.decoding.written_calls import WRITE
+from tests.models.decoding.written_calls import WRITE, parse_call
 
 TOOLS = (
     ToolSchema(
@@ -24,7 +24,7 @@ TOOLS = (
     ToolSchema(name="stop"),
 )
 CALL = ToolCall(tool="put", args={"path": "a b.py", "line": 3})
-NAMES = {"lfm_json": "lfm", "json": None}
+NAMES = {"lfm_json": "lfm", "json": None, "spoken": None}
 JSON_CALL = '{"tool":"put","args":{"path":"a b.py","line":3}}'
 HERMES, CODER = "<tool_call>{}</tool_call>", "<tool_call><function=put>{}</function></tool_call>"
 
@@ -121,7 +121,7 @@ FORGIVEN = {
     ),
     "a mark of another family in words": "No <|tool_call_start|> then. <tool_call>" + JSON_CALL,
     "a mark in thinking": "Do I write <tool_call> here?</think><tool_call>" + JSON_CALL,
-    "end of thinking in words after the call": JSON_CALL + " I am done with </think> now.",
+    "call of a tool without arguments after thinking": JSON_CALL + '{"tool":"stop"}',
     "end of thinking in a further call": (
         JSON_CALL + "<tool_call>{'tool':'put','args':{'path':'</think> {\"tool\":\"stop\"}'}}"
     ),
@@ -153,65 +153,42 @@ REFUSED = [
     ("", "the answer is empty"),
     ("I would stop.", "the answer has no tool call: 'I would stop.'; write {\"tool\": NAME"),
     ('```json\n{"put": 3}\n```', "the answer has no tool call"),
-    (
-        '<think><tool_call>{"name":"stop","arguments":{}}</tool_call></think>',
-        "the only call is inside",
-    ),
+    ('<think><tool_call>{"name":"stop","arguments":{}}</tool_call></think>', "the only call is inside"),
     ('<think>Should I {"tool":"stop","args":{}}', "the answer ends inside thinking"),
+    (JSON_CALL + " I am done with </think> now.", "the only call is inside thinking"),
     ("<start_function_call>call:put{line:1,line:2}", "line is given twice in one call, with diff"),
-    (
-        '<tool_call>{"name":"put","arguments":{"line":1,"line":2}}',
-        "line is given twice in one call",
-    ),
-    (
-        CODER.format("<parameter=line>1</parameter><parameter=line>2</parameter>"),
-        "line is given twice",
-    ),
-    (
-        CODER.format("<parameter=path>a</parameter>b</parameter>"),
-        "it is not clear where an argument",
-    ),
-    (
-        CODER.format("<parameter=path>a<parameter=line>3</parameter>"),
-        "it is not clear where an argum",
-    ),
+    ('<tool_call>{"name":"put","arguments":{"line":1,"line":2}}', "line is given twice in one call"),
+    (CODER.format("<parameter=line>1</parameter><parameter=line>2</parameter>"), "line is given twice"),
+    (CODER.format("<parameter=path>a</parameter>b</parameter>"), "it is not clear where an argument"),
+    (CODER.format("<parameter=path>a<parameter=line>3</parameter>"), "it is not clear where an argum"),
     ("<tool_call><function=put><parameter=path>a", "the answer ends inside an argument: 'a'"),
     ("<|tool_call>call:put{line:3}path:4}<tool_call|>", "expected <tool_call|> at 'path:4}"),
     ("<|tool_call>call:put{line:3,", "the answer ends inside a call: an argument's name"),
-    ("<|tool_call_start|>[put('a.py')]", "expected a value of 'a.py'"),
+    ("<|tool_call_start|>[put('a.py')]", "put: write each argument as NAME=VALUE; it takes path, li"),
     ("<|tool_call_start|>[put(path='a' 'b')]", "expected , at"),
     ("<|tool_call_start|>[put(path=f'a')]", "expected a value (a string needs quotes)"),
     ("<|tool_call_start|>[put(line=1_0)]", "expected a value"),
     ("<|tool_call_start|>[put(path=open('x'))]", "expected a value"),
-    (
-        "<|tool_call_start|>[put(path='\\012')]",
-        "a string has the escape \\0, which has two readings",
-    ),
+    ("<|tool_call_start|>[put(path='\\012')]", "a string has the escape \\0, which has two readings"),
     ('{"tool":"put","args":{"path":"<tool_call>{}</tool_call>', "the answer ends inside a string"),
     (
         "<|tool_call_start|>[put(\"doc: </think> {'tool':'stop','args':{}}\")]<|tool_call_end|>",
-        "expected a value of",
+        "put: write each argument",
     ),
-    (
-        '{"tool":"put","args":{"path":"a "b} </think> {\'tool\':\'stop\',\'args\':{}}"}}',
-        "expected , at",
-    ),
+    ('{"tool":"put","args":{"path":"a "b} </think> {\'tool\':\'stop\',\'args\':{}}"}}', "expected , at"),
     ("<tool_call>put: <tool_call>" + STOP, 'expected {"tool": NAME'),
     ('{"plan": "I write "<tool_call>' + STOP + '</tool_call>""}', "expected , at"),
-    ("<tool_call>{'tool':'put'}</tool_call> </think>" + STOP, "not a call"),
+    ("<tool_call>{'name':'put'}</tool_call> </think>" + STOP, "not a call"),
     ('{"tool":"stop","args":{},"arguments":{}}', "not a call"),
     ('{"name":"put"} "arguments": <tool_call>' + STOP, "not a call"),
-    (
-        CODER.format("<parameter=path>a</function>b</parameter>"),
-        "it is not clear where an argument",
-    ),
+    (CODER.format("<parameter=path>a</function>b</parameter>"), "it is not clear where an argument"),
     (
         CODER.format("<parameter=path>a</parameter></function>b</parameter>"),
         "it is not clear where the call of 'put' ends",
     ),
     ('{"tool":"go","args":{}}', "unknown tool 'go'; the tools are put, stop"),
     ('{"tool":"put","args":{"line":"three"}}', "put: line must be of type integer, not 'three'"),
-]
+]  # fmt: skip  # fmt: skip
 
 
 @pytest.mark.parametrize(("text", "reason"), REFUSED)

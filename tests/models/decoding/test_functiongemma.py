@@ -1,6 +1,5 @@
 """FunctionGemma's tokens, declarations and calls."""
 
-import json
 import re
 from pathlib import Path
 from typing import Any
@@ -16,8 +15,8 @@ from remora.memory.prompt.control_tokens import CONTROL_TOKENS
 from remora.memory.prompt.functiongemma_prompt import function_declaration
 from remora.memory.prompt.render import render
 from remora.models.decoding.call_formats import FUNCTIONGEMMA_CALLS
-from remora.models.decoding.call_parsing import parse_call
 from remora.models.decoding.call_validation import BadCall
+from tests.models.decoding.written_calls import functiongemma, parse_call
 
 LIGHTS = ToolSchema(
     name="set_lights",
@@ -77,10 +76,7 @@ def test_further_calls_and_the_servers_stop_tokens_are_ignored() -> None:
 
 
 STRICT = [
-    ("", "the answer is empty"),
-    ("I cannot do that.", "the answer has no tool call: 'I cannot do that.'; write {"),
     ("<start_function_call>stop{}<end_function_call>", "expected call: at 'stop{}"),
-    ("<start_function_call>call:go{}<end_function_call>", "unknown tool 'go'"),
     ("<start_function_call>call:{}<end_function_call>", "expected a tool's name"),
     ("<start_function_call>call:stop{} so", "expected <end_function_call> at ' so'"),
     ("<start_function_call>call:stop", "the answer ends inside a call: { is missing"),
@@ -90,12 +86,8 @@ INNER = [
     ("room:<escape>hall", "unterminated string"),
     ("room:<escape>hall,level:<escape>1<escape>", "expected , at '1<escape>"),
     ("level:042", "expected a value"),
-    ("level:4.", "expected a value"),
-    ("level:1,", "expected an argument's name"),
-    ("level:1,level:2", "level is given twice"),
+    ("level:1,,", "expected an argument's name"),
     ("level:<escape>many<escape>", "set_lights: level must be of type integer, not 'many'"),
-    ("level:1.5", "set_lights: level must be of type integer"),
-    ("level:NaN", "expected a value"),
     ("warmth:1e999", "set_lights: warmth must be of type number, not '1e999'"),
     ("warmth:<escape>NaN<escape>", "set_lights: warmth must be of type number"),
     ("colors:[<escape>red<escape>", "expected ,"),
@@ -119,24 +111,6 @@ def test_what_is_not_exactly_a_call_is_a_bad_call(text: str, expected: str) -> N
     assert caught.value.message.startswith(expected)
 
 
-def test_nesting_has_an_end() -> None:
-    text = f"<start_function_call>call:stop{{a:{'[' * 40_000}"
-    with pytest.raises(BadCall, match="nested"):
-        parse_call(text, TOOLS)
-
-
-def written(value: Any) -> str:
-    """A value as FunctionGemma's own chat template writes it."""
-    match value:
-        case str():
-            return f"<escape>{value}<escape>"
-        case dict():
-            return "{" + ",".join(f"{k}:{written(v)}" for k, v in value.items()) + "}"
-        case list():
-            return "[" + ",".join(map(written, value)) + "]"
-    return json.dumps(value)
-
-
 names = st.from_regex(r"[a-z][a-z_0-9]{0,8}", fullmatch=True)
 texts = st.text().filter(lambda t: "<escape>" not in f"{t}<escape>"[:-1])
 finite = st.floats(allow_nan=False, allow_infinity=False)
@@ -150,9 +124,7 @@ values = st.recursive(
 @given(names, st.dictionaries(names, values, max_size=4))
 def test_the_templates_output_is_parsed(name: str, args: dict[str, Any]) -> None:
     tool = ToolSchema(name=name, parameters={"properties": {key: {} for key in args}})
-    inner = written(args)
-    text = f"<start_function_call>call:{name}{inner}<end_function_call>"
-    assert parse_call(text, [tool]) == ToolCall(tool=name, args=args)
+    assert parse_call(functiongemma(name, args), [tool]) == ToolCall(tool=name, args=args)
 
 
 def outcome(text: str) -> str:

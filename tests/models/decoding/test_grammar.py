@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from remora.chat import ToolSchema
-from remora.models.decoding.call_parsing import parse_call
 from remora.models.decoding.grammar import tool_call_grammar, tool_call_schema
+from tests.models.decoding.written_calls import parse_call
 
 _PART = re.compile(
     r'"(?P<literal>(?:[^"\\]|\\.)*)"|(?P<set>\[(?:[^\]\\]|\\.)*\])|(?P<rule>[a-z][a-z0-9-]*)'

@@ -15,10 +15,11 @@ from remora.agents.decision.strategies import STRATEGIES
 from remora.chat import Message, ToolCall, ToolSchema
 from remora.config.schema import ModelConfig
 from remora.memory.events import ModelResponse
-from remora.models.decoding.call_parsing import family_of, parse_call
+from remora.models.decoding.call_parsing import family_of
 from remora.models.embedded import weights
 from remora.models.protocol import Answer, Decoding, Model, Request, Strategy
 from remora.models.provider import open_model
+from tests.models.decoding.written_calls import parse_call
 
 FIND = ToolSchema(
     name="find",
@@ -159,7 +160,8 @@ def ask(model: Model, decoding: Decoding, shown: str = "") -> Answer:
 
 def parsed(answer: Answer, strategy: Strategy) -> ToolCall:
     response = ModelResponse(text=answer.text, call=answer.call, raw=answer.raw)
-    return STRATEGIES[strategy].parse(response, [FIND])
+    found = STRATEGIES[strategy].read(response, (), [FIND])
+    return ToolCall(tool=found.tool, args=found.args)
 
 
 @pytest.mark.process

@@ -1,9 +1,12 @@
 """Calls in the words of each family, for tests: what the models' own chat templates write."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
+
+from remora.chat import ToolCall, ToolSchema
+from remora.models.decoding.call_parsing import known_call, read_written_call
 
 Write = Callable[[str, dict[str, Any]], str]
 
@@ -50,6 +53,11 @@ def qwen_coder(name: str, args: dict[str, Any]) -> str:
     return f"<tool_call>\n<function={name}>\n{inner}</function>\n</tool_call>"
 
 
+def spoken(name: str, args: dict[str, Any]) -> str:
+    inner = ", ".join(f"{key}={json.dumps(value)}" for key, value in args.items())
+    return f"{name}({inner})"
+
+
 def bare_json(name: str, args: dict[str, Any]) -> str:
     return json.dumps({"name": name, "arguments": args})
 
@@ -63,6 +71,12 @@ WRITE: Mapping[str, Write] = MappingProxyType(
         "hermes": hermes,
         "qwen_coder": qwen_coder,
         "json": bare_json,
+        "spoken": spoken,
     }
 )
 """Writers by family, and by form where a family has two."""
+
+
+def parse_call(text: str, tools: Sequence[ToolSchema]) -> ToolCall:
+    """Return the call in a text, with the types that its tool declares."""
+    return known_call(read_written_call(text, tools), tools)

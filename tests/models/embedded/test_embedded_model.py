@@ -25,12 +25,12 @@ from remora.memory.excerpts import code_lines
 from remora.memory.packet import DecisionPacket
 from remora.memory.projection import apply
 from remora.models.client.retry_policy import RequestLimits
-from remora.models.decoding.call_parsing import parse_call
 from remora.models.decoding.grammar import tool_call_grammar
 from remora.models.embedded import weights
 from remora.models.embedded.embedded_model import EmbeddedModel
 from remora.models.embedded.known_models import DEFAULT
 from remora.models.protocol import Decoding, Request, Strategy, TokenCounter
+from tests.models.decoding.written_calls import parse_call
 
 STABLE = "You maintain Python code. Choose the best next action.\n" + "\n".join(
     f"tool_{n}(path: string, line: integer) - does step {n} of the work" for n in range(8)

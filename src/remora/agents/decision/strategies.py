@@ -14,21 +14,17 @@ from remora.chat import ToolCall, ToolSchema
 from remora.memory.decode_values import decode_value
 from remora.memory.events import ModelResponse, ToolCalled
 from remora.memory.packet import Candidate
-from remora.models.client.wire_format import has_tool_calls
-from remora.models.decoding.argument_types import string_declaration, typed_arguments
-from remora.models.decoding.call_parsing import parse_call
-from remora.models.decoding.call_validation import (
-    BadCall,
-    granted_call,
-    read_native_call,
-    short_repr,
-)
+from remora.models.decoding.argument_types import string_declaration
+from remora.models.decoding.call_parsing import known_call, read_written_call
+from remora.models.decoding.call_reader import Written
+from remora.models.decoding.call_validation import BadCall, granted_call, short_repr
 from remora.models.decoding.grammar import (
     letter_grammar,
     letter_schema,
     tool_call_grammar,
     tool_call_schema,
 )
+from remora.models.decoding.native_calls import read_native_call, thinking_text
 from remora.models.protocol import Capabilities, Decoding, Strategy
 
 Tools = Sequence[ToolSchema]
@@ -46,7 +42,6 @@ class DecisionStrategy:
     """A way to ask a model for a call.
 
     - `constrain` restricts decoding to valid answers.
-    - `parse` turns an answer into a call. It raises BadCall if the answer is not a valid call.
     - `is_supported` checks the model's capabilities.
     - `fills_in` is true if a call may leave out what the first suggestion of its tool gives.
     - `refusal` describes what a model cannot do if it does not support the strategy.
@@ -55,9 +50,6 @@ class DecisionStrategy:
     """
 
     constrain: Callable[[Decoding, Tools], Decoding]
-    parse: Callable[[ModelResponse, Tools], ToolCall] = lambda response, tools: parse_call(
-        response.text, tools
-    )
     is_supported: Callable[[Capabilities], bool] = lambda _: True
     fills_in: bool = False
     refusal: str = ""
@@ -72,7 +64,8 @@ class DecisionStrategy:
         """
         free: dict[str, Any] = {"required": []} if self.fills_in else {}
         asked = [replace(tool, parameters={**tool.parameters, **free}) for tool in tools]
-        call = _with_whole_texts(self.parse(answer, asked), candidates)
+        written = _written(answer, tools)
+        call = _with_whole_texts(known_call(written, asked), candidates)
         if self.fills_in:
             call = granted_call(_filled_in(call, candidates), tools)
         fitting = [i for i, one in enumerate(candidates) if matches_candidate(call, one)]
@@ -83,6 +76,7 @@ class DecisionStrategy:
             decided_by="model",
             candidates=len(candidates),
             choice=choice,
+            written_name=written.name if written.name != call.tool else "",
         )
 
 
@@ -111,22 +105,13 @@ def _constrain_completion(base: Decoding, _tools: Tools) -> Decoding:
     return replace(base, stop=("<end_of_turn>", "<start_function_response>"))
 
 
-def _native_call(response: ModelResponse, tools: Tools) -> ToolCall:
-    call = response.call
-    if call is not None:
-        call = replace(call, args=decode_value(call.args))
-    elif response.text and not has_tool_calls(response.raw):
-        return parse_call(response.text, tools)
-    return read_native_call(call, response.raw, tools)
-
-
-def _string_call(response: ModelResponse, tools: Tools) -> ToolCall:
-    call = response.call
-    tool = next((one for one in tools if call is not None and one.name == call.tool), None)
-    if call is None or tool is None:
-        return _native_call(response, tools)
-    call = replace(call, args=typed_arguments(decode_value(call.args), tool))
-    return read_native_call(call, response.raw, tools)
+def _written(response: ModelResponse, tools: Tools) -> Written:
+    """Return the call that an answer makes, as it is written, whatever the form that was asked for."""
+    if response.call is not None:
+        return Written(response.call.tool, decode_value(response.call.args))
+    raw = decode_value(response.raw)
+    text = response.text if response.text.strip() else thinking_text(raw)
+    return read_native_call(raw) or read_written_call(text, tools)
 
 
 def letter_decoding(base: Decoding, letters: Mapping[str, Candidate]) -> Decoding:
@@ -153,13 +138,10 @@ STRATEGIES: Mapping[Strategy, DecisionStrategy] = MappingProxyType(
         ),
         "tool_call": DecisionStrategy(
             constrain=lambda base, tools: replace(base, tools=tuple(tools)),
-            parse=_native_call,
             is_supported=lambda able: able.tools,
             refusal="does not take tools, or does not show them to the model",
         ),
-        "string_tool_call": DecisionStrategy(
-            constrain=_constrain_string_tool_call, parse=_string_call, fills_in=True
-        ),
+        "string_tool_call": DecisionStrategy(constrain=_constrain_string_tool_call, fills_in=True),
         "json_schema": DecisionStrategy(
             constrain=lambda base, tools: replace(
                 base, grammar=json.dumps(tool_call_schema(tools))

@@ -141,6 +141,10 @@ class _Turn:
                 self._called(payload)
             case AgentError():
                 self._decisions = [replace(decision, error=payload) for decision in self._decisions]
+                if payload.kind == "bad_call" and self._decisions:  # as its own version read it
+                    last = self._decisions.pop()
+                    last = replace(last, written=None, problem=last.problem or payload.message)
+                    self._decisions.append(last)
             case None if event.type == ToolResulted.type:
                 result = decode_part(event, Result)
                 self._decisions = [

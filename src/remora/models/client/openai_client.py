@@ -40,6 +40,7 @@ from remora.models.client.server_probe import (
 )
 from remora.models.client.sync_http import LARGEST_BODY, ServerConnection, http_options
 from remora.models.decoding.call_parsing import family_of
+from remora.models.decoding.native_calls import native_item
 from remora.models.protocol import Answer, Request, Strategy, TokenCounter, without_cache
 from remora.models.token_counters import (
     SPARSEST,
@@ -208,7 +209,7 @@ class OpenAIClient:
 
     async def _parser_miss(self, answer: Answer, reason: str) -> ParserMiss | None:
         """Return which call the server left in the text, if any. Its version is asked for once."""
-        if answer.call is not None or wire_format.has_tool_calls(answer.raw):
+        if answer.call is not None or native_item(answer.raw) is not None:
             return None
         family = family_of(answer.text) or ("unknown" if reason else None)
         if family is None:

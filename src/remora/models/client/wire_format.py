@@ -7,6 +7,8 @@ import msgspec
 
 from remora.chat import ToolCall, Usage, answer_form
 from remora.models.decoding.call_formats import MARKS
+from remora.models.decoding.call_validation import BadCall
+from remora.models.decoding.native_calls import native_item, read_native_call
 from remora.models.protocol import Answer, Decoding, Request
 from remora.models.token_counters import tool_declaration
 
@@ -56,10 +58,14 @@ def read_choice(body: dict[str, Any]) -> Answer:
             pass
         case _:
             raise UnusableAnswer("no choices in the response")
-    text, call = _content(choice)
+    text = _text(_dict(choice.get("message")).get("content", choice.get("text"))) or ""
+    try:
+        written = read_native_call(body)
+    except BadCall:  # the text of an answer is what the model wrote
+        written, text = None, text or json.dumps(native_item(body))
     return Answer(
         text=text,
-        call=call,
+        call=written and ToolCall(tool=written.name, args=written.args),
         usage=read_usage(body),
         finish_reason=_word(choice.get("finish_reason")),
         model=_word(body.get("model")) or "",
@@ -67,23 +73,16 @@ def read_choice(body: dict[str, Any]) -> Answer:
     )
 
 
-def has_tool_calls(body: Any) -> bool:
-    """Return True if the first choice of a response has tool calls, even unreadable ones."""
-    match body:
-        case {"choices": [{"message": {"tool_calls": [_, *_]}}, *_]}:
-            return True
-    return False
-
-
 def decode_body(body: bytes) -> dict[str, Any]:
     """Decode a response body. Raises UnusableAnswer if it is not a JSON object."""
     try:
         value = json.loads(body)
+        value = _recordable(value) if b"\\ud" in body.lower() else value
     except (ValueError, RecursionError) as error:
         raise UnusableAnswer("not JSON") from error
     if not isinstance(value, dict):
         raise UnusableAnswer("not a JSON object")
-    return _recordable(value) if b"\\ud" in body.lower() else value
+    return value
 
 
 def _recordable(value: Any) -> Any:
@@ -132,27 +131,6 @@ def _sampling(decoding: Decoding, *, model: str, llama: bool) -> dict[str, Any]:
         # other servers reject or ignore unknown keys
         body["cache_prompt"] = decoding.cache_prompt
     return body
-
-
-def _content(choice: dict[str, Any]) -> tuple[str, ToolCall | None]:
-    """Return the text of a choice, and its native tool call if there is one.
-
-    A call whose arguments are not a JSON object is returned as text.
-    """
-    message = _dict(choice.get("message"))
-    text = _text(message.get("content", choice.get("text"))) or ""
-    match message.get("tool_calls"):
-        case [{"function": {"name": str(name), "arguments": arguments}}, *_]:
-            pass
-        case _:
-            return text, None
-    try:
-        args = json.loads(arguments) if isinstance(arguments, str) else arguments
-    except (ValueError, RecursionError):
-        args = None
-    if isinstance(args, dict):
-        return text, ToolCall(tool=name, args=args)
-    return f"{name}({arguments})", None
 
 
 def _dict(value: Any) -> dict[str, Any]:

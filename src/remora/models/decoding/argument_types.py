@@ -7,15 +7,12 @@ from typing import Any
 import msgspec
 
 from remora.chat import ToolSchema
+from remora.models.decoding.call_reader import Bare, whole_value
+from remora.models.decoding.call_validation import BadCall
 from remora.models.decoding.grammar import resolve_ref
 
-_PYTHON_WORDS = {"True": True, "False": False, "None": None}
-
-
-class Bare(str):
-    """A bare number or word. Its original spelling is kept in case the argument is a string."""
-
-    __slots__ = ()
+_EXACT = 2**53
+"""Above it, a float may not be the integer that was written."""
 
 
 def string_declaration(tool: ToolSchema) -> ToolSchema:
@@ -35,16 +32,21 @@ def string_declaration(tool: ToolSchema) -> ToolSchema:
 def typed_arguments(args: Mapping[str, Any], tool: ToolSchema) -> dict[str, Any]:
     """Convert arguments that are strings, numbers or words to the types that the tool declares.
 
-    Validation later rejects arguments that cannot be converted.
+    A null for an argument that cannot be null is left out. Validation later rejects what is wrong.
     """
-    properties = tool.parameters.get("properties", {})
-    return {name: _coerced(args[name], properties.get(name), tool.parameters) for name in args}
+    top = tool.parameters
+    properties = top.get("properties", {})
+    typed = {name: _coerced(args[name], properties.get(name), top) for name in args}
+    free = {n for n in typed if {"null", "other"} & (_kinds(properties.get(n), top) or {"null"})}
+    kept = free.union(top.get("required", ()))
+    return {name: value for name, value in typed.items() if value is not None or name in kept}
 
 
 def _coerced(value: Any, schema: Any, top: Mapping[str, Any]) -> Any:
     """Convert `value` to its declared type, if it can be converted."""
     schema = _resolve_schema(schema, top)
     kinds = _kinds(schema, top)
+    is_text = not kinds or "string" in kinds
     match value:
         case dict():
             inner = schema.get("properties", {})
@@ -53,11 +55,15 @@ def _coerced(value: Any, schema: Any, top: Mapping[str, Any]) -> Any:
             return [_coerced(v, schema.get("items"), top) for v in value]
         case list():  # small models wrap single values
             return _coerced(value[0], schema, top)
-    if isinstance(value, Bare):
-        return str(value) if kinds == {"string"} else _read(str(value))
-    if not isinstance(value, str):  # parsed by a server that does not know the declared type
-        return json.dumps(value) if kinds == {"string"} else value
-    return value if not kinds or "string" in kinds else _read(value)
+        case str() if kinds == {"string"} or (is_text and not isinstance(value, Bare)):
+            return str(value)
+        case str():
+            read = _read(value)
+            return read if isinstance(read, str) else _coerced(read, schema, top)
+        case float() if value.is_integer() and abs(value) < _EXACT and "number" not in kinds:
+            value = int(value) if "integer" in kinds else value
+    # a number or a word may have been read by a server that does not know the declared type
+    return json.dumps(value) if kinds == {"string"} and value is not None else value
 
 
 def _resolve_schema(schema: Any, top: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -66,20 +72,21 @@ def _resolve_schema(schema: Any, top: Mapping[str, Any]) -> Mapping[str, Any]:
     return schema if isinstance(schema, Mapping) else {}
 
 
-def _kinds(schema: Mapping[str, Any], top: Mapping[str, Any]) -> set[str]:
+def _kinds(schema: Any, top: Mapping[str, Any]) -> set[str]:
     """Return the types that `schema` allows, or an empty set if it does not declare a type."""
+    schema = _resolve_schema(schema, top)
     if "enum" in schema and "type" not in schema:
         return {"string" if isinstance(v, str) else "other" for v in schema["enum"]}
     choices = [c for word in ("anyOf", "oneOf") for c in schema.get(word, ())]
-    kinds = {kind for c in choices for kind in _kinds(_resolve_schema(c, top), top)}
+    kinds = {kind for c in choices for kind in _kinds(c, top)}
     declared = schema.get("type", [])
     return kinds | set([declared] if isinstance(declared, str) else declared)
 
 
 def _read(text: str) -> Any:
-    if text in _PYTHON_WORDS:
-        return _PYTHON_WORDS[text]
+    """Return the value that a text is, or the text itself."""
     try:
-        return msgspec.json.decode(text)
-    except (ValueError, RecursionError):
+        value = whole_value(text)
+        return msgspec.json.decode(value.lower()) if isinstance(value, Bare) else value
+    except (BadCall, ValueError):
         return text

@@ -11,13 +11,13 @@ A call without marks is a bare JSON object or list, also in a fenced block. Its 
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from remora.models.decoding.argument_types import Bare
-from remora.models.decoding.call_reader import QUOTED, CallReader, Written
+from remora.models.decoding.call_reader import QUOTED, Bare, CallReader, Written
 from remora.models.decoding.call_validation import BadCall, short_repr
+from remora.models.decoding.native_calls import read_arguments
 
 FORM = '{"tool": NAME, "args": {…}}'
 _BEGIN = re.compile(r"""\{\s*["']|\[\s*\{\s*["']""")
@@ -36,6 +36,13 @@ _VALUE_END = re.compile(
     rf"{_PARAMETER_END}(?=\s*(?:{_PARAMETER}|{_FUNCTION_END}|{_TOOL_CALL_END}|\Z))"
     rf"|(?={_FUNCTION_END}\s*(?:{_TOOL_CALL_END}|\Z))"
 )
+_WORDS_IN_BRACKETS = re.compile(r"""\([^][{}()"'<>]*\)""")
+_LINE_BEFORE = re.compile(
+    r"(?:\A|\n|[\w|]>|K\]|(?<!\.\w)[.:!?][ \t])[ ]{0,3}(?:(?:[-*>]|\d+[.)])[ \t]+)?[`\[]*\Z"
+)
+_LINE_AFTER = re.compile(r"[]`;.]*[ \t]*(?:#[^\n]*)?(?:[\r\n<]|\Z)")
+_BEFORE_CHARS = 40
+"""Decision: what is looked at before a call, so that reading stays linear."""
 _FURTHER_CALL = re.compile(rf"{_FUNCTION}[^<>]*>.*?(?:{_FUNCTION_END}|\Z)", re.DOTALL)
 
 
@@ -76,10 +83,10 @@ def _call_of(value: Any) -> Written | None:
     if not isinstance(value, dict):
         return None
     for name_key, args_key in _FORMS:
-        if set(value) - _EXTRA == {name_key, args_key}:
-            name, args = value[name_key], _arguments(value[args_key])
-            if isinstance(name, str) and not isinstance(name, Bare) and args is not None:
-                return Written(name, args)
+        if name_key in value and set(value) - _EXTRA in ({name_key, args_key}, {"tool"}):
+            name = value[name_key]
+            if isinstance(name, str) and not isinstance(name, Bare):
+                return Written(name, read_arguments(value.get(args_key)))
     return None
 
 
@@ -91,17 +98,6 @@ def _read_call(reader: CallReader, end: str) -> Written:
         raise BadCall(f"not a call {FORM}")
     reader.finish(end)
     return written
-
-
-def _arguments(value: Any) -> dict[str, Any] | None:
-    if isinstance(value, str) and not isinstance(value, Bare):
-        reader = CallReader(value)
-        value = reader.value() if reader.is_next("{") else None
-        if reader.text[reader.at :].strip():
-            return None
-    if isinstance(value, list) and len(value) == 1:
-        value = value[0]
-    return value if isinstance(value, dict) else None
 
 
 def _read_bare(reader: CallReader) -> Written | None:
@@ -131,6 +127,31 @@ def _end_of_brackets(text: str, at: int) -> int | None:
         if token[0] in {'"', "'"}:
             return None
     return None
+
+
+def spoken_calls(names: Iterable[str]) -> Family:
+    """Return the family of `NAME(key=value)`, as packets show calls, of tools with these names.
+
+    It is a call if it is alone on its line or follows a sentence. Others are words, such as
+    `I do not use stop()`, and their strings are not read.
+    """
+    known = "|".join(map(re.escape, names)) or r"(?!)"
+    begin = re.compile(rf"(?<![\w.])(?:(?:functions|default_api)[.])?(?:{known})\(")
+
+    def read(reader: CallReader) -> Written | None:
+        start = reader.at
+        try:
+            written = reader.named_call()
+        except BadCall:
+            words = _WORDS_IN_BRACKETS.match(reader.text, reader.text.index("(", start))
+            if words is None:
+                raise
+            reader.at = words.end()
+            return None
+        before = _LINE_BEFORE.search(reader.text, max(start - _BEFORE_CHARS, 0), start)
+        return written if before and _LINE_AFTER.match(reader.text, reader.at) else None
+
+    return Family(name="spoken", marks=(), begin=begin, read=read)
 
 
 def _read_lfm(reader: CallReader) -> Written:

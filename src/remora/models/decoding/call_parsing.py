@@ -2,38 +2,75 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from remora.chat import ToolCall, ToolSchema
 from remora.models.decoding.argument_types import typed_arguments
-from remora.models.decoding.call_formats import BARE_JSON, FAMILIES, FORM, Family
-from remora.models.decoding.call_reader import CallReader, Written
-from remora.models.decoding.call_validation import BadCall, granted_call, short_repr
+from remora.models.decoding.call_formats import BARE_JSON, FAMILIES, FORM, Family, spoken_calls
+from remora.models.decoding.call_reader import MAX_CHARS, CallReader, Written
+from remora.models.decoding.call_validation import BadCall, find_tool, granted_call, short_repr
 
-MAX_ANSWER_CHARS = 50_000
-"""Measurement: an argument `[1,1,…]` takes longest to read, 0.4 s for 50,000 characters."""
-_MAX_PARTS = 16
+_MAX_PARTS = 100
 """Decision: thoughts and values around the call, so that reading stays linear."""
-_THOUGHTS = {"<think>": "</think>", "<|channel>": "<channel|>"}
-"""Marks around thinking: of most models, and of Gemma 4."""
+_THOUGHTS = {f"<{tag}>": f"</{tag}>" for tag in ("think", "thinking", "thought", "seed:think")}
+_THOUGHTS |= {"[THINK]": "[/THINK]", "<|channel>": "<channel|>", "<|channel|>analysis": "<|end|>"}
+"""Marks around thinking: of most models, of Magistral, of Gemma 4 and of gpt-oss."""
 _ENDS = re.compile("|".join(map(re.escape, _THOUGHTS.values())))
 _THINKING = re.compile("|".join(map(re.escape, (*_THOUGHTS, *_THOUGHTS.values()))))
 _AROUND = "|".join(re.escape(mark) for family in FAMILIES for mark in family.marks[:2])
 _MENTION = re.compile(rf"""["'`]?[^][<>{{}}()"'=:]*(?={_THINKING.pattern}|{_AROUND})""")
 """After a mark: only words up to the next one, so that no call begins here."""
+_RAW_NAME = re.compile(
+    r"""(?:<[^<>]*>|[\s"'`])*(?:[\w-]+[.:/])*?([\w-]+)(?:[.:]\d+)?(?:\(\))?[\s"'`:?]*(?:[<\[].*)?""",
+    re.DOTALL,
+)
+_MAX_NAME_CHARS = 200
+"""What servers and models write around a name: `functions.f:0` (Kimi K2), `f<|channel|>commentary`
+(gpt-oss), `default_api.f` (Gemini), `f:f` (Gemma 4), spaces, quotes, brackets. Decision: no more."""
 
 
-def parse_call(text: str, tools: Sequence[ToolSchema]) -> ToolCall:
+def read_written_call(text: str, tools: Sequence[ToolSchema]) -> Written:
     """Return the first call in `text`. Words and thinking around it and further calls are ignored.
 
-    Raises BadCall, with a one-line message, if there is no valid call or if there are two readings.
+    Raises BadCall, with a one-line message, if there is no call or if there are two readings.
     """
-    if len(text) > MAX_ANSWER_CHARS:
-        raise BadCall(f"the answer has {len(text):,} characters (maximum {MAX_ANSWER_CHARS:,})")
+    if len(text) > MAX_CHARS:
+        raise BadCall(f"the answer has {len(text):,} characters (maximum {MAX_CHARS:,})")
     if not text.strip():
         raise BadCall("the answer is empty")
-    name, args = _without_doubled_name(_first_call(text), tools)
+    return _first_call(text, spoken_calls(tool.name for tool in tools))
+
+
+def known_call(written: Written, tools: Sequence[ToolSchema]) -> ToolCall:
+    """Return a call with the types that its tool declares. Raises BadCall if no tool accepts it."""
+    name = _known_name(written.name, tools)
     tool = next((tool for tool in tools if tool.name == name), ToolSchema(name=name))
+    args = _without_doubled_name(written.args, tool)
+    if any(isinstance(key, int) for key in args):
+        args = _with_names(args, find_tool(name, tools))
     return granted_call(ToolCall(tool=name, args=typed_arguments(args, tool)), tools)
+
+
+def _known_name(written: str, tools: Sequence[ToolSchema]) -> str:
+    """Return the name of the one tool that a name must mean, or the name as it is written."""
+    names = {tool.name for tool in tools}
+    if written in names or len(written) > _MAX_NAME_CHARS:
+        return written
+    fitting = names.intersection(re.findall(r"[\w-]+", written))
+    found = _RAW_NAME.fullmatch(written)
+    return found[1] if found and fitting == {found[1]} else written
+
+
+def _with_names(args: dict[Any, Any], tool: ToolSchema) -> dict[str, Any]:
+    """Return the arguments by name. Without names, all must be there, in the declared order."""
+    names = list(tool.parameters.get("properties", {}))
+    if len(names) != 1 and list(args) == [0] and isinstance(args[0], dict):
+        return args[0]
+    named = {names[key] if key in range(len(names)) else key: args[key] for key in args}
+    if len(args) != len(names) or set(named) != set(names):
+        takes = ", ".join(names) or "none"
+        raise BadCall(f"{tool.name}: write each argument as NAME=VALUE; it takes {takes}")
+    return named
 
 
 def family_of(text: str) -> str | None:
@@ -42,35 +79,40 @@ def family_of(text: str) -> str | None:
     return min(found)[1] if found else None
 
 
-def _first_call(text: str) -> Written:
+def _first_call(text: str, spoken: Family) -> Written:
     """Return the first call after thinking, of which the answer may hold only the end."""
-    first: Written | None = None
-    thought: Written | None = None
-    for written, at in _parts(text):
+    marked, alone = list[Written](), list[Written]()
+    for family, written, at in _parts(text, spoken):
         if written is None:
-            first, thought = None, thought or first
-        first = first or written
-        if first is not None and _ENDS.search(text, at) is None:
-            return first
-    if (written := first or thought) is not None:
-        return written
-    if _THINKING.search(text) and _next_family(text, 0)[1] < len(text):
+            marked, alone = [], []
+        else:
+            (alone if family is spoken else marked).append(written)
+        if marked and _ENDS.search(text, at) is None:
+            break
+    if not marked and any(written != alone[0] for written in alone):  # some may be examples
+        raise BadCall(f"the answer has {len(alone)} calls; write only one")
+    if calls := marked or alone:
+        return calls[0]
+    if _THINKING.search(text) and _next_family(text, 0, spoken)[1] < len(text):
         raise BadCall("the only call is inside thinking; write it after the thinking")
+    for begin in spoken.begin.finditer(text):
+        CallReader(text, begin.start()).named_call()
     raise BadCall(f"the answer has no tool call: {short_repr(text)}; write {FORM}")
 
 
-def _parts(text: str) -> Iterator[tuple[Written | None, int]]:
+def _parts(text: str, spoken: Family) -> Iterator[tuple[Family, Written | None, int]]:
     """Yield each call, and None for an end of thinking without a beginning, with the place after.
 
-    Nothing is read after a call that cannot be read, because its strings may hold other calls.
+    A call before such an end is only thought. Nothing is read after a call that cannot be read,
+    because its strings may hold other calls.
     """
     at = 0
     for _ in range(_MAX_PARTS):
-        family, start = _next_family(text, at)
+        family, start = _next_family(text, at, spoken)
         if mark := _THINKING.search(text, at, start):
             at = mark.end()
             if (closing := _THOUGHTS.get(mark[0])) is None:
-                yield None, at
+                yield family, None, at
             elif (end := text.find(closing, at)) >= 0:
                 at = end + len(closing)
             else:
@@ -79,41 +121,32 @@ def _parts(text: str) -> Iterator[tuple[Written | None, int]]:
             reader = CallReader(text, start)
             written, at = family.read(reader), reader.at
             if written is not None:
-                yield written, at
+                yield family, written, at
         else:
             return
     raise BadCall("the answer has too many parts around a call")
 
 
-def _next_family(text: str, at: int) -> tuple[Family, int]:
+def _next_family(text: str, at: int, spoken: Family) -> tuple[Family, int]:
     """Return the family of the next call and the place of its mark, or the end of the text.
 
-    Marks in the strings of a bare JSON value that comes first are text.
+    Marks in the strings of a call without marks that comes first are text.
     """
-    found = [
-        (family, begin.start())
-        for family in (*FAMILIES, BARE_JSON)
-        for begin in family.begin.finditer(text, at)
-        if family is BARE_JSON or _MENTION.match(text, begin.end()) is None
-    ]
-    return min(found, key=lambda place: place[1], default=(BARE_JSON, len(text)))
+    first, end = BARE_JSON, len(text)
+    for family in (*FAMILIES, BARE_JSON, spoken):
+        for begin in family.begin.finditer(text, at, end):
+            if not family.marks or _MENTION.match(text, begin.end()) is None:
+                first, end = family, begin.start()
+                break
+    return first, end
 
 
-def _without_doubled_name(written: Written, tools: Sequence[ToolSchema]) -> Written:
-    """Take off a repeated name: `f:f{…}`, `f{f:{…}}`, or a whole call as the arguments of itself.
-
-    Gemma 4 writes the first. Ollama's issue 11805 reports the last.
-    """
-    name, args = written
-    once = name[: len(name) // 2]
-    known = {tool.name: tool.parameters.get("properties", {}) for tool in tools}
-    if name not in known and name in (f"{once}:{once}", f"{once}.{once}"):
-        name = once
-    properties = known.get(name, {})
+def _without_doubled_name(args: dict[Any, Any], tool: ToolSchema) -> dict[Any, Any]:
+    """Take off a repeated name: `f{f:{…}}`, or a call as its own arguments (Ollama's issue 11805)."""
+    known = tool.parameters.get("properties", {})
     match args:
-        case {"name": str(inner), "arguments": dict(inner_args)} if inner == name:
-            if len(args) == 2 and not {"name", "arguments"} & set(properties):
-                args = inner_args
-        case dict() if set(args) == {name} and name not in properties:
-            args = args[name] if isinstance(args[name], dict) else args
-    return Written(name, args)
+        case {"name": tool.name, "arguments": dict(inner)} if len(args) == 2:
+            return args if args.keys() & known else inner
+        case {tool.name: dict(inner)} if len(args) == 1 and tool.name not in known:
+            return inner
+    return args

@@ -1,16 +1,18 @@
 """Reader of written calls and values, shared by the families of call formats.
 
-A value is a string between two escape marks, a quoted string, a number, a word such as `true` or
-`None`, an array, or an object whose keys may be quoted. Nothing is evaluated. A number must be
-spelled as in JSON, so that a value never differs from what the text says.
+A value is a string between two escape marks, a quoted string, in which lines may end, a number, a
+word such as `true` or `None`, an array, or an object whose keys may be quoted. A comma may end an
+array or an object. Nothing is evaluated. A number must be spelled as in JSON, so that a value never
+differs from what the text says.
 """
 
 import re
 from typing import Any, NamedTuple
 
-from remora.models.decoding.argument_types import Bare
 from remora.models.decoding.call_validation import BadCall, short_repr
 
+MAX_CHARS = 50_000
+"""Measurement: an argument `[1,1,…]` takes longest to read, 0.4 s for 50,000 characters."""
 MAX_DEPTH = 32
 """Decision: deeper arguments are not meaningful, and Python's stack must not end first."""
 
@@ -30,15 +32,26 @@ QUOTED = re.compile(
     re.DOTALL,
 )
 _ESCAPED = re.compile(r"\\(u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|.)", re.DOTALL)
+_FENCE = re.compile(r"\s*```\w*\s(.*)```\s*", re.DOTALL)
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
 _BRACKETS = {"{": "}", "(": ")"}
+_POSITIONAL = re.compile(
+    rf"""\s*(?:[-0-9[{{]|(?:true|false|null|True|False|None|{QUOTED.pattern})\s*[,)])""", re.DOTALL
+)
+"""In round brackets: a value without the name of an argument."""
+
+
+class Bare(str):
+    """A bare number or word. Its original spelling is kept in case the argument is a string."""
+
+    __slots__ = ()
 
 
 class Written(NamedTuple):
-    """The name and the arguments of a call, as the model wrote them."""
+    """The name and the arguments of a call, as the model wrote them, or their places as names."""
 
     name: str
-    args: dict[str, Any]
+    args: dict[Any, Any]
 
 
 class CallReader:
@@ -70,7 +83,8 @@ class CallReader:
             return self._array(depth, escape, marks)
         if self.is_next('"') or self.is_next("'"):
             return self._quoted()
-        return Bare(self._match(_BARE, f"a value (a string needs {escape or 'quotes'})"))
+        word = self._match(_BARE, f"a value (a string needs {escape or 'quotes'})")
+        return None if word in {"null", "None"} else Bare(word)
 
     def finish(self, *ends: str) -> None:
         """Read the end mark of a call. It may be missing if a line, a mark or the text ends."""
@@ -97,14 +111,22 @@ class CallReader:
             return BadCall(f"the answer ends inside a call: {expected} is missing")
         return BadCall(f"expected {expected} at {short_repr(there)}")
 
-    def _object(self, depth: int, escape: str, marks: tuple[str, ...]) -> dict[str, Any]:
+    def _has_item(self, close: str, found: Any) -> bool:
+        if self.accept(close):
+            return False
+        if found and not self.accept(","):
+            raise self.unexpected(",")
+        return not (found and self.accept(close))
+
+    def _object(self, depth: int, escape: str, marks: tuple[str, ...]) -> dict[Any, Any]:
         self._skip_space()
         close = _BRACKETS[self.text[self.at]]
         self.at += 1
-        found: dict[str, Any] = {}
-        while not self.accept(close):
-            if found and not self.accept(","):
-                raise self.unexpected(",")
+        found: dict[Any, Any] = {}
+        while self._has_item(close, found):
+            if close == ")" and _POSITIONAL.match(self.text, self.at):
+                found[len(found)] = self.value(depth + 1, escape, marks)
+                continue
             key = self._key(escape, marks)
             if not (self.accept(":") or self.accept("=") or self.is_next("{")):
                 raise self.unexpected(f"a value of {short_repr(key)}")
@@ -123,9 +145,7 @@ class CallReader:
 
     def _array(self, depth: int, escape: str, marks: tuple[str, ...]) -> list[Any]:
         found: list[Any] = []
-        while not self.accept("]"):
-            if found and not self.accept(","):
-                raise self.unexpected(",")
+        while self._has_item("]", found):
             found.append(self.value(depth + 1, escape, marks))
         return found
 
@@ -157,6 +177,21 @@ class CallReader:
         self.at = space.end() if space else self.at
 
 
+def whole_value(text: str) -> Any:
+    """Return the value that a text is, which may be in a fenced block.
+
+    Raises BadCall, with the place in the text, if it is not one value.
+    """
+    if len(text) > MAX_CHARS:
+        raise BadCall(f"more than {MAX_CHARS:,} characters")
+    fenced = _FENCE.fullmatch(text)
+    reader = CallReader(fenced[1] if fenced else text)
+    value = reader.value()
+    if reader.text[reader.at :].strip():
+        raise reader.unexpected("the end")
+    return value
+
+
 def _unescape(text: str) -> str:
     """Replace the escapes that JSON and Python share. A backslash before others is kept."""
     if "\\" not in text:
@@ -169,6 +204,6 @@ def _meaning(found: re.Match[str]) -> str:
     escape = found[1]
     if len(escape) > 1:
         return chr(int(escape[1:], 16))
-    if escape in "uxUN0123456789":
-        raise BadCall(f"a string has the escape \\{escape}, which has two readings")
+    if escape in "uxUN0123456789\n":
+        raise BadCall(f"a string has the escape \\{escape.strip()}, which has two readings")
     return _ESCAPES.get(escape, escape if escape in "\\/\"'" else found[0])

@@ -5,8 +5,6 @@ from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
-import msgspec
-
 from remora.chat import ToolCall, ToolSchema
 from remora.errors import RemoraError
 from remora.json_schema import validator_class
@@ -54,40 +52,15 @@ def validate_call(call: ToolCall, tool: ToolSchema) -> ToolCall:
     """Return `call` if its arguments match the schema of `tool`. Raises BadCall otherwise."""
     _check_names(call, tool)
     try:
-        json.dumps(call.args, ensure_ascii=False).encode()
+        json.dumps(call.args, ensure_ascii=False, allow_nan=False).encode()
         error = _first_error(closed_schema(tool.parameters), call.args)
     except RecursionError as too_deep:
         raise BadCall(f"{tool.name}: the arguments are nested too deeply") from too_deep
-    except UnicodeEncodeError as error:
-        raise BadCall(f"{tool.name}: the arguments contain an unpaired surrogate") from error
+    except ValueError as error:
+        raise BadCall(f"{tool.name}: the arguments contain an unpaired surrogate or NaN") from error
     if error is not None:
         raise BadCall(f"{tool.name}: {_reason(error)}")
     return call
-
-
-def read_native_call(call: ToolCall | None, raw: Any, tools: Iterable[ToolSchema]) -> ToolCall:
-    """Return the call if it is valid. `raw` is the server's response, which explains a missing call.
-
-    Raises BadCall, with a one-line message, if there is no call or if it is not valid.
-    """
-    if call is None:
-        raise BadCall(_why_no_call(raw))
-    return granted_call(call, tools)
-
-
-def _why_no_call(raw: Any) -> str:
-    match raw:
-        case {"choices": [{"message": {"tool_calls": [{"function": dict(function)}, *_]}}, *_]}:
-            name, arguments = function.get("name"), function.get("arguments")
-        case _:
-            return "the answer has no tool call"
-    text = arguments if isinstance(arguments, str) else "null"
-    try:
-        msgspec.json.decode(text)
-    except (ValueError, RecursionError) as error:  # such as an integer with too many digits
-        if text.strip() and "truncated" in str(error):
-            return f"the answer ends inside a tool call: {name} with {short_repr(arguments)}"
-    return f"the arguments of {name} are not a JSON object: {short_repr(arguments)}"
 
 
 def short_repr(value: Any) -> str:
