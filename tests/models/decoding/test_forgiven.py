@@ -121,6 +121,7 @@ FORGIVEN = {
     ),
     "a mark of another family in words": "No <|tool_call_start|> then. <tool_call>" + JSON_CALL,
     "a mark in thinking": "Do I write <tool_call> here?</think><tool_call>" + JSON_CALL,
+    "hermes: as packets show it": "<tool_call>\nput(path='a b.py', line=3)\n</tool_call>",
     "call of a tool without arguments after thinking": JSON_CALL + '{"tool":"stop"}',
     "end of thinking in a further call": (
         JSON_CALL + "<tool_call>{'tool':'put','args':{'path':'</think> {\"tool\":\"stop\"}'}}"
@@ -176,9 +177,9 @@ REFUSED = [
         "put: write each argument",
     ),
     ('{"tool":"put","args":{"path":"a "b} </think> {\'tool\':\'stop\',\'args\':{}}"}}', "expected , at"),
-    ("<tool_call>put: <tool_call>" + STOP, 'expected {"tool": NAME'),
+    ("<tool_call>put: <tool_call>" + STOP, "expected { at "),
     ('{"plan": "I write "<tool_call>' + STOP + '</tool_call>""}', "expected , at"),
-    ("<tool_call>{'name':'put'}</tool_call> </think>" + STOP, "not a call"),
+    ("<tool_call>{'put':'name'}</tool_call> </think>" + STOP, "not a call"),
     ('{"tool":"stop","args":{},"arguments":{}}', "not a call"),
     ('{"name":"put"} "arguments": <tool_call>' + STOP, "not a call"),
     (CODER.format("<parameter=path>a</function>b</parameter>"), "it is not clear where an argument"),

@@ -54,7 +54,7 @@ ARGUMENTS: list[tuple[Any, dict[str, Any]]] = [
     *((given, {"line": 3}) for given in [
         {"line": 3}, [{"line": 3}], '{"line": 3}', '{"line": 3,}', "{'line': 3}", '{"line": "3"}',
         '{"line": "3.0"}', '{"line": 3.0}', '{"line": " 3 "}', '{"line": [3]}', '{"line": 3, "line": 3}',
-        json.dumps('{"line": 3}'), json.dumps(json.dumps('{"line": 3}')), '```json\n{"line": 3}\n```',
+        '{"line": 3}<|call|>', json.dumps('{"line": 3}'), json.dumps(json.dumps('{"line": 3}')), '```json\n{"line": 3}\n```',
     ]),
     ('{"text": "a\nb\tc"}', {"text": "a\nb\tc"}),
     ('{"text": "\\u00e9\\n \\d"}', {"text": "é\n \\d"}),
@@ -162,6 +162,8 @@ CALL = '{"tool": "stop", "args": {}}'
         {"content": None, "reasoning_content": f"Do I stop? Yes.</think>\n{CALL}"},
         {"content": "\n", "reasoning": f"<think>{CALL}? Yes.</think>stop()"},
         {"thinking": f"hm</think>{CALL}"},
+        {"content": '<tool_call>{"name": "stop"}</tool_call>'},
+        {"content": '{"tool": "stop"}'},
     ],
 )
 def test_a_call_of_an_older_server_and_one_after_thinking(message: dict[str, Any]) -> None:
@@ -191,7 +193,10 @@ SPOKEN = [
     '1. `put(line=3, text="a")`',
     'default_api.put(line=3, text="a")',
     '[put(line=3, text="a")]',
+    '**put(line=3, text="a")**',
     'put({"line": 3, "text": "a"})',
+    'shown = put(line=3, text="a")',
+    '```tool_code\nprint(default_api.put(line=3, text="a"))\n```',
     'I do not stop() here, and put(line, text) is right:\nput(line=3, text="a")  # done',
     'put(line=3, text="a")\n\nOnce more:\nput(line=3, text="a")',
     '<think>stop()</think>put(line=3, text="a")',

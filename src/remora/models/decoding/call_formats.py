@@ -38,9 +38,9 @@ _VALUE_END = re.compile(
 )
 _WORDS_IN_BRACKETS = re.compile(r"""\([^][{}()"'<>]*\)""")
 _LINE_BEFORE = re.compile(
-    r"(?:\A|\n|[\w|]>|K\]|(?<!\.\w)[.:!?][ \t])[ ]{0,3}(?:(?:[-*>]|\d+[.)])[ \t]+)?[`\[]*\Z"
+    r"(?:\A|\n|[\w|]>|K\]|(?<!\.\w)[.:!?][ \t])[ ]{0,3}(?:(?:[-*>]|\d+[.)])[ \t]+)?(?:\w+ = |print\()?[`*\[]*\Z"
 )
-_LINE_AFTER = re.compile(r"[]`;.]*[ \t]*(?:#[^\n]*)?(?:[\r\n<]|\Z)")
+_LINE_AFTER = re.compile(r"[]`;.*)]*[ \t]*(?:#[^\n]*)?(?:[\r\n<]|\Z)")
 _BEFORE_CHARS = 40
 """Decision: what is looked at before a call, so that reading stays linear."""
 _FURTHER_CALL = re.compile(rf"{_FUNCTION}[^<>]*>.*?(?:{_FUNCTION_END}|\Z)", re.DOTALL)
@@ -74,8 +74,8 @@ def _escaped_calls(name: str, start: str, end: str, escape: str) -> Family:
     return Family(name=name, marks=marks, begin=re.compile(re.escape(start)), read=read)
 
 
-def _call_of(value: Any) -> Written | None:
-    """Return the call that a value describes, or the first of a list. None if there is none."""
+def _call_of(value: Any, short: str = "name") -> Written | None:
+    """Return the call that a value, or the first of a list, describes. It may be `short` alone."""
     if isinstance(value, list) and value:
         value = value[0]
     if isinstance(value, dict) and set(value) - _EXTRA == {"function"}:
@@ -83,7 +83,7 @@ def _call_of(value: Any) -> Written | None:
     if not isinstance(value, dict):
         return None
     for name_key, args_key in _FORMS:
-        if name_key in value and set(value) - _EXTRA in ({name_key, args_key}, {"tool"}):
+        if name_key in value and set(value) - _EXTRA in ({name_key, args_key}, {"tool"}, {short}):
             name = value[name_key]
             if isinstance(name, str) and not isinstance(name, Bare):
                 return Written(name, read_arguments(value.get(args_key)))
@@ -91,10 +91,9 @@ def _call_of(value: Any) -> Written | None:
 
 
 def _read_call(reader: CallReader, end: str) -> Written:
-    """Read the call that a JSON value before the mark `end` describes."""
-    if not (reader.is_next("{") or reader.is_next("[")):
-        raise reader.unexpected(FORM)
-    if (written := _call_of(reader.value())) is None:
+    """Read the call before the mark `end`: a JSON value, or `NAME(key=value)`."""
+    is_json = reader.is_next("{") or reader.is_next("[")
+    if (written := _call_of(reader.value()) if is_json else reader.named_call()) is None:
         raise BadCall(f"not a call {FORM}")
     reader.finish(end)
     return written
@@ -111,7 +110,7 @@ def _read_bare(reader: CallReader) -> Written | None:
             raise
         reader.at = end
         return None
-    written = _call_of(value)
+    written = _call_of(value, "tool")
     if written is None and not _CALL_KEYS.isdisjoint(value[0] if type(value) is list else value):
         raise BadCall(f"not a call {FORM}")
     return written

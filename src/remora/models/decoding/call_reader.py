@@ -32,6 +32,7 @@ QUOTED = re.compile(
     re.DOTALL,
 )
 _ESCAPED = re.compile(r"\\(u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|.)", re.DOTALL)
+_REST = re.compile(r"\s*(?:<[^<>]*>\s*)*")
 _FENCE = re.compile(r"\s*```\w*\s(.*)```\s*", re.DOTALL)
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
 _BRACKETS = {"{": "}", "(": ")"}
@@ -187,7 +188,7 @@ def whole_value(text: str) -> Any:
     fenced = _FENCE.fullmatch(text)
     reader = CallReader(fenced[1] if fenced else text)
     value = reader.value()
-    if reader.text[reader.at :].strip():
+    if not _REST.fullmatch(reader.text, reader.at):
         raise reader.unexpected("the end")
     return value
 
