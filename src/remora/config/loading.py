@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
-from remora.config.concept_settings import without_concept_settings
 from remora.config.forbidden_settings import (
     check_merged,
     check_project_file,
@@ -27,6 +26,7 @@ _RECEIVERS = {"environment": ("user", "environment", "flag"), "user": ("user",)}
 An address set by a project never receives a key.
 """
 _ALLOWED = "model.allow_addresses"
+_MODE, _ENABLED = ("runner", "memory", "mode"), ("runner", "memory", "enabled")
 _SCALARS = (str, int, float, bool, type(None))
 
 
@@ -79,6 +79,9 @@ def load_config(  # noqa: PLR0913 (one keyword for each layer)
     if flags.get(_ALLOWED):  # in addition to those that the user allows for every command
         flags = {**flags, _ALLOWED: [*layers.config.model.allow_addresses, *flags[_ALLOWED]]}
     layers = _add_own(layers, _from_flags(flags), "flag", operations)
+    if layers.config.runner.memory.enabled is False and _MODE not in layers.set_by:
+        mode = _nested([(_MODE, "raw", layers.places[_ENABLED])])
+        layers = _add(layers, mode, layers.set_by[_ENABLED], operations)
     check_merged(layers.config, layers.set_by)
     return layers.config.record_layers(layers.set_by), layers.places
 
@@ -152,7 +155,7 @@ def _refuse_api_keys(layer: ParsedYaml) -> None:
 
 
 def _add(layers: _Layers, layer: ParsedYaml, name: str, operations: OperationModels) -> _Layers:
-    layer = without_concept_settings(_with_provider(layer))
+    layer = _with_provider(layer)
     above = {} if layer.value is None else layer.value
     if not isinstance(above, dict):
         message = f"{layer.places[()]}: expected a mapping of keys, such as `runner:`"

@@ -93,6 +93,12 @@ class MemoryConfig(Section):
     masked a chat with the last two results and older ones in one line; both are only useful for
     comparisons.
     """
+    enabled: Annotated[bool | None, Field(exclude=True)] = None
+    """Always on; false means `mode: raw`."""
+    trace_indexing: Annotated[
+        tuple[Literal["node", "run", "operation"], ...] | None, Field(strict=False, exclude=True)
+    ] = None
+    """Always on."""
     packet_size_limit: Annotated[int, Field(ge=100, le=1_000_000)] | Literal["auto"] = "auto"
     """Maximum tokens per request; at most 600 for the embedded model. auto means half of the
     server's context, at most 8000, or 3000 if the server does not report it.

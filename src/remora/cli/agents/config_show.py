@@ -8,7 +8,7 @@ import click
 
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import emit, table
-from remora.cli.app.project_context import invocation_of, note_concept_settings
+from remora.cli.app.project_context import invocation_of, note_always_on
 from remora.errors import NotFound
 from remora.text import did_you_mean
 
@@ -46,7 +46,7 @@ def show(options: Options, key: str | None) -> int:
             hint = "`remora config show` lists all settings"
             raise NotFound(f"no setting {key!r}{did_you_mean(key, known)}", hint=hint)
     rows = [[each["key"], json.dumps(each["value"]), each["from"]] for each in settings]
-    note_concept_settings(options, config)
+    note_always_on(options, config)
     emit(options, {"settings": settings}, table(("KEY", "VALUE", "FROM"), rows))
     return 0
 

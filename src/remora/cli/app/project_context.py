@@ -54,16 +54,8 @@ def project_of(options: Options) -> "Project":
     from remora.bootstrap.open_project import open_project
 
     project = open_project(invocation_of(options))
-    note_concept_settings(options, project.config)
     complete_journals_of(options, project)
     return project
-
-
-def note_concept_settings(options: Options, config: "Config") -> None:
-    """Name the settings of the concept papers that have no effect."""
-    from remora.config.concept_settings import concept_hints
-
-    note(options, *concept_hints(config))
 
 
 def recorded_project(options: Options) -> "ProjectRecords":
@@ -77,12 +69,22 @@ def recorded_project(options: Options) -> "ProjectRecords":
 
 
 def complete_journals_of(options: Options, project: "Project") -> None:
-    """Finish or undo an interrupted accept, and print what was done."""
+    """Finish or undo an interrupted accept, and print what was done. Name settings without effect."""
+    note_always_on(options, project.config)
     if not project.has_unfinished_accept:
         return
     from remora.runs.review.journals import recover
 
     note(options, *recover(project))
+
+
+def note_always_on(options: Options, config: "Config") -> None:
+    """Name the settings that are no choice, so that they can be removed."""
+    keys = ("enabled", "trace_indexing")
+    given = [f"runner.memory.{key}" for key in keys if config.layer_of("runner", "memory", key)]
+    instead = f"write runner.memory.mode: {config.runner.memory.mode} instead"
+    if given:
+        note(options, f"{' and '.join(given)}: recording and its index are always on; {instead}")
 
 
 def records_of(options: Options) -> "TraceFolder":

@@ -16,12 +16,7 @@ from remora.cli.app.address_consent import ask_for_addresses, open_with_consent
 from remora.cli.app.json_lines import LinePrinter
 from remora.cli.app.options import Options
 from remora.cli.app.output import emit, note
-from remora.cli.app.project_context import (
-    complete_journals_of,
-    git_error,
-    invocation_of,
-    note_concept_settings,
-)
+from remora.cli.app.project_context import complete_journals_of, git_error, invocation_of
 from remora.cli.app.run_options import RunOptions
 from remora.cli.app.working import working
 from remora.cli.run.foreground_run import (
@@ -69,7 +64,6 @@ def start_run(options: Options, run: RunOptions, lines: LinePrinter | None) -> i
     invocation = invocation_of(options, run.flags)
     project = open_project(invocation, run.request.paths)
     _note_other_project(options, project.root)
-    note_concept_settings(options, project.config)
     complete_journals_of(options, project)
     if not run.dry_run:
         project = ask_for_addresses(options, project, invocation)
