@@ -113,20 +113,20 @@ def delta_of_plain_event(
     if kind == "turn_start":
         return turn_set
     if kind == "hub_update":
-        return _hub_delta(event, strict=strict)
+        return hub_delta_of(event, strict=strict)
     if kind != ToolResulted.type:
         return PacketDelta()
     if strict:
         check_result(event, _EVENT_KEYS, "tool", "tool_name")
     delta = delta_for(result := _tool_result(event, strict=strict))
-    hub, gone = _hub_delta(result, strict=False), to_list(result.get("forget_knowledge"))
+    hub, gone = hub_delta_of(result, strict=False), to_list(result.get("forget_knowledge"))
     stated: dict[str, Any] = {"hub_context": hub.hub_context, "hub_freshness": hub.hub_freshness}
     stated["turn"] = turn_set.turn if is_entry else msgspec.UNSET
     stated["forget_knowledge"] = tuple(map(to_text, gone)) or msgspec.UNSET
     return msgspec.structs.replace(delta, **stated)
 
 
-def _hub_delta(event: Mapping[str, Any], *, strict: bool) -> PacketDelta:
+def hub_delta_of(event: Mapping[str, Any], *, strict: bool) -> PacketDelta:
     """Return the delta of facts by node. A single time is the freshness of all of them."""
     data = to_dict(event.get("data")) or event
     if strict:

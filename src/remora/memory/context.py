@@ -17,6 +17,7 @@ from remora.memory.caller_events import (
     check_event,
     check_result,
     delta_of_plain_event,
+    hub_delta_of,
     read_event,
 )
 from remora.memory.canonical import canonical, to_packet_value
@@ -25,6 +26,7 @@ from remora.memory.events import AgentStart, Event
 from remora.memory.excerpts import code_lines, cut
 from remora.memory.packet import (
     GOAL_LIMIT,
+    PACKET_VERSION,
     Constraints,
     DecisionPacket,
     Excerpt,
@@ -40,19 +42,22 @@ Hook = Callable[[DecisionPacket], PacketDelta | DecisionPacket | None]
 _TEXTS = ("agent_id", "run_id", "operation", "node_id", "node_type")
 _CAPPED = ("goal", "node_summary", "state_summary")
 _RECENT = ("recent_actions", "recent_results", "recent_history")
+_FRESHNESS = ("hub_freshness", "hub_context_freshness")
 _LISTS = ("diagnostics", "candidate_actions", "excerpt")
+_AS_GIVEN = ("constraints", "turn", "last_error", "error_count")
+_MAPPINGS = ("extensions", "knowledge", "hub_context", "hub_context_freshness")
 _CONTEXT_KEYS = frozenset(
-    {*_TEXTS, *_CAPPED, *_RECENT, *_LISTS, "constraints", "extensions", "knowledge", "turn"}
-    | {"node", "session_id"}
+    {*_TEXTS, *_CAPPED, *_RECENT, *_LISTS, *_FRESHNESS, *_AS_GIVEN, *_MAPPINGS}
+    | {"node", "session_id", "packet_version"}
 )
 _PARTS: dict[str, Collection[str]] = {
     "": _CONTEXT_KEYS,
     "constraints": Constraints.__struct_fields__,
     "excerpt": Excerpt.__struct_fields__,
     "node": ("id", "type"),
-    **dict.fromkeys(("extensions", "knowledge"), ()),
+    **dict.fromkeys(_MAPPINGS, ()),
 }
-"""The keys of a context and of its mappings. Those of the last two are the caller's."""
+"""The keys of a context and of its mappings. Those of `_MAPPINGS` are the caller's."""
 
 
 def estimate_tokens(text: str) -> int:
@@ -77,7 +82,8 @@ def initial_packet(context: Mapping[str, Any]) -> DecisionPacket:
     given = {**named, **{key: value for key, value in context.items() if value is not None}}
     fields: dict[str, Any] = {key: to_packet_value(str(given.get(key) or "")) for key in _TEXTS}
     fields |= {key: make.one_line(str(given.get(key) or ""), GOAL_LIMIT) for key in _CAPPED}
-    fields |= {key: given[key] for key in ("constraints", "turn") if given.get(key)}
+    fields |= {key: given[key] for key in _AS_GIVEN if given.get(key)}
+    fields.setdefault("error_count", int("last_error" in fields))
     fields["extensions"] = to_packet_value(given.get("extensions") or {})
     try:
         packet = msgspec.convert(fields, DecisionPacket)
@@ -86,7 +92,11 @@ def initial_packet(context: Mapping[str, Any]) -> DecisionPacket:
     for action in tool_results.actions(next(filter(None, map(given.get, _RECENT)), ())):
         packet = apply(packet, PacketDelta(add_action=action))
     facts = {**_rest_of_goal(given), **(given.get("knowledge") or {})}
-    return apply(packet, PacketDelta(update_knowledge=make.knowledge(facts)))
+    packet = apply(packet, PacketDelta(update_knowledge=make.knowledge(facts)))
+    freshness = next(filter(None, map(given.get, _FRESHNESS)), None)
+    hub = {"hub_context": given.get("hub_context") or {}, "hub_freshness": freshness}
+    packet = replace(packet, last_error=make.error_text(packet.last_error))
+    return apply(packet, hub_delta_of(hub, strict=False))
 
 
 def _check_context(context: Mapping[str, Any]) -> None:
@@ -97,8 +107,13 @@ def _check_context(context: Mapping[str, Any]) -> None:
         if known and (unknown := next((name for name in part if name not in known), None)):
             named = f"{str(unknown)[:80]!r} in {what}{did_you_mean(str(unknown), known)}"
             raise UsageError(f"no key {named}", hint="a key of your own belongs into extensions")
-    if len(recent := [key for key in _RECENT if context.get(key)]) > 1:
-        raise UsageError(f"an initial context has {' and '.join(recent)}", hint="give one of them")
+    if (version := context.get("packet_version") or PACKET_VERSION) != PACKET_VERSION:
+        raise UsageError(f"packet_version {version!r} in an initial context is unknown")
+    for names in (_RECENT, _FRESHNESS):
+        if len(both := [key for key in names if context.get(key)]) > 1:
+            raise UsageError(
+                f"an initial context has {' and '.join(both)}", hint="give one of them"
+            )
 
 
 def _rest_of_goal(context: Mapping[str, Any]) -> dict[str, str]:
@@ -113,8 +128,8 @@ class ContextManager:
     """Applies events to the packet of one agent.
 
     `initial_context` is the goal, or a mapping with the fields of a packet: the texts, `turn`,
-    `constraints`, `knowledge` as `{key: value}`, `diagnostics`, `candidate_actions`, `excerpt`,
-    `extensions`, and as the first actions `recent_results` (or `recent_actions`, `recent_history`),
+    `constraints`, `knowledge` as `{key: value}`, `last_error`, `hub_context`, `hub_freshness`,
+    `diagnostics`, `candidate_actions`, `excerpt`, `extensions`, and as the first actions `recent_results` (or `recent_actions`, `recent_history`),
     a list of texts or of `{tool, args, summary, outcome}`. `packet_size_limit` is the maximum
     number of tokens. `token_counter` counts the tokens in a string, and defaults to
     `estimate_tokens`.
