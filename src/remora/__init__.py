@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from remora.memory.summarizers import Summarizer
     from remora.runs.recording import Recording
     from remora.trace.read.reader import read_events, replay
+    from remora.trace.read.state_at import packet_at
     from remora.usecases.analyze.run_result import RunResult
     from remora.usecases.api import (
         accept,
@@ -56,6 +57,7 @@ __all__ = [
     "fork",
     "hunks",
     "messages",
+    "packet_at",
     "plan",
     "proposed_files",
     "read_events",
@@ -88,6 +90,7 @@ _MODULES = {
     "check": "remora.usecases.check.check_files",
     "hunks": "remora.usecases.review.review_parts",
     "proposed_files": "remora.usecases.review.review_parts",
+    "packet_at": "remora.trace.read.state_at",
     "read_events": "remora.trace.read.reader",
     "record": "remora.usecases.record_run",
     "replay": "remora.trace.read.reader",

@@ -4,13 +4,16 @@ import os
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
 
-from remora.errors import DiskError, NotFound, RemoraError, StreamDamaged, UsageError
+from remora.errors import DiskError, InvalidEvent, NotFound, RemoraError, StreamDamaged, UsageError
 from remora.memory import projection
+from remora.memory.caller_events import read_event
+from remora.memory.context import ContextManager
 from remora.memory.events import (
     VERSION,
     AgentEnd,
@@ -38,6 +41,7 @@ from remora.trace.trace_folder import (
 
 _Part = TypeVar("_Part")
 Recorded = Event | Mapping[str, Any] | str | bytes
+Stream = str | os.PathLike[str] | Iterable[Recorded]
 
 
 class StreamInfo(msgspec.Struct, frozen=True, kw_only=True):
@@ -128,23 +132,45 @@ def read_events(path: Path | str) -> Iterator[Event]:
 
 
 def replay(
-    stream: str | os.PathLike[str] | Iterable[Recorded], *, strict: bool = True
+    stream: Stream, *, strict: bool = True, initial_context: Mapping[str, Any] | str = ""
 ) -> DecisionPacket:
     """Return the packet after the last event of a stream.
 
     `stream` is the path of a file, plain or compressed, or the stream's events, lines or dicts.
-    Raises what `read_events` raises, InvalidEvent, and UsageError if it is not the stream of an
-    agent. Hashes are not checked.
+    Hashes are not checked. Plain events, as for `ContextManager.apply_event`, are applied to
+    `initial_context`. Raises what `read_events` raises, InvalidEvent, and UsageError if it is not
+    the stream of an agent.
     """
-    if isinstance(stream, (str, os.PathLike)):
-        stream = read_events(Path(stream))
+    events = iter(stream_events(stream))
+    first = [*islice(events, 1)]
+    events = chain(first, events)
+    if first and not isinstance(read_event(first[0]), Event):
+        context = ContextManager(initial_context)
+        for number, event in enumerate(events, 1):
+            try:
+                context.apply_event(event, strict=strict)
+            except InvalidEvent as error:
+                raise InvalidEvent(f"event {number}: {error.message}", hint=error.hint) from error
+        return context.packet
     try:
-        return projection.replay(stream, strict=strict)
+        return projection.replay(events, strict=strict)
     except RemoraError:
         raise
     except ValueError as error:
         hint = "use the stream of an agent, such as .agentfs/traces/AGENT.jsonl"
         raise UsageError(str(error), hint=hint) from error
+
+
+def stream_events(stream: Stream) -> Iterable[Recorded]:
+    """Return the events of a stream, or the lines of a file of plain events."""
+    if not isinstance(stream, (str, os.PathLike)):
+        return stream
+    path = Path(stream)
+    with suppress(OSError), path.open("rb") as file:  # the reader of streams raises the error
+        first = file.readline()
+        if first.startswith(b"{") and not first.startswith(b'{"v":'):
+            return [line for line in (first, *file) if line.strip()]
+    return read_events(path)
 
 
 def event_data(event: Event) -> dict[str, Any]:

@@ -18,8 +18,8 @@ from remora.memory.events import (
     TurnStart,
 )
 from remora.memory.packet import DecisionPacket
-from remora.memory.projection import apply, version_problem
-from remora.trace.read.reader import decode_part
+from remora.memory.projection import apply, recorded_event, version_problem
+from remora.trace.read.reader import Stream, decode_part, stream_events
 
 _DECISIONS = frozenset({ModelRequest.type, ToolCalled.type, AgentError.type})
 _PREPARING = frozenset({ContextUpdate.type, TurnStart.type})
@@ -74,18 +74,19 @@ class _Turn:
             self.shown = DecisionState(packet, trim_steps)
 
 
-def packet_at(events: Iterable[Event], turn: int, *, shown: bool = True) -> DecisionPacket:
+def packet_at(stream: Stream, turn: int, *, shown: bool = True) -> DecisionPacket:
     """Return the packet that the model saw in a turn, untrimmed if `shown` is False.
 
-    `ShownPackets` defines it. If the turn has no decision, return the packet at the end of the
-    turn. For turn 0, return the packet at the start of the first turn.
+    `stream` is the path of a stream, or its events, lines or dicts. `ShownPackets` defines which
+    packet it is. If the turn has no decision, it is the packet at the end of the turn. For turn 0,
+    it is the packet at the start of the first turn.
 
     Raises NotFound if the turn does not exist, StreamDamaged if this is not an agent's stream, and
     StreamError if the version of the fold or trim rules is unknown.
     """
     found: DecisionState | None = None
     turns: list[int] = []
-    for number, state in each_decision(events):
+    for number, state in each_decision(map(recorded_event, stream_events(stream))):
         if found is not None and number > turn:
             break
         begun = state.packet.turn  # that of a fork, before its first turn
