@@ -8,29 +8,9 @@ import remora
 from remora import ContextManager
 from remora.errors import UsageError
 from remora.testing import build_events
+from tests.seeds.paper_blocks import block, paper_json
 
-PACKET: dict[str, Any] = {
-    "session_id": "dbg_abc123",
-    "turn": 6,
-    "node": {"id": "func_process", "type": "function"},
-    "state_summary": "Assertion failed in process_data; local var result=None",
-    "diagnostics": ["AssertionError", "result is None"],
-    "candidate_actions": [
-        {"tool": "print_var", "args": {"name": "result"}, "reason": "Check None value"},
-        {"tool": "list_frames", "args": {}, "reason": "Inspect call stack"},
-    ],
-    "recent_results": [{"tool": "list_frames", "summary": "3 frames; user code at frame 1"}],
-    "constraints": {"max_turns": 20, "safety": ["no_eval_exec"]},
-}
-ENTRY: dict[str, Any] = {
-    "turn": 6,
-    "timestamp": "2026-02-19T15:42:10Z",
-    "tool": "print_var",
-    "args": {"name": "result"},
-    "raw_output": "None",
-    "parsed_output": {"value": None},
-    "packet_delta": {"diagnostics": ["result is None"]},
-}
+PACKET, ENTRY = paper_json(block("Short")), paper_json(block("Long"))
 
 
 def test_short_track_the_packet_is_an_initial_context() -> None:

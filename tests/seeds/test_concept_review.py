@@ -7,8 +7,6 @@ import pytest
 
 import remora
 from remora.errors import InvalidEvent
-from remora.memory.packet import Fact
-from remora.memory.summarizers import LinterSummarizer, ToolSidePassthrough
 
 
 def manager() -> remora.ContextManager:
@@ -32,54 +30,6 @@ def test_1_1_event_names_are_those_of_recorded_events() -> None:
     from remora.memory.events import PAYLOADS
 
     assert {*remora.EventName} == PAYLOADS.keys()
-
-
-def test_1_4_2_an_initial_context_is_the_first_packet() -> None:
-    packet = manager().packet
-    assert (packet.agent_id, packet.goal, packet.operation, packet.node_id, packet.turn) == (
-        "lint-1",
-        "Fix lint errors in foo.py",
-        "lint",
-        "node:foo.py:f",
-        0,
-    )
-
-
-def test_1_4_2_a_turn_and_a_tool_result_are_applied() -> None:
-    context = manager()
-    context.apply_event({"type": "turn_start", "turn": 2})
-    context.apply_event(
-        {
-            "type": "tool_result",
-            "tool": "lint",
-            "data": {
-                "raw_output": {"errors": []},
-                "summary": "Fixed 3 errors",
-                "knowledge_delta": {"errors_remaining": 0},
-            },
-        }
-    )
-    (action,) = context.packet.recent_actions
-    assert (action.turn, action.tool, action.summary) == (2, "lint", "Fixed 3 errors")
-    assert action.outcome == "success"
-    assert context.packet.knowledge == {"errors_remaining": Fact(value=0, source_turn=2)}
-
-
-def test_1_4_2_an_error_is_counted_and_the_next_result_clears_it() -> None:
-    context = manager()
-    failed = {"raw_output": None, "error": "IndentationError on line 5"}
-    context.apply_event({"type": "tool_result", "tool": "lint", "data": failed})
-    assert (context.packet.last_error, context.packet.error_count) == (failed["error"], 1)
-    context.apply_event({"type": "tool_result", "tool": "lint", "data": {"raw_output": "x"}})
-    assert (context.packet.last_error, context.packet.error_count) == (None, 1)
-
-
-def test_1_4_2_ten_actions_are_kept() -> None:
-    context = manager()
-    for number in range(12):
-        data = {"raw_output": "", "summary": f"step {number}"}
-        context.apply_event({"type": "tool_result", "tool": "lint", "data": data})
-    assert context.packet.recent_history == [f"step {number}" for number in range(2, 12)]
 
 
 @pytest.mark.parametrize(
@@ -115,38 +65,6 @@ def test_1_4_2_a_misspelled_key_of_a_hub_update_is_an_error(place: str) -> None:
     event = {"type": "hub_update", **({"data": facts} if place == "data" else facts)}
     with pytest.raises(InvalidEvent, match="did you mean 'hub_freshness'"):
         manager().apply_event(event)
-
-
-def test_1_4_3_a_registered_summarizer_is_used() -> None:
-    context = manager()
-    context.register_summarizer("linter", LinterSummarizer())
-    data = {"raw_output": {"errors": ["E1", "E2"], "fixed": 3}}
-    context.apply_event({"type": "tool_result", "tool": "linter", "data": data})
-    assert context.packet.recent_history == ["Fixed 3 lint errors, 2 remaining"]
-    facts = {key: fact.value for key, fact in context.packet.knowledge.items()}
-    assert facts == {"lint_errors_remaining": 2, "lint_errors_fixed": 3}
-
-
-def test_1_4_3_a_passthrough_takes_the_summary_of_the_tool() -> None:
-    raw = {"summary": "Fixed 3 errors", "knowledge_delta": {"left": 2}}
-    assert ToolSidePassthrough().summarize(raw) == "Fixed 3 errors"
-    assert ToolSidePassthrough().extract_knowledge(raw) == {"left": 2}
-
-
-def test_1_4_4_the_contract_may_be_the_raw_output() -> None:
-    context = manager()
-    contract = {
-        "result": {"whole": "output"},
-        "summary": "Fixed 3 errors",
-        "knowledge_delta": {"errors_remaining": 2, "files_modified": ["foo.py"]},
-        "outcome": "partial",
-    }
-    event = {"type": "tool_result", "tool": "lint", "data": {"raw_output": contract}}
-    context.apply_event(event)
-    (action,) = context.packet.recent_actions
-    assert (action.summary, action.outcome) == ("Fixed 3 errors", "partial")
-    assert context.packet.knowledge["errors_remaining"].value == 2
-    assert context.packet.knowledge["files_modified"].value == ["foo.py"]
 
 
 def test_1_4_4_what_the_event_says_stays() -> None:

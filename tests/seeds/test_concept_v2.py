@@ -14,16 +14,9 @@ from remora.memory.events import AgentStart, ContextUpdate, Event, TurnStart
 from remora.memory.packet import DecisionPacket
 from remora.trace.stream.emitters import NullEventEmitter
 from remora.trace.stream.line_builder import Identity
+from tests.seeds.paper_blocks import block, paper_json
 
-EVENT: dict[str, Any] = {
-    "type": "tool_result",
-    "timestamp": "2024-02-20T10:00:00Z",
-    "tool": "read_file",
-    "data": {
-        "raw_output": "def foo()...\n(500 lines)...",
-        "summary_delta": {"recent_actions": ["Read file foo.py"], "file_context": ["foo.py"]},
-    },
-}
+EVENT = paper_json(block("The"))
 
 
 def stream() -> list[Event]:
@@ -65,13 +58,6 @@ def test_2_a_summary_names_nothing_that_was_not_read(
     data = {"args": args, "raw_output": "a\nb"}
     context.apply_event({"type": "tool_result", "tool": tool, "data": data})
     assert context.packet.recent_history == [summary]
-
-
-def test_4_the_event_of_the_long_track_is_applied() -> None:
-    context = ContextManager("Fix bug in foo.py")
-    context.apply_event(EVENT)
-    assert context.packet.recent_history == ["Read file foo.py"]
-    assert context.packet.knowledge["file_context"].value == ["foo.py"]
 
 
 def test_4_a_line_of_json_is_applied() -> None:
@@ -127,9 +113,9 @@ def test_3_a_damaged_line_is_an_error_and_changes_nothing(damaged: Any) -> None:
     assert context.packet == before
 
 
-def test_3_a_plain_dict_cannot_be_replayed() -> None:
+def test_3_a_plain_dict_within_a_stream_cannot_be_replayed() -> None:
     with pytest.raises(InvalidEvent, match="a plain dict is not an event of a stream"):
-        remora.replay([EVENT])
+        remora.replay([*stream(), EVENT])
 
 
 def test_4_the_pull_hook_updates_knowledge_before_the_prompt() -> None:

@@ -38,10 +38,6 @@ def test_1_history_is_recorded_as_an_action() -> None:
     assert recorded == PacketDelta(add_action=NewAction(tool="", summary="Looked"))
 
 
-def test_2_a_context_begins_with_a_goal() -> None:
-    assert ContextManager("Fix bug in foo.py").packet == DecisionPacket(goal="Fix bug in foo.py")
-
-
 @pytest.mark.parametrize("as_record", [True, False])
 def test_2_a_tool_result_carries_its_delta(as_record: bool) -> None:
     stated: dict[str, Any] = {
@@ -61,13 +57,6 @@ def test_2_a_tool_result_carries_its_delta(as_record: bool) -> None:
     assert {key: fact.value for key, fact in context.packet.knowledge.items()} == {
         "foo.py": "class Bar"
     }
-
-
-def test_2_a_delta_can_set_an_error() -> None:
-    context = ContextManager("g")
-    delta = PacketDelta(set_error="IndentError on line 5")
-    context.apply_event({"type": "tool_result", "tool_name": "t", "raw_output": "", "delta": delta})
-    assert context.packet.last_error == "IndentError on line 5"
 
 
 def test_2_what_a_delta_does_not_say_is_taken_from_the_result() -> None:

@@ -1,0 +1,209 @@
+"""Each code block of the concept papers runs, beside what took its place, or is left out below."""
+
+import asyncio
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+
+import remora
+from remora import ContextManager
+from remora.cli.hub.daemon import start
+from remora.hub.node import NodeState
+from remora.hub.protocol import GetContext, Health, decode_request
+from tests.seeds.paper_blocks import BLOCKS, block, paper_json, run
+
+LEFT_OUT = {
+    "1.6, 2.2.1, 2.6, 3. Architecture, Critical Path": "diagrams",
+    "2.1 and 4.1 FunctionGemmaRunner": "`def __init__(self, ...)` is not Python",
+    "2.2.3 SQL": "`INDEX` within a CREATE TABLE is not SQLite",
+}
+LINT = {"agent_id": "lint-1", "goal": "Fix foo.py", "operation": "lint", "node_id": "node:foo.py:f"}
+
+
+def test_blocks_are_those_of_the_papers_but_for_what_is_left_out() -> None:
+    assert len(BLOCKS) == 18
+    assert len(LEFT_OUT) == 3
+
+
+SCHEMA, PROJECTION = block("1.4.1"), block("1.4.2")
+SUMMARIZERS = "from typing import Any\n" + block("1.4.3")
+TURN: dict[str, Any] = {"type": "turn_start", "turn": 1}
+RESULTS = [
+    {"raw_output": {"errors": []}, "summary": "Fixed 3", "knowledge_delta": {"left": 0}},
+    {"raw_output": None, "summary": "Failed", "error": "IndentationError on line 5"},
+    *({"raw_output": "x", "summary": f"step {number}"} for number in range(12)),
+    {"raw_output": None, "summary": "Failed", "error": "IndentationError on line 6"},
+]
+
+
+@pytest.mark.parametrize("count", range(len(RESULTS) + 1))
+def test_1_4_2_both_managers_make_the_same_packet(count: int) -> None:
+    names = run(SCHEMA, PROJECTION)
+    names["ContextManager"]._infer_outcome = lambda _self, raw: "success" if raw else "error"
+    theirs, ours = names["ContextManager"](LINT), ContextManager(LINT)
+    for data in RESULTS[:count]:
+        for event in (TURN, {"type": "tool_result", "tool": "lint", "data": data}):
+            theirs.apply_event(event)
+            ours.apply_event(event)
+    same = ("agent_id", "turn", "goal", "operation", "node_id", "last_error", "error_count")
+    assert [getattr(ours.packet, name) for name in same] == [
+        getattr(theirs.packet, name) for name in same
+    ]
+    actions = [(1, "lint", action.summary) for action in theirs.packet.recent_actions]
+    assert [(a.turn, a.tool, a.summary) for a in ours.packet.recent_actions] == actions
+    assert theirs.packet.knowledge.keys() <= ours.packet.knowledge.keys()
+    again = ContextManager(theirs.packet.model_dump()).packet
+    assert again.recent_history == ours.packet.recent_history
+    assert (again.last_error, again.error_count) == (ours.packet.last_error, again.error_count)
+
+
+def test_1_4_3_their_summarizers_are_registered() -> None:
+    names, data = run(SUMMARIZERS), {"raw_output": {"errors": ["E1", "E2"], "fixed": 3}}
+    theirs, ours = ContextManager(LINT), ContextManager(LINT)
+    theirs.register_summarizer("linter", names["LinterSummarizer"]())
+    ours.register_summarizer("linter", remora.memory.summarizers.LinterSummarizer())
+    for context in (theirs, ours):
+        context.apply_event({"type": "tool_result", "tool": "linter", "data": data})
+    assert theirs.packet == ours.packet
+    assert theirs.packet.recent_history == ["Fixed 3 lint errors, 2 remaining"]
+    raw = {"summary": "Fixed 3 errors", "knowledge_delta": {"left": 2}}
+    assert names["ToolSidePassthrough"]().extract_knowledge(raw) == {"left": 2}
+
+
+def test_1_4_4_a_result_of_the_contract_is_a_raw_output() -> None:
+    context = ContextManager(LINT)
+    context.apply_event({"tool": "lint", "raw_output": eval(block("1.4.4"))})
+    assert context.packet.recent_history == ["Fixed 3 errors"]
+    assert context.packet.knowledge["files_modified"].value == ["foo.py"]
+
+
+def test_1_4_5_their_prompt_is_built_of_our_packet() -> None:
+    context = ContextManager({**LINT, "last_error": "IndentError"})
+    formats = dict.fromkeys(
+        ("format_recent_actions", "format_knowledge", "format_error_state"), str
+    )
+    build = run(block("1.4.5"), DecisionPacket=remora.DecisionPacket, **formats)
+    prompt = build["build_system_prompt"](context.packet)
+    assert "- Target: node:foo.py:f" in prompt
+    assert "IndentError" in prompt
+
+
+def test_2_2_2_their_requests_are_ours() -> None:
+    known = {"NodeStateKV": lambda: {"node:a.py:f": 1}, "NodeState": NodeState}
+    server = run(block("2.2.2"), Path=Path, json=json, **known)["HubServer"]()
+    asked = b'{"type": "get_context", "nodes": ["node:a.py:f"]}'
+    assert asyncio.run(server.handle_request(asked)) == b'{"node:a.py:f": 1}'
+    assert decode_request(asked) == GetContext(nodes=("node:a.py:f",))
+    assert isinstance(decode_request(b'{"type": "health"}'), Health)
+
+
+def test_2_2_4_their_options_are_ours() -> None:
+    command = run(block("2.2.4"), click=click, Path=Path)["hub_daemon"]
+    assert {option.name for option in command.params} <= {option.name for option in start.params}
+
+
+@pytest.mark.parametrize("title", ["2.2.5", "2.2.6"])
+def test_2_2_5_rules_and_tables_load_and_have_no_counterpart(title: str) -> None:
+    """Links are found when asked, and files that are gone leave with their rows."""
+    some = dict.fromkeys(("NodeState", "UpdateAction", "GrailExecutor", "ABC", "Any"), object)
+    assert run(block(title), Path=Path, abstractmethod=lambda method: method, **some)
+
+
+def test_2_4_a_node_state_has_their_fields() -> None:
+    imports = (
+        "from datetime import datetime\nfrom typing import Literal\nfrom pydantic import BaseModel"
+    )
+    theirs = run(imports, block("2.4"))["NodeState"]
+    assert theirs.model_fields.keys() <= set(NodeState.__struct_fields__)
+
+
+class TestImplementationPlan:
+    imports = (
+        "from typing import Literal\nfrom collections.abc import Callable\nfrom pydantic import *"
+    )
+    names = run(imports, block("Phase"), block("Phase", 1), block("Phase", 2))
+
+    def test_2_both_managers_make_the_same_packet(self) -> None:
+        theirs, ours = self.names["ContextManager"]("g"), ContextManager("g")
+        for number in range(12):
+            delta = {"add_history": f"Read {number}", "update_knowledge": {f"{number}": "class"}}
+            failed = {"set_error": "IndentError"} if number == 11 else {}
+            event = self.names["ToolResultEvent"](
+                tool_name="read_file", raw_output="def foo()...", delta={**delta, **failed}
+            )
+            theirs.apply_event(event)
+            ours.apply_event(event.model_dump())
+        assert ours.packet.recent_history == theirs.packet.recent_history
+        assert {k: f.value for k, f in ours.packet.knowledge.items()} == theirs.packet.knowledge
+        assert ours.packet.last_error == theirs.packet.last_error == "IndentError"
+
+    def test_1_their_packet_is_an_initial_context(self) -> None:
+        freshness = {"node:foo.py:f": 1708420000.5}
+        theirs = self.names["DecisionPacket"](
+            goal="g", recent_history=["Read"], last_error="Boom", hub_context_freshness=freshness
+        )
+        packet = ContextManager(theirs.model_dump()).packet
+        assert (packet.recent_history, packet.last_error, packet.error_count) == (
+            ["Read"],
+            "Boom",
+            1,
+        )
+        assert packet.hub_freshness == {"node:foo.py:f": "1708420000.5"}
+
+
+@pytest.mark.parametrize(("title", "goal"), [("Short", ""), ("The", "Fix bug in foo.py")])
+def test_json_packets_are_initial_contexts(title: str, goal: str) -> None:
+    said = paper_json(block(title, -1))
+    packet = ContextManager(said).packet
+    assert packet.goal == goal
+    assert packet.last_error == said.get("last_error")
+    assert len(packet.recent_actions) == len(said.get("recent_history") or said["recent_results"])
+
+
+def test_the_yaml_is_a_configuration(tmp_path: Path) -> None:
+    (tmp_path / "remora.yaml").write_text(block("Configuration"))
+    words = ["config", "show", "runner.memory", "--json", "--root", str(tmp_path)]
+    done = subprocess.run(
+        [sys.executable, "-m", "remora", *words], check=True, capture_output=True, text=True
+    )
+    rows = {row["key"]: row["value"] for row in json.loads(done.stdout)["settings"]}
+    assert (rows["runner.memory.packet_size_limit"], rows["runner.memory.mode"]) == (
+        3000,
+        "packets",
+    )
+    assert done.stderr.count("always on") == 1
+
+
+class TestGoldenStream:
+    """Events of three papers in one file, whose packet they give."""
+
+    events = (
+        TURN,
+        paper_json(block("The")),
+        {"type": "hub_update", "hub_context": {"n": {"callers": 3}}},
+        paper_json(block("Long")),
+        {"type": "model_response", "data": {"text": "Looking"}},
+    )
+
+    @pytest.mark.parametrize("end", ["\n", "", "\n\n"])
+    def test_its_file_is_replayed(self, tmp_path: Path, end: str) -> None:
+        log = tmp_path / "events.jsonl"
+        log.write_text("\n".join(map(json.dumps, self.events)) + end)
+        packet = remora.replay(log, initial_context="Fix bug in foo.py")
+        assert packet == remora.replay(self.events, initial_context={"goal": packet.goal})
+        context = ContextManager("Fix bug in foo.py")
+        for event in self.events:
+            context.apply_event(event)
+        assert packet == context.packet
+        assert packet.recent_history == ["Read file foo.py", "Executed print_var: None"]
+        assert remora.replay(str(log)).turn == 6
+
+    def test_an_event_that_is_wrong_is_named(self) -> None:
+        with pytest.raises(remora.errors.InvalidEvent, match="event 6: unknown event type 'x'"):
+            remora.replay([*self.events, {"type": "x"}])
+        assert remora.replay([*self.events, {"type": "x"}], strict=False).turn == 6
