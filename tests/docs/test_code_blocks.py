@@ -1,14 +1,10 @@
 """Every Python block of the user's pages runs, and the example agent works as its page says."""
 
 import asyncio
-import json
 import os
 import re
 import subprocess
-import threading
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
-from typing import Any, ClassVar
 
 import pytest
 
@@ -65,8 +61,15 @@ def test_the_run_of_the_library_page(
     assert (root / "src/a.py").read_text() == "def f(a):\n    return a is None\n"
 
 
-def test_the_recording_of_the_library_page(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("use", "printed"), [("record", "It has 3 lines. 3 lines"), ("offline", "3 lines")]
+)
+def test_the_recordings_of_the_library_page(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    use: str,
+    printed: str,
 ) -> None:
     for name in list(os.environ):
         if name.startswith(("XDG_", "REMORA_")):
@@ -74,9 +77,9 @@ def test_the_recording_of_the_library_page(
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     (tmp_path / "a.py").write_text("a = 1\nb = 2\nc = 3\n")
     monkeypatch.chdir(tmp_path)
-    (block,) = _blocks("library.md", "python record")
+    (block,) = _blocks("library.md", f"python {use}")
     exec(compile(block, "docs/library.md", "exec"), {})
-    assert capsys.readouterr().out == "It has 3 lines. 3 lines\n"
+    assert capsys.readouterr().out == f"{printed}\n"
     report = verify_all(TraceFolder(tmp_path))
     assert [len(stream.problems) for stream in report.streams] == [0, 0]
 
@@ -92,43 +95,6 @@ def test_the_hook_of_the_library_page(
     exec(compile(block, "docs/library.md", "exec"), {})
     shown = {"node:a.py:f": {"signature": "def f(a: int) -> int", "complexity": 1}}
     assert capsys.readouterr().out == f"{shown}\n"
-
-
-class Server(BaseHTTPRequestHandler):
-    """An OpenAI-compatible server that looks at one variable and stops."""
-
-    packets: ClassVar[list[dict[str, Any]]] = []
-
-    def do_POST(self) -> None:
-        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        packet = json.loads(asked["messages"][-1]["content"])
-        self.packets.append(packet)
-        call = {"tool": "print_var", "args": {"name": "result"}}
-        answer = {"tool": "stop"} if packet["recent_actions"] else call
-        choices = [{"message": {"role": "assistant", "content": json.dumps(answer)}}]
-        body = json.dumps({"choices": choices}).encode()
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *args: object) -> None:
-        """Keep quiet."""
-
-
-def test_the_client_of_the_library_page(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (block,) = _blocks("library.md", "python client")
-    with HTTPServer(("127.0.0.1", 0), Server) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        monkeypatch.setenv("OPENAI_BASE_URL", f"http://127.0.0.1:{server.server_port}/v1")
-        monkeypatch.setenv("OPENAI_MODEL", "any")
-        exec(compile(block, "docs/library.md", "exec"), {})
-        server.shutdown()
-    assert capsys.readouterr().out == "{'result': None}\n"
-    assert [len(packet["recent_actions"]) for packet in Server.packets] == [0, 1]
-    assert Server.packets[1]["recent_actions"][0]["summary"] == "result is None"
 
 
 def test_the_program_of_the_hub_page_reports_a_node(

@@ -13,8 +13,9 @@ import psycopg
 import pytest
 
 import remora
-from remora.errors import InvalidEvent, UsageError
-from remora.memory.events import ModelResponse, ToolResulted, decode_event, payload
+from remora.errors import InvalidEvent, NotFound, UsageError
+from remora.memory.canonical import canonical_sha256
+from remora.memory.events import ModelRequest, ModelResponse, ToolResulted, decode_event, payload
 from remora.trace.trace_folder import TraceFolder
 from remora.trace.verify.folder_check import verify_all
 from tests.postgres_server import PostgresServer
@@ -83,6 +84,39 @@ def test_turns_are_recorded_in_order_and_verified(root: Path) -> None:
         *["run_start", "job_start", "job_end", "run_end"]
     ]
     check(root)
+
+
+def test_the_packet_of_a_turn_is_the_one_that_was_sent(root: Path) -> None:
+    with remora.record("Fix a.py", tools=TOOLS, limit=700, root=root) as recording:
+        for number in range(9):
+            recording.model_request()
+            recording.model_response(calls=[("1", "lint", {"path": f"{number}.py"})])
+            recording.tool_result("1", f"{number}.py:1: F401 `os` imported but unused")
+    path = TraceFolder(root).agent_stream(recording.agent_id)
+    sent = [p for _, p in events(root, recording.agent_id) if isinstance(p, ModelRequest)]
+    assert any(request.trim for request in sent)
+    for turn, request in enumerate(sent, 1):
+        packet = remora.packet_at(path, turn)
+        assert canonical_sha256(packet) == request.packet_sha256
+        assert packet == remora.packet_at(path.read_bytes().splitlines(), turn)
+    with pytest.raises(NotFound, match="no turn 10"):
+        remora.packet_at(str(path), 10)
+
+
+def test_a_trajectory_of_another_program_is_imported(root: Path) -> None:
+    program = Path(__file__).parents[2] / "examples/import_trajectory.py"
+
+    def run(*words: str | Path) -> str:
+        done = subprocess.run(
+            [sys.executable, *words], cwd=root, capture_output=True, text=True, check=True
+        )
+        return done.stdout
+
+    agent = run(program, program.with_name("sample.traj")).strip()
+    assert "verified: 2 streams" in run("-m", "remora", "trace", "verify")
+    packet = remora.replay(TraceFolder(root).agent_stream(agent))
+    assert [action.turn for action in packet.recent_actions] == [1, 2, 4, 5]
+    assert packet.recent_actions[-1].args == {"command": "submit"}
 
 
 def test_calls_of_one_answer_may_end_in_any_order_and_in_threads(root: Path) -> None:
