@@ -349,12 +349,3 @@ def test_ten_thousand_callers_come_in_pages(tmp_path: Path, home: Path) -> None:
             offset = page["cut"]["callers"]["next_offset"]
 
     assert len(ask(invocation, all_pages)) == 10_000
-
-
-@pytest.mark.parametrize("mode", ["legacy", "auto"])
-def test_clients_of_an_old_protocol_are_served(invocation: Invocation, mode: str) -> None:
-    async def run() -> str:
-        async with connected(invocation, mode=mode) as client:
-            return text_of(await client.call_tool("context", {"name": "checkout"}))
-
-    assert "function checkout" in asyncio.run(run())

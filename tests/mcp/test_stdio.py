@@ -1,6 +1,5 @@
 """`remora mcp` as a process that a client starts: only the protocol is on the wire, and it ends."""
 
-import asyncio
 import json
 import os
 import signal
@@ -9,38 +8,17 @@ import sys
 import textwrap
 import time
 from codecs import BOM_UTF8
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import pytest
-from mcp.client.client import Client
-from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from tests.cli.conftest import Remora, write
 from tests.mcp.processes import family, is_alive
-from tests.mcp.project import FILES, text_of
+from tests.mcp.project import FILES
 
-_Found = TypeVar("_Found")
 _END_S = 5.0
-
-
-def over_stdio(
-    project: Path, home: Path, question: Callable[[Client], Awaitable[_Found]], *words: str
-) -> _Found:
-    """Answer a question with a server that the official client starts."""
-    server = StdioServerParameters(
-        command=sys.executable,
-        args=["-m", "remora", "mcp", *words],
-        cwd=project,
-        env=Remora(home).environment,
-    )
-
-    async def run() -> _Found:
-        async with Client(stdio_client(server, errlog=subprocess.DEVNULL)) as client:  # type: ignore[arg-type]
-            return await question(client)
-
-    return asyncio.run(run())
 
 
 class Script:
@@ -244,10 +222,11 @@ def test_a_read_only_project_without_git_is_answered(tmp_path: Path, home: Path)
     root = write(tmp_path / "project", FILES)
     root.chmod(0o555)
 
-    async def get(client: Client) -> Any:
-        return text_of(await client.call_tool("context", {"name": "checkout"}))
-
-    assert "function checkout" in over_stdio(root, home, get)
+    script = Script(root, home)
+    script.shake_hands()
+    script.call("context", name="checkout")
+    assert "function checkout" in script.read()["result"]["content"][0]["text"]
+    script.close()
 
 
 def _wait(is_true: Callable[[], bool], seconds: float) -> None:
