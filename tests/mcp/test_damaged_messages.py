@@ -48,8 +48,8 @@ def damaged(number: int, chance: random.Random) -> bytes:
     message = {"jsonrpc": "2.0", "id": its, "method": method, "params": params}
     if chance.random() < 0.6:
         message = put_wrong(message, chance)
-    is_ascii = chance.random() < 0.9
-    line = json.dumps(message, ensure_ascii=is_ascii).encode("utf-8", "surrogatepass")
+    text = json.dumps(message, ensure_ascii=chance.random() < 0.9)
+    line = text.encode("utf-8", "surrogatepass")
     at = chance.randrange(len(line) + 1)
     begin, end, byte = line[:at], line[at:], chance.choice([*b'"\\{],\0\xff\xed'])
     noise = chance.randbytes(chance.choice([1, 2, 40]))
@@ -70,8 +70,4 @@ def test_the_server_lives(project: Path, home: Path, count: int) -> None:
             assert answer.get("error", {}).get("code") not in (0, INTERNAL_ERROR)
             assert "fault in Remora" not in json.dumps(answer)
         assert answer["result"] == {}
-    last = script.call("hub_search", query="cart")
-    while (answer := script.read()).get("id") != last:
-        pass
-    assert '"query":"cart"' in answer["result"]["content"][0]["text"]
     assert "Traceback" not in script.close()[1]

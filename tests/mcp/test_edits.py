@@ -150,7 +150,7 @@ def test_a_file_that_changes_meanwhile_is_left_alone(root: Path, home: Path) -> 
         ),
         (FINE, "other.py", "cannot be there: the file does not exist"),
         ([{"old": "", "new": "import os\n"}], "env/lib/a.pth", "in a folder of dependencies"),
-        (FINE, "../prices.py", "give the path of a file in the project"),
+        (FINE, "../prices.py", "../prices.py is outside the project"),
         ([{"old": "a"}], "prices.py", "'new' is a required property"),
     ],
 )

@@ -2,19 +2,21 @@
 
 import asyncio
 import json
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from mcp.client.client import Client
+from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp_types import CallToolResult
 
 from remora.mcp.tool_list import MAX_DIFF
 from remora.sandbox.interpreters import ProjectPython
 from tests.cli.conftest import Remora, git, new_repository, write
 from tests.mcp.project import FILES, TEST, connected, error_of, invocation_in, text_of
-from tests.mcp.test_stdio import over_stdio
 
 HOLLOW = "\n\ndef test_nothing():\n    assert Cart().total() == 0 or True\n"
 NO_RUN = {"what": "what needs code to run", "why": "the server runs without --allow-run"}
@@ -29,11 +31,15 @@ def shop(tmp_path: Path) -> Path:
 def answers(shop: Path, home: Path, *calls: dict[str, Any]) -> list[Any]:
     """Return the answers of calls to a server that the official client starts."""
 
-    async def ask(client: Client) -> list[Any]:
-        found = [await client.call_tool("judge_change", arguments) for arguments in calls]
-        return [json.loads(text_of(result)) for result in found]
+    words, environment = ["-m", "remora", "mcp"], Remora(home).environment
+    server = StdioServerParameters(command=sys.executable, args=words, cwd=shop, env=environment)
 
-    return over_stdio(shop, home, ask)
+    async def ask() -> list[Any]:
+        async with Client(stdio_client(server, errlog=subprocess.DEVNULL)) as client:  # type: ignore[arg-type]
+            found = [await client.call_tool("judge_change", arguments) for arguments in calls]
+            return [json.loads(text_of(result)) for result in found]
+
+    return asyncio.run(ask())
 
 
 def refused(shop: Path, home: Path, *calls: dict[str, Any]) -> list[str]:
@@ -89,14 +95,6 @@ def test_a_change_that_cannot_be_judged_is_an_error(shop: Path, home: Path) -> N
     assert "exclude each other" in both
     assert "the diff does not apply" in stale
     assert "is too long; call judge_change(revisions?, diff?, staged?, static?)" in long
-
-
-def test_calls_that_run_a_command_wait_for_each_other(shop: Path, home: Path) -> None:
-    async def run() -> list[CallToolResult]:
-        async with connected(invocation_in(shop, home)) as client:
-            return await asyncio.gather(*(client.call_tool("judge_change", {}) for _ in range(2)))
-
-    assert all(map(text_of, asyncio.run(run())))
 
 
 @pytest.mark.slow

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from remora.bootstrap.invocation import Invocation
@@ -25,7 +24,7 @@ async def analyze(
     If the call is cancelled, the run is interrupted. Raises UsageError if `changed` is an option,
     and RemoraError with the run's own message if it fails.
     """
-    document = await document_of(invocation, _analyze_words(arguments, invocation.find_root()))
+    document = await document_of(invocation, _analyze_words(arguments))
     command = ("remora", "show", document.get("run_id") or LAST)
     clean = await asyncio.to_thread(lambda: project.redact.clean(document))
     return answer_text(clean | _next_steps(document), command, ("jobs",))
@@ -52,12 +51,12 @@ async def judge_change(
     return answer_text(document, ("remora", "judge", *words), ("problems", "unjudged"))
 
 
-def _analyze_words(arguments: Mapping[str, Any], root: Path) -> list[str]:
+def _analyze_words(arguments: Mapping[str, Any]) -> list[str]:
     words = ["analyze", f"--max-time={arguments.get('max_time', _MAX_TIME_S)}"]
     words += [f"--operation={each}" for each in arguments.get("operations", ())]
     if (revision := arguments.get("changed")) is not None:
         words.append(f"--changed={as_revision(revision)}")
-    return [*words, "--", *(str(root / path) for path in arguments.get("paths", ()))]
+    return [*words, "--", *arguments.get("paths", ())]
 
 
 def _next_steps(document: Mapping[str, Any]) -> dict[str, str]:

@@ -3,15 +3,21 @@
 import json
 import re
 from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import replace
 from os.path import normpath, realpath
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
+from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
+
 from remora.chat import ToolSchema
 from remora.errors import UsageError
-from remora.mcp.tool_list import ToolSpec
+from remora.mcp.tool_list import MAX_ITEMS, ToolSpec
 from remora.models.decoding.argument_types import typed_arguments
+from remora.models.decoding.call_validation import BadCall
+from remora.models.decoding.native_calls import read_arguments
 from remora.text import is_utf8
 
 _ADDRESS = re.compile(r"\A(?:file:(?://(?:localhost)?)?/|(?=[A-Za-z]:[\\/]))")
@@ -19,12 +25,29 @@ _ADDRESS = re.compile(r"\A(?:file:(?://(?:localhost)?)?/|(?=[A-Za-z]:[\\/]))")
 _LINE = re.compile(r"#L(\d+).*")
 
 
+async def with_arguments(ctx: ServerRequestContext[Any], call_next: CallNext) -> HandlerResult:
+    """Handle a request, whose arguments may be written as one text."""
+    match ctx.params:
+        case {"arguments": str() | [] as text}:
+            with suppress(BadCall):
+                ctx = replace(ctx, params={**(ctx.params or {}), "arguments": read_arguments(text)})
+    return await call_next(ctx)
+
+
 def read_values(given: Mapping[str, Any], tool: ToolSpec) -> Mapping[str, Any]:
-    """Return arguments with values of the types of the tool in place of texts of such values."""
-    if tool.checked:  # another part reads and records them
-        return given
-    typed = typed_arguments(given, ToolSchema(name=tool.name, parameters=tool.parameters))
-    return typed if is_utf8(json.dumps(typed, ensure_ascii=False)) else given
+    """Return arguments with values of the types of the tool in place of texts of such values.
+
+    Those that another part reads are as they came. Raises UsageError if they cannot be passed on.
+    """
+    try:
+        schema = ToolSchema(name=tool.name, parameters=tool.parameters)
+        long = {k: v for k, v in given.items() if isinstance(v, list) and len(v) > MAX_ITEMS}
+        short = {k: v for k, v in given.items() if k not in long}
+        read = given if tool.checked else {**long, **typed_arguments(short, schema)}
+        json.dumps(read, ensure_ascii=False).encode()
+    except (RecursionError, UnicodeEncodeError) as error:
+        raise UsageError("deep nesting or a lone surrogate", hint=f"call {tool.call}") from error
+    return read
 
 
 def place_paths(given: Mapping[str, Any], tool: ToolSpec, root: Path) -> dict[str, Any]:
@@ -58,7 +81,5 @@ def _placed(value: Any, root: Path, *, is_path: bool) -> Any:
     if path and place.is_relative_to(root):
         return f"{place.relative_to(root).as_posix()}{mark}{rest}"
     if path and is_path:
-        raise UsageError(
-            f"{value} is outside the project", hint="give the path of a file in the project"
-        )
+        raise UsageError(f"{value} is outside the project", hint="give a path in the project")
     return value

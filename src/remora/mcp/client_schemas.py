@@ -6,7 +6,6 @@ no `default` and no open objects. One such word costs a client all tools.
 {"enum": ["a", None]}              {"type": "string", "enum": ["a"]}
 {"enum": [1, 2]}                   {"type": "integer", "description": "one of 1, 2"}
 {"type": ["integer", "string"]}    {"type": "string"}
-{}                                 {"type": "string"}
 {"type": "array", "default": [1]}  {"type": "array", "items": {"type": "string"}, "description": "default [1]"}
 """
 
@@ -21,10 +20,7 @@ _BROADEST = tuple(_KINDS.values())
 
 
 def client_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a schema for clients, with one type and without words that some of them refuse.
-
-    It leaves out conditions, so a call must be checked by the schema itself.
-    """
+    """Return a schema for clients, with one type and without words that some of them refuse."""
     kind, schema = _one_kind(schema)
     made: dict[str, Any] = {"type": "string" if kind == "null" else kind}
     made |= {word: schema[word] for word in ("minimum", "maximum") if word in schema}

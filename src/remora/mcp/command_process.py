@@ -25,20 +25,20 @@ STOP_S = _STOP_S + _KILL_S
 async def document_of(
     invocation: Invocation, words: Sequence[str], given: bytes = b""
 ) -> dict[str, Any]:
-    """Run a command with `given` as its input, and return its JSON document.
+    """Run a command in the project's root with `given` as its input, and return its JSON document.
 
     If the call is cancelled, the command is interrupted. Raises RemoraError with the command's own
     message if it fails.
     """
     common = ["--json", "--quiet", "--root", str(invocation.find_root())]
     if invocation.config_file is not None:
-        common += ["--config", str(invocation.config_file)]
+        common += ["--config", str(invocation.folder / invocation.config_file)]
     process = await asyncio.create_subprocess_exec(
         *spawn.tied(spawn.command("remora.cli.main:main", *common, *words)),
         stdin=PIPE,
         stdout=PIPE,
         stderr=PIPE,
-        cwd=invocation.folder,
+        cwd=invocation.find_root(),
         env=dict(invocation.environ),
         start_new_session=True,
     )

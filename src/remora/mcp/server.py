@@ -4,7 +4,7 @@ import json
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 import anyio
@@ -19,7 +19,7 @@ from remora.errors import NotFound, RemoraError
 from remora.json_schema import validator
 from remora.mcp.analysis import analyze, judge_change
 from remora.mcp.answer_page import Page, answer_text, neutral
-from remora.mcp.call_arguments import place_paths, read_values
+from remora.mcp.call_arguments import place_paths, read_values, with_arguments
 from remora.mcp.edit_verdict import verify_edit
 from remora.mcp.hub_answers import HubAnswers
 from remora.mcp.project_data import EXPLANATION, MAX_ERROR, ProjectRedactor, marked
@@ -89,16 +89,9 @@ _INSTEAD = {
 
 _MAX_VALUE = 100
 """Maximum characters of an argument in an error about it."""
-
 Answer = Callable[[Mapping[str, Any]], Awaitable[str | Page]]
-
-
-class Offered(NamedTuple):
-    """A tool with what answers its calls, which is given the client's name, and a validator."""
-
-    spec: ToolSpec
-    answer: Callable[[Mapping[str, Any], str], Awaitable[str | Page]]
-    validator: Any
+Offered = tuple[ToolSpec, Callable[[Mapping[str, Any], str], Awaitable[str | Page]]]
+"""A tool with what answers its calls, which is given the client's name."""
 
 
 class Handlers:
@@ -121,7 +114,6 @@ class Handlers:
         self._records = records
         self._project = project
         self._invocation = invocation
-        self._root = invocation.find_root()
         self._may_run = may_run
         self._may_write = may_write
         self._analyzing, self._judging, self._verifying = (anyio.Lock() for _ in range(3))
@@ -137,16 +129,14 @@ class Handlers:
             self._offer(ANALYZE, self._analyze)
 
     def _offer(self, spec: ToolSpec, answer: Answer) -> None:
-        checked = validator(spec.strict_schema)
-        self._offered[spec.name] = Offered(spec, lambda given, _: answer(given), checked)
+        self._offered[spec.name] = spec, lambda given, _: answer(given)
 
     def offer_jobs(self, jobs: "JobAnswers") -> None:
         """Offer the tools of jobs, in place of those about runs and changes."""
         for spec in (RUNS, TRACE_PACKET, JUDGE_CHANGE, VERIFY_EDIT, ANALYZE):
             self._offered.pop(spec.name, None)
         for name, spec in jobs.tools.items():
-            answer = partial(_in_thread, jobs.answer, name)
-            self._offered[name] = Offered(spec, answer, validator(spec.strict_schema))
+            self._offered[name] = spec, partial(_in_thread, jobs.answer, name)
 
     async def _analyze(self, arguments: Mapping[str, Any]) -> str:
         async with self._analyzing:
@@ -163,29 +153,26 @@ class Handlers:
         return answer_text(document, ("remora", "judge"), ("problems", "unjudged"))
 
     async def list_tools(self, *_: Any) -> types.ListToolsResult:
-        return types.ListToolsResult(
-            tools=[_tool(offered.spec) for offered in self._offered.values()]
-        )
+        return types.ListToolsResult(tools=[_tool(spec) for spec, _ in self._offered.values()])
 
     async def call_tool(
         self, context: ServerRequestContext[Any], params: types.CallToolRequestParams
     ) -> types.CallToolResult:
-        offered = self._offered.get(params.name)
-        if offered is None:
+        if params.name not in self._offered:
             name = clip(params.name, _MAX_VALUE)
             return _failed(f"no tool {name!r}", self._about_missing_tool(params.name))
-        tool = offered.spec
-        arguments = read_values(params.arguments or {}, tool)
-        problem = next(offered.validator.iter_errors(arguments), None)
-        if problem is not None:
-            place = "".join(f"{part}: " for part in problem.path)
-            value = repr(problem.instance)
-            message = problem.message.replace(value, clip(value, _MAX_VALUE))
-            about = clip(f"invalid arguments: {place}{message}", MAX_ERROR)
-            return _failed(about, f"call {tool.call}")
+        tool, answered = self._offered[params.name]
         try:
-            placed = place_paths(arguments, tool, self._root)
-            answer = await offered.answer(placed, _client_name(context))
+            arguments = read_values(params.arguments or {}, tool)
+            problem = next(validator(tool.strict_schema).iter_errors(arguments), None)
+            if problem is not None:
+                place = "".join(f"{part}: " for part in problem.path)
+                value = repr(problem.instance)
+                message = problem.message.replace(value, clip(value, _MAX_VALUE))
+                about = clip(f"invalid arguments: {place}{message}", MAX_ERROR)
+                return _failed(about, f"call {tool.call}")
+            placed = place_paths(arguments, tool, self._invocation.find_root())
+            answer = await answered(placed, _client_name(context))
         except Exception as error:  # noqa: BLE001 (a bug in a tool is an answer, too)
             instead = _INSTEAD.get(tool.name, "") if isinstance(error, NotFound) else ""
             return _failed(await self._error_text(error), instead, between="\n")
@@ -237,7 +224,7 @@ class Handlers:
 
 def create_server(handlers: Handlers) -> Server[Any]:
     """Return a server that answers with `handlers`, on any transport."""
-    return Server(
+    server = Server[Any](
         "remora",
         version=__version__,
         instructions=_INSTRUCTIONS,
@@ -247,15 +234,14 @@ def create_server(handlers: Handlers) -> Server[Any]:
         on_list_resource_templates=handlers.list_templates,
         on_read_resource=handlers.read_resource,
     )
+    server.middleware.append(with_arguments)
+    return server
 
 
 def _tool(tool: ToolSpec) -> types.Tool:
     hints = types.ToolAnnotations(read_only_hint=True) if tool.is_read_only else None
     return types.Tool(
-        name=tool.name,
-        description=tool.description or tool.name,
-        input_schema=tool.schema,
-        annotations=hints,
+        name=tool.name, description=tool.description, input_schema=tool.schema, annotations=hints
     )
 
 

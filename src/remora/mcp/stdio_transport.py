@@ -27,7 +27,6 @@ _MAX_ID = 1 << 53
 _AROUND = b"\xef\xbb\xbf\0 \t\r\n"
 """What may be around a message: a byte order mark, NUL and the end of a line."""
 _STRING = r'"(?:[^"\\]++|\\.)*+"'
-_BEFORE = re.compile(r'[^"{}\[\]:,]*')
 _TOKEN = re.compile(rf'{_STRING}|([{{\[]+)|([}}\]]+)|[^"{{}}\[\]\\]+', re.DOTALL)
 _ID = re.compile(rf"\s*:\s*({_STRING}|-?\d{{1,16}})\s*[,}}]", re.DOTALL)
 _LOOK_S = 1.0
@@ -100,15 +99,14 @@ def _refusal(line: bytes) -> str | None:
 
 def _request_id(line: bytes) -> int | str | None:
     """Return the ID in a line that the protocol refuses, such as one that is cut off, or None."""
-    text, depth, found = line.decode(errors="surrogateescape"), 0, set[str]()
-    at = start = _BEFORE.match(text).end()  # type: ignore[union-attr]  # it may match nothing
-    while (depth > 0 or at == start) and (token := _TOKEN.match(text, at)):
+    text, depth, at, found = line.decode(errors="surrogateescape"), 0, 0, set[str]()
+    while (depth > 0 or not at) and (token := _TOKEN.match(text, at)):
         at = token.end()
         depth += len(token[1] or "") - len(token[2] or "")
         if depth == 1 and token[0] == '"id"' and (value := _ID.match(text, at)):
             found.add(value[1])
     try:
-        (value,) = map(json.loads, found if text.startswith("{", start) else ())
+        (value,) = map(json.loads, found if text.startswith("{") else ())
     except ValueError:  # there is none, or two, or it is not a text
         return None
     if isinstance(value, str):

@@ -59,7 +59,7 @@ def _tool(schema: ToolSchema) -> ToolSpec:
     required = schema.parameters.get("required", ())
     return ToolSpec(
         schema.name,
-        schema.description,
+        schema.description or schema.name,
         {JOB: _GIVEN, **properties},
         (JOB, *required),
         is_read_only=False,

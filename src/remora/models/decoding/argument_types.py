@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from remora.chat import ToolSchema
-from remora.models.decoding.call_reader import Bare, whole_value
+from remora.models.decoding.call_reader import MAX_CHARS, Bare, whole_value
 from remora.models.decoding.call_validation import BadCall
 from remora.models.decoding.grammar import resolve_ref
 
@@ -59,7 +59,7 @@ def _coerced(value: Any, schema: Any, top: Mapping[str, Any]) -> Any:
             return str(value)
         case str():
             read = _read(value)
-            return read if isinstance(read, str) else _coerced(read, schema, top)
+            return read if read == value else _coerced(read, schema, top)
         case float() if value.is_integer() and abs(value) < _EXACT and "number" not in kinds:
             value = int(value) if "integer" in kinds else value
     # a number or a word may have been read by a server that does not know the declared type
@@ -86,7 +86,7 @@ def _kinds(schema: Any, top: Mapping[str, Any]) -> set[str]:
 def _read(text: str) -> Any:
     """Return the value that a text is, or the text itself."""
     try:
-        value = whole_value(text)
+        value = whole_value(text) if len(text) <= MAX_CHARS else msgspec.json.decode(text)
         return msgspec.json.decode(value.lower()) if isinstance(value, Bare) else value
-    except (BadCall, ValueError):
+    except (BadCall, ValueError, RecursionError):
         return text
