@@ -117,7 +117,12 @@ def _replaced(handler: Handler, request: dict[str, Any], number: int) -> None:
 
 def _counts(tokens: Any) -> Chat:
     """Make the call that is suggested, and say that the request has so many tokens."""
-    usage = {"prompt_tokens": tokens, "completion_tokens": tokens}
+    details = {"cached_tokens": 0}
+    usage = {
+        "prompt_tokens": tokens,
+        "completion_tokens": tokens,
+        "prompt_tokens_details": details,
+    }
 
     def chat(handler: Handler, request: dict[str, Any], _number: int) -> None:
         send_json(handler, {**good_answer(request), "usage": usage})

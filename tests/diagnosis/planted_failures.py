@@ -412,8 +412,11 @@ CONFLICT = Case(
 )
 
 
+TRUNCATED = {"prompt_tokens": 12, "prompt_tokens_details": {"cached_tokens": 0}}
+
+
 def _truncates(handler: Handler, _request: dict[str, Any], _number: int) -> None:
-    send_json(handler, {**answer(("check", {})), "usage": {"prompt_tokens": 12}})
+    send_json(handler, {**answer(("check", {})), "usage": TRUNCATED})
 
 
 CONTEXT_TRUNCATED = Case(

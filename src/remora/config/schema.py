@@ -195,6 +195,10 @@ class ModelConfig(Section):
     """Maximum number of retries per request if the server is busy or unreachable."""
     max_concurrency: Annotated[int, Field(ge=1, le=256)] = 2
     """Maximum number of concurrent requests of a process to the server."""
+    max_output_tokens: Positive | None = None
+    """Maximum number of tokens of an answer, with the model's thinking. null means 200, or 1000 if it
+    may contain code, and 4000 more for a model that thinks.
+    """
     max_requests: Positive = 100
     """Maximum number of requests per job. After that, rules decide. A project's file can only lower
     it."""

@@ -120,10 +120,17 @@ class ModelRequest(Payload, frozen=True, kw_only=True):
 
 
 class ModelResponse(Payload, frozen=True, kw_only=True):
-    """A model's complete answer. If the server left a call in the text, `parser_miss` says so."""
+    """A model's complete answer. If the server left a call in the text, `parser_miss` says so.
+
+    `thinking` is how many characters of `raw` are thinking, which is not in `text`. `changed_keys`
+    are keys of the request that the server refused: their other name, or an empty text if they were
+    left out.
+    """
 
     type: ClassVar[str] = "model_response"
     text: str = ""
+    thinking: int = 0
+    changed_keys: dict[str, str] = {}
     call: ToolCall | None = None
     parser_miss: ParserMiss | None = None
     usage: Usage = Usage()

@@ -46,10 +46,14 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     """A model's answer.
 
     With `tool_call`, `call` is the tool call, whose arguments have not been validated yet. If the
-    server left the call in the text, `parser_miss` says so. `raw` is the JSON sent by the server.
+    server left the call in the text, `parser_miss` says so. `raw` is the JSON sent by the server,
+    and `thinking` is how many characters of it are thinking, which is not in `text`. `changed_keys`
+    are keys of the request that the server does not take: their other name, or an empty text.
     """
 
     text: str
+    thinking: int = 0
+    changed_keys: dict[str, str] = {}
     call: ToolCall | None = None
     parser_miss: ParserMiss | None = None
     usage: Usage
@@ -61,7 +65,8 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
 class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
     """Capabilities of a server, determined by probing it and never inferred from a name.
 
-    `tools` is True if the server takes tools and shows them to the model.
+    `tools` is True if the server takes tools and shows them to the model. `thinks` is True if the
+    model was seen to think, which takes tokens of its answers.
     """
 
     grammar: bool = False
@@ -69,6 +74,7 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
     tokenize: bool = False
     tools: bool = False
     json_schema: bool = False
+    thinks: bool = False
 
 
 class TokenCounter(Protocol):

@@ -3,7 +3,7 @@
 The HTTP client is imported only when a server is contacted, because most commands do not need it.
 """
 
-from contextlib import closing
+import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from remora.models.protocol import NAME, Model, NoModel
 
 if TYPE_CHECKING:
     from remora.config.schema import EscalationConfig, ModelConfig
+    from remora.models.client.openai_client import OpenAIClient
     from remora.models.client.server_address import Address
 
 _TO_ADD = (
@@ -219,18 +220,25 @@ def why_none(cache: Path) -> str | None:
 def _server_facts(
     address: "Address", settings: "ModelConfig", api_key: str | None, cache: Path
 ) -> dict[str, Any]:
-    from remora.models.client.openai_client import connect, counter_for
-    from remora.models.client.server_probe import probe_server
+    """Return what a server and its model can do, after a question as a job asks it."""
+    from remora.models.client.openai_client import open_client
+    from remora.models.client.server_probe import probe_request
 
-    with closing(connect(address, settings, api_key)) as connection:
-        facts = probe_server(connection, name=settings.name)
-        counter = counter_for(connection, facts, cache)
+    async def ask() -> "OpenAIClient":
+        client = open_client(address, settings, api_key, name=settings.name, cache=cache)
+        try:
+            await client.ask(probe_request(client.capabilities))
+        finally:
+            await client.aclose()
+        return client
+
+    client = asyncio.run(ask())
     return {
-        "name": facts.name,
+        "name": client.name,
         "reachable": True,
-        "context": facts.context,
-        "counter": counter.name,
-        "capabilities": msgspec.to_builtins(facts.capabilities),
+        "context": client.context,
+        "counter": client.counter.name,
+        "capabilities": msgspec.to_builtins(client.capabilities),
     }
 
 

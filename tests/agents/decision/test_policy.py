@@ -150,7 +150,11 @@ class _Truncating(ScriptedModel):
     async def ask(self, request: Request) -> Answer:
         answer = await super().ask(request)
         return Answer(
-            text=answer.text, usage=Usage(prompt_tokens=3), finish_reason=None, model="", raw={}
+            text=answer.text,
+            usage=Usage(prompt_tokens=3, evaluated=3),
+            finish_reason=None,
+            model="",
+            raw={},
         )
 
 

@@ -132,12 +132,20 @@ class TestInvalidCalls:
         self, theatre: Theatre
     ) -> None:
         agent = writer(theatre, suggested='[put(), put(value="2")]')
-        found = play(theatre, agent, {2: PROSE, 3: PROSE, 4: PROSE})
+        found = play(theatre, agent, {2: put("7"), 3: PROSE, 4: PROSE, 5: PROSE})
         assert errors(found) == ["bad_call"] * 3
-        taken = found.payloads(ToolCalled)[1]
+        taken = found.payloads(ToolCalled)[2]
         assert (taken.decided_by, taken.choice, taken.args) == ("fallback", 1, {"value": "2"})
-        assert deciders(found) == ["rule", "fallback", "model"]
+        assert deciders(found) == ["rule", "model", "fallback", "model"]
         assert ending(found) == ("submitted", "submitted")
+
+    def test_a_model_that_makes_no_call_at_all_leaves_what_rules_did(
+        self, theatre: Theatre
+    ) -> None:
+        agent = writer(theatre, suggested='[put(value="2")]')
+        found = play(theatre, agent, {2: PROSE, 3: PROSE, 4: PROSE})
+        assert errors(found) == ["bad_call"] * 3 + ["invalid_calls"]
+        assert (found.after, ending(found)) == (OPENED, ("submitted", "model_error"))
 
     def test_it_goes_on_unless_calls_are_invalid_three_times_in_a_row(
         self, theatre: Theatre
@@ -156,9 +164,10 @@ class TestInvalidCalls:
     @pytest.mark.slow
     def test_resumed(self, theatre: Theatre) -> None:
         agent = writer(theatre, suggested='[put(), put(value="2")]')
-        found = cut_everywhere(theatre, a_play(agent, {2: PROSE, 3: PROSE, 4: PROSE}))
+        answers = {2: put("7"), 3: PROSE, 4: PROSE, 5: PROSE}
+        found = cut_everywhere(theatre, a_play(agent, answers))
         assert found.after == b"x = 2\ny = 0\n"
-        assert deciders(found) == ["rule", "fallback", "model"]
+        assert deciders(found) == ["rule", "model", "fallback", "model"]
 
 
 class TestSubmissions:
@@ -268,9 +277,9 @@ class TestEscalation:
     ) -> None:
         agent = writer(theatre, suggested='[put(value="2")]')
         larger = scripted(lambda request: SUBMIT if "wrote 2" in shown(request) else PROSE)
-        found = play(theatre, agent, {2: PROSE, 3: PROSE, 4: PROSE}, larger=larger)
+        found = play(theatre, agent, {2: put("7"), 3: PROSE, 4: PROSE, 5: PROSE}, larger=larger)
         assert errors(found) == ["bad_call"] * 6
-        assert deciders(found) == ["rule", "fallback", "escalation"]
+        assert deciders(found) == ["rule", "model", "fallback", "escalation"]
         assert found.after == b"x = 2\ny = 0\n"
 
     @pytest.mark.slow

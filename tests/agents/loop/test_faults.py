@@ -90,7 +90,7 @@ def test_the_next_packet_says_why_it_is_refused(theatre: Theatre, fault: str) ->
 ENDINGS: dict[str, tuple[list[str], str, str]] = {
     "submits at once": ([], SUBMIT, "submitted"),
     "never submits": ([], call("read_code", first=1, last=2), "repeated_call"),
-    "never makes a call": ([], "I am done", "submitted"),
+    "never makes a call": ([], "I am done", "model_error"),
     "calls one tool for ever": ([], call("check"), "repeated_call"),
     "takes back its own edit": ([edit(4, 4, "        return price"), undo(2)], SUBMIT, "submitted"),
 }
@@ -102,7 +102,8 @@ def test_what_the_opening_did_is_submitted(theatre: Theatre, fault: str) -> None
     found = played(theatre, answers, otherwise=then)
     assert (found.after or b"").decode() == OPENED
     assert ending(found) == ("submitted", reason)
-    assert errors(found) == (["bad_call"] * 3 if fault == "never makes a call" else [])
+    invalid = ["bad_call"] * 3 + ["invalid_calls"]
+    assert errors(found) == (invalid if fault == "never makes a call" else [])
 
 
 def test_orders_in_the_project_are_shown_as_code(theatre: Theatre) -> None:

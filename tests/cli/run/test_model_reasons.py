@@ -90,7 +90,7 @@ def test_a_cause_of_many_failures_is_told_once(shop: Shop) -> None:
     assert done.code == 3
     assert done.err.count("out of memory") == 1
     assert done.err.count("for the same reason") == 3
-    assert done.out.count("out of memory") == 2, "at the first job, and under why"
+    assert done.out.count("out of memory") == 3, "at the first job, of all, and under why"
     assert "and 3 other jobs: " in done.out
 
 
@@ -109,9 +109,45 @@ def test_a_model_that_makes_no_call_is_the_reason(shop: Shop) -> None:
 
     files = {"shop.py": "def pay(price):\n    return price + 1\n"}
     done = shop.analyze(files, chat, "-o", "docstring", "--decisions", "model")
-    assert done.code == 0, done.err
+    assert done.code == 3, done.err
+    assert (
+        "3 invalid calls in a row: the answer has no tool call: 'I would rather not.'" in done.out
+    )
     why = shop.remora("trace", "why", "pay", cwd=shop.root).out
-    assert why.startswith("Nothing failed: the agent changed nothing: the model made no valid call")
+    assert why.startswith(
+        "The model's answer at turn 4 could not be used: 3 invalid calls in a row"
+    )
+
+
+def test_a_model_that_loses_five_jobs_in_a_row_to_one_cause_is_not_asked_again(shop: Shop) -> None:
+    def chat(handler: Handler, _request: dict[str, Any], number: int) -> None:
+        send_json(handler, answer(text=f"Here is what I think of 'file {number}'."))
+
+    source = "import os\n\n\ndef pay():\n    return price\n"
+    done = shop.analyze({f"shop_{n}.py": source for n in range(9)}, chat, *LINT, "--json")
+    assert (done.code, len(shop.requests)) == (3, 15)
+    jobs = done.document["jobs"]
+    assert {job["status"] for job in jobs} == {"verified"}, "rules completed them"
+    assert {job["stop_reason"] for job in jobs} == {"model_error"}
+    assert "the model is not asked again in this run: it lost 5 jobs in a row" in jobs[8]["error"]
+    shown = shop.remora("show", "last", cwd=shop.root).out
+    assert "the model failed in 9 jobs: 3 invalid calls in a row: the answer has no tool" in shown
+
+
+def test_a_packet_that_a_server_calls_too_large_is_made_smaller_once(shop: Shop) -> None:
+    words = "the request exceeds the available context size, try increasing it"
+
+    def chat(handler: Handler, request: dict[str, Any], _number: int) -> None:
+        is_large = len(str(request["messages"])) > 2000
+        error = {"error": {"message": words}}
+        send_json(handler, *((error, 400) if is_large else (answer(("submit_result", {})), 200)))
+
+    lines = "".join(f"    total_{n} = order.total(rate=price_{n})\n" for n in range(40))
+    done = shop.analyze({"shop.py": f"def pay(order):\n{lines}"}, chat, *LINT, "--select", "F")
+    sizes = [len(str(each["messages"])) for each in shop.requests]
+    assert (done.code, len(sizes)) == (0, 2), done.err
+    assert sizes[1] < 0.6 * sizes[0]
+    assert shop.remora("trace", "verify", "--all", cwd=shop.root).code == 0
 
 
 def test_two_jobs_wait_for_one_slow_server(shop: Shop) -> None:

@@ -47,8 +47,8 @@ ADDED = {
 class End(NamedTuple):
     """How a run with a fault ends.
 
-    After invalid calls, the first suggestion is taken. A failure of the model is an error of the
-    job. In both cases, the job ends with what rules did, and also if a refused call is repeated.
+    After invalid calls, the first suggestion is taken. If the model made no call at all, or failed,
+    that is told. The job ends with what rules did, and also if a refused call is repeated.
     """
 
     code: int
@@ -61,14 +61,14 @@ UNREACHABLE = "cannot reach the model server at "
 ENDS = {
     "slow": End(3, "failed", "did not respond within 0.5 s; raise model.timeout_s"),
     "stops in the middle": End(3, "failed", UNREACHABLE),
-    "prose": End(0, "invalid", "the answer has no tool call"),
-    "half a call": End(0, "invalid", "the answer ends inside a tool call: "),
+    "prose": End(3, "invalid", "the answer has no tool call"),
+    "half a call": End(3, "invalid", "the answer ends inside a tool call: "),
     "two calls": USED,
-    "an unknown tool": End(0, "invalid", "unknown tool 'delete_files'"),
-    "another tool's arguments": End(0, "invalid", " argument '"),
-    "wrong types": End(0, "invalid", "must be of type string, not 7"),
+    "an unknown tool": End(3, "invalid", "unknown tool 'delete_files'"),
+    "another tool's arguments": End(3, "invalid", " argument '"),
+    "wrong types": End(3, "invalid", "must be of type string, not 7"),
     "1 MB": End(1, "repeated", "was called 3 times with the same result: "),
-    "1 MB of prose": End(0, "invalid", "the answer has 1,100,000 characters"),
+    "1 MB of prose": End(3, "invalid", "the answer has 1,100,000 characters"),
     "nothing": End(3, "failed", "sent an unusable response: not JSON; check that there is an"),
     "busy once": USED,
     "busy": End(3, "failed", "returned status 429: too many requests; the server limits"),
@@ -139,8 +139,8 @@ def test_a_run_with_a_faulty_server_is_recorded(
     end, added = ENDS[fault], ADDED[operation]
     is_failure = end.answers in ("failed", "repeated")
     lines = added.answered if end.answers == "used" else added.by_rules
-    endings = {"failed": "error", "repeated": "failed"}
-    status = "verified" if lines else endings.get(end.answers, "no_change")
+    endings = {"used": "no_change", "failed": "error"}
+    status = "verified" if lines else endings.get(end.answers, "failed")
     job = job_of(done)
     code = 0 if end.answers == "repeated" and lines else end.code
     assert (done.code, job["status"]) == (code, status), done.err

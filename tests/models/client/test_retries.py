@@ -18,6 +18,7 @@ from remora.models.client.retry_policy import (
     RequestLimits,
     is_failure,
     next_pause,
+    retry_after_s,
 )
 from remora.models.client.server_address import parse_address
 from remora.models.client.wire_format import (
@@ -67,7 +68,7 @@ def test_two_clients_do_not_retry_in_step() -> None:
     [
         ("7", 7.0),
         (" 0 ", 0.0),
-        ("3600", LONGEST_PAUSE_S),
+        ("100", LONGEST_PAUSE_S),
         (format_datetime(NOW + timedelta(seconds=9), usegmt=True), 9.0),
         (format_datetime(NOW - timedelta(days=1), usegmt=True), 0.0),
         ("soon", 0.25),
@@ -86,8 +87,14 @@ def test_no_header_makes_a_turn_wait_longer(
 ) -> None:
     limits = RequestLimits(retries=100)
     pause = next_pause(busy(header), attempt, limits, NOW, random=lambda: jitter)
-    assert pause is not None
-    assert 0 <= pause <= LONGEST_PAUSE_S
+    asked = retry_after_s(busy(header), NOW) or 0
+    assert (pause is None) is (asked > 100 * LONGEST_PAUSE_S)
+    assert 0 <= (pause or 0) <= LONGEST_PAUSE_S
+
+
+@pytest.mark.parametrize("header", ["121", "39600", "39600.5", format_datetime(NOW + timedelta(1))])
+def test_a_server_that_asks_for_more_than_all_retries_is_given_up(header: str) -> None:
+    assert pause_of(busy(header, 429), 0, 1.0) is None
 
 
 @pytest.mark.parametrize(
@@ -114,6 +121,11 @@ def test_only_what_may_pass_is_tried_again(failure: Failure, again: bool) -> Non
         ("http://127.0.0.1:8080/v1/", "http://127.0.0.1:8080/v1", "http://127.0.0.1:8080"),
         ("https://host/llm/v1", "https://host/llm/v1", "https://host/llm"),
         ("https://host/v1beta/openai", "https://host/v1beta/openai", None),
+        ("https://host/v1beta/openai/chat/completions", "https://host/v1beta/openai", None),
+        ("http://host/v1/completions/", "http://host/v1", "http://host"),
+        ("http://host/v1//chat/completions?a=b", "http://host/v1", "http://host"),
+        ("http://host/v1/models", "http://host/v1", "http://host"),
+        ("http://host:11434/api/chat", "http://host:11434/v1", "http://host:11434"),
     ],
 )
 def test_endpoints_follow_from_the_configured_address(

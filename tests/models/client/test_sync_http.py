@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from remora.errors import ModelError
+from remora.models.client.answer_stream import LARGEST_BODY
 from remora.models.client.retry_policy import RequestLimits
 from remora.models.client.server_address import parse_address
-from remora.models.client.sync_http import LARGEST_BODY, ServerConnection
+from remora.models.client.sync_http import ServerConnection
 
 KEY = "sk-very-secret"
 
@@ -87,12 +88,13 @@ def test_a_look_gives_the_object_or_the_status(
     ]
 
 
-def test_an_endless_answer_is_cut_off(
-    connection: ServerConnection, misbehaving: Any, canned: Any
-) -> None:
+def test_an_endless_answer_is_cut_off(misbehaving: Any, canned: Any) -> None:
     misbehaving.routes["/a"] = canned(body=b"x" * (LARGEST_BODY + 1))
+    patient = RequestLimits(timeout_s=30)
+    connection = ServerConnection(parse_address(misbehaving.address), key=KEY, limits=patient)
     with pytest.raises(ModelError, match="more than"):
         connection.request_once("GET", f"{connection.address.root}/a")
+    connection.close()
 
 
 def test_a_server_that_drips_is_not_waited_for(dripping: str) -> None:

@@ -10,6 +10,7 @@ import msgspec
 from remora.agents.decision.query_settings import QuerySettings, Rung
 from remora.agents.decision.strategies import STRATEGIES, letter_decoding
 from remora.chat import ToolSchema, answer_form
+from remora.errors import ContextTooLarge
 from remora.memory.budget import FittedPacket, fit
 from remora.memory.canonical import canonical_sha256
 from remora.memory.events import AgentError, ModelRequest, ModelResponse, Payload
@@ -63,22 +64,48 @@ async def query_model(
 ) -> AgentError | None:
     """Ask the model for the next call, and record the request and the answer.
 
-    The packet is trimmed to fit the token limit. Returns an error if even the smallest packet is
+    The packet is trimmed to fit the token limit. If the server says that the request is too large,
+    it is asked once more with half of the tokens. Returns an error if even the smallest packet is
     too large, unless only its bytes are known. Raises `ModelError` if the request fails.
+    """
+    fitted, asked = await asyncio.to_thread(_fit, packet, tools, rung, question)
+    try:
+        return await _ask(fitted, tools, rung, recorder, asked)
+    except ContextTooLarge:
+        half = msgspec.structs.replace(rung.settings, limit=fitted.tokens // 2)
+        smaller, asked = await asyncio.to_thread(
+            _fit, packet, tools, Rung(rung.model, half), question
+        )
+        if smaller.tokens >= fitted.tokens:
+            raise
+        return await _ask(smaller, tools, rung, recorder, asked)
+
+
+def _fit(
+    packet: DecisionPacket, tools: Sequence[ToolSchema], rung: Rung, question: Question
+) -> tuple[FittedPacket, Question]:
+    """Return the packet, and the question without the steps, that fit the limit.
+
+    It may query the server.
     """
     model, settings = rung
 
     def measure(shown: DecisionPacket, asked: Question) -> int:
         return request_tokens(model.counter, shown, tools, settings.renderer, asked)
 
-    def fit_request() -> tuple[FittedPacket, Question]:
-        asked = question
-        if reads_history(settings.renderer):
-            asked = _with_history(question, lambda tried: measure(packet, tried) <= settings.limit)
-        return fit(packet, settings.limit, lambda shown: measure(shown, asked)), asked
+    if reads_history(settings.renderer):
+        question = _with_history(question, lambda tried: measure(packet, tried) <= settings.limit)
+    return fit(packet, settings.limit, lambda shown: measure(shown, question)), question
 
-    fitted, question = await asyncio.to_thread(fit_request)  # it may query the server
-    shown = fitted.packet
+
+async def _ask(
+    fitted: FittedPacket,
+    tools: Sequence[ToolSchema],
+    rung: Rung,
+    recorder: Recorder,
+    question: Question,
+) -> AgentError | None:
+    (model, settings), shown = rung, fitted.packet
     most = max(settings.limit, settings.most)
     if fitted.tokens > most and model.counter.basis != "bytes":
         return AgentError(
@@ -90,6 +117,9 @@ async def query_model(
         )
     rendered = question.render(settings.renderer, shown, tools)
     decoding = _decoding(shown, tools, settings, question)
+    if model.capabilities.thinks:
+        tokens = decoding.max_tokens + settings.thinking_tokens
+        decoding = msgspec.structs.replace(decoding, max_tokens=tokens)
     least = int(fitted.tokens * model.counter.least)
     recorder.emit(_request_event(fitted, least, rendered, decoding, question, settings), shown.turn)
     await run_in_thread(recorder.flush)  # the model sees nothing that could be lost
@@ -173,6 +203,8 @@ def _request_event(
 def _response_event(answer: Answer) -> ModelResponse:
     return ModelResponse(
         text=answer.text,
+        thinking=answer.thinking,
+        changed_keys=answer.changed_keys,
         call=answer.call,
         parser_miss=answer.parser_miss,
         usage=answer.usage,

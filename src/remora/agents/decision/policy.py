@@ -53,12 +53,13 @@ def decide_by_answer(exchange: Exchange, tools: Sequence[ToolSchema]) -> Decisio
     """Derive the decision from a recorded request and its answer.
 
     Returns an error of kind `bad_call` if the answer is not a valid call, or of kind
-    `context_truncated` if the server did not read the whole prompt. A server that reports no tokens
-    does not count them.
+    `context_truncated` if the server did not read the whole prompt. A count says nothing of that
+    if it may leave out what was cached.
     """
     request, response = exchange.request, exchange.response
     read = response.usage.prompt_tokens
-    if read and read < request.least_tokens:
+    has_cached = response.usage.evaluated is not None
+    if has_cached and read and read < request.least_tokens:
         message = (
             f"the server says that it read {read:,} of at least {request.least_tokens:,} "
             "prompt tokens: its context is smaller than it reports, or its count is wrong"
@@ -71,8 +72,21 @@ def decide_by_answer(exchange: Exchange, tools: Sequence[ToolSchema]) -> Decisio
         if bad.call is not None and all(tool.name != bad.call.tool for tool in tools):
             declared = callable_tools(exchange.shown, tools)
             message = unknown_tool(bad.call.tool, (tool.name for tool in declared))
-        return replace(_error("bad_call", message, request), call=bad.call)
+        error = replace(_error("bad_call", message, request), call=bad.call)
+        return error if bad.call is not None else _with_cause(error, request, response)
     return replace(chosen, packet_sha256=request.packet_sha256, trim=request.trim)
+
+
+def _with_cause(error: AgentError, request: ModelRequest, response: ModelResponse) -> AgentError:
+    """Say if there is no call because the answer was cut, or is nothing but thinking."""
+    thinks, most = response.thinking, request.decoding.get("max_tokens")
+    if response.finish_reason == "length":
+        cut = f"the answer was cut at {most} tokens{' of thinking' if thinks else ''}"
+        hint = "raise model.max_output_tokens" + (", or turn its thinking off" if thinks else "")
+        return replace(error, message=f"{error.message}; {cut}", hint=hint)
+    if thinks and not response.text.strip():
+        return replace(error, message="the answer is only thinking, and has no tool call")
+    return error
 
 
 def ignores_shape(exchange: Exchange, error: AgentError) -> bool:

@@ -17,6 +17,8 @@ ANSWER_TOKENS = 200
 """Maximum tokens of an answer."""
 CODE_TOKENS = 1000
 """Maximum tokens of an answer that may contain code."""
+THINKING_TOKENS = 4000
+"""Tokens that the thinking of a model may take before its answer."""
 _SHORT_TEXT = 200
 """Characters up to which a text is not code."""
 _HUB_SHARE = 5
@@ -31,7 +33,7 @@ class QuerySettings(msgspec.Struct, frozen=True, kw_only=True):
     `opening` is true, rules first do what they are sure of. The model is asked until `max_requests`
     requests or `max_tokens` prompt tokens were sent. `limit` is the maximum size of a request in
     tokens; if nothing more can be trimmed, it may have `most`. An answer has at most
-    `answer_tokens`.
+    `answer_tokens`, and `thinking_tokens` more of a model that thinks.
     """
 
     renderer: str
@@ -39,6 +41,7 @@ class QuerySettings(msgspec.Struct, frozen=True, kw_only=True):
     limit: int
     most: int = 0
     answer_tokens: int = ANSWER_TOKENS
+    thinking_tokens: int = 0
     decisions: Deciding = "rules"
     opening: bool = True
     max_requests: int = 100

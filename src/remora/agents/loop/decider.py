@@ -48,6 +48,7 @@ class Decider:
         self._state = state
         self._rungs = dependencies.rungs
         self._redact = dependencies.redact
+        self._lost_jobs = dependencies.lost_jobs
         self._flush = dependencies.emitter.flush
         self._schemas = schemas
         self._emit = emit
@@ -72,9 +73,12 @@ class Decider:
         return decide_without_model(self._packet, self._schemas)
 
     def _fallback(self) -> Decision:
-        """Take the first complete suggestion. Return an error if there is none."""
-        first = self._first()
-        if first.choice is not None:
+        """Take the first complete suggestion.
+
+        Return an error if there is none, or if the model has not made a call in the whole job.
+        """
+        first, decided = self._first(), self._state.tally.decided_by
+        if first.choice is not None and decided["model"] + decided["escalation"]:
             return replace(first, decided_by="fallback")
         message = f"{MAX_BAD_CALLS} invalid calls in a row: {self._packet.last_error}"
         return self._error(INVALID_CALLS, message, self._state.hint)
@@ -144,6 +148,8 @@ class Decider:
     async def _ask(self, rung: Rung) -> Exchange | AgentError:
         if len(self._state.turn.steps) > self._taken:
             return self._take()
+        if self._lost_jobs.reason:
+            return self._error("model_error", self._lost_jobs.reason)
         question = Question(
             strategy=rung.settings.strategy,
             instructions=self._state.instructions,

@@ -10,6 +10,7 @@ from remora.agents.decision.query_settings import QuerySettings, Rung
 from remora.agents.definition.agent import Agent
 from remora.agents.inputs.hub_pull import NodeFacts
 from remora.agents.inputs.node_versions import UserFile
+from remora.agents.loop.lost_jobs import LostJobs
 from remora.memory.events import Event
 from remora.models.protocol import Model
 from remora.operations.submission import Check, Findings
@@ -37,6 +38,7 @@ class AgentDependencies:
     - `user_file` reads the user's current files. Without it, user edits are not detected.
     - `python` runs the project's code. Without it, no project code is run.
     - `shared` is what the jobs of the run with the same operation share.
+    - `lost_jobs` says when the models of the run are not asked any more.
     - `check_results` contains what checks keep in `Submission.results`, by the hash of the change
       set. Trials share it with the agent, so the same change set is not run twice.
     """
@@ -59,6 +61,7 @@ class AgentDependencies:
     python: ProjectPython | None
     answers: Path | None
     check_results: dict[str, dict[Any, Any]] = field(default_factory=dict)
+    lost_jobs: LostJobs = field(default_factory=LostJobs)
     larger: Rung | None
     max_turns: int
     options: Mapping[str, Any]

@@ -32,7 +32,7 @@ from remora.runs.records.totals import Document, totals_by_operation
 from remora.runs.report.gate_texts import gate_texts
 from remora.runs.report.job_findings import lint_left
 from remora.statuses import CONFLICT, DONE, FAILURES, INTERRUPTED, PENDING, STALE, WITH_RESULT
-from remora.text import escape_line
+from remora.text import count, escape_line
 from remora.workspaces.hunks import group_text, separate_hunks
 
 _AT_LINE = re.compile(r"line (\d+): (.*)", re.DOTALL)
@@ -247,10 +247,12 @@ def _wrong(
     unread = sorted(job.agent_id for job in view.damaged)
     stale = [display_name(job.node_id) for job in jobs if job.review == STALE]
     wrong = (job.agent_id for job in jobs if job.status in FAILURES and not job.damaged)
-    lost = (display_name(job.node_id) for job in jobs if job.stop_reason == "model_error")
+    lost = [job for job in jobs if job.stop_reason == "model_error"]
     redo = [redo_words(view, job.operation, job.node_id) for job in jobs if job.review == CONFLICT]
     edited = [("retry", view.run_id, escape_line(node)) for node in dict.fromkeys(stale)]
-    again = [("retry", view.run_id, escape_line(node)) for node in islice(lost, 1)]
+    again = [("retry", view.run_id, escape_line(display_name(job.node_id))) for job in lost[:1]]
+    if len(lost) > 1:
+        yield f"the model failed in {count(len(lost), 'job')}: {escape_line(str(lost[0].error))}"
     repeats: dict[str, Sequence[Sequence[str]]] = {
         "to redo conflicting changes on your current files:": redo,
         "to redo changes of functions that you edited during the run:": edited,

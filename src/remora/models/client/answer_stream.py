@@ -1,70 +1,105 @@
-"""Streamed answers: server-sent events, joined to the document that is sent without streaming."""
+"""Bodies of responses: documents, or server-sent events that are joined to one."""
 
 import json
+from contextlib import suppress
 from typing import Any
 
-from remora.models.client.wire_format import UnusableAnswer, decode_body
+import httpx2
+
+from remora.models.client.retry_policy import Reply
+from remora.models.client.wire_format import THINKING, UnusableAnswer, decode_body
 
 WITH_USAGE: dict[str, Any] = {"stream": True, "stream_options": {"include_usage": True}}
 """The keys of a request whose answer is streamed, with token counts at its end."""
-EVENT_STREAM = "text/event-stream"
+LARGEST_BODY = 16 * 1024 * 1024
 _DATA = b"data:"
-_GROWING = frozenset({"content", "text", "arguments", "reasoning_content", "reasoning"})
+_BEGINNING, _BLANK = 64, b"\xef\xbb\xbf\r\n "
+_EVENT_STARTS = (_DATA, b"event:", b"id:", b"retry:", b":")
+_GROWING = frozenset({"content", "text", "arguments", *THINKING})
 """Keys of texts that come in parts."""
 
 
 class AnswerStream:
-    """Joins the events of one answer, which may be split anywhere into the bytes that arrive.
+    """Reads the body of a response: a document, or events that are joined to one.
 
-    `is_over` is True after the event that ends the answer, or that reports an error.
+    Servers answer requests for a stream with a document, and the other way round, whatever they say
+    of its type. Events may be split anywhere into the bytes that arrive. `is_over` is True after the
+    event that ends the answer, or that reports an error.
     """
 
     def __init__(self) -> None:
         self.is_over = False
+        self._body = bytearray()
+        self._read = 0
         self._joined: dict[str, Any] = {}
-        self._rest = b""
 
     def add(self, data: bytes) -> bool:
         """Take the next bytes. Return True if an event is complete, comments aside.
 
-        Raises UnusableAnswer if an event is not a JSON object.
+        Raises UnusableAnswer if an event is not a JSON object, or if there are too many bytes.
         """
-        *lines, self._rest = (self._rest + data).split(b"\n")
+        self._body += data
+        if len(self._body) > LARGEST_BODY:
+            raise UnusableAnswer(f"more than {LARGEST_BODY} bytes")
+        if not self._has_events:
+            return False
+        *lines, rest = bytes(self._body[self._read :]).split(b"\n")
+        self._read = len(self._body) - len(rest)
         events = [line[len(_DATA) :].strip() for line in lines if line.startswith(_DATA)]
         for event in filter(None, events):
             if event == b"[DONE]":
                 self.is_over = True
                 continue
             part = decode_body(event)
-            if not isinstance(part.get("choices", []), list):
+            if not isinstance(part.get("choices") or [], list):
                 raise UnusableAnswer("choices that are not a list")
             _join(self._joined, part)
             reasons = [choice.get("finish_reason") for choice in _dicts(part.get("choices"))]
-            self.is_over = self.is_over or "error" in part or any(reasons)
+            self.is_over = self.is_over or bool(part.get("error")) or any(reasons)
         return bool(events)
 
-    @property
-    def error_status(self) -> int | None:
-        """The status of the error that ended the answer, or None."""
-        if "error" not in self._joined:
-            return None
-        error = self._joined["error"]
-        code = error.get("code") if isinstance(error, dict) else None
-        return code if isinstance(code, int) and 400 <= code < 600 else 500
+    def reply(self, status: int, headers: httpx2.Headers) -> Reply:
+        """Return the whole response. An error in a response of status 200 has the error's status.
 
-    def document(self) -> bytes:
-        """Return the answer, or the error, as the JSON that is sent without streaming."""
-        for choice in _dicts(self._joined.get("choices")):
-            if "delta" in choice:
-                choice["message"] = choice.pop("delta")
-        return json.dumps(self._joined).encode("ascii")
+        Raises RemoteProtocolError if the end of the events is missing.
+        """
+        body, whole = bytes(self._body), self._joined
+        if self._has_events:
+            if not self.is_over:
+                raise httpx2.RemoteProtocolError("the answer ended in the middle")
+            for choice in _dicts(whole.get("choices")):
+                if "delta" in choice:
+                    choice["message"] = choice.pop("delta")
+            body = json.dumps(whole).encode("ascii")
+        elif status < 300 and b'"error"' in body:
+            with suppress(UnusableAnswer):
+                whole = decode_body(body)
+        is_answer = bool(whole.get("choices")) and not self._has_events
+        if status < 300 and whole.get("error") and not is_answer:
+            status = _status_of(whole["error"])
+        location = headers.get("Location", "") if 300 <= status < 400 else ""
+        return Reply(status, headers.get("Retry-After"), body, location)
+
+    @property
+    def _has_events(self) -> bool:
+        return self._body[:_BEGINNING].lstrip(_BLANK).startswith(_EVENT_STARTS)
+
+
+def _status_of(error: Any) -> int:
+    """Return the HTTP status that an error names, as a number or as text."""
+    code = error.get("code") if isinstance(error, dict) else None
+    with suppress(TypeError, ValueError):
+        code = int(code)  # type: ignore[arg-type]
+    return code if isinstance(code, int) and 400 <= code < 600 else 500
 
 
 def _join(whole: dict[str, Any], part: dict[str, Any]) -> None:
     """Add a part to what is known: parts of texts follow each other, and other values replace."""
     for key, value in part.items():
         known = whole.get(key)
-        if isinstance(known, str) and isinstance(value, str) and key in _GROWING:
+        if isinstance(known, list) and isinstance(value, str):
+            known.append({"type": "text", "text": value})
+        elif isinstance(known, str) and isinstance(value, str) and key in _GROWING:
             whole[key] = known + value
         elif isinstance(known, dict) and isinstance(value, dict):
             _join(known, value)

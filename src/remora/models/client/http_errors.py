@@ -5,18 +5,37 @@ Errors include a hint and never contain the API key.
 
 import contextlib
 import json
+import re
+from datetime import UTC, datetime, timedelta
 from typing import Any
+from urllib.request import getproxies, proxy_bypass
 
 import httpx2
 
 from remora.config.user_folders import KEY_VARIABLES
 from remora.errors import ContextTooLarge, ModelError, RefusedRequest, UnparsedAnswer
-from remora.models.client.retry_policy import Failure, Reply, Silence
+from remora.models.client.retry_policy import (
+    LONGEST_PAUSE_S,
+    Failure,
+    Reply,
+    Silence,
+    retry_after_s,
+)
 from remora.models.client.server_address import Address
 
 _MAX_MESSAGE = 300
 _KINDS = {400: RefusedRequest, 422: RefusedRequest}
-_TOO_LARGE = ("exceed_context_size", "context_length_exceeded", "maximum context length")
+_READ = re.compile(
+    r"(?<![a-z])(context|prompt|inputs?\b|messages\b)|too many tokens|request too large",
+    re.IGNORECASE,
+)
+_IS_EXCEEDED = re.compile(
+    r"exceed|too (long|large|many)|(long|larg|great)er than|maximum|reduce|overflow|reached"
+    r"|must (be <=|have less)",
+    re.IGNORECASE,
+)
+"""In the words of 30 messages of servers, what is read, and that there is too much of it."""
+_TOO_LARGE_STATUSES = (400, 413, 422, 500)
 _HINTS = {
     401: "set {variable} to a key that this server accepts",
     403: "the key in {variable} is not allowed to use this model",
@@ -63,17 +82,39 @@ def unusable_answer(address: Address, why: str) -> ModelError:
     )
 
 
+def unusable_environment(error: Exception) -> ModelError:
+    """Return the error for a variable with which no HTTP client can be made."""
+    names, hint = "SSL_CERT_FILE or SSL_CERT_DIR", "correct the variable, or remove it"
+    why = "SOCKS needs the package socksio" if isinstance(error, ImportError) else str(error)
+    if not isinstance(error, OSError):
+        proxies = getproxies()
+        odd = [name for name in proxies if proxies[name].startswith("socks")] or list(proxies)
+        names = " and ".join(f"{name.upper()}_PROXY" for name in odd)
+        hint += "; a host in NO_PROXY is asked without a proxy"
+    why = " ".join(why.split())[:200]
+    return ModelError(f"the environment's {names} cannot be used: {why}", hint=hint)
+
+
 def _refused(reply: Reply, address: Address, key: str | None) -> ModelError:
     text = reply.body.decode("utf-8", "replace")
     message = _server_message(text)
     if key:
         message = message.replace(key, "…")
-    if any(mark in text for mark in _TOO_LARGE):
+    is_too_large = _READ.search(text) and _IS_EXCEEDED.search(text)
+    if is_too_large and reply.status in _TOO_LARGE_STATUSES:
         return ContextTooLarge(
             f"the model server at {address.shown} reports that the request is too large: {message}",
             hint="lower runner.memory.packet_size_limit, or serve the model with a larger context",
         )
+    if reply.location:
+        return ModelError(
+            f"the model server at {address.shown} redirects to {reply.location[:_MAX_MESSAGE]}",
+            hint=f"set {address.setting} to the server's own address",
+        )
     hint = _NO_KEY if key is None and reply.status in (401, 403) else ""
+    if (pause := retry_after_s(reply, now := datetime.now(UTC))) and pause > LONGEST_PAUSE_S:
+        when = now + timedelta(seconds=pause)
+        hint = f"the server takes requests again from {when:%Y-%m-%d %H:%M} UTC"
     hint = hint or _HINTS.get(reply.status, "check the server's log" if reply.status >= 500 else "")
     kind = UnparsedAnswer if reply.is_unparsed else _KINDS.get(reply.status, ModelError)
     return kind(
@@ -92,10 +133,20 @@ def _unreachable(error: httpx2.TransportError, address: Address, timeout_s: floa
     why = "the connection timed out"
     if not isinstance(error, httpx2.TimeoutException):
         why = " ".join(str(error).split())[:200] or "the connection was lost"
+    hint = "start the server, correct {setting}, or {otherwise}"
+    if "CERTIFICATE_VERIFY_FAILED" in why:
+        hint = "set SSL_CERT_FILE to the certificate of the server's authority"
+    elif proxy := _proxy(httpx2.URL(address.api)) if not address.loopback else "":
+        hint = f"correct {proxy}, or add the host to NO_PROXY: requests go through that proxy"
     return ModelError(
-        f"cannot reach the model server at {address.shown}: {why}",
-        hint=_worded("start the server, correct {setting}, or {otherwise}", address),
+        f"cannot reach the model server at {address.shown}: {why}", hint=_worded(hint, address)
     )
+
+
+def _proxy(url: httpx2.URL) -> str:
+    """Return the variable with the proxy of a URL, or an empty text."""
+    names = [name for name in (url.scheme, "all") if name in getproxies()]
+    return "" if not names or proxy_bypass(url.host) else f"{names[0].upper()}_PROXY"
 
 
 def _worded(hint: str, address: Address) -> str:
@@ -110,6 +161,8 @@ def _server_message(text: str) -> str:
 
 def _error_field(body: Any) -> str:
     match body:
+        case {"error": {"message": str(message), "param": str(key)}} if key not in message:
+            return f"{message} ({key})"
         case {"error": {"message": str(message)}} | {"error": str(message)}:
             return message
         case {"message": str(message)} | {"detail": str(message)}:

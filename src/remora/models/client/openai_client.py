@@ -20,7 +20,8 @@ from remora.config.schema import ModelConfig
 from remora.config.user_folders import make_private
 from remora.errors import ContextTooLarge, ModelError, RefusedRequest, UnparsedAnswer
 from remora.models.client import wire_format
-from remora.models.client.answer_stream import EVENT_STREAM, WITH_USAGE, AnswerStream
+from remora.models.client.accepted_keys import KeyTrial
+from remora.models.client.answer_stream import WITH_USAGE, AnswerStream
 from remora.models.client.http_errors import unusable_answer
 from remora.models.client.retry_policy import (
     Failure,
@@ -38,7 +39,7 @@ from remora.models.client.server_probe import (
     find_version,
     probe_server,
 )
-from remora.models.client.sync_http import LARGEST_BODY, ServerConnection, http_options
+from remora.models.client.sync_http import ServerConnection, open_http
 from remora.models.decoding.call_parsing import family_of
 from remora.models.decoding.native_calls import native_item
 from remora.models.protocol import Answer, Request, Strategy, TokenCounter, without_cache
@@ -52,9 +53,6 @@ from remora.models.token_counters import (
 from remora.regular_file import replace_file
 
 _FILE = "token_ratios.json"
-_USAGE, _LOGPROBS = ("stream_options",), ("logprobs", "top_logprobs")
-_LEFT_OUT: tuple[tuple[str, ...], ...] = ((), _USAGE, _LOGPROBS, (*_USAGE, *_LOGPROBS))
-"""Keys of requests that servers may refuse: what is left out, in the order of the attempts."""
 LOOPBACK_FACTOR = 5
 """Factor for the time until an answer begins on this machine: a CPU reads prompts slowly."""
 
@@ -151,10 +149,7 @@ class OpenAIClient:
         self._answered_by: dict[Strategy, str] = {}
         self._turns = asyncio.Semaphore(limits.max_concurrency)
         self._first_s = limits.timeout_s * (LOOPBACK_FACTOR if self._address.loopback else 1)
-        self._left_out: dict[bool, tuple[tuple[str, ...]]] = {}
-        self._http = httpx2.AsyncClient(
-            **http_options(self._address, connection.key, self._first_s)
-        )
+        self._http = open_http(httpx2.AsyncClient, self._address, connection.key, self._first_s)
 
     def describe(self) -> dict[str, Any]:
         """Return the data that identifies the model in a stream."""
@@ -197,15 +192,22 @@ class OpenAIClient:
         body = make(request, model=self.name, llama=self._llama)
         path = "/chat/completions" if is_chat else "/completions"
         url, reason = f"{self._address.api}{path}", ""
-        if not answer_form(request.decoding.strategy).declares_tools:
-            return wire_format.read_choice(await self._post(url, body))
+        has_tools = answer_form(request.decoding.strategy).declares_tools
         try:
             found = await self._post(url, body)
         except UnparsedAnswer as error:  # ask for the same as text
+            if not has_tools:
+                raise
             reason = error.message
             found = await self._post(url, body | {"tool_choice": "none"})
         answer = wire_format.read_choice(found)
-        return replace(answer, parser_miss=await self._parser_miss(answer, reason))
+        if answer.thinking:
+            self.capabilities = replace(self.capabilities, thinks=True)
+        return replace(
+            answer,
+            changed_keys=self.connection.keys.changed(body | WITH_USAGE),
+            parser_miss=await self._parser_miss(answer, reason) if has_tools else None,
+        )
 
     async def _parser_miss(self, answer: Answer, reason: str) -> ParserMiss | None:
         """Return which call the server left in the text, if any. Its version is asked for once."""
@@ -250,23 +252,18 @@ class OpenAIClient:
             )
 
     async def _post(self, url: str, body: dict[str, Any]) -> dict[str, Any]:
-        """Send a request, with retries, and return the JSON object in the response.
-
-        A server may refuse to count the tokens of a streamed answer, or to give log-probabilities.
-        """
-        asked, has_logprobs = body | WITH_USAGE, "logprobs" in body
-        ways = _LEFT_OUT if has_logprobs else _LEFT_OUT[:2]
-        refusals = []
-        for left_out in self._left_out.get(has_logprobs, ways):
-            sent = {key: value for key, value in asked.items() if key not in left_out}
+        """Send a request with the keys that the server takes, and return the JSON object."""
+        trial, first = KeyTrial(self.connection.keys, body | WITH_USAGE), None
+        while True:
             try:
-                found = await self._repeat(url, sent)
+                found = await self._repeat(url, trial.sent)
             except RefusedRequest as error:
-                refusals.append(error)
-                continue
-            self._left_out[has_logprobs] = (left_out,)
-            return found
-        raise refusals[0]
+                first = first or error
+                if not trial.refuse(error):
+                    raise first from None
+            else:
+                trial.accept()
+                return found
 
     async def _repeat(self, url: str, body: dict[str, Any]) -> dict[str, Any]:
         # escaped as ASCII, so that a lone surrogate reaches the server instead of failing here
@@ -279,36 +276,28 @@ class OpenAIClient:
                 failure = error
             pause = next_pause(failure, attempt, self._limits, datetime.now(UTC))
             if pause is None:
-                self.connection.breaker.record(failure, url)
                 if isinstance(failure, Reply) and failure.status < 300:
+                    self.connection.breaker.record(failure, url)
                     return wire_format.decode_body(failure.body)
-                raise self.connection.error_for(failure, self._limits.timeout_s)
+                refusal = self.connection.error_for(failure, self._limits.timeout_s)
+                self.connection.breaker.record(failure, url, refusal)
+                raise refusal
             await asyncio.sleep(pause)
         raise AssertionError("unreachable")
 
     async def _send(self, url: str, content: bytes) -> Reply:
-        seconds = self._first_s
+        seconds, answer = self._first_s, AnswerStream()
         try:
             # httpx2 only limits each single read; this also stops a server that sends byte by byte
             async with (
                 asyncio.timeout(seconds) as limit,
                 self._http.stream("POST", url, content=content) as response,
             ):
-                is_streamed = response.headers.get("Content-Type", "").startswith(EVENT_STREAM)
-                body, answer = bytearray(), AnswerStream()
                 async for part in response.aiter_bytes():
-                    body += part
-                    if len(body) > LARGEST_BODY:
-                        raise wire_format.UnusableAnswer(f"more than {LARGEST_BODY} bytes")
-                    if is_streamed and answer.add(part):
+                    if answer.add(part):
                         seconds = self._limits.timeout_s / 2
                         limit.reschedule(asyncio.get_running_loop().time() + seconds)
-                status = response.status_code
-                if is_streamed and not answer.is_over:
-                    raise httpx2.RemoteProtocolError("the answer ended in the middle")
-                if is_streamed:
-                    status, body[:] = answer.error_status or status, answer.document()
-                return Reply(status, response.headers.get("Retry-After"), bytes(body))
+                return answer.reply(response.status_code, response.headers)
         except TimeoutError as error:
             raise Silence(seconds) from error
         except httpx2.DecodingError as error:

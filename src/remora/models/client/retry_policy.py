@@ -1,6 +1,7 @@
 """Limits of requests, and the retry policy: what is repeated after a failure, and when."""
 
 import random
+import re
 from collections.abc import Callable
 from datetime import datetime
 from email.utils import parsedate_to_datetime
@@ -40,11 +41,12 @@ def request_limits(settings: ModelConfig) -> RequestLimits:
 
 
 class Reply(msgspec.Struct, frozen=True):
-    """The HTTP status, `Retry-After` header and body of a response."""
+    """The HTTP status, `Retry-After` header, body and `Location` header of a response."""
 
     status: int
     retry_after: str | None
     body: bytes
+    location: str = ""
 
     @property
     def is_unparsed(self) -> bool:
@@ -60,6 +62,7 @@ class Silence(httpx2.ReadTimeout):
         self.seconds = seconds
 
 
+_SECONDS = re.compile(r"[0-9]{1,9}(\.[0-9]*)?")
 Failure = Reply | httpx2.TransportError
 
 
@@ -80,12 +83,14 @@ def next_pause(
     The pause uses exponential backoff with equal jitter: half of it is fixed and half is random, so
     that clients do not all retry at the same time. `random` returns a number from 0 to 1. A
     `Retry-After` header (in seconds or as an HTTP date) replaces the fixed half. The maximum pause
-    is 30 s.
+    is 30 s. A request is given up at once if the server asks for more time than all retries take.
     """
     if attempt >= limits.retries or not _is_temporary(failure):
         return None
     half = limits.backoff_s * 2.0**attempt / 2
-    requested = _retry_after_s(failure, now)
+    requested = retry_after_s(failure, now)
+    if requested is not None and requested > LONGEST_PAUSE_S * limits.retries:
+        return None
     fixed = half if requested is None else max(requested, 0.0)
     return min(fixed + half * random(), LONGEST_PAUSE_S)
 
@@ -108,13 +113,13 @@ def _is_temporary(failure: Failure) -> bool:
     )
 
 
-def _retry_after_s(failure: Failure, now: datetime) -> float | None:
+def retry_after_s(failure: Failure, now: datetime) -> float | None:
     """Return the `Retry-After` delay in seconds, or None if it is missing or invalid."""
     if not isinstance(failure, Reply) or failure.retry_after is None:
         return None
     text = failure.retry_after.strip()
-    if text.isascii() and text.isdigit():
-        return float(text[:9])
+    if _SECONDS.fullmatch(text):
+        return float(text)
     try:
         when = parsedate_to_datetime(text)
     except ValueError:

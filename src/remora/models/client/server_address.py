@@ -1,11 +1,14 @@
 """The address of a model server, with its endpoints and a form that is safe to display."""
 
+import re
 from ipaddress import ip_address
 
 import httpx2
 import msgspec
 
 from remora.errors import ConfigError
+
+_ENDPOINT = re.compile(r"/+((chat/+)?completions|models|responses|api/(chat|generate|tags))/*$")
 
 
 class Address(msgspec.Struct, frozen=True):
@@ -42,7 +45,8 @@ class Address(msgspec.Struct, frozen=True):
 def parse_address(base_url: str, section: str = "model", set_by: str | None = None) -> Address:
     """Parse the `base_url` in a configuration section, which a layer has set.
 
-    The path defaults to `/v1`. Raises ConfigError if the URL is invalid.
+    The path defaults to `/v1`. It may be that of an endpoint below. Raises ConfigError if the URL is
+    invalid.
     """
     try:
         url = httpx2.URL(base_url.strip())
@@ -50,7 +54,7 @@ def parse_address(base_url: str, section: str = "model", set_by: str | None = No
         raise _bad(base_url, section) from error
     if url.scheme not in ("http", "https") or not url.host:
         raise _bad(base_url, section)
-    path = url.path.rstrip("/") or "/v1"
+    path = _ENDPOINT.sub("", url.path).rstrip("/") or "/v1"
     bare = url.copy_with(path=path, query=None, fragment=None)
     root = bare.copy_with(path=path.removesuffix("/v1") or "/") if path.endswith("/v1") else None
     return Address(

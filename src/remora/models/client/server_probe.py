@@ -1,7 +1,7 @@
 """Probing of a server to find its models, context size, capabilities and version."""
 
 import json
-from contextlib import closing
+from contextlib import closing, suppress
 from typing import Any, NamedTuple
 
 import msgspec
@@ -19,7 +19,7 @@ from remora.models.client.wire_format import (
     read_usage,
 )
 from remora.models.decoding.grammar import tool_call_schema
-from remora.models.protocol import Capabilities, Decoding, Request
+from remora.models.protocol import Capabilities, Decoding, Request, Strategy
 from remora.models.token_counters import tool_declaration
 
 _ABSENT = (404, 405, 501)
@@ -67,13 +67,14 @@ def probe_server(connection: ServerConnection, *, name: str | None) -> ServerFac
     llama = isinstance(settings, dict)
     if isinstance(settings, dict):
         context = _positive_int(settings.get("n_ctx")) or context
-    tools, json_schema = _can_chat(connection, chosen, llama=llama)
+    tools, json_schema, thinks = _can_chat(connection, chosen, llama=llama)
     capabilities = Capabilities(
         grammar=llama and _follows_grammar(connection, chosen),
         completions=has_completions,
         tokenize=_can_tokenize(connection, chosen, llama=llama),
         tools=tools,
         json_schema=json_schema,
+        thinks=thinks,
     )
     return ServerFacts(name=chosen, capabilities=capabilities, context=context, llama=llama)
 
@@ -144,8 +145,8 @@ def _follows_grammar(connection: ServerConnection, model: str) -> bool:
         return False
 
 
-def _can_chat(connection: ServerConnection, model: str, *, llama: bool) -> tuple[bool, bool]:
-    """Return True if the server shows tools to the model, and True if it follows JSON schemas.
+def _can_chat(connection: ServerConnection, model: str, *, llama: bool) -> tuple[bool, bool, bool]:
+    """Return whether the server shows tools to the model, and the model follows schemas and thinks.
 
     Some templates ignore tools. llama.cpp shows the prompt that its template makes. Other servers
     then report as many prompt tokens with a tool as without. A server that is too slow or too busy
@@ -154,21 +155,22 @@ def _can_chat(connection: ServerConnection, model: str, *, llama: bool) -> tuple
     tool = Decoding(strategy="tool_call", tools=(PROBE_TOOL,), max_tokens=1)
     with_tool = None if llama else _chat(connection, model, tool)
     if not llama and with_tool is None:
-        return True, False
+        return True, False, False
     schema = json.dumps(tool_call_schema(tool.tools))
     # it need not write more than the name of the tool
     form = Decoding(strategy="json_schema", grammar=schema, max_tokens=16, stop=(_UNLIKELY,))
     answer = _chat(connection, model, form)
-    try:
-        text = read_choice(answer).text if isinstance(answer, dict) else ""
-    except UnusableAnswer:
-        text = ""
+    text, thinks = "", False
+    with suppress(UnusableAnswer):
+        if isinstance(answer, dict):
+            read = read_choice(answer)
+            text, thinks = read.text, bool(read.thinking)
     follows_schema = "".join(text.split()).startswith('{"tool":"')
     if llama:
-        return _shows_tools(connection), follows_schema
+        return _shows_tools(connection), follows_schema, thinks
     sizes = [_prompt_tokens(with_tool), _prompt_tokens(answer)]
     is_ignored = sizes[0] == sizes[1] >= _UNCACHED
-    return with_tool not in _REFUSED and not is_ignored, follows_schema
+    return with_tool not in _REFUSED and not is_ignored, follows_schema, thinks
 
 
 def _chat(connection: ServerConnection, model: str, decoding: Decoding) -> Any:
@@ -178,6 +180,14 @@ def _chat(connection: ServerConnection, model: str, decoding: Decoding) -> Any:
         return connection.request_once("POST", f"{connection.address.api}/chat/completions", body)
     except ModelError:
         return None
+
+
+def probe_request(able: Capabilities) -> Request:
+    """Return a short question in the form in which jobs ask a model that is `able`."""
+    strategy: Strategy = "tool_call" if able.tools else "text"
+    tools = (PROBE_TOOL,) if able.tools else ()
+    decoding = Decoding(strategy=strategy, tools=tools, max_tokens=16, seed=0)
+    return Request(messages=_MESSAGES, decoding=decoding)
 
 
 def _prompt_tokens(answer: Any) -> int:

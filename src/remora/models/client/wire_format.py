@@ -7,11 +7,14 @@ import msgspec
 
 from remora.chat import ToolCall, Usage, answer_form
 from remora.models.decoding.call_formats import MARKS
+from remora.models.decoding.call_parsing import split_thinking
 from remora.models.decoding.call_validation import BadCall
 from remora.models.decoding.native_calls import native_item, read_native_call
 from remora.models.protocol import Answer, Decoding, Request
 from remora.models.token_counters import tool_declaration
 
+THINKING = ("reasoning_content", "reasoning", "thinking")
+"""Keys of messages in which servers send a model's thinking."""
 _MAX_WORD_CHARS = 200
 _MAX_TOKENS = 2**53
 
@@ -58,13 +61,16 @@ def read_choice(body: dict[str, Any]) -> Answer:
             pass
         case _:
             raise UnusableAnswer("no choices in the response")
-    text = _text(_dict(choice.get("message")).get("content", choice.get("text"))) or ""
+    message = _dict(choice.get("message"))
+    text, thinking = _joined(message.get("content", choice.get("text")))
+    thinking += max(len(_text(message.get(key)) or "") for key in THINKING)
     try:
         written = read_native_call(body)
     except BadCall:  # the text of an answer is what the model wrote
         written, text = None, text or json.dumps(native_item(body))
     return Answer(
         text=text,
+        thinking=thinking,
         call=written and ToolCall(tool=written.name, args=written.args),
         usage=read_usage(body),
         finish_reason=_word(choice.get("finish_reason")),
@@ -131,6 +137,15 @@ def _sampling(decoding: Decoding, *, model: str, llama: bool) -> dict[str, Any]:
         # other servers reject or ignore unknown keys
         body["cache_prompt"] = decoding.cache_prompt
     return body
+
+
+def _joined(content: Any) -> tuple[str, int]:
+    """Return a content's text, which may come in parts, and the characters of its thinking."""
+    if not isinstance(content, list):
+        return split_thinking(_text(content) or "")
+    parts = [_dict(part) for part in content]
+    thinking = sum(len(str(part["thinking"])) for part in parts if "thinking" in part)
+    return "".join(_text(part.get("text")) or "" for part in parts), thinking
 
 
 def _dict(value: Any) -> dict[str, Any]:

@@ -14,7 +14,8 @@ _MAX_PARTS = 100
 """Decision: thoughts and values around the call, so that reading stays linear."""
 _THOUGHTS = {f"<{tag}>": f"</{tag}>" for tag in ("think", "thinking", "thought", "seed:think")}
 _THOUGHTS |= {"[THINK]": "[/THINK]", "<|channel>": "<channel|>", "<|channel|>analysis": "<|end|>"}
-"""Marks around thinking: of most models, of Magistral, of Gemma 4 and of gpt-oss."""
+_THOUGHTS |= {"◁think▷": "◁/think▷"}
+"""Marks around thinking: of most models, of Magistral, Gemma 4, gpt-oss and Kimi."""
 _ENDS = re.compile("|".join(map(re.escape, _THOUGHTS.values())))
 _THINKING = re.compile("|".join(map(re.escape, (*_THOUGHTS, *_THOUGHTS.values()))))
 _AROUND = "|".join(re.escape(mark) for family in FAMILIES for mark in family.marks[:2])
@@ -71,6 +72,19 @@ def _with_names(args: dict[Any, Any], tool: ToolSchema) -> dict[str, Any]:
         takes = ", ".join(names) or "none"
         raise BadCall(f"{tool.name}: write each argument as NAME=VALUE; it takes {takes}")
     return named
+
+
+def split_thinking(text: str) -> tuple[str, int]:
+    """Return the text after the thinking at its beginning, and the characters of that thinking.
+
+    Thinking stays if nothing follows, so that a call in it can be refused with the reason.
+    """
+    said = text.lstrip()
+    closing = next((end for mark, end in _THOUGHTS.items() if said.startswith(mark)), None)
+    if closing is None:
+        return text, 0
+    thinking, _, rest = said.partition(closing)
+    return rest.lstrip() or text, len(thinking)
 
 
 def family_of(text: str) -> str | None:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence, Set
 from typing import Any
 
 from remora.agents.decision.query_settings import (
+    THINKING_TOKENS,
     Deciding,
     QuerySettings,
     answer_tokens,
@@ -36,8 +37,8 @@ def query_settings_for(
 
     Raises ModelError or ConfigError if the model cannot be used as configured.
     """
-    answer = _answer_tokens(agent, model)
-    limit, most = _limits(config, model, answer)
+    answer, thinking = _answer_tokens(config, agent, model)
+    limit, most = _limits(config, model, answer + (thinking if model.capabilities.thinks else 0))
     renderer, decoding = _renderer_and_decoding(config)
     provider = str(model.describe().get("provider"))
     if renderer.startswith("lines/") and is_guided(config, provider) and agent.candidates:
@@ -51,6 +52,7 @@ def query_settings_for(
         limit=limit,
         most=most,
         answer_tokens=answer,
+        thinking_tokens=thinking,
         decisions=deciding(config, agent, provider, request.proved, model.name),
         opening=config.runner.opening,
         **_common_settings(config, request),
@@ -63,8 +65,12 @@ def is_guided(config: Config, provider: str) -> bool:
     return asks == "guided" or (asks == "auto" and provider == "embedded")
 
 
-def _answer_tokens(agent: Agent, model: Model) -> int:
-    return answer_tokens((tool.schema for tool in agent.tools.values()), model.context)
+def _answer_tokens(config: Config, agent: Agent, model: Model) -> tuple[int, int]:
+    """Return the maximum tokens of an answer, and of thinking before it."""
+    if (configured := config.model.max_output_tokens) is not None:
+        return configured, 0
+    answer = answer_tokens((tool.schema for tool in agent.tools.values()), model.context)
+    return answer, THINKING_TOKENS if model.context is None else model.context // 3 - answer
 
 
 def _limits(config: Config, model: Model, answer: int) -> tuple[int, int]:
@@ -140,12 +146,13 @@ def larger_settings(
     config: Config, agent: Agent, model: Model, request: RunRequest
 ) -> QuerySettings:
     """Return the settings of the larger model, which sees as much of the history as it can read."""
-    answer = _answer_tokens(agent, model)
+    answer, thinking = _answer_tokens(config, agent, model)
     return QuerySettings(
         renderer=LONG_TRACK,
         strategy=strategy_for(model, LONG_TRACK, "auto"),
-        limit=(model.context or _LARGER_CONTEXT) - answer,
+        limit=(model.context or _LARGER_CONTEXT) - answer - thinking,
         answer_tokens=answer,
+        thinking_tokens=thinking,
         **_common_settings(config, request),
     )
 

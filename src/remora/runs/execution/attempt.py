@@ -69,6 +69,7 @@ async def run_attempt(
         if emitter.deaths >= MAX_DEATHS:
             failure = failure or StreamError(f"its worker died {emitter.deaths} times")
         result = await (runner.run() if failure is None else runner.give_up(failure))
+    run.lost_jobs.add(result)
     await run_in_thread(stream.append, job_end(job, result.status, result.head))
     run.observer.ended(job, result.shown())
     return result.status
@@ -111,6 +112,7 @@ def _dependencies(
         max_turns=max_turns,
         options=options_for(project.config, job.operation, prepared.request),
         rebased=base_files.rebased,
+        lost_jobs=run.lost_jobs,
         recorded=_recorded(run, job) if emitter.head.count else (),
         ancestors=ancestors(project.trace, start) if start is not None else (),
         larger=_larger(run, agent, start),

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from remora.agents.definition.agent import Agent
 from remora.agents.inputs.hub_pull import NodeFacts
 from remora.agents.job import AgentResult, Job
+from remora.agents.loop.lost_jobs import LostJobs
 from remora.memory.events import Event
 from remora.models.protocol import Model
 from remora.runs.execution.engine import LocalEngine, Work, make_shards
@@ -66,6 +67,7 @@ class Run:
     settings: Mapping[str, Any]
     observer: RunObserver
     clock: Callable[[], datetime]
+    lost_jobs: LostJobs = field(default_factory=LostJobs)
     judge: "Callable[[Run, RunStream, BaseFiles], None] | None" = None
     """Judges all change sets of a run together, and records it, before the run ends."""
 

@@ -1,0 +1,76 @@
+"""Which keys of requests a server takes: others are renamed or left out, as its refusals ask."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from remora.errors import RefusedRequest
+
+_RENAMED = {"max_tokens": "max_completion_tokens"}
+_OPTIONAL = (
+    *("max_tokens", "temperature", "seed", "stop", "tool_choice", "stream_options", "logprobs"),
+    *("top_logprobs", "cache_prompt", "preserved_tokens", "skip_special_tokens"),
+)
+_UNNAMED = (("stream_options",), ("logprobs", "top_logprobs"))
+"""Keys that servers refuse without naming them."""
+
+
+class AcceptedKeys:
+    """What one server takes of the keys of requests.
+
+    `changes` contains the keys that it refused: their other name, or an empty text if they are left
+    out.
+    """
+
+    def __init__(self) -> None:
+        self.changes: Mapping[str, str] = {}
+
+    def changed(self, body: dict[str, Any]) -> dict[str, str]:
+        """Return what is changed of a request."""
+        return {key: name for key, name in self.changes.items() if key in body}
+
+
+class KeyTrial:
+    """The attempts to send one request. What is accepted is kept in `accepted`."""
+
+    def __init__(self, accepted: AcceptedKeys, body: dict[str, Any]) -> None:
+        self._accepted = accepted
+        self._body = body
+        self._named = dict(accepted.changes)
+        self._changes = self._named
+        unnamed = [keys for keys in _UNNAMED if keys[0] in self.sent]
+        self._unnamed = [*unnamed, sum(unnamed, ())][: 2 * len(unnamed) - 1]
+
+    @property
+    def sent(self) -> dict[str, Any]:
+        """The request with the keys of this attempt."""
+        names = {key: self._changes.get(key, key) for key in self._body}
+        return {names[key]: value for key, value in self._body.items() if names[key]}
+
+    def refuse(self, error: RefusedRequest) -> bool:
+        """Choose the keys of the next attempt. Return False if there is none left to try.
+
+        The key that the error names first is renamed or left out. If it names none, those are left
+        out that servers refuse without a name.
+        """
+        places = {key: self._place(key, error.message) for key in _OPTIONAL}
+        named = min((key for key in places if places[key] >= 0), key=places.__getitem__, default="")
+        if named:
+            is_new = named in _RENAMED and named not in self._named
+            self._named[named] = _RENAMED[named] if is_new else ""
+            self._changes = self._named
+        elif self._unnamed:
+            self._changes = {**self._named, **dict.fromkeys(self._unnamed.pop(0), "")}
+        else:
+            return False
+        return True
+
+    def accept(self) -> None:
+        """Keep the keys of the last attempt."""
+        self._accepted.changes = self._changes
+
+    def _place(self, key: str, message: str) -> int:
+        """Return where a message names a key of the request, or -1."""
+        name = self._changes.get(key, key)
+        found = re.search(rf"\b{name}\b", message) if key in self._body and name else None
+        return -1 if found is None else found.start()
