@@ -190,10 +190,10 @@ class TestGoldenStream:
         {"type": "model_response", "data": {"text": "Looking"}},
     )
 
-    @pytest.mark.parametrize("end", ["\n", "", "\n\n"])
-    def test_its_file_is_replayed(self, tmp_path: Path, end: str) -> None:
+    @pytest.mark.parametrize(("start", "end"), [("", "\n"), ("\ufeff", ""), ("\n ", "\r\n\n")])
+    def test_its_file_is_replayed(self, tmp_path: Path, start: str, end: str) -> None:
         log = tmp_path / "events.jsonl"
-        log.write_text("\n".join(map(json.dumps, self.events)) + end)
+        log.write_text(start + "\n".join(map(json.dumps, self.events)) + end, encoding="utf-8")
         packet = remora.replay(log, initial_context="Fix bug in foo.py")
         assert packet == remora.replay(self.events, initial_context={"goal": packet.goal})
         context = ContextManager("Fix bug in foo.py")

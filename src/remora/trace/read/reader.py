@@ -41,6 +41,7 @@ from remora.trace.trace_folder import (
 
 _Part = TypeVar("_Part")
 Recorded = Event | Mapping[str, Any] | str | bytes
+_BEFORE = b"\xef\xbb\xbf \t\r\n"  # a byte order mark, or empty lines
 Stream = str | os.PathLike[str] | Iterable[Recorded]
 
 
@@ -167,9 +168,10 @@ def stream_events(stream: Stream) -> Iterable[Recorded]:
         return stream
     path = Path(stream)
     with suppress(OSError), path.open("rb") as file:  # the reader of streams raises the error
-        first = file.readline()
-        if first.startswith(b"{") and not first.startswith(b'{"v":'):
-            return [line for line in (first, *file) if line.strip()]
+        start = file.read(64).lstrip(_BEFORE)
+        if start.startswith(b"{") and not start.startswith(b'{"v":'):
+            file.seek(0)
+            return [line for line in file.read().lstrip(_BEFORE).splitlines() if line.strip()]
     return read_events(path)
 
 
