@@ -245,6 +245,12 @@ def is_call_before_thinking_ends(text: str, name: str) -> bool:
     return False
 
 
+def is_over_before_strings(text: str, name: str) -> bool:
+    """Return True if `NAME(` ends before a string, or is a whole call: what follows is no part of it."""
+    ends = (call for end in re.finditer(r"\)", text) if (call := called(text[: end.end()])))
+    return '"' not in text.partition(")")[0] or any(call.tool == name for call in ends)
+
+
 def check_quoting(family: str, count: int) -> tuple[int, int]:
     """Parse calls that quote other calls. Return how many were made, whole and damaged."""
     rng = random.Random(f"quoting {family} {count}")
@@ -260,7 +266,8 @@ def check_quoting(family: str, count: int) -> tuple[int, int]:
         call = called(text)
         made += call is not None
         if call is not None and call.tool != name:
-            assert is_call_before_thinking_ends(text, name), text
+            is_over = family == "spoken" and is_over_before_strings(text, name)
+            assert is_over or is_call_before_thinking_ends(text, name), text
         elif call is not None:
             check_contained(text, call.tool, call.args)
     return whole, made

@@ -36,7 +36,7 @@ _VALUE_END = re.compile(
     rf"{_PARAMETER_END}(?=\s*(?:{_PARAMETER}|{_FUNCTION_END}|{_TOOL_CALL_END}|\Z))"
     rf"|(?={_FUNCTION_END}\s*(?:{_TOOL_CALL_END}|\Z))"
 )
-_WORDS_IN_BRACKETS = re.compile(r"""\([^][{}()"'<>]*\)""")
+_WORDS_IN_BRACKETS = re.compile(r"""\([^][{}()"'<>]*\)(?!\w)""")
 _LINE_BEFORE = re.compile(
     r"(?:\A|\n|[\w|]>|K\]|(?<!\.\w)[.:!?][ \t])[ ]{0,3}(?:(?:[-*>]|\d+[.)])[ \t]+)?(?:\w+ = |print\()?[`*\[]*\Z"
 )
