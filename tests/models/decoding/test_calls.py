@@ -98,7 +98,6 @@ def test_further_calls_are_ignored() -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ('{"tool":"st', "the answer ends inside a string"),
         ('{"tool":"stop","tool":"edit","args":{}}', "tool is given twice in one call"),
         ('{"name":"stop"}', 'not a call {"tool": NAME'),
         ('{"tool":"stop","args":{},"why":"x"}', 'not a call {"tool": NAME'),
