@@ -40,6 +40,17 @@ def test_built_events_replay_to_the_context_that_built_them() -> None:
     assert {event.agent_id for event in events} == {"count-1"}
 
 
+ENTRY = {"turn": 1, "tool": "count", "args": {}, "raw_output": [1], "packet_delta": {"a": 1}}
+
+
+@pytest.mark.parametrize("events", [built("3 lines"), build_events("Count", [ENTRY])])
+def test_the_packet_of_a_turn_is_the_one_before_its_result(events: list[Event]) -> None:
+    packets = golden_packets(events)
+    shown = packets["shown"]["1"]
+    assert (shown["turn"], shown["recent_actions"], shown["knowledge"]) == (1, [], {})
+    assert len(packets["final"]["recent_actions"]) == 1
+
+
 def test_only_turns_and_results_are_built() -> None:
     with pytest.raises(InvalidEvent, match="did you mean 'tool_result'"):
         build_events({"goal": "Count"}, [{"type": "tool_resutl"}])
@@ -57,13 +68,12 @@ def test_a_golden_file_is_written_only_if_you_say_so(tmp_path: Path) -> None:
 
 
 def test_the_first_turn_that_differs_is_shown_with_each_difference(tmp_path: Path) -> None:
-    golden = tmp_path / "count.packets.json"
-    check_golden(built("3 lines"), golden, update=True)
-    more = PacketDelta(turn=2, diagnostics=("F401",))
+    golden, more = tmp_path / "count.packets.json", PacketDelta(turn=2)
+    check_golden(built("3 lines", more), golden, update=True)
     with pytest.raises(AssertionError) as failed:
         check_golden(built("4 lines", more), golden)
     title, *changes = str(failed.value).splitlines()
-    assert title.startswith("count.packets.json: the packet of turn 1 is different, and 2 other")
+    assert title.startswith("count.packets.json: the packet of turn 2 is different, and 1 other")
     assert [change.partition(":")[0] for change in changes] == ["  ~ /recent_actions/0"]
     assert "3 lines" in changes[0]
     assert "4 lines" in changes[0]

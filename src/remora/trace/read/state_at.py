@@ -15,6 +15,7 @@ from remora.memory.events import (
     Event,
     ModelRequest,
     ToolCalled,
+    ToolResulted,
     TurnStart,
 )
 from remora.memory.packet import DecisionPacket
@@ -61,7 +62,10 @@ class ShownPackets:
 
 
 class _Turn:
-    """The packet that was shown in a turn, or None if nothing was decided yet."""
+    """The packet that was shown in a turn, or None if nothing was decided yet.
+
+    A result without a recorded decision was decided on the packet before it.
+    """
 
     def __init__(self) -> None:
         self.shown: DecisionState | None = None
@@ -72,14 +76,16 @@ class _Turn:
         is_shown, trim_steps = self._packets.select(event), trim_of_decision(event)
         if is_shown and trim_steps is not None:
             self.shown = DecisionState(packet, trim_steps)
+        elif event.type == ToolResulted.type and self.shown is None:
+            self.shown = DecisionState(msgspec.structs.replace(packet, turn=event.turn), 0)
 
 
 def packet_at(stream: Stream, turn: int, *, shown: bool = True) -> DecisionPacket:
     """Return the packet that the model saw in a turn, untrimmed if `shown` is False.
 
     `stream` is the path of a stream, or its events, lines or dicts. `ShownPackets` defines which
-    packet it is. If the turn has no decision, it is the packet at the end of the turn. For turn 0,
-    it is the packet at the start of the first turn.
+    packet it is. If the turn has no decision, it is the packet before its first result, or else at
+    its end. For turn 0, it is the packet at the start of the first turn.
 
     Raises NotFound if the turn does not exist, StreamDamaged if this is not an agent's stream, and
     StreamError if the version of the fold or trim rules is unknown.
