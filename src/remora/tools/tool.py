@@ -35,7 +35,7 @@ class _Excerpt(TypedDict):
     focus: NotRequired[int]
 
 
-class _CandidateAction(TypedDict):
+class CandidateAction(TypedDict):
     """A valid next action, the reason why it may be the right one, and limits of open arguments."""
 
     tool: str
@@ -57,7 +57,7 @@ class ToolResult(msgspec.Struct, frozen=True, kw_only=True):
     knowledge_delta: dict[Any, Any] = {}
     outcome: _Outcome = "success"
     diagnostics: list[Any] | None = None
-    candidate_actions: list[_CandidateAction] | None = None
+    candidate_actions: list[CandidateAction] | None = None
     state_summary: str | None = None
     excerpt: _Excerpt | None = None
     extensions: dict[Any, Any] | None = None

@@ -190,6 +190,33 @@ class TestCandidates:
         assert [u.source for u in played.payloads(ContextUpdate)] == ["candidates"] * 3
 
     @pytest.mark.parametrize(
+        "result",
+        [
+            "found",
+            '{"result": found, "outcome": "success"}',
+            '{"result": found, "summary": "", "diagnostics": ["F401"]}',
+        ],
+    )
+    def test_a_script_gives_its_actions_once(self, theatre: Theatre, result: str) -> None:
+        pick = 'found = [{"tool": "submit_result", "args": {}, "reason": "done"}]\n' + result
+        agent = theatre.agent(self.YAML, act=self.ACT, pick=pick)
+        played = theatre.play(Play(agent=agent, decisions="rules"))
+        (call,) = played.payloads(ToolCalled)
+        assert (call.candidates, call.choice) == (1, 0)
+        (update,) = played.payloads(ContextUpdate)
+        assert [action["reason"] for action in update.value] == ["done"]
+
+    @pytest.mark.parametrize(("result", "problem"), [("3", "`int`"), ('[{"tool": "act"}]', "args")])
+    def test_a_result_of_another_shape_is_named(
+        self, theatre: Theatre, result: str, problem: str
+    ) -> None:
+        agent = theatre.agent(self.YAML, act=self.ACT, pick=result)
+        played = theatre.play(Play(agent=agent, decisions="rules"))
+        error = fold_shown(played, 1)["last_error"]
+        assert "the result of the candidates script is not a list of actions" in error
+        assert problem in error
+
+    @pytest.mark.parametrize(
         ("pick", "says"),
         [
             ("found = []", "offers no action"),

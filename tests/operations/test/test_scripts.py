@@ -116,7 +116,7 @@ class TestSuggestions:
         host = {"show_function": lambda *_: {"view": view} if view else {"problem": "no function"}}
         found = reported("candidates", host, {"open": open}, folder="context", **packet)
         assert view is None or found["excerpt"] == view["excerpt"]
-        return [(each["tool"], each["args"]) for each in found["candidate_actions"]]
+        return [(each["tool"], each["args"]) for each in found["result"]]
 
     def test_rules_write_and_submit(self) -> None:
         assert self.suggested(open=False) == [("write_tests", {})]

@@ -1,9 +1,10 @@
 """Validation of candidate actions, and comparison with the calls that a model makes."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from itertools import islice
 from typing import Any
 
+import msgspec
 from msgspec.structs import replace
 
 from remora.agents.redaction import placeholder_in_args
@@ -12,22 +13,26 @@ from remora.memory.canonical import canonical
 from remora.memory.delta import candidate
 from remora.memory.packet import Candidate
 from remora.models.decoding.call_validation import BadCall, find_tool, validate_call
+from remora.tools.tool import CandidateAction
 
 _MOST_LOOKED_AT = 200
 _MOST_OFFERED = 20
 
 
-def as_candidates(
-    actions: Iterable[Mapping[str, Any]], base: bytes | None
-) -> tuple[tuple[Candidate, ...], str]:
-    """Convert the actions of a candidates script (`{tool, args, reason}`) to candidates.
+def as_candidates(actions: Any, base: bytes | None) -> tuple[tuple[Candidate, ...], str]:
+    """Convert the result of a candidates script, a list of `{tool, args, reason}`, to candidates.
 
     Actions are dropped if their arguments contain a placeholder for a secret that is not in `base`.
-    If all are dropped, the reason is also returned, and otherwise an empty string.
+    If all are dropped or the list is invalid, the reason is also returned, and otherwise an empty
+    string.
     """
     found: list[Candidate] = []
     refusal = ""
-    for action in actions:
+    try:
+        listed = msgspec.convert(actions or [], list[CandidateAction])
+    except msgspec.ValidationError as error:
+        return (), f"the result of the candidates script is not a list of actions: {error}"
+    for action in listed:
         args = action.get("args") or {}
         if why := placeholder_in_args(args, base):
             refusal = refusal or why

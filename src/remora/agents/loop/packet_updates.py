@@ -90,7 +90,8 @@ class PacketUpdates:
             return
         execution = await self._run_script(part)
         base = self._dependencies.workspace.base_bytes(self._job.path)
-        found, refusal = as_candidates(execution.result.get("candidate_actions") or (), base)
+        stated = execution.result.get("candidate_actions", execution.record["parsed_output"])
+        found, refusal = as_candidates(stated, base)
         actions, problem = self._valid(found)
         problem = execution.record["error"] or problem or refusal
         delta = PacketDelta(candidate_actions=actions)
