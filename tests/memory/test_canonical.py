@@ -1,17 +1,23 @@
 """One JSON spelling, and the forms in which odd values are stored and had back."""
 
 import base64
+import dataclasses
+import datetime
+import enum
 import json
 import math
-from collections import OrderedDict, namedtuple
+from collections import OrderedDict, deque, namedtuple
 from collections.abc import Iterator
 from decimal import Decimal
 from enum import IntEnum, StrEnum
 from hashlib import sha256
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+import attrs
 import msgspec
+import pydantic
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -37,6 +43,7 @@ from remora.memory.events import (
     payload,
 )
 from remora.memory.packet import DecisionPacket, Fact, packet_json
+from remora.memory.summarizers import DefaultSummarizer
 from remora.trace.stream.emitters import NullEventEmitter
 from remora.trace.stream.line_builder import Identity
 from tests.clock import ticking
@@ -188,6 +195,74 @@ def test_plain_forms(value: Any, expected: Any) -> None:
 def test_storable_forms(value: Any, expected: Any) -> None:
     made = encode_value(value)
     assert (made, type(made)) == (expected, type(expected))
+
+
+@dataclasses.dataclass
+class Order:
+    at: datetime.date
+    tags: set[str]
+    key: str = dataclasses.field(default="hidden", repr=False)
+
+
+@attrs.define
+class Parcel:
+    tags: frozenset[str]
+    key: str = attrs.field(default="hidden", repr=False)
+
+
+class Customer(pydantic.BaseModel):
+    tags: set[str]
+    password: pydantic.SecretStr = pydantic.SecretStr("hidden")
+    key: str = pydantic.Field(default="hidden", repr=False)
+
+
+class Numbers:
+    """As an array or a scalar of NumPy."""
+
+    size = 2
+
+    def tolist(self) -> list[float]:
+        return [1.5, 2]
+
+
+class Plain(enum.Enum):
+    ONE, TWO = 1, "two"
+
+
+RECORDS = [
+    (Order(datetime.date(2026, 1, 2), {"b", "a"}), {"at": "2026-01-02", "tags": ["a", "b"]}),
+    (Parcel(frozenset("ba")), {"tags": ["a", "b"]}),
+    (Customer(tags={"b", "a"}), {"tags": ["a", "b"], "password": "SecretStr('**********')"}),
+    (Fact(value={2, 1}, source_turn=3), {"value": [1, 2], "source_turn": 3}),
+    ({(1, "x"), "y", None}, ["y", [1, "x"], None]),
+    ({"b": 1, "a": 2}.keys(), ["a", "b"]),
+    (deque([{1}]), [[1]]),
+    (Numbers(), ["1.5", 2]),
+    (Path("a/b.py"), "a/b.py"),
+    (Decimal("1.50"), "1.50"),
+    (datetime.datetime(2026, 1, 2, 3, tzinfo=datetime.UTC), "2026-01-02T03:00:00+00:00"),
+    ([Plain.ONE, Plain.TWO], ["ONE", "two"]),
+    ({frozenset("ba"): 1, Plain.ONE: 2}, {'["a","b"]': 1, "ONE": 2}),
+    ([object(), Numbers.tolist], ["<object object>", "<function Numbers.tolist>"]),
+]
+
+
+@pytest.mark.parametrize(("value", "expected"), RECORDS)
+def test_records_and_sets_are_readable_and_the_same_in_each_process(
+    value: Any, expected: Any
+) -> None:
+    assert to_packet_value(value) == expected
+    facts = DefaultSummarizer("look").extract_knowledge(value)
+    assert facts
+    assert "hidden" not in str(facts)
+
+
+def test_a_record_that_contains_itself_or_cannot_be_read_is_shown() -> None:
+    order: Any = Order(datetime.date(2026, 1, 2), {"a"})
+    order.at = order
+    assert to_packet_value(order) == {"at": CYCLE, "tags": ["a"]}
+    del order.at
+    assert to_packet_value(order) == "<Order>"
 
 
 def test_a_text_with_lone_surrogates_is_stored_whole() -> None:

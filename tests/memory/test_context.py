@@ -195,6 +195,7 @@ class TestOutcome:
             ({"outcome": "fine", "error": "boom"}, "error"),
             ({"outcome": ["error"]}, "success"),
             ({"outcome": {}}, "success"),
+            ({"args": None, "outcome": None, "error": None}, "success"),
         ],
     )
     def test_it_is_as_stated_or_follows_from_the_error(
@@ -215,10 +216,28 @@ class TestOutcome:
         assert (after["last_error"], after["error_count"]) == (None, 1)
         assert memory.apply_event(result()).set_error is UNSET
 
-    def test_an_error_that_has_no_words_takes_the_summarys(self) -> None:
+    @pytest.mark.parametrize(
+        ("data", "error"),
+        [
+            ({"summary": "Nothing there"}, "Nothing there"),
+            ({"summary": "Executed look twice"}, "Executed look twice"),
+            ({}, "look failed"),
+            ({"error": "", "raw_output": {}}, "look failed"),
+            ({"raw_output": "no \x1b[1mfile_7\x1b[0m"}, "look failed: no file_7"),
+        ],
+    )
+    def test_an_error_that_has_no_words_says_what_failed(
+        self, data: dict[str, Any], error: str
+    ) -> None:
         memory = fresh()
-        memory.apply_event(result("look", outcome="error", summary="Nothing there"))
-        assert memory.packet.last_error == "Nothing there"
+        memory.apply_event(result("look", outcome="error", **data))
+        assert memory.packet.last_error == error
+
+    @pytest.mark.parametrize("key", ["recent_actions", "recent_history"])
+    def test_all_actions_of_a_delta_are_kept(self, key: str) -> None:
+        memory = fresh()
+        memory.apply_event(result(summary_delta={key: ["Read a.py", {"summary": "Ran it"}]}))
+        assert memory.packet.recent_history == ["Read a.py; Ran it"]
 
     def test_an_error_stated_beside_a_partial_outcome_is_kept(self) -> None:
         memory = fresh()
@@ -339,7 +358,44 @@ class TestExcerpt:
         assert list(code_lines(excerpt)) == [(1, "abcd"), (3, "ijkl")]
 
 
+def nested(levels: int) -> Any:
+    return "leaf" if not levels else {"a": nested(levels - 1), "b": [nested(levels - 1)]}
+
+
+LONG = "x" * 20_000
+LARGE = {
+    "text": {"t": LONG},
+    "wide text": {"t": "漢" * 20_000},
+    "name": {LONG: 1},
+    "many": {f"k{n}": "value" for n in range(5_000)},
+    "list": {"n": [*range(20_000)]},
+    "nested": {"n": nested(12)},
+}
+
+
 class TestLimit:
+    @pytest.mark.parametrize("limit", [400, 3000])
+    @pytest.mark.parametrize("value", LARGE.values(), ids=LARGE)
+    def test_what_is_too_long_anywhere_is_cut_with_a_mark(
+        self, value: dict[str, Any], limit: int
+    ) -> None:
+        memory = ContextManager({"goal": "g", "knowledge": {"kept": 1}}, packet_size_limit=limit)
+        call = {"tool": "write", "args": value, "reason": LONG, "slots": value}
+        memory.apply_event(result(candidate_actions=[call, {**call, "tool": LONG}], summary="s"))
+        context = memory.get_prompt_context()
+        assert context["candidate_actions"][0]["tool"] == "write"
+        assert "…" in str(context["candidate_actions"][0]["args"])
+        assert context["knowledge"] == {"kept": 1}
+        texts = dict.fromkeys(("goal", "operation", "node_id", "node_type", "node_summary"), LONG)
+        more = {"constraints": {"safety": [LONG] * 9}, "knowledge": {"feedback": LONG, LONG: 1}}
+        full = ContextManager({**texts, **more, "state_summary": LONG}, packet_size_limit=limit)
+        full.apply_event(result(args=value, error=LONG, excerpt={"text": LONG, "path": LONG}))
+        full.apply_event(result(LONG, knowledge_delta=value, diagnostics=[value], extensions=value))
+        assert full.get_prompt_context()["turn"] == 0
+
+    def test_a_fact_with_a_long_name_removes_no_other(self) -> None:
+        assert len(fresh(knowledge={"a": 1, LONG: 2, "b": 3}).packet.knowledge) == 3
+
     def test_context_size_is_measured_as_canonical_json(self) -> None:
         counted: list[str] = []
 

@@ -324,6 +324,7 @@ class TestDefaultSummarizer:
             ({"a": 1}, "Executed look"),
             ([1, 2], "Executed look: 2 items"),
             (None, "Executed look"),
+            ({1, 2}, "Executed look: 2 items"),
         ],
     )
     def test_it_says_what_was_executed(self, result: Any, summary: str) -> None:
@@ -353,7 +354,9 @@ class TestDefaultSummarizer:
             ("mia_rossi", "mia_rossi"),
             (3, "3"),
             (1.5, "1.5"),
-            ("Order #W12-7 of ana@x.com costs $9.50.", "W12-7,ana@x.com,9.50"),
+            ("Order #W12-7 of ana@x.com costs $9.50.", "#W12-7,ana@x.com,$9.50"),
+            ("./a_1.py\n../b_2.py, .c_3: ~/d_4!", "./a_1.py,../b_2.py,.c_3,~/d_4"),
+            ("$E_5 ${F_6}/g @h_7 -8 --i_9 **j_1** #2?", "$E_5,${F_6}/g,@h_7,-8,--i_9,j_1,#2"),
             ('See https://x.com/a?b=c, "A77" (and B_2).', "https://x.com/a?b=c,A77,B_2"),
             ("many words " * 10_000 + "late7", None),
         ],

@@ -15,6 +15,7 @@ import msgspec
 from msgspec.structs import replace
 
 from remora.memory.canonical import canonical_size
+from remora.memory.delta import cut_value
 from remora.memory.excerpts import code_lines, cut
 from remora.memory.packet import (
     PINNED,
@@ -25,6 +26,7 @@ from remora.memory.packet import (
     DecisionPacket,
     shortened,
 )
+from remora.text import clip
 
 KEEP_CANDIDATES = 2
 KEEP_LINES = 15
@@ -33,6 +35,8 @@ LEAST_LINES = 5
 KEEP_DIAGNOSTICS = 1
 LONG_TEXT = 200
 """Characters from which a text in the knowledge is halved before it is removed."""
+SHORTEST = 4
+"""Characters to which texts are cut at most. Only packets of some 400 tokens are cut so far."""
 TRIM = "trim/1"
 """Name of these rules in streams."""
 
@@ -112,6 +116,27 @@ def trim_steps(packet: DecisionPacket) -> Iterator[DecisionPacket]:
         for step in kind(packet):
             packet = step
             yield step
+
+
+def with_short_texts(value: Any, limit: int) -> Any:
+    """Return a packet, or a part of it, with texts of at most `limit` characters.
+
+    Lists and mappings of the caller have fewer entries, too. What is cut has the mark `…`.
+    """
+    if isinstance(value, str):
+        return clip(value, limit)
+    if isinstance(value, msgspec.Struct):
+        names = set(value.__struct_fields__) - {"outcome"}
+        return replace(value, **{n: with_short_texts(getattr(value, n), limit) for n in names})
+    if not isinstance(value, (dict, tuple)):
+        return value
+    entries = [*(value.items() if isinstance(value, dict) else enumerate(value))]
+    of_packet = bool(entries) and isinstance(entries[0][1], msgspec.Struct)
+    most = len(entries) if of_packet else max(limit // 8, 2)
+    shorten = with_short_texts if of_packet else cut_value
+    kept = {with_short_texts(key, limit): shorten(item, limit) for key, item in entries[:most]}
+    kept |= {"…": f"{len(entries) - most} more"} if len(entries) > most else {}
+    return kept if isinstance(value, dict) else (*kept.values(),)
 
 
 def _omit(packet: DecisionPacket, what: str, count: int = 1) -> dict[str, int]:

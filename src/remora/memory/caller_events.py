@@ -17,7 +17,7 @@ import msgspec
 
 from remora.errors import InvalidEvent
 from remora.memory.canonical import safe_repr
-from remora.memory.delta import PacketDelta, with_caps
+from remora.memory.delta import PacketDelta, knowledge_key, with_caps
 from remora.memory.events import PAYLOADS, Event, ToolResulted, decode_event
 from remora.memory.tool_results import RESULT_KEYS, actions, to_dict, to_list, to_text, with_stated
 from remora.text import MISSPELLED, did_you_mean
@@ -29,7 +29,7 @@ _IGNORE = "pass strict=False to accept events that this version does not know"
 
 
 class _ToolName(msgspec.Struct):
-    tool: str = ""
+    tool: str | dict[str, str] = ""  # a name with lone surrogates is marked
 
 
 def read_event(event: Event | Mapping[str, Any] | str | bytes) -> Event | Mapping[str, Any]:
@@ -122,7 +122,7 @@ def delta_of_plain_event(
     hub, gone = hub_delta_of(result, strict=False), to_list(result.get("forget_knowledge"))
     stated: dict[str, Any] = {"hub_context": hub.hub_context, "hub_freshness": hub.hub_freshness}
     stated["turn"] = turn_set.turn if is_entry else msgspec.UNSET
-    stated["forget_knowledge"] = tuple(map(to_text, gone)) or msgspec.UNSET
+    stated["forget_knowledge"] = tuple(map(knowledge_key, gone)) or msgspec.UNSET
     return msgspec.structs.replace(delta, **stated)
 
 
@@ -164,11 +164,11 @@ def _tool_result(event: Mapping[str, Any], *, strict: bool) -> dict[str, Any]:
 def _said(delta: Mapping[str, Any], known: dict[str, Any]) -> dict[str, Any]:
     """Return what a delta says, as keys of a tool result.
 
-    The most recent action becomes the summary. Unknown keys become facts beside the `known` ones.
+    The actions become the summary. Unknown keys become facts beside the `known` ones.
     """
     said = {**to_dict(delta.get("add_action")), **{key: delta.get(key) for key in _TAKEN}}
     if told := _first_of(delta, _SAID):
-        said["summary"] = [*actions(told)][-1].summary
+        said["summary"] = "; ".join(action.summary for action in actions(told))
     said["error"] = _first_of(delta, _FAILED)
     facts = {key: value for key, value in delta.items() if key not in _DELTA_KEYS}
     said["knowledge_delta"] = known | to_dict(_first_of(delta, _LEARNED)) | facts or None

@@ -1,11 +1,19 @@
 """Canonical and plain JSON, and conversion of arbitrary values to packet values."""
 
 import json
-from collections.abc import Mapping
+import re
+from collections import deque
+from collections.abc import Mapping, Set, ValuesView
+from contextlib import suppress
+from dataclasses import fields, is_dataclass
+from decimal import Decimal
+from enum import Enum
+from pathlib import PurePath
 from typing import Any
 
 import msgspec
 
+from remora.memory.terminal_text import without_escapes
 from remora.text import escape_surrogates
 
 _MAX_INT = 2**53
@@ -15,6 +23,9 @@ CONTAINERS = (dict, list, tuple, Mapping)
 MAX_DEPTH = 64
 TOO_DEEP = "<nested beyond 64 levels>"
 CYCLE = "<contains itself>"
+MAX_ITEMS = 2000
+"""Numbers of an array that are read. A larger one has its own short form."""
+_ADDRESS = re.compile(r" at 0x[0-9A-Fa-f]{6,}(?=[>,])")
 
 
 def canonical(value: Any) -> bytes:
@@ -52,9 +63,11 @@ def json_text(value: Any) -> str:
 def to_packet_value(value: Any) -> Any:
     """Convert `value` to a form that packets can contain. Never raises.
 
-    Integers within ±2^53 are kept. Other numbers and other objects are replaced with their `repr`.
-    Lone surrogates are escaped. Containers nested deeper than 64 levels are replaced with
-    `TOO_DEEP`, and a container that contains itself is replaced with `CYCLE`.
+    Equal values have the same form in each process. Integers within ±2^53 are kept. Records become
+    mappings, sets sorted lists, and paths, dates and members of enums texts; other numbers and
+    other objects are replaced with their `repr`, without addresses. Escape sequences of terminals
+    are left out, and lone surrogates are escaped. Containers nested deeper than 64 levels are
+    replaced with `TOO_DEEP`, and a container that contains itself is replaced with `CYCLE`.
     """
     return _to_plain(value, ())
 
@@ -62,28 +75,67 @@ def to_packet_value(value: Any) -> Any:
 def _to_plain(value: Any, ancestors: tuple[int, ...]) -> Any:
     """Convert `value`. `ancestors` are the ids of the containers around it, outermost first."""
     kind = type(value)
-    if kind is str and value.isascii():
+    if kind is str and value.isascii() and "\x1b" not in value:
         return value
-    if kind in LEAVES or not isinstance(value, CONTAINERS):
+    opened = parts_of(value)
+    if kind in LEAVES or (opened is value and not isinstance(value, CONTAINERS)):
         return _plain_leaf(value)
-    if id(value) in ancestors:
-        return CYCLE
-    if len(ancestors) >= MAX_DEPTH:
-        return TOO_DEEP
+    if id(value) in ancestors or len(ancestors) >= MAX_DEPTH:
+        return CYCLE if id(value) in ancestors else TOO_DEEP
     ancestors = (*ancestors, id(value))
-    if isinstance(value, (list, tuple)):
-        return [_to_plain(v, ancestors) for v in value]
-    return {to_packet_key(k): _to_plain(v, ancestors) for k, v in value.items()}
+    if isinstance(opened, (list, tuple)):
+        plain = [_to_plain(v, ancestors) for v in opened]
+        return sorted(plain, key=canonical) if isinstance(value, Set) else plain
+    if isinstance(opened, Mapping):
+        return {to_packet_key(k): _to_plain(v, ancestors) for k, v in opened.items()}
+    return _to_plain(opened, ancestors)
+
+
+def parts_of(value: Any) -> Any:
+    """Return the parts of a record or array, and the text of a path, a date or an enum's member.
+
+    Any other value is returned as it is. Fields that a record's `repr` hides stay hidden.
+    """
+    if type(value) in LEAVES or isinstance(value, (*CONTAINERS, str, int, float, type)):
+        return value
+    with suppress(Exception):  # user code; its value must still be shown
+        return _parts_of(value, type(value))
+    return value
+
+
+def _parts_of(value: Any, kind: Any) -> Any:
+    if isinstance(value, (Set, ValuesView, deque)):
+        return [*value]
+    if isinstance(value, Enum):
+        return value.value if isinstance(value.value, str) else value.name
+    if (record := _record(value, kind)) is not None:
+        return record
+    if hasattr(kind, "tolist") and value.size <= MAX_ITEMS:  # of NumPy
+        return value.tolist()
+    if isinstance(value, (PurePath, Decimal)):
+        return str(value)
+    return value.isoformat() if hasattr(kind, "isoformat") else value
+
+
+def _record(value: Any, kind: Any) -> dict[Any, Any] | None:
+    shown = fields(value) if is_dataclass(value) else getattr(kind, "__attrs_attrs__", None)
+    if shown is not None:
+        return {field.name: getattr(value, field.name) for field in shown if field.repr}
+    if hasattr(kind, "__repr_args__"):  # of pydantic
+        return dict(value.__repr_args__())
+    return msgspec.structs.asdict(value) if isinstance(value, msgspec.Struct) else None
 
 
 def to_packet_key(key: Any) -> str:
-    """Convert `key` to a valid JSON key.
+    """Convert `key` to a valid JSON key, as `to_packet_value` converts a text.
 
-    Lone surrogates are escaped. A key that is not a string is replaced with its `repr`.
+    A key that is not a string is replaced with its `repr`, or with the JSON of its parts.
     """
-    if type(key) is str and key.isascii():
+    if type(key) is str and key.isascii() and "\x1b" not in key:
         return key
-    return escape_surrogates(key if isinstance(key, str) else safe_repr(key))
+    plain = _plain_leaf(key) if parts_of(key) is key else to_packet_value(key)
+    text = safe_repr(key) if plain is None or isinstance(plain, (bool, int)) else plain
+    return text if isinstance(text, str) else canonical(text).decode()
 
 
 def safe_repr(value: Any) -> str:
@@ -102,4 +154,5 @@ def _plain_leaf(value: Any) -> Any:
         return value
     if isinstance(value, int) and -_MAX_INT <= value <= _MAX_INT:
         return int(value)
-    return escape_surrogates(value if isinstance(value, str) else safe_repr(value))
+    text = value if isinstance(value, str) else _ADDRESS.sub("", safe_repr(value))
+    return escape_surrogates(without_escapes(text))

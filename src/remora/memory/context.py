@@ -1,5 +1,6 @@
 """The ContextManager, which maintains an agent's packet."""
 
+import sys
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
@@ -12,7 +13,7 @@ from msgspec.structs import replace
 from remora.errors import UsageError
 from remora.memory import delta as make
 from remora.memory import tool_results
-from remora.memory.budget import fit
+from remora.memory.budget import SHORTEST, fit, trim, with_short_texts
 from remora.memory.caller_events import (
     check_event,
     check_result,
@@ -20,7 +21,7 @@ from remora.memory.caller_events import (
     hub_delta_of,
     read_event,
 )
-from remora.memory.canonical import canonical, to_packet_value
+from remora.memory.canonical import canonical, parts_of, to_packet_value
 from remora.memory.delta import PacketDelta
 from remora.memory.events import AgentStart, Event
 from remora.memory.excerpts import code_lines, cut
@@ -118,7 +119,7 @@ def _check_context(context: Mapping[str, Any]) -> None:
 
 def _rest_of_goal(context: Mapping[str, Any]) -> dict[str, str]:
     """Return the words of a long goal that the packet's `goal` cuts off, as a fact."""
-    goal = to_packet_value(" ".join(str(context.get("goal") or "").split()))
+    goal = make.one_line(str(context.get("goal") or ""), sys.maxsize)
     if len(goal) <= GOAL_LIMIT:
         return {}
     return {"goal": goal[goal.rfind(" ", 0, GOAL_LIMIT - 1) + 1 :]}
@@ -213,15 +214,22 @@ class ContextManager:
     def get_prompt_context(self) -> dict[str, Any]:
         """Return the trimmed packet as JSON values, without identifiers.
 
-        The packet is trimmed until its canonical JSON fits within `packet_size_limit`. `knowledge`
-        has the form `{key: value}`. Raises UsageError if even the smallest packet is too large.
+        The packet is trimmed until its canonical JSON fits within `packet_size_limit`. If it still
+        does not fit, its longest texts are cut, with the mark `…`. `knowledge` has the form `{key:
+        value}`. Raises UsageError if the packet would be too large without any text.
         """
-        fitted = fit(self.packet, self.packet_size_limit, self._context_tokens)
+        packet, limit = self.packet, self.packet_size_limit
+        if self._context_tokens(packet) <= limit:
+            return prompt_context(packet)
+        longest = limit
+        while self._context_tokens(trim(packet, sys.maxsize)) > limit and longest >= 2 * SHORTEST:
+            longest //= 2
+            packet = with_short_texts(self.packet, longest)
+        fitted = fit(packet, limit, self._context_tokens)
         if not fitted.fits:
             raise UsageError(
-                f"the smallest packet has {fitted.tokens} tokens, more than the limit of "
-                f"{self.packet_size_limit}",
-                hint="raise packet_size_limit, or shorten the goal, the excerpt and the extensions",
+                f"the smallest packet has {fitted.tokens} tokens, more than the limit of {limit}",
+                hint="raise packet_size_limit",
             )
         return prompt_context(fitted.packet)
 
@@ -254,7 +262,7 @@ class ContextManager:
         )
 
     def _knowledge(self, action: NewAction, tool_result: Mapping[str, Any]) -> dict[str, Any]:
-        facts = tool_result.get("knowledge_delta")
+        facts = parts_of(tool_result.get("knowledge_delta"))
         if isinstance(facts, Mapping):
             return dict(facts)
         if action.outcome == "error" and action.tool not in self._summarizers:
@@ -306,8 +314,10 @@ def _error_set(
     the result says wrongly, None to clear the last error, or UNSET if there is no error to clear.
     """
     if action.outcome == "error" or tool_results.stated_error(tool_result):
-        error = tool_results.error_of(tool_result) or action.summary or f"{action.tool} failed"
-        return make.error_text(error)
+        untold = action.summary.removeprefix(f"Executed {action.tool}")  # of a default summary
+        is_told = tool_results.stated_summary(tool_result) or untold == action.summary != ""
+        said = action.summary if is_told else f"{action.tool or 'the tool'} failed{untold}"
+        return make.error_text(tool_results.error_of(tool_result) or said)
     if problem := tool_results.problem_of(tool_result):
         return make.error_text(problem)
     return None if packet.last_error is not None else UNSET

@@ -21,6 +21,7 @@ from remora.memory.packet import (
     Outcome,
     shortened,
 )
+from remora.memory.terminal_text import shown_text
 from remora.text import clip
 
 REPLACED = ("turn", "state_summary", "excerpt", "candidate_actions", "diagnostics")
@@ -67,11 +68,11 @@ def key_changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> Any:
 
 
 def one_line(text: str, limit: int) -> str:
-    """Return `text` on one line of at most `limit` characters.
+    """Return what a terminal shows of `text`, on one line of at most `limit` characters.
 
     Whitespace is collapsed, and lone surrogates are escaped.
     """
-    return clip(to_packet_value(" ".join(text.split())), limit)
+    return clip(to_packet_value(" ".join(shown_text(text).split())), limit)
 
 
 def new_action(tool: str, args: dict[str, Any], summary: str, outcome: Outcome) -> NewAction:
@@ -106,19 +107,25 @@ def diagnostics(items: list[Any] | tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(
         one_line(item, SUMMARY_LIMIT)
         if isinstance(item, str)
-        else _cut_value(to_packet_value(item), SUMMARY_LIMIT)
+        else cut_value(to_packet_value(item), SUMMARY_LIMIT)
         for item in items[:MAX_DIAGNOSTICS]
     )
 
 
 def knowledge(facts: dict[str, Any]) -> dict[str, Any]:
     """Convert facts to packet values, each cut to 500 characters of canonical JSON."""
-    return {to_packet_key(key): knowledge_value(value) for key, value in facts.items()}
+    return {knowledge_key(key): knowledge_value(value) for key, value in facts.items()}
+
+
+def knowledge_key(key: Any) -> str:
+    """Convert `key` to a key of the knowledge, of at most 200 characters."""
+    return clip(to_packet_key(key), SUMMARY_LIMIT)
 
 
 def knowledge_value(value: Any) -> Any:
     """Convert `value` to a packet value, cut to VALUE_LIMIT characters of canonical JSON."""
-    return _cut_value(to_packet_value(value), VALUE_LIMIT)
+    value = shown_text(value) if isinstance(value, str) else value
+    return cut_value(to_packet_value(value), VALUE_LIMIT)
 
 
 def excerpt(ref: str, path: str, first: int, text: str, focus: int = 0) -> Excerpt:
@@ -157,7 +164,8 @@ def _capped_excerpt(value: Excerpt | None) -> Excerpt | None:
     )
 
 
-def _cut_value(value: Any, limit: int) -> Any:
+def cut_value(value: Any, limit: int) -> Any:
+    """Return a packet value, or the start of it or of its canonical JSON if that is too long."""
     text = canonical(value).decode()
     if len(text) <= limit:
         return value
@@ -176,7 +184,7 @@ _CAPS: dict[str, Callable[[Any], Any]] = {
     "diagnostics": diagnostics,
     "add_action": lambda new: new_action(new.tool, new.args, new.summary, new.outcome),
     "update_knowledge": knowledge,
-    "forget_knowledge": lambda keys: tuple(map(to_packet_key, keys)),  # in the form of stored keys
+    "forget_knowledge": lambda keys: tuple(map(knowledge_key, keys)),  # in the form of stored keys
     "set_error": error_text,
     "hub_context": to_packet_value,
     "hub_freshness": to_packet_value,

@@ -11,7 +11,7 @@ SCANNED = 20_000
 """Maximum characters of a text that are searched for identifiers."""
 _DATA_KEY = re.compile(r"[^A-Za-z_]")
 """What a key contains that is an identifier, a date or a name, and not the name of a field."""
-_BETWEEN_WORDS = re.compile(r"[\s\"'`()\[\]{}<>,;|]+")
+_WORD = re.compile(r"(?:\$\{\w+\}|[^\s\"'`()\[\]{}<>,;|])+")
 _MARKS = frozenset("0123456789@_")
 
 
@@ -48,8 +48,11 @@ def leaf_text(leaf: Any) -> str:
 
 
 def identifiers(text: str) -> list[str]:
-    """Return the numbers, mail addresses, URLs and other words with a digit, `@` or `_`."""
-    words = (word.strip(".:!?*#$") for word in _BETWEEN_WORDS.split(text[:SCANNED]))
+    """Return the numbers, mail addresses, URLs and other words with a digit, `@` or `_`.
+
+    What begins a path, a variable or the number of an issue stays: `../a_1.py`, `$HOME_1`, `#12`.
+    """
+    words = (word.lstrip(":!?*").rstrip(".:!?*#$") for word in _WORD.findall(text[:SCANNED]))
     return [word for word in words if not _MARKS.isdisjoint(word) or "://" in word]
 
 

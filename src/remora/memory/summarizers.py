@@ -6,8 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any
 
-from remora.memory.canonical import to_packet_value
+from remora.memory.canonical import parts_of, to_packet_value
 from remora.memory.result_texts import identifiers, json_size, leaf_text, read_json, result_texts
+from remora.memory.terminal_text import shown_text
+from remora.memory.traceback_facts import has_traceback, traceback_facts
 from remora.text import clip, count
 
 ENTRY_LIMIT = 490
@@ -103,15 +105,16 @@ class DefaultSummarizer(Summarizer):
         A test run's text has its gist, and a short text is shown whole. A tool that reads says what
         it has read: `Read 500 lines of x.py`.
         """
-        if isinstance(raw_result, (list, tuple)):
-            return f"Executed {self.tool}: {len(raw_result)} items"
-        if not isinstance(raw_result, str):
+        result = _shown(raw_result)
+        if isinstance(result, (list, tuple)):
+            return f"Executed {self.tool}: {len(result)} items"
+        if not isinstance(result, str):
             return f"Executed {self.tool}"
-        lines = raw_result.splitlines()
+        lines = result.splitlines()
         if self.what and len(lines) > 1:
             return f"Read {len(lines)} lines of {self.what}"
-        short = raw_result if len(raw_result) <= FACT_LIMIT else count(len(lines), "line")
-        gist = next(iter(text_facts(raw_result)), short)
+        short = result if len(result) <= FACT_LIMIT else count(len(lines), "line")
+        gist = next(iter(text_facts(result)), short)
         return f"Executed {self.tool}: {gist}" if gist else f"Executed {self.tool}"
 
     def extract_knowledge(self, raw_result: Any) -> dict[str, Any]:
@@ -121,22 +124,28 @@ class DefaultSummarizer(Summarizer):
         with several words, only the identifiers are facts, and of a long one what `text_facts`
         says.
         """
-        if not isinstance(raw_result, (Mapping, list, tuple, str, int, float)):
+        if not isinstance(result := _shown(raw_result), (Mapping, list, tuple, str, int, float)):
             return {}
-        entries = _entries(_groups(read_json(to_packet_value(raw_result))))
+        entries = _entries(_groups(read_json(to_packet_value(result))))
         names = [self.call, *(f"{self.call}.{n}" for n in range(2, MAX_ENTRIES + 1))]
         return dict(reversed([*zip(names, entries, strict=False)]))
 
 
 def _first_value(raw_result: Any, *keys: str) -> Any:
-    if not isinstance(raw_result, Mapping):
+    if not isinstance(result := parts_of(raw_result), Mapping):
         return None
-    return next((raw_result[key] for key in keys if key in raw_result), None)
+    return next((result[key] for key in keys if key in result), None)
+
+
+def _shown(raw_result: Any) -> Any:
+    """Return the parts of a record, what a terminal shows of a text, or any other value."""
+    result = parts_of(raw_result)
+    return shown_text(result) if isinstance(result, str) else result
 
 
 def _call_name(tool: str, args: Mapping[str, Any]) -> str:
     """Return the tool and its plain arguments, such as `get_order(W123,true)`."""
-    plain = [value for value in args.values() if isinstance(value, (str, int, float))]
+    plain = [v for v in map(parts_of, args.values()) if isinstance(v, (str, int, float))]
     texts = [clip(leaf_text(to_packet_value(value)), SHORT_LIMIT) for value in plain]
     return clip(f"{tool}({','.join(texts)})", NAME_LIMIT) if texts else tool
 
@@ -151,7 +160,8 @@ def _groups(result: Any) -> Iterator[tuple[str, Iterable[str]]]:
     """Yield the paths of a result with their texts, short texts first, without duplicates."""
     by_length: tuple[Groups, Groups, Groups] = ({}, {}, {})
     facts_of = _facts_of_plain_text if isinstance(result, str) else _facts_of
-    for path, text in islice(result_texts(result), MAX_FACTS):
+    for path, leaf in islice(result_texts(result), MAX_FACTS):
+        text = shown_text(leaf)
         for fact in text_facts(text) or facts_of(" ".join(text.split())):
             place = (len(fact) > SHORT_LIMIT) + (len(fact) > FACT_LIMIT)
             by_length[place].setdefault(path or "value", {})[fact] = None
@@ -207,9 +217,6 @@ LONG_TEXT = 20
 MAX_ERRORS = 5
 LINE_LIMIT = 200
 """Maximum characters of an error, and of a line of a log."""
-_TRACEBACK = "Traceback (most recent call last):"
-_FRAME = re.compile(r'^ *File "([^"]+)", line (\d+), in (.+)$', re.MULTILINE)
-_FOREIGN = re.compile(r"site-packages|dist-packages|/lib/python3|^<")
 _ERROR = re.compile(
     r"\b(?:ERROR|CRITICAL|FATAL|FAILED)\b|\b(?:error|fatal|\w*(?:Error|Exception)): "
 )
@@ -217,8 +224,9 @@ _ERROR = re.compile(
 
 def text_facts(text: str) -> list[str]:
     """Return the facts of a traceback or of a text of many lines, or none for any other text."""
-    if _TRACEBACK in text:
-        return _traceback_facts(text.rpartition(_TRACEBACK)[2])
+    if has_traceback(text):
+        errors, frame = traceback_facts(text)
+        return [*(clip(error, LINE_LIMIT) for error in errors[:MAX_ERRORS]), *frame]
     lines = text.splitlines()
     if len(lines) <= LONG_TEXT:
         return []
@@ -227,12 +235,3 @@ def text_facts(text: str) -> list[str]:
         return [f"{len(lines)} lines", f"{len(text)} characters"]
     shown = [clip(line, LINE_LIMIT) for line in dict.fromkeys(errors)]
     return [*shown[:MAX_ERRORS], f"{len(errors)} of {len(lines)} lines are errors"]
-
-
-def _traceback_facts(text: str) -> list[str]:
-    """Return the error, and the innermost frame that is not in a library."""
-    lines = (line for line in text.splitlines() if line.strip() and not line.startswith(" "))
-    frames = _FRAME.findall(text)
-    own = [frame for frame in frames if not _FOREIGN.search(frame[0])] or frames
-    places = [f"{path}:{line} in {function}" for path, line, function in own[-1:]]
-    return [clip(line, LINE_LIMIT) for line in [*lines][:1]] + places

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, cast, get_args
 
 from remora.memory import delta as make
-from remora.memory.canonical import canonical, to_packet_value
+from remora.memory.canonical import canonical, parts_of, to_packet_value
 from remora.memory.packet import Candidate, NewAction, Outcome
 from remora.tool_contract import STATED, is_contract, unknown_keys
 
@@ -13,8 +13,8 @@ _LAST_LINE = 2**52  # the last line must also be an integer that a packet may co
 
 
 def to_dict(value: Any) -> dict[str, Any]:
-    """Return a copy of a mapping, or an empty dict for any other value."""
-    return dict(value) if isinstance(value, Mapping) else {}
+    """Return a copy of a mapping or record, or an empty dict for any other value."""
+    return dict(parts) if isinstance(parts := parts_of(value), Mapping) else {}
 
 
 def to_list(value: Any) -> list[Any]:
@@ -44,7 +44,7 @@ def arguments(tool_result: Mapping[str, Any]) -> dict[str, Any]:
     If `args` is not a mapping, its value becomes a single argument called `args`.
     """
     args = tool_result.get("args")
-    return {"args": args} if args and not isinstance(args, Mapping) else to_dict(args)
+    return to_dict(args) if not args or isinstance(parts_of(args), Mapping) else {"args": args}
 
 
 def stated_summary(tool_result: Mapping[str, Any]) -> str:
