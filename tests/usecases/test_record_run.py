@@ -137,6 +137,33 @@ def test_calls_of_one_answer_may_end_in_any_order_and_in_threads(root: Path) -> 
     check(root)
 
 
+def test_calls_of_one_answer_may_have_the_same_id(root: Path) -> None:
+    with remora.record("Try", root=root) as recording:
+        recording.model_request()
+        recording.model_response(calls=[("a", "t", {"n": 1}), ("a", "t", {"n": 2})])
+        recording.tool_result("a", "one")
+        recording.tool_result("a", "two")
+        with pytest.raises(UsageError, match="no call 'a' waits"):
+            recording.tool_result("a", "three")
+    done = [data for kind, data in events(root, recording.agent_id) if kind == "tool_result"]
+    assert [(data.args, data.raw_output) for data in done] == [({"n": 1}, "one"), ({"n": 2}, "two")]
+    check(root)
+
+
+@pytest.mark.parametrize(
+    ("args", "recorded"),
+    [(None, {}), ("null", {}), ("", {}), ("[]", {}), ([3], {"args": [3]}), ("{x", {"args": "{x"})],
+)
+def test_a_call_may_have_no_arguments(root: Path, args: Any, recorded: dict[str, Any]) -> None:
+    with remora.record("Try", root=root) as recording:
+        recording.model_request()
+        recording.model_response(None, [("a", "t", args)])
+        recording.model_request()
+        recording.model_response(None, None)
+    done = [data for kind, data in events(root, recording.agent_id) if kind == "tool_call"]
+    assert done[0].args == recorded
+
+
 def test_a_call_that_was_not_run_is_told_to_the_model(root: Path) -> None:
     with remora.record("Try", root=root) as recording:
         recording.model_request()

@@ -6,6 +6,7 @@ No request has the conversation, because each shows a packet in place of the his
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from remora.exports.escaped_events import escaped_events
 from remora.memory.canonical import json_text
 from remora.memory.events import (
     Event,
@@ -30,7 +31,7 @@ def chat_messages(events: Iterable[Event], blobs: ObjectStore) -> list[dict[str,
     missing.
     """
     conversation = _Conversation()
-    for event in events:
+    for event in escaped_events(events):
         conversation.add(event, resolved_payload(event, blobs))
     return conversation.messages
 

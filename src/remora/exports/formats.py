@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeVar
 import msgspec
 
 from remora.errors import NotFound, StreamDamaged
+from remora.exports.escaped_events import escaped_events
 from remora.exports.export_counts import ExportCounts
 from remora.exports.otel.agent_spans import agent_spans, run_span, run_span_id
 from remora.exports.otel.span import Span, otlp_attributes, span_json
@@ -147,12 +148,12 @@ def _rows(folder: TraceFolder, group: RunGroup, form: Format, tally: ExportCount
 def _transcripts(folder: TraceFolder, group: RunGroup, tally: ExportCounts) -> Iterator[bytes]:
     if group.whole and group.path is not None:
         yield from _lines((f"==== run {group.run_id} ====", ""))
-        yield from _lines(transcript(read_events(group.path)))
+        yield from _lines(transcript(escaped_events(read_events(group.path))))
 
     def lines_of(survey: AgentSummary, _: Attempt) -> Iterator[bytes]:
         if group.whole:
             yield from _lines((f"==== agent {survey.agent_id} ====", ""))
-        events = read_events(folder.existing_agent(survey.agent_id))
+        events = escaped_events(read_events(folder.existing_agent(survey.agent_id)))
         yield from _lines(transcript(_with_blobs(event, folder) for event in events))
         tally.records += 1
 

@@ -8,6 +8,7 @@ import msgspec
 
 from remora.chat import ToolSchema
 from remora.errors import StreamDamaged
+from remora.exports.escaped_events import escaped_events
 from remora.memory.events import (
     AgentEnd,
     AgentStart,
@@ -68,7 +69,8 @@ def summarize_stream(path: Path, blobs: ObjectStore) -> AgentSummary:
     agent's stream.
     """
     # a writer may have been killed while it wrote the very first line, before `agent_start`
-    events = dropwhile(lambda event: event.type == Recovered.type, verified_events(path))
+    verified = escaped_events(verified_events(path))
+    events = dropwhile(lambda event: event.type == Recovered.type, verified)
     first = next(events, None)
     start = resolved_payload(first, blobs) if first is not None else None
     if first is None or not isinstance(start, AgentStart):

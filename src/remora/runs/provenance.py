@@ -14,6 +14,7 @@ import msgspec
 from remora.config.user_folders import make_private
 from remora.errors import DiskError, UsageError
 from remora.memory.canonical import canonical
+from remora.memory.encode_values import encode_value
 from remora.memory.events import Event, Head, RunStart
 from remora.trace.content.private_files import sync_folder
 
@@ -61,7 +62,9 @@ def _make_key(path: Path) -> None:
 
 def sign_run_start(start: RunStart, key: bytes) -> RunStart:
     """Return `start` with `install` set to the HMAC of all other fields as canonical JSON."""
-    return msgspec.structs.replace(start, install=_install(msgspec.to_builtins(start), key))
+    return msgspec.structs.replace(
+        start, install=_install(encode_value(msgspec.to_builtins(start)), key)
+    )
 
 
 def remember_head(state: Path, run_id: str, head: Head) -> None:

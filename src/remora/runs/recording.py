@@ -4,7 +4,7 @@ import json
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
 
 import msgspec
@@ -34,6 +34,7 @@ from remora.memory.events import (
 from remora.memory.packet import GOAL_LIMIT, DecisionPacket
 from remora.memory.prompt.base import RenderedRequest
 from remora.memory.prompt.render import INSTRUCTIONS, PACKET_ONLY, render
+from remora.memory.tool_results import arguments
 from remora.models.token_counters import UpperBound
 from remora.runs.project import Project
 from remora.runs.provenance import sign_run_start
@@ -65,11 +66,11 @@ class RecordedTask(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CallRequest(NamedTuple):
-    """A tool call that a model requested. `id` is unique in its response."""
+    """A tool call that a model requested. Servers may repeat an `id`."""
 
     id: str
     tool: str
-    args: Mapping[str, Any] | str
+    args: Mapping[str, Any] | str | None
 
 
 class Recording:
@@ -89,7 +90,7 @@ class Recording:
         self._redact = redact
         self._context = first_context(job, task, redact)
         self._request: ModelRequest | None = None
-        self._calls: dict[str, ToolCall] = {}
+        self._calls: list[tuple[str, ToolCall]] = []
         self._called_s = 0.0
         self._answer = ""
         self._lock = threading.RLock()
@@ -120,7 +121,7 @@ class Recording:
         limit.
         """
         with self._lock:
-            for call_id in [*self._calls]:
+            for call_id, _ in [*self._calls]:
                 self.tool_result(call_id, error=_NOT_RUN)
             self._emitter.end_turn()
             turn = self.packet.turn + 1
@@ -143,31 +144,32 @@ class Recording:
     def model_response(
         self,
         text: str | None = None,
-        calls: Iterable[tuple[str, str, Mapping[str, Any] | str]] = (),
+        calls: Iterable[tuple[str, str, Mapping[str, Any] | str | None]] | None = (),
         raw: Any = None,
     ) -> None:
         """Record the answer to the last request, and the decision for each requested call.
 
-        A call has the form `(id, tool, args)`, in which `args` is a mapping or the model's JSON.
-        `raw` is the whole answer. Raises UsageError if there is no open request.
+        A call has the form `(id, tool, args)`, in which `args` is a mapping, the model's JSON, or
+        None without arguments. `raw` is the whole answer. Raises UsageError if there is no open
+        request.
         """
         with self._lock:
             if (request := self._request) is None:
                 raise UsageError("there is no open request", hint="call model_request first")
-            requested = {
-                call.id: self._redact.clean(ToolCall(tool=call.tool, args=_mapping(call.args)))
-                for call in (CallRequest(*each) for each in calls)
-            }
+            requested = [
+                (call.id, self._redact.clean(ToolCall(tool=call.tool, args=_mapping(call.args))))
+                for call in (CallRequest(*asked) for asked in calls or ())
+            ]
             self._request, self._calls, self._called_s = None, requested, time.monotonic()
             self._answer = "" if requested else self._redact.text(text or "")
             self._emit(
                 ModelResponse(
                     text=self._redact.text(text or ""),
-                    call=next(iter(requested.values()), None),
+                    call=next((call for _, call in requested), None),
                     raw=self._redact.clean(raw),
                 )
             )
-            for call in requested.values():
+            for _, call in requested:
                 self._emit(
                     ToolCalled(
                         tool=call.tool,
@@ -188,6 +190,7 @@ class Recording:
     ) -> None:
         """Record the result of a requested call, and put it into the packet.
 
+        If several calls have this ID, the result is that of the first one that waits for it.
         The recorded duration is the time since the response, which includes earlier calls.
 
         `view` says what the output means, with the optional keys `summary`, `knowledge_delta`,
@@ -196,11 +199,13 @@ class Recording:
         for a result, and InvalidEvent if a key of `view` is misspelled.
         """
         with self._lock:
-            if (call := self._calls.get(call_id)) is None:
+            waiting = next((asked for asked in self._calls if asked[0] == call_id), None)
+            if waiting is None:
                 raise UsageError(
                     f"no call {call_id!r} waits for a result",
                     hint="pass the call's ID to model_response first, and record one result per call",
                 )
+            call = waiting[1]
             shown = self._redact.clean(
                 {**(view or {}), "raw_output": raw_output, "error": error or None}
             )
@@ -208,7 +213,7 @@ class Recording:
             delta = self._context.delta_for(
                 {**shown, "tool": call.tool, "args": call.args, "outcome": outcome}
             )
-            del self._calls[call_id]
+            self._calls.remove(waiting)
             self._emit(
                 ToolResulted(
                     tool=call.tool,
@@ -309,15 +314,12 @@ def _run_start(project: Project, job: Job, task: RecordedTask) -> RunStart:
     )
 
 
-def _mapping(args: Mapping[str, Any] | str) -> dict[str, Any]:
-    """Return the arguments of a call. Text that is not a JSON object is kept as `args`."""
-    if not isinstance(args, str):
-        return dict(args)
-    try:
-        parsed = json.loads(args or "{}")
-    except (ValueError, RecursionError):
-        parsed = args
-    return parsed if isinstance(parsed, dict) else {"args": parsed}
+def _mapping(args: Any) -> dict[str, Any]:
+    """Return the arguments of a call. What is not a mapping or a JSON object is kept as `args`."""
+    if isinstance(args, str):
+        with suppress(ValueError, RecursionError):
+            args = json.loads(args or "{}")
+    return arguments({"args": args})
 
 
 def tool_schemas(tools: Sequence[Mapping[str, Any]]) -> tuple[ToolSchema, ...]:

@@ -12,6 +12,7 @@ produce the same spans.
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from remora.exports.escaped_events import escaped_events
 from remora.exports.otel.genai_attributes import (
     agent_attributes,
     decoding_attributes,
@@ -48,7 +49,7 @@ def agent_spans(
     conventions make opt-in. `parent` is the ID of the run's span.
     """
     reader = _SpanBuilder(folder.blobs, survey, content=content)
-    for event in read_events(folder.existing_agent(survey.agent_id)):
+    for event in escaped_events(read_events(folder.existing_agent(survey.agent_id))):
         yield from reader.take(event)
     yield from reader.unfinished()
     failed = survey.status in FAILURES

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from remora.agents.decision.candidates import matches_candidate
 from remora.chat import ToolCall, ToolSchema
+from remora.exports.escaped_events import escaped_events
 from remora.exports.export_counts import ExportCounts
 from remora.exports.run_group import Attempt
 from remora.exports.stream_summary import AgentSummary
@@ -43,7 +44,7 @@ def answered_decisions(
     folder: TraceFolder, survey: AgentSummary, tally: ExportCounts
 ) -> Iterator[ModelDecision]:
     """Yield the decisions whose request was answered, and count all others as left out."""
-    events = read_events(folder.existing_agent(survey.agent_id))
+    events = escaped_events(read_events(folder.existing_agent(survey.agent_id)))
     for decision in model_decisions(events, folder.blobs):
         if decision.answer is None:
             tally.leave_out("without an answer")
