@@ -6,6 +6,7 @@ It uses llama.cpp's endpoints if they are available.
 import asyncio
 import itertools
 import json
+import time
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,12 +25,14 @@ from remora.models.client.accepted_keys import KeyTrial
 from remora.models.client.answer_stream import WITH_USAGE, AnswerStream
 from remora.models.client.http_errors import unusable_answer
 from remora.models.client.retry_policy import (
+    LONGEST_PAUSE_S,
     Failure,
     Reply,
     RequestLimits,
     Silence,
     next_pause,
     request_limits,
+    retry_after_s,
 )
 from remora.models.client.server_address import Address
 from remora.models.client.server_probe import (
@@ -123,8 +126,7 @@ def counter_for(connection: ServerConnection, facts: ServerFacts, cache: Path) -
 class OpenAIClient:
     """A client for one server, with its connection pool. It never exposes the API key.
 
-    `connection` leads to the same server and is closed with the client. Both share a circuit
-    breaker. If `exact` is true, the prompt cache is not used.
+    `connection` leads to the same server and is closed with the client. If `exact` is true, the prompt cache is not used.
     """
 
     def __init__(
@@ -149,6 +151,8 @@ class OpenAIClient:
         self._answered_by: dict[Strategy, str] = {}
         self._turns = asyncio.Semaphore(limits.max_concurrency)
         self._first_s = limits.timeout_s * (LOOPBACK_FACTOR if self._address.loopback else 1)
+        self._pause: tuple[float, ModelError] | None = None
+        """When the server takes requests again that has asked for a long pause, and its words."""
         self._http = open_http(httpx2.AsyncClient, self._address, connection.key, self._first_s)
 
     def describe(self) -> dict[str, Any]:
@@ -171,7 +175,8 @@ class OpenAIClient:
             request = without_cache(request)
         await self._check_size(request)
         async with self._turns:
-            self.connection.breaker.start_question(self._address)
+            if self._pause is not None and time.monotonic() < self._pause[0]:
+                raise ModelError(self._pause[1].message, hint=self._pause[1].hint)
             try:
                 answer = await self._ask(request)
             except wire_format.UnusableAnswer as error:
@@ -277,10 +282,11 @@ class OpenAIClient:
             pause = next_pause(failure, attempt, self._limits, datetime.now(UTC))
             if pause is None:
                 if isinstance(failure, Reply) and failure.status < 300:
-                    self.connection.breaker.record(failure, url)
                     return wire_format.decode_body(failure.body)
                 refusal = self.connection.error_for(failure, self._limits.timeout_s)
-                self.connection.breaker.record(failure, url, refusal)
+                seconds = retry_after_s(failure, datetime.now(UTC)) or 0.0
+                if seconds > LONGEST_PAUSE_S:
+                    self._pause = time.monotonic() + seconds, refusal
                 raise refusal
             await asyncio.sleep(pause)
         raise AssertionError("unreachable")

@@ -95,16 +95,6 @@ def next_pause(
     return min(fixed + half * random(), LONGEST_PAUSE_S)
 
 
-def is_failure(result: Failure) -> bool:
-    """Return True if the server failed or did not respond.
-
-    A server that refuses a request, limits their rate or cannot parse an answer works.
-    """
-    if isinstance(result, Reply):
-        return _is_temporary(result) and result.status != _RATE_LIMITED
-    return True
-
-
 def _is_temporary(failure: Failure) -> bool:
     if isinstance(failure, Reply):
         return failure.status in RETRIED and not failure.is_unparsed
