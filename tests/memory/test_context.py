@@ -220,9 +220,8 @@ class TestOutcome:
         ("data", "error"),
         [
             ({"summary": "Nothing there"}, "Nothing there"),
-            ({"summary": "Executed look twice"}, "Executed look twice"),
             ({}, "look failed"),
-            ({"error": "", "raw_output": {}}, "look failed"),
+            ({"error": ""}, "look failed"),
             ({"raw_output": "no \x1b[1mfile_7\x1b[0m"}, "look failed: no file_7"),
         ],
     )

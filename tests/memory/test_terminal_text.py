@@ -2,14 +2,12 @@
 
 import re
 import traceback
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from remora import ContextManager
-from remora.memory.canonical import to_packet_value
-from remora.memory.packet import packet_json
+from remora.memory.canonical import json_text, to_packet_value
 from remora.memory.summarizers import DefaultSummarizer
 from remora.memory.terminal_text import shown_text
 
@@ -39,38 +37,16 @@ def test_a_terminal_shows_the_last_state_without_colors(text: str, shown: str) -
     assert shown_text(text) == shown == shown_text(shown)
 
 
-def group() -> None:
-    inner = ExceptionGroup("inner", [KeyError("k_1"), OSError("disk 7")])
-    raise ExceptionGroup("many", [ValueError("row 17"), inner])
-
-
-def cause() -> None:
+def raised(error: Exception, cause: Exception | None = None) -> str:
     try:
-        int("x")
-    except ValueError as error:
-        raise RuntimeError("bad config") from error
+        raise error from cause or error.__cause__  # noqa: TRY301
+    except Exception as found:  # noqa: BLE001 - any of them
+        return "".join(traceback.format_exception(found))
 
 
-def context() -> None:
-    try:
-        cause()
-    except RuntimeError:
-        raise KeyError("third") from None
-
-
-def group_of_causes() -> None:
-    try:
-        cause()
-    except RuntimeError as error:
-        raise ExceptionGroup("two", [error]) from error
-
-
-def raised(function: Callable[[], None]) -> str:
-    try:
-        function()
-    except Exception:  # noqa: BLE001 - any of them
-        return traceback.format_exc()
-    return ""
+def caught(error: Exception, cause: Exception | None = None) -> Exception:
+    raised(error, cause)
+    return error
 
 
 def colored(text: str) -> str:
@@ -79,6 +55,8 @@ def colored(text: str) -> str:
     return words.sub(lambda word: f"\x1b[1;35m{word[0]}\x1b[0m", text).replace("\n", "\r\n")
 
 
+INNER = ExceptionGroup("inner", [KeyError("k_1"), OSError("disk 7")])
+CONFIG = caught(RuntimeError("bad config"), caught(ValueError("row 3")))
 RUN = "\n".join(
     [f"tests/test_{n}.py .... [{n}%]" for n in range(30)]
     + ["E       assert 1 == 2", "FAILED tests/test_a.py::test_b - assert 1 == 2", "1 failed"]
@@ -88,12 +66,14 @@ RUN = "\n".join(
 @pytest.mark.parametrize(
     ("text", "first", "others"),
     [
-        (raised(group), "ExceptionGroup: many (2 sub-exceptions)",
+        (raised(ExceptionGroup("many", [ValueError("row 17"), INNER])),
+         "ExceptionGroup: many (2 sub-exceptions)",
          ["ValueError: row 17", "KeyError: 'k_1'", "OSError: disk 7", "test_terminal_text.py"]),
-        (raised(cause), "RuntimeError: bad config", ["ValueError: invalid literal", "in cause"]),
-        (raised(context), "KeyError: 'third'", ["in context"]),
-        (raised(group_of_causes), "ExceptionGroup: two", ["RuntimeError: bad config"]),
-        (raised(cause) + "INFO later\n" + raised(context), "KeyError: 'third'", ["in context"]),
+        (raised(CONFIG), "RuntimeError: bad config", ["ValueError: row 3", "in raised"]),
+        ("begin\n" + raised(KeyError("third"), ValueError("not raised")), "KeyError: 'third'",
+         ["ValueError: not raised"]),
+        (raised(ExceptionGroup("two", [CONFIG])), "ExceptionGroup: two", ["RuntimeError: bad"]),
+        (raised(CONFIG) + "INFO later\n" + raised(KeyError("x_1")), "KeyError: 'x_1'", []),
         (RUN, "FAILED tests/test_a.py::test_b - assert 1 == 2", ["1 of 33 lines are errors"]),
     ],
 )  # fmt: skip
@@ -104,32 +84,23 @@ def test_colored_output_has_the_facts_of_plain_output(
     summary, facts = summarizer.summarize(text), summarizer.extract_knowledge(text)
     assert summary.startswith(f"Executed run: {first}")
     assert all(fact in str([*facts.values()]).replace("\\'", "'") for fact in [first, *others])
-    other = colored(text)
-    assert other != text
-    assert summarizer.summarize(other) == summary
-    assert summarizer.extract_knowledge(other) == facts
-    assert summarizer.extract_knowledge({"stderr": other}) == summarizer.extract_knowledge(
-        {"stderr": text}
-    )
+    other, inside = colored(text), summarizer.extract_knowledge({"stderr": text})
+    assert (summarizer.summarize(other), summarizer.extract_knowledge(other)) == (summary, facts)
+    assert summarizer.extract_knowledge({"stderr": other}) == inside
 
 
 def test_no_escape_sequence_reaches_a_packet() -> None:
-    said = f"\x1b[31mred\x1b[0m {LINK} \x9b1mx_1"
-    context: dict[str, Any] = {"goal": said * 9, "node_id": said, "knowledge": {said: {said: said}}}
-    memory = ContextManager({**context, "node_summary": said, "extensions": {said: [said]}})
-    call = {"tool": said, "args": {said: said}, "reason": said, "slots": {said: {said: 1}}}
-    keys = ("error", "state_summary", "summary")
-    data: dict[str, Any] = {**dict.fromkeys(keys, said), "args": {"a": said}, "diagnostics": [said]}
+    said: Any = f"\x1b[31mred\x1b[0m {LINK} \x9b1mx_1"
+    held = {said: [said]}
+    memory = ContextManager({"goal": said * 9, "node_id": said, "knowledge": {said: held}})
+    call = {"tool": said, "args": held, "reason": said, "slots": held}
+    data = dict.fromkeys(("error", "state_summary", "summary"), said) | {"args": held}
     data |= {"excerpt": {"text": said, "path": said, "ref": said}, "candidate_actions": [call]}
+    data |= {"diagnostics": [said, held], "extensions": held}
     memory.apply_event({"type": "tool_result", "tool": "t", "data": data})
     memory.apply_event({"type": "tool_result", "tool": said, "data": {"raw_output": said}})
-    memory.apply_event({"type": "hub_update", "hub_context": {said: {said: said}}})
-    assert "red the docs x_1" in str(packet_json(memory.packet))
-    assert not re.search("[\x1b\x9b]", str([*texts_of(packet_json(memory.packet))]))
+    memory.apply_event({"type": "hub_update", "hub_context": {said: held}})
+    shown = json_text(memory.packet)
+    assert "red the docs x_1" in shown
+    assert not re.search(r"\\u001b|\\u009b|[\x1b\x9b]", shown)
     assert to_packet_value("a\r\nb\r") == "a\r\nb\r", "the line ends of code stay"
-
-
-def texts_of(value: Any) -> list[str]:
-    if isinstance(value, dict):
-        return [text for item in value.items() for text in texts_of(list(item))]
-    return [t for v in value for t in texts_of(v)] if isinstance(value, list) else [str(value)]

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from remora.memory.terminal_text import without_escapes
+from remora.memory.terminal_text import HAS_ESCAPE, shown_text
 from remora.text import escape_surrogates
 
 _MAX_INT = 2**53
@@ -155,4 +155,4 @@ def _plain_leaf(value: Any) -> Any:
     if isinstance(value, int) and -_MAX_INT <= value <= _MAX_INT:
         return int(value)
     text = value if isinstance(value, str) else _ADDRESS.sub("", safe_repr(value))
-    return escape_surrogates(without_escapes(text))
+    return escape_surrogates(shown_text(text) if HAS_ESCAPE.search(text) else text)

@@ -9,7 +9,7 @@ from typing import Any
 from remora.memory.canonical import parts_of, to_packet_value
 from remora.memory.result_texts import identifiers, json_size, leaf_text, read_json, result_texts
 from remora.memory.terminal_text import shown_text
-from remora.memory.traceback_facts import has_traceback, traceback_facts
+from remora.memory.traceback_facts import TRACEBACK, traceback_facts
 from remora.text import clip, count
 
 ENTRY_LIMIT = 490
@@ -224,7 +224,7 @@ _ERROR = re.compile(
 
 def text_facts(text: str) -> list[str]:
     """Return the facts of a traceback or of a text of many lines, or none for any other text."""
-    if has_traceback(text):
+    if TRACEBACK in text:
         errors, frame = traceback_facts(text)
         return [*(clip(error, LINE_LIMIT) for error in errors[:MAX_ERRORS]), *frame]
     lines = text.splitlines()

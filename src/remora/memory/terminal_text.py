@@ -10,7 +10,7 @@ _PIECE = re.compile(
     "|([^\n\r\b\x1b\x90\x98\x9b-\x9f]+)"
 )
 _WRITES_OVER = re.compile(f"[\b\r]|{_ESCAPE}")
-_HAS_ESCAPE = re.compile(_ESCAPE)
+HAS_ESCAPE = re.compile(_ESCAPE)
 _ROWS = {"\n": 1, "A": -1, "F": -1, "B": 1, "E": 1}
 
 
@@ -36,8 +36,3 @@ def shown_text(text: str) -> str:
             at = min(at, len(rows) - 1)
             is_over = bool(rows[at])
     return "\n".join(rows)
-
-
-def without_escapes(text: str) -> str:
-    """Return `text`, or what a terminal shows of it if it has an escape sequence."""
-    return text if _HAS_ESCAPE.search(text) is None else shown_text(text)

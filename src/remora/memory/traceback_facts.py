@@ -3,22 +3,16 @@
 import re
 from collections.abc import Iterator
 
-_TRACEBACK = "Traceback (most recent call last):"
-_TOP = re.compile(rf"^(?!\s*\|).*{re.escape(_TRACEBACK)}", re.MULTILINE)
+TRACEBACK = "Traceback (most recent call last):"
+_TOP = re.compile(rf"^(?!\s*\|).*{re.escape(TRACEBACK)}", re.MULTILINE)
 """A traceback that is not of a member of a group, whose lines have a margin of `|`."""
 _NEXT = re.compile(
-    "^(?:The above exception was the direct cause of the following|During handling of the above)"
-    " exception", re.MULTILINE
-)  # fmt: skip
+    "^(?:The above exception was the direct|During handling of the above) .*", re.MULTILINE
+)
 _MEMBER = re.compile(r"^ *\+[-+]+ (?:\d+|\.\.\.) -+$", re.MULTILINE)
 _MARGIN = re.compile(r"^ *\| ?", re.MULTILINE)
 _FRAME = re.compile(r'^ *File "([^"]+)", line (\d+), in (.+)$', re.MULTILINE)
 _FOREIGN = re.compile(r"site-packages|dist-packages|/lib/python3|^<")
-
-
-def has_traceback(text: str) -> bool:
-    """Return True if a text contains a traceback."""
-    return _TRACEBACK in text
 
 
 def traceback_facts(text: str) -> tuple[list[str], list[str]]:
@@ -31,6 +25,8 @@ def traceback_facts(text: str) -> tuple[list[str], list[str]]:
     last = ""
     for section in reversed(_NEXT.split(text)):
         *before, traceback = _TOP.split(section)
+        if not before:  # an exception that was never raised is the line before
+            traceback = section.rstrip().rpartition("\n")[2]
         bare = (_MARGIN.sub("", member) for member in _MEMBER.split(traceback))
         members = [_NEXT.split(member)[-1] for member in bare]
         last = last or "\n".join(members)
@@ -44,4 +40,4 @@ def traceback_facts(text: str) -> tuple[list[str], list[str]]:
 
 def _error(text: str) -> Iterator[str]:
     lines = (line for line in text.splitlines() if line.strip() and not line.startswith(" "))
-    yield from [line for line in lines if not line.endswith(_TRACEBACK)][:1]
+    yield from [line for line in lines if not line.endswith(TRACEBACK)][:1]

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import threading
 from textwrap import dedent
 from typing import Any
@@ -189,22 +190,13 @@ class TestCandidates:
         assert [c.args for c in played.payloads(ToolCalled)] == [{"n": 1}, {"n": 2}, {}]
         assert [u.source for u in played.payloads(ContextUpdate)] == ["candidates"] * 3
 
-    @pytest.mark.parametrize(
-        "result",
-        [
-            "found",
-            '{"result": found, "outcome": "success"}',
-            '{"result": found, "summary": "", "diagnostics": ["F401"]}',
-        ],
-    )
+    @pytest.mark.parametrize("result", ["found", '{"result": found, "outcome": "success"}'])
     def test_a_script_gives_its_actions_once(self, theatre: Theatre, result: str) -> None:
         pick = 'found = [{"tool": "submit_result", "args": {}, "reason": "done"}]\n' + result
         agent = theatre.agent(self.YAML, act=self.ACT, pick=pick)
         played = theatre.play(Play(agent=agent, decisions="rules"))
-        (call,) = played.payloads(ToolCalled)
-        assert (call.candidates, call.choice) == (1, 0)
-        (update,) = played.payloads(ContextUpdate)
-        assert [action["reason"] for action in update.value] == ["done"]
+        assert [call.choice for call in played.payloads(ToolCalled)] == [0]
+        assert [update.value[0]["reason"] for update in played.payloads(ContextUpdate)] == ["done"]
 
     @pytest.mark.parametrize(("result", "problem"), [("3", "`int`"), ('[{"tool": "act"}]', "args")])
     def test_a_result_of_another_shape_is_named(
@@ -212,9 +204,8 @@ class TestCandidates:
     ) -> None:
         agent = theatre.agent(self.YAML, act=self.ACT, pick=result)
         played = theatre.play(Play(agent=agent, decisions="rules"))
-        error = fold_shown(played, 1)["last_error"]
-        assert "the result of the candidates script is not a list of actions" in error
-        assert problem in error
+        said = f"the result of the candidates script is not a list of actions: .*{problem}"
+        assert re.match(said, fold_shown(played, 1)["last_error"])
 
     @pytest.mark.parametrize(
         ("pick", "says"),
