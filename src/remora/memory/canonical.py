@@ -23,7 +23,7 @@ CONTAINERS = (dict, list, tuple, Mapping)
 MAX_DEPTH = 64
 TOO_DEEP = "<nested beyond 64 levels>"
 CYCLE = "<contains itself>"
-MAX_ITEMS = 2000
+MAX_ITEMS = 100_000
 """Numbers of an array that are read. A larger one has its own short form."""
 _ADDRESS = re.compile(r" at 0x[0-9A-Fa-f]{6,}(?=[>,])")
 
@@ -111,7 +111,7 @@ def _parts_of(value: Any, kind: Any) -> Any:
     if (record := _record(value, kind)) is not None:
         return record
     if hasattr(kind, "tolist") and value.size <= MAX_ITEMS:  # of NumPy
-        return value.tolist()
+        return parts_of(value.tolist())
     if isinstance(value, (PurePath, Decimal)):
         return str(value)
     return value.isoformat() if hasattr(kind, "isoformat") else value
@@ -134,7 +134,7 @@ def to_packet_key(key: Any) -> str:
     if type(key) is str and key.isascii() and "\x1b" not in key:
         return key
     plain = _plain_leaf(key) if parts_of(key) is key else to_packet_value(key)
-    text = safe_repr(key) if plain is None or isinstance(plain, (bool, int)) else plain
+    text = safe_repr(plain) if plain is None or isinstance(plain, (bool, int)) else plain
     return text if isinstance(text, str) else canonical(text).decode()
 
 

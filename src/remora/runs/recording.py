@@ -5,7 +5,7 @@ import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
@@ -63,14 +63,6 @@ class RecordedTask(msgspec.Struct, frozen=True, kw_only=True):
     model: str = ""
     max_turns: int
     limit: int
-
-
-class CallRequest(NamedTuple):
-    """A tool call that a model requested. Servers may repeat an `id`."""
-
-    id: str
-    tool: str
-    args: Mapping[str, Any] | str | None
 
 
 class Recording:
@@ -157,8 +149,8 @@ class Recording:
             if (request := self._request) is None:
                 raise UsageError("there is no open request", hint="call model_request first")
             requested = [
-                (call.id, self._redact.clean(ToolCall(tool=call.tool, args=_mapping(call.args))))
-                for call in (CallRequest(*asked) for asked in calls or ())
+                (call_id, self._redact.clean(ToolCall(tool=tool, args=_mapping(args))))
+                for call_id, tool, args in calls or ()
             ]
             self._request, self._calls, self._called_s = None, requested, time.monotonic()
             self._answer = "" if requested else self._redact.text(text or "")
