@@ -77,7 +77,7 @@ def _to_plain(value: Any, ancestors: tuple[int, ...]) -> Any:
     kind = type(value)
     if kind is str and value.isascii() and "\x1b" not in value:
         return value
-    opened = parts_of(value)
+    opened = value if kind in LEAVES or kind in CONTAINERS else parts_of(value)
     if kind in LEAVES or (opened is value and not isinstance(value, CONTAINERS)):
         return _plain_leaf(value)
     if id(value) in ancestors or len(ancestors) >= MAX_DEPTH:
