@@ -164,6 +164,19 @@ def test_a_call_may_have_no_arguments(root: Path, args: Any, recorded: dict[str,
     assert done[0].args == recorded
 
 
+@pytest.mark.parametrize(
+    "args",
+    [{f"k{n}": "v" * n for n in range(1000)}, {"k" * 20_000: 1}, {"a": [["x" * 300] * 50] * 20}],
+)
+def test_a_call_with_large_arguments_fits_the_next_request(root: Path, args: Any) -> None:
+    with remora.record("Try", root=root) as recording:
+        recording.model_request()
+        recording.model_response(None, [("a", "t", args)])
+        recording.tool_result("a", error="too large")
+        assert "Error: too large" in recording.model_request()[-1]["content"]
+    check(root)
+
+
 def test_a_call_that_was_not_run_is_told_to_the_model(root: Path) -> None:
     with remora.record("Try", root=root) as recording:
         recording.model_request()

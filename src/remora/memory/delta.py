@@ -12,6 +12,7 @@ from remora.memory.canonical import canonical, to_packet_key, to_packet_value
 from remora.memory.excerpts import left_out, numbered_lines
 from remora.memory.packet import (
     GOAL_LIMIT,
+    MAX_ARGUMENTS,
     MAX_DIAGNOSTICS,
     REFUSED_LIMIT,
     SUMMARY_LIMIT,
@@ -77,8 +78,12 @@ def one_line(text: str, limit: int) -> str:
 
 def new_action(tool: str, args: dict[str, Any], summary: str, outcome: Outcome) -> NewAction:
     """Return an action with all size limits applied. Texts are longer if the call failed."""
-    plain = to_packet_value(args).items()
-    capped = {k: v if isinstance(v, str) else knowledge_value(v) for k, v in plain}
+    plain = [*to_packet_value(args).items()]
+    capped = {
+        knowledge_key(name): value if isinstance(value, str) else knowledge_value(value)
+        for name, value in plain[:MAX_ARGUMENTS]
+    }
+    capped |= {"…": f"{more} more"} if (more := len(plain) - MAX_ARGUMENTS) > 0 else {}
     return NewAction(
         tool=to_packet_value(tool),
         args=shortened(capped, REFUSED_LIMIT if outcome == "error" else SUMMARY_LIMIT),

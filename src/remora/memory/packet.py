@@ -17,6 +17,8 @@ SUMMARY_LIMIT = 200
 REFUSED_LIMIT = 4000
 """Maximum characters of each text of a call that failed, until the next action."""
 MAX_ACTIONS = 10
+MAX_ARGUMENTS = 16
+"""Maximum arguments of an action, so that one action always fits."""
 MAX_DIAGNOSTICS = 20
 MAX_KNOWLEDGE_KEYS = 64
 MAX_KNOWLEDGE_BYTES = 16 * 1024
