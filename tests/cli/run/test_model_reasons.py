@@ -1,6 +1,7 @@
 """What a model leaves or takes back is shown with its reason, and what was refused is counted."""
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Lock
@@ -132,6 +133,39 @@ def test_a_model_that_loses_five_jobs_in_a_row_to_one_cause_is_not_asked_again(s
     assert "the model is not asked again in this run: it lost 5 jobs in a row" in jobs[8]["error"]
     shown = shop.remora("show", "last", cwd=shop.root).out
     assert "the model failed in 9 jobs: 3 invalid calls in a row: the answer has no tool" in shown
+
+
+EDIT = ("edit_lines", {"first": 2, "last": 2, "text": "    return rate"})
+THOUGHT = "I might call submit_result() at once. " * 9
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        lambda message: {**message, "reasoning_content": THOUGHT},  # llama.cpp, vLLM
+        lambda message: {**message, "reasoning": THOUGHT},  # Ollama, OpenRouter
+        lambda message: {**message, "content": f"<think>{THOUGHT}</think>\n"},  # no parser for it
+        lambda message: {**message, "content": [{"type": "thinking", "thinking": THOUGHT}]},
+    ],
+    ids=["reasoning_content", "reasoning", "marks", "parts"],
+)
+def test_a_model_that_thinks_has_room_and_its_thinking_is_in_no_packet(
+    shop: Shop, sent: Callable[[dict[str, Any]], dict[str, Any]]
+) -> None:
+    def chat(handler: Handler, request: dict[str, Any], number: int) -> None:
+        whole = answer(EDIT if number == 2 else ("submit_result", {}))
+        message = sent(whole["choices"][0]["message"])
+        if request["max_tokens"] < 2000:  # too little for its thinking
+            message, whole["choices"][0]["finish_reason"] = {**message, "tool_calls": []}, "length"
+        whole["choices"][0]["message"] = message
+        send_json(handler, whole)
+
+    source = "def pay(rate):\n    return price\n"
+    done = shop.analyze({"shop.py": source}, chat, *LINT, "--select", "F")
+    assert done.code == 0, done.err
+    assert [each["max_tokens"] for each in shop.requests] == [1000, 2730]
+    assert "cut at 1000 tokens of thinking" in shop.shown[1]
+    assert "I might" not in "".join(shop.shown)
 
 
 def test_a_packet_that_a_server_calls_too_large_is_made_smaller_once(shop: Shop) -> None:
