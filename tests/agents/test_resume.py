@@ -193,7 +193,7 @@ def test_a_native_call_with_what_json_lacks_is_the_same_from_the_record(theatre:
         line: int = Input("line")
         more: dict = Input("more")
         {"result": str(line), "summary": str(line), "outcome": "success"}"""
-    odd = {"line": 10**30, "more": {"$float": "nan", "deep": [float("inf")]}}
+    odd = {"line": 10**30, "more": {"$float": "nan", "deep": [2**70]}}
     calls = [ToolCall(tool="act", args=odd), ToolCall(tool="submit_result", args={})]
 
     def answer(request: Request) -> ToolCall:

@@ -7,7 +7,8 @@ from typing import Any
 import httpx2
 
 from remora.models.client.retry_policy import Reply
-from remora.models.client.wire_format import THINKING, UnusableAnswer, decode_body
+from remora.models.client.wire_format import UnusableAnswer, decode_body
+from remora.models.decoding.native_calls import THINKING
 
 WITH_USAGE: dict[str, Any] = {"stream": True, "stream_options": {"include_usage": True}}
 """The keys of a request whose answer is streamed, with token counts at its end."""

@@ -9,12 +9,10 @@ from remora.chat import ToolCall, Usage, answer_form
 from remora.models.decoding.call_formats import MARKS
 from remora.models.decoding.call_parsing import split_thinking
 from remora.models.decoding.call_validation import BadCall
-from remora.models.decoding.native_calls import native_item, read_native_call
+from remora.models.decoding.native_calls import THINKING, native_item, read_native_call
 from remora.models.protocol import Answer, Decoding, Request
 from remora.models.token_counters import tool_declaration
 
-THINKING = ("reasoning_content", "reasoning", "thinking")
-"""Keys of messages in which servers send a model's thinking."""
 _MAX_WORD_CHARS = 200
 _MAX_TOKENS = 2**53
 

@@ -10,7 +10,8 @@ from remora.models.decoding.call_validation import BadCall, short_repr
 from remora.text import clip, escape_line
 
 _KEYS = ("arguments", "args", "parameters", "input")
-_THINKING = ("reasoning_content", "reasoning", "thinking")
+THINKING = ("reasoning_content", "reasoning", "thinking")
+"""Keys of messages in which servers send a model's thinking."""
 
 
 def read_native_call(raw: Any) -> Written | None:
@@ -47,7 +48,7 @@ def thinking_text(raw: Any) -> str:
     A call in it is not a decision, because the model may reject it in the next line. If the thinking
     has an end mark, the server took the answer for a part of it: what follows the mark is read.
     """
-    texts = [_message(raw).get(key) for key in _THINKING]
+    texts = [_message(raw).get(key) for key in THINKING]
     return next((f"<think>{text}" for text in texts if isinstance(text, str) and text.strip()), "")
 
 
