@@ -67,19 +67,6 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True):
     evaluated: int | None = None
 
 
-class ParserMiss(msgspec.Struct, frozen=True, kw_only=True):
-    """A call that a server did not parse: it left the call of a `family` in the text.
-
-    `server` and `version` are what the server says of itself, or `unknown`. `reason` is its message
-    if it failed to parse the answer. The model was then asked again without the parser.
-    """
-
-    family: str
-    server: str = "unknown"
-    version: str = "unknown"
-    reason: str = ""
-
-
 class AnswerForm(msgspec.Struct, frozen=True, kw_only=True):
     """Form of a model's answer, shared by the code that builds, sends and reads requests.
 

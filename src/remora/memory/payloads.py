@@ -4,7 +4,7 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from remora.chat import ParserMiss, ToolCall, ToolSchema, Usage
+from remora.chat import ToolCall, ToolSchema, Usage
 from remora.memory.packet import DecisionPacket
 
 GENESIS = "0" * 64
@@ -120,7 +120,7 @@ class ModelRequest(Payload, frozen=True, kw_only=True):
 
 
 class ModelResponse(Payload, frozen=True, kw_only=True):
-    """A model's complete answer. If the server left a call in the text, `parser_miss` says so.
+    """A model's complete answer.
 
     `thinking` is how many characters of `raw` are thinking, which is not in `text`. `changed_keys`
     are keys of the request that the server refused: their other name, or an empty text if they were
@@ -132,7 +132,6 @@ class ModelResponse(Payload, frozen=True, kw_only=True):
     thinking: int = 0
     changed_keys: dict[str, str] = {}
     call: ToolCall | None = None
-    parser_miss: ParserMiss | None = None
     usage: Usage = Usage()
     finish_reason: str | None = None
     raw: Any = None

@@ -4,7 +4,7 @@ from typing import Any, Literal, Protocol
 
 import msgspec
 
-from remora.chat import Message, ParserMiss, ToolCall, ToolSchema, Usage
+from remora.chat import Message, ToolCall, ToolSchema, Usage
 from remora.errors import ModelError
 from remora.models.token_counters import Basis, UpperBound
 
@@ -45,9 +45,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
     """A model's answer.
 
-    With `tool_call`, `call` is the tool call, whose arguments have not been validated yet. If the
-    server left the call in the text, `parser_miss` says so. `raw` is the JSON sent by the server,
-    and `thinking` is how many characters of it are thinking, which is not in `text`. `changed_keys`
+    With `tool_call`, `call` is the tool call, whose arguments have not been validated yet. `raw`
+    is the JSON sent by the server, and `thinking` is how many characters of it are thinking, which is not in `text`. `changed_keys`
     are keys of the request that the server does not take: their other name, or an empty text.
     """
 
@@ -55,7 +54,6 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     thinking: int = 0
     changed_keys: dict[str, str] = {}
     call: ToolCall | None = None
-    parser_miss: ParserMiss | None = None
     usage: Usage
     finish_reason: str | None
     model: str

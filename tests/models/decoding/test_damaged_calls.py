@@ -16,7 +16,6 @@ from remora.memory.encode_values import encode_value
 from remora.memory.events import ModelResponse
 from remora.models.client.wire_format import UnusableAnswer, decode_body, read_choice
 from remora.models.decoding.call_formats import MARKS
-from remora.models.decoding.call_parsing import family_of
 from remora.models.decoding.call_validation import BadCall
 from tests.models.decoding.written_calls import WRITE, parse_call
 
@@ -212,7 +211,6 @@ def check_answers(count: int) -> tuple[int, int, int]:
         except UnusableAnswer:
             unusable += 1
             continue
-        family_of(answer.text)
         # as it comes back from a stream
         response = ModelResponse(text=answer.text, call=answer.call, raw=encode_value(answer.raw))
         try:

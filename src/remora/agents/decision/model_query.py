@@ -206,7 +206,6 @@ def _response_event(answer: Answer) -> ModelResponse:
         thinking=answer.thinking,
         changed_keys=answer.changed_keys,
         call=answer.call,
-        parser_miss=answer.parser_miss,
         usage=answer.usage,
         finish_reason=answer.finish_reason,
         raw=answer.raw,

@@ -16,7 +16,7 @@ import httpx2
 import msgspec
 from msgspec.structs import replace
 
-from remora.chat import ParserMiss, answer_form
+from remora.chat import answer_form
 from remora.config.schema import ModelConfig
 from remora.config.user_folders import make_private
 from remora.errors import ContextTooLarge, ModelError, RefusedRequest, UnparsedAnswer
@@ -35,16 +35,8 @@ from remora.models.client.retry_policy import (
     retry_after_s,
 )
 from remora.models.client.server_address import Address
-from remora.models.client.server_probe import (
-    UNKNOWN,
-    ServerFacts,
-    ServerVersion,
-    find_version,
-    probe_server,
-)
+from remora.models.client.server_probe import ServerFacts, probe_server
 from remora.models.client.sync_http import ServerConnection, open_http
-from remora.models.decoding.call_parsing import family_of
-from remora.models.decoding.native_calls import native_item
 from remora.models.protocol import Answer, Request, Strategy, TokenCounter, without_cache
 from remora.models.token_counters import (
     SPARSEST,
@@ -147,7 +139,6 @@ class OpenAIClient:
         self._llama = facts.llama
         self._limits = limits
         self._exact = exact
-        self._version: ServerVersion | None = None
         self._answered_by: dict[Strategy, str] = {}
         self._turns = asyncio.Semaphore(limits.max_concurrency)
         self._first_s = limits.timeout_s * (LOOPBACK_FACTOR if self._address.loopback else 1)
@@ -196,37 +187,17 @@ class OpenAIClient:
         make = wire_format.chat_body if is_chat else wire_format.completion_body
         body = make(request, model=self.name, llama=self._llama)
         path = "/chat/completions" if is_chat else "/completions"
-        url, reason = f"{self._address.api}{path}", ""
-        has_tools = answer_form(request.decoding.strategy).declares_tools
+        url = f"{self._address.api}{path}"
         try:
             found = await self._post(url, body)
-        except UnparsedAnswer as error:  # ask for the same as text
-            if not has_tools:
+        except UnparsedAnswer:  # ask for the same as text
+            if not answer_form(request.decoding.strategy).declares_tools:
                 raise
-            reason = error.message
             found = await self._post(url, body | {"tool_choice": "none"})
         answer = wire_format.read_choice(found)
         if answer.thinking:
             self.capabilities = replace(self.capabilities, thinks=True)
-        return replace(
-            answer,
-            changed_keys=self.connection.keys.changed(body | WITH_USAGE),
-            parser_miss=await self._parser_miss(answer, reason) if has_tools else None,
-        )
-
-    async def _parser_miss(self, answer: Answer, reason: str) -> ParserMiss | None:
-        """Return which call the server left in the text, if any. Its version is asked for once."""
-        if answer.call is not None or native_item(answer.raw) is not None:
-            return None
-        family = family_of(answer.text) or ("unknown" if reason else None)
-        if family is None:
-            return None
-        if self._version is None:
-            try:
-                self._version = await asyncio.to_thread(find_version, self.connection)
-            except ModelError:
-                self._version = UNKNOWN
-        return ParserMiss(family=family, reason=reason, **self._version._asdict())
+        return replace(answer, changed_keys=self.connection.keys.changed(body | WITH_USAGE))
 
     def _check_model(self, strategy: Strategy, model: str) -> None:
         """Raise ModelError if the server names another model than in its first answer.

@@ -2,7 +2,7 @@
 
 import json
 from contextlib import closing, suppress
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
@@ -218,32 +218,3 @@ def _can_tokenize(connection: ServerConnection, model: str, *, llama: bool) -> b
 
 def _positive_int(value: Any) -> int | None:
     return value if isinstance(value, int) and value > 0 else None
-
-
-_VERSIONS = (
-    ("llama.cpp", "/props", "build_info"),
-    ("Ollama", "/api/version", "version"),
-    ("vLLM", "/version", "version"),
-)
-"""Servers with the endpoint and the key of their version. Each has only its own."""
-_MAX_VERSION_CHARS = 80
-
-
-class ServerVersion(NamedTuple):
-    """The name and the version of a server."""
-
-    server: str
-    version: str
-
-
-UNKNOWN = ServerVersion("unknown", "unknown")
-
-
-def find_version(connection: ServerConnection) -> ServerVersion:
-    """Ask the server for its version. Raises ModelError if it cannot be reached."""
-    for server, path, key in _VERSIONS if connection.address.root is not None else ():
-        found = connection.request_once("GET", f"{connection.address.root}{path}")
-        version = found.get(key) if isinstance(found, dict) else None
-        if isinstance(version, str) and version.isprintable():
-            return ServerVersion(server, version[:_MAX_VERSION_CHARS])
-    return UNKNOWN

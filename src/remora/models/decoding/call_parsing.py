@@ -87,12 +87,6 @@ def split_thinking(text: str) -> tuple[str, int]:
     return rest.lstrip() or text, len(thinking)
 
 
-def family_of(text: str) -> str | None:
-    """Return the name of the family whose mark `text` holds. A bare JSON object has no mark."""
-    found = [(begin.start(), f.name) for f in FAMILIES if (begin := f.begin.search(text))]
-    return min(found)[1] if found else None
-
-
 def _first_call(text: str, spoken: Family) -> Written:
     """Return the first call after thinking, of which the answer may hold only the end."""
     marked, alone = list[Written](), list[Written]()

@@ -64,10 +64,6 @@ def _response(data: dict[str, Any]) -> Iterator[str]:
     yield from _quoted("<- model", data.get("text"))
     if data.get("call"):
         yield f"{_INDENT}call {_json(data['call'])}"
-    if isinstance(miss := data.get("parser_miss"), dict):
-        by, why = f"{miss.get('server')} {miss.get('version')}", miss.get("reason")
-        left = f"left a call of the family {miss.get('family')} in the text"
-        yield f"{_INDENT}parser_miss: {by} {left}" + (f" ({why})" if why else "")
 
 
 def _result(data: dict[str, Any]) -> Iterator[str]:
