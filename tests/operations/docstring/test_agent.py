@@ -349,59 +349,6 @@ def test_code_that_the_meaning_of_a_method_depends_on(tree: Path, call: Call) ->
     assert call("related_lines", "cart.py", "Cart.add", outlined=True) == [[22, 22], [28, 30]]
 
 
-SEND = '''\
-def send(letter, copies=1, on_time=False):
-    """Send a letter.
-
-    Args:
-        letter: Text of the letter.
-        copies: How many are sent.
-    """
-    post(letter, copies, late=not on_time)
-    raise OSError
-'''
-ENTRY = "        copies: How many are sent.\n"
-
-
-@pytest.mark.parametrize(
-    ("texts", "expected"),
-    [
-        (["The `on_time` parameter is true if it may not be late"], "True if it may not be late."),
-        (["How many are sent", "how the time is kept"], "How the time is kept."),
-        (["On time.", "If the code does not show it, late."], None),
-    ],
-    ids=["laid out by rule", "as another entry", "the name only"],
-)
-def test_a_small_model_adds_what_a_docstring_leaves_out(
-    theatre: Theatre, docstring: Agent, texts: list[str], expected: str | None
-) -> None:
-    args = [{"parameter": "on_time", "text": text} for text in texts]
-    answers = [json.dumps({"tool": "describe", "args": given}) for given in args]
-    found = play(theatre, docstring, "send", SEND, options={"guided": True}, answers=answers)
-    added = ENTRY if expected is None else f"{ENTRY}        on_time: {expected}\n"
-    assert (found.after or b"").decode() == SEND.replace(ENTRY, added)
-    assert len(found.payloads(ModelRequest)) == len(texts)
-
-
-def test_a_small_model_may_take_the_words_of_another_docstring(
-    theatre: Theatre, docstring: Agent
-) -> None:
-    words = "Whether it may not be late, which costs more than a letter that may be late. " * 2
-    other = SEND.replace("send(", "post(").replace(ENTRY, f"{ENTRY}        on_time: {words}\n")
-    args = {"parameter": "on_time", "text": words.strip()}
-    answers = [json.dumps({"tool": "describe", "args": args})]
-    source = f"{other}\n\n{SEND}"
-    found = play(theatre, docstring, "send", source, options={"guided": True}, answers=answers)
-    assert (found.after or b"").count(b"on_time: Whether it may not be late, which") == 2
-
-
-def test_code_about_a_parameter_of_a_long_function(tree: Path, call: Call) -> None:
-    source = SEND + "    x = 1\n" * 50 + "    return copies\n"
-    (tree / "a.py").write_text(source)
-    shown = call("related_lines", "a.py", "send", outlined=True, about="copies")
-    assert shown == [[1, 7], [6, 9], [58, 60]]
-
-
 def test_some_calls_by_name(tree: Path, call: Call) -> None:
     (tree / "a.py").write_text("import b\n\nx = 1\ny = b.send(\n    x,\n)\nprint(y)\n")
     (tree / "c.py").write_text("send(1)\n" * 9)

@@ -8,7 +8,7 @@ import pytest
 from remora.code.file_analysis import read_facts
 from remora.code.syntax.extract import parse_module
 from remora.code.syntax.nodes import Module
-from remora.operations.base import NEEDS_NAME
+from remora.operations.base import NEEDS_NAME, NEEDS_WRITER
 from remora.operations.docstring.docstring_need import docstring_work
 from remora.operations.docstring.docstring_verification import documented, keeps_text, says_more
 from remora.operations.docstring.documented_exceptions import ExceptionClasses
@@ -351,7 +351,7 @@ NOT_ASKED = "without a docstring, which a small model is not asked for"
 
 @pytest.mark.parametrize(
     ("named", "expected"),
-    [(False, [0, NEEDS_NAME, NOT_ASKED, 1]), (True, [0, 1, NOT_ASKED, 1])],
+    [(False, [0, NEEDS_NAME, NOT_ASKED, NEEDS_WRITER]), (True, [0, 1, NOT_ASKED, NEEDS_WRITER])],
 )
 def test_a_small_model_writes_missing_docstrings_only_where_they_are_named(
     tmp_path: Path, named: bool, expected: list[object]

@@ -14,13 +14,12 @@ from remora.code.syntax.docstring_sections import Style
 from remora.code.syntax.source import read_source
 from remora.errors import HostError
 from remora.operations.docstring.docstring_verification import tree_without_docstring
-from remora.operations.docstring.docstring_writer import described, is_describable, mended, written
+from remora.operations.docstring.docstring_writer import mended, written
 from remora.operations.docstring.documented_node import find_documented
 from remora.operations.docstring.given_text import (
     fitted_summary,
     plain_text,
     text_problem,
-    without_name,
 )
 from remora.operations.docstring.mend import mend_of
 from remora.operations.docstring.parts import STYLES, DocstringFormat
@@ -260,80 +259,6 @@ def test_a_given_text_is_indented_and_wrapped(style: Any, expected: str) -> None
         '"""Move', '"""\n    Move'
     )
     assert with_text(made, "Move it.", "move") == f'{header}    """Move it."""\n    if count{body}'
-
-
-ENTRIES = {
-    "typed": ("Args:\n    a (int): One.\n>    b (str): {text}.\n    c: Three.", "b"),
-    "the first": ("Args:\n>    a (int):\n>        {text}\n    b (str):\n        Two\n    c: Three.", "a"),
-    "spaced": ("Args:\n    a: One.\n>\n>    b: {text}.\n\n    c: Three.", "b"),
-    "spaced, the last": ("Args:\n    a: One.\n\n    b: Two.\n>\n>    c: {text}.", "c"),
-    "tabs": ("Args:\n\ta:\n\t\tOne.\n>\tb:\n>\t\t{text}.\n\tc: Three.", "b"),
-    "a list below": ("Args:\n    a: One of:\n        - x\n>    b: {text}\n    c: Three", "b"),
-    "further lines": ("Args:\n    a: One,\n      or more.\n>    b: {text}.\n    c: Three.", "b"),
-    "numpy": ("Parameters\n----------\na : int\n  one\n>b : str\n>  {low}\nc\n  three", "b"),
-    "reST": (":param a: One.\n:type a: int\n>:param b: {text}.\n>:type b: str\n:param c: Three.", "b"),
-    "reST, types last": (":param a: One.\n>:param b: {text}.\n:param c: 3.\n:type a: int\n:type c: int", "b"),
-    "reST, typed": (":param int a: One.\n>:param str b: {text}.\n:param c: Three.", "b"),
-    "a type by its default": ("Args:\n    a (int): One.\n    b (str): 2.\n    c (int): 3.\n>    d (bool): {text}.", "d"),
-    "aligned": (":param a:    One.\n>:param b:    {text}.\n:param c:    Three.", "b"),
-    "another section": ("Args:\n    a: One.\n    b: Two.\n>    c: {text}.\n\nReturns:\n    It.", "c"),
-}  # fmt: skip
-NO_ENTRIES = {
-    "two at once": "Args:\n    a, c: Both.",
-    "an unindented line": ":param a: One that is\ncontinued here.\n:param c: Three.",
-    "a paragraph below": ":param a: One.\n\n    More of a.",
-    "a backslash": "Args:\n    a: One.",
-    "described twice": "Args:\n    a: One.\n    a: Two.",
-    "an unknown type": "Args:\n    a (int): One.\n    b (str): Two.",
-    "no list": "Nothing.",
-}
-
-
-def with_docstring(docstring: str, annotation: str = "str", last: str = "") -> str:
-    body = textwrap.indent(f'"""Do it.\n\n{docstring}\n"""\nraise KeyError', "    ")
-    return f"def f(a: int, b: {annotation}, c{last}):\n{body}\n"
-
-
-def test_an_added_entry_ends_as_its_neighbors() -> None:
-    node = find_documented(
-        "a.py", with_docstring("Args:\n    a: One.\n    c: Three.").encode(), "f"
-    )
-    for text, expected in (("A `link`", "A `link`."), ("Is it?", "Is it?")):
-        after = described(node, "b", text, DocstringFormat()).decode()
-        assert f"        b: {expected}\n" in after
-
-
-@pytest.mark.parametrize("name", ENTRIES)
-def test_an_added_entry_is_laid_out_as_its_neighbors(name: str) -> None:
-    marked, part = ENTRIES[name]
-    lines = marked.format(text="Told by a model", low="told by a model").split("\n")
-    last = ", d=True" if part == "d" else ""
-    source = with_docstring("\n".join(line for line in lines if line[:1] != ">"), last=last)
-    found = find_documented("a.py", source.encode(), "f")
-    after = described(found, part, "Told by a model.", DocstringFormat()).decode()
-    expected = "\n".join(line.removeprefix(">") for line in lines)
-    assert after == with_docstring(expected, last=last)
-
-
-@pytest.mark.parametrize("name", NO_ENTRIES)
-def test_no_entry_is_added_where_it_could_damage_others(name: str) -> None:
-    annotation = r"Literal['\n']" if name == "a backslash" else "str"
-    typed = NO_ENTRIES[name].replace("a: One.", "a (int): One.") if name == "a backslash" else None
-    source = with_docstring(typed or NO_ENTRIES[name], annotation)
-    part = "c" if name == "an unknown type" else "b"
-    assert not is_describable(find_documented("a.py", source.encode(), "f"), part)
-
-
-@pytest.mark.parametrize(
-    ("text", "name", "expected"),
-    [
-        ("The `size` parameter is how much fits.", "size", "How much fits."),
-        ("Whether an error is raised for unknown keys.", "strict", None),
-        ("Called before the server raises exceptions.", "a(", None),
-    ],
-)
-def test_the_name_is_taken_out_of_a_text(text: str, name: str, expected: str | None) -> None:
-    assert without_name(text, name) == (expected or text)
 
 
 def test_code_in_a_text_is_not_wrapped() -> None:

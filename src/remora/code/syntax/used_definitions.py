@@ -2,7 +2,6 @@
 
 import ast
 from collections.abc import Sequence
-from typing import TypeGuard
 
 from remora.code.syntax.definitions import DEFINITIONS, DefinitionNode
 from remora.code.syntax.signature import docstring_text
@@ -39,11 +38,10 @@ def lines_used_by(tree: ast.Module, node: DefinitionNode) -> list[list[int]]:
     ]
 
 
-def outline(tree: ast.Module, node: DefinitionNode, about: str = "") -> list[list[int]]:
+def outline(tree: ast.Module, node: DefinitionNode) -> list[list[int]]:
     """Return the first and last lines of a node and of the beginning of its class, in few lines.
 
-    Of a long node, these are its beginning and end, or its head and the first lines that use the
-    name `about`: for a constructor, those of the class.
+    Of a long node, these are its beginning and end.
     """
     owner = _owner(tree, node)
     spans = []
@@ -54,20 +52,7 @@ def outline(tree: ast.Module, node: DefinitionNode, about: str = "") -> list[lis
     last = node.end_lineno or node.lineno
     if last - first < _WHOLE:
         return [*spans, [first, last]]
-    if about:
-        scope = owner if owner is not None and node.name == "__init__" else node
-        used = sorted({part.lineno for part in ast.walk(scope) if _is_use(part, about)})
-        head = [first, node.body[0].end_lineno or first]
-        end = scope.end_lineno or last
-        around = ([max(first, at - 2), min(end, at + 1)] for at in used[:_MOST])
-        return [*spans, head, *around]
     return [*spans, [first, first + _WHOLE - _ENDING], [last - _ENDING, last]]
-
-
-def _is_use(part: ast.AST, name: str) -> TypeGuard[ast.expr]:
-    if isinstance(part, ast.Attribute):
-        return part.attr == name
-    return isinstance(part, ast.Name) and part.id == name
 
 
 def _owner(tree: ast.Module, node: DefinitionNode) -> ast.ClassDef | None:

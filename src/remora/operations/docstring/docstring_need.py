@@ -11,7 +11,7 @@ from remora.code.pytest_model.pytest_file import is_of_tests
 from remora.code.syntax.nodes import Module, Node
 from remora.errors import HostError
 from remora.operations.base import NEEDS_NAME, NEEDS_WRITER, Amount
-from remora.operations.docstring.docstring_writer import is_describable, is_writable
+from remora.operations.docstring.docstring_writer import is_writable
 from remora.operations.docstring.documented_node import DocumentedNode, find_documented
 from remora.operations.docstring.documented_results import always_raises
 from remora.operations.docstring.host_docstring import (
@@ -63,8 +63,7 @@ def docstring_work(
         if plan.mend and is_writable(found):
             return 1
         if plan.left:
-            is_known = not is_guided or any(is_describable(found, name) for name in plan.parameters)
-            return for_writer if is_known else NEEDS_WRITER
+            return NEEDS_WRITER if is_guided else for_writer
         return _ONLY_A_PERSON if found.contradictions or plan.mend else 0
 
     return amount

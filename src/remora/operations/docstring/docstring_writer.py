@@ -2,12 +2,9 @@
 
 import copy
 import dataclasses
-from collections.abc import Callable
 
 from remora.code.syntax.source import parse_text
 from remora.errors import HostError
-from remora.operations.docstring.describable_parts import describable_parts
-from remora.operations.docstring.docstring_entry import Entry, lines_with
 from remora.operations.docstring.docstring_update import updated_lines
 from remora.operations.docstring.docstring_verification import tree_without_docstring
 from remora.operations.docstring.documented_node import DocumentedNode, find_documented
@@ -22,8 +19,7 @@ from remora.operations.docstring.literal import (
     updated_literal,
 )
 from remora.operations.docstring.mend import mend_of
-from remora.operations.docstring.parts import DocstringFormat, Parameter
-from remora.python_text import literal
+from remora.operations.docstring.parts import DocstringFormat
 
 
 def mended(found: DocumentedNode) -> bytes:
@@ -31,52 +27,7 @@ def mended(found: DocumentedNode) -> bytes:
 
     Raises HostError if nothing would change, or if anything but the docstring would change.
     """
-    return _checked(found, *_mended(found))
-
-
-def described(
-    found: DocumentedNode, parameter: str, text: str, formatting: DocstringFormat
-) -> bytes:
-    """Return the content of the file with an entry for a parameter.
-
-    Raises HostError if no other entry shows how to write it, or if more than this would change.
-    """
-    return _checked(found, *_described(found, parameter, text, formatting))
-
-
-def is_describable(found: DocumentedNode, parameter: str) -> bool:
-    """Return True if an entry for a parameter can be added to the docstring."""
-    return _is_possible(found, lambda: _described(found, parameter, "text", DocstringFormat()))
-
-
-def _described(
-    found: DocumentedNode, parameter: str, text: str, formatting: DocstringFormat
-) -> tuple[InsertionPoint, str]:
-    types = {
-        known.name: known.annotation or _type_of(known.default) for known in parameters_of(found)
-    }
-    if parameter not in types:
-        raise HostError(f"there is no parameter {parameter}")
-    entry = Entry(name=parameter, text=text, annotation=types[parameter], order=[*types])
-    return _edited(found, lambda inner: lines_with(inner, entry, formatting))
-
-
-def parameters_of(found: DocumentedNode) -> tuple[Parameter, ...]:
-    """Return the parameters that the docstring of a node may describe."""
-    signature = found.code.signature if found.code else None
-    return describable_parts(signature).parameters if signature else ()
-
-
-def _type_of(default: str | None) -> str | None:
-    """Return the type that a default shows: `True` is a bool, and `None` can be anything."""
-    try:
-        value = literal(default or "None")
-    except (SyntaxError, ValueError):
-        return None
-    return type(value).__name__ if isinstance(value, bool | int | float | str) else None
-
-
-def _checked(found: DocumentedNode, spot: InsertionPoint, literal: str) -> bytes:
+    spot, literal = _mended(found)
     content = file_bytes(found.source.raw).with_lines(spot, [literal])
     _check_docstring(found, find_documented(found.path, content, found.qualname, found.related))
     _check_rest(found, content)
@@ -102,17 +53,12 @@ def written(found: DocumentedNode, text: str, formatting: DocstringFormat) -> by
 
 
 def is_writable(found: DocumentedNode) -> bool:
-    """Return True if an existing docstring can be updated, which needs a plain literal."""
-    return _is_possible(found, lambda: _mended(found))
-
-
-def _is_possible(found: DocumentedNode, edit: Callable[[], tuple[InsertionPoint, str]]) -> bool:
-    """Return True if a docstring can be edited.
+    """Return True if an existing docstring can be updated, which needs a plain literal.
 
     Only the literal is parsed, because planning asks this about each node of a large file.
     """
     try:
-        _, literal = edit()
+        _, literal = _mended(found)
         tree = parse_text(literal)
         if isinstance(tree, str):
             return False
@@ -125,18 +71,7 @@ def _is_possible(found: DocumentedNode, edit: Callable[[], tuple[InsertionPoint,
 
 
 def _mended(found: DocumentedNode) -> tuple[InsertionPoint, str]:
-    def change(inner: str) -> list[str]:
-        if not (mend := mend_of(found)):
-            raise HostError("the code does not contradict the docstring, so nothing can be changed")
-        return updated_lines(inner, mend)
-
-    return _edited(found, change)
-
-
-def _edited(
-    found: DocumentedNode, change: Callable[[str], list[str]]
-) -> tuple[InsertionPoint, str]:
-    """Return the place of an existing docstring, and its literal after a change of its lines."""
+    """Return the place of a docstring, and its literal with the certain changes."""
     body = file_bytes(found.source.raw)
     spot = existing_docstring_point(found.node, body)
     text = body.raw[spot.start : spot.end].decode()
@@ -144,7 +79,9 @@ def _edited(
     literal = read_literal(source, found.text or "")
     if literal is None:
         raise HostError("the docstring is not a plain string literal and cannot be edited by line")
-    return spot, updated_literal(literal, change(literal.inner))
+    if not (mend := mend_of(found)):
+        raise HostError("the code does not contradict the docstring, so nothing can be changed")
+    return spot, updated_literal(literal, updated_lines(literal.inner, mend))
 
 
 def _check_rest(found: DocumentedNode, content: bytes) -> None:

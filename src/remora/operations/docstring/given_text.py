@@ -86,13 +86,6 @@ def _cut(text: str, ends: re.Pattern[str], room: int) -> str:
     return next((f"{part}." for part in kept if not _DANGLING.search(part)), text)
 
 
-def without_name(text: str, name: str) -> str:
-    """Return the text of an entry without a beginning such as "The `size` parameter is"."""
-    known = rf"[`'\"]?{re.escape(name)}[`'\"]?"
-    rest = re.sub(rf"^(?:The )?{known} (?:(?:parameter|argument) )?{_SAYS} ", "", text)
-    return rest if rest == text else rest[:1].upper() + rest[1:]
-
-
 def text_problem(text: str, room: int) -> str:
     """Return why a text cannot be a docstring whose first line has `room`, or an empty string."""
     first = text.split("\n", maxsplit=1)[0]

@@ -15,11 +15,8 @@ from remora.code.syntax.used_definitions import lines_used_by, outline
 from remora.errors import HostError
 from remora.operations.docstring.describable_parts import describable_parts
 from remora.operations.docstring.docstring_writer import (
-    described,
-    is_describable,
     is_writable,
     mended,
-    parameters_of,
     written,
 )
 from remora.operations.docstring.documented_exceptions import ExceptionClasses
@@ -29,10 +26,8 @@ from remora.operations.docstring.given_text import (
     plain_text,
     section_title,
     text_problem,
-    without_name,
 )
 from remora.operations.docstring.mend import UpdatePlan, update_plan
-from remora.operations.docstring.name_words import only_repeats
 from remora.operations.docstring.parts import STYLES, Describable, DocstringFormat
 from remora.operations.docstring.related_code import (
     callee_docstrings,
@@ -53,8 +48,6 @@ from remora.tools.tree import ToolTree
 
 MAX_SIBLINGS = 40
 _MAX_FILES = 2000
-_LONGEST_ENTRY = 100
-"""Characters of an entry that a model writes, which is cut like a summary. Decision: two lines."""
 _QUOTES = len('""""""')
 
 
@@ -71,8 +64,6 @@ def docstring_plan(
     - `sections`: the sections that a new docstring would have, as most others do
     - `mends`: True if the code alone allows a correction
     - `room`: maximum length of the first line
-    - `entries`: the parameters that are left out and that an entry can be added for, with what
-      other docstrings say of them
     - `ascii`: True if the node's code is ASCII
     """
     found = documented(place, path, node)
@@ -96,11 +87,6 @@ def docstring_plan(
         "sections": sections,
         "mends": bool(plan.mend) and is_writable(found),
         "room": _first_line_width(found, formatting),
-        "entries": {
-            name: _other_words(found, name)
-            for name in plan.parameters
-            if is_describable(found, name)
-        },
         "ascii": ast.unparse(found.node).isascii(),
     }
 
@@ -144,39 +130,6 @@ def mend_docstring(
     return docstring_plan(place, path, node, style)
 
 
-def describe_parameter(
-    place: ToolTree, path: str, node: str, parameter: str, text: str, style: str | None = None
-) -> str:
-    """Add the entry of a parameter that a node's docstring leaves out.
-
-    Returns what `write_docstring` does.
-    """
-    found = documented(place, path, node)
-    formatting = _format_for(place, path, style)
-    if parameter not in update_plan(found).parameters:
-        return f"{parameter} is not left out"
-    plain, problem = text, ""
-    if text not in _other_words(found, parameter):
-        told = fitted_summary(" ".join(plain_text(text).split()), _LONGEST_ENTRY)
-        plain = without_name(told, parameter)
-        problem = text_problem(plain, _LONGEST_ENTRY) or _entry_problem(found, plain, parameter)
-    return problem or _write(place, found, lambda: described(found, parameter, plain, formatting))
-
-
-def _other_words(found: DocumentedNode, parameter: str) -> list[str]:
-    """Return what other docstrings of the file say of a parameter of the same type."""
-    types = {known.name: known.annotation for known in parameters_of(found)}
-    return found.related.described(parameter, types.get(parameter))
-
-
-def _entry_problem(found: DocumentedNode, text: str, name: str) -> str:
-    sections = found.code.parsed.sections if found.code else ()
-    told = {item.text.rstrip(".").casefold() for part in sections for item in part.items}
-    if text.rstrip(".").casefold() in told:
-        return "another entry says the same"
-    return "it only repeats the name" if only_repeats(text, [name]) else ""
-
-
 def write_docstring(
     place: ToolTree, path: str, node: str, text: str, style: str | None = None
 ) -> str:
@@ -192,14 +145,10 @@ def write_docstring(
     is_new_function = found.text is None and isinstance(found.node, FunctionNode)
     mood = formatting.mood if is_new_function else None
     plain = fitted_summary(plain_text(text), room, mood)
-    problem = text_problem(plain, room)
-    return problem or _write(place, found, lambda: written(found, plain, formatting))
-
-
-def _write(place: ToolTree, found: DocumentedNode, content: Callable[[], bytes]) -> str:
-    """Write a file unless the checks refuse it. Returns why it is left as it was, or nothing."""
+    if problem := text_problem(plain, room):
+        return problem
     try:
-        place.write(found.path, content())
+        place.write(found.path, written(found, plain, formatting))
     except HostError as error:
         return error.message
     refused = "; ".join(place.judge())
@@ -223,16 +172,15 @@ def related_facts(place: ToolTree, path: str, node: str) -> dict[str, Any]:
 
 
 def related_lines(
-    place: ToolTree, path: str, node: str, *, outlined: bool = False, about: str = ""
+    place: ToolTree, path: str, node: str, *, outlined: bool = False
 ) -> list[list[int]]:
     """Return the first and last lines of code in the file that a node's meaning depends on.
 
-    If `outlined`, they are those of the node itself and of the beginning of its class, in few
-    lines: of a long node those about a name, if one is given.
+    If `outlined`, they are those of the node itself and of the beginning of its class, in few lines.
     """
     found = documented(place, path, node)
     if outlined:
-        return outline(found.source.tree, found.node, about)
+        return outline(found.source.tree, found.node)
     return lines_used_by(found.source.tree, found.node)
 
 

@@ -128,12 +128,11 @@ def _item(code: DocumentedCode, finding: DriftFinding) -> Item | None:
 class UpdatePlan(msgspec.Struct, frozen=True, kw_only=True):
     """What can be done about a docstring without a writer.
 
-    `left` contains the parts that it leaves out, as `parameters.NAME` or `raises.NAME`, and
-    `parameters` the names of those. `mend` contains the certain changes.
+    `left` contains the parts that it leaves out, as `parameters.NAME` or `raises.NAME`. `mend`
+    contains the certain changes.
     """
 
     left: tuple[str, ...] = ()
-    parameters: tuple[str, ...] = ()
     mend: Mend = Mend()
 
 
@@ -153,7 +152,7 @@ def update_plan(found: DocumentedNode) -> UpdatePlan:
         raised = list(describable.raises)
     parameters = missing_parameters(code, found.contradictions)
     left = [f"parameters.{name}" for name in parameters] + [f"raises.{name}" for name in raised]
-    return UpdatePlan(left=tuple(left), parameters=tuple(parameters), mend=mend_of(found))
+    return UpdatePlan(left=tuple(left), mend=mend_of(found))
 
 
 def _lacks_list(found: DocumentedNode, describable: Describable) -> bool:

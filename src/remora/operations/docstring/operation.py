@@ -32,7 +32,6 @@ def _load() -> Parts:
     from remora.operations.docstring.hidden_descriptions import RESTORER
     from remora.operations.docstring.host_docstring import (
         calls_of,
-        describe_parameter,
         docstring_plan,
         mend_docstring,
         related_facts,
@@ -55,7 +54,6 @@ def _load() -> Parts:
             HostFunction(function=related_facts),
             HostFunction(function=related_lines),
             HostFunction(function=calls_of, seconds=30.0),
-            HostFunction(function=describe_parameter, seconds=60.0, writes=True),
             HostFunction(function=mend_docstring, seconds=60.0, writes=True),
             HostFunction(function=write_docstring, seconds=60.0, writes=True),
         ),

@@ -18,26 +18,21 @@ from remora.operations.docstring.parts import Describable
 
 _ENOUGH = 3
 """Lists of exceptions that show a habit."""
-_SHORT = 160
-"""Characters of a description that another docstring may take."""
-_MOST_TOLD = 2
-"""Descriptions of a parameter that are shown. Decision: each takes up to 40 tokens of 600."""
 _RESULT: Mapping[Kind, Kind] = {"yields": "returns"}
 
 
 class FileTexts(msgspec.Struct, frozen=True, kw_only=True):
     """Texts found in a file.
 
-    `listed` and `left_out` count the docstrings whose list has, or leaves out, a parameter, and
-    `described` counts what they say of one, with its annotation or `""`. `methods` contains classes with the methods that have a
-    docstring, `bases` maps a class to its base classes, and `extended` contains all base classes.
-    `possible` counts the sections that documented public functions could have, and `written` those
-    that they have, where `returns` includes `yields`.
+    `listed` and `left_out` count the docstrings whose list has, or leaves out, a parameter.
+    `methods` contains classes with the methods that have a docstring, `bases` maps a class to its
+    base classes, and `extended` contains all base classes. `possible` counts the sections that
+    documented public functions could have, and `written` those that they have, where `returns`
+    includes `yields`.
     """
 
     listed: Mapping[str, int] = {}
     left_out: Mapping[str, int] = {}
-    described: Mapping[tuple[str, str, str], int] = {}
     methods: frozenset[tuple[str, str]] = frozenset()
     bases: Mapping[str, frozenset[str]] = {}
     extended: frozenset[str] = frozenset()
@@ -89,18 +84,6 @@ class RelatedTexts(msgspec.Struct, frozen=True, kw_only=True):
         listed = sum(file.listed.get(name, 0) for file in self.files)
         return left_out > 1 and left_out > listed
 
-    def described(self, name: str, annotation: str | None) -> list[str]:
-        """Return what the file's docstrings say of a parameter, the most frequent text first.
-
-        Those of a parameter with another annotation are left out: a "file or path" may be a file.
-        """
-        told = {
-            text: number
-            for (known, kind, text), number in self.own.described.items()
-            if known == name and (not kind or not annotation or kind == annotation)
-        }
-        return sorted(told, key=lambda text: -told[text])[:_MOST_TOLD]
-
     def inherits_docstring(self, name: str) -> bool:
         """Return True if a base class of the owner documents a method of this name.
 
@@ -128,7 +111,6 @@ class RelatedTexts(msgspec.Struct, frozen=True, kw_only=True):
 def collect_texts(source: Source) -> FileTexts:
     listed: Counter[str] = Counter()
     left_out: Counter[str] = Counter()
-    described: Counter[tuple[str, str, str]] = Counter()
     methods: set[tuple[str, str]] = set()
     bases: dict[str, set[str]] = {}
     possible: Counter[Kind] = Counter()
@@ -145,12 +127,6 @@ def collect_texts(source: Source) -> FileTexts:
         describable = describable_parts(node)
         names = {name for item in _items(parsed) for name in item.names}
         listed.update(names)
-        types = {known.name: known.annotation or "" for known in describable.parameters}
-        described.update(
-            (item.names[0], types.get(item.names[0], ""), item.text)
-            for item in _items(parsed)
-            if len(item.names) == 1 and 0 < len(item.text) <= _SHORT
-        )
         if names:
             left_out.update({parameter.name for parameter in describable.parameters} - names)
         if not node.name.startswith("_"):
@@ -161,7 +137,6 @@ def collect_texts(source: Source) -> FileTexts:
     return FileTexts(
         listed=listed,
         left_out=left_out,
-        described=described,
         methods=frozenset(methods),
         bases={name: frozenset(found) for name, found in bases.items()},
         extended=frozenset().union(*bases.values()),
