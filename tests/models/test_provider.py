@@ -208,6 +208,22 @@ def test_a_server_that_says_yes_to_everything_is_not_believed(
     assert model.context == 99
 
 
+@pytest.mark.parametrize("words", ["seed is not supported", "no such parameter"])
+def test_status_asks_as_jobs_do(misbehaving: Any, canned: Any, tmp_path: Path, words: str) -> None:
+    """One server refuses the seed of jobs, and the other each request of them."""
+    settings = plain_server(misbehaving, canned, {"id": "big"})
+    probes, refused = [chats(canned)] * 2, canned(status=400, body={"error": words})
+    misbehaving.routes["/v1/chat/completions"] = (
+        [*probes, refused, chats(canned)] if "seed" in words else [*probes, refused]
+    )
+    found = check_model(settings, cache=tmp_path, api_key=None)
+    sent = [each.body for each in misbehaving.seen if each.path.endswith("/chat/completions")]
+    assert sent[2]["stream"]
+    assert ("seed" in sent[2], "seed" in sent[3]) == (True, "seed" not in words)
+    assert (found.problem is None) is ("seed" in words)
+    assert found.problem is None or words in found.problem.message
+
+
 def chats(canned: Any, **body: Any) -> Any:
     """Return a response to a chat that tests what the server can do."""
     return canned(body={"choices": [{"message": {"content": "A"}}], **body})

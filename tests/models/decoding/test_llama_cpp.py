@@ -57,7 +57,6 @@ class Written(NamedTuple):
     tools: str
     template: str
     text: str
-    mark: str | None
     turn: tuple[str, str, str] = ("<|im_start|>", "assistant", "<|im_end|>")
 
 
@@ -66,7 +65,6 @@ FUNCTIONGEMMA = Written(
     "<end_function_declaration>{% endfor %}",
     braces("<start_function_call>", "<escape>") + "<end_function_call>",
     "<start_function_call>call:find{k:<escape>x y<escape>,n:3}<end_function_call>",
-    "functiongemma",
     ("<start_of_turn>", "model", "<end_of_turn>"),
 )
 WRITTEN = {
@@ -75,7 +73,6 @@ WRITTEN = {
         "{% for tool in tools %}<|tool>declaration:{{ tool.function.name }}<tool|>{% endfor %}",
         braces("<|tool_call>", '<|"|>') + "<tool_call|>",
         '<|tool_call>call:find{k:<|"|>x y<|"|>,n:3}<tool_call|>',
-        "gemma",
         ("<|turn>", "model", "<turn|>"),
     ),
     "lfm": Written(
@@ -83,13 +80,11 @@ WRITTEN = {
         f"<|tool_call_start|>[{NAME}({each_argument('{{ key }}={{ value | tojson }}', ', ')})]"
         "<|tool_call_end|>",
         '<|tool_call_start|>[find(k="x y", n=3)]<|tool_call_end|>',
-        "lfm",
     ),
     "hermes": Written(
         f"<tools>{JSON_TOOLS}</tools>",
         f'<tool_call>\n{{"name": "{NAME}", "arguments": {JSON_ARGS}}}\n</tool_call>',
         '<tool_call>\n{"name": "find", "arguments": {"k": "x y", "n": 3}}\n</tool_call>',
-        "hermes",
     ),
     "qwen_coder": Written(
         f"<tools>{JSON_TOOLS}</tools>",
@@ -98,13 +93,11 @@ WRITTEN = {
         + "</function>\n</tool_call>",
         "<tool_call>\n<function=find>\n<parameter=k>\nx y\n</parameter>\n"
         "<parameter=n>\n3\n</parameter>\n</function>\n</tool_call>",
-        "qwen_coder",
     ),
     "bare_json": Written(
         f"Tools: {JSON_TOOLS}",
         f'{{"name": "{NAME}", "arguments": {JSON_ARGS}}}',
         '{"name": "find", "arguments": {"k": "x y", "n": 3}}',
-        None,
     ),
 }
 FAST = "functiongemma"
