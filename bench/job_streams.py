@@ -11,7 +11,7 @@ from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
 
-WRITES = {"annotate", "describe", "edit_lines", "write_docstring", "write_test"}
+WRITES = {"annotate", "edit_lines", "write_docstring", "write_test"}
 ENDINGS = {"submitted", "no_change", "verification", "tool_error"}
 """Reasons of an end that are neither a limit nor a loop."""
 SAMPLES = 4000

@@ -197,7 +197,7 @@ class ModelConfig(Section):
     """Maximum number of concurrent requests of a process to the server."""
     max_output_tokens: Positive | None = None
     """Maximum number of tokens of an answer, with the model's thinking. null means 200, or 1000 if it
-    may contain code, and 4000 more for a model that thinks.
+    may contain code, and up to 4000 more for a model that thinks.
     """
     max_requests: Positive = 100
     """Maximum number of requests per job. After that, rules decide. A project's file can only lower

@@ -122,9 +122,9 @@ class ModelRequest(Payload, frozen=True, kw_only=True):
 class ModelResponse(Payload, frozen=True, kw_only=True):
     """A model's complete answer.
 
-    `thinking` is how many characters of `raw` are thinking, which is not in `text`. `changed_keys`
-    are keys of the request that the server refused: their other name, or an empty text if they were
-    left out.
+    `thinking` is how many characters of `raw` are thinking, which `text` leaves out if an answer
+    follows. `changed_keys` are keys of the request that the server refused: their other name, or an
+    empty text if they were left out.
     """
 
     type: ClassVar[str] = "model_response"

@@ -45,9 +45,10 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
     """A model's answer.
 
-    With `tool_call`, `call` is the tool call, whose arguments have not been validated yet. `raw`
-    is the JSON sent by the server, and `thinking` is how many characters of it are thinking, which is not in `text`. `changed_keys`
-    are keys of the request that the server does not take: their other name, or an empty text.
+    With `tool_call`, `call` is the tool call, whose arguments have not been validated yet. `raw` is
+    the JSON sent by the server, and `thinking` is how many characters of it are thinking, which
+    `text` leaves out if an answer follows. `changed_keys` are keys of the request that the server
+    does not take: their other name, or an empty text.
     """
 
     text: str

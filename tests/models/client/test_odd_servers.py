@@ -118,6 +118,8 @@ max_tokens is too large: 5000. This model supports at most 4096 completion token
 Invalid value for 'temperature': must be <= 2
 number of requests exceeds the limit
 messages: at least one message is required
+Input should be greater than 0 (temperature)
+'messages': maximum of one system message
 """
 
 
@@ -178,10 +180,11 @@ class TestForms:
     def test_a_redirect_names_the_address_to_set(
         self, misbehaving: Any, canned: Any, status: int
     ) -> None:
-        moved = {"Location": "https://other/v1/chat/completions"}
+        moved = {"Location": "https://me:secret@other/v1/chat/completions?key=secret"}
         misbehaving.routes[CHAT] = canned(status=status, headers=moved)
         error = failure(misbehaving.address)
         assert "redirects to https://other/v1" in error.message
+        assert "secret" not in error.message
         assert "model.base_url" in error.hint
 
 
@@ -240,6 +243,7 @@ class TestSurroundings:
             ("HTTPS_PROXY", "socks5h://127.0.0.1:9"),
             ("HTTP_PROXY", "gopher://127.0.0.1:9"),
             ("SSL_CERT_FILE", "/nowhere/certificates.pem"),
+            ("HTTP_PROXY", "http://user:sec#ret@proxy:3128"),
         ],
     )
     def test_a_variable_that_cannot_be_used_is_named(
@@ -248,7 +252,8 @@ class TestSurroundings:
         monkeypatch.setenv(name, value)
         with pytest.raises(ModelError) as caught:
             ServerConnection(parse_address("https://models.test/v1"), key=None, limits=QUICK)
-        assert name.upper() in caught.value.message
+        assert f"{name.upper()} " in caught.value.message
+        assert "sec" not in caught.value.message
         ServerConnection(parse_address("http://127.0.0.1:1/v1"), key=None, limits=QUICK).close()
 
     def test_a_proxy_that_is_not_there_is_named(self, monkeypatch: pytest.MonkeyPatch) -> None:

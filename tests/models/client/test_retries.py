@@ -121,7 +121,7 @@ def test_only_what_may_pass_is_tried_again(failure: Failure, again: bool) -> Non
         ("https://host/v1beta/openai/chat/completions", "https://host/v1beta/openai", None),
         ("http://host/v1/completions/", "http://host/v1", "http://host"),
         ("http://host/v1//chat/completions?a=b", "http://host/v1", "http://host"),
-        ("http://host/v1/models", "http://host/v1", "http://host"),
+        ("https://host/models", "https://host/models", None),
         ("http://host:11434/api/chat", "http://host:11434/v1", "http://host:11434"),
     ],
 )

@@ -25,10 +25,6 @@ class AcceptedKeys:
     def __init__(self) -> None:
         self.changes: Mapping[str, str] = {}
 
-    def changed(self, body: dict[str, Any]) -> dict[str, str]:
-        """Return what is changed of a request."""
-        return {key: name for key, name in self.changes.items() if key in body}
-
 
 class KeyTrial:
     """The attempts to send one request. What is accepted is kept in `accepted`."""
@@ -53,7 +49,8 @@ class KeyTrial:
         The key that the error names first is renamed or left out. If it names none, those are left
         out that servers refuse without a name.
         """
-        places = {key: self._place(key, error.message) for key in _OPTIONAL}
+        words = error.message.rpartition(" returned status ")[2]
+        places = {key: self._place(key, words) for key in _OPTIONAL}
         named = min((key for key in places if places[key] >= 0), key=places.__getitem__, default="")
         if named:
             is_new = named in _RENAMED and named not in self._named
@@ -65,12 +62,13 @@ class KeyTrial:
             return False
         return True
 
-    def accept(self) -> None:
-        """Keep the keys of the last attempt."""
-        self._accepted.changes = self._changes
+    def accept(self) -> dict[str, str]:
+        """Keep the keys of the last attempt, and return what was changed of this request."""
+        self._accepted.changes = {**self._accepted.changes, **self._changes}
+        return {key: name for key, name in self._changes.items() if key in self._body}
 
-    def _place(self, key: str, message: str) -> int:
-        """Return where a message names a key of the request, or -1."""
+    def _place(self, key: str, words: str) -> int:
+        """Return where a server's words name a key of the request, or -1."""
         name = self._changes.get(key, key)
-        found = re.search(rf"\b{name}\b", message) if key in self._body and name else None
+        found = re.search(rf"\b{name}\b", words) if key in self._body and name else None
         return -1 if found is None else found.start()

@@ -14,7 +14,7 @@ WITH_USAGE: dict[str, Any] = {"stream": True, "stream_options": {"include_usage"
 """The keys of a request whose answer is streamed, with token counts at its end."""
 LARGEST_BODY = 16 * 1024 * 1024
 _DATA = b"data:"
-_BEGINNING, _BLANK = 64, b"\xef\xbb\xbf\r\n "
+_BLANK, _ENOUGH = b"\xef\xbb\xbf\r\n ", 6
 _EVENT_STARTS = (_DATA, b"event:", b"id:", b"retry:", b":")
 _GROWING = frozenset({"content", "text", "arguments", *THINKING})
 """Keys of texts that come in parts."""
@@ -31,6 +31,7 @@ class AnswerStream:
     def __init__(self) -> None:
         self.is_over = False
         self._body = bytearray()
+        self._are_events: bool | None = None
         self._read = 0
         self._joined: dict[str, Any] = {}
 
@@ -65,7 +66,7 @@ class AnswerStream:
         Raises RemoteProtocolError if the end of the events is missing.
         """
         body, whole = bytes(self._body), self._joined
-        if self._has_events:
+        if self._has_events and status < 300:
             if not self.is_over:
                 raise httpx2.RemoteProtocolError("the answer ended in the middle")
             for choice in _dicts(whole.get("choices")):
@@ -83,7 +84,10 @@ class AnswerStream:
 
     @property
     def _has_events(self) -> bool:
-        return self._body[:_BEGINNING].lstrip(_BLANK).startswith(_EVENT_STARTS)
+        if self._are_events is None:
+            begin = self._body.lstrip(_BLANK)
+            self._are_events = begin.startswith(_EVENT_STARTS) if len(begin) >= _ENOUGH else None
+        return bool(self._are_events)
 
 
 def _status_of(error: Any) -> int:

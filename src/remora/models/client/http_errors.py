@@ -25,17 +25,17 @@ from remora.models.client.server_address import Address
 
 _MAX_MESSAGE = 300
 _KINDS = {400: RefusedRequest, 422: RefusedRequest}
-_READ = re.compile(
-    r"(?<![a-z])(context|prompt|inputs?\b|messages\b)|too many tokens|request too large",
-    re.IGNORECASE,
+_TOO_LARGE = re.compile(
+    r"(?!.*(should be|not permitted|forbidden))"
+    r"(?=.*((?<![a-z])(context|prompt|inputs?\b|messages\b)|too many tokens|request too large))"
+    r"(?=.*(exceed|too (long|large|many)|(long|larg|great)er than|maximum|reduce|overflow|reached"
+    r"|must (be <=|have less)))"
+    r"(?=.*(token|length|long|large|size|window|context))",
+    re.IGNORECASE | re.DOTALL,
 )
-_IS_EXCEEDED = re.compile(
-    r"exceed|too (long|large|many)|(long|larg|great)er than|maximum|reduce|overflow|reached"
-    r"|must (be <=|have less)",
-    re.IGNORECASE,
-)
-"""In the words of 30 messages of servers, what is read, and that there is too much of it."""
+"""In the words of 30 messages of servers: what is read, that it is too much, and what is counted."""
 _TOO_LARGE_STATUSES = (400, 413, 422, 500)
+_PROXIED = ("http", "https", "all")
 _HINTS = {
     401: "set {variable} to a key that this server accepts",
     403: "the key in {variable} is not allowed to use this model",
@@ -83,15 +83,20 @@ def unusable_answer(address: Address, why: str) -> ModelError:
 
 
 def unusable_environment(error: Exception) -> ModelError:
-    """Return the error for a variable with which no HTTP client can be made."""
-    names, hint = "SSL_CERT_FILE or SSL_CERT_DIR", "correct the variable, or remove it"
-    why = "SOCKS needs the package socksio" if isinstance(error, ImportError) else str(error)
-    if not isinstance(error, OSError):
-        proxies = getproxies()
-        odd = [name for name in proxies if proxies[name].startswith("socks")] or list(proxies)
+    """Return the error for a variable with which no HTTP client can be made.
+
+    The words of the error about a proxy are not shown, because they may hold parts of a password.
+    """
+    hint = "correct the variable, or remove it"
+    if isinstance(error, OSError):
+        names, why = "SSL_CERT_FILE or SSL_CERT_DIR", " ".join(str(error).split())[:200]
+    else:
+        proxies = {name: url for name, url in getproxies().items() if name in _PROXIED}
+        odd = [name for name in proxies if not proxies[name].startswith("http")] or list(proxies)
         names = " and ".join(f"{name.upper()}_PROXY" for name in odd)
+        is_socks = isinstance(error, ImportError)
+        why = "SOCKS needs the package socksio" if is_socks else "not the address of an HTTP proxy"
         hint += "; a host in NO_PROXY is asked without a proxy"
-    why = " ".join(why.split())[:200]
     return ModelError(f"the environment's {names} cannot be used: {why}", hint=hint)
 
 
@@ -100,15 +105,14 @@ def _refused(reply: Reply, address: Address, key: str | None) -> ModelError:
     message = _server_message(text)
     if key:
         message = message.replace(key, "…")
-    is_too_large = _READ.search(text) and _IS_EXCEEDED.search(text)
-    if is_too_large and reply.status in _TOO_LARGE_STATUSES:
+    if reply.status in _TOO_LARGE_STATUSES and _TOO_LARGE.match(message):
         return ContextTooLarge(
             f"the model server at {address.shown} reports that the request is too large: {message}",
             hint="lower runner.memory.packet_size_limit, or serve the model with a larger context",
         )
     if reply.location:
         return ModelError(
-            f"the model server at {address.shown} redirects to {reply.location[:_MAX_MESSAGE]}",
+            f"the model server at {address.shown} redirects to {_place(reply.location)}",
             hint=f"set {address.setting} to the server's own address",
         )
     hint = _NO_KEY if key is None and reply.status in (401, 403) else ""
@@ -121,6 +125,15 @@ def _refused(reply: Reply, address: Address, key: str | None) -> ModelError:
         f"the model server at {address.shown} returned status {reply.status}: {message}",
         hint=_worded(hint, address),
     )
+
+
+def _place(location: str) -> str:
+    """Return the address that a server redirects to, without credentials and parameters."""
+    try:
+        url = httpx2.URL(location)
+    except httpx2.InvalidURL:
+        return "another address"
+    return str(url.copy_with(username=None, password=None, query=None, fragment=None))[:200]
 
 
 def _unreachable(error: httpx2.TransportError, address: Address, timeout_s: float) -> ModelError:
@@ -161,10 +174,10 @@ def _server_message(text: str) -> str:
 
 def _error_field(body: Any) -> str:
     match body:
-        case {"error": {"message": str(message), "param": str(key)}} if key not in message:
-            return f"{message} ({key})"
-        case {"error": {"message": str(message)}} | {"error": str(message)}:
-            return message
-        case {"message": str(message)} | {"detail": str(message)}:
+        case {"error": {"message": str(message), **more}}:
+            words = (more.get(name) for name in ("param", "code", "type"))
+            told = [word for word in words if isinstance(word, str) and word not in message]
+            return f"{message} ({', '.join(told)})" if told else message
+        case {"error": str(message)} | {"message": str(message)} | {"detail": str(message)}:
             return message
     return ""

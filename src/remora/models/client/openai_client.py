@@ -118,7 +118,8 @@ def counter_for(connection: ServerConnection, facts: ServerFacts, cache: Path) -
 class OpenAIClient:
     """A client for one server, with its connection pool. It never exposes the API key.
 
-    `connection` leads to the same server and is closed with the client. If `exact` is true, the prompt cache is not used.
+    `connection` leads to the same server and is closed with the client. If `exact` is true, the
+    prompt cache is not used.
     """
 
     def __init__(
@@ -189,15 +190,15 @@ class OpenAIClient:
         path = "/chat/completions" if is_chat else "/completions"
         url = f"{self._address.api}{path}"
         try:
-            found = await self._post(url, body)
+            found, changed = await self._post(url, body)
         except UnparsedAnswer:  # ask for the same as text
             if not answer_form(request.decoding.strategy).declares_tools:
                 raise
-            found = await self._post(url, body | {"tool_choice": "none"})
+            found, changed = await self._post(url, body | {"tool_choice": "none"})
         answer = wire_format.read_choice(found)
         if answer.thinking:
             self.capabilities = replace(self.capabilities, thinks=True)
-        return replace(answer, changed_keys=self.connection.keys.changed(body | WITH_USAGE))
+        return replace(answer, changed_keys=changed)
 
     def _check_model(self, strategy: Strategy, model: str) -> None:
         """Raise ModelError if the server names another model than in its first answer.
@@ -227,8 +228,11 @@ class OpenAIClient:
                 "or serve the model with a larger context",
             )
 
-    async def _post(self, url: str, body: dict[str, Any]) -> dict[str, Any]:
-        """Send a request with the keys that the server takes, and return the JSON object."""
+    async def _post(self, url: str, body: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+        """Send a request with the keys that the server takes.
+
+        Returns the JSON object in the response, and the keys that were changed.
+        """
         trial, first = KeyTrial(self.connection.keys, body | WITH_USAGE), None
         while True:
             try:
@@ -238,8 +242,7 @@ class OpenAIClient:
                 if not trial.refuse(error):
                     raise first from None
             else:
-                trial.accept()
-                return found
+                return found, trial.accept()
 
     async def _repeat(self, url: str, body: dict[str, Any]) -> dict[str, Any]:
         # escaped as ASCII, so that a lone surrogate reaches the server instead of failing here

@@ -8,7 +8,7 @@ import msgspec
 
 from remora.errors import ConfigError
 
-_ENDPOINT = re.compile(r"/+((chat/+)?completions|models|responses|api/(chat|generate|tags))/*$")
+_ENDPOINT = re.compile(r"/+((chat/+)?completions|responses|api/(chat|generate|tags))/*$")
 
 
 class Address(msgspec.Struct, frozen=True):

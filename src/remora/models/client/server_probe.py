@@ -146,7 +146,7 @@ def _follows_grammar(connection: ServerConnection, model: str) -> bool:
 
 
 def _can_chat(connection: ServerConnection, model: str, *, llama: bool) -> tuple[bool, bool, bool]:
-    """Return whether the server shows tools to the model, and the model follows schemas and thinks.
+    """Return True if the server shows tools to the model, if that follows schemas, and if it thinks.
 
     Some templates ignore tools. llama.cpp shows the prompt that its template makes. Other servers
     then report as many prompt tokens with a tool as without. A server that is too slow or too busy

@@ -54,7 +54,6 @@ _OF_ITSELF = re.compile(
     r"(?i)\b(?:the docstring (?:is|leaves)|(?:make the|one-line) docstring of|the code does not show"
     r"|this (?:function|method|class))\b"
 )
-_SAYS = "(?:is|specifies|determines|controls|indicates|represents)"
 _LEAST = 20
 """Characters of a summary that stays when its last clauses are cut. Decision: three or four words."""
 

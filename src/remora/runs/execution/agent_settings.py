@@ -38,7 +38,7 @@ def query_settings_for(
     Raises ModelError or ConfigError if the model cannot be used as configured.
     """
     answer, thinking = _answer_tokens(config, agent, model)
-    limit, most = _limits(config, model, answer + (thinking if model.capabilities.thinks else 0))
+    limit, most = _limits(config, model, answer + thinking * model.capabilities.thinks)
     renderer, decoding = _renderer_and_decoding(config)
     provider = str(model.describe().get("provider"))
     if renderer.startswith("lines/") and is_guided(config, provider) and agent.candidates:
@@ -66,11 +66,13 @@ def is_guided(config: Config, provider: str) -> bool:
 
 
 def _answer_tokens(config: Config, agent: Agent, model: Model) -> tuple[int, int]:
-    """Return the maximum tokens of an answer, and of thinking before it."""
-    if (configured := config.model.max_output_tokens) is not None:
-        return configured, 0
-    answer = answer_tokens((tool.schema for tool in agent.tools.values()), model.context)
-    return answer, THINKING_TOKENS if model.context is None else model.context // 3 - answer
+    """Return the maximum tokens of an answer, and of thinking before it, in half of the context."""
+    context = model.context
+    answer = answer_tokens((tool.schema for tool in agent.tools.values()), context)
+    configured = config.model.max_output_tokens
+    most = THINKING_TOKENS + answer if configured is None else configured
+    most = most if context is None else min(most, context // 2)
+    return (answer, most - answer) if configured is None else (most, 0)
 
 
 def _limits(config: Config, model: Model, answer: int) -> tuple[int, int]:
@@ -150,7 +152,7 @@ def larger_settings(
     return QuerySettings(
         renderer=LONG_TRACK,
         strategy=strategy_for(model, LONG_TRACK, "auto"),
-        limit=(model.context or _LARGER_CONTEXT) - answer - thinking,
+        limit=(model.context or _LARGER_CONTEXT) - answer - thinking * model.capabilities.thinks,
         answer_tokens=answer,
         thinking_tokens=thinking,
         **_common_settings(config, request),
