@@ -140,7 +140,7 @@ FAULTS: Mapping[str, Chat] = {
     "another tool's arguments": _sends(
         lambda call: answer((call.tool, {"summary": "Keep it", "renames": []}))
     ),
-    "wrong types": _sends(lambda call: answer((call.tool, {**call.args, call.name: 7}))),
+    "a number for a text": _sends(lambda call: answer((call.tool, {**call.args, call.name: 7}))),
     "1 MB": _sends(lambda call: answer((call.tool, {**call.args, call.name: "word " * 200_000}))),
     "1 MB of prose": _sends(lambda _call: answer(text="Certainly! " * 100_000)),
     "nothing": _empty_body,

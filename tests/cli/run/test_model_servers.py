@@ -62,12 +62,12 @@ ENDS = {
     "slow": End(3, "failed", "did not respond within 0.5 s; raise model.timeout_s"),
     "stops in the middle": End(3, "failed", UNREACHABLE),
     "prose": End(3, "invalid", "the answer has no tool call"),
-    "half a call": End(3, "invalid", "the answer ends inside a tool call: "),
+    "half a call": End(3, "invalid", "the answer ends inside a string: "),
     "two calls": USED,
     "an unknown tool": End(3, "invalid", "unknown tool 'delete_files'"),
     "another tool's arguments": End(3, "invalid", " argument '"),
-    "wrong types": End(3, "invalid", "must be of type string, not 7"),
-    "1 MB": End(1, "repeated", "was called 3 times with the same result: "),
+    "a number for a text": End(1, "repeated", "was called 3 times with the same result: "),
+    "1 MB": End(3, "invalid", "more than 50,000 characters"),
     "1 MB of prose": End(3, "invalid", "the answer has 1,100,000 characters"),
     "nothing": End(3, "failed", "sent an unusable response: not JSON; check that there is an"),
     "busy once": USED,
@@ -162,7 +162,7 @@ def test_the_trace_shows_what_was_answered_and_kept(poor: Remora, cart: Path) ->
     lines = poor("show", "last", cwd=cart).out.splitlines()
     (again,) = (line for line in lines if line.startswith("  remora retry "))
     assert again.endswith(f" {TARGET}")
-    analyze(poor, cart, "docstring", "1 MB")
+    analyze(poor, cart, "docstring", "a number for a text")
     shown = poor("trace", "show", TARGET, cwd=cart).out
     assert shown.count("tool_result     write_docstring: error") == 3
 

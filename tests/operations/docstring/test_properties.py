@@ -279,6 +279,7 @@ def test_quotes_and_indentation_of_a_given_text_do_not_count(given: str) -> None
 
 
 REFUSED = {
+    "7.": "a docstring needs a text",
     " ": "needs a text",
     "Do it so.": "the first line has 9 characters (maximum 8)",
     "The docstring is missing.": "about what the code does",

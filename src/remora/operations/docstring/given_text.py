@@ -88,7 +88,7 @@ def _cut(text: str, ends: re.Pattern[str], room: int) -> str:
 def text_problem(text: str, room: int) -> str:
     """Return why a text cannot be a docstring whose first line has `room`, or an empty string."""
     first = text.split("\n", maxsplit=1)[0]
-    if not first or _OF_ITSELF.search(first):
+    if not re.search(r"[^\W\d_]{2}", first) or _OF_ITSELF.search(first):
         return "a docstring needs a text about what the code does"
     if len(first) > room:
         return f"the first line has {len(first)} characters (maximum {room})"
