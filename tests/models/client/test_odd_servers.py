@@ -9,21 +9,22 @@ import pytest
 
 from remora.chat import ToolSchema
 from remora.config.schema import ModelConfig
-from remora.errors import ContextTooLarge, ModelError
-from remora.models.client.openai_client import open_client
+from remora.errors import ContextTooLarge, ModelError, UnparsedAnswer
+from remora.models.client.openai_client import OpenAIClient, open_client
 from remora.models.client.server_address import parse_address
 from remora.models.client.sync_http import ServerConnection
 from remora.models.client.wire_format import read_choice
-from remora.models.protocol import Answer, Decoding, Request
+from remora.models.protocol import Decoding, Request
 from tests.models.client.test_openai_client import (
     CHAT,
     KEY,
     QUICK,
     REQUEST,
     ask,
-    client_for,
+    ask_often,
     failure,
     says,
+    talk,
 )
 
 TOOL = ToolSchema(name="write", parameters={"type": "object", "properties": {}})
@@ -50,13 +51,7 @@ class TestKeys:
         body = {"error": {"message": body}} if isinstance(body, str) else body
         misbehaving.routes[CHAT] = [canned(status=400, body=body), canned(body=says("x"))]
 
-        async def twice() -> list[Answer]:
-            client = client_for(misbehaving.address)
-            answers = [await client.ask(WHOLE) for _ in range(2)]
-            await client.aclose()
-            return answers
-
-        answers = asyncio.run(twice())
+        answers = ask_often(misbehaving.address, 2, WHOLE)
         new = "max_completion_tokens" if changed == "max_tokens" else ""
         assert [answer.changed_keys for answer in answers] == [{changed: new}] * 2
         first, *others = [request.body for request in misbehaving.seen]
@@ -123,13 +118,20 @@ Input should be greater than 0 (temperature)
 """
 
 
-@pytest.mark.parametrize("words", [*TOO_LARGE.split("\n")[1:-1], *NOT_TOO_LARGE.split("\n")[1:-1]])
-def test_a_context_that_is_too_large_is_known_by_the_words_of_servers(
-    misbehaving: Any, canned: Any, words: str
+@pytest.mark.parametrize(
+    ("error", "is_too_large"),
+    [
+        ({"type": "exceed_context_size_error", "message": "request (9 tokens) exceeds"}, True),
+        ({"code": "context_length_exceeded", "message": "too long"}, True),
+        *(({"message": words}, True) for words in TOO_LARGE.strip().split("\n")),
+        *(({"message": words}, False) for words in NOT_TOO_LARGE.strip().split("\n")),
+    ],
+)
+def test_a_context_that_is_too_large_is_known_by_what_servers_say(
+    misbehaving: Any, canned: Any, error: dict[str, str], is_too_large: bool
 ) -> None:
-    misbehaving.routes[CHAT] = canned(status=400, body={"error": {"message": words}})
-    is_too_large = isinstance(failure(misbehaving.address), ContextTooLarge)
-    assert is_too_large is (words in TOO_LARGE)
+    misbehaving.routes[CHAT] = canned(status=400, body={"error": error})
+    assert isinstance(failure(misbehaving.address), ContextTooLarge) is is_too_large
 
 
 class TestForms:
@@ -188,6 +190,31 @@ class TestForms:
         assert "model.base_url" in error.hint
 
 
+UNPARSED = {"code": 500, "message": "output that does not match the expected peg-native format"}
+NO_GRAMMAR = {"code": 400, "message": "Failed to initialize samplers: failed to parse grammar"}
+"""What llama.cpp sends for an answer that its parser does not match, and for a template whose calls
+have no grammar."""
+NATIVE = Request(messages=REQUEST.messages, decoding=Decoding(strategy="tool_call", tools=(TOOL,)))
+
+
+@pytest.mark.parametrize("error", [UNPARSED, NO_GRAMMAR])
+def test_an_answer_that_the_server_cannot_parse_is_asked_for_as_text(
+    misbehaving: Any, canned: Any, error: dict[str, Any]
+) -> None:
+    refused = canned(status=error["code"], body={"error": error})
+    misbehaving.routes[CHAT] = [refused, canned(body=says("<tool_call>"))]
+    assert ask(misbehaving.address, request=NATIVE).text == "<tool_call>"
+    assert [seen.body["tool_choice"] for seen in misbehaving.seen] == ["required", "none"]
+
+
+def test_a_request_without_tools_is_not_repeated(misbehaving: Any, canned: Any) -> None:
+    misbehaving.routes[CHAT] = canned(status=500, body={"error": UNPARSED})
+    error = failure(misbehaving.address)
+    assert isinstance(error, UnparsedAnswer)
+    assert "does not match the expected" in error.message
+    assert len(misbehaving.seen) == 1
+
+
 THINKS = "What would a maintainer write?"
 
 
@@ -225,13 +252,11 @@ class TestThinking:
         message = {"content": None, "reasoning": THINKS}
         misbehaving.routes[CHAT] = canned(body={"choices": [{"message": message}]})
 
-        async def once() -> bool:
-            client = client_for(misbehaving.address)
+        async def is_seen(client: OpenAIClient) -> bool:
             await client.ask(REQUEST)
-            await client.aclose()
             return client.capabilities.thinks
 
-        assert asyncio.run(once())
+        assert talk(misbehaving.address, is_seen)
 
 
 class TestSurroundings:
@@ -266,15 +291,13 @@ def test_a_limit_of_hours_stops_all_questions_of_a_run(misbehaving: Any, canned:
     misbehaving.routes[CHAT] = canned(status=429, body=body, headers={"Retry-After": "39600"})
     errors = list[ModelError]()
 
-    async def thrice() -> None:
-        client = client_for(misbehaving.address)
+    async def ask_thrice(client: OpenAIClient) -> None:
         for _ in range(3):
             with pytest.raises(ModelError) as caught:
                 await client.ask(REQUEST)
             errors.append(caught.value)
-        await client.aclose()
 
-    asyncio.run(thrice())
+    talk(misbehaving.address, ask_thrice)
     assert len(misbehaving.seen) == 1
     assert {"50 requests per day" in error.message for error in errors} == {True}
     then = datetime.now(UTC) + timedelta(seconds=39600)

@@ -10,6 +10,7 @@ from remora.chat import ToolSchema
 from remora.memory.events import ModelResponse, ToolCalled
 from remora.models.client.wire_format import read_choice
 from remora.models.decoding.call_validation import BadCall
+from remora.models.protocol import Strategy
 
 KINDS: dict[str, Any] = {
     "line": "integer", "share": "number", "force": "boolean", "text": "string",
@@ -26,11 +27,11 @@ TOOLS = (
 )
 
 
-def read(message: dict[str, Any]) -> ToolCalled:
+def read(message: dict[str, Any], strategy: Strategy = "tool_call") -> ToolCalled:
     """Read a message as the client and then the agent read it."""
     answer = read_choice({"choices": [{"message": message}]})
     response = ModelResponse(text=answer.text, call=answer.call, raw=answer.raw)
-    return STRATEGIES["tool_call"].read(response, (), TOOLS)
+    return STRATEGIES[strategy].read(response, (), TOOLS)
 
 
 def problem(message: dict[str, Any]) -> str:
@@ -103,7 +104,8 @@ def test_arguments(given: Any, args: dict[str, Any]) -> None:
     ],
 )
 def test_unclear_arguments_are_refused_with_the_place(given: Any, reason: str) -> None:
-    message = problem(native("put", given))
+    text = '<tool_call>{"name": "stop"}</tool_call>'  # it does not replace them
+    message = problem({**native("put", given), "content": text})
     assert message.startswith("the arguments of put are not a JSON object: ")
     assert reason in message
 
@@ -163,11 +165,16 @@ CALL = '{"tool": "stop", "args": {}}'
         {"content": "\n", "reasoning": f"<think>{CALL}? Yes.</think>stop()"},
         {"thinking": f"hm</think>{CALL}"},
         {"content": '<tool_call>{"name": "stop"}</tool_call>'},
+        {"content": "<|tool_call>call:stop{}<tool_call|>"},
+        {"content": f"```json\n{CALL}\n```"},
         {"content": '{"tool": "stop"}'},
     ],
 )
-def test_a_call_of_an_older_server_and_one_after_thinking(message: dict[str, Any]) -> None:
-    assert read(message).tool == "stop"
+@pytest.mark.parametrize("strategy", ["tool_call", "string_tool_call"])
+def test_a_call_of_an_older_server_one_in_the_text_and_one_after_thinking(
+    strategy: Strategy, message: dict[str, Any]
+) -> None:
+    assert read(message, strategy).tool == "stop"
 
 
 @pytest.mark.parametrize(
@@ -222,9 +229,10 @@ def test_arguments_without_names_are_read_if_all_are_given() -> None:
         ("For example: stop()\n\nshow_lines(first=3)", "the answer has 2 calls; write only one"),
         *((text, "the answer has no tool call") for text in [
             "`stop()` and `show_lines(first=3)` are", "I will not stop() yet.", "A tool, e.g. stop()",
-            "```python\ndef f():\n    stop()\n```", "nope(line=3)",
+            "```python\ndef f():\n    stop()\n```",
             f"You could use put(line=3, text='{CALL}') for it.",
         ]),
+        ("nope()", "the answer has no tool call: 'nope()'; write {\"tool\": NAME, \"args\": {…}}"),
         ("put(text=open('a'))", "expected a value (a string needs quotes) at \"open('a'))\""),
         ("put(line=3; text='a')", "expected , at \"; text='a')\""),
         ("put(line=1 + 2)", "expected , at ' + 2)'"),
