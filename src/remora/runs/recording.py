@@ -34,7 +34,7 @@ from remora.memory.events import (
 from remora.memory.packet import GOAL_LIMIT, DecisionPacket
 from remora.memory.prompt.base import RenderedRequest
 from remora.memory.prompt.render import INSTRUCTIONS, PACKET_ONLY, render
-from remora.memory.tool_results import arguments
+from remora.memory.tool_results import arguments, to_text
 from remora.models.token_counters import UpperBound
 from remora.runs.project import Project
 from remora.runs.provenance import sign_run_start
@@ -42,6 +42,7 @@ from remora.runs.records.agent_stream import agent_emitter, job_end, job_start
 from remora.runs.records.run_record import OTHER_PROGRAM
 from remora.runs.records.run_stream import RunStream, open_run
 from remora.statuses import ERROR, NO_CHANGE
+from remora.text import escape_surrogates
 from remora.trace.redact.redactor import Redactor
 from remora.trace.stream.emitters import EventEmitter
 
@@ -149,14 +150,15 @@ class Recording:
             if (request := self._request) is None:
                 raise UsageError("there is no open request", hint="call model_request first")
             requested = [
-                (call_id, self._redact.clean(ToolCall(tool=tool, args=_mapping(args))))
+                (call_id, self._redact.clean(ToolCall(tool=to_text(tool), args=_mapping(args))))
                 for call_id, tool, args in calls or ()
             ]
             self._request, self._calls, self._called_s = None, requested, time.monotonic()
-            self._answer = "" if requested else self._redact.text(text or "")
+            shown = self._redact.text(escape_surrogates(text or ""))
+            self._answer = "" if requested else shown
             self._emit(
                 ModelResponse(
-                    text=self._redact.text(text or ""),
+                    text=shown,
                     call=next((call for _, call in requested), None),
                     raw=self._redact.clean(raw),
                 )
@@ -226,7 +228,7 @@ class Recording:
                 delta = PacketDelta(state_summary=one_line(self._answer, GOAL_LIMIT))
                 self._emit(SubmitResult(summary=self._answer), delta)
             else:
-                message = self._redact.text(f"{type(error).__name__}: {error}")
+                message = self._redact.text(escape_surrogates(f"{type(error).__name__}: {error}"))
                 end = AgentEnd(status=ERROR, stop_reason="caller_error", error=message)
                 failure = AgentError(kind="caller_error", message=message)
                 self._emit(failure, PacketDelta(set_error=error_text(message)))

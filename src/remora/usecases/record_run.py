@@ -10,6 +10,7 @@ from remora.errors import UsageError
 from remora.ids import MODULE, agent_id, escape_path, is_id, node_key
 from remora.runs.project import Project
 from remora.runs.recording import RecordedTask, Recording, open_recording, tool_schemas
+from remora.text import escape_surrogates
 from remora.usecases.analyze.execute_plan import create_records
 from remora.usecases.analyze.prepare_run import new_run_id
 from remora.usecases.api_arguments import open_with, positive
@@ -50,7 +51,7 @@ def record(  # noqa: PLR0913 (one keyword for each fact about the run)
         goal=goal,
         instructions=instructions,
         tools=tool_schemas(tools),
-        model=model,
+        model=escape_surrogates(model),
         max_turns=positive("max_turns", max_turns) or max_turns,
         limit=positive("limit", limit) or limit,
     )
