@@ -75,7 +75,8 @@ def _placed(value: Any, root: Path, *, is_path: bool) -> Any:
     plain = _ADDRESS.sub("/", value)
     if plain != value:
         plain = _LINE.sub(r":\1", unquote(plain))
-    path, mark, rest = plain.removeprefix(f"{root}/").partition(":")
+    beginning = "/+".join(map(re.escape, ("", *root.parts[1:], "")))  # the root may have a colon
+    path, mark, rest = re.sub(rf"\A{beginning}", "", plain).partition(":")
     whole = Path(normpath(root / path.replace("\\", "/")))
     place = whole if whole.is_relative_to(root) else Path(realpath(whole))
     if path and place.is_relative_to(root):

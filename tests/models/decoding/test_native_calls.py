@@ -18,6 +18,8 @@ KINDS: dict[str, Any] = {
 }  # fmt: skip
 PUT = {name: {"type": kind} for name, kind in KINDS.items()} | {
     "rows": {"type": "array", "items": {"type": "integer"}}, "any": {},
+    "sums": {"type": "object", "additionalProperties": {"type": "integer"}},
+    "cells": {"anyOf": [{"type": "object", "additionalProperties": {"$ref": "#/properties/rows"}}, {"type": "null"}]},
 }  # fmt: skip
 FIRST = {"properties": {"first": {"type": "integer"}}, "required": ["first"]}
 TOOLS = (
@@ -66,6 +68,9 @@ ARGUMENTS: list[tuple[Any, dict[str, Any]]] = [
     ('{"rows": ["1", "2.0"]}', {"rows": [1, 2]}),
     ('{"rows": "[\'1\', 2]"}', {"rows": [1, 2]}),
     ('{"more": "{\\"a\\": [1]}"}', {"more": {"a": [1]}}),
+    ('{"sums": {"a": "3", "b": 2.0}}', {"sums": {"a": 3, "b": 2}}),
+    ('{"sums": "{\\"a\\": \\"3\\"}"}', {"sums": {"a": 3}}),
+    ('{"cells": {"a": ["1"], "b": "[2, 3]"}}', {"cells": {"a": [1], "b": [2, 3]}}),
     # a text stays a text where the schema takes one
     ('{"text": "3", "any": "3", "old": "3"}', {"text": "3", "any": "3", "old": "3"}),
     ('{"text": "[1]"}', {"text": "[1]"}),

@@ -49,10 +49,12 @@ def _coerced(value: Any, schema: Any, top: Mapping[str, Any]) -> Any:
     is_text = not kinds or "string" in kinds
     match value:
         case dict():
-            inner = schema.get("properties", {})
-            return {k: _coerced(v, inner.get(k), top) for k, v in value.items()}
+            schema = _branch(schema, "object", top)
+            inner, other = schema.get("properties", {}), schema.get("additionalProperties")
+            return {k: _coerced(v, inner.get(k, other), top) for k, v in value.items()}
         case list() if len(value) != 1 or not kinds or "array" in kinds:
-            return [_coerced(v, schema.get("items"), top) for v in value]
+            items = _branch(schema, "array", top).get("items")
+            return [_coerced(v, items, top) for v in value]
         case list():  # small models wrap single values
             return _coerced(value[0], schema, top)
         case str() if kinds == {"string"} or (is_text and not isinstance(value, Bare)):
@@ -70,6 +72,13 @@ def _resolve_schema(schema: Any, top: Mapping[str, Any]) -> Mapping[str, Any]:
     if isinstance(schema, Mapping) and "$ref" in schema:
         schema = resolve_ref(schema["$ref"], top)
     return schema if isinstance(schema, Mapping) else {}
+
+
+def _branch(schema: Mapping[str, Any], kind: str, top: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the only choice of `schema` that takes values of `kind`, or `schema` itself."""
+    choices = [c for word in ("anyOf", "oneOf") for c in schema.get(word, ())]
+    fitting = [choice for choice in choices if kind in _kinds(choice, top)]
+    return _resolve_schema(fitting[0], top) if len(fitting) == 1 else schema
 
 
 def _kinds(schema: Any, top: Mapping[str, Any]) -> set[str]:
