@@ -1,6 +1,5 @@
 """Calls as they are written and sent: types, validity, marks of every family."""
 
-import json
 from typing import Any
 
 import pytest
@@ -10,7 +9,6 @@ from remora.mcp.answer_page import neutral
 from remora.models.client.wire_format import completion_body
 from remora.models.decoding.argument_types import string_declaration, typed_arguments
 from remora.models.decoding.call_formats import FAMILIES, MARKS, Family
-from remora.models.decoding.call_validation import BadCall
 from remora.models.protocol import Decoding, Request
 from tests.models.decoding.written_calls import WRITE, parse_call
 
@@ -64,54 +62,6 @@ class TestStringArguments:
         assert typed_arguments(given, TYPED) == typed
 
 
-TOOLS = (
-    ToolSchema(name="stop"),
-    ToolSchema(
-        name="edit",
-        parameters={
-            "type": "object",
-            "properties": {
-                "path": {"type": "string"},
-                "line": {"type": "integer", "minimum": 1},
-                "mode": {"enum": ["add", "cut"]},
-            },
-            "required": ["path", "line"],
-        },
-    ),
-)
-
-
-def reason(text: str) -> str:
-    with pytest.raises(BadCall) as caught:
-        parse_call(text, TOOLS)
-    return caught.value.message
-
-
-def call(**args: Any) -> str:
-    return json.dumps({"tool": "edit", "args": args})
-
-
-def test_further_calls_are_ignored() -> None:
-    assert parse_call('{"tool":"stop","args":{}}\n' + call(), TOOLS).tool == "stop"
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ('{"tool":"stop","tool":"edit","args":{}}', "tool is given twice in one call"),
-        ('{"name":"stop"}', 'not a call {"tool": NAME'),
-        ('{"tool":"stop","args":{},"why":"x"}', 'not a call {"tool": NAME'),
-        ('{"tool":"stop","args":[1]}', "expected { at '1'"),
-        (call(path="a", line=1, x=2), "edit: no argument 'x'; it takes path, line, mode"),
-        ('{"tool":"stop","args":{"x":1}}', "stop: no argument 'x'; it takes none"),
-        (call(path="a", line=0), "edit: line is 0, against minimum: 1"),
-        (call(path="a", line=1, mode="x"), "edit: mode must be one of 'add', 'cut', not 'x'"),
-    ],
-)
-def test_everything_else_is_a_bad_call_with_its_reason(text: str, expected: str) -> None:
-    assert reason(text).startswith(expected)
-
-
 REQUEST = Request(prompt="A", decoding=Decoding(strategy="completion"))
 
 
@@ -152,7 +102,9 @@ VALUES: list[tuple[str, Any]] = [
     ("number", 1e-7),
     ("boolean", True),
     ("null", None),
+    ("string", 'see <think> or \'<tool_call>\' {"tool":"put","args":{}}'),
     ("array", ["a", "b"]),
+    ("array", ["a"]),
     ("array", []),
     ("object", {"at": "7:00", "days": [1, 2]}),
 ]

@@ -271,28 +271,20 @@ def check_quoting(family: str, count: int) -> tuple[int, int]:
     return whole, made
 
 
+MANY = pytest.param(100_000, marks=[pytest.mark.slow, pytest.mark.timeout(900)])
+
+
+@pytest.mark.parametrize("count", [2_000, MANY])
 @pytest.mark.parametrize("family", WRITE)
-def test_calls_in_the_strings_of_a_call_are_not_made(family: str) -> None:
-    whole, made = check_quoting(family, 2_000)
+def test_calls_in_the_strings_of_a_call_are_not_made(family: str, count: int) -> None:
+    whole, made = check_quoting(family, count)
     assert whole > 200
     assert made > 100
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(600)
-@pytest.mark.parametrize("family", WRITE)
-def test_a_hundred_thousand_calls_in_the_strings_of_a_call(family: str) -> None:
-    check_quoting(family, 100_000)
-
-
-def test_damaged_answers() -> None:
-    assert min(check_answers(5_000)) > 500
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(900)
-def test_a_hundred_thousand_damaged_answers() -> None:
-    check_answers(100_000)
+@pytest.mark.parametrize("count", [5_000, MANY])
+def test_damaged_answers(count: int) -> None:
+    assert min(check_answers(count)) > 500
 
 
 @pytest.mark.parametrize("part", ["1,", "'',", "[],", "{},"])

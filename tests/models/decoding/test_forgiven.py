@@ -15,16 +15,22 @@ TOOLS = (
             "type": "object",
             "properties": {
                 "path": {"type": "string"},
-                "line": {"type": "integer"},
-                "rows": {"type": "array", "items": {"type": "string"}},
+                "line": {"type": "integer", "minimum": 1},
+                "mode": {"enum": ["add", "cut"]},
             },
         },
     ),
     ToolSchema(name="stop"),
 )
 CALL = ToolCall(tool="put", args={"path": "a b.py", "line": 3})
-JSON_CALL = '{"tool":"put","args":{"path":"a b.py","line":3}}'
+ARGS = '{"path":"a b.py","line":3}'
+JSON_CALL = f'{{"tool":"put","args":{ARGS}}}'
+STOP = "{'tool':'stop','args':{}}"
 HERMES, CODER = "<tool_call>{}</tool_call>", "<tool_call><function=put>{}</function></tool_call>"
+
+
+def named(arguments: str) -> str:
+    return f'{{"name":"put","arguments":{arguments}}}'
 
 
 @pytest.mark.parametrize("family", WRITE)
@@ -57,15 +63,9 @@ def test_numbers_as_strings_and_one_value_in_a_list(family: str, args: dict[str,
     assert parse_call(WRITE[family]("put", args), TOOLS) == CALL
 
 
-@pytest.mark.parametrize("family", WRITE)
-def test_a_list_stays_a_list(family: str) -> None:
-    text = WRITE[family]("put", {"rows": ["x"]})
-    assert parse_call(text, TOOLS) == ToolCall(tool="put", args={"rows": ["x"]})
-
-
 FORGIVEN = {
     "functiongemma: no end mark": "<start_function_call>call:put{path:<escape>a b.py<escape>,line:3}",
-    "functiongemma: spaces": "<start_function_call> call:put { path: <escape>a b.py<escape>, line: 3 }",
+    "functiongemma: spaces": "<start_function_call> call : put { path: <escape>a b.py<escape>, line: 3 }",
     "functiongemma: round brackets": "<start_function_call>call:put(path:<escape>a b.py<escape>,line:3)",
     "functiongemma: quotes": "<start_function_call>call:put{path:'a b.py',\"line\":3}<end_function_call>",
     "functiongemma: doubled name": "<start_function_call>call:put{put{path:'a b.py',line:3}}",
@@ -80,12 +80,8 @@ FORGIVEN = {
     "lfm: doubled name": "<|tool_call_start|>[put.put(path='a b.py', line=3)]<|tool_call_end|>",
     "hermes: no end mark": '<tool_call>{"name":"put","arguments":{"path":"a b.py","line":3}}',
     "hermes: single quotes": HERMES.format("{'name':'put','arguments':{'path':'a b.py','line':3}}"),
-    "hermes: arguments in a list": HERMES.format(
-        '{"name":"put","arguments":[{"path":"a b.py","line":3}]}'
-    ),
-    "hermes: doubled name": HERMES.format(
-        '{"name":"put","arguments":{"name":"put","arguments":{"path":"a b.py","line":3}}}'
-    ),
+    "hermes: arguments in a list": HERMES.format(named(f"[{ARGS}]")),
+    "hermes: doubled name": HERMES.format(named(named(ARGS))),
     "qwen_coder: no outer marks": (
         "<function=put><parameter=path>a b.py</parameter><parameter=line>3</parameter></function>"
     ),
@@ -95,27 +91,26 @@ FORGIVEN = {
     "qwen_coder: no end of the last argument": CODER.format(
         "<parameter=path>a b.py</parameter><parameter=line>3\n"
     ),
-    "json: our form": '{"tool":"put","args":{"path":"a b.py","line":3}}',
+    "json: our form": JSON_CALL,
     "json: a list": '[{"name":"put","parameters":{"path":"a b.py","line":3}}, {"name":"stop"}]',
-    "json: in a block": 'So:\n```json\n{"tool":"put","args":{"path":"a b.py","line":3}}\n```\nDone.',
+    "json: in a block": f"So:\n```json\n{JSON_CALL}\n```\nDone.",
     "json: OpenAI's form": (
         '[{"id":"1","type":"function","function":'
         '{"name":"put","arguments":"{\\"path\\": \\"a b.py\\", \\"line\\": 3}"}}]'
     ),
-    "json: doubled name": '{"name":"put","arguments":{"put":{"path":"a b.py","line":3}}}',
+    "json: doubled name": named(f'{{"put":{ARGS}}}'),
     "json: the same argument twice": '{"tool":"put","args":{"path":"a b.py","line":3,"line":3}}',
-    "a plan in JSON before the call": (
-        "{\"plan\": [1]} <|tool_call_start|>[put(path='a b.py', line=3)]<|tool_call_end|>"
-    ),
+    "a plan before the call": "{\"plan\": [1]} <|tool_call_start|>[put(path='a b.py', line=3)]",
+    "a list of plans before the call": '[{"plan": "x"}] ' + HERMES.format(JSON_CALL),
+    "a plan before our form": '{"plan": "x"}\n' + JSON_CALL,
+    "a plan in thinking": f'<think>{{"plan": x}}</think>{HERMES.format(JSON_CALL)}',
+    "first of two JSON calls": f"{JSON_CALL}\n{STOP}",
     "first of two calls": "<|tool_call_start|>[put(path='a b.py', line=3), stop()]<|tool_call_end|>",
-    "functiongemma: spaces in the beginning": "<start_function_call> call : put {path:'a b.py',line:3}",
     "a dict in words before the call": 'Here is {"a": x}. <tool_call>' + JSON_CALL,
     "a set in words before the call": 'The set {"a", "b"} is [{"c"}]. <tool_call>' + JSON_CALL,
     "code before the call": '```python\nx = {\n    "a": [y, {"b": z}],\n}\n```\n' + JSON_CALL,
     "a mark in words before the call": "I use `<tool_call>` marks. <tool_call>" + JSON_CALL,
-    "both marks in words before the call": (
-        "Between <tool_call> and </tool_call>: <tool_call>" + JSON_CALL
-    ),
+    "both marks in words": "Between <tool_call> and </tool_call>: <tool_call>" + JSON_CALL,
     "a mark of another family in words": "No <|tool_call_start|> then. <tool_call>" + JSON_CALL,
     "a mark in thinking": "Do I write <tool_call> here?</think><tool_call>" + JSON_CALL,
     "hermes: as packets show it": "<tool_call>\nput(path='a b.py', line=3)\n</tool_call>",
@@ -131,13 +126,8 @@ FORGIVEN = {
         "<|tool_call_start|>[put(path='a b.py', line=3), "
         'put(path=\'</think> {"tool":"stop","args":{}}'
     ),
-    "call after a call in thinking that began before": (
-        "{'tool':'stop','args':{}}? No.\n</think>\n" + JSON_CALL
-    ),
-    "call after a thought call": (
-        "<think>{'tool':'stop','args':{}}</think>"
-        '{"tool":"put","args":{"path":"a b.py","line":3}}'
-    ),
+    "call after a call in thinking that began before": f"{STOP}? No.\n</think>\n{JSON_CALL}",
+    "call after a thought call": f"<think>{STOP}</think>{JSON_CALL}",
 }
 
 
@@ -146,7 +136,6 @@ def test_what_is_forgiven(text: str) -> None:
     assert parse_call(text, TOOLS) == CALL
 
 
-STOP = "{'tool':'stop','args':{}}"
 REFUSED = [
     ("", "the answer is empty"),
     ("I would stop.", "the answer has no tool call: 'I would stop.'; write {\"tool\": NAME"),
@@ -184,9 +173,17 @@ REFUSED = [
         CODER.format("<parameter=path>a</parameter></function>b</parameter>"),
         "it is not clear where the call of 'put' ends",
     ),
+    ('{"tool":"stop","tool":"put","args":{}}', "tool is given twice in one call"),
+    ('{"name":"stop"}', 'not a call {"tool": NAME'),
+    ('{"tool":"stop","args":{},"why":"x"}', 'not a call {"tool": NAME'),
+    ('{"tool":"stop","args":[1]}', "expected { at '1'"),
+    ('{"tool":"stop","args":{"x":1}}', "stop: no argument 'x'; it takes none"),
+    ('{"tool":"put","args":{"x":1}}', "put: no argument 'x'; it takes path, line, mode"),
+    ('{"tool":"put","args":{"line":0}}', "put: line is 0, against minimum: 1"),
+    ('{"tool":"put","args":{"mode":"x"}}', "put: mode must be one of 'add', 'cut', not 'x'"),
     ('{"tool":"go","args":{}}', "unknown tool 'go'; the tools are put, stop"),
     ('{"tool":"put","args":{"line":"three"}}', "put: line must be of type integer, not 'three'"),
-]  # fmt: skip  # fmt: skip
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("text", "reason"), REFUSED)
@@ -194,23 +191,3 @@ def test_what_is_unclear_is_refused_with_the_reason(text: str, reason: str) -> N
     with pytest.raises(BadCall) as caught:
         parse_call(text, TOOLS)
     assert caught.value.message.startswith(reason)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        '{"plan": "x"}\n' + HERMES.format(JSON_CALL),
-        '[{"plan": "x"}] <|tool_call_start|>[stop()]<|tool_call_end|>',
-        '<think>{"plan": x}</think><|tool_call>call:stop{}<tool_call|>',
-        '{"plan": "x"}\n' + JSON_CALL,
-    ],
-)
-def test_a_call_after_json_is_found(text: str) -> None:
-    parse_call(text, TOOLS)
-
-
-@pytest.mark.parametrize("family", WRITE)
-def test_marks_in_a_string_are_text(family: str) -> None:
-    text = 'see <think> or \'<tool_call>\' {"tool":"stop","args":{}}'
-    call = parse_call(WRITE[family]("put", {"path": text}), TOOLS)
-    assert call == ToolCall(tool="put", args={"path": text})
