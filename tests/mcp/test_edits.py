@@ -32,6 +32,7 @@ RENAMED = [
     {"old": "return prices", "new": "return costs"},
 ]
 FINE = [{"old": "prices[0]", "new": "prices[0] or 0"}]
+ABSENT, NEW = {"old": "absent", "new": ""}, {"old": "", "new": "a a"}
 
 
 @pytest.fixture
@@ -110,6 +111,21 @@ def test_an_edit_is_written_only_if_nothing_is_said_against_it(root: Path, home:
     assert (root / "a" / "new.py").read_text() == "def second(): ...\n"
 
 
+def test_two_edits_at_once_are_both_written(root: Path, home: Path) -> None:
+    """Each is judged when the one before it is written, so that neither is stale."""
+    both = FINE, [{"old": "Prices.", "new": "All prices."}]
+
+    async def run() -> list[Any]:
+        async with connected(invocation_in(root, home), allow_write=True) as client:
+            given = [{"path": "prices.py", "edits": edits, "apply": True} for edits in both]
+            calls = [client.call_tool("verify_edit", arguments) for arguments in given]
+            return await asyncio.gather(*calls)
+
+    assert all(json.loads(text_of(answer))["applied"] for answer in asyncio.run(run()))
+    written = CODE.replace("prices[0]", "prices[0] or 0").replace("Prices.", "All prices.")
+    assert (root / "prices.py").read_text() == written
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("path", [".agentfs/traces/a.jsonl", "remora.yaml", "-a.py"])
 def test_records_and_settings_are_never_written(root: Path, home: Path, path: str) -> None:
@@ -131,25 +147,13 @@ def test_a_file_that_changes_meanwhile_is_left_alone(root: Path, home: Path) -> 
 @pytest.mark.parametrize(
     ("edits", "path", "says"),
     [
-        (
-            [*FINE, {"old": "absent", "new": ""}],
-            "prices.py",
-            "edit 2: the text 'absent' is there 0 times",
-        ),
-        (
-            json.dumps([*FINE, {"old": "absent", "new": ""}]),
-            "prices.py",
-            "edit 2: the text 'absent'",
-        ),
+        ([*FINE, ABSENT], "prices.py", "edit 2: the text 'absent' is there 0 times"),
+        (json.dumps([*FINE, ABSENT]), "prices.py", "edit 2: the text 'absent'"),
         ([{"old": "price", "new": ""}], "prices.py", "edit 1: the text 'price' is there 4 times"),
         ([{"old": "", "new": ""}], "prices.py", "is empty, but the file exists"),
-        (
-            [{"old": "", "new": "a a"}, {"old": "a", "new": "b"}],
-            "other.py",
-            "edit 2: the text 'a' is there 2 times",
-        ),
+        ([NEW, {"old": "a", "new": "b"}], "other.py", "edit 2: the text 'a' is there 2 times"),
         (FINE, "other.py", "cannot be there: the file does not exist"),
-        ([{"old": "", "new": "import os\n"}], "env/lib/a.pth", "in a folder of dependencies"),
+        ([NEW], "env/lib/a.pth", "in a folder of dependencies"),
         (FINE, "../prices.py", "../prices.py is outside the project"),
         ([{"old": "a"}], "prices.py", "'new' is a required property"),
     ],

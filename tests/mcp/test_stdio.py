@@ -86,14 +86,15 @@ def script(project: Path, home: Path) -> Iterator[Script]:
 
 CALL = b'{"jsonrpc": "2.0", "id": "me", "method": "tools/call", "params": {"name": "runs"}}'
 NESTED = b"[" * 100_000 + b"]" * 100_000
+LONG = '{"limit": 5' + " " * 60_000 + "}"
+TEXTS = [json.dumps(text).encode() for text in ("", '{"limit": "5"}', LONG, json.dumps(LONG))]
 
 
 @pytest.mark.parametrize(
     ("line", "code", "its"),
     [
         *((around + CALL + around, None, "me") for around in (BOM_UTF8, b"\0", b"\r", b"\n \r\n")),
-        (CALL.replace(b"}}", b', "arguments": ""}}'), None, "me"),
-        (CALL.replace(b"}}", rb', "arguments": "{\"limit\": \"5\"}"}}'), None, "me"),
+        *((CALL.replace(b"}}", b', "arguments": %s}}' % text), None, "me") for text in TEXTS),
         (CALL[:-1], -32700, "me"),
         (CALL[:40], -32700, "me"),
         (b'{"id": 12', -32700, None),  # its end may be missing
@@ -110,6 +111,7 @@ NESTED = b"[" * 100_000 + b"]" * 100_000
         *((b'{"id": "%s", "a' % text, -32700, None) for text in (b"\xff", rb"\ud800")),
         *((CALL.replace(b'"me"', wrong), -32600, None) for wrong in (b"1.5", b"null", b"[1]")),
         (CALL.replace(b"2.0", b"1.0"), -32600, "me"),
+        (CALL.replace(b"}}", b', "arguments": "%s"}}' % NESTED), -32602, "me"),
     ],
 )
 def test_a_request_is_answered_by_its_id_also_if_it_is_damaged(

@@ -15,7 +15,7 @@ from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from remora.chat import ToolSchema
 from remora.errors import UsageError
 from remora.mcp.tool_list import MAX_ITEMS, ToolSpec
-from remora.models.decoding.argument_types import typed_arguments
+from remora.models.decoding.argument_types import read_value, typed_arguments
 from remora.models.decoding.call_validation import BadCall
 from remora.models.decoding.native_calls import read_arguments
 from remora.text import is_utf8
@@ -30,7 +30,8 @@ async def with_arguments(ctx: ServerRequestContext[Any], call_next: CallNext) ->
     match ctx.params:
         case {"arguments": str() | [] as text}:
             with suppress(BadCall):
-                ctx = replace(ctx, params={**(ctx.params or {}), "arguments": read_arguments(text)})
+                arguments = read_arguments(text, read_value)
+                ctx = replace(ctx, params={**(ctx.params or {}), "arguments": arguments})
     return await call_next(ctx)
 
 
@@ -41,8 +42,9 @@ def read_values(given: Mapping[str, Any], tool: ToolSpec) -> Mapping[str, Any]:
     """
     try:
         schema = ToolSchema(name=tool.name, parameters=tool.parameters)
-        long = {k: v for k, v in given.items() if isinstance(v, list) and len(v) > MAX_ITEMS}
-        short = {k: v for k, v in given.items() if k not in long}
+        lists = {name: value for name, value in given.items() if isinstance(value, list)}
+        long = {name: items for name, items in lists.items() if len(items) > MAX_ITEMS}
+        short = {name: value for name, value in given.items() if name not in long}
         read = given if tool.checked else {**long, **typed_arguments(short, schema)}
         json.dumps(read, ensure_ascii=False).encode()
     except (RecursionError, UnicodeEncodeError) as error:

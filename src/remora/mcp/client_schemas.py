@@ -34,8 +34,8 @@ def client_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
         told.append(f"default {json.dumps(schema['default'])}")
     if kind == "array":
         made["items"] = client_schema(schema.get("items", {}))
-    if kind == "object" and "properties" in schema:
-        made["properties"] = {k: client_schema(v) for k, v in schema["properties"].items()}
+    if kind == "object" and (parts := schema.get("properties")) is not None:
+        made["properties"] = {name: client_schema(part) for name, part in parts.items()}
         made |= {"required": [*required]} if (required := schema.get("required")) else {}
     return made | ({"description": text} if (text := "; ".join(filter(None, told))) else {})
 

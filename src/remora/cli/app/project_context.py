@@ -79,12 +79,13 @@ def complete_journals_of(options: Options, project: "Project") -> None:
 
 
 def note_always_on(options: Options, config: "Config") -> None:
-    """Name the settings that are no choice, so that they can be removed."""
-    keys = ("enabled", "trace_indexing")
-    given = [f"runner.memory.{key}" for key in keys if config.layer_of("runner", "memory", key)]
-    instead = f"write runner.memory.mode: {config.runner.memory.mode} instead"
-    if given:
-        note(options, f"{' and '.join(given)}: recording and its index are always on; {instead}")
+    """Print what to do with each setting that is given and has no effect of its own."""
+    notes = {
+        "enabled": f"always on; write runner.memory.mode: {config.runner.memory.mode} instead",
+        "trace_indexing": "always on; remove this setting",
+    }
+    given = [key for key in notes if config.layer_of("runner", "memory", key)]
+    note(options, *(f"runner.memory.{key}: {notes[key]}" for key in given))
 
 
 def records_of(options: Options) -> "TraceFolder":

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import msgspec
+from pydantic_core import from_json
 
 from remora.chat import ToolSchema
 from remora.models.decoding.call_reader import MAX_CHARS, Bare, whole_value
@@ -60,7 +61,7 @@ def _coerced(value: Any, schema: Any, top: Mapping[str, Any]) -> Any:
         case str() if kinds == {"string"} or (is_text and not isinstance(value, Bare)):
             return str(value)
         case str():
-            read = _read(value)
+            read = read_value(value)
             return read if read == value else _coerced(read, schema, top)
         case float() if value.is_integer() and abs(value) < _EXACT and "number" not in kinds:
             value = int(value) if "integer" in kinds else value
@@ -92,10 +93,10 @@ def _kinds(schema: Any, top: Mapping[str, Any]) -> set[str]:
     return kinds | set([declared] if isinstance(declared, str) else declared)
 
 
-def _read(text: str) -> Any:
-    """Return the value that a text is, or the text itself."""
+def read_value(text: str) -> Any:
+    """Return the value that a text is, or the text itself. A long one is JSON of few levels."""
     try:
-        value = whole_value(text) if len(text) <= MAX_CHARS else msgspec.json.decode(text)
+        value = whole_value(text) if len(text) <= MAX_CHARS else from_json(text.encode())
         return msgspec.json.decode(value.lower()) if isinstance(value, Bare) else value
-    except (BadCall, ValueError, RecursionError):
+    except (BadCall, ValueError):
         return text

@@ -1,6 +1,7 @@
 """Native calls, which a server parsed. Their arguments are an object, nothing, or a text of one."""
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 from remora.chat import ToolSchema
@@ -52,7 +53,7 @@ def thinking_text(raw: Any) -> str:
     return next((f"<think>{text}" for text in texts if isinstance(text, str) and text.strip()), "")
 
 
-def read_arguments(value: Any) -> dict[Any, Any]:
+def read_arguments(value: Any, read: Callable[[str], Any] = whole_value) -> dict[Any, Any]:
     """Return the object that a value is, or that its text describes. Nothing is an empty object.
 
     Raises BadCall, with the place in the text, if there is no object or if there are two readings.
@@ -64,7 +65,7 @@ def read_arguments(value: Any) -> dict[Any, Any]:
             return value or {}
         if not isinstance(value, str) or isinstance(value, Bare):
             break
-        value = whole_value(value) if value.strip() else None
+        value = read(value) if value.strip() else None
     raise BadCall(f"expected {{ at {short_repr(value)}")
 
 
