@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -25,13 +26,15 @@ TOOLS = [{"name": "lint", "description": "Lint a file.", "parameters": {"type": 
 
 
 @pytest.fixture
-def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A project of a user without a configuration."""
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A project of a user without a configuration, whose streams are verified in the end."""
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     for name in ("XDG_CACHE_HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOME"):
         monkeypatch.delenv(name, raising=False)
     (tmp_path / "project").mkdir()
-    return tmp_path / "project"
+    yield tmp_path / "project"
+    streams = verify_all(TraceFolder(tmp_path / "project")).streams
+    assert not [problem for stream in streams for problem in stream.problems]
 
 
 def events(root: Path, agent: str) -> list[tuple[str, Any]]:
@@ -43,11 +46,6 @@ def types(root: Path, agent: str) -> list[str]:
     return [kind for kind, _ in events(root, agent)]
 
 
-def check(root: Path) -> None:
-    problems = [one for each in verify_all(TraceFolder(root)).streams for one in each.problems]
-    assert not problems
-
-
 def test_a_misspelled_key_of_a_view_is_named_and_the_call_waits_on(root: Path) -> None:
     with remora.record("Fix a.py", tools=TOOLS, root=root) as recording:
         recording.model_request()
@@ -55,7 +53,6 @@ def test_a_misspelled_key_of_a_view_is_named_and_the_call_waits_on(root: Path) -
         with pytest.raises(InvalidEvent, match="'sumary' of a tool result"):
             recording.tool_result("1", "F401", view={"sumary": "1 finding"})
         recording.tool_result("1", "F401", view={"summary": "1 finding"})
-    check(root)
 
 
 def test_turns_are_recorded_in_order_and_verified(root: Path) -> None:
@@ -84,7 +81,6 @@ def test_turns_are_recorded_in_order_and_verified(root: Path) -> None:
     assert [decode_event(line).type for line in run] == [
         *["run_start", "job_start", "job_end", "run_end"]
     ]
-    check(root)
 
 
 def test_the_packet_of_a_turn_is_the_one_that_was_sent(root: Path) -> None:
@@ -135,7 +131,6 @@ def test_calls_of_one_answer_may_end_in_any_order_and_in_threads(root: Path) -> 
     recorded = [one for _, one in events(root, recording.agent_id) if isinstance(one, ToolResulted)]
     assert sorted(one.args["n"] for one in recorded) == list(range(8))
     assert all(one.args["n"] == one.raw_output for one in recorded)
-    check(root)
 
 
 def test_calls_of_one_answer_may_have_the_same_id(root: Path) -> None:
@@ -148,7 +143,6 @@ def test_calls_of_one_answer_may_have_the_same_id(root: Path) -> None:
             recording.tool_result("a", "three")
     done = [data for kind, data in events(root, recording.agent_id) if kind == "tool_result"]
     assert [(data.args, data.raw_output) for data in done] == [({"n": 1}, "one"), ({"n": 2}, "two")]
-    check(root)
 
 
 @pytest.mark.parametrize(
@@ -175,7 +169,6 @@ def test_a_call_with_large_arguments_fits_the_next_request(root: Path, args: Any
         recording.model_response(None, [("a", "t", args)])
         recording.tool_result("a", error="too large")
         assert "Error: too large" in recording.model_request()[-1]["content"]
-    check(root)
 
 
 def test_a_call_that_was_not_run_is_told_to_the_model(root: Path) -> None:
@@ -185,7 +178,6 @@ def test_a_call_that_was_not_run_is_told_to_the_model(root: Path) -> None:
         shown = recording.model_request()[0]["content"]
         assert 'lint(args="{not json") -> error' in shown
         assert "Error: the tool was not run" in shown
-    check(root)
 
 
 def test_an_error_that_leaves_the_context_ends_the_run(root: Path) -> None:
@@ -200,7 +192,6 @@ def test_an_error_that_leaves_the_context_ends_the_run(root: Path) -> None:
         ask()
     assert types(root, agents[0])[-2:] == ["agent_error", "agent_end"]
     assert events(root, agents[0])[-1][1].error == "ValueError: no server"
-    check(root)
 
 
 def test_names_and_messages_with_lone_surrogates_are_escaped(root: Path) -> None:
@@ -232,7 +223,6 @@ def test_steps_out_of_order_are_refused_and_leave_no_event(root: Path) -> None:
             recording.tool_result("1")
         before = types(root, recording.agent_id)
         assert before.count("tool_result") == before.count("model_response") == 1
-    check(root)
 
 
 def test_secrets_are_neither_recorded_nor_shown(root: Path) -> None:
@@ -246,7 +236,6 @@ def test_secrets_are_neither_recorded_nor_shown(root: Path) -> None:
     assert key not in json.dumps(shown)
     for path in (root / ".agentfs").rglob("*"):
         assert not path.is_file() or key.encode() not in path.read_bytes(), path
-    check(root)
 
 
 def test_wrong_arguments_are_named(root: Path) -> None:
@@ -270,7 +259,6 @@ def test_old_parts_of_the_packet_go_before_the_instructions(root: Path) -> None:
             assert len(user["content"].encode()) < 700
             recording.model_response(calls=[(str(number), f"tool_{number}", {"n": number})])
             recording.tool_result(str(number), {"value": f"result-{number}" * 9})
-    check(root)
 
 
 @pytest.mark.slow
@@ -290,7 +278,6 @@ def test_a_killed_program_loses_no_event(root: Path) -> None:
     recorded = events(root, done.stdout.strip())
     assert [kind for kind, _ in recorded[-2:]] == ["model_response", "tool_call"]
     assert isinstance(recorded[-2][1], ModelResponse)
-    check(root)
 
 
 @pytest.mark.slow

@@ -1,7 +1,6 @@
 """What a model leaves or takes back is shown with its reason, and what was refused is counted."""
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Lock
@@ -140,21 +139,20 @@ THOUGHT = "I might call submit_result() at once. " * 9
 
 
 @pytest.mark.parametrize(
-    "sent",
+    "thinking",
     [
-        lambda message: {**message, "reasoning_content": THOUGHT},  # llama.cpp, vLLM
-        lambda message: {**message, "reasoning": THOUGHT},  # Ollama, OpenRouter
-        lambda message: {**message, "content": f"<think>{THOUGHT}</think>\n"},  # no parser for it
-        lambda message: {**message, "content": [{"type": "thinking", "thinking": THOUGHT}]},
+        {"reasoning_content": THOUGHT},  # llama.cpp, vLLM
+        {"reasoning": THOUGHT},  # Ollama, OpenRouter
+        {"content": f"<think>{THOUGHT}</think>\n"},  # no parser for it
+        {"content": [{"type": "thinking", "thinking": THOUGHT}]},
     ],
-    ids=["reasoning_content", "reasoning", "marks", "parts"],
 )
 def test_a_model_that_thinks_has_room_and_its_thinking_is_in_no_packet(
-    shop: Shop, sent: Callable[[dict[str, Any]], dict[str, Any]]
+    shop: Shop, thinking: dict[str, Any]
 ) -> None:
     def chat(handler: Handler, request: dict[str, Any], number: int) -> None:
         whole = answer(EDIT if number == 2 else ("submit_result", {}))
-        message = sent(whole["choices"][0]["message"])
+        message = {**whole["choices"][0]["message"], **thinking}
         if request["max_tokens"] < 2000:  # too little for its thinking
             message, whole["choices"][0]["finish_reason"] = {**message, "tool_calls": []}, "length"
         whole["choices"][0]["message"] = message
