@@ -208,6 +208,7 @@ class Order:
 class Parcel:
     tags: frozenset[str]
     key: str = attrs.field(default="hidden", repr=False)
+    code: str = attrs.field(default="hidden", repr=lambda _: "***")
 
 
 class Customer(pydantic.BaseModel):
@@ -255,6 +256,25 @@ def test_records_and_sets_are_readable_and_the_same_in_each_process(
     facts = DefaultSummarizer("look").extract_knowledge(value)
     assert facts
     assert "hidden" not in str(facts)
+
+
+def own(decorate: Any, *bases: type) -> Any:
+    parts = {"key": "hidden", "__annotations__": {"key": str}, "__repr__": lambda _: "shown"}
+    return decorate(type("Own", bases, {**parts, "__module__": __name__}))()
+
+
+NOTE = dataclasses.make_dataclass("Note", [("x", str, "hidden")], bases=(Order,), repr=False)
+PACKAGE = attrs.make_class("P", {"x": attrs.field(default="hidden")}, bases=(Parcel,), repr=False)
+CLOSED = [own(dataclasses.dataclass), own(attrs.define), NOTE(1, {2}), PACKAGE({1})]
+CLOSED += [own(lambda kind: kind, base) for base in (pydantic.BaseModel, msgspec.Struct)]
+
+
+@pytest.mark.parametrize("record", CLOSED)
+def test_a_record_whose_repr_does_not_show_its_fields_is_not_opened(record: Any) -> None:
+    shown = to_packet_value({"x_1": record})
+    assert shown == {"x_1": repr(record)}
+    facts = [DefaultSummarizer("look").extract_knowledge(v) for v in (record, {"x_1": record})]
+    assert "hidden" not in f"{facts}{shown}"
 
 
 def test_a_record_that_contains_itself_or_cannot_be_read_is_shown() -> None:
@@ -425,34 +445,16 @@ def test_it_is_a_copy(value: Any) -> None:
 @pytest.mark.parametrize(
     "foreign",
     [
-        {"$float": "1.5"},
-        {"$float": []},
-        {"$int": "twelve"},
-        {"$int": 12},
-        {"$int": "1_0"},
-        {"$bytes": "?"},
-        {"$text": "/w=="},
-        {"$repr": "<object>"},
-        {"$dict": {"ab": 1}},
-        {"$dict": ["ab"]},
-        {"$dict": [[{}, 1]]},
-        {"$deep": []},
-        {"$deep": [1]},
-        {"$deep": [[{"$at": 0}]]},
-        {"$deep": [[{"$at": 2}]]},
-        {"$deep": [[{"$at": "1"}], []]},
-        {"$deep": [[{"$at": True}], []]},
-        {"$deep": [[], []]},
-        {"$deep": [[{"$at": 1}], [{"$at": 1}]]},
-        {"$deep": [[{"$at": 1}, {"$at": 1}], []]},
-        {"$deep": [[{"$at": 2}], [{"$at": 0}], [{"$at": 1}]]},
-        {"$at": 1},
-        {"$blob": {"sha256": "0"}},
-        {"$$blob": 1},
-        {"$": 1},
-        {"$other": 1},
+        {"$float": "1.5"}, {"$float": []}, {"$int": "twelve"}, {"$int": 12}, {"$int": "1_0"},
+        {"$bytes": "?"}, {"$text": "/w=="}, {"$repr": "<object>"}, {"$dict": {"ab": 1}},
+        {"$dict": ["ab"]}, {"$dict": [[{}, 1]]}, {"$deep": []}, {"$deep": [1]},
+        {"$deep": [[{"$at": 0}]]}, {"$deep": [[{"$at": 2}]]}, {"$deep": [[{"$at": "1"}], []]},
+        {"$deep": [[{"$at": True}], []]}, {"$deep": [[], []]},
+        {"$deep": [[{"$at": 1}], [{"$at": 1}]]}, {"$deep": [[{"$at": 1}, {"$at": 1}], []]},
+        {"$deep": [[{"$at": 2}], [{"$at": 0}], [{"$at": 1}]]}, {"$at": 1},
+        {"$blob": {"sha256": "0"}}, {"$$blob": 1}, {"$": 1}, {"$other": 1},
     ],
-)
+)  # fmt: skip
 def test_what_is_not_a_form_of_ours_stays_as_it_is(foreign: Any) -> None:
     assert decode_value({"x": [foreign]}) == {"x": [foreign]}
 

@@ -1,6 +1,7 @@
 """What programs print for terminals: read like plain text, and never in a packet with escapes."""
 
 import re
+import time
 import traceback
 from typing import Any
 
@@ -21,7 +22,8 @@ LINK = "\x1b]8;;https://x.com\x1b\\the docs\x1b]8;;\x1b\\"
         ("\x1b[38;2;9;9;9mred\x1b[39;49m\x1b(B", "red"),
         ("\x9b31mred\x9b0m", "red"),
         (LINK, "the docs"),
-        ("\x1b]0;title\x07x\x9d0;title\x9cy\x1bPq#0\x1b\\z", "xyz"),
+        ("\x1b]0;title\x07x\x1b]0;title\x9cy\x1bPq#0\x1b\\z", "xyz"),
+        ("“a” b “c” m\u011bsto".encode().decode("latin-1"), "â\x80aâ\x80 b â\x80câ\x80 mÄsto"),
         ("\x1b]8;;no end\nkept", "8;;no end\nkept"),
         ("cut \x1b[3", "cut "),
         ("1%\r50%\r99%\ndone\r\n", "99%\ndone\n"),
@@ -30,6 +32,12 @@ LINK = "\x1b]8;;https://x.com\x1b\\the docs\x1b]8;;\x1b\\"
         ("a 1%\nb 1%\n\x1b[2A\x1b[2Ka 9%\n\x1b[2Kb 9%\nend", "a 9%\nb 9%\nend"),
         ("wait |\b/\b-\b done", "wait  done"),
         ("N\bNA\bA _\bx", "NA x"),
+        ("abc\b\bX", "aXc"),
+        ("word\b\b", "word"),
+        ("lss\b\x1b[K -l\x1b[1000D\x1b[0Kdir", "dir"),
+        ("Starting httpd:\x1b[60G[  OK  ]", "Starting httpd: [  OK  ]"),
+        ("Stopping\r\x1b[9C[ OK ]\x1b[Gend", "end"),
+        ("Stopping\r\x1b[9C[ OK ]", "Stopping [ OK ]"),
         ("\n    \x1b[31mraise\x1b[0m X", "\n    raise X"),
     ],
 )
@@ -104,3 +112,14 @@ def test_no_escape_sequence_reaches_a_packet() -> None:
     assert "red the docs x_1" in shown
     assert not re.search(r"\\u001b|\\u009b|[\x1b\x9b]", shown)
     assert to_packet_value("a\r\nb\r") == "a\r\nb\r", "the line ends of code stay"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["\x9d" * 50_000, "â\x80\x9d word " * 12_000, "\x1b[31mx" * 50_000, "ab\b" * 50_000,
+     "\n" * 40_000 + f"x\n{raised(KeyError('k_1'))}"],
+)  # fmt: skip
+def test_long_output_takes_time_in_proportion(text: str) -> None:
+    began = time.process_time()
+    DefaultSummarizer("run").extract_knowledge(text)
+    assert time.process_time() - began < 1.5

@@ -69,19 +69,14 @@ class FittedPacket(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def trim(packet: DecisionPacket, n: int) -> DecisionPacket:
-    """Return the packet after the first `n` trim steps.
-
-    If there are fewer steps, all of them are applied.
-    """
+    """Return the packet after the first `n` trim steps, or after all if there are fewer."""
     for step in islice(trim_steps(packet), n):
         packet = step
     return packet
 
 
 def fit(
-    packet: DecisionPacket,
-    limit: int,
-    measure: Callable[[DecisionPacket], int],
+    packet: DecisionPacket, limit: int, measure: Callable[[DecisionPacket], int]
 ) -> FittedPacket:
     """Trim a packet until its request has at most `limit` tokens. Use as few steps as possible.
 
@@ -127,7 +122,8 @@ def with_short_texts(value: Any, limit: int) -> Any:
         return clip(value, limit)
     if isinstance(value, msgspec.Struct):
         names = set(value.__struct_fields__) - {"outcome"}
-        return replace(value, **{n: with_short_texts(getattr(value, n), limit) for n in names})
+        short = {name: with_short_texts(getattr(value, name), limit) for name in names}
+        return replace(value, **short)
     if not isinstance(value, (dict, tuple)):
         return value
     entries = [*(value.items() if isinstance(value, dict) else enumerate(value))]
@@ -146,7 +142,7 @@ def _omit(packet: DecisionPacket, what: str, count: int = 1) -> dict[str, int]:
 def _last_candidates(packet: DecisionPacket) -> Iterator[DecisionPacket]:
     while len(packet.candidate_actions) > KEEP_CANDIDATES:
         others = list(packet.candidate_actions)
-        places = [n for n, one in enumerate(others) if one.tool != SUBMIT_TOOL]
+        places = [place for place, offer in enumerate(others) if offer.tool != SUBMIT_TOOL]
         del others[places[-1] if places else -1]
         yield (packet := _with_candidates(packet, tuple(others)))
 
@@ -172,8 +168,8 @@ def _other_nodes(packet: DecisionPacket) -> Iterator[DecisionPacket]:
 def _without_node(packet: DecisionPacket, node: str, what: str) -> DecisionPacket:
     return replace(
         packet,
-        hub_context={k: v for k, v in packet.hub_context.items() if k != node},
-        hub_freshness={k: v for k, v in packet.hub_freshness.items() if k != node},
+        hub_context={name: fact for name, fact in packet.hub_context.items() if name != node},
+        hub_freshness={name: fact for name, fact in packet.hub_freshness.items() if name != node},
         omitted=_omit(packet, what),
     )
 
@@ -196,7 +192,7 @@ def _refused_text(packet: DecisionPacket) -> Iterator[DecisionPacket]:
 
 
 def _longest_text(action: Action) -> int:
-    return max((len(v) for v in action.args.values() if isinstance(v, str)), default=0)
+    return max((len(text) for text in action.args.values() if isinstance(text, str)), default=0)
 
 
 def _old_knowledge(packet: DecisionPacket, much: int) -> Iterator[DecisionPacket]:
@@ -241,7 +237,7 @@ def _extensions(packet: DecisionPacket) -> Iterator[DecisionPacket]:
     for key in sorted(packet.extensions, reverse=True):
         packet = replace(
             packet,
-            extensions={k: v for k, v in packet.extensions.items() if k != key},
+            extensions={name: fact for name, fact in packet.extensions.items() if name != key},
             omitted=_omit(packet, "extensions"),
         )
         yield packet

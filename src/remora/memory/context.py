@@ -130,10 +130,10 @@ class ContextManager:
 
     `initial_context` is the goal, or a mapping with the fields of a packet: the texts, `turn`,
     `constraints`, `knowledge` as `{key: value}`, `last_error`, `hub_context`, `hub_freshness`,
-    `diagnostics`, `candidate_actions`, `excerpt`, `extensions`, and as the first actions `recent_results` (or `recent_actions`, `recent_history`),
-    a list of texts or of `{tool, args, summary, outcome}`. `packet_size_limit` is the maximum
-    number of tokens. `token_counter` counts the tokens in a string, and defaults to
-    `estimate_tokens`.
+    `diagnostics`, `candidate_actions`, `excerpt`, `extensions`, and as the first actions
+    `recent_results` (or `recent_actions`, `recent_history`), a list of texts or of
+    `{tool, args, summary, outcome}`. `packet_size_limit` is the maximum number of tokens.
+    `token_counter` counts the tokens in a string, and defaults to `estimate_tokens`.
     """
 
     def __init__(

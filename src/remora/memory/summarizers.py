@@ -145,7 +145,7 @@ def _shown(raw_result: Any) -> Any:
 
 def _call_name(tool: str, args: Mapping[str, Any]) -> str:
     """Return the tool and its plain arguments, such as `get_order(W123,true)`."""
-    plain = [v for v in map(parts_of, args.values()) if isinstance(v, (str, int, float))]
+    plain = [arg for arg in map(parts_of, args.values()) if isinstance(arg, (str, int, float))]
     texts = [clip(leaf_text(to_packet_value(value)), SHORT_LIMIT) for value in plain]
     return clip(f"{tool}({','.join(texts)})", NAME_LIMIT) if texts else tool
 

@@ -3,10 +3,11 @@
 import re
 
 _ESCAPE = "[\x1b\x90\x98\x9b-\x9f]"
+_CSI = "(?:\x1b\\[|\x9b(?=[0-9]))"  # 8-bit forms without a number are UTF-8 read as Latin-1
 _PIECE = re.compile(
-    "(?:\x1b\\[|\x9b)([0-9]{0,4})([ABEFG])"  # moves to another line, or to the first column
-    "|(?:\x1b[]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c\n]*(?:\x07|\x1b\\\\|\x9c)"  # titles, links
-    "|(?:\x1b\\[|\x9b)[0-?]*[ -/]*[@-~]?|\x1b[ -/]*[0-~]?|" + _ESCAPE + "|([\n\r\b])"
+    _CSI + "(?:([0-9]{0,4})([A-G])|0?(K))"  # moves, or clears the rest of a line
+    "|\x1b[]PX^_][^\x07\x1b\x9c\n]*(?:\x07|\x1b\\\\|\x9c)"  # titles, links
+    f"|{_CSI}[0-?]*[ -/]*[@-~]?|\x1b[ -/]*[0-~]?|{_ESCAPE}|([\n\r\b])"
     "|([^\n\r\b\x1b\x90\x98\x9b-\x9f]+)"
 )
 _WRITES_OVER = re.compile(f"[\b\r]|{_ESCAPE}")
@@ -22,17 +23,23 @@ def shown_text(text: str) -> str:
     """
     if _WRITES_OVER.search(text) is None:
         return text
-    rows, at, is_over = [""], 0, False
-    for number, move, control, plain in _PIECE.findall(text):
-        if plain:
-            if plain.strip() or not is_over:
-                rows[at] = plain if is_over else rows[at] + plain
-                is_over = False
-        elif control == "\b":
-            rows[at] = rows[at][:-1]
+    rows: list[list[str]] = [[]]
+    at, column, is_over = 0, 0, False
+    for number, move, clear, control, plain in _PIECE.findall(text):
+        row, steps, written = rows[at], int(number or 1), plain
+        if move == "C" or (move == "G" and steps > 1):
+            column, is_over, written = len(row), False, " "
+        if written.strip() or (written and not is_over):
+            row[column : None if is_over else column + len(written)] = written
+            column, is_over = column + len(written), False
+        elif control == "\b" or move == "D":
+            column = max(column - steps, 0)
+        elif clear:
+            del row[column or len(row) :]
+            is_over = bool(row) and not column
         elif control or move:
-            at = max(at + _ROWS.get(control or move, 0) * int(number or 1), 0)
-            rows += [""] * (control == "\n" and at == len(rows))
+            at = max(at + _ROWS.get(control or move, 0) * steps, 0)
+            rows += [[]] * (control == "\n" and at == len(rows))
             at = min(at, len(rows) - 1)
-            is_over = bool(rows[at])
-    return "\n".join(rows)
+            column, is_over = 0, bool(rows[at])
+    return "\n".join(map("".join, rows))

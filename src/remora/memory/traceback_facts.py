@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 TRACEBACK = "Traceback (most recent call last):"
-_TOP = re.compile(rf"^(?!\s*\|).*{re.escape(TRACEBACK)}", re.MULTILINE)
+_TOP = re.compile(rf"^(?![ \t]*\|).*{re.escape(TRACEBACK)}", re.MULTILINE)
 """A traceback that is not of a member of a group, whose lines have a margin of `|`."""
 _NEXT = re.compile(
     "^(?:The above exception was the direct|During handling of the above) .*", re.MULTILINE
