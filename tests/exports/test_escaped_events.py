@@ -16,6 +16,7 @@ from remora.trace.trace_folder import TraceFolder
 from remora.trace.verify.folder_check import verify_all
 
 ODD = "x\udcff"
+LARGE = ODD * 20_000  # is moved to a blob
 SCHEMA = {"type": "object", "properties": {"path": {"type": "string"}}}
 ENUM = {"type": "object", "properties": {"path": {"enum": ["a", ODD], "description": ODD}}}
 NAMED = {"type": "object", "properties": {ODD: {"type": "string"}}}
@@ -32,7 +33,8 @@ FIELDS: dict[str, dict[str, Any]] = {
     "answer": {"text": ODD, "raw": {ODD: ODD}},
     "output": {"output": {ODD: [ODD]}},
     "error": {"error": ODD},
-    "view": {"view": {"summary": ODD, "knowledge_delta": {ODD: ODD}, "diagnostics": [ODD]}},
+    "large": {"goal": LARGE, "text": LARGE, "raw": LARGE, "output": {ODD: [LARGE], "x": LARGE}},
+    "large argument": {"args": {"path": LARGE}, "error": LARGE, "raw": {ODD: LARGE}},
 }
 
 
@@ -63,4 +65,5 @@ def test_a_lone_surrogate_is_escaped(
         assert "$text" not in text or form == "jsonl"
         assert "�" not in text
     stream = folder.agent_stream(recording.agent_id)
-    json.dumps(chat_messages(read_events(stream), folder.blobs)).encode()
+    messages = chat_messages(read_events(stream), folder.blobs)
+    assert b"$text" not in json.dumps(messages, ensure_ascii=False).encode()

@@ -31,7 +31,7 @@ def chat_messages(events: Iterable[Event], blobs: ObjectStore) -> list[dict[str,
     missing.
     """
     conversation = _Conversation()
-    for event in escaped_events(events):
+    for event in escaped_events(events, blobs):
         conversation.add(event, resolved_payload(event, blobs))
     return conversation.messages
 

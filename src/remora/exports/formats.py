@@ -148,13 +148,14 @@ def _rows(folder: TraceFolder, group: RunGroup, form: Format, tally: ExportCount
 def _transcripts(folder: TraceFolder, group: RunGroup, tally: ExportCounts) -> Iterator[bytes]:
     if group.whole and group.path is not None:
         yield from _lines((f"==== run {group.run_id} ====", ""))
-        yield from _lines(transcript(escaped_events(read_events(group.path))))
+        yield from _lines(transcript(escaped_events(read_events(group.path), folder.blobs)))
 
     def lines_of(survey: AgentSummary, _: Attempt) -> Iterator[bytes]:
         if group.whole:
             yield from _lines((f"==== agent {survey.agent_id} ====", ""))
-        events = escaped_events(read_events(folder.existing_agent(survey.agent_id)))
-        yield from _lines(transcript(_with_blobs(event, folder) for event in events))
+        events = read_events(folder.existing_agent(survey.agent_id))
+        escaped = escaped_events(events, folder.blobs)
+        yield from _lines(transcript(_with_blobs(event, folder) for event in escaped))
         tally.records += 1
 
     yield from map_agents(folder, group, tally, lines_of)

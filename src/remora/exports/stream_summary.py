@@ -69,7 +69,7 @@ def summarize_stream(path: Path, blobs: ObjectStore) -> AgentSummary:
     agent's stream.
     """
     # a writer may have been killed while it wrote the very first line, before `agent_start`
-    verified = escaped_events(verified_events(path))
+    verified = escaped_events(verified_events(path), blobs)
     events = dropwhile(lambda event: event.type == Recovered.type, verified)
     first = next(events, None)
     start = resolved_payload(first, blobs) if first is not None else None

@@ -65,10 +65,10 @@ def resolve(data: Any, store: ObjectStore) -> Any:
     Raises StreamDamaged if a reference is invalid, StreamError if the strings exceed MAX_RESOLVED
     bytes, and whatever `ObjectStore.get` raises.
     """
-    return _Resolver(store).value(data)
+    return Resolver(store).value(data)
 
 
-class _Resolver:
+class Resolver:
     """Resolves the references of one event, up to a total size.
 
     The limit protects against untrusted streams that refer to the same blob many times.

@@ -49,7 +49,8 @@ def agent_spans(
     conventions make opt-in. `parent` is the ID of the run's span.
     """
     reader = _SpanBuilder(folder.blobs, survey, content=content)
-    for event in escaped_events(read_events(folder.existing_agent(survey.agent_id))):
+    events = read_events(folder.existing_agent(survey.agent_id))
+    for event in escaped_events(events, folder.blobs):
         yield from reader.take(event)
     yield from reader.unfinished()
     failed = survey.status in FAILURES

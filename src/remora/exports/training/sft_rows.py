@@ -44,8 +44,8 @@ def answered_decisions(
     folder: TraceFolder, survey: AgentSummary, tally: ExportCounts
 ) -> Iterator[ModelDecision]:
     """Yield the decisions whose request was answered, and count all others as left out."""
-    events = escaped_events(read_events(folder.existing_agent(survey.agent_id)))
-    for decision in model_decisions(events, folder.blobs):
+    events = read_events(folder.existing_agent(survey.agent_id))
+    for decision in model_decisions(escaped_events(events, folder.blobs), folder.blobs):
         if decision.answer is None:
             tally.leave_out("without an answer")
         else:
@@ -158,15 +158,9 @@ def written_call(tool: str, args: dict[str, Any]) -> str:
 
 
 def _recorded_texts(decision: ModelDecision) -> tuple[str, str] | None:
-    prompt, is_plain = (
-        decision.request.prompt,
-        decision.request.renderer.startswith("functiongemma/"),
-    )
-    return (
-        (prompt, decision.answer.text)
-        if is_plain and prompt is not None and decision.answer
-        else None
-    )
+    prompt, answer = decision.request.prompt, decision.answer
+    is_plain = decision.request.renderer.startswith("functiongemma/")
+    return (prompt, answer.text) if is_plain and prompt is not None and answer else None
 
 
 def _rendered_texts(decision: ModelDecision, survey: AgentSummary) -> tuple[str, str] | None:
