@@ -14,6 +14,7 @@ from hashlib import sha256
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
+from uuid import UUID
 
 import attrs
 import msgspec
@@ -158,7 +159,13 @@ def only_plain(value: Any, depth: int) -> bool:
         ("\ud800x\udfff", r"\ud800x\udfff"),
         ({"\udc80": 1, 2: None, None: 3}, {r"\udc80": 1, "2": None, "None": 3}),
         ((1, [2]), [1, [2]]),
-        (b"x", "b'x'"),
+        (b"x\xff\x1b[1m", "x\ufffd"),
+        ({(1, frozenset("ba")): 2}, {'[1,["a","b"]]': 2}),
+        (UUID(int=5), "00000000-0000-0000-0000-000000000005"),
+        (datetime.timedelta(days=1), "1 day, 0:00:00"),
+        (ValueError("no", 1), "ValueError: ('no', 1)"),
+        (ValueError(), "ValueError"),
+        (range(3), "range(0, 3)"),
         (Colour.RED, "red"),
         (Level.LOW, 1),
         (Point(1, 2.5), [1, "2.5"]),

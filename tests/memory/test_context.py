@@ -193,6 +193,9 @@ class TestOutcome:
             ({"outcome": "error"}, "error"),
             ({"outcome": "fine"}, "success"),
             ({"outcome": "fine", "error": "boom"}, "error"),
+            ({"raw_output": {"outcome": "Error"}}, "error"),
+            ({"raw_output": {"outcome": "failure", "error": ""}}, "error"),
+            ({"raw_output": {"outcome": "success"}}, "success"),
             ({"outcome": ["error"]}, "success"),
             ({"outcome": {}}, "success"),
             ({"args": None, "outcome": None, "error": None}, "success"),
@@ -222,6 +225,7 @@ class TestOutcome:
             ({"summary": "Nothing there"}, "Nothing there"),
             ({}, "look failed"),
             ({"error": ""}, "look failed"),
+            ({"raw_output": {"error": "", "stderr": "disk full"}}, "disk full"),
             ({"raw_output": "no \x1b[1mfile_7\x1b[0m"}, "look failed: no file_7"),
         ],
     )

@@ -344,7 +344,7 @@ class TestDefaultSummarizer:
     ) -> None:
         assert DefaultSummarizer(tool, args).summarize("line\n" * 500) == summary
 
-    @pytest.mark.parametrize("result", ["", "some words", None, b"x7", object()])
+    @pytest.mark.parametrize("result", ["", "some words", None, object()])
     def test_prose_and_unknown_objects_have_no_facts(self, result: Any) -> None:
         assert self.tool.extract_knowledge(result) == {}
 
@@ -353,6 +353,8 @@ class TestDefaultSummarizer:
         [
             ("mia_rossi", "mia_rossi"),
             (3, "3"),
+            ({f"{letter}_1" for letter in "fbdeac"}, "a_1,b_1,c_1,d_1,e_1,f_1"),
+            (b"end of x7", "x7"),
             (1.5, "1.5"),
             ("Order #W12-7 of ana@x.com costs $9.50.", "#W12-7,ana@x.com,$9.50"),
             ("./a_1.py\n../b_2.py, .c_3: ~/d_4!", "./a_1.py,../b_2.py,.c_3,~/d_4"),

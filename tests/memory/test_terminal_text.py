@@ -97,6 +97,23 @@ def test_colored_output_has_the_facts_of_plain_output(
     assert summarizer.extract_knowledge({"stderr": other}) == inside
 
 
+ERRORS = """npm ERR! code ERESOLVE|npm error code ERESOLVE|error[E0308]: mismatched types|src/a.ts(3,5): error TS2322: Type
+--- FAIL: TestA (0.00s)|FAIL src/a.test.js|thread 'main' panicked at src/main.rs:2:5:|panic: runtime error|not ok 3 - adds
+Exception in thread "main" java.lang.E|make: *** [all] Error 2|E: Unable to locate package a|level=error msg=x|{"level":"error"}
+Segmentation fault (core dumped)|a.c:3:5: error: expected ';'|fatal: not a git repository|ERROR: no x|Error [ERR_A]: no x
+  3:5  error  'x' is not defined|2024-01-01 error cannot open x|sh: foo: command not found|a.cpp(3): error C2065: x|BUILD FAILURE
+error Command failed with exit code 1.|2024/01/01 12:00:00 [error] 7#0: no x|Error: Cannot find module 'x'|KeyError: 'x'"""
+NO_ERRORS = """0 errors|no error|error_rate: 3|errors.py ok|test_error_handling PASSED|0 error found|error handling: done
+level=info errors=0|PASS 3 FAIL 0|Exit at error level|raise ValueError|a.py:3 errors 0|make: Nothing to be done|core/error.py"""
+
+
+def test_lines_of_errors() -> None:
+    for line in re.split("[|\n]", f"{ERRORS}\n{NO_ERRORS}"):
+        log = colored("ok\n" * 30 + line)
+        is_kept = "1 of 31 lines" in str(DefaultSummarizer("t").extract_knowledge(log))
+        assert is_kept == (line in ERRORS), line
+
+
 def test_no_escape_sequence_reaches_a_packet() -> None:
     said: Any = f"\x1b[31mred\x1b[0m {LINK} \x9b1mx_1"
     held = {said: [said]}

@@ -6,10 +6,12 @@ from collections import deque
 from collections.abc import Mapping, Set, ValuesView
 from contextlib import suppress
 from dataclasses import fields, is_dataclass
+from datetime import timedelta
 from decimal import Decimal
 from enum import Enum
 from pathlib import PurePath
 from typing import Any
+from uuid import UUID
 
 import msgspec
 
@@ -26,7 +28,7 @@ CYCLE = "<contains itself>"
 MAX_ITEMS = 100_000
 """Numbers of an array that are read. A larger one has its own short form."""
 _OF_RECORD = frozenset({"__repr__", "__dataclass_fields__", "__attrs_attrs__"})
-_ADDRESS = re.compile(r" at 0x[0-9A-Fa-f]{6,}(?=[>,])")
+_ADDRESS = re.compile(r" at 0x[0-9A-Fa-f]{6,}(?=[>,;]|$)")
 
 
 def canonical(value: Any) -> bytes:
@@ -62,8 +64,9 @@ def to_packet_value(value: Any) -> Any:
     """Convert `value` to a form that packets can contain. Never raises.
 
     Equal values have the same form in each process. Integers within ±2^53 are kept. Records become
-    mappings, sets sorted lists, and paths, dates and members of enums texts; other numbers and
-    other objects are replaced with their `repr`, without addresses. Escape sequences of terminals
+    mappings, sets sorted lists, and bytes, paths, dates, UUIDs, errors and members of enums texts;
+    other numbers and other objects are replaced with their `repr`, without addresses, in which the
+    order of a set may differ between processes. Escape sequences of terminals
     are left out, and lone surrogates are escaped. Containers nested deeper than 64 levels are
     replaced with `TOO_DEEP`, and a container that contains itself is replaced with `CYCLE`.
     """
@@ -111,9 +114,16 @@ def _parts_of(value: Any, kind: Any) -> Any:
         return record
     if hasattr(kind, "tolist") and value.size <= MAX_ITEMS:  # of NumPy
         return parts_of(value.tolist())
-    if isinstance(value, (PurePath, Decimal)):
-        return str(value)
-    return value.isoformat() if hasattr(kind, "isoformat") else value
+    return _text_of(value, kind)
+
+
+def _text_of(value: Any, kind: Any) -> Any:
+    if isinstance(value, (bytes, bytearray)):
+        return value.decode(errors="replace")
+    if isinstance(value, BaseException):
+        return _ADDRESS.sub("", f"{kind.__name__}: {value}".removesuffix(": "))
+    is_text = isinstance(value, (PurePath, Decimal, UUID, timedelta, range))
+    return str(value) if is_text else value.isoformat() if hasattr(kind, "isoformat") else value
 
 
 def _record(value: Any, kind: Any) -> dict[Any, Any] | None:
@@ -141,7 +151,8 @@ def to_packet_key(key: Any) -> str:
     """
     if type(key) is str and key.isascii() and "\x1b" not in key:
         return key
-    plain = _plain_leaf(key) if parts_of(key) is key else to_packet_value(key)
+    is_leaf = parts_of(key) is key and not isinstance(key, tuple)
+    plain = _plain_leaf(key) if is_leaf else to_packet_value(key)
     text = safe_repr(plain) if plain is None or isinstance(plain, (bool, int)) else plain
     return text if isinstance(text, str) else canonical(text).decode()
 

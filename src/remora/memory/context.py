@@ -316,7 +316,9 @@ def _error_set(
     if action.outcome == "error" or tool_results.stated_error(tool_result):
         untold = action.summary.removeprefix(f"Executed {action.tool}")  # of a default summary
         is_told = tool_results.stated_summary(tool_result) or untold == action.summary != ""
-        said = action.summary if is_told else f"{action.tool or 'the tool'} failed{untold}"
+        failed = tool_results.failure_text(tool_result)
+        failed = failed or f"{action.tool or 'the tool'} failed{untold}"
+        said = action.summary if is_told else failed
         return make.error_text(tool_results.error_of(tool_result) or said)
     if problem := tool_results.problem_of(tool_result):
         return make.error_text(problem)

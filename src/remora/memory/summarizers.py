@@ -2,7 +2,7 @@
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from itertools import islice
 from typing import Any
 
@@ -139,7 +139,8 @@ def _first_value(raw_result: Any, *keys: str) -> Any:
 
 def _shown(raw_result: Any) -> Any:
     """Return the parts of a record, what a terminal shows of a text, or any other value."""
-    result = parts_of(raw_result)
+    is_set = isinstance(raw_result, Set)  # whose order would differ between processes
+    result = to_packet_value(raw_result) if is_set else parts_of(raw_result)
     return shown_text(result) if isinstance(result, str) else result
 
 
@@ -218,8 +219,18 @@ MAX_ERRORS = 5
 LINE_LIMIT = 200
 """Maximum characters of an error, and of a line of a log."""
 _ERROR = re.compile(
-    r"\b(?:ERROR|CRITICAL|FATAL|FAILED)\b|\b(?:error|fatal|\w*(?:Error|Exception)): "
+    r"\b(?:ERROR|CRITICAL|FATAL|FAILED|FAILURE)\b|\bERR!|\bfatal: "
+    r"|\b(?:error|\w*Error|\w*Exception)(?: ?\[\w+\]| [A-Z]+\d+)?:(?:\s|$)"
+    r"|^(?:npm error |error [A-Z]|E: |panic: |\s*(?:--- )?FAIL\b|\s*not ok \d)"
+    r"|[:-][\d.,]+Z?\]?\s+error\s|\[(?:[Ee]rror|crit|emerg|fatal)\]"
+    r'|\blevel"?[=:]\s*"?(?:error|fatal|critical|panic)\b'
+    r"|\bmake(?:\[\d+\])?: \*\*\* |\bpanicked at |\bException in thread "
+    r"|\bSegmentation fault\b|\(core dumped\)|: command not found$"
 )
+"""Lines of errors of compilers, package managers, test runners, logs and shells.
+
+`ERRORS` and `NO_ERRORS` in the tests have an example of each form.
+"""
 
 
 def text_facts(text: str) -> list[str]:

@@ -9,6 +9,7 @@ from remora.memory.packet import Candidate, NewAction, Outcome
 from remora.tool_contract import STATED, is_contract, unknown_keys
 
 RESULT_KEYS = ("args", "raw_output", *STATED)
+_FAILED = ("error", "failed", "failure")
 _LAST_LINE = 2**52  # the last line must also be an integer that a packet may contain
 
 
@@ -73,12 +74,23 @@ def error_of(tool_result: Mapping[str, Any]) -> str:
 
 
 def outcome_of(tool_result: Mapping[str, Any]) -> Outcome:
-    """Return the result's outcome if it is valid. Otherwise, derive the outcome from the error."""
+    """Return the result's outcome if it is valid, or `error` if its output or error says so."""
     stated = tool_result.get("outcome")
+    inner = to_dict(tool_result.get("raw_output")).get("outcome")
+    for said in (stated, inner if stated is None else None):
+        if isinstance(said, str) and said.lower() in _FAILED:
+            return "error"
     for outcome in get_args(Outcome):
-        if stated == outcome:
+        if isinstance(stated, str) and stated.lower() == outcome:
             return cast(Outcome, outcome)
     return "error" if error_of(tool_result) else "success"
+
+
+def failure_text(tool_result: Mapping[str, Any]) -> str:
+    """Return the text in a failed call's raw output that says why, or an empty string."""
+    raw = to_dict(tool_result.get("raw_output"))
+    texts = (raw.get(key) for key in ("message", "stderr", "result"))
+    return next((text for text in map(parts_of, texts) if text and isinstance(text, str)), "")
 
 
 def raw_output_of(tool_result: Mapping[str, Any]) -> Any:
