@@ -25,8 +25,9 @@ FEW = [LOST] * (MAX_LOST_JOBS - 1)
         ([*FEW, DONE, LOST], True),
         (FEW, False),
         ([*FEW, job("the server returned status 500"), LOST], False),
-        ([*FEW, job(model=1), LOST], False),
-        ([*FEW, job(escalation=1), LOST], False),
+        ([job(model=1)] * MAX_LOST_JOBS, True),
+        ([*FEW, job(None, model=1), LOST], False),
+        ([*FEW, job(None, escalation=1), LOST], False),
         ([*FEW, *[job("too large", large=True)] * 9], False),
     ],
 )

@@ -141,7 +141,8 @@ class TestForms:
             ({"message": "per day", "code": 429}, 429, 5),
             ({"message": "per day", "code": "503"}, 503, 5),
             ({"message": "per day", "code": 401}, 401, 1),
-            ({"message": "per day", "code": "insufficient_quota"}, 500, 5),
+            ({"message": "per day", "code": "insufficient_quota"}, 429, 5),
+            ({"message": "per day", "code": "invalid_api_key"}, 401, 1),
             ("per day", 500, 5),
         ],
     )

@@ -102,7 +102,7 @@ def test_permanent_errors_are_not_retried(misbehaving: Any, canned: Any, status:
     error = failure(misbehaving.address)
     assert f"returned status {status}: no: … is wrong" in error.message
     asked = [one.body.get("stream_options") for one in misbehaving.seen]
-    assert asked == [{"include_usage": True}, *([None] if status in (400, 422) else [])]
+    assert asked == [{"include_usage": True}, *([None] * 2 if status in (400, 422) else [])]
 
 
 def test_a_refused_key_says_where_keys_come_from(misbehaving: Any, canned: Any) -> None:

@@ -80,10 +80,12 @@ def decide_by_answer(exchange: Exchange, tools: Sequence[ToolSchema]) -> Decisio
 def _with_cause(error: AgentError, request: ModelRequest, response: ModelResponse) -> AgentError:
     """Say if there is no call because the answer was cut, or is nothing but thinking."""
     thinks, most = response.thinking, request.decoding.get("max_tokens")
-    if response.finish_reason == "length":
+    if (response.finish_reason or "").lower() in ("length", "max_tokens"):
         cut = f"the answer was cut at {most} tokens{' of thinking' if thinks else ''}"
         hint = "raise model.max_output_tokens" + (", or turn its thinking off" if thinks else "")
         return replace(error, message=f"{error.message}; {cut}", hint=hint)
+    if response.finish_reason == "content_filter":
+        return replace(error, message="the server withheld the answer (content_filter)")
     if thinks and not response.text.strip():
         return replace(error, message="the answer is only thinking, and has no tool call")
     return error

@@ -22,7 +22,7 @@ from remora.agents.loop.dependencies import AgentDependencies
 from remora.agents.loop.state import AgentState
 from remora.agents.loop.stop_rules import INVALID_CALLS, MAX_BAD_CALLS
 from remora.chat import ToolSchema
-from remora.errors import ContextTooLarge, ModelError
+from remora.errors import ModelError
 from remora.memory.canonical import canonical_sha256
 from remora.memory.events import AgentError, Escalation, Payload, ToolCalled
 from remora.memory.packet import DecisionPacket
@@ -162,8 +162,7 @@ class Decider:
             unasked = await query_model(self._packet, self._schemas, rung, recorder, question)
         except ModelError as error:
             clean = self._redact.text
-            kind = "packet_too_large" if isinstance(error, ContextTooLarge) else "model_error"
-            return self._error(kind, clean(error.message), clean(error.hint))
+            return self._error("model_error", clean(error.message), clean(error.hint))
         return unasked or self._take()
 
     def _take(self) -> Exchange:

@@ -21,15 +21,15 @@ class LostJobs:
         self._jobs = 0
 
     def add(self, result: AgentResult) -> None:
-        """Count a job that has ended. One in which a model decided something ends the row."""
-        if any(result.decided_by.get(decider) for decider in ("model", "escalation")):
-            self._jobs = 0
-        elif result.stop_reason == "model_error" and result.error and not self.reason:
+        """Count a job that has ended. One in which a model decided, and that is not lost, ends the row."""
+        if result.stop_reason == "model_error" and result.error:
             cause = _DETAIL.sub("", result.error)
             self._jobs = self._jobs + 1 if cause == self._cause else 1
             self._cause = cause
-            if self._jobs == MAX_LOST_JOBS:
+            if self._jobs >= MAX_LOST_JOBS and not self.reason:
                 self.reason = (
                     f"the model is not asked again in this run: it lost {MAX_LOST_JOBS} jobs in a "
                     f"row to the same cause: {result.error}"
                 )
+        elif any(result.decided_by.get(decider) for decider in ("model", "escalation")):
+            self._jobs = 0

@@ -36,7 +36,8 @@ def status(options: Options) -> int:
     root = invocation.find_root()
     found = model_status(invocation, config)
     measured = measured_uses(invocation, root, config, found)
-    document = {**found.document, "measured": measured}
+    problem = None if found.problem is None or found.is_optional else found.problem.message
+    document = {**found.document, "measured": measured, "problem": problem}
     lines = _status_lines(found, document, withheld_key(invocation, config))
     emit(options, document, (part for line in lines for part in wrap_text(line, terminal_width())))
     return 3 if found.problem and not found.is_optional else 0

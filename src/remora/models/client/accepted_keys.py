@@ -8,10 +8,10 @@ from remora.errors import RefusedRequest
 
 _RENAMED = {"max_tokens": "max_completion_tokens"}
 _OPTIONAL = (
-    *("max_tokens", "temperature", "seed", "stop", "tool_choice", "stream_options", "logprobs"),
-    *("top_logprobs", "cache_prompt", "preserved_tokens", "skip_special_tokens"),
+    *("max_tokens", "temperature", "seed", "stop", "tool_choice", "stream", "stream_options"),
+    *("logprobs", "top_logprobs", "cache_prompt", "preserved_tokens", "skip_special_tokens"),
 )
-_UNNAMED = (("stream_options",), ("logprobs", "top_logprobs"))
+_UNNAMED = (("stream_options",), ("logprobs", "top_logprobs"), ("stream", "stream_options"))
 """Keys that servers refuse without naming them."""
 
 
@@ -34,8 +34,9 @@ class KeyTrial:
         self._body = body
         self._named = dict(accepted.changes)
         self._changes = self._named
-        unnamed = [keys for keys in _UNNAMED if keys[0] in self.sent]
-        self._unnamed = [*unnamed, sum(unnamed, ())][: 2 * len(unnamed) - 1]
+        unnamed = [frozenset(keys) for keys in _UNNAMED if keys[0] in self.sent]
+        unnamed.append(frozenset[str]().union(*unnamed))
+        self._unnamed = list(dict.fromkeys(filter(None, unnamed)))
 
     @property
     def sent(self) -> dict[str, Any]:

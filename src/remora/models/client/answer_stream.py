@@ -1,11 +1,13 @@
 """Bodies of responses: documents, or server-sent events that are joined to one."""
 
 import json
+import re
 from contextlib import suppress
 from typing import Any
 
 import httpx2
 
+from remora.models.client.http_errors import error_field
 from remora.models.client.retry_policy import Reply
 from remora.models.client.wire_format import UnusableAnswer, decode_body
 from remora.models.decoding.native_calls import THINKING
@@ -13,9 +15,13 @@ from remora.models.decoding.native_calls import THINKING
 WITH_USAGE: dict[str, Any] = {"stream": True, "stream_options": {"include_usage": True}}
 """The keys of a request whose answer is streamed, with token counts at its end."""
 LARGEST_BODY = 16 * 1024 * 1024
-_DATA = b"data:"
+_DATA, _ERROR = b"data:", b"error:"
 _BLANK, _ENOUGH = b"\xef\xbb\xbf\r\n ", 6
-_EVENT_STARTS = (_DATA, b"event:", b"id:", b"retry:", b":")
+_EVENT_STARTS = (_DATA, _ERROR, b"event:", b"id:", b"retry:", b":")
+_ERROR_EVENT = re.compile(rb"^error:\s*(\{.*\})\s*$")
+"""A line of older versions of llama.cpp."""
+_CODE = re.compile(r"\b[45][0-9]{2}\b")
+_STATUS_WORDS = {401: "api_key|auth", 429: "rate_limit|quota", 400: "invalid|unsupported|context"}
 _GROWING = frozenset({"content", "text", "arguments", *THINKING})
 """Keys of texts that come in parts."""
 
@@ -47,6 +53,7 @@ class AnswerStream:
             return False
         *lines, rest = bytes(self._body[self._read :]).split(b"\n")
         self._read = len(self._body) - len(rest)
+        lines = [_ERROR_EVENT.sub(rb'data: {"error": \1}', line) for line in lines]
         events = [line[len(_DATA) :].strip() for line in lines if line.startswith(_DATA)]
         for event in filter(None, events):
             if event == b"[DONE]":
@@ -60,10 +67,10 @@ class AnswerStream:
             self.is_over = self.is_over or bool(part.get("error")) or any(reasons)
         return bool(events)
 
-    def reply(self, status: int, headers: httpx2.Headers) -> Reply:
+    def reply(self, status: int, headers: httpx2.Headers, *, generates: bool = False) -> Reply:
         """Return the whole response. An error in a response of status 200 has the error's status.
 
-        Raises RemoteProtocolError if the end of the events is missing.
+        If it `generates` text, words without an answer are an error. Raises RemoteProtocolError if the end of the events is missing.
         """
         body, whole = bytes(self._body), self._joined
         if self._has_events and status < 300:
@@ -73,12 +80,16 @@ class AnswerStream:
                 if "delta" in choice:
                     choice["message"] = choice.pop("delta")
             body = json.dumps(whole).encode("ascii")
-        elif status < 300 and b'"error"' in body:
+        elif status < 300 and (generates or b'"error"' in body):
             with suppress(UnusableAnswer):
                 whole = decode_body(body)
-        is_answer = bool(whole.get("choices")) and not self._has_events
-        if status < 300 and whole.get("error") and not is_answer:
-            status = _status_of(whole["error"])
+        first = (_dicts(whole.get("choices")) or [{}])[0]
+        error = whole.get("error") or first.get("error")
+        is_answer = bool(first) and not (error and (self._has_events or "error" in first))
+        if generates and not error and error_field(whole):
+            error = whole
+        if status < 300 and error and not is_answer:
+            status, body = _status_of(error), json.dumps({"error": error}).encode()
         location = headers.get("Location", "") if 300 <= status < 400 else ""
         return Reply(status, headers.get("Retry-After"), body, location)
 
@@ -92,10 +103,11 @@ class AnswerStream:
 
 def _status_of(error: Any) -> int:
     """Return the HTTP status that an error names, as a number or as text."""
-    code = error.get("code") if isinstance(error, dict) else None
-    with suppress(TypeError, ValueError):
-        code = int(code)  # type: ignore[arg-type]
-    return code if isinstance(code, int) and 400 <= code < 600 else 500
+    values = error if isinstance(error, dict) else {}
+    words = " ".join(str(values.get(key)) for key in ("code", "status", "status_code", "type"))
+    if (number := _CODE.search(words)) is not None:
+        return int(number[0])
+    return next((status for status, word in _STATUS_WORDS.items() if re.search(word, words)), 500)
 
 
 def _join(whole: dict[str, Any], part: dict[str, Any]) -> None:
@@ -110,7 +122,7 @@ def _join(whole: dict[str, Any], part: dict[str, Any]) -> None:
             _join(known, value)
         elif isinstance(known, list) and isinstance(value, list):
             _join_items(known, value)
-        elif value is not None or key not in whole:
+        elif value not in (None, "") or key not in whole:
             whole[key] = value
 
 

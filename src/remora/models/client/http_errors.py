@@ -23,13 +23,13 @@ from remora.models.client.retry_policy import (
 )
 from remora.models.client.server_address import Address
 
-_MAX_MESSAGE = 300
+_MAX_MESSAGE = 600
 _KINDS = {400: RefusedRequest, 422: RefusedRequest}
 _TOO_LARGE = re.compile(
     r"(?!.*(should be|not permitted|forbidden))"
-    r"(?=.*((?<![a-z])(context|prompt|inputs?\b|messages\b)|too many tokens|request too large))"
+    r"(?=.*((?<![a-z])(context|prompt|inputs?\b|messages\b|max_seq_len|sequence)|too many tokens|request too large))"
     r"(?=.*(exceed|too (long|large|many)|(long|larg|great)er than|maximum|reduce|overflow|reached"
-    r"|must (be <=|have less)))"
+    r"|must (be <=|have less)|range of|max seq))"
     r"(?=.*(token|length|long|large|size|window|context))",
     re.IGNORECASE | re.DOTALL,
 )
@@ -110,7 +110,7 @@ def _refused(reply: Reply, address: Address, key: str | None) -> ModelError:
             f"the model server at {address.shown} reports that the request is too large: {message}",
             hint="lower runner.memory.packet_size_limit, or serve the model with a larger context",
         )
-    if reply.location:
+    if 300 <= reply.status < 400:
         return ModelError(
             f"the model server at {address.shown} redirects to {_place(reply.location)}",
             hint=f"set {address.setting} to the server's own address",
@@ -168,16 +168,23 @@ def _worded(hint: str, address: Address) -> str:
 
 def _server_message(text: str) -> str:
     with contextlib.suppress(ValueError, RecursionError):
-        text = _error_field(json.loads(text)) or text
+        text = error_field(json.loads(text)) or text
     return " ".join(text.split())[:_MAX_MESSAGE] or "nothing"
 
 
-def _error_field(body: Any) -> str:
+def error_field(body: Any) -> str:
+    """Return a server's words about an error, in the forms of several servers, or an empty text."""
     match body:
+        case [dict(first), *_] | {"errors": [dict(first), *_]}:
+            return error_field(first)
         case {"error": {"message": str(message), **more}}:
             words = (more.get(name) for name in ("param", "code", "type"))
             told = [word for word in words if isinstance(word, str) and word not in message]
             return f"{message} ({', '.join(told)})" if told else message
         case {"error": str(message)} | {"message": str(message)} | {"detail": str(message)}:
             return message
+        case {"msg": str(message)} | {"base_resp": {"status_msg": str(message)}}:
+            return message
+        case {"error": dict(inner)}:
+            return error_field(inner)
     return ""

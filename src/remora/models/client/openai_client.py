@@ -277,7 +277,7 @@ class OpenAIClient:
                     if answer.add(part):
                         seconds = self._limits.timeout_s / 2
                         limit.reschedule(asyncio.get_running_loop().time() + seconds)
-                return answer.reply(response.status_code, response.headers)
+                return answer.reply(response.status_code, response.headers, generates=True)
         except TimeoutError as error:
             raise Silence(seconds) from error
         except httpx2.DecodingError as error:

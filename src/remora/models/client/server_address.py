@@ -8,7 +8,10 @@ import msgspec
 
 from remora.errors import ConfigError
 
-_ENDPOINT = re.compile(r"/+((chat/+)?completions|responses|api/(chat|generate|tags))/*$")
+_ENDPOINT = re.compile(
+    r"(/+((chat/+)?completions|responses|api/(chat|generate|tags))"
+    r"|(?<=/v1)/+(chat|models|messages|embeddings|engines))/*$"
+)
 
 
 class Address(msgspec.Struct, frozen=True):

@@ -24,6 +24,7 @@ from remora.models.client.wire_format import UnusableAnswer, decode_body
 
 _Http = TypeVar("_Http")
 _REFUSED = (401, 403)
+_NEEDED = ("/models", "/chat/completions")
 
 
 class ServerConnection:
@@ -74,7 +75,8 @@ class ServerConnection:
             if reply.status < 300:
                 break
             refusal = self.error_for(reply)
-            if reply.status in _REFUSED or reply.location:
+            is_redirected = 300 <= reply.status < 400 and url.endswith(_NEEDED)
+            if reply.status in _REFUSED or is_redirected:
                 raise refusal
             if not isinstance(refusal, RefusedRequest) or not trial.refuse(refusal):
                 return reply.status

@@ -107,8 +107,8 @@ def read_usage(body: dict[str, Any]) -> Usage:
     prompt = _count(usage.get("prompt_tokens"))
     cached = _count(_dict(usage.get("prompt_tokens_details")).get("cached_tokens"))
     evaluated = _count(timings.get("prompt_n"))
-    if evaluated is None and prompt is not None and cached is not None:
-        evaluated = max(prompt - cached, 0)
+    if evaluated is None and prompt is not None and cached is not None and cached <= prompt:
+        evaluated = prompt - cached
     return Usage(
         prompt_tokens=prompt,
         completion_tokens=_count(usage.get("completion_tokens")),
