@@ -227,10 +227,7 @@ _ERROR = re.compile(
     r"|\bmake(?:\[\d+\])?: \*\*\* |\bpanicked at |\bException in thread "
     r"|\bSegmentation fault\b|\(core dumped\)|: command not found$"
 )
-"""Lines of errors of compilers, package managers, test runners, logs and shells.
-
-`ERRORS` and `NO_ERRORS` in the tests have an example of each form.
-"""
+"""Errors of compilers, package managers, tests, logs and shells: `ERRORS` in the tests has examples."""
 
 
 def text_facts(text: str) -> list[str]:

@@ -75,13 +75,12 @@ def error_of(tool_result: Mapping[str, Any]) -> str:
 
 def outcome_of(tool_result: Mapping[str, Any]) -> Outcome:
     """Return the result's outcome if it is valid, or `error` if its output or error says so."""
-    stated = tool_result.get("outcome")
-    inner = to_dict(tool_result.get("raw_output")).get("outcome")
-    for said in (stated, inner if stated is None else None):
-        if isinstance(said, str) and said.lower() in _FAILED:
-            return "error"
+    stated = to_text(tool_result.get("outcome")).lower()
+    inner = to_text(to_dict(tool_result.get("raw_output")).get("outcome")).lower()
+    if (stated or inner) in _FAILED:
+        return "error"
     for outcome in get_args(Outcome):
-        if isinstance(stated, str) and stated.lower() == outcome:
+        if stated == outcome:
             return cast(Outcome, outcome)
     return "error" if error_of(tool_result) else "success"
 
