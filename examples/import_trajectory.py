@@ -1,6 +1,6 @@
 """Turn a trajectory of SWE-agent into a stream of Remora, which `remora trace verify` checks.
 
-Run: python examples/import_trajectory.py FILE.traj
+Run: python examples/import_trajectory.py examples/sample.traj
 """
 
 import json
@@ -38,4 +38,4 @@ def main(path: str) -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main(*(sys.argv[1:] or ["examples/sample.traj"]))

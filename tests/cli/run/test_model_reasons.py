@@ -76,7 +76,7 @@ def test_rules_decide_unless_the_user_lets_the_model(shop: Shop) -> None:
     done = shop.analyze(
         {"shop.py": SOURCE}, makes(*CALLS), "-o", "lint", REMORA_RUNNER__DECISIONS="rules"
     )
-    assert "model m is not asked: rules decide; --decisions model" in done.err
+    assert "model m is not asked: rules decide; --decisions model lets it" in done.err
     assert shop.requests == []
 
 

@@ -174,7 +174,9 @@ def _announce(
     )
     used = "no model: rules only" if isinstance(model, NoModel) else f"model {model.name}"
     if not (driven or isinstance(model, NoModel)):
-        used += " is not asked: rules decide; --decisions model lets it choose the tool calls"
+        is_asked_for = prepared.project.config.runner.decisions == "model"
+        hint = "" if is_asked_for else "; --decisions model lets it choose the tool calls"
+        used += f" is not asked: rules decide{hint}"
     note(options, f"run {prepared.run_id}, {used}")
     if driven:
         note(options, "Ctrl-C stops it, and `remora analyze --resume last` continues it")
