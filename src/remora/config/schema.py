@@ -124,8 +124,7 @@ class PostgresConfig(Section):
     dsn: Annotated[StrictStr | None, Field(exclude=True, repr=False)] = None
     """Connection string, such as postgresql://remora@db.example.com/remora. null means libpq's own
     variables, such as PGHOST. It may contain a password, so it is never recorded. Not allowed in a
-    project's file.
-    """
+    project's file."""
     lease_s: Annotated[int, Field(ge=3, le=3600)] = 30
     """Seconds after which another process may continue the streams of a process that died."""
 
@@ -197,8 +196,7 @@ class ModelConfig(Section):
     """Maximum number of concurrent requests of a process to the server."""
     max_output_tokens: Positive | None = None
     """Maximum number of tokens of an answer, with the model's thinking. null means 200, or 1000 if it
-    may contain code, and up to 4000 more for a model that thinks.
-    """
+    may contain code, and up to 4000 more for a model that thinks."""
     max_requests: Positive = 100
     """Maximum number of requests per job. After that, rules decide. A project's file can only lower
     it."""

@@ -87,7 +87,7 @@ class TestKeys:
         client = open_client(where, ModelConfig(), None, name=None, cache=tmp_path)
         asyncio.run(client.aclose())
         assert client.capabilities.tools
-        assert client.connection.keys.changes == {"max_tokens": "max_completion_tokens"}
+        assert client.connection.changed_keys == {"max_tokens": "max_completion_tokens"}
 
 
 TOO_LARGE = """

@@ -1,7 +1,6 @@
 """Which keys of requests a server takes: others are renamed or left out, as its refusals ask."""
 
 import re
-from collections.abc import Mapping
 from typing import Any
 
 from remora.errors import RefusedRequest
@@ -15,24 +14,17 @@ _UNNAMED = (("stream_options",), ("logprobs", "top_logprobs"), ("stream", "strea
 """Keys that servers refuse without naming them."""
 
 
-class AcceptedKeys:
-    """What one server takes of the keys of requests.
+class KeyTrial:
+    """The attempts to send one request to a server.
 
-    `changes` contains the keys that it refused: their other name, or an empty text if they are left
-    out.
+    `changes` contains the keys that the server has refused: their other name, or an empty text if
+    they are left out. What it accepts of this request is added.
     """
 
-    def __init__(self) -> None:
-        self.changes: Mapping[str, str] = {}
-
-
-class KeyTrial:
-    """The attempts to send one request. What is accepted is kept in `accepted`."""
-
-    def __init__(self, accepted: AcceptedKeys, body: dict[str, Any]) -> None:
-        self._accepted = accepted
+    def __init__(self, changes: dict[str, str], body: dict[str, Any]) -> None:
+        self._known = changes
         self._body = body
-        self._named = dict(accepted.changes)
+        self._named = dict(changes)
         self._changes = self._named
         unnamed = [frozenset(keys) for keys in _UNNAMED if keys[0] in self.sent]
         unnamed.append(frozenset[str]().union(*unnamed))
@@ -65,7 +57,7 @@ class KeyTrial:
 
     def accept(self) -> dict[str, str]:
         """Keep the keys of the last attempt, and return what was changed of this request."""
-        self._accepted.changes = {**self._accepted.changes, **self._changes}
+        self._known.update(self._changes)
         return {key: name for key, name in self._changes.items() if key in self._body}
 
     def _place(self, key: str, words: str) -> int:

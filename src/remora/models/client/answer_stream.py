@@ -70,7 +70,8 @@ class AnswerStream:
     def reply(self, status: int, headers: httpx2.Headers, *, generates: bool = False) -> Reply:
         """Return the whole response. An error in a response of status 200 has the error's status.
 
-        If it `generates` text, words without an answer are an error. Raises RemoteProtocolError if the end of the events is missing.
+        If it `generates` text, words without an answer are an error. Raises RemoteProtocolError if
+        the end of the events is missing.
         """
         body, whole = bytes(self._body), self._joined
         if self._has_events and status < 300:

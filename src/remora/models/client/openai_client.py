@@ -233,7 +233,7 @@ class OpenAIClient:
 
         Returns the JSON object in the response, and the keys that were changed.
         """
-        trial, first = KeyTrial(self.connection.keys, body | WITH_USAGE), None
+        trial, first = KeyTrial(self.connection.changed_keys, body | WITH_USAGE), None
         while True:
             try:
                 found = await self._repeat(url, trial.sent)

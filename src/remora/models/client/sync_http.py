@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import httpx2
 
 from remora.errors import ModelError, RefusedRequest
-from remora.models.client.accepted_keys import AcceptedKeys, KeyTrial
+from remora.models.client.accepted_keys import KeyTrial
 from remora.models.client.answer_stream import AnswerStream
 from remora.models.client.http_errors import server_failure, unusable_answer, unusable_environment
 from remora.models.client.retry_policy import (
@@ -30,13 +30,14 @@ _NEEDED = ("/models", "/chat/completions")
 class ServerConnection:
     """A thread-safe connection to one server. It never exposes the API key.
 
-    `keys` knows what the server takes of requests, and can be shared with an async client.
+    `changed_keys` are keys of requests that the server refused, and can be shared with an async
+    client.
     """
 
     def __init__(self, address: Address, *, key: str | None, limits: RequestLimits) -> None:
         self.address = address
         self.key = key
-        self.keys = AcceptedKeys()
+        self.changed_keys: dict[str, str] = {}
         self._limits = limits
         self._http = open_http(httpx2.Client, address, key, limits.timeout_s)
 
@@ -66,7 +67,7 @@ class ServerConnection:
         response is not a JSON object, return the HTTP status. Raises ModelError if the server
         cannot be reached, rejects the key or leads to another one.
         """
-        trial = KeyTrial(self.keys, body or {})
+        trial = KeyTrial(self.changed_keys, body or {})
         while True:
             try:
                 reply = self._send(method, url, None if body is None else trial.sent)
