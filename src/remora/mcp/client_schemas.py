@@ -46,5 +46,5 @@ def _one_kind(schema: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
     kinds: Any = [kind for kind, _ in branches] or schema.get("type")
     kinds = kinds or [_KINDS[type(value)] for value in schema.get("enum", [""])]
     kind = min([kinds] if isinstance(kinds, str) else kinds, key=_BROADEST.index)
-    alike = [branch for its, branch in branches if its == kind]
+    alike = [branch for branch_kind, branch in branches if branch_kind == kind]
     return kind, {**schema, **alike[0]} if len(alike) == 1 else schema

@@ -21,7 +21,10 @@ class LostJobs:
         self._jobs = 0
 
     def add(self, result: AgentResult) -> None:
-        """Count a job that has ended. One in which a model decided, and that is not lost, ends the row."""
+        """Count a job that has ended.
+
+        One that is not lost, and in which a model decided something, ends the row.
+        """
         if result.stop_reason == "model_error" and result.error:
             cause = _DETAIL.sub("", result.error)
             self._jobs = self._jobs + 1 if cause == self._cause else 1
