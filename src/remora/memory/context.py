@@ -14,17 +14,17 @@ from remora.errors import UsageError
 from remora.memory import delta as make
 from remora.memory import tool_results
 from remora.memory.budget import SHORTEST, fit, trim, with_short_texts
-from remora.memory.caller_events import (
+from remora.memory.canonical import canonical, parts_of, to_packet_value
+from remora.memory.delta import PacketDelta
+from remora.memory.events import AgentStart, Event
+from remora.memory.excerpts import code_lines, cut
+from remora.memory.foreign_events import (
     check_event,
     check_result,
     delta_of_plain_event,
     hub_delta_of,
     read_event,
 )
-from remora.memory.canonical import canonical, parts_of, to_packet_value
-from remora.memory.delta import PacketDelta
-from remora.memory.events import AgentStart, Event
-from remora.memory.excerpts import code_lines, cut
 from remora.memory.packet import (
     GOAL_LIMIT,
     PACKET_VERSION,
@@ -163,22 +163,26 @@ class ContextManager:
         """Apply an event to the packet and return its delta.
 
         `event` is a recorded event, its line or its dict, or a plain dict in one of the forms of
-        `caller_events`. A recorded `agent_start` sets the packet. Raises InvalidEvent if the event
+        `foreign_events`. A recorded `agent_start` sets the packet. Raises InvalidEvent if the event
         type is unknown, or if a tool result has no tool name or a misspelled key. With
         `strict=False`, the delta of such a recorded event is still applied, a plain dict of an
         unknown type changes nothing, and an unknown key of a delta becomes a fact.
         """
         event = read_event(event)
-        if not isinstance(event, Event):
-            delta_for = partial(self.delta_for, strict=False)
-            delta = delta_of_plain_event(event, delta_for, strict=strict)
-            self.packet = apply(self.packet, delta)
-            return delta
-        if strict:
-            check_event(event)
+        if isinstance(event, Event):
+            if strict:
+                check_event(event)
+            self.apply_recorded(event)
+            return event.packet_delta or PacketDelta()
+        delta_for = partial(self.delta_for, strict=False)
+        delta = delta_of_plain_event(event, delta_for, strict=strict)
+        self.packet = apply(self.packet, delta)
+        return delta
+
+    def apply_recorded(self, event: Event) -> None:
+        """Apply the delta of a recorded event of any type. An `agent_start` sets the packet."""
         is_start = event.type == AgentStart.type
         self.packet = first_packet(event) if is_start else apply(self.packet, event.packet_delta)
-        return event.packet_delta or PacketDelta()
 
     def delta_for(self, tool_result: Mapping[str, Any], *, strict: bool = True) -> PacketDelta:
         """Return the delta for a tool result, without applying it.

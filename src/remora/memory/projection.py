@@ -9,10 +9,10 @@ from msgspec.structs import replace
 
 from remora.errors import InvalidEvent
 from remora.memory.budget import TRIM
-from remora.memory.caller_events import check_event, read_event
 from remora.memory.canonical import canonical, canonical_size
 from remora.memory.delta import REPLACED, PacketDelta
 from remora.memory.events import AgentStart, Event, Recovered, payload
+from remora.memory.foreign_events import check_event, read_event
 from remora.memory.packet import (
     MAX_ACTIONS,
     MAX_DIAGNOSTICS,

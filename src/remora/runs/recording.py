@@ -240,7 +240,7 @@ class Recording:
         turn = self.packet.turn
         if isinstance(payload, TurnStart):
             turn += 1
-        self._context.apply_event(self._emitter.emit(payload, turn=turn, delta=delta))
+        self._context.apply_recorded(self._emitter.emit(payload, turn=turn, delta=delta))
 
     def _rendered(self, shown: DecisionPacket) -> RenderedRequest:
         return render(PACKET_ONLY, shown, self._task.tools, _STRATEGY)

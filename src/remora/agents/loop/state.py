@@ -231,7 +231,7 @@ class AgentState:
 
     def add(self, event: Event) -> None:
         if event.type != AgentStart.type:  # its packet is the one before its own delta
-            self.context.apply_event(event, strict=False)
+            self.context.apply_recorded(event)
         handler = self._handlers.get(event.type)
         if handler is not None:
             handler(event)
@@ -242,7 +242,7 @@ class AgentState:
     def _started(self, event: Event) -> None:
         start = self._whole(event, AgentStart)
         self.start = start
-        self.context.apply_event(event, strict=False)
+        self.context.apply_recorded(event)
         self.turn, self.tally = TurnState(), TurnCounts()
         self.context_scripts_run, self.ending = 0, None
         shows_history = reads_history(start.renderer) or start.larger

@@ -12,7 +12,6 @@ import msgspec
 
 from remora.errors import DiskError, InvalidEvent, NotFound, RemoraError, StreamDamaged, UsageError
 from remora.memory import projection
-from remora.memory.caller_events import read_event
 from remora.memory.context import ContextManager
 from remora.memory.events import (
     VERSION,
@@ -24,6 +23,7 @@ from remora.memory.events import (
     decode_event,
     payload,
 )
+from remora.memory.foreign_events import read_event
 from remora.memory.packet import DecisionPacket
 from remora.statuses import DAMAGED, ENDED, FAILED, INTERRUPTED, RUNNING, shown_status
 from remora.trace.content.byte_source import ByteSource, FileSource, PieceSource

@@ -1,4 +1,4 @@
-"""Events passed by callers: strict checks, and deltas of plain dicts as in the concept papers.
+"""Events of other programs: strict checks, and deltas of plain dicts as in the concept papers.
 
 Plain dicts are `{type: "turn_start", turn}`, `{type: "hub_update", hub_context, hub_freshness?}`,
 and four shapes of tool results:
