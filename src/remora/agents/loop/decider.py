@@ -56,11 +56,11 @@ class Decider:
 
     async def decide(self) -> Decision:
         """Return the turn's call, or the error that prevents one."""
-        if self._state.lost_model is not None:
+        if self._state.model.lost is not None:
             return self._submit_what_passes()
         if not self._state.asks_model(self._rungs[0].settings) or self._can_only_submit():
             return self._first()
-        is_last = len(self._rungs) == 1 or self._state.is_escalated
+        is_last = len(self._rungs) == 1 or self._state.model.is_escalated
         if is_last and self._state.invalid_calls >= MAX_BAD_CALLS:
             return self._fallback()
         return await self._by_models()
@@ -81,7 +81,7 @@ class Decider:
         if first.choice is not None and decided["model"] + decided["escalation"]:
             return replace(first, decided_by="fallback")
         message = f"{MAX_BAD_CALLS} invalid calls in a row: {self._packet.last_error}"
-        return self._error(INVALID_CALLS, message, self._state.hint)
+        return self._error(INVALID_CALLS, message, self._state.failure.hint)
 
     def _can_only_submit(self) -> bool:
         """Return True if nothing but a submission is suggested, so that there is no choice."""
@@ -90,9 +90,9 @@ class Decider:
 
     def _submit_what_passes(self) -> ToolCalled:
         """Submit the files as they are. If they were refused, restore what the opening did."""
-        tool, args = SUBMIT, self._state.submission
+        tool, args = SUBMIT, self._state.opening.submission
         if self._state.is_past_floor and self._state.is_refused:
-            args = {"turn": self._state.turn_after_floor, "because": "the model's part failed"}
+            args = {"turn": self._state.opening.next_turn, "because": "the model's part failed"}
             tool = UNDO
         return ToolCalled(
             tool=tool, args=args, packet_sha256=canonical_sha256(self._packet), trim=0
@@ -112,7 +112,7 @@ class Decider:
     async def _by_models(self) -> Decision:
         """Ask the model, and the larger one if it fails or if the job has passed on to that."""
         main, larger = self._rungs[0], self._rungs[-1]
-        if not self._state.is_escalated:
+        if not self._state.model.is_escalated:
             reason = self._state.needs_larger if larger is not main else ""
             if not reason:
                 decision = await self._by_model(main)

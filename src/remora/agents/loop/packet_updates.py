@@ -56,7 +56,7 @@ class PacketUpdates:
         start = self._state.start
         if start is None or start.first_turn or self._state.turn.number:
             return
-        for part in self._dependencies.agent.context[self._state.context_scripts_run :]:
+        for part in self._dependencies.agent.context[self._state.scripts.run :]:
             execution = await self._run_script(part)
             delta = self._context.delta_for({"tool": part.script.name, **execution.result})
             delta = msgspec.structs.replace(self.permitted(delta), add_action=msgspec.UNSET)
@@ -64,7 +64,7 @@ class PacketUpdates:
 
     async def _update_findings(self, turn: int) -> None:
         """Run context scripts again whose findings a change of files has outdated."""
-        for number in [*self._state.outdated]:
+        for number in [*self._state.scripts.outdated]:
             execution = await self._run_script(self._dependencies.agent.context[number])
             found = execution.result.get("diagnostics") or ()
             delta = PacketDelta(diagnostics=shown_diagnostics(tuple(found)))

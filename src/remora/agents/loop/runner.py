@@ -127,7 +127,7 @@ class AgentRunner:
 
     def _restore_files(self) -> None:
         """Restore the files and the node's location as the last recorded result left them."""
-        changes = self._state.all_changes
+        changes = self._state.files.all
         self._changes.restore(changes)
         spelled = escape_path(self.job.path)
         written = [c.after for c in changes if c.path == spelled and c.after]
@@ -181,7 +181,7 @@ class AgentRunner:
 
     def _out_of_turns(self) -> Ending | None:
         most, state = self.dependencies.max_turns, self._state
-        if state.lost_model is not None or state.next_turn <= most:
+        if state.model.lost is not None or state.next_turn <= most:
             return None
         return "failed", "max_turns", f"not done after {most} turn{'s' if most > 1 else ''}"
 
@@ -201,7 +201,11 @@ class AgentRunner:
     async def _decision(self, turn: int) -> Decision:
         """Decide the turn. If rules have nothing left to do, the model's turns begin."""
         decision = await self._decide()
-        if self._state.is_opening and isinstance(decision, ToolCalled) and decision.tool == SUBMIT:
+        if (
+            self._state.opening.is_running
+            and isinstance(decision, ToolCalled)
+            and decision.tool == SUBMIT
+        ):
             self._emit(ContextUpdate(source="opening", value=decision.args), turn)
             await self._updates.prepare_turn(turn)
             decision = await self._decide()
@@ -230,7 +234,9 @@ class AgentRunner:
         state, changed = self._state, bool(self._changes)
         if state.turn.is_over:
             return None  # a check failed, and the model may mend that
-        return submission_ending(submitted, state.failure, state.lost_model, changed=changed)
+        return submission_ending(
+            submitted, state.failure.message, state.model.lost, changed=changed
+        )
 
     async def _execute_tool(self, call: ToolCall) -> ToolExecution:
         """Execute a call and return its redacted result.
@@ -248,8 +254,8 @@ class AgentRunner:
 
     def _undo(self, call: ToolCall) -> ToolExecution:
         turn, because = call.args["turn"], call.args["because"]
-        kept = self._state.changes_before(turn)
-        if len(kept) == len(self._state.all_changes):
+        kept = self._state.files.before(turn)
+        if len(kept) == len(self._state.files.all):
             return refused_result(f"no file was changed in turn {turn} or later")
         self.dependencies.workspace.reset()
         self._changes.write(kept)
@@ -259,7 +265,9 @@ class AgentRunner:
         changes = await run_in_thread(self._changes.keep)
         delta = self.context.delta_for({"tool": call.tool, "args": call.args, **execution.result})
         if call.tool == UNDO and execution.record["outcome"] == "success":
-            delta = self._state.with_view_before(call.args["turn"], delta)
+            delta = self._state.files.with_view_before(
+                call.args["turn"], self.context.packet, delta
+            )
         summarizer = self.dependencies.agent.summarizers.get(call.tool)
         summarized = summarizer_record(summarizer, execution.result)
         permitted = self._updates.permitted(delta)

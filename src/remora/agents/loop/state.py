@@ -5,17 +5,25 @@ reach the same state.
 """
 
 from collections.abc import Callable, Mapping
-from itertools import chain, takewhile
+from itertools import takewhile
 from typing import Any, TypeVar
 
 import msgspec
 from msgspec import UNSET
+from msgspec.structs import replace
 
 from remora.agents.builtin_tools import SUBMIT, UNDO, RawOutputs
 from remora.agents.decision.policy import Exchange
 from remora.agents.decision.query_settings import QuerySettings
-from remora.agents.loop.change_tracker import net_changes
-from remora.agents.loop.refused_suggestions import RefusedSuggestions
+from remora.agents.loop.state_parts import (
+    ContextScripts,
+    Failure,
+    FileHistory,
+    ModelPart,
+    Opening,
+    RefusedSuggestions,
+    TurnState,
+)
 from remora.agents.loop.stop_rules import (
     MAX_BAD_CALLS,
     Ending,
@@ -24,13 +32,11 @@ from remora.agents.loop.stop_rules import (
     error_ending,
     failed_check,
 )
-from remora.agents.loop.turn_state import TurnState
 from remora.chat import ToolSchema
 from remora.errors import StreamDamaged
 from remora.ids import unescape_path
 from remora.memory.budget import trim
 from remora.memory.context import ContextManager
-from remora.memory.delta import PacketDelta
 from remora.memory.events import (
     AgentError,
     AgentStart,
@@ -46,7 +52,7 @@ from remora.memory.events import (
     ToolResulted,
     TurnStart,
 )
-from remora.memory.packet import DecisionPacket, Fact
+from remora.memory.packet import DecisionPacket
 from remora.memory.prompt.history import History
 from remora.memory.prompt.render import reads_history
 from remora.trace.blobs import resolved_payload
@@ -62,46 +68,33 @@ FLOOR = "floor"
 class AgentState:
     """The state of an agent, folded from its events.
 
-    `ending` is set when an event ends the agent. `outdated` has the numbers of the context scripts
-    whose findings a change of files has outdated. `changes` contains the recorded file changes of
-    each turn. `outputs` contains the raw outputs so far, for `recall`. `failure` is the error of
-    the last turn before a submission, or None if it succeeded. `hint` is that of the last error.
-
-    If the model drives, rules make the decisions of the opening. `floor` contains the changes of
-    the opening that the model did not take back, which are restored by undoing `turn_after_floor`.
-    `submission` contains the arguments with which rules would have submitted them. `lost_model` is
-    set when the model's part has stopped, so that rules submit the files as they are, or else the
-    floor: it is the ending if neither passes the checks. `suggestions` counts what tools refused.
+    If the model drives, rules make the decisions of the opening.
     """
 
     def __init__(self, context: ContextManager, blobs: ObjectStore) -> None:
         self.context = context
+        """The packet."""
         self.start: AgentStart | None = None
+        """The event that the agent began with."""
         self.turn = TurnState()
-        self.context_scripts_run = 0
-        self.ending: Ending | None = None
-        self.changes: dict[int, tuple[Change, ...]] = {}
-        self.outputs = RawOutputs(blobs)
-        self.failure: str | None = None
-        self.hint = ""
-        self.is_opening = False
-        self.floor: tuple[Change, ...] = ()
-        self.turn_after_floor = 0
-        self.submission: dict[str, Any] = {}
-        self.lost_model: Ending | None = None
-        self.refused: list[str] = []
+        self.scripts = ContextScripts()
+        self.files = FileHistory()
+        self.opening = Opening()
+        self.model = ModelPart()
+        self.failure = Failure()
         self.suggestions = RefusedSuggestions()
-        self._refused_changes: tuple[Change, ...] | None = None
-        self.is_escalated = False
+        self.ending: Ending | None = None
+        """Set when an event ends the agent."""
+        self.outputs = RawOutputs(blobs)
+        """The raw outputs so far, for `recall`."""
         self.history: History | None = None
-        self.outdated: list[int] = []
-        self._diagnosing: list[int] = []
+        """The steps so far, if requests show them."""
         self.messages: list[dict[str, Any]] = []
+        """The chat messages, for debugging."""
         self.tally = TurnCounts()
         self._blobs = blobs
         self._stop_rules = StopRules()
         self._before: DecisionPacket = context.packet
-        self._edits: dict[int, tuple[DecisionPacket, DecisionPacket]] = {}
         self._handlers: dict[str, Callable[[Event], None]] = {
             AgentStart.type: self._started,
             TurnStart.type: self._began,
@@ -124,25 +117,16 @@ class AgentState:
         return max(self.turn.number + 1, first)
 
     @property
-    def all_changes(self) -> tuple[Change, ...]:
-        """All recorded changes, in order."""
-        return tuple(chain.from_iterable(self.changes.values()))
-
-    def changes_before(self, turn: int) -> tuple[Change, ...]:
-        """Return the changes recorded before a turn, in order."""
-        return tuple(chain.from_iterable(c for n, c in self.changes.items() if n < turn))
-
-    @property
     def is_past_floor(self) -> bool:
         """True if files differ from those that the opening left."""
-        return net_changes(self.all_changes) != self.floor
+        return self.files.net != self.opening.floor
 
     @property
     def opened(self) -> Mapping[str, str | None] | None:
         """The hashes of the files that the opening changed, by path. None if rules decide all."""
-        if not self._is_driven or self.is_opening:
+        if not self._is_driven or self.opening.is_running:
             return None
-        return {unescape_path(change.path): change.after for change in self.floor}
+        return {unescape_path(change.path): change.after for change in self.opening.floor}
 
     def asks_model(self, settings: QuerySettings) -> bool:
         """Return True if the model decides this turn, and may still be asked."""
@@ -150,22 +134,24 @@ class AgentState:
             self.tally.requests >= settings.max_requests
             or self.tally.sent_tokens >= settings.max_tokens
         )
-        return settings.decisions == "model" and not (self.is_opening or self.lost_model or is_over)
+        return settings.decisions == "model" and not (
+            self.opening.is_running or self.model.lost or is_over
+        )
 
     def can_fall_back(self, ending: Ending) -> bool:
         """Return True if rules can submit the files as they are, or what the opening did."""
         return (
             self._is_driven
-            and self.lost_model is None
-            and not self.is_opening
+            and self.model.lost is None
+            and not self.opening.is_running
             and ending[0] in ("failed", "error")
-            and bool(self.floor or (net_changes(self.all_changes) and not self.is_refused))
+            and bool(self.opening.floor or (self.files.net and not self.is_refused))
         )
 
     @property
     def is_refused(self) -> bool:
         """True if a check has refused the files as they are."""
-        return net_changes(self.all_changes) == self._refused_changes
+        return self.files.net == self.model.refused_changes
 
     @property
     def invalid_calls(self) -> int:
@@ -186,7 +172,7 @@ class AgentState:
         """Why a larger model should decide from now on, or an empty string."""
         if self.invalid_calls >= MAX_BAD_CALLS:
             return f"{MAX_BAD_CALLS} invalid calls in a row: {self.context.packet.last_error}"
-        return self.refused[0] if self.refused else ""
+        return self.model.refused[0] if self.model.refused else ""
 
     @property
     def tools(self) -> tuple[ToolSchema, ...]:
@@ -199,35 +185,6 @@ class AgentState:
         """The agent's own instructions for models."""
         assert self.start is not None  # every agent begins with it
         return str(self.start.definition.get("instructions", ""))
-
-    def with_view_before(self, turn: int, delta: PacketDelta) -> PacketDelta:
-        """Return a delta that also restores what results of a turn and of later ones have set.
-
-        Only results with changed files count, because others, such as code that was read, stay
-        true.
-        """
-        undone = [packets for number, packets in self._edits.items() if number >= turn]
-        earlier: dict[str, Fact | None] = {}
-        for before, after in undone:
-            keys = {**before.knowledge, **after.knowledge}
-            changed = (key for key in keys if after.knowledge.get(key) != before.knowledge.get(key))
-            earlier = {key: before.knowledge.get(key) for key in changed} | earlier
-        now = self.context.packet
-        return msgspec.structs.replace(
-            delta,
-            **{
-                name: getattr(undone[0][0], name)
-                for name in ("diagnostics", "excerpt", "state_summary")
-                if getattr(now, name) in [getattr(after, name) for _, after in undone]
-            },
-            update_knowledge={
-                key: fact.value
-                for key, fact in earlier.items()
-                if fact and fact != now.knowledge.get(key)
-            }
-            or UNSET,
-            forget_knowledge=tuple(key for key, fact in earlier.items() if fact is None) or UNSET,
-        )
 
     def add(self, event: Event) -> None:
         if event.type != AgentStart.type:  # its packet is the one before its own delta
@@ -243,122 +200,134 @@ class AgentState:
         start = self._whole(event, AgentStart)
         self.start = start
         self.context.apply_recorded(event)
-        self.turn, self.tally = TurnState(), TurnCounts()
-        self.context_scripts_run, self.ending = 0, None
+        self.turn, self.tally, self.ending = TurnState(), TurnCounts(), None
+        self.scripts = replace(self.scripts, run=0)
         shows_history = reads_history(start.renderer) or start.larger
         self.history = History(self.context.packet) if shows_history else None
-        self.messages, self.refused = [], []
-        self.failure = self.lost_model = None
+        self.messages = []
+        self.failure = replace(self.failure, message=None)
         is_fork = bool(start.first_turn)  # which continues where its ancestors were
+        self.model = replace(
+            self.model, refused=(), lost=None, is_escalated=is_fork and self.model.is_escalated
+        )
         has_opening = start.model.get("opening") and start.definition.get("candidates")
-        self.is_opening = (self.is_opening or not is_fork) and self._is_driven and bool(has_opening)
+        may_open = (self.opening.is_running or not is_fork) and self._is_driven
+        self.opening = replace(self.opening, is_running=may_open and bool(has_opening))
         if not is_fork:
-            self.floor, self.turn_after_floor, self.is_escalated = (), 0, False
-        if net_changes(self.all_changes) != start.changes:  # its ancestors cannot be read
-            self.changes, self.floor = {0: start.changes}, ()
+            self.opening = replace(self.opening, floor=(), next_turn=0)
+        if self.files.net != start.changes:  # its ancestors cannot be read
+            self.files = replace(self.files, changes={0: start.changes})
+            self.opening = replace(self.opening, floor=())
 
     def _began(self, event: Event) -> None:
         start = self.start
         ready = start is not None and start.decides and event.turn == start.first_turn
-        self.turn = TurnState(
-            number=event.turn,
-            has_facts=ready,
-            has_candidates=ready,
-        )
+        self.turn = TurnState(number=event.turn, has_facts=ready, has_candidates=ready)
 
     def _updated(self, event: Event) -> None:
         source = update_source(event)
         if source == "context":
             self._looked(event)
         elif source == "hub":
-            self.turn.has_facts = True
+            self.turn = replace(self.turn, has_facts=True)
         elif source == "candidates":
-            self.turn.has_candidates = True
+            self.turn = replace(self.turn, has_candidates=True)
             if not self.context.packet.candidate_actions and not self._is_driven:
                 self.ending = "failed", "no_progress", _set_error_of(event) or NOTHING_OFFERED
-                self.turn.is_over = True
+                self.turn = replace(self.turn, is_over=True)
         elif source == "opening":
-            self.is_opening = self.turn.has_facts = self.turn.has_candidates = False
-            self.floor, self.turn_after_floor = net_changes(self.all_changes), event.turn
-            self.submission = self._whole(event, ContextUpdate).value
+            self.turn = replace(self.turn, has_facts=False, has_candidates=False)
+            self.opening = Opening(
+                floor=self.files.net,
+                next_turn=event.turn,
+                submission=self._whole(event, ContextUpdate).value,
+            )
         elif source == FLOOR:
-            self.lost_model = msgspec.convert(self._whole(event, ContextUpdate).value, Ending)
-            self.ending, self.turn.is_over = None, True
+            lost = msgspec.convert(self._whole(event, ContextUpdate).value, Ending)
+            self.model = replace(self.model, lost=lost)
+            self.ending, self.turn = None, replace(self.turn, is_over=True)
             self._stop_rules = StopRules()
 
     def _looked(self, event: Event) -> None:
         """Count a context script, or one that ran again."""
+        scripts = self.scripts
         if event.turn:
-            self.outdated = self.outdated[1:]
+            self.scripts = replace(scripts, outdated=scripts.outdated[1:])
             return
-        self._diagnosing += [self.context_scripts_run] if _sets_findings(event) else []
-        self.context_scripts_run += 1
+        found = (scripts.run,) if _sets_findings(event) else ()
+        self.scripts = replace(
+            scripts, run=scripts.run + 1, diagnosing=(*scripts.diagnosing, *found)
+        )
 
     def _asked(self, event: Event) -> None:
         request = self._whole(event, ModelRequest)
-        self.turn.request, self.turn.is_asked = request, True
+        self.turn = replace(self.turn, request=request, is_asked=True)
         self.messages += request.messages or [{"role": "user", "content": request.prompt}]
 
     def _answered(self, event: Event) -> None:
         response = self._whole(event, ModelResponse)
-        request, self.turn.request = self.turn.request, None
+        request, steps = self.turn.request, self.turn.steps
         if request is not None and self.start is not None:
             shown = trim(self.context.packet, request.trim)
-            self.turn.steps.append(Exchange(request, response, shown))
+            steps = (*steps, Exchange(request, response, shown))
             self.outputs.add(event.turn, event)
+        self.turn = replace(self.turn, request=None, steps=steps)
         self.messages.append({"role": "assistant", "content": response.text})
 
     def _escalated(self, _event: Event) -> None:
         """Begin without invalid calls and without steps, because another model decides now."""
-        self.is_escalated = self.turn.is_asked = True
+        self.model = replace(self.model, is_escalated=True)
+        self.turn = replace(self.turn, is_asked=True, steps=())
         self._stop_rules.good_call()
-        self.turn.steps.clear()
 
     def _called(self, event: Event) -> None:
-        self.turn.call = self._whole(event, ToolCalled)
+        self.turn = replace(self.turn, call=self._whole(event, ToolCalled))
         self._stop_rules.good_call()
         self._before = self.context.packet
 
     def _resulted(self, event: Event) -> None:
-        result = decode_part(event, _Result)
-        self.changes[event.turn] = result.changes
+        result, turn, now = decode_part(event, _Result), event.turn, self.context.packet
+        self.files = replace(self.files, changes={**self.files.changes, turn: result.changes})
         if result.outcome == "error" and self.turn.call is not None:
-            self.suggestions.add(self._before.candidate_actions, self.turn.call.choice)
-        if result.tool == UNDO and result.args.get("turn", 0) < self.turn_after_floor:
-            self.floor, self.turn_after_floor = net_changes(self.all_changes), event.turn + 1
+            offered = self._before.candidate_actions
+            self.suggestions = self.suggestions.with_refusal(offered, self.turn.call.choice)
+        if result.tool == UNDO and result.args.get("turn", 0) < self.opening.next_turn:
+            self.opening = replace(self.opening, floor=self.files.net, next_turn=turn + 1)
         if result.changes:
-            self._edits[event.turn] = self._before, self.context.packet
-            self.outdated = [] if _sets_findings(event) else [*self._diagnosing]
-        self.outputs.add(event.turn, event)
-        self.turn.has_result = True
+            packets = {**self.files.packets, turn: (self._before, now)}
+            self.files = replace(self.files, packets=packets)
+            outdated = () if _sets_findings(event) else self.scripts.diagnosing
+            self.scripts = replace(self.scripts, outdated=outdated)
+        self.outputs.add(turn, event)
+        self.turn = replace(self.turn, has_result=True, is_over=result.tool != SUBMIT)
         if result.tool != SUBMIT:
-            self.turn.is_over = True
-            self.failure = self.context.packet.last_error
-            changed = bool(result.changes)
-            self.ending = self._stop_rules.after(self._before, self.context.packet, changed=changed)
+            self.failure = replace(self.failure, message=now.last_error)
+            self.ending = self._stop_rules.after(self._before, now, changed=bool(result.changes))
 
     def _submitted(self, event: Event) -> None:
         submitted = self._whole(event, SubmitResult)
-        self.turn.submitted = submitted
+        self.turn = replace(self.turn, submitted=submitted)
         if submitted.verified:
             return
-        self._refused_changes = net_changes(self.all_changes)
+        self.model = replace(self.model, refused_changes=self.files.net)
         if self._goes_back():
-            self.refused.append(failed_check(submitted))
-            self.turn.is_over = True
-        elif self.lost_model is not None and self.floor and self.is_past_floor:
-            self.turn.is_over = True  # the floor may pass
+            refused = (*self.model.refused, failed_check(submitted))
+            self.model = replace(self.model, refused=refused)
+            self.turn = replace(self.turn, is_over=True)
+        elif self.model.lost is not None and self.opening.floor and self.is_past_floor:
+            self.turn = replace(self.turn, is_over=True)  # the floor may pass
 
     def _goes_back(self) -> bool:
-        """Return True if the model may mend a submission that failed a check, and submit again."""
+        """Return True if the model may correct a submission that failed a check."""
         assert self.start is not None
         most = self.start.definition.get("max_submissions", 1)
-        drives = self._is_driven and not self.is_opening and self.lost_model is None
-        return drives and len(self.refused) + 1 < most
+        drives = self._is_driven and not self.opening.is_running and self.model.lost is None
+        return drives and len(self.model.refused) + 1 < most
 
     def _failed(self, event: Event) -> None:
         error = self._whole(event, AgentError)
-        self.turn.is_over, self.hint = True, error.hint
+        self.turn = replace(self.turn, is_over=True)
+        self.failure = replace(self.failure, hint=error.hint)
         self.ending = error_ending(error, self._stop_rules)
 
     @property
