@@ -10,7 +10,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from types_packages import package_texts, stripped, true_types
 
-from remora.operations.types.checker.type_checker import TypeChecker
+from remora.judges.types.type_checker import TypeChecker
 from remora.operations.types.inference import Inference
 
 _PACKAGE = "platformdirs"

@@ -21,13 +21,13 @@ from typing import Any, NamedTuple
 from remora.code.syntax.extract import parse_module
 from remora.code.syntax.nodes import Module
 from remora.errors import HostError
-from remora.operations.docstring.documented_node import DocumentedNode, find_documented
+from remora.judges.docstrings.documented_node import DocumentedNode, find_documented
+from remora.judges.docstrings.related_texts import RelatedTexts
 from remora.operations.docstring.host_docstring import (
     exception_classes,
     folder_texts,
     related_texts,
 )
-from remora.operations.docstring.related_texts import RelatedTexts
 from remora.tools.tree import ToolTree
 
 SAMPLES = 40

@@ -26,7 +26,7 @@ from typing import NamedTuple
 from docstring_history import Pair, Repository, pairs_of
 
 from remora.errors import HostError
-from remora.operations.docstring.documented_node import DocumentedNode, find_documented
+from remora.judges.docstrings.documented_node import DocumentedNode, find_documented
 from remora.operations.docstring.host_docstring import (
     exception_classes,
     folder_texts,

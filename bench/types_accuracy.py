@@ -17,9 +17,9 @@ sys.path.insert(0, str(Path(__file__).parent))
 from types_packages import EVALUATION, package_texts, stripped, true_types
 from types_tests import test_environment, tests_of
 
-from remora.operations.types.checker.type_checker import TypeChecker
+from remora.judges.types.terms import same
+from remora.judges.types.type_checker import TypeChecker
 from remora.operations.types.inference import Inference
-from remora.operations.types.source.terms import same
 from remora.tools.host.declared_type_checker import find_checker
 from remora.tools.host.module_names import module_name
 

@@ -11,9 +11,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from remora.code.edit.edits import Edit, apply_edits
+from remora.judges.types.slots import SourceText, written_annotations
+from remora.judges.types.terms import canonical
 from remora.operations.types.hidden_annotations import hide_annotations, read_annotations
-from remora.operations.types.source.slots import SourceText, written_annotations
-from remora.operations.types.source.terms import canonical
 
 CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "remora-bench" / "types"
 EVALUATION = [

@@ -17,8 +17,8 @@ from types_packages import CACHE, EVALUATION, package_texts, stripped, true_type
 from types_tests import environment, test_environment, tree_with_tests
 
 from remora.code.syntax.source import parse_error
-from remora.operations.types.checker.type_checker import TypeChecker, line_map, new_diagnostics
-from remora.operations.types.source.terms import same
+from remora.judges.types.terms import same
+from remora.judges.types.type_checker import TypeChecker, line_map, new_diagnostics
 
 _TOOLS = ("autotyping", "infer-types", "monkeytype", "pytest")
 _SECONDS = 900

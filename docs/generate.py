@@ -23,9 +23,9 @@ from remora.config.template import (
     default_config,
     describe_operations,
 )
+from remora.judges.docstrings.drift_finding import DriftCode
+from remora.judges.lint.conversions import IDIOMS
 from remora.memory.events import event_schema, packet_schema
-from remora.operations.docstring.drift_finding import DriftCode
-from remora.operations.lint.conversions import IDIOMS
 from remora.operations.types.refusals import RULES
 from remora.tools.host.ruff.rule_choice import ONLY_BY_CODE, ORDER, TASTE
 

@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 LIMIT_S = 50
-FOR_FEW = ("remora.mcp", "remora.runs.gates.values_plugin", "remora.engines.queue_engine")
+FOR_FEW = ("remora.mcp", "remora.judges.gates.values_plugin", "remora.engines.queue_engine")
 """Modules that load large packages."""
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from remora.agents.verification import verify
 from remora.bootstrap.operations import BUILT_IN
-from remora.operations.submission import Submission
+from remora.judges.submission import Submission
 from remora.pym import Limits, load_source
 from tests.agents.conftest import a_job, of_job
 

@@ -8,8 +8,8 @@ import pytest
 
 from remora.agents.verification import verify
 from remora.bootstrap.operations import BUILT_IN
-from remora.operations.submission import Submission
-from remora.tools.host.ruff.finding import new_findings
+from remora.judges.lint.new_findings import new_findings
+from remora.judges.submission import Submission
 from remora.tools.tree import ToolTree
 from tests.agents.conftest import a_job, of_job
 

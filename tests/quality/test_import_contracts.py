@@ -49,6 +49,8 @@ PLANTED = [
     ("bootstrap/open_trace", "remora.usecases.api", "Imports point down"),
     ("engines/queue_engine", "remora.bootstrap.invocation", "Imports point down"),
     ("operations/lint/operation", "remora.operations.test", "Operations are independent"),
+    ("judges/tests/hollow", "remora.operations.base", "Imports point down"),
+    ("judges/gates/gate", "remora.workspaces.apply.transaction", "Judges write no change"),
     ("agents/loop/runner", "remora.operations.lint.operation", "Only bootstrap imports"),
     ("memory/packet", "subprocess", "have no effects"),
     ("sandbox/child/syscalls", "remora.errors", "What runs around a sandboxed command"),

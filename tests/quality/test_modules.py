@@ -22,7 +22,7 @@ READS_ENVIRONMENT = (
     "facilities.py",  # a variable for tests turns off what no invocation may change
     "config/user_folders.py",  # for the Hub's client, which is used as a library
     "files/git.py",  # tells git where the user's configuration is, as HOME does
-    "runs/gates/values_plugin.py",  # runs alone, in the project's interpreter
+    "judges/gates/values_plugin.py",  # runs alone, in the project's interpreter
 )
 
 

@@ -9,8 +9,8 @@ import msgspec
 
 from remora.agents.named_summarizers import EPOCH
 from remora.agents.redaction import placeholder_in_files
-from remora.operations.checks import broken_code
-from remora.operations.submission import Check, Files, Findings, Note, Submission
+from remora.judges.checks import broken_code
+from remora.judges.submission import Check, Files, Findings, Note, Submission
 from remora.pym import Limits, Script, one_line
 from remora.text import escape_surrogates
 

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from remora.errors import ConfigError
-from remora.operations.reported_finding import ReportedFinding
+from remora.judges.judged_change import ReportedFinding
 from remora.text import did_you_mean
 
 if TYPE_CHECKING:
     from remora.code.syntax.nodes import Module, Node
     from remora.config.schema import OperationConfig
-    from remora.operations.judged_change import JudgeChange
+    from remora.judges.judged_change import JudgeChange
+    from remora.judges.submission import Check
     from remora.operations.restorer import Restorer
-    from remora.operations.submission import Check
     from remora.sandbox.interpreters import ProjectPython
     from remora.tools.host_functions import HostFunction
     from remora.tools.tree import ToolTree
@@ -301,7 +301,7 @@ class Operations:
     @cached_property
     def checks(self) -> Mapping[str, "Check"]:
         """Checks, keyed by their name in `agent.yaml`, including the general checks."""
-        from remora.operations.checks import CHECKS
+        from remora.judges.checks import CHECKS
 
         return _merged("check", [CHECKS, *(parts.checks for parts in self._parts)])
 

@@ -9,7 +9,7 @@ from remora.bootstrap.project_interpreter import interpreter_for
 from remora.code.pytest_model.pytest_file import is_test_file
 from remora.errors import RemoraError
 from remora.files.project_files import project_files
-from remora.runs.gates.find import NOT_INSTALLED, find_gates, is_installed
+from remora.judges.gates.project_gates import NOT_INSTALLED, find_gates, is_installed
 from remora.tools.tree import ToolTree
 
 

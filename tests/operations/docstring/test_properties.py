@@ -13,16 +13,16 @@ from hypothesis import strategies as st
 from remora.code.syntax.docstring_sections import Style
 from remora.code.syntax.source import read_source
 from remora.errors import HostError
+from remora.judges.docstrings.documented_node import find_documented
+from remora.judges.docstrings.parts import STYLES, DocstringFormat
 from remora.operations.docstring.docstring_verification import tree_without_docstring
 from remora.operations.docstring.docstring_writer import mended, written
-from remora.operations.docstring.documented_node import find_documented
 from remora.operations.docstring.given_text import (
     fitted_summary,
     plain_text,
     text_problem,
 )
 from remora.operations.docstring.mend import mend_of
-from remora.operations.docstring.parts import STYLES, DocstringFormat
 from remora.operations.docstring.style import StyleCounts, docstring_format
 from tests.operations.lint.fixed_files import versions
 

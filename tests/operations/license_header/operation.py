@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from remora.code.syntax.nodes import Module, Node
+from remora.judges.submission import Submission
 from remora.operations.base import Amount, JobFindings, Need, Operation, Parts, Phrase, Totals
-from remora.operations.submission import Submission
 from remora.tools.host_functions import HostFunction
 from remora.tools.tree import ToolTree
 

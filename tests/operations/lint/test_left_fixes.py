@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from remora.operations.lint.fixable_findings import FixableFindings
+from remora.judges.lint.fixable_findings import FixableFindings
+from remora.judges.lint.left_alone import kept_findings
 from remora.operations.lint.host_findings import file_findings
-from remora.operations.lint.left_alone import kept_findings
 from remora.tools.host.ruff.ruff import Ruff
 from remora.tools.tree import ToolTree
 from tests.operations.lint.fixed_files import versions

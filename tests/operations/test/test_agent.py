@@ -7,10 +7,10 @@ import pytest
 from remora.agents.definition.agent import Agent, load_agent
 from remora.agents.verification import CheckResult, verify
 from remora.bootstrap.operations import BUILT_IN
+from remora.judges.submission import Submission
+from remora.judges.tests.mutation_check import Proof
 from remora.memory.events import SubmitResult, ToolCalled, ToolResulted
-from remora.operations.submission import Submission
 from remora.operations.test.operation import TEST
-from remora.operations.test.runner.mutation_check import Proof
 from remora.sandbox.interpreters import ProjectPython
 from tests.agents.conftest import Play, Played, Theatre, a_job, of_job
 

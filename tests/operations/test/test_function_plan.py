@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from remora.judges.calls.project_examples import ProjectExamples
+from remora.judges.tests.mutation_check import prove_together
 from remora.operations.test.file_tests import write_tests
 from remora.operations.test.function_plan import FunctionPlan, plan_missing
 from remora.operations.test.further_plan import plan_further
-from remora.operations.test.inputs.project_examples import ProjectExamples
-from remora.operations.test.runner.mutation_check import prove_together
 from remora.operations.test.trivial_functions import TRIVIAL
 from remora.sandbox.interpreters import ProjectPython
 from remora.tools.tree import ToolTree

@@ -11,14 +11,13 @@ import pytest
 
 from remora.bootstrap.operations import BUILT_IN
 from remora.errors import HostError
-from remora.operations.test.cases.case import Case
-from remora.operations.test.function_context import target_at
+from remora.judges.calls.call_input import CallInput
+from remora.judges.calls.case import Case
+from remora.judges.calls.project_examples import ProjectExamples
+from remora.judges.calls.target_function import TargetFunction, target_at
+from remora.judges.calls.trials import try_calls
 from remora.operations.test.function_plan import plan_missing
 from remora.operations.test.host_write import write_examples
-from remora.operations.test.inputs.call_input import CallInput
-from remora.operations.test.inputs.project_examples import ProjectExamples
-from remora.operations.test.runner.trials import try_calls
-from remora.operations.test.target_function import TargetFunction
 from remora.sandbox.interpreters import ProjectPython
 from remora.tools.host_functions import bind
 from remora.tools.tree import ToolTree

@@ -9,11 +9,11 @@ from remora.agents.verification import verify
 from remora.bootstrap.operations import BUILT_IN
 from remora.code.syntax.extract import parse_module
 from remora.code.syntax.nodes import Module
-from remora.operations.submission import Submission
+from remora.judges.submission import Submission
+from remora.judges.tests.mutation_check import boundary_faults
 from remora.operations.test import file_tests
 from remora.operations.test.file_tests import write_tests
 from remora.operations.test.missing_tests import TRIVIAL, WITHOUT_EXAMPLE, WITHOUT_RESULT, TestNeed
-from remora.operations.test.runner.mutation_check import boundary_faults
 from remora.sandbox.interpreters import ProjectPython
 from remora.tools.tree import ToolTree
 from tests.agents.conftest import a_job, of_job

@@ -6,15 +6,15 @@ from typing import Any
 import pytest
 
 from remora.errors import HostError
-from remora.operations.test.cases.case import Case, case_of, case_problem
-from remora.operations.test.function_context import home_of, target_at
+from remora.judges.calls.call_input import CallInput
+from remora.judges.calls.case import Case, case_of, case_problem
+from remora.judges.calls.target_function import TargetFunction, find_target, import_name, target_at
+from remora.judges.calls.trials import TrialResults
+from remora.judges.runner import orders
+from remora.operations.test.collection_check import require_collection
 from remora.operations.test.further_plan import chosen_cases
-from remora.operations.test.inputs.call_input import CallInput
 from remora.operations.test.new_files import NewFiles, new_files, new_path
-from remora.operations.test.runner import orders
-from remora.operations.test.runner.collection_check import require_collection
-from remora.operations.test.runner.trials import TrialResults
-from remora.operations.test.target_function import TargetFunction, find_target, import_name
+from remora.operations.test.test_home import home_of
 from remora.operations.test.trivial_functions import is_trivial
 from remora.sandbox.interpreters import ProjectPython
 from remora.tools.host.pytest_settings import PytestSettings, pytest_settings

@@ -9,9 +9,10 @@ import pytest
 
 import remora
 from remora.errors import OutsideError
-from remora.operations.types.checker import pyrefly, type_checker
+from remora.judges.types import type_checker
+from remora.judges.types.slots import SourceText
+from remora.operations.types import pyrefly
 from remora.operations.types.session import Session, project_texts
-from remora.operations.types.source.slots import SourceText
 from remora.runs.records.results import run_document
 from remora.tools.tree import ToolTree
 

@@ -4,8 +4,8 @@ import ast
 
 import pytest
 
+from remora.judges.types.project_index import ProjectIndex
 from remora.operations.types.callers import Callers
-from remora.operations.types.source.project_index import ProjectIndex
 
 UTILS = "def keep(lot):\n    return lot\n"
 

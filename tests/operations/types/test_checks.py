@@ -3,7 +3,7 @@
 import pytest
 
 from remora.ids import NodeKey
-from remora.operations.submission import Submission
+from remora.judges.submission import Submission
 from remora.operations.types.checks import annotations_added, annotations_only
 
 LAZY = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n"

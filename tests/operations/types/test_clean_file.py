@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from remora.operations.types.checker.judge import Terms
-from remora.operations.types.source.slots import SourceText
+from remora.judges.types.accepted_annotations import Terms
+from remora.judges.types.slots import SourceText
 from remora.operations.types.writing.clean_file import without_findings
 from remora.tools.tree import ToolTree
 

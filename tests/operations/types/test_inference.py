@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from remora.operations.types.checker import pyrefly
-from remora.operations.types.checker.type_checker import TypeChecker
+from remora.judges.types.type_checker import TypeChecker
+from remora.operations.types import pyrefly
 from remora.operations.types.inference import Inference
 
 FILES = {
@@ -159,5 +159,6 @@ def test_a_file_on_which_pyrefly_fails_does_not_stop_the_others(
     program.chmod(0o755)
     monkeypatch.setattr(pyrefly, "program_of", lambda _: str(program))
     with closing(TypeChecker(FILES, {}, minor=11)) as checker:
-        assert checker.infer(sorted(FILES), {}).keys() == {"labels.py", "use.py"}
-        assert checker.unread == {"shop.py"}
+        asked = pyrefly.Pyrefly(checker)
+        assert asked.infer(sorted(FILES), {}).keys() == {"labels.py", "use.py"}
+        assert asked.unread == {"shop.py"}

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from remora.errors import UsageError
-from remora.operations.types.checker import pyrefly
+from remora.operations.types import pyrefly
 from remora.operations.types.types_need import unannotated
 from remora.tools.tree import ToolTree
 

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from remora.errors import HostError
-from remora.operations.types.checker.type_checker import TypeChecker
+from remora.judges.types.type_checker import TypeChecker
 from remora.operations.types.inference import Inference
 from remora.sandbox.interpreters import ProjectPython
 from remora.tools.host.declared_type_checker import (
@@ -170,11 +170,11 @@ def test_a_link_that_a_plug_in_leaves_behind_is_not_followed(
         return []
 
     with closing(TypeChecker(files, {}, minor=11)) as ty:
-        ty.check_with(plug_in, {}, "plug-in")
+        ty.ask(plug_in, {}, "plug-in", list[Diagnostic])
         assert (ty.folder / link).is_symlink()
         changed = {name: "n = 2\n"} if name.endswith(".py") else {}
         with pytest.raises(HostError, match=r"already exists|symbolic link"):
-            ty.check_with(mypy.check, changed, mypy.question)
+            ty.ask(mypy.check, changed, mypy.question, list[Diagnostic])
     assert {path.read_text() for path in outside.iterdir()} == {"mine"}
 
 

@@ -2,10 +2,10 @@
 
 import pytest
 
+from remora.judges.types.project_index import ProjectIndex
+from remora.judges.types.slots import RETURN
 from remora.operations.types.calls import Calls
 from remora.operations.types.refusals import Candidate, refusal_of
-from remora.operations.types.source.project_index import ProjectIndex
-from remora.operations.types.source.slots import RETURN
 
 METHOD = "class Show:\n    def show(self, n, path): pass\n"
 TWO_CALLS = "show(1, path=2)\nshow(3, path=4)\n"

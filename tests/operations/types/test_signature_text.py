@@ -3,7 +3,7 @@
 import pytest
 
 from remora.errors import HostError
-from remora.operations.types.source.signature_text import as_signature, says_something, types_in
+from remora.operations.types.signature_text import as_signature, says_something, types_in
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,9 @@
 
 import pytest
 
+from remora.judges.types.project_index import ProjectIndex
+from remora.judges.types.slots import RETURN
 from remora.operations.types.signatures import Habits, Signatures
-from remora.operations.types.source.project_index import ProjectIndex
-from remora.operations.types.source.slots import RETURN
 
 BARE = """\
 def area(width, height):

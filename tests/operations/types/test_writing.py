@@ -4,9 +4,9 @@ from textwrap import dedent
 
 import pytest
 
+from remora.judges.types.project_index import ProjectIndex
+from remora.judges.types.type_checker import line_map
 from remora.operations.types.annotated_project import annotated_file
-from remora.operations.types.checker.type_checker import line_map
-from remora.operations.types.source.project_index import ProjectIndex
 from remora.operations.types.writing.annotation_names import FileNames, ProjectNames
 from remora.operations.types.writing.clean_file import wrap_signatures
 

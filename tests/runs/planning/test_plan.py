@@ -10,8 +10,8 @@ from remora.bootstrap.operations import BUILT_IN
 from remora.code.syntax.nodes import Module, Node
 from remora.errors import ConfigError, NotFound, UsageError
 from remora.ids import escape_path
+from remora.judges.tests import tested_names
 from remora.operations.docstring.docstring_need import lacks_docstring
-from remora.operations.test.planning import tested_names
 from remora.rmtree import remove_tree
 from remora.runs.planning.plan import MAX_JOBS, Plan, without_operations
 from remora.runs.planning.run_request import RunRequest

@@ -11,9 +11,9 @@ from remora.agents.definition.agent import Agent
 from remora.agents.inputs.hub_pull import NodeFacts
 from remora.agents.inputs.node_versions import UserFile
 from remora.agents.loop.lost_jobs import LostJobs
+from remora.judges.submission import Check, Findings
 from remora.memory.events import Event
 from remora.models.protocol import Model
-from remora.operations.submission import Check, Findings
 from remora.sandbox.interpreters import ProjectPython
 from remora.tools.host.ruff.ruff import MakeRuff
 from remora.trace.content.objects import ObjectStore

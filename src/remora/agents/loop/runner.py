@@ -31,6 +31,7 @@ from remora.agents.verification import CheckResult, verify
 from remora.chat import ToolCall
 from remora.errors import DiskError, RemoraError
 from remora.ids import escape_path
+from remora.judges.submission import Files, Submission
 from remora.memory.canonical import canonical_sha256
 from remora.memory.context import ContextManager
 from remora.memory.decode_values import decode_value
@@ -47,7 +48,6 @@ from remora.memory.events import (
 )
 from remora.memory.packet import packet_json
 from remora.memory.prompt.render import GUIDED
-from remora.operations.submission import Files, Submission
 from remora.text import REPORT, bug_report_line
 from remora.threads import run_in_thread
 from remora.tools.tool import Tool

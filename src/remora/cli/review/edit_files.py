@@ -13,7 +13,7 @@ import msgspec
 from remora.cli.app.output import print_lines
 from remora.cli.review.questions import ask_key
 from remora.errors import OutsideError, UsageError
-from remora.operations.checks import parse_errors
+from remora.judges.checks import parse_errors
 from remora.text import escape_line
 from remora.workspaces.apply.merge_lines import LineConflict, ended
 from remora.workspaces.apply.transaction import FilePatch

@@ -17,7 +17,7 @@ from remora.cli.views.progress import accept_progress
 from remora.cli.views.run_view import NO_MODEL, redo_words
 from remora.errors import RemoraError
 from remora.ids import display_name
-from remora.runs.gates.judge_parts import Announce
+from remora.runs.judgement.judge_parts import Announce
 from remora.runs.project import ProjectRecords
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import RunView, jobs_named

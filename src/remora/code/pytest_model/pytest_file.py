@@ -37,6 +37,18 @@ def is_conftest(path: str) -> bool:
     return path.rpartition("/")[2] == "conftest.py"
 
 
+def is_unittest_file(path: str) -> bool:
+    """Return True for files such as `tests/testcart.py` and `tests.py`.
+
+    pytest collects such files only if they are named in its command.
+    """
+    *folders, file = path.split("/")
+    if file == "tests.py" or path == "test.py":
+        return True
+    in_tests = bool(folders) and folders[-1] in ("test", "tests")
+    return in_tests and file.startswith("test") and file.endswith(".py") and not is_test_file(path)
+
+
 def is_of_tests(path: str) -> bool:
     """Return True if the file belongs to a project's tests."""
     in_folder = not TEST_FOLDERS.isdisjoint(path.split("/")[:-1])

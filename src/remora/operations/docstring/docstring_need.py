@@ -10,18 +10,18 @@ from remora.code.folders import is_vendored
 from remora.code.pytest_model.pytest_file import is_of_tests
 from remora.code.syntax.nodes import Module, Node
 from remora.errors import HostError
+from remora.judges.docstrings.documented_node import DocumentedNode, find_documented
+from remora.judges.docstrings.documented_results import always_raises
+from remora.judges.docstrings.related_texts import RelatedTexts
+from remora.judges.judged_change import ReportedFinding
 from remora.operations.base import NEEDS_NAME, NEEDS_WRITER, Amount
 from remora.operations.docstring.docstring_writer import is_writable
-from remora.operations.docstring.documented_node import DocumentedNode, find_documented
-from remora.operations.docstring.documented_results import always_raises
 from remora.operations.docstring.host_docstring import (
     exception_classes,
     folder_texts,
     related_texts,
 )
 from remora.operations.docstring.mend import update_plan
-from remora.operations.docstring.related_texts import RelatedTexts
-from remora.operations.reported_finding import ReportedFinding
 from remora.tools.tree import ToolTree
 
 _UNDOCUMENTED_DECORATORS = re.compile(

@@ -15,12 +15,12 @@ from remora.code.syntax.signature import docstring_text
 from remora.code.syntax.source import Source, Unreadable, read_source
 from remora.errors import HostError
 from remora.ids import MODULE, NodeKey, escape_path, node_key
-from remora.operations.docstring.documented_node import DocumentedNode, find_documented
-from remora.operations.docstring.drift_finding import DocumentedCode, DriftFinding
+from remora.judges.docstrings.documented_node import DocumentedNode, find_documented
+from remora.judges.docstrings.drift_finding import DocumentedCode, DriftFinding
+from remora.judges.docstrings.name_words import only_repeats_name
+from remora.judges.submission import Submission
 from remora.operations.docstring.literal import is_lone_pass
 from remora.operations.docstring.mend import certain_renames
-from remora.operations.docstring.name_words import only_repeats_name
-from remora.operations.submission import Submission
 
 _TreeAndComments = tuple[str, tuple[str, ...]]
 _WORD = re.compile(r"\w+|[^\w\s]")

@@ -5,9 +5,10 @@ import dataclasses
 
 from remora.code.syntax.source import parse_text
 from remora.errors import HostError
+from remora.judges.docstrings.documented_node import DocumentedNode, find_documented
+from remora.judges.docstrings.parts import DocstringFormat
 from remora.operations.docstring.docstring_update import updated_lines
 from remora.operations.docstring.docstring_verification import tree_without_docstring
-from remora.operations.docstring.documented_node import DocumentedNode, find_documented
 from remora.operations.docstring.given_text import text_lines
 from remora.operations.docstring.literal import (
     InsertionPoint,
@@ -19,7 +20,6 @@ from remora.operations.docstring.literal import (
     updated_literal,
 )
 from remora.operations.docstring.mend import mend_of
-from remora.operations.docstring.parts import DocstringFormat
 
 
 def mended(found: DocumentedNode) -> bytes:

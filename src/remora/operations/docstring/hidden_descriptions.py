@@ -21,14 +21,14 @@ from remora.code.syntax.nodes import Module
 from remora.code.syntax.signature import docstring_text
 from remora.code.syntax.source import Unreadable, read_source
 from remora.ids import escape_path
+from remora.judges.docstrings.documented_exceptions import ExceptionClasses
+from remora.judges.docstrings.documented_node import DocumentedNode, find_documented
+from remora.judges.docstrings.name_words import only_repeats_name
+from remora.judges.docstrings.related_texts import FileTexts, RelatedTexts, collect_texts
 from remora.operations.docstring.docstring_need import lacks_docstring
-from remora.operations.docstring.documented_exceptions import ExceptionClasses
-from remora.operations.docstring.documented_node import DocumentedNode, find_documented
 from remora.operations.docstring.host_docstring import MAX_SIBLINGS
 from remora.operations.docstring.literal import DocstringLiteral, read_literal
 from remora.operations.docstring.mend import update_plan
-from remora.operations.docstring.name_words import only_repeats_name
-from remora.operations.docstring.related_texts import FileTexts, RelatedTexts, collect_texts
 from remora.operations.restorer import HiddenSlot, Place, Restorer, Texts, without_slots
 
 _SUMMARY = "summary"

@@ -13,14 +13,22 @@ from remora.code.syntax.docstring_sections import Style
 from remora.code.syntax.source import Unreadable, read_source
 from remora.code.syntax.used_definitions import lines_used_by, outline
 from remora.errors import HostError
-from remora.operations.docstring.describable_parts import describable_parts
+from remora.judges.docstrings.describable_parts import describable_parts
+from remora.judges.docstrings.documented_exceptions import ExceptionClasses
+from remora.judges.docstrings.documented_node import DocumentedNode, find_documented
+from remora.judges.docstrings.parts import STYLES, Describable, DocstringFormat
+from remora.judges.docstrings.related_texts import (
+    FileTexts,
+    RelatedTexts,
+    collect_texts,
+    possible_sections,
+)
+from remora.judges.lint.new_findings import new_findings
 from remora.operations.docstring.docstring_writer import (
     is_writable,
     mended,
     written,
 )
-from remora.operations.docstring.documented_exceptions import ExceptionClasses
-from remora.operations.docstring.documented_node import DocumentedNode, find_documented
 from remora.operations.docstring.given_text import (
     fitted_summary,
     plain_text,
@@ -28,21 +36,13 @@ from remora.operations.docstring.given_text import (
     text_problem,
 )
 from remora.operations.docstring.mend import UpdatePlan, update_plan
-from remora.operations.docstring.parts import STYLES, Describable, DocstringFormat
 from remora.operations.docstring.related_code import (
     callee_docstrings,
     neighbour_docstrings,
     neighbours_with_docstring,
     some_calls,
 )
-from remora.operations.docstring.related_texts import (
-    FileTexts,
-    RelatedTexts,
-    collect_texts,
-    possible_sections,
-)
 from remora.operations.docstring.style import StyleCounts, docstring_format
-from remora.tools.host.ruff.finding import new_findings
 from remora.tools.host.style_config import convention_of, width_of
 from remora.tools.tree import ToolTree
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 import msgspec
 
 from remora.code.syntax.docstring_sections import Item
-from remora.operations.docstring.describable_parts import describable_parts
-from remora.operations.docstring.documented_node import DocumentedNode
-from remora.operations.docstring.documented_parameters import (
+from remora.judges.docstrings.describable_parts import describable_parts
+from remora.judges.docstrings.documented_node import DocumentedNode
+from remora.judges.docstrings.documented_parameters import (
     are_similar,
     documented_parameters,
     is_other_type,
@@ -16,8 +16,8 @@ from remora.operations.docstring.documented_parameters import (
     stated_and_annotated,
     unlisted_parameters,
 )
-from remora.operations.docstring.drift_finding import DocumentedCode, DriftFinding
-from remora.operations.docstring.parts import Describable
+from remora.judges.docstrings.drift_finding import DocumentedCode, DriftFinding
+from remora.judges.docstrings.parts import Describable
 
 _UNKNOWN = ("unknown-parameter", "renamed-parameter")
 

@@ -13,7 +13,7 @@ from remora.code.syntax.signature import docstring_text
 from remora.code.syntax.source import Unreadable, read_source
 from remora.errors import HostError
 from remora.ids import escape_path, unescape_path
-from remora.operations.docstring.documented_node import DocumentedNode
+from remora.judges.docstrings.documented_node import DocumentedNode
 from remora.tools.tree import ToolTree
 
 _NEIGHBOURS, _CALLEES, _CALLS = 2, 5, 5

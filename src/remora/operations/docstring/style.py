@@ -9,7 +9,7 @@ from remora.code.syntax.definitions import DEFINITIONS
 from remora.code.syntax.docstring_sections import Style, parse_docstring
 from remora.code.syntax.signature import docstring_text
 from remora.code.syntax.source import Source
-from remora.operations.docstring.parts import DocstringFormat
+from remora.judges.docstrings.parts import DocstringFormat
 from remora.operations.docstring.verb_forms import mood_of
 
 

@@ -2,7 +2,7 @@
 
 import re
 
-from remora.operations.docstring.parts import Mood
+from remora.judges.docstrings.parts import Mood
 
 _VERBS = frozenset(
     (

@@ -10,8 +10,8 @@ from remora.code.syntax.definitions import DEFINITIONS
 from remora.code.syntax.extract import parse_module
 from remora.code.syntax.nodes import Module, node_at_line
 from remora.code.syntax.source import parse_text
-from remora.operations.checks import known_keys, lines_worked_on
-from remora.operations.submission import Submission
+from remora.judges.checks import known_keys, lines_worked_on
+from remora.judges.submission import Submission
 
 
 def fewer_findings(submission: Submission) -> str:

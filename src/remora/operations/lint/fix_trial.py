@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 
 from remora.code.edit.edits import Edit, apply_edits, overlap
 from remora.code.edit.text_lines import lines_of
-from remora.operations.lint.used_imports import bound_names
-from remora.tools.host.ruff.finding import Finding, comparison_key, new_findings
+from remora.judges.lint.new_findings import comparison_key, new_findings
+from remora.judges.lint.used_imports import bound_names
+from remora.tools.host.ruff.finding import Finding
 
 Settled = tuple[bytes, list[Finding]]
 Settle = Callable[[str], Settled]

@@ -10,8 +10,8 @@ from remora.code.syntax.extract import parse_module
 from remora.code.syntax.nodes import Module, lines_of_nodes
 from remora.errors import HostError
 from remora.ids import escape_path, node_key
-from remora.operations.lint.fixable_findings import FixableFindings, Place, place_of
-from remora.operations.lint.left_alone import kept_findings
+from remora.judges.lint.fixable_findings import FixableFindings, Place, place_of
+from remora.judges.lint.left_alone import kept_findings
 from remora.text import clip
 from remora.tools.host.ruff.finding import Finding, edits_of
 from remora.tools.tree import ToolTree

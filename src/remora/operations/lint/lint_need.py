@@ -7,9 +7,9 @@ from typing import Any
 from remora.code.edit.text_lines import decode
 from remora.code.syntax.nodes import Module, Node, node_at_line
 from remora.errors import ConfigError, HostError
+from remora.judges.lint.fixable_findings import FixableFindings, Place, place_of
+from remora.judges.lint.left_alone import kept_findings
 from remora.operations.base import KEPT, NEEDS_UNSAFE, NO_FIX, FindingCounts
-from remora.operations.lint.fixable_findings import FixableFindings, Place, place_of
-from remora.operations.lint.left_alone import kept_findings
 from remora.tools.host.ruff.finding import Finding
 from remora.tools.host.ruff.processes import RuffStoppedError
 from remora.tools.tree import ToolTree

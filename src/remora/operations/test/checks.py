@@ -3,24 +3,23 @@
 from collections.abc import Mapping, Sequence
 from functools import partial
 
-from remora.code.pytest_model.pytest_file import is_test_file
+from remora.code.pytest_model.pytest_file import is_test_file, is_unittest_file
+from remora.code.pytest_model.source_blocks import is_test_name
 from remora.errors import HostError
 from remora.ids import split_node_key
-from remora.operations.submission import Submission
-from remora.operations.test.file_tests import tests_by_function
-from remora.operations.test.host_model_tests import MAX_TESTS
-from remora.operations.test.insert.added_tests import added_tests, extended_tests
-from remora.operations.test.insert.new_file import is_new_package, package_of
-from remora.operations.test.insert.tolerated_findings import tolerated_rules
-from remora.operations.test.insert_location import is_unittest_file
-from remora.operations.test.runner.mutation_check import (
+from remora.judges.lint.new_findings import new_findings
+from remora.judges.submission import Submission
+from remora.judges.tests.mutation_check import (
     PROOF_S,
     Proof,
     further_faults,
     prove_together,
 )
-from remora.operations.test.source_blocks import is_test_name
-from remora.tools.host.ruff.finding import new_findings
+from remora.operations.test.file_tests import tests_by_function
+from remora.operations.test.host_model_tests import MAX_TESTS
+from remora.operations.test.insert.added_tests import added_tests, extended_tests
+from remora.operations.test.insert.new_file import is_new_package, package_of
+from remora.operations.test.insert.tolerated_findings import tolerated_rules
 from remora.tools.tree import ToolTree
 
 

@@ -6,20 +6,22 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from remora.code.edit.text_lines import decode
+from remora.code.pytest_model.source_blocks import functions_of, reached_names, used_names
 from remora.code.syntax.source import parse_text
 from remora.errors import HostError
-from remora.operations.test.function_context import home_of, target_at, test_files
+from remora.judges.calls.project_examples import ProjectExamples
+from remora.judges.calls.target_function import target_at
+from remora.judges.tests.mutation_check import prove_together
+from remora.judges.tests.tested_names import test_files
 from remora.operations.test.function_plan import (
     FunctionPlan,
     plan_missing,
 )
 from remora.operations.test.further_plan import plan_further
 from remora.operations.test.host_write import write_examples, write_further
-from remora.operations.test.inputs.project_examples import ProjectExamples
 from remora.operations.test.insert.further_cases import FurtherCase
 from remora.operations.test.insert.new_file import package_of
-from remora.operations.test.runner.mutation_check import prove_together
-from remora.operations.test.source_blocks import functions_of, reached_names, used_names
+from remora.operations.test.test_home import home_of
 from remora.tools.tree import ToolTree
 
 _FUNCTION_S = 150.0

@@ -4,17 +4,16 @@ import ast
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
-from remora.operations.test.cases.case import Case, case_problem
-from remora.operations.test.fault_kinds import CALL, CONDITION
-from remora.operations.test.function_context import target_at
-from remora.operations.test.inputs.project_examples import (
+from remora.judges.calls.case import Case, case_problem
+from remora.judges.calls.project_examples import (
     ProjectExamples,
     stated_calls,
 )
+from remora.judges.calls.target_function import TargetFunction, target_at
+from remora.judges.calls.trials import NotImported, TrialResults, try_calls
+from remora.judges.faults.fault_kinds import CALL, CONDITION
+from remora.judges.faults.mutants import Mutant, mutants
 from remora.operations.test.insert.further_cases import FurtherCase
-from remora.operations.test.mutants import Mutant, mutants
-from remora.operations.test.runner.trials import NotImported, TrialResults, try_calls
-from remora.operations.test.target_function import TargetFunction
 from remora.operations.test.trivial_functions import TRIVIAL, is_trivial
 from remora.tools.tree import ToolTree
 

@@ -3,24 +3,24 @@
 from collections.abc import Sequence
 
 from remora.ids import escape_path, node_key
-from remora.operations.test.cases.case import Case, case_problem
-from remora.operations.test.function_context import home_of, target_at, test_files
-from remora.operations.test.function_plan import NEEDS_WRITER, FunctionPlan, detected_by, plan_of
-from remora.operations.test.inputs.call_input import CallInput
-from remora.operations.test.inputs.own_cases import OwnCase, arguments_of
-from remora.operations.test.inputs.project_examples import ProjectExamples, documented_calls
-from remora.operations.test.inputs.random_calls import boundary_calls
-from remora.operations.test.insert.further_cases import further_case
-from remora.operations.test.planning.run_doctests import RunDoctests
-from remora.operations.test.planning.tested_names import NodesWithTests
-from remora.operations.test.runner.equivalent_faults import without_equivalent
-from remora.operations.test.runner.mutation_check import (
+from remora.judges.calls.call_input import CallInput
+from remora.judges.calls.case import Case, case_problem
+from remora.judges.calls.equivalent_faults import without_equivalent
+from remora.judges.calls.own_cases import OwnCase, arguments_of
+from remora.judges.calls.project_examples import ProjectExamples, documented_calls
+from remora.judges.calls.random_calls import boundary_calls
+from remora.judges.calls.target_function import TargetFunction, target_at
+from remora.judges.calls.trials import TrialResults, try_calls
+from remora.judges.tests.mutation_check import (
     Survivors,
     boundary_faults,
     surviving_mutants,
 )
-from remora.operations.test.runner.trials import TrialResults, try_calls
-from remora.operations.test.target_function import TargetFunction
+from remora.judges.tests.run_doctests import RunDoctests
+from remora.judges.tests.tested_names import NodesWithTests, test_files
+from remora.operations.test.function_plan import NEEDS_WRITER, FunctionPlan, detected_by, plan_of
+from remora.operations.test.insert.further_cases import further_case
+from remora.operations.test.test_home import home_of
 from remora.tools.tree import ToolTree
 
 _NOT_REACHED = "no test that can run reaches it"

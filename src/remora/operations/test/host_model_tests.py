@@ -9,21 +9,21 @@ from remora.code.edit.text_lines import Text
 from remora.code.syntax.source import parse_text
 from remora.errors import HostError
 from remora.ids import escape_path, node_key
+from remora.judges.calls.project_examples import ProjectExamples
+from remora.judges.calls.target_function import TargetFunction, import_name, target_at
+from remora.judges.faults.mutants import Mutant, mutants
+from remora.judges.lint.new_findings import new_findings
+from remora.judges.runner.parent import run_in_child
+from remora.judges.tests.mutation_check import prove, surviving_mutants
+from remora.judges.tests.tested_names import NodesWithTests, test_files
 from remora.operations.test.file_tests import restorer, tests_by_function
-from remora.operations.test.function_context import home_of, target_at, test_files
 from remora.operations.test.function_plan import line_counts
 from remora.operations.test.host_write import content_of, insert_tests, text_before
-from remora.operations.test.inputs.project_examples import ProjectExamples
 from remora.operations.test.insert.added_tests import added_tests
 from remora.operations.test.insert.merge_patches import has_tests, without_functions
 from remora.operations.test.insert.written_tests import written_tests
 from remora.operations.test.insert_location import InsertLocation
-from remora.operations.test.mutants import Mutant, mutants
-from remora.operations.test.planning.tested_names import NodesWithTests
-from remora.operations.test.runner.mutation_check import prove, surviving_mutants
-from remora.operations.test.runner.parent import run_in_child
-from remora.operations.test.target_function import TargetFunction, import_name
-from remora.tools.host.ruff.finding import new_findings
+from remora.operations.test.test_home import home_of
 from remora.tools.tree import ToolTree
 
 MAX_TESTS = 4

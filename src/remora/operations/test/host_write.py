@@ -10,23 +10,25 @@ from msgspec.structs import replace
 from remora.code.edit.import_edits import Imported, imported_names
 from remora.code.edit.parsed_text import ParsedText
 from remora.code.edit.text_lines import Text, decode, newline_of, split_lines, with_newline
+from remora.code.pytest_model.source_blocks import tests_of
 from remora.code.syntax.source import parse_text
 from remora.errors import HostError
-from remora.operations.test.cases.assertions import example_test
-from remora.operations.test.cases.case import Case
-from remora.operations.test.function_context import home_of, target_at, test_files
-from remora.operations.test.inputs.call_input import free_names, importable_names
+from remora.judges.calls.call_input import free_names, importable_names
+from remora.judges.calls.case import Case
+from remora.judges.calls.target_function import TargetFunction, target_at
+from remora.judges.lint.new_findings import new_findings
+from remora.judges.tests.mutation_check import failure_reason, prove, run_tests_once
+from remora.judges.tests.tested_names import test_files
+from remora.operations.test.assertions import example_test
 from remora.operations.test.insert.added_tests import with_blocks
 from remora.operations.test.insert.further_cases import FurtherCase, with_further_cases
 from remora.operations.test.insert.new_file import NO_PACKAGE, make_package
 from remora.operations.test.insert.tolerated_findings import tolerated_rules
 from remora.operations.test.insert.written_tests import WrittenTests, check_names, written_tests
 from remora.operations.test.insert_location import InsertLocation
-from remora.operations.test.runner.mutation_check import failure_reason, prove, run_tests_once
-from remora.operations.test.source_blocks import tests_of
-from remora.operations.test.target_function import TargetFunction
+from remora.operations.test.test_home import home_of
 from remora.python_text import parse
-from remora.tools.host.ruff.finding import Finding, new_findings
+from remora.tools.host.ruff.finding import Finding
 from remora.tools.host.style_config import black_options, formatter_width, width_of
 from remora.tools.tree import ToolTree
 

@@ -10,11 +10,10 @@ import msgspec
 
 from remora.code.edit.import_edits import Imported, imported_names, relative_module
 from remora.code.edit.text_lines import split_lines
-from remora.code.pytest_model.pytest_file import is_test_file
 from remora.code.syntax.definitions import DefinitionNode, ImportNode
 from remora.code.syntax.source import parse_text
+from remora.judges.calls.target_function import TargetFunction, import_name
 from remora.operations.test.new_files import NewFiles, new_path, new_stems
-from remora.operations.test.target_function import TargetFunction, import_name
 
 _MIN_DOCSTRING_SHARE = 0.9
 _INDENTS = ("\t", "  ", "    ")
@@ -136,18 +135,6 @@ def test_path(
 
 
 test_path.__test__ = False  # type: ignore[attr-defined]
-
-
-def is_unittest_file(path: str) -> bool:
-    """Return True for files such as `tests/testcart.py` and `tests.py`.
-
-    pytest collects such files only if they are named in its command.
-    """
-    *folders, file = path.split("/")
-    if file == "tests.py" or path == "test.py":
-        return True
-    in_tests = bool(folders) and folders[-1] in ("test", "tests")
-    return in_tests and file.startswith("test") and file.endswith(".py") and not is_test_file(path)
 
 
 def import_form(modules: Sequence[str], texts: Sequence[str]) -> tuple[str, str] | None:

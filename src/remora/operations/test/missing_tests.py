@@ -13,13 +13,13 @@ from remora.code.syntax.effects import own_nodes
 from remora.code.syntax.nodes import Module, Node
 from remora.code.syntax.source import Source, Unreadable, read_source
 from remora.errors import HostError
-from remora.operations.test.inputs.project_examples import (
+from remora.judges.calls.project_examples import (
     ProjectExamples,
     stated_calls,
 )
-from remora.operations.test.planning.tested_names import NodesWithTests, TestedNames
-from remora.operations.test.target_function import is_importable, target_in
-from remora.operations.test.testable_functions import is_script, needs_test
+from remora.judges.calls.target_function import is_importable, target_in
+from remora.judges.calls.testable_functions import is_script, needs_test
+from remora.judges.tests.tested_names import NodesWithTests, TestedNames
 from remora.operations.test.trivial_functions import is_trivial
 from remora.tools.tree import ToolTree
 

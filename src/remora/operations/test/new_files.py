@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 
-from remora.operations.test.target_function import TargetFunction
+from remora.judges.calls.target_function import TargetFunction
 from remora.tools.host.pytest_settings import pytest_settings
 from remora.tools.tree import ToolTree
 

@@ -28,15 +28,15 @@ _MEASUREMENTS = ("killed", "mutants", "lines", "all_lines")
 
 
 def _load() -> Parts:
+    from remora.judges.runner.parent import require_pytest
+    from remora.judges.tests.changed_code import changes_tested
+    from remora.judges.tests.judged_tests import judge_change
     from remora.operations.test import checks
-    from remora.operations.test.changed_code import changes_tested
+    from remora.operations.test.collection_check import require_collection
     from remora.operations.test.file_tests import write_tests
     from remora.operations.test.host_model_tests import remove_test, run_code, write_test
     from remora.operations.test.host_write import run_tests
     from remora.operations.test.insert.merge_patches import keep_both_tests, remove_own_tests
-    from remora.operations.test.judging.judged_tests import judge_change
-    from remora.operations.test.runner.collection_check import require_collection
-    from remora.operations.test.runner.parent import require_pytest
     from remora.operations.test.shown_function import show_function
     from remora.tools.host_functions import HostFunction
 

@@ -10,8 +10,8 @@ into it.
 import ast
 
 from remora.code.syntax.definitions import assigned_values
-from remora.operations.test.fault_kinds import without_docstring
-from remora.operations.test.target_function import TargetFunction
+from remora.judges.calls.target_function import TargetFunction
+from remora.judges.faults.fault_kinds import without_docstring
 
 TRIVIAL = "it only returns, stores or passes on what it has"
 _STATEMENTS = (ast.Return, ast.Expr, ast.Assign, ast.AnnAssign)

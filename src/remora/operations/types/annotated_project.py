@@ -1,20 +1,24 @@
 """A project with annotations written into its files, and what checkers say about them."""
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from remora.code.edit.edits import apply_edits
+from remora.code.edit.edits import Edit, apply_edits
 from remora.code.edit.import_edits import Imported, ImportStyle, import_edits
 from remora.code.edit.text_lines import newline_of, with_newline
-from remora.operations.types.checker.judge import Terms, settle
-from remora.operations.types.checker.type_checker import TypeChecker, line_map, new_diagnostics
-from remora.operations.types.source.project_index import File, ProjectIndex
-from remora.operations.types.source.slots import Slot, annotation_edits
+from remora.judges.types.accepted_annotations import Terms, settle
+from remora.judges.types.project_index import File, ProjectIndex
+from remora.judges.types.slots import RETURN, Slot, SourceText, parameters_of
+from remora.judges.types.type_checker import TypeChecker, line_map, new_diagnostics
 from remora.operations.types.writing.annotation_names import FileNames, ProjectNames
 from remora.tools.host.declared_type_checker import Diagnostic
 from remora.tools.host.style_config import habitual_width
+
+_EQUALS = re.compile(r"\s*=[ \t]*(?=[^\s\\#])")
+"""The sign between a parameter and its default, which begins on the same line."""
 
 
 class AnnotatedFile(NamedTuple):
@@ -38,10 +42,30 @@ def annotated_file(file: File, names: FileNames, terms: Mapping[Slot, str]) -> A
     style = ImportStyle(width=habitual_width(file.source.text))
     new = ([each for each in names if each.name not in file.imports] for names in (needed, lazy))
     eager, late = new
-    edits = annotation_edits(file.source, written) + import_edits(file.source, eager, style, late)
+    edits = _annotation_edits(file.source, written) + import_edits(file.source, eager, style, late)
     newline = newline_of(file.source.text)
     edits = [each._replace(text=with_newline(each.text, newline)) for each in edits]
     return AnnotatedFile(written, apply_edits(file.source.text, edits))
+
+
+def _annotation_edits(source: SourceText, annotations: Mapping[Slot, str]) -> list[Edit]:
+    """Return the edits that write annotations, without those for slots that cannot be written."""
+    return [edit for slot, text in annotations.items() if (edit := _edit(source, slot, text))]
+
+
+def _edit(source: SourceText, slot: Slot, text: str) -> Edit | None:
+    _, node, owner = source.functions[slot.number]
+    if slot.kind == RETURN:
+        end = source.ends_of_parameters.get(node.lineno)
+        return None if end is None else Edit(end, end, f" -> {text}")
+    for arg, _, default in parameters_of(node, owner):
+        if arg.arg == slot.name:
+            end = source.end(arg)
+            if default is None:
+                return Edit(end, end, f": {text}")
+            sign = _EQUALS.match(source.text, end)
+            return None if sign is None else Edit(end, sign.end(), f": {text} = ")
+    return None
 
 
 Run = Callable[[Path, float], list[Diagnostic]]
@@ -108,11 +132,12 @@ class AnnotatedProject:
 
     def adding(self, run: Run, question: str) -> AddedBy:
         """Return a function that returns the diagnostics of a checker that annotations add."""
-        before = self._checker.check_with(run, {}, question)
+        before = self._checker.ask(run, {}, question, list[Diagnostic])
 
         def added_by(annotations: Terms) -> list[Diagnostic]:
             texts = self._changed(annotations)
-            return self._added(before, self._checker.check_with(run, texts, question), texts)
+            after = self._checker.ask(run, texts, question, list[Diagnostic])
+            return self._added(before, after, texts)
 
         return added_by
 

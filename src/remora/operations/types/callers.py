@@ -15,7 +15,7 @@ from contextlib import suppress
 from textwrap import indent
 
 from remora.code.pytest_model.pytest_file import is_of_tests
-from remora.operations.types.source.project_index import File, ProjectIndex
+from remora.judges.types.project_index import File, ProjectIndex
 from remora.python_text import parse
 from remora.tools.host.module_names import module_name
 

@@ -7,7 +7,7 @@ from copy import copy
 
 from remora.code.syntax.definitions import FunctionNode
 from remora.code.syntax.effects import unqualified_name
-from remora.operations.types.source.project_index import Function, ProjectIndex
+from remora.judges.types.project_index import Function, ProjectIndex
 from remora.text import clip
 from remora.tools.host.module_names import module_name
 

@@ -11,9 +11,9 @@ from remora.code.edit.import_edits import is_type_checking
 from remora.code.edit.text_lines import decode
 from remora.code.syntax.definitions import FunctionNode, ImportNode
 from remora.errors import HostError
-from remora.operations.submission import Submission
+from remora.judges.submission import Submission
+from remora.judges.types.slots import annotations_of, functions_of
 from remora.operations.types.session import project_texts, session_for
-from remora.operations.types.source.slots import annotations_of, functions_of
 from remora.python_text import parse, without_warnings
 from remora.tools.tree import ToolTree
 

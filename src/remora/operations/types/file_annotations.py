@@ -10,15 +10,15 @@ from typing import Any
 from remora.code.edit.text_lines import decode
 from remora.code.syntax.definitions import FunctionNode
 from remora.errors import HostError
+from remora.judges.types.accepted_annotations import Terms
+from remora.judges.types.project_index import Function
+from remora.judges.types.slots import RETURN, Slot, SourceText, written_annotations
+from remora.judges.types.terms import same, type_in
+from remora.judges.types.type_checker import line_map
 from remora.operations.types.calls import header_of
-from remora.operations.types.checker.judge import Terms
-from remora.operations.types.checker.type_checker import line_map
 from remora.operations.types.refusals import is_decorated
 from remora.operations.types.session import Verdict, project_texts, session_for
-from remora.operations.types.source.project_index import Function
-from remora.operations.types.source.signature_text import as_signature, types_in
-from remora.operations.types.source.slots import RETURN, Slot, SourceText, written_annotations
-from remora.operations.types.source.terms import same, type_in
+from remora.operations.types.signature_text import as_signature, types_in
 from remora.operations.types.writing.clean_file import without_findings
 from remora.tools.host.declared_type_checker import Diagnostic
 from remora.tools.host.text_files import show_lines

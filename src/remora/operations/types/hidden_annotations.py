@@ -9,15 +9,15 @@ from remora.code.edit.parsed_text import ParsedText
 from remora.code.syntax.definitions import ImportNode, assigned_values
 from remora.code.syntax.hidden_uses import hidden_uses, used_words
 from remora.code.syntax.source import parse_text
-from remora.operations.restorer import HiddenSlot, Place, Restorer, Texts, without_slots
-from remora.operations.types.source.slots import (
+from remora.judges.types.slots import (
     RETURN,
     SourceText,
     is_left_alone,
     parameters_of,
     written_annotations,
 )
-from remora.operations.types.source.terms import arguments_of, canonical, head_of, members_of, union
+from remora.judges.types.terms import arguments_of, canonical, head_of, members_of, union
+from remora.operations.restorer import HiddenSlot, Place, Restorer, Texts, without_slots
 from remora.operations.types.types_need import why_left_out
 
 _ARGUMENTS = {

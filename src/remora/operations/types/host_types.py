@@ -7,11 +7,11 @@ from typing import Any
 
 from remora.code.edit.text_lines import decode
 from remora.errors import HostError
+from remora.judges.types.slots import SourceText
 from remora.operations.types.calls import callers_first
 from remora.operations.types.file_annotations import FileAnnotations, missing_slots, parsed
 from remora.operations.types.session import project_texts, session_for
-from remora.operations.types.source.signature_text import as_signature
-from remora.operations.types.source.slots import SourceText
+from remora.operations.types.signature_text import as_signature
 from remora.operations.types.types_need import inferred_with
 from remora.operations.types.writing.clean_file import without_findings
 from remora.python_text import parse

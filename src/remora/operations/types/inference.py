@@ -3,17 +3,17 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 
 from remora.errors import HostError
+from remora.judges.types.accepted_annotations import Key, Terms
+from remora.judges.types.project_index import ProjectIndex
+from remora.judges.types.slots import RETURN, Slot
+from remora.judges.types.terms import members_of, union
+from remora.judges.types.type_checker import TypeChecker
 from remora.operations.types.annotated_project import AddedBy, AnnotatedProject
 from remora.operations.types.callers import Callers
 from remora.operations.types.calls import Calls
-from remora.operations.types.checker.judge import Key, Terms
-from remora.operations.types.checker.pyrefly import terms_in
-from remora.operations.types.checker.type_checker import TypeChecker
+from remora.operations.types.pyrefly import Pyrefly, terms_in
 from remora.operations.types.refusals import Candidate, is_decorated, refusal_of
 from remora.operations.types.signatures import PLAIN, Signatures
-from remora.operations.types.source.project_index import ProjectIndex
-from remora.operations.types.source.slots import RETURN, Slot
-from remora.operations.types.source.terms import members_of, union
 from remora.threads import raise_if_cancelled
 
 _ROUNDS, _PLANNED_ROUNDS = 3, 2
@@ -45,6 +45,7 @@ class Inference:
         omits_kwargs: bool = False,
     ) -> None:
         self._checker = checker
+        self.pyrefly = Pyrefly(checker)
         self.original = ProjectIndex(texts)
         self.project = AnnotatedProject(self.original, checker, minor)
         self.signatures = Signatures(self.original, omits_kwargs=omits_kwargs)
@@ -150,7 +151,7 @@ class Inference:
         if asked not in self._answers:
             texts = self.project.texts(known)
             texts |= self._callers.texts(paths, ProjectIndex(texts, self.original))
-            found = terms_in(self._checker.infer(paths, texts), self.original)
+            found = terms_in(self.pyrefly.infer(paths, texts), self.original)
             self._answers[asked] = dict(self._plain(found))
         return self._answers[asked]
 

@@ -11,8 +11,8 @@ from typing import NamedTuple
 from remora.code.syntax.definitions import FunctionNode
 from remora.code.syntax.effects import unqualified_name
 from remora.code.syntax.spans import without_docstring
-from remora.operations.types.source.project_index import Function, Parameter
-from remora.operations.types.source.terms import (
+from remora.judges.types.project_index import Function, Parameter
+from remora.judges.types.terms import (
     arguments_of,
     head_of,
     members_of,

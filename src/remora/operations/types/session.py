@@ -10,14 +10,14 @@ from typing import NamedTuple
 
 from remora.code.edit.text_lines import decode
 from remora.errors import HostError
+from remora.judges.types.accepted_annotations import Key, Terms, independent_groups
+from remora.judges.types.slots import Slot
+from remora.judges.types.terms import without_none
+from remora.judges.types.type_checker import TypeChecker, new_diagnostics
 from remora.operations.types.annotated_project import AddedBy
-from remora.operations.types.checker.judge import Key, Terms, independent_groups
-from remora.operations.types.checker.type_checker import TypeChecker, new_diagnostics
 from remora.operations.types.inference import Inference
 from remora.operations.types.refusals import DECORATED, is_decorated
-from remora.operations.types.source.signature_text import says_something
-from remora.operations.types.source.slots import Slot
-from remora.operations.types.source.terms import without_none
+from remora.operations.types.signature_text import says_something
 from remora.sandbox.interpreters import ProjectPython
 from remora.text import count
 from remora.tools.file_tree import FileTree
@@ -77,6 +77,7 @@ class Session:
         self.signatures = self._inference.signatures
         self.calls = self._inference.calls
         self.candidates = self._inference.candidates
+        self.unread = self._inference.pyrefly.unread
         self._lock = threading.RLock()
         self._done: set[str] = set()
         self._selected: dict[frozenset[str], list[Key]] = {}

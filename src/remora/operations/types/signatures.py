@@ -16,10 +16,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 
 from remora.code.pytest_model.pytest_file import is_of_tests
-from remora.operations.types.checker.judge import Terms
-from remora.operations.types.source.project_index import Function, ProjectIndex, is_builtin
-from remora.operations.types.source.slots import RETURN, Slot, is_overload
-from remora.operations.types.source.terms import members_of, same
+from remora.judges.types.accepted_annotations import Terms
+from remora.judges.types.project_index import Function, ProjectIndex, is_builtin
+from remora.judges.types.slots import RETURN, Slot, is_overload
+from remora.judges.types.terms import members_of, same
 
 FunctionKey = tuple[str, int]
 """The path and the number of a function."""

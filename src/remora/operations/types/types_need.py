@@ -12,12 +12,12 @@ from remora.code.folders import BESIDE, is_vendored
 from remora.code.pytest_model.pytest_file import is_of_tests
 from remora.code.syntax.nodes import Module, Node
 from remora.errors import ConfigError, HostError
+from remora.judges.types.accepted_annotations import Key
+from remora.judges.types.project_index import ProjectIndex
 from remora.operations.base import Amount, JudgedAmount
-from remora.operations.types.checker.judge import Key
-from remora.operations.types.checker.pyrefly import PyreflyError, check_installed
+from remora.operations.types.pyrefly import PyreflyError, check_installed
 from remora.operations.types.refusals import is_decorated
 from remora.operations.types.session import Session, project_texts, session_for
-from remora.operations.types.source.project_index import ProjectIndex
 from remora.sandbox.interpreters import ProjectPython
 from remora.tools.host.declared_type_checker import declared_checker
 from remora.tools.host.module_names import module_name
@@ -81,7 +81,7 @@ def _likely_amount(
     if not options.get("named", True) and not _has_types(place, session.index, texts):
         return partial(_left_out, _UNTYPED)
     can_write = bool(options.get("open"))
-    failing = {} if can_write else dict.fromkeys(session.checker.unread, _PYREFLY_FAILS)
+    failing = {} if can_write else dict.fromkeys(session.unread, _PYREFLY_FAILS)
     failing |= dict.fromkeys(session.checker.left_out, _TY_FAILS)
     judged = {path for path in own if path not in failing}
     files = {path: file for path, file in session.index.files.items() if path in beside}

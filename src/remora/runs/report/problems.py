@@ -9,8 +9,8 @@ from remora.code.syntax.extract import parse_module
 from remora.code.syntax.nodes import Module, Node, find_node, node_at_line
 from remora.errors import HostError
 from remora.ids import MODULE, split_node_key, unescape_path
+from remora.judges.judged_change import ReportedFinding
 from remora.operations.base import is_lint_code
-from remora.operations.reported_finding import ReportedFinding
 from remora.runs.records.findings import codes_text
 from remora.runs.report.report_model import JobReport, Report
 from remora.statuses import UNDECIDED

@@ -12,8 +12,9 @@ from remora.agents.job import Job
 from remora.agents.verification import verify
 from remora.errors import HostError, OutsideError, RemoraError, UsageError
 from remora.files.project_files import project_files
-from remora.operations.checks import parse_errors
-from remora.operations.submission import Result, Submission
+from remora.judges.checks import parse_errors
+from remora.judges.lint.new_findings import new_findings
+from remora.judges.submission import Result, Submission
 from remora.rmtree import try_remove_tree
 from remora.runs.continuation.resume import check_definition
 from remora.runs.project import Project
@@ -21,7 +22,6 @@ from remora.runs.records.agent_stream import start_of
 from remora.runs.records.job_view import JobView
 from remora.runs.records.run_record import RunRecord, recorded_selectors
 from remora.sandbox.interpreters import ProjectPython, environment_digest
-from remora.tools.host.ruff.finding import new_findings
 from remora.tools.host.ruff.ruff import MakeRuff, Ruff
 from remora.tools.tree import ToolTree
 from remora.workspaces.apply.transaction import FileConflict, FileWrite, PreparedChanges

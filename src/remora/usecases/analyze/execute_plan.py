@@ -13,7 +13,7 @@ from remora.runs.execution.agent_settings import query_settings_for
 from remora.runs.execution.execute import execute
 from remora.runs.execution.prepared_run import PreparedRun
 from remora.runs.execution.run import BaseFiles, Run, RunObserver
-from remora.runs.gates.judgement import judge_run
+from remora.runs.judgement.judgement import judge_run
 from remora.runs.project import ProjectRecords
 from remora.sandbox.interpreters import environment_digest
 from remora.workspaces.copy.slot import SlotDriver

@@ -16,7 +16,7 @@ from remora.models.provider import model_is_optional
 from remora.runs.continuation.resume import check_definition, finish_run
 from remora.runs.execution.prepared_run import PreparedRun
 from remora.runs.execution.run import Run, RunObserver
-from remora.runs.gates.judgement import judge_run
+from remora.runs.judgement.judgement import judge_run
 from remora.runs.planning.plan import Plan
 from remora.runs.project import Project
 from remora.runs.records.agent_stream import start_and_end_of

@@ -11,7 +11,7 @@ from remora.bootstrap.invocation import Invocation
 from remora.code.syntax.extract import parse_module
 from remora.code.syntax.nodes import Module
 from remora.ids import escape_path, split_node_key
-from remora.operations.reported_finding import ReportedFinding
+from remora.judges.judged_change import ReportedFinding
 from remora.runs.planning.plan import selected_keys
 from remora.runs.planning.run_request import RunRequest, options_for
 from remora.runs.project import Project

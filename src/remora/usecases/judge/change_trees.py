@@ -12,7 +12,7 @@ from typing import NamedTuple
 from remora.errors import OutsideError, UsageError
 from remora.files.git import git_output
 from remora.files.project_files import ProjectFiles, is_private, project_files
-from remora.operations.judged_change import ChangedFile
+from remora.judges.judged_change import ChangedFile
 from remora.rmtree import try_remove_tree
 from remora.runs.planning.changed_nodes import commit_of
 from remora.workspaces.commit_files import CommittedFile, committed_files, indexed_files, open_blobs

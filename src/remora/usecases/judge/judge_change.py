@@ -16,9 +16,8 @@ from remora.config.user_folders import make_private
 from remora.errors import RemoraError
 from remora.files.file_lock import try_lock
 from remora.ids import escape_path, file_of_key, split_node_key
+from remora.judges.judged_change import Change, ChangedFile, ReportedFinding, Unjudged
 from remora.operations.base import Report
-from remora.operations.judged_change import Change, ChangedFile, Unjudged
-from remora.operations.reported_finding import ReportedFinding
 from remora.runs.execution.prepared_run import PreparedRun
 from remora.runs.planning.run_request import RunRequest, options_for
 from remora.runs.project import Project

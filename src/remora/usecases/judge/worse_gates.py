@@ -8,10 +8,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from remora.errors import HostError
-from remora.operations.judged_change import Change, Unjudged
-from remora.runs.gates.find import find_gates, mistakes_gate
-from remora.runs.gates.gate import Facts, Gate, PlacedText, worse
-from remora.runs.gates.values_gate import ValuesGate
+from remora.judges.gates.gate import Facts, Gate, PlacedText, worse
+from remora.judges.gates.project_gates import find_gates, mistakes_gate
+from remora.judges.gates.values_gate import ValuesGate
+from remora.judges.judged_change import Change, Unjudged
 from remora.runs.report.problems import Problem
 from remora.sandbox.interpreters import ProjectPython
 from remora.statuses import TEST_GATE

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from remora.runs.gates.judge_parts import Announce, announce_nothing, judge_parts
+from remora.runs.judgement.judge_parts import Announce, announce_nothing, judge_parts
 from remora.runs.project import Project
 from remora.runs.records.results import RunView, read_run
 from remora.runs.records.run_record import read_own_record

@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 from functools import partial
 from pathlib import Path
 
-from remora.runs.gates.judge_parts import Announce, announce_nothing, judge_parts
+from remora.runs.judgement.judge_parts import Announce, announce_nothing, judge_parts
 from remora.runs.project import Project
 from remora.runs.records.results import RunView
 from remora.runs.review import accept_part

@@ -7,10 +7,11 @@ import pytest
 from msgspec.structs import replace
 
 from remora.code.edit.import_edits import Imported
+from remora.code.pytest_model.source_blocks import with_block
 from remora.errors import HostError
-from remora.operations.test.cases.assertions import example_test
-from remora.operations.test.cases.case import Case
-from remora.operations.test.function_context import home_of, target_at
+from remora.judges.calls.case import Case
+from remora.judges.calls.target_function import TargetFunction, find_target, target_at
+from remora.operations.test.assertions import example_test
 from remora.operations.test.host_write import formatted_lines, write_examples
 from remora.operations.test.insert.added_tests import (
     Block,
@@ -27,8 +28,7 @@ from remora.operations.test.insert_location import (
     test_path,
 )
 from remora.operations.test.new_files import NewFiles
-from remora.operations.test.source_blocks import with_block
-from remora.operations.test.target_function import TargetFunction, find_target
+from remora.operations.test.test_home import home_of
 from remora.tools.tree import ToolTree
 from tests.cli.conftest import write
 

@@ -7,11 +7,11 @@ import pytest
 
 from remora.code.edit.parsed_text import ParsedText
 from remora.errors import HostError
-from remora.operations.test.cases.case import Case
-from remora.operations.test.inputs.project_examples import ProjectExamples
+from remora.judges.calls.case import Case
+from remora.judges.calls.project_examples import ProjectExamples
+from remora.judges.calls.target_function import TargetFunction, find_target
 from remora.operations.test.insert.added_tests import added_tests, extended_tests
 from remora.operations.test.insert.further_cases import further_case, with_further_cases
-from remora.operations.test.target_function import TargetFunction, find_target
 from remora.tools.tree import ToolTree
 
 CODE = "def grade(points, name=''):\n    return 'A' if points >= 90 else 'B'\n"

@@ -11,13 +11,7 @@ from remora.code.edit.edits import apply_edits
 from remora.code.edit.import_edits import Imported, ImportStyle, import_edits, imported_names
 from remora.code.edit.parsed_text import ParsedText
 from remora.code.edit.text_lines import split_lines
-from remora.code.syntax.definitions import DefinitionNode, ImportNode
-from remora.code.syntax.hidden_uses import names_in
-from remora.code.syntax.source import parse_text
-from remora.errors import HostError
-from remora.operations.test.inputs.own_cases import is_assertion, rows_of
-from remora.operations.test.insert_location import InsertLocation
-from remora.operations.test.source_blocks import (
+from remora.code.pytest_model.source_blocks import (
     class_of,
     first_line,
     functions_of,
@@ -26,6 +20,12 @@ from remora.operations.test.source_blocks import (
     with_block,
     without_tests,
 )
+from remora.code.syntax.definitions import DefinitionNode, ImportNode
+from remora.code.syntax.hidden_uses import names_in
+from remora.code.syntax.source import parse_text
+from remora.errors import HostError
+from remora.judges.calls.own_cases import is_assertion, rows_of
+from remora.operations.test.insert_location import InsertLocation
 
 _WIDEST = 120
 """Longest line of imports, also in projects that do not limit the length of lines."""

@@ -9,16 +9,16 @@ import msgspec
 
 from remora.code.edit.import_edits import Imported, imported_names
 from remora.code.pytest_model.pytest_file import is_test_file
+from remora.code.pytest_model.source_blocks import first_line, functions_of, without_tests
 from remora.code.syntax.definitions import ImportNode
 from remora.code.syntax.hidden_uses import names_in
 from remora.code.syntax.source import parse_text
+from remora.judges.lint.new_findings import new_findings
 from remora.operations.test.insert.added_tests import (
     added_tests,
     extended_tests,
     merge_added_tests,
 )
-from remora.operations.test.source_blocks import first_line, functions_of, without_tests
-from remora.tools.host.ruff.finding import new_findings
 from remora.tools.host.style_config import width_of
 from remora.tools.tree import ToolTree
 from remora.workspaces.apply.transaction import FilePatch

@@ -8,11 +8,11 @@ import msgspec
 
 from remora.code.edit.import_edits import Imported, imported_names
 from remora.code.edit.text_lines import split_lines
+from remora.code.pytest_model.source_blocks import first_line, functions_of, is_test_name
 from remora.code.syntax.source import parse_text
 from remora.errors import HostError
 from remora.operations.test.insert.added_tests import Block, top_level_names
 from remora.operations.test.insert_location import InsertLocation
-from remora.operations.test.source_blocks import first_line, functions_of, is_test_name
 
 _LONGEST_CODE = 8_000
 """Number of characters of an answer that is read."""

@@ -7,8 +7,8 @@ from functools import cached_property
 from typing import NamedTuple
 
 from remora.code.edit.import_edits import Imported, relative_module
-from remora.operations.types.source.project_index import File, Function, ProjectIndex, is_builtin
-from remora.operations.types.source.terms import arguments_of, head_of, members_of
+from remora.judges.types.project_index import File, Function, ProjectIndex, is_builtin
+from remora.judges.types.terms import arguments_of, head_of, members_of
 from remora.operations.types.writing.stdlib_names import (
     ADDED_IN,
     OLD_ALIASES,

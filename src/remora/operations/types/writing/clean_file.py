@@ -9,9 +9,10 @@ from contextlib import suppress
 from remora.code.edit.edits import Edit, apply_edits, overlap
 from remora.code.syntax.definitions import FunctionNode
 from remora.errors import HostError
-from remora.operations.types.checker.judge import Terms
-from remora.operations.types.source.slots import Slot, SourceText, written_annotations
-from remora.tools.host.ruff.finding import Finding, edits_of, new_findings, suspects
+from remora.judges.lint.new_findings import new_findings, suspects
+from remora.judges.types.accepted_annotations import Terms
+from remora.judges.types.slots import Slot, SourceText, written_annotations
+from remora.tools.host.ruff.finding import Finding, edits_of
 from remora.tools.host.style_config import wrapping_width
 from remora.tools.tree import ToolTree
 from remora.workspaces.apply.line_diff import new_lines

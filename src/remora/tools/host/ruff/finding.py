@@ -1,20 +1,15 @@
-"""Findings in ruff's JSON output, and those that a change adds."""
+"""Findings in ruff's JSON output."""
 
 import os
-import re
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
 from remora.code.edit.edits import Edit
 from remora.code.edit.text_lines import Line, lines_of, offset
-from remora.workspaces.apply.line_diff import new_lines
 
 Finding = dict[str, Any]
 
 _NO_CODE = "invalid-syntax"
-_QUOTING = {"D401", "D403"}
-_NUMBER = re.compile(r"\d+")
 
 
 def finding_of(item: dict[str, Any], root: Path, *, unsafe: bool) -> Finding:
@@ -74,51 +69,3 @@ def edits_of(body: str, fix: dict[str, Any], lines: list[Line] | None = None) ->
             for edit in fix["edits"]
         )
     )
-
-
-def new_findings(before: list[Finding], after: list[Finding]) -> list[Finding]:
-    """Return the findings in `after` that are not in `before`.
-
-    Findings are compared by code and by message. Numbers in messages are ignored, because line
-    numbers may have changed.
-    """
-    known = Counter(map(comparison_key, before))
-    extra: list[Finding] = []
-    for finding in after:
-        if known[comparison_key(finding)] > 0:
-            known[comparison_key(finding)] -= 1
-        else:
-            extra.append(finding)
-    return extra
-
-
-def suspects(before: str, after: str, extra: list[Finding], found: list[Finding]) -> list[Finding]:
-    """Return the findings that are probably new.
-
-    `found` contains all findings of `after`. Because findings are only counted, `extra` may contain
-    findings of unchanged lines instead of those that are really new. Findings in changed lines
-    that are like them are returned instead.
-    """
-    if not extra:
-        return []
-    new = new_lines(before.encode(), after.encode())
-    keys = set(map(comparison_key, extra))
-    changed = [
-        each
-        for each in found
-        if comparison_key(each) in keys
-        and not new.isdisjoint(range(each["line"], each["end_line"] + 1))
-    ]
-    explained = set(map(comparison_key, changed))
-    return [*changed, *(each for each in extra if comparison_key(each) not in explained)]
-
-
-def comparison_key(finding: Finding) -> tuple[str, str]:
-    """Return the code and the message of a finding.
-
-    The message is without numbers, and without the text of a docstring that another fix may change.
-    """
-    code, message = str(finding.get("code")), str(finding.get("message"))
-    if code in _QUOTING:
-        message = message.partition(": ")[0]
-    return code, _NUMBER.sub("N", message)

@@ -1,0 +1,1 @@
+"""Judges: what decides whether a change stands. None of them writes a change."""

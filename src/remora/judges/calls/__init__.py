@@ -1,0 +1,1 @@
+"""Calls of functions: where they come from, and what they return."""

@@ -1,0 +1,226 @@
+"""Trial calls of a function in different circumstances and with mutants."""
+
+import ast
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from remora.code.syntax.source import Unreadable, read_source
+from remora.errors import HostError
+from remora.judges.calls.call_input import (
+    CallInput,
+    bound_names,
+    free_names,
+    is_call_of,
+    root_name,
+)
+from remora.judges.calls.case import Case, case_of
+from remora.judges.calls.target_function import TargetFunction
+from remora.judges.faults.mutants import Mutant
+from remora.judges.runner.parent import CIRCUMSTANCES, Order, Results, run_in_child
+from remora.python_text import parse
+from remora.tools.tree import ToolTree
+
+_CALL_S = 1.0
+_ALL_CALLS_S = 25.0
+_MUTANT_CALLS_S = 4.0
+_MAX_LATE_CALLS = 3
+_REASONS = {
+    "late": "it takes longer than a second",
+    "unready": "the statements before it raise {type}",
+    "effect": "it has effects outside the process ({effect})",
+    "indirect": "it does not enter the function, or only through another one",
+    "long": "its result is too long for a test",
+    "deprecated": "it warns about deprecated code",
+    "environment": "its result depends on the machine or on a version",
+    "raised": "it raises {type}, which no code of the project raises",
+    "value": "its result cannot be written in a test",
+}
+"""Reasons that the result of a call cannot be asserted, by how the call ends."""
+_ENDED = "it ends the process, or was not tried"
+_CHANGES = "its result differs between two runs"
+
+
+class TrialResults(NamedTuple):
+    """The cases that can be used in a test.
+
+    `killed` contains the indexes of the mutants that each case kills. It is empty if no mutants
+    were tried. `problems` contains the other calls, each with the reason that it has no case.
+    """
+
+    cases: Sequence[Case] = ()
+    killed: Sequence[frozenset[int]] = ()
+    problems: Sequence[tuple[str, str]] = ()
+
+
+class NotImported(HostError):
+    """The tested module cannot be imported from the workspace."""
+
+
+def try_calls(
+    place: ToolTree,
+    subject: TargetFunction,
+    calls: Sequence[CallInput],
+    *,
+    faults: Sequence[Mutant],
+) -> TrialResults:
+    """Try each call twice in different circumstances, and with each mutant.
+
+    Raises NotImported if the module cannot be imported, or is imported from a different location.
+    """
+    plain = call_order(place, subject, calls, _ALL_CALLS_S, _MAX_LATE_CALLS)
+    more = {**plain, "mutants": [fault.function for fault in faults]}
+    more["seconds"] = _ALL_CALLS_S + _MUTANT_CALLS_S * len(faults)
+    paths = [subject.import_root]
+    with ThreadPoolExecutor(1) as pool:
+        again = pool.submit(run_in_child, place, paths, [plain], CIRCUMSTANCES[1])
+        runs = [run_in_child(place, paths, [more]), again.result()]
+    for results in runs:
+        problem = (results.of(0) or {}).get("problem")
+        if problem:
+            raise NotImported(str(problem).replace(f"{place.seen}/", "")[:300])
+    seen = [[results.of(0, number) for results in runs] for number in range(len(calls))]
+    usable = _cases(place, subject, calls, seen)
+    cases = _without_repeats(usable)
+    killed = _killed(cases, runs[0], faults)
+    used = {number for number, _ in usable}
+    problems = [
+        (call.call, _problem(results))
+        for number, (call, results) in enumerate(zip(calls, seen, strict=True))
+        if number not in used
+    ]
+    return TrialResults([case for _, case in cases], killed, problems)
+
+
+def _problem(seen: Sequence[Mapping[str, Any] | None]) -> str:
+    """Return why a call has no test case. `seen` contains the results of repeated runs."""
+    first, *others = seen
+    if first is None or first.get("how") not in _REASONS:
+        return _ENDED
+    if any(_outcome(each) != _outcome(first) for each in others):
+        return _CHANGES
+    return _REASONS[str(first["how"])].format(type=first.get("type"), effect=first.get("effect"))
+
+
+def _outcome(result: Mapping[str, Any] | None) -> tuple[object, ...]:
+    return tuple((result or {}).get(key) for key in ("how", "type", "claims"))
+
+
+def _killed(
+    cases: Sequence[tuple[int, Case]],
+    results: Results,
+    faults: Sequence[Mutant],
+) -> list[frozenset[int]]:
+    """Return the mutants that change each case. `cases` contains the number of each call."""
+    changed = [results.of_mutant(fault) for fault in range(len(faults))]
+    return [
+        frozenset(fault for fault, numbers in enumerate(changed) if number in (numbers or ()))
+        for number, _ in cases
+    ]
+
+
+def _cases(
+    place: ToolTree,
+    subject: TargetFunction,
+    calls: Sequence[CallInput],
+    seen: Sequence[Sequence[dict[str, Any] | None]],
+) -> list[tuple[int, Case]]:
+    """Return the cases that enter the function, with the number of the call."""
+    raising = _RaiseLines(place)
+    root = str(place.seen)
+    own = range(subject.function.lineno, (subject.function.end_lineno or 0) + 1)
+    found: list[tuple[int, Case]] = []
+    for number, (call, results) in enumerate(zip(calls, seen, strict=True)):
+        case = case_of(call, results, raising.at, root)
+        if case is not None:
+            lines = tuple(line for line in case.lines if line in own)
+            case = msgspec.structs.replace(_with_plain_name(subject, case), lines=lines)
+            found += [(number, case)] if lines else []
+    return found
+
+
+def _with_plain_name(subject: TargetFunction, case: Case) -> Case:
+    """Return the case with the function's name alone if it is called as `module.function`."""
+    call = parse(case.call, "eval").body
+    if "." in subject.qualname or not is_call_of(subject.function.name, call):
+        return case
+    assert isinstance(call, ast.Call)
+    imported = {name: one for one in case.imports for name in bound_names(parse(one).body[0])}
+    root = root_name(call.func)
+    if isinstance(call.func, ast.Name) or root not in imported:
+        return case
+    plain = ast.unparse(ast.Call(ast.Name(subject.function.name), call.args, call.keywords))
+    needed = free_names(parse(each) for each in (plain, *case.setup))
+    kept = tuple(one for one in case.imports if one != imported[root] or root in needed)
+    return msgspec.structs.replace(case, call=plain, imports=kept)
+
+
+def _without_repeats(cases: Sequence[tuple[int, Case]]) -> list[tuple[int, Case]]:
+    """Return the case with the fewest statements of those with the same call and result."""
+    found: dict[Any, tuple[int, Case]] = {}
+    for number, case in cases:
+        key = (case.call, case.value, case.raises)
+        if key not in found or len(case.setup) < len(found[key][1].setup):
+            found[key] = number, case
+    return list(found.values())
+
+
+def call_order(
+    place: ToolTree,
+    subject: TargetFunction,
+    calls: Sequence[CallInput],
+    seconds: float,
+    patience: int,
+) -> Order:
+    """Return the order to make calls of a function, until `patience` of them took too long."""
+    return {
+        "module": subject.module,
+        "path": str(place.seen / subject.path),
+        "qualname": subject.qualname,
+        "header": subject.header,
+        "calls": [_call(one) for one in calls],
+        "each": _CALL_S,
+        "seconds": seconds,
+        "patience": patience,
+    }
+
+
+def _call(given: CallInput) -> dict[str, Any]:
+    return {
+        "call": given.call,
+        "setup": list(given.setup),
+        "imports": list(given.imports),
+    }
+
+
+class _RaiseLines:
+    """Finds the lines of `raise` statements in the files of the tree."""
+
+    def __init__(self, place: ToolTree) -> None:
+        self._place = place
+        self._root = place.seen
+        self._lines: dict[str, frozenset[int]] = {}
+
+    def at(self, path: str, line: int) -> bool:
+        if path not in self._lines:
+            self._lines[path] = self._find(Path(path))
+        return line in self._lines[path]
+
+    def _find(self, path: Path) -> frozenset[int]:
+        if not path.is_relative_to(self._root):
+            return frozenset()
+        try:
+            read = read_source("", self._place.read(path.relative_to(self._root).as_posix()))
+        except HostError:
+            return frozenset()
+        if isinstance(read, Unreadable):
+            return frozenset()
+        return frozenset(
+            number
+            for one in ast.walk(read.tree)
+            if isinstance(one, ast.Raise)
+            for number in range(one.lineno, (one.end_lineno or one.lineno) + 1)
+        )

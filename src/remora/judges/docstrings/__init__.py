@@ -1,0 +1,1 @@
+"""Judges of docstrings: rules that find contradictions between docstrings and code."""

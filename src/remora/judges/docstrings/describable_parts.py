@@ -1,0 +1,71 @@
+"""Parts of a node's code that its docstring may describe."""
+
+import ast
+from collections.abc import Iterator, Sequence
+from typing import Literal
+
+from remora.code.syntax.definitions import DefinitionNode, FunctionNode
+from remora.code.syntax.effects import (
+    is_none_or_missing,
+    is_stub,
+    own_nodes,
+    returns_or_yields,
+    unqualified_name,
+)
+from remora.judges.docstrings.documented_exceptions import raised_exceptions
+from remora.judges.docstrings.parts import Describable, Parameter
+
+_RECEIVERS = ("self", "cls", "mcs", "mcls", "metacls")
+_PROPERTIES = ("property", "cached_property")
+
+
+def describable_parts(node: DefinitionNode) -> Describable:
+    """Return the parts of a node. The docstring of a property describes its value by itself."""
+    if isinstance(node, ast.ClassDef):
+        return Describable()
+    stub = is_stub(node, node.body)
+    return Describable(
+        parameters=tuple(_parameters(node.args)),
+        raises=() if stub else raised_exceptions(node.body),
+        outcome=_outcome(node, node.body),
+        annotation=None if is_none_or_missing(node.returns) else source_of(node.returns),
+    )
+
+
+def source_of(node: ast.expr | None) -> str | None:
+    """Return an expression's source on one line. Quotes around string annotations are removed."""
+    if node is None:
+        return None
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return node.value if node.value.isprintable() else repr(node.value)
+    try:
+        return ast.unparse(node)
+    except (RecursionError, ValueError):
+        return "…"
+
+
+def _outcome(
+    node: FunctionNode, body: Sequence[ast.stmt]
+) -> Literal["nothing", "returns", "yields"]:
+    if any(unqualified_name(each) in _PROPERTIES for each in node.decorator_list):
+        return "nothing"
+    if any(isinstance(each, ast.Yield | ast.YieldFrom) for each in own_nodes(body)):
+        return "yields"
+    if returns_or_yields(body) or (is_stub(node, body) and not is_none_or_missing(node.returns)):
+        return "returns"
+    return "nothing"
+
+
+def _parameters(args: ast.arguments) -> Iterator[Parameter]:
+    plain = [*args.posonlyargs, *args.args]
+    defaults = [None] * (len(plain) - len(args.defaults)) + list(args.defaults)
+    for index, (arg, default) in enumerate(zip(plain, defaults, strict=True)):
+        if (index or arg.arg not in _RECEIVERS) and not arg.arg.startswith("_"):
+            yield Parameter(arg.arg, "", source_of(arg.annotation), source_of(default))
+    if args.vararg is not None:
+        yield Parameter(args.vararg.arg, "*", source_of(args.vararg.annotation))
+    for arg, default in zip(args.kwonlyargs, args.kw_defaults, strict=True):
+        if not arg.arg.startswith("_"):
+            yield Parameter(arg.arg, "", source_of(arg.annotation), source_of(default))
+    if args.kwarg is not None:
+        yield Parameter(args.kwarg.arg, "**", source_of(args.kwarg.annotation))

@@ -1,0 +1,110 @@
+"""A node with its docstring and what contradicts it."""
+
+import ast
+import re
+from collections import Counter
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+from msgspec.structs import replace
+
+from remora.code.syntax.definitions import Definition, DefinitionNode, find_definitions
+from remora.code.syntax.docstring_sections import parse_docstring
+from remora.code.syntax.signature import docstring_text
+from remora.code.syntax.source import Source, Unreadable, read_source
+from remora.errors import HostError
+from remora.ids import NodeKey, escape_path, node_key
+from remora.judges.docstrings.documented_parameters import parameter_findings
+from remora.judges.docstrings.documented_results import exception_findings, result_findings
+from remora.judges.docstrings.drift_finding import DocumentedCode, DriftFinding
+from remora.judges.docstrings.related_texts import RelatedTexts
+
+_CHECKS = (parameter_findings, exception_findings, result_findings)
+_CONTINUED = re.compile(rb"(?<!\\)(?:\\\\)*\\\s*$")
+
+
+@dataclass(frozen=True)
+class DocumentedNode:
+    """A function or class in a file. `text` is its docstring, or None if it has none."""
+
+    path: str
+    qualname: str
+    source: Source
+    node: DefinitionNode
+    key: NodeKey
+    parent: DefinitionNode | ast.Module
+    related: RelatedTexts
+
+    @cached_property
+    def text(self) -> str | None:
+        return docstring_text(self.node.body)
+
+    @cached_property
+    def code(self) -> DocumentedCode | None:
+        """The definition with its parsed docstring, or None without a docstring."""
+        if self.text is None:
+            return None
+        return DocumentedCode(
+            node=self.node,
+            text=self.text,
+            parsed=parse_docstring(self.text),
+            owner=self.parent if isinstance(self.parent, ast.ClassDef) else None,
+            related=self.related,
+        )
+
+    @cached_property
+    def contradictions(self) -> tuple[DriftFinding, ...]:
+        """The contradictions between the docstring and the code, in the docstring's order."""
+        found = [each for check in _CHECKS for each in check(self.code)] if self.code else []
+        return tuple(sorted(found, key=lambda each: each.line))
+
+    def new_contradictions(self, before: "DocumentedNode | None") -> list[DriftFinding]:
+        """Return the contradictions whose code and name an earlier version has less often."""
+        known = before.contradictions if before is not None else ()
+        extra = Counter((each.code, each.name) for each in self.contradictions)
+        extra -= Counter((each.code, each.name) for each in known)
+        return [each for each in self.contradictions if extra[each.code, each.name]]
+
+    def line_of(self, number: int) -> int:
+        """Return the line of the file, counted from 1, with a line of the docstring's text.
+
+        `number` is counted from 0. A backslash before a line ending continues the line of the text.
+        """
+        literal = self.node.body[0]
+        first, last = literal.lineno, literal.end_lineno or literal.lineno
+        if self.source.line(first)[literal.col_offset :][:1] in b"rR":
+            return first + number
+        for line in range(first, last):
+            is_continued = _CONTINUED.search(self.source.line(line)) is not None
+            if number == 0 and not is_continued:
+                return line
+            number -= not is_continued
+        return last
+
+
+def find_documented(
+    path: str, content: bytes, qualname: str, related: RelatedTexts | None = None
+) -> DocumentedNode:
+    """Find a node by its qualname. `related` has the texts of its file and folder.
+
+    Raises HostError if the file does not parse or does not contain the node.
+    """
+    source, by_key = _definitions(path, content)
+    key = node_key(escape_path(path), qualname)
+    here = by_key.get(key)
+    if here is None:
+        raise HostError(f"{path}: there is no {qualname}")
+    above = by_key.get(here.parent)
+    parent = above.node if above is not None else source.tree
+    owner = getattr(parent, "name", "")
+    own = replace(related or RelatedTexts(), owner=owner)
+    return DocumentedNode(path, qualname, source, here.node, key, parent, own)
+
+
+@lru_cache(maxsize=8)  # each turn needs the same file; its tree is not modified
+def _definitions(path: str, content: bytes) -> tuple[Source, dict[NodeKey, Definition]]:
+    source = read_source(path, content)
+    if isinstance(source, Unreadable):
+        raise HostError(f"{path}: {source.detail}")
+    found = find_definitions(source.tree, escape_path(path))
+    return source, {each.key: each for each in found}

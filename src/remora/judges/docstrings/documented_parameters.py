@@ -1,0 +1,235 @@
+"""Parameters that a docstring renames, invents or leaves out."""
+
+import ast
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from difflib import SequenceMatcher
+
+from remora.code.syntax.docstring_drift import find_parameter_drift
+from remora.code.syntax.docstring_sections import Item
+from remora.code.syntax.effects import unqualified_name
+from remora.judges.docstrings.drift_finding import DocumentedCode, DriftFinding
+
+_SIMPLE = frozenset(
+    ("int", "str", "bool", "bytes", "dict", "list", "tuple", "set", "float", "Path")
+)
+_SPELLED = {"string": "str", "integer": "int", "boolean": "bool", "dictionary": "dict"}
+_COMPATIBLE = (
+    frozenset(("int", "float")),
+    frozenset(("int", "bool")),
+    frozenset(("list", "tuple")),
+)
+_GOOGLE = re.compile(r"\s*\*{0,2}\w+ ?\((\w+)(?:, optional)?\)\s*:")
+_NUMPY = re.compile(r"\s*\w+ ?: ?(\w+)(?:, (?:optional|default\b.*|keyword-only))?\s*")
+_REST = re.compile(r"\s*:param (\w+) \w+:.*|\s*:type \w+: *(\w+)(?:, optional| or None)?\.?\s*")
+_MIN_SIMILARITY = 0.75
+_MIN_ABBREVIATION = 3
+_MOST_PAIRS = 1000
+"""Pairs of an unknown and a missing name (decision). If there are more, their names are not compared:
+so many parameters are not renamed at once."""
+_WORD = re.compile(r"[a-z]+|[0-9]+")
+_ENTRY = re.compile(r"\s+\*{0,2}(\w+) ?(?:\(.*?\))?:")
+"""The start of a line such as `name : type` or `name (type): text`."""
+_TYPES = frozenset(("int", "str", "float", "bool", "list", "dict", "tuple", "set", "string"))
+_CHANGES_SIGNATURE = re.compile(
+    r"option|argument|param|inject|event|pass_|patch|given|wrap|kw|sig|alias|rename|deprecat|compat"
+    r"|legacy|bind|curry|partial|fixture|add_"
+)
+
+
+def parameter_findings(code: DocumentedCode) -> Iterator[DriftFinding]:
+    """Yield the parameters that are documented but do not exist, or are missing from the list."""
+    not_accepted, is_incomplete = find_parameter_drift(code.node, code.text)
+    if not not_accepted and not is_incomplete:
+        return
+    items, names = documented_parameters(code), dict.fromkeys(_names(code))
+    is_open = code.function is not None and bool(code.function.args.kwarg)
+    spelled = {name.strip("_") for name in names}
+    # a text in the body may name a keyword, but only if other keywords are accepted
+    used = _TYPES | (_mentioned(code.body) if is_open or code.function is None else set())
+    unknown = [
+        name
+        for name in items
+        if (name in not_accepted or (is_open and name not in names))
+        and name not in used
+        and name.strip("_") not in spelled
+    ]
+    if any(_is_opaque(each) for each in code.decorators):
+        unknown = []  # the decorator may add parameters
+    unknown = [name for name in unknown if not any(_names_in(d, name) for d in code.decorators)]
+    missing = unlisted_parameters(code)
+    renamed = _renamed(items, unknown, missing, names)
+    if is_open:  # other names may be keywords
+        renamed = {old: new for old, new in renamed.items() if are_similar(old, new)}
+        unknown = list(renamed)
+    for name in unknown:
+        new = renamed.get(name, "")
+        yield DriftFinding(
+            code="renamed-parameter" if new else "unknown-parameter",
+            line=items[name].first,
+            message=f"parameter `{name}` is documented but does not exist"
+            + (f"; the signature has `{new}`" if new else ""),
+            name=name,
+            old=name,
+            new=new,
+        )
+    last = max((item.last for item in items.values()), default=0)
+    new_names = set(renamed.values())
+    missing = [name for name in missing if name not in new_names]
+    if code.function is None or 2 * len(missing) > len(items):
+        return  # the list is not meant to be complete
+    for name in missing:
+        if not code.related.is_usually_left_out(name):
+            message = f"parameter `{name}` is not documented, but others are"
+            yield DriftFinding(code="missing-parameter", line=last, message=message, name=name)
+
+
+def are_similar(old: str, new: str) -> bool:
+    """Return True if one name has all words of the other or abbreviates it, or they are nearly equal."""
+    first, second = lower_words(old), lower_words(new)
+    if (
+        {*first} <= {*second}
+        or {*second} <= {*first}
+        or SequenceMatcher(None, old, new).ratio() >= _MIN_SIMILARITY
+    ):
+        return True
+    short, long = sorted(("".join(first), "".join(second)), key=len)
+    if len(short) < 2 or short[:1] != long[:1]:
+        return False
+    letters = iter(long)
+    return len(short) + _MIN_ABBREVIATION <= 12 and all(each in letters for each in short)
+
+
+def lower_words(text: str) -> list[str]:
+    """Return the words and numbers in a text or in a name such as `max_2_items`."""
+    return _WORD.findall(text.lower())
+
+
+def documented_parameters(code: DocumentedCode) -> dict[str, Item]:
+    """Return the entries of the docstring's lists of parameters, by name."""
+    return {
+        name: item
+        for section in code.parsed.sections
+        if section.kind == "parameters"
+        for item in section.items
+        for name in item.names
+    }
+
+
+def unlisted_parameters(code: DocumentedCode) -> list[str]:
+    """Return the public parameters that a docstring's list leaves out.
+
+    An entry that is indented too far, and so belongs to the entry above, counts as well.
+    """
+    listed = {name.strip("_") for name in documented_parameters(code)}
+    listed |= {found[1] for line in code.parsed.lines if (found := _ENTRY.match(line))}
+    return [
+        name for name in _names(code) if not name.startswith("_") and name.strip("_") not in listed
+    ]
+
+
+def _names(code: DocumentedCode) -> list[str]:
+    """Return the names of all parameters but the first one of a method."""
+    if code.signature is None:
+        return []
+    args = code.signature.args
+    names = [each.arg for each in (*args.posonlyargs, *args.args, *args.kwonlyargs)]
+    return names[1:] if names[:1] in (["self"], ["cls"]) else names
+
+
+def _renamed(
+    documented: Iterable[str], unknown: Sequence[str], missing: Sequence[str], names: Iterable[str]
+) -> dict[str, str]:
+    """Pair unknown and missing names that are alike, or alone between the same known names."""
+    found: dict[str, str] = {}
+    for old in unknown if len(unknown) * len(missing) <= _MOST_PAIRS else ():
+        new = [each for each in missing if are_similar(old, each)]
+        others = [
+            each for each in unknown if each != old and any(are_similar(each, n) for n in new)
+        ]
+        if len(new) == 1 and not others:
+            found[old] = new[0]
+    old_gaps, new_gaps = _gaps(documented, unknown, missing), _gaps(names, missing, unknown)
+    taken = set(found.values())
+    for place, old_names in old_gaps.items() if len(unknown) == len(missing) else ():
+        new_names = new_gaps.get(place, [])
+        if len(old_names) == len(new_names) == 1 and new_names[0] not in taken:
+            found.setdefault(old_names[0], new_names[0])
+    return found
+
+
+def _gaps(
+    names: Iterable[str], wanted: Iterable[str], ignored: Iterable[str]
+) -> dict[str, list[str]]:
+    """Return the wanted names in a list, keyed by the last other name before them."""
+    gaps: dict[str, list[str]] = {}
+    last, sought, passed = "", {*wanted}, {*ignored, "self", "cls"}
+    for name in names:
+        if name in sought:
+            gaps.setdefault(last, []).append(name)
+        elif name not in passed:
+            last = name
+    return gaps
+
+
+def _mentioned(code: Sequence[ast.stmt]) -> set[str]:
+    """Return the names that code reads from elsewhere, such as `kwargs.pop("name")`."""
+    nodes = [node for statement in code for node in ast.walk(statement)]
+    return {
+        node.value
+        for node in nodes
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    }
+
+
+def _names_in(decorator: ast.expr, name: str) -> bool:
+    """Return True if the arguments of a decorator have a name as keyword or in a string."""
+    return any(
+        (isinstance(each, ast.keyword) and each.arg == name)
+        or (
+            isinstance(each, ast.Constant)
+            and isinstance(each.value, str)
+            and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", each.value) is not None
+        )
+        for each in ast.walk(decorator)
+    )
+
+
+def _is_opaque(decorator: ast.expr) -> bool:
+    """Return True if a decorator may add parameters, judging by its name."""
+    return _CHANGES_SIGNATURE.search(unqualified_name(decorator).lower()) is not None
+
+
+def stated_and_annotated(code: DocumentedCode, item: Item, name: str) -> tuple[str, str]:
+    """Return the type that an entry states, and the simple type that a parameter is annotated with."""
+    arguments = code.signature.args if code.signature is not None else None
+    every = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs) if arguments else ()
+    annotations = (each.annotation for each in every if each.arg == name)
+    return _stated(code, item), _simple_type(next(annotations, None))
+
+
+def is_other_type(stated: str, actual: str) -> bool:
+    """Return True if both types are simple, and values of one are not meant by the other."""
+    known = _SPELLED.get(stated, stated)
+    if not actual or known not in _SIMPLE or known == actual:
+        return False
+    return not any({known, actual} <= pair for pair in _COMPATIBLE)
+
+
+def _stated(code: DocumentedCode, item: Item) -> str:
+    pattern = {"google": _GOOGLE, "numpy": _NUMPY, "rest": _REST}[code.parsed.style or "google"]
+    line = code.parsed.lines[item.first]
+    found = pattern.match(line) if pattern is _GOOGLE else pattern.fullmatch(line)
+    return next(filter(None, found.groups()), "") if found else ""
+
+
+def _simple_type(annotation: ast.expr | None) -> str:
+    """Return the built-in type of an annotation without `None`, or an empty string."""
+    if isinstance(annotation, ast.BinOp) and isinstance(annotation.right, ast.Constant):
+        annotation = annotation.left if annotation.right.value is None else None
+    if isinstance(annotation, ast.Subscript):
+        name = ast.unparse(annotation.value).rpartition(".")[2]
+        annotation = annotation.slice if name == "Optional" else annotation.value
+    name = annotation.id if isinstance(annotation, ast.Name) else ""
+    name = name.lower() if name in ("Dict", "List", "Tuple", "Set") else name
+    return name if name in _SIMPLE else ""

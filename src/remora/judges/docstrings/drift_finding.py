@@ -1,0 +1,90 @@
+"""A contradiction between a docstring and its code."""
+
+import ast
+from typing import Literal, NamedTuple
+
+import msgspec
+
+from remora.code.syntax.definitions import DefinitionNode, FunctionNode
+from remora.code.syntax.docstring_sections import ParsedDocstring
+from remora.code.syntax.effects import unqualified_name
+from remora.judges.docstrings.related_texts import RelatedTexts
+
+DriftCode = Literal[
+    "unknown-parameter",
+    "renamed-parameter",
+    "missing-parameter",
+    "missing-exception",
+    "no-result",
+]
+_KEEP_SIGNATURE = frozenset(
+    (
+        *("staticmethod", "classmethod", "property", "cached_property", "abstractmethod"),
+        *("override", "final", "overload", "cache", "lru_cache", "contextmanager"),
+        *("asynccontextmanager", "dataclass", "total_ordering", "unique", "runtime_checkable"),
+    )
+)
+
+
+class DriftFinding(msgspec.Struct, frozen=True, kw_only=True):
+    """A place where a docstring contradicts its code, or leaves out a part of a list.
+
+    `line` is the line of the docstring, counted from 0. `name` is the documented or missing part.
+    `old` is the contradicted text on this line, and `new` is what the code has instead. Both are
+    empty if there is no such text.
+    """
+
+    code: DriftCode
+    line: int
+    message: str
+    name: str = ""
+    old: str = ""
+    new: str = ""
+
+
+class DocumentedCode(NamedTuple):
+    """A definition with its parsed docstring.
+
+    `owner` is the enclosing class, or None. `related` contains texts of the same project.
+    """
+
+    node: DefinitionNode
+    text: str
+    parsed: ParsedDocstring
+    owner: ast.ClassDef | None
+    related: RelatedTexts
+
+    @property
+    def body(self) -> list[ast.stmt]:
+        """The statements after the docstring."""
+        return self.node.body[1:]
+
+    @property
+    def function(self) -> FunctionNode | None:
+        return None if isinstance(self.node, ast.ClassDef) else self.node
+
+    @property
+    def signature(self) -> FunctionNode | None:
+        """The function, or the constructor of the class, whose parameters are documented."""
+        constructors = (
+            each
+            for each in self.node.body
+            if isinstance(each, ast.FunctionDef) and each.name == "__init__"
+        )
+        return self.function or next(constructors, None)
+
+    @property
+    def decorators(self) -> list[ast.expr]:
+        """The decorators of the definition and of its constructor."""
+        inner = self.signature
+        return [*self.node.decorator_list, *(inner.decorator_list if inner is not None else ())]
+
+    @property
+    def keeps_signature(self) -> bool:
+        """True if no decorator may give the function other parameters than its `def` has."""
+        return {unqualified_name(each) for each in self.decorators} <= _KEEP_SIGNATURE
+
+    @property
+    def is_overridable(self) -> bool:
+        """True for methods that a subclass may override, so that their body is not the contract."""
+        return self.owner is not None and self.node.name not in ("__init__", "__new__")

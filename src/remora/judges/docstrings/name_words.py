@@ -1,0 +1,74 @@
+"""Detection of summaries that only repeat the names of the documented code."""
+
+import ast
+import re
+from collections.abc import Iterable, Iterator
+from functools import cache
+
+from remora.code.syntax.definitions import FunctionNode
+from remora.judges.docstrings.documented_node import DocumentedNode
+from remora.judges.docstrings.documented_parameters import lower_words
+
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_ENDINGS = (
+    "ations", "ation", "ers", "ors", "er", "or", "ings", "ing", "ies", "ied", "ed", "es", "s", "e", "y",
+)  # fmt: skip
+_LEAST = 3
+"""Characters of the shortest stem."""
+_SAY_NOTHING = frozenset(
+    (
+        *("a", "an", "the", "this", "that", "these", "its", "it", "is", "are", "be", "of", "for"),
+        *("from", "to", "in", "on", "with", "by", "as", "and", "or", "if", "into", "at", "given"),
+        *("whether", "which", "new", "current", "specified", "provided", "some", "any", "all"),
+        *("get", "return", "set", "do", "make", "create", "perform", "handle", "process", "run"),
+        *("method", "function", "class", "object", "instance", "value", "data", "result", "item"),
+        *("thing", "true", "false", "none", "parameter", "argument", "represent", "define"),
+        *("provide", "use", "call", "execute", "will", "can", "based", "using", "self"),
+    )
+)
+
+
+def only_repeats_name(summary: str, found: DocumentedNode) -> bool:
+    """Return True if every word of a summary is a word of the names, or says nothing by itself.
+
+    The names are those of the definition, its class, its parameters and its annotations.
+    """
+    return only_repeats(summary, _names(found))
+
+
+def only_repeats(text: str, names: Iterable[str]) -> bool:
+    """Return True if every word of a text is a word of some names, or says nothing by itself."""
+    known = {_stem(word) for name in names for word in _words(name)}
+    said = {_stem(word) for word in _words(text) if word not in _SAY_NOTHING}
+    return said - {_stem(word) for word in _SAY_NOTHING} <= known
+
+
+def _names(found: DocumentedNode) -> Iterator[str]:
+    yield from found.qualname.split(".")
+    if isinstance(found.node, FunctionNode):
+        yield from (each.arg for each in ast.walk(found.node.args) if isinstance(each, ast.arg))
+        yield from (
+            each.id
+            for part in (found.node.args, found.node.returns)
+            if part is not None
+            for each in ast.walk(part)
+            if isinstance(each, ast.Name)
+        )
+
+
+def _words(text: str) -> list[str]:
+    return lower_words(_CAMEL.sub(" ", text))
+
+
+@cache
+def _stem(word: str) -> str:
+    """Return a word without its ending: "decodes", "decoding" and "decoder" are the same word."""
+    endings = (each for each in _ENDINGS if word.endswith(each) and len(word) - len(each) >= _LEAST)
+    ending = next(endings, "")
+    if not ending or word.endswith("ss"):
+        return word
+    short = word[: -len(ending)]
+    if short[-1] in "ey" and len(short) > _LEAST:  # "copying" and "copy", "seeing" and "see"
+        return short[:-1]
+    is_doubled = short[-1] == short[-2] and short[-1] not in "ls"
+    return short[:-1] if is_doubled else short

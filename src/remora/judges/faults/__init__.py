@@ -1,0 +1,1 @@
+"""Faults that can be planted in functions."""

@@ -1,0 +1,211 @@
+"""Mutants of a function. A mutant is a copy of the function with one planted fault."""
+
+import ast
+import copy
+from collections.abc import Callable, Iterator
+from typing import TypeVar
+
+import msgspec
+
+from remora.code.syntax.definitions import FunctionNode, assigned_values, find_definitions
+from remora.code.syntax.hidden_uses import names_in
+from remora.code.syntax.source import Source, Unreadable, parse_text, read_source
+from remora.judges.faults.fault_kinds import (
+    ChangeNode,
+    ignored_options,
+    node_faults,
+    without_docstring,
+)
+from remora.python_text import parse
+
+MAX_MUTANTS = 20
+_DATA = (ast.Call, ast.Dict, ast.List, ast.Tuple, ast.Set, ast.ListComp, ast.DictComp, ast.SetComp)
+_T = TypeVar("_T")
+
+
+class Mutant(msgspec.Struct, frozen=True, kw_only=True):
+    """A mutant. `what` describes the fault, and `kind` is what faults of its sort have in common.
+
+    `function` is the source of the function alone, within its classes and without comments.
+    """
+
+    what: str
+    kind: str
+    line: int
+    function: str
+
+    @property
+    def description(self) -> str:
+        return f"line {self.line}: {self.what}"
+
+
+def mutants(
+    source: bytes,
+    qualname: str,
+    most: int = MAX_MUTANTS,
+    *,
+    is_wanted: Callable[[str, int], bool] = lambda _kind, _line: True,
+) -> list[Mutant]:
+    """Return at most `most` mutants in source order, chosen from each kind of fault in turn.
+
+    `is_wanted` chooses kinds of faults and lines. All mutants parse, and no two mutants have the same syntax tree. Return an empty list if the
+    function does not exist.
+    """
+    read = read_source("", source)
+    if isinstance(read, Unreadable):
+        return []
+    found = function_named(read.tree, qualname)
+    if found is None:
+        return []
+    chosen: list[Mutant] = []
+    seen = {ast.dump(found)}
+    for kind, number, line, what, change in _round_robin(_faults_by_kind(found)):
+        if len(chosen) == most:
+            break
+        if not is_wanted(kind, line):
+            continue
+        faulty = _plant_fault(found, number, change)
+        dumped = ast.dump(faulty)
+        if dumped in seen:
+            continue
+        if function := _alone(read.tree, faulty, qualname):
+            seen.add(dumped)
+            chosen.append(Mutant(what=what, kind=kind, line=line, function=function))
+    return sorted(chosen, key=lambda mutant: mutant.line)
+
+
+def _faults_by_kind(function: FunctionNode) -> list[list[tuple[str, int, int, str, ChangeNode]]]:
+    """Return the faults of each kind: kind, the node's number, line, description and change."""
+    by_kind: dict[str, list[tuple[str, int, int, str, ChangeNode]]] = {}
+    for number, node in enumerate(_mutable_nodes(function)):
+        line = getattr(node, "lineno", function.lineno)
+        faults = ignored_options(function) if node is function else node_faults(node)
+        for kind, what, change in faults:
+            by_kind.setdefault(kind, []).append((kind, number, line, what, change))
+    return list(by_kind.values())
+
+
+def reads_data(source: bytes, qualname: str) -> bool:
+    """Return True if a function reads a collection or a call's result of its module, or a pattern.
+
+    A difference in an entry of it is not a fault of the function's own code.
+    """
+    read = read_source("", source)
+    found = function_named(read.tree, qualname) if isinstance(read, Source) else None
+    if found is None or not isinstance(read, Source):
+        return False
+    used = names_in(found)
+    data = {name for name, value in assigned_values(read.tree.body) if isinstance(value, _DATA)}
+    return "re" in used or not used.isdisjoint(data)
+
+
+PROBE = "__remora_called__"
+"""Name of the builtin function that a probe calls."""
+
+
+def probe(source: bytes, qualname: str, number: int = 0) -> str:
+    """Return the source of a function that reports each call with a number, within its classes.
+
+    Return an empty string if the function does not exist.
+    """
+    read = read_source("", source)
+    found = function_named(read.tree, qualname) if isinstance(read, Source) else None
+    if found is None or not isinstance(read, Source):
+        return ""
+    reporting = copy.deepcopy(found)
+    call = ast.Expr(ast.Call(ast.Name(PROBE), [ast.Constant(number)], []))
+    reporting.body = [call, *without_docstring(reporting)]
+    return _alone(read.tree, reporting, qualname)
+
+
+def _alone(tree: ast.Module, faulty: FunctionNode, qualname: str) -> str:
+    """Return the source of a mutant within its classes, or an empty string if it is invalid."""
+    nested: ast.stmt = faulty
+    for name in reversed(qualname.split(".")[:-1]):
+        # parsed, because the fields of a class differ between Pythons
+        (around,) = parse(f"class {name}: ...").body
+        assert isinstance(around, ast.ClassDef)
+        around.body = [nested]
+        nested = around
+    future = [node for node in tree.body if _is_future(node)]
+    return _unparse(ast.Module(body=[*future, nested], type_ignores=[]))
+
+
+def _is_future(node: ast.stmt) -> bool:
+    return isinstance(node, ast.ImportFrom) and node.module == "__future__"
+
+
+def _unparse(tree: ast.AST) -> str:
+    try:
+        text = ast.unparse(ast.fix_missing_locations(tree)) + "\n"
+    except (ValueError, RecursionError):
+        return ""
+    return text if isinstance(parse_text(text), ast.Module) else ""
+
+
+def function_named(tree: ast.Module, qualname: str) -> FunctionNode | None:
+    for each in find_definitions(tree, ""):
+        if each.qualname == qualname and isinstance(each.node, FunctionNode):
+            return each.node
+    return None
+
+
+class _Replace(ast.NodeTransformer):
+    """Replaces one node with the result of `change`."""
+
+    def __init__(self, node: ast.AST, change: ChangeNode) -> None:
+        self._node = node
+        self._change = change
+
+    def visit(self, node: ast.AST) -> ast.AST:
+        return self._change(node) if node is self._node else self.generic_visit(node)
+
+
+def _plant_fault(function: FunctionNode, number: int, change: ChangeNode) -> FunctionNode:
+    """Return a copy of the function in which one of its nodes is changed."""
+    place = copy.deepcopy(function)
+    faulty = _Replace(_mutable_nodes(place)[number], change).visit(place)
+    assert isinstance(faulty, FunctionNode)
+    return faulty
+
+
+def _round_robin(lists: list[list[_T]]) -> Iterator[_T]:
+    """Yield the first item of each list, then the second, and so on."""
+    for index in range(max(map(len, lists), default=0)):
+        yield from (items[index] for items in lists if index < len(items))
+
+
+def _mutable_nodes(function: FunctionNode) -> list[ast.AST]:
+    """Return the function and the nodes in its body, in source order.
+
+    The docstring is skipped, and so are types, and everything inside f-strings, `raise` statements and nested
+    definitions, except for functions that the function returns.
+    """
+    found: list[ast.AST] = [function]
+    waiting: list[ast.AST] = list(reversed(without_docstring(function)))
+    returned = {
+        one.value.id
+        for one in ast.walk(function)
+        if isinstance(one, ast.Return) and isinstance(one.value, ast.Name)
+    }
+    while waiting:
+        node = waiting.pop()
+        found.append(node)
+        if isinstance(node, FunctionNode) and node.name in returned:
+            waiting.extend(reversed(without_docstring(node)))
+        elif not isinstance(
+            node, FunctionNode | ast.ClassDef | ast.Lambda | ast.JoinedStr | ast.Raise
+        ):
+            waiting.extend(reversed(_parts(node)))
+    return found
+
+
+def _parts(node: ast.AST) -> list[ast.AST]:
+    """Return the parts of a node that are evaluated: no annotation, and no type of a `cast`."""
+    parts = list(ast.iter_child_nodes(node))
+    match node:
+        case ast.AnnAssign(annotation=annotation):
+            return [part for part in parts if part is not annotation]
+        case ast.Call(func=ast.Name(id="cast") | ast.Attribute(attr="cast"), args=[kind, _]):
+            return [part for part in parts if part is not kind]
+    return parts

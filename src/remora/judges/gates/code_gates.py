@@ -1,0 +1,165 @@
+"""Gates that run code of a project: its tests, as the project runs them, and its imports."""
+
+from collections.abc import Collection
+from functools import partial
+from pathlib import Path
+
+import msgspec
+
+from remora.code.pytest_model.pytest_file import is_of_tests
+from remora.errors import HostError
+from remora.judges.gates.gate import Facts, Gate, SlowGateError, run_python
+from remora.rmtree import temporary_folder
+from remora.sandbox.interpreters import ProjectPython
+from remora.statuses import TEST_GATE
+from remora.tools.host.module_names import SOURCE_ROOTS, module_name
+from remora.workspaces.rooted_files import RootedFiles
+
+_RESULT, _PLUGIN = "result.json", "remora_outcomes"
+_NO_TESTS = 5
+"""The exit code of pytest if it finds no tests."""
+_SKIPPED, _RAN = 1, 2
+_FAILS, _UNCOLLECTED = " fails", " cannot be collected"
+_LIMIT = 256 * 1024 * 1024
+_WORDS = ("-q", "--tb=no", "--continue-on-collection-errors", "--rootdir=.")
+_OUTCOMES = """\
+import json
+import os
+
+
+class Outcomes:
+    def __init__(self):
+        self.tests, self.uncollected, self.process = {}, [], os.getpid()
+
+    def pytest_collectreport(self, report):
+        if report.failed:
+            self.uncollected.append(report.nodeid)
+
+    def pytest_runtest_logreport(self, report):
+        is_worse = report.outcome != "passed" and self.tests.get(report.nodeid) != "failed"
+        if report.when == "setup" or is_worse:
+            self.tests[report.nodeid] = report.outcome
+
+    def pytest_sessionfinish(self):
+        if os.getpid() == self.process:
+            with open(os.environ["REMORA_OUTCOMES"], "w") as file:
+                json.dump([self.tests, self.uncollected], file)
+
+
+def pytest_configure(config):
+    if not hasattr(config, "workerinput"):  # a worker of xdist
+        config.pluginmanager.register(Outcomes())
+"""
+_SETTINGS = ("rootdir:", "inifile:", "configfile:")  # lines that may follow pytest's error
+_IMPORT_SECONDS = 60.0
+_IMPORTS = f"""\
+import sys
+del sys.path[0]  # the current folder may have a file such as json.py
+import importlib, json
+sys.path[:0] = [".", *{SOURCE_ROOTS!r}]
+failed = []
+for name in sys.argv[2:]:
+    try:
+        importlib.import_module(name)
+    except BaseException:
+        failed.append(name)
+with open(sys.argv[1], "w") as result:
+    json.dump(failed, result)
+"""
+
+
+def pytest_gate(python: ProjectPython) -> Gate:
+    """Return the gate of a project's tests."""
+    return Gate(TEST_GATE, TEST_GATE, partial(run_tests, python), runs_code=True)
+
+
+def failing(facts: Facts) -> list[str]:
+    """Return the tests that fail."""
+    return [what.removesuffix(_FAILS) for what in facts if what.endswith(_FAILS)]
+
+
+def any_passes(facts: Facts) -> bool:
+    """Return True if at least one test passes."""
+    return [*facts.values()].count(_RAN) > len(failing(facts))
+
+
+def test_file(fact: str) -> str:
+    """Return the file that a fact about a test names, or an empty string for other facts."""
+    if "::" in fact or fact.endswith(_UNCOLLECTED):
+        return fact.removesuffix(_UNCOLLECTED).partition("::")[0]
+    return ""
+
+
+def run_tests(
+    python: ProjectPython,
+    folder: Path,
+    seconds: float,
+    files: tuple[str, ...],
+    plugin: tuple[str, Path] | None = None,
+) -> Facts:
+    """Run the tests, with a `plugin` of a name from a folder, into which it may write.
+
+    Of the given `files`, those that exist are run.
+    """
+    present = [f"./{path}" for path in files if (folder / path).is_file()]
+    if files and not present:
+        return {}
+    with temporary_folder("remora-tests-") as own:
+        name, out = plugin or ("", own)
+        words = (*_WORDS, "-p", name) if name else _WORDS
+        (out / f"{_PLUGIN}.py").write_text(_OUTCOMES)
+        roots = [folder / name for name in SOURCE_ROOTS if (folder / name).is_dir()]
+        finished = run_python(
+            python,
+            ("-B", "-m", "pytest", "-p", _PLUGIN, *words, *present),
+            folder,
+            seconds,
+            (out,),
+            {
+                "PYTHONPATH": ":".join(map(str, [folder, *roots, out])),
+                "PYTHONHASHSEED": "0",
+                "REMORA_OUTCOMES": str(out / _RESULT),
+            },
+        )
+        if finished.timed_out:
+            raise SlowGateError(f"the tests take longer than {seconds:.0f} seconds")
+        if finished.returncode == _NO_TESTS and not files:
+            raise HostError("pytest finds no tests")
+        try:
+            content = RootedFiles(out).read_bytes(_RESULT, limit=_LIMIT)
+            tests, broken = msgspec.json.decode(content, type=tuple[dict[str, str], list[str]])
+        except (HostError, msgspec.DecodeError):
+            text = (finished.stderr or finished.stdout).decode("utf-8", "replace")
+            lines = map(str.strip, text.replace(f"{folder}/", "").splitlines())
+            said = [line for line in lines if line and not line.startswith(_SETTINGS)]
+            told = sorted(said, key=lambda line: "error" in line.lower())
+            told = told or [f"exit code {finished.returncode}"]
+            raise HostError(f"pytest does not run to its end: {told[-1][:200]}") from None
+    failed = {f"{test}{_FAILS}": -1 for test, how in tests.items() if how == "failed"}
+    uncollected = {f"{path}{_UNCOLLECTED}": -1 for path in broken}
+    ran = {test: _SKIPPED if how == "skipped" else _RAN for test, how in tests.items()}
+    return ran | failed | uncollected
+
+
+def find_imports(files: Collection[str], python: ProjectPython) -> Gate:
+    """Return the gate of the modules among some files, without the tests."""
+    modules = {}
+    for path in sorted(files):
+        folder = path.rpartition("/")[0]
+        is_packaged = f"{folder}/__init__.py" in files or folder in ("", *SOURCE_ROOTS)
+        if path.endswith(".py") and is_packaged and not is_of_tests(path) and module_name(path):
+            modules[module_name(path)] = path
+
+    def measure(folder: Path, seconds: float, _: tuple[str, ...]) -> Facts:
+        with temporary_folder("remora-imports-") as out:
+            words = ("-B", "-c", _IMPORTS, str(out / _RESULT), *modules)
+            run_python(python, words, folder, min(_IMPORT_SECONDS, seconds), (out,))
+            try:
+                failed = msgspec.json.decode(RootedFiles(out).read_bytes(_RESULT), type=list[str])
+            except (HostError, msgspec.DecodeError):
+                raise HostError("the modules could not be imported") from None
+        if len(failed) == len(modules):
+            raise HostError("no module can be imported")
+        return {f"{modules[name]} can no longer be imported": -1 for name in failed}
+
+    return Gate("imports", "imports", measure, runs_code=True)

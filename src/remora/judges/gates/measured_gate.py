@@ -1,0 +1,189 @@
+"""A gate that was measured before the changes, and what it says of parts of the proposals."""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from remora.errors import HostError
+from remora.judges.gates.bisect import OutOfTimeError, find_culprit
+from remora.judges.gates.code_gates import any_passes, failing, test_file
+from remora.judges.gates.gate import Facts, Gate, SlowGateError, UnjudgedError, compared, worse
+from remora.memory.events import GateResult
+from remora.statuses import TEST_GATE
+from remora.workspaces.copy.workspace import Workspace
+
+_MOST_FILES = 40
+"""Test files that are run apart from the others. More of them take as long as all."""
+_SLOWER, _START = 3.0, 30.0
+"""A gate that takes this many times as long after the changes, and some seconds, has failed."""
+_COVERAGE = "`pytest --cov --cov-context=test` records those that reach a change, and gates.time_s allows all"
+_SHARE = 3
+"""A gate is measured twice before the changes and once after them."""
+
+
+class Part(NamedTuple):
+    """Hunks of a change set that are taken out together, and a name for them."""
+
+    agent_id: str
+    hunks: tuple[int, ...]
+    label: str
+
+
+class Measurements:
+    """Measures gates in a workspace until the time is over.
+
+    `files` returns the content and mode of the files that some parts change.
+    """
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        files: Callable[[Sequence[Part]], Mapping[str, tuple[bytes | None, int]]],
+        seconds: float,
+        judging: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        self.workspace, self._judging = workspace, judging
+        self._files, self._ends = files, time.monotonic() + seconds
+
+    @property
+    def left(self) -> float:
+        """The seconds left."""
+        return self._ends - time.monotonic()
+
+    def measure(
+        self, gate: Gate, parts: Sequence[Part], seconds: float, files: tuple[str, ...] = ()
+    ) -> Facts:
+        """Return what a gate says of the project with some parts. Raises HostError."""
+        self._judging(f"{gate.label}, {'with' if parts else 'before'} the changes")
+        self.workspace.reset()
+        self.workspace.set_files(self._files(parts))
+        return gate.measure(self.workspace.tree, seconds, files)
+
+
+class MeasuredGate:
+    """A gate, and what it says of the base. If only some test files are run, they are `tests`."""
+
+    def __init__(
+        self,
+        gate: Gate,
+        base: Facts,
+        limit: float,
+        note: str,
+        to: Measurements,
+        tests: tuple[str, ...] = (),
+    ) -> None:
+        self.gate, self.tests = gate, tests
+        self.result = GateResult(name=gate.name, label=gate.label, note=note)
+        self.base = base
+        self.limit = limit
+        self._measurements = to
+        self._known: dict[tuple[tuple[Part, ...], tuple[str, ...]], list[str]] = {}
+        self.said: list[str] = []
+        """What was worse with all parts, and is not explained by what was taken out."""
+        self.sure: Sequence[Part] = ()
+        """The first parts, with which what was worse was not."""
+
+    def complaints(self, parts: Sequence[Part], files: tuple[str, ...] = ()) -> list[str]:
+        """Return what is worse with some parts, in all files or in some.
+
+        Raises OutOfTimeError if the time is over, and UnjudgedError if the gate cannot judge.
+        """
+        key = (tuple(parts), files)
+        if key not in self._known:
+            limit = min(self._measurements.left, self.limit)
+            if limit <= 0:
+                raise OutOfTimeError
+            try:
+                only = files or self.tests
+                after = self._measurements.measure(self.gate, parts, limit, only)
+                self._known[key] = worse(self._within(files), after)
+            except HostError as error:
+                if self._measurements.left <= 0:
+                    raise OutOfTimeError from None
+                if isinstance(error, UnjudgedError):
+                    raise
+                self._known[key] = [error.message]
+        return self._known[key]
+
+    def culprits(self, parts: Sequence[Part]) -> tuple[Sequence[Part], str]:
+        """Return the part that makes the gate worse, and how. `said` is worse with all parts.
+
+        The files of worse tests are run alone, unless they pass only with others. There are several
+        parts if the time is over, and none if the gate is not worse in every run.
+        """
+        said = self.said
+        for files in dict.fromkeys((self._files(said), ())):
+            if not files:
+                self._known.pop((tuple(parts), ()), None)
+            place = find_culprit(parts, self._question(files))
+            if place is not None and self._is_worse_again(parts[: place.stop], files):
+                known = self._known.get((tuple(parts[: place.stop]), files)) or said
+                self.sure = parts[: place.start]
+                self.said = [text for text in said if text not in known]
+                more = f", and {len(known) - 1:,} more" if len(known) > 1 else ""
+                return parts[place.start : place.stop], f"{known[0]}{more}"
+        self.said, note = [], f"{some(said)}, but not in every run"
+        self.result = replace(self.result, note=note)
+        return (), ""
+
+    def _is_worse_again(self, parts: Sequence[Part], files: tuple[str, ...]) -> bool:
+        """Measure once more, as a test that passes by luck may blame anything.
+
+        What cannot be measured any more stays worse.
+        """
+        known = self._known.pop((tuple(parts), files), [])
+        try:
+            return bool(self.complaints(parts, files))
+        except OutOfTimeError:
+            self._known[tuple(parts), files] = known
+            return True
+
+    def _question(self, files: tuple[str, ...]) -> Callable[[Sequence[Part]], bool]:
+        return lambda parts: bool(self.complaints(parts, files))
+
+    def _files(self, said: Sequence[str]) -> tuple[str, ...]:
+        files = {test_file(text) for text in said} if self.gate.name == TEST_GATE else set[str]()
+        return () if "" in files or len(files) > _MOST_FILES else tuple(sorted(files))
+
+    def _within(self, files: tuple[str, ...]) -> Facts:
+        base = self.base.items()
+        return {k: level for k, level in base if test_file(k) in files} if files else self.base
+
+
+def measure_base(
+    gate: Gate, to: Measurements, reaching: tuple[str, ...] = ()
+) -> MeasuredGate | GateResult:
+    """Return the gate with what it says of the base, or why it cannot judge.
+
+    If all tests take too long, those in the files `reaching` count.
+    """
+    begun, slow, tests = time.monotonic(), "", reaching[:0]
+    try:
+        try:
+            first = to.measure(gate, [], to.left / _SHARE)
+        except SlowGateError as error:
+            if not reaching:
+                return GateResult(name=gate.name, missing=f"{error.message}; {_COVERAGE}")
+            begun, slow, tests = time.monotonic(), error.message, reaching
+            first = to.measure(gate, [], to.left / _SHARE, tests)
+        took = time.monotonic() - begun
+        if gate.runs_code and to.workspace.snapshot():
+            return GateResult(name=gate.name, missing="it writes into the project's files")
+        if gate.name == TEST_GATE and not any_passes(first):
+            return GateResult(name=gate.name, missing="no test passes before the changes")
+        second = to.measure(gate, [], to.left / 2, tests) if gate.runs_code else first
+    except HostError as error:
+        return GateResult(name=gate.name, missing=error.message)
+    (base, differing), failed = compared(first, second), failing(first)
+    note = f"{some(failed)} failed before" if failed else ""
+    note = f"different in two runs: {some(differing)}" if differing else note
+    note = "; ".join(filter(None, (slow and f"only {some(tests)}, because {slow}", note)))
+    return MeasuredGate(gate, base, _SLOWER * took + _START, note, to, tests)
+
+
+def some(texts: Sequence[str]) -> str:
+    """Return the first of some texts, and how many more there are."""
+    more = len(texts) - 1
+    return texts[0] + (f" and {more:,} more" if more else "")

@@ -1,0 +1,94 @@
+"""What an operation is given to judge a change, and what it answers."""
+
+from collections.abc import Callable, Mapping
+from functools import cached_property
+
+import msgspec
+
+from remora.code.syntax.extract import parse_module
+from remora.code.syntax.nodes import Module, Node
+from remora.tools.tree import ToolTree
+from remora.workspaces.apply.line_diff import new_lines
+
+
+class ReportedFinding(msgspec.Struct, frozen=True, kw_only=True):
+    """A finding of an operation, without a run. `node_id` is the node that it is about."""
+
+    path: str
+    line: int
+    node_id: str
+    code: str
+    message: str
+
+
+class ChangedFile(msgspec.Struct, frozen=True, kw_only=True, dict=True):
+    """A file before and after a change. One of the two contents is None if the file is new or gone."""
+
+    path: str
+    before: bytes | None
+    after: bytes | None
+
+    @cached_property
+    def lines(self) -> frozenset[int]:
+        """The numbers of the lines of the new content that are new or different."""
+        return new_lines(self.before or b"", self.after or b"")
+
+    @cached_property
+    def module(self) -> Module | None:
+        """The parsed new content of a Python file, or None if it cannot be parsed."""
+        return _parsed(self.path, self.after)
+
+    @cached_property
+    def changed_functions(self) -> tuple[Node, ...]:
+        """The functions of which a line is new or different, outermost first."""
+        nodes = self.module.nodes if self.module is not None else ()
+        return tuple(
+            node
+            for node in nodes
+            if node.node_type == "function"
+            and not self.lines.isdisjoint(range(node.line_start, node.line_end + 1))
+        )
+
+
+class Change(msgspec.Struct, frozen=True, kw_only=True):
+    """A change to a project: its files before and after, and those that differ, by path.
+
+    If `after.python` is None, no code of the project may be run. `environ` has the user's variables.
+    After `seconds`, nothing more is tried.
+    """
+
+    before: ToolTree
+    after: ToolTree
+    files: Mapping[str, ChangedFile]
+    environ: Mapping[str, str] = {}
+    seconds: float = 50.0
+
+
+class Unjudged(msgspec.Struct, frozen=True, kw_only=True):
+    """A part of a change that could not be judged, and why."""
+
+    what: str
+    why: str
+
+
+class Judged(msgspec.Struct, frozen=True, kw_only=True):
+    """What an operation says against a change, and what it could not judge.
+
+    `missed` has the changed lines of each function whose tests miss a fault, by node key: agents of
+    the operation can add what is missing.
+    """
+
+    findings: tuple[ReportedFinding, ...] = ()
+    unjudged: tuple[Unjudged, ...] = ()
+    missed: Mapping[str, tuple[int, ...]] = {}
+
+
+JudgeChange = Callable[[Change, Callable[[str], None]], Judged]
+"""Takes a change and a function that is told what is done now. Returns what is against the change."""
+
+
+def _parsed(path: str, content: bytes | None) -> Module | None:
+    if content is None or not path.endswith(".py"):
+        return None
+    found = parse_module(path, content)
+    return found if isinstance(found, Module) else None

@@ -1,0 +1,83 @@
+"""Orders to run tests in the project's interpreter, as they are and with each planted fault."""
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from remora.code.syntax.source import Source, read_source
+from remora.judges.faults.mutants import function_named, probe
+from remora.judges.runner.parent import Order, run_in_child
+from remora.tools.host.module_names import import_roots
+from remora.tools.host.pytest_settings import pytest_settings
+from remora.tools.tree import ToolTree
+
+_SECONDS = 60.0
+"""Time limit of the tests of a function with all its faults."""
+
+
+def test_order(place: ToolTree, path: str, ids: Sequence[str], seconds: float) -> Order:
+    """Return the order to run tests. The executed lines of the file `path` are recorded."""
+    root = place.seen
+    words = [f"--rootdir={root}"]
+    if place.once(pytest_settings).imports_by_importlib:
+        words.append("--import-mode=importlib")
+    arguments = [f"./{test_id}" if test_id.startswith("-") else test_id for test_id in ids]
+    return {"ids": arguments, "path": str(root / path), "words": words, "seconds": seconds}
+
+
+def fault_order(
+    place: ToolTree,
+    path: str,
+    content: bytes,
+    qualname: str,
+    ids: Sequence[str],
+    faults: Sequence[str],
+) -> Order | None:
+    """Return the order to run tests with each fault of a function, or None if it has no such code.
+
+    `faults` are sources of the function alone.
+    """
+    probing = probe_of(place, path, content, qualname)
+    if probing is None:
+        return None
+    return {**test_order(place, path, ids, _SECONDS), **probing, "mutants": [*faults]}
+
+
+def probe_of(
+    place: ToolTree, path: str, content: bytes, qualname: str, number: int = 0
+) -> Order | None:
+    """Return how to find a function and replace it with one that reports its calls, or None."""
+    made, source = probe(content, qualname, number), read_source(path, content)
+    function = function_named(source.tree, qualname) if isinstance(source, Source) else None
+    if not made or function is None:
+        return None
+    decorators = (each.lineno for each in function.decorator_list)
+    return {
+        "path": str(place.seen / path),
+        "qualname": qualname,
+        "header": [min([function.lineno, *decorators]), function.lineno],
+        "probe": made,
+    }
+
+
+def run_orders(
+    place: ToolTree, orders: Sequence[Order], roots: Sequence[str] = ()
+) -> list[Mapping[str, Any] | None]:
+    """Return the results of orders, which run in two processes.
+
+    `roots` are the folders to import from, if they are not the usual ones.
+    """
+    halves = orders[::2], orders[1::2]
+    paths = roots or import_roots(place.files)
+
+    def work(half: Sequence[Order]) -> list[Mapping[str, Any] | None]:
+        if not half:
+            return []
+        results = run_in_child(place, paths, half)
+        return [results.of(number) for number in range(len(half))]
+
+    with ThreadPoolExecutor(2) as pool:
+        first, second = pool.map(work, halves)
+    found: list[Mapping[str, Any] | None] = [None] * len(orders)
+    found[::2], found[1::2] = first, second
+    return found

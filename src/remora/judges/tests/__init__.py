@@ -1,0 +1,1 @@
+"""Judges of tests: whether they can fail, notice faults, and pass in other circumstances."""

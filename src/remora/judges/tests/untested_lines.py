@@ -1,0 +1,257 @@
+"""Changed lines that no test notices.
+
+    def discount(total):
+        if total > 100:          # changed from 50
+            return total * 0.9
+        return total
+
+If the tests that reach `discount` pass with `total >= 100`, too, none of them has the boundary. Only
+faults on changed lines are planted, but no other texts: of four such remarks on pull requests, two
+readers wanted one. A function that no test reaches is one finding.
+"""
+
+import ast
+import copy
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from remora.code.pytest_model.pytest_file import is_of_tests
+from remora.code.syntax.nodes import Node
+from remora.code.syntax.source import Source, read_source
+from remora.errors import HostError
+from remora.judges.calls.equivalent_faults import DistinguishedFault, without_equivalent
+from remora.judges.calls.project_examples import ProjectExamples
+from remora.judges.calls.target_function import target_at
+from remora.judges.faults.fault_kinds import TEXT
+from remora.judges.faults.mutants import Mutant, function_named, mutants
+from remora.judges.judged_change import Change, ChangedFile, ReportedFinding, Unjudged
+from remora.judges.runner.orders import (
+    fault_order,
+    probe_of,
+    run_orders,
+    test_order,
+)
+from remora.judges.runner.parent import Order
+from remora.text import count, plural, some_of
+from remora.tools.file_tree import FileTree
+from remora.tools.tree import ToolTree
+
+UNTESTED, UNNOTICED = "untested code", "unnoticed fault"
+_MOST_FAULTS = 60
+"""Faults of a function, of which those on changed lines are planted."""
+_NOT_IMPORTED = "no test imports its file"
+_ENOUGH = 4
+"""Faults that no test notices, after which no more are tried (decision)."""
+_AT_ONCE = 6
+"""Functions that are tried before time is looked at again (decision)."""
+_LONGEST_CALL = 60
+"""Characters of a call that a remark shows as the missing case."""
+_PARTS = 2
+"""Processes that share the tests."""
+
+
+class _Subject(NamedTuple):
+    """A changed function, the faults on its changed lines, and the tests that enter it."""
+
+    file: ChangedFile
+    node: Node
+    faults: Sequence[Mutant]
+    tests: Sequence[str] = ()
+
+
+def untested_lines(
+    change: Change, is_over: Callable[[], bool]
+) -> Iterator[ReportedFinding | Unjudged]:
+    """Yield the changed functions that no test enters, and faults on lines that no test notices.
+
+    All tests run once, to learn which functions each of them enters.
+    """
+    subjects = list(_subjects(change))
+    entering = _entering(change, subjects) if subjects else _Entering({}, {}, True)
+    known = [
+        subject._replace(tests=tests)
+        for subject in subjects
+        if (tests := entering.tests.get(subject.node.key))
+    ]
+    judged = dict[str, Mapping[str, Any]]()
+    for subject, result in _results(change, known, is_over):
+        judged[subject.node.key] = result
+        every = (
+            "no test"
+            if entering.complete
+            else f"none of {count(len(subject.tests), 'test')} that enter it"
+        )
+        yield from _unnoticed(change, subject, result, every, is_over)
+    for subject in subjects:
+        key = subject.node.key
+        if why := entering.unknown.get(key):
+            yield Unjudged(what=f"whether a test enters {subject.node.qualname}", why=why)
+        elif key not in entering.tests:
+            said = f"no test enters `{subject.node.qualname}`"
+            yield _finding(subject, subject.faults[0], UNTESTED, said)
+        elif why := _problem(judged.get(key)):
+            yield Unjudged(what=f"whether tests notice faults in {subject.node.qualname}", why=why)
+
+
+class _Entering(NamedTuple):
+    """The tests that enter each function, and why that is not known, by the node's key.
+
+    If not all tests ran, it is not `complete`.
+    """
+
+    tests: dict[str, list[str]]
+    unknown: dict[str, str]
+    complete: bool
+
+
+def _entering(change: Change, subjects: Sequence[_Subject]) -> _Entering:
+    place, tests, unknown = change.after, dict[str, list[str]](), dict[str, str]()
+    probes = list[Order]()
+    for subject in subjects:
+        words = subject.file.path, subject.file.after or b"", subject.node.qualname
+        probes.append(probe_of(place, *words, number=len(probes)) or {})
+    order = {**test_order(place, "", (), change.seconds / 4), "probes": probes}
+    results = run_orders(place, [{**order, "part": [part, _PARTS]} for part in range(_PARTS)])
+    keys, problem = [subject.node.key for subject in subjects], ""
+    for result in results:
+        found: Mapping[str, Any] = (
+            {"problem": "the tests take too long"} if result is None else result
+        )
+        for test, number in found.get("entering") or ():
+            if 0 <= number < len(keys):
+                tests.setdefault(keys[number], []).append(test)
+        for kind, why in (("fixed", "a decorator hides it"), ("unknown", _NOT_IMPORTED)):
+            unknown |= {
+                key: why for number, key in enumerate(keys) if number in found.get(kind, ())
+            }
+        late = "" if found.get("complete") else "no time is left"
+        problem = found.get("problem") or problem or late
+    if problem:
+        unknown |= dict.fromkeys(keys, problem)
+    known = {key: [*dict.fromkeys(names)] for key, names in tests.items()}
+    left = {key: why for key, why in unknown.items() if key not in known}
+    return _Entering(known, left, complete=not problem)
+
+
+def _problem(result: Mapping[str, Any] | None) -> str:
+    """Return why faults of a function could not be tried, or an empty string."""
+    if result is None:
+        return "no time is left"
+    return str(result.get("problem") or "") or ("" if result.get("reaching") else "a test fails")
+
+
+def _results(
+    change: Change, subjects: Sequence[_Subject], is_over: Callable[[], bool]
+) -> Iterator[tuple[_Subject, Mapping[str, Any]]]:
+    """Yield the results of tests with the faults of each subject, as far as there is time."""
+    orders = [(subject, order) for subject in subjects if (order := _order(change, subject))]
+    while orders and not is_over():
+        chunk, orders = orders[:_AT_ONCE], orders[_AT_ONCE:]
+        results = run_orders(change.after, [order for _, order in chunk])
+        for (subject, _), result in zip(chunk, results, strict=True):
+            yield subject, result or {"problem": "its tests take too long"}
+
+
+def _subjects(change: Change) -> Iterator[_Subject]:
+    for path, file in change.files.items():
+        if file.after is None or is_of_tests(path):
+            continue
+        for node in file.changed_functions:
+            if _only_describes(file, node.qualname):
+                continue
+            faults = [
+                fault
+                for fault in mutants(file.after, node.qualname, _MOST_FAULTS)
+                if fault.line in file.lines and fault.kind != TEXT
+            ]
+            if faults:
+                yield _Subject(file, node, faults)
+
+
+def _only_describes(file: ChangedFile, qualname: str) -> bool:
+    """Return True if only annotations and the docstring of a function are changed."""
+    codes = [_code(content or b"", qualname) for content in (file.before, file.after)]
+    return codes[0] == codes[1] != ""
+
+
+def _code(content: bytes, qualname: str) -> str:
+    """Return a function without its annotations and docstring, or an empty text without one."""
+    source = read_source("", content)
+    function = function_named(source.tree, qualname) if isinstance(source, Source) else None
+    if function is None:
+        return ""
+    bare = copy.deepcopy(function)
+    bare.returns = None
+    if ast.get_docstring(bare) is not None:
+        del bare.body[0]
+    for node in ast.walk(bare):
+        if isinstance(node, ast.arg):
+            node.annotation = None
+        elif isinstance(node, ast.AnnAssign):
+            node.annotation = ast.Constant(None)
+    return ast.dump(bare)
+
+
+def _order(change: Change, subject: _Subject) -> Order | None:
+    content = subject.file.after or b""
+    words = subject.file.path, content, subject.node.qualname, subject.tests
+    faults = [fault.function for fault in subject.faults]
+    order = fault_order(change.after, *words, faults)
+    return None if order is None else {**order, "enough": _ENOUGH}
+
+
+def _unnoticed(
+    change: Change,
+    subject: _Subject,
+    result: Mapping[str, Any],
+    every: str,
+    is_over: Callable[[], bool],
+) -> Iterator[ReportedFinding]:
+    """Yield a finding if all tests pass with faults of a function, with the first one in words.
+
+    `every` says which tests ran.
+
+    If there is time, equivalent faults are left out.
+    """
+    if _problem(result):
+        return
+    numbers = [n for n in result.get("lines") or () if 0 <= n < len(subject.faults)]
+    survivors = [subject.faults[n] for n in numbers]
+    try:
+        alive = _distinguished(change, subject, survivors, is_over=is_over())
+    except HostError:  # such as a module that cannot be imported alone
+        alive = [DistinguishedFault(fault, "") for fault in survivors]
+    first = {known.fault.line: known for known in reversed(alive)}
+    if first:
+        line, *others = sorted(first)
+        fault, call = first[line]
+        case = f"; a test with `{call}` would" if 0 < len(call) <= _LONGEST_CALL else ""
+        lines = f"{plural('line', len(others))} {some_of([*map(str, others)], _ENOUGH)}"
+        more = f", nor a fault on {lines}" if others else ""
+        said = f"{every} notices if {fault.what}{case}{more}"
+        yield _finding(subject, fault, UNNOTICED, said)
+
+
+def _distinguished(
+    change: Change, subject: _Subject, survivors: Sequence[Mutant], *, is_over: bool
+) -> Sequence[DistinguishedFault]:
+    """Return the faults that are not equivalent, as far as the function can be called."""
+    place, target = change.after, target_at(change.after, subject.file.path, subject.node.qualname)
+    known = [] if isinstance(target, str) or is_over else place.once(_examples).calls_of(target)
+    if not known or isinstance(target, str):
+        return [DistinguishedFault(fault, "") for fault in survivors]
+    return without_equivalent(place, target, known, survivors)
+
+
+def _examples(tree: FileTree) -> ProjectExamples:
+    return ProjectExamples(ToolTree(tree.tree))
+
+
+def _finding(subject: _Subject, fault: Mutant, code: str, message: str) -> ReportedFinding:
+    return ReportedFinding(
+        path=subject.file.path,
+        line=fault.line,
+        node_id=subject.node.key,
+        code=code,
+        message=message,
+    )

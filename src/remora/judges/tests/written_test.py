@@ -1,0 +1,107 @@
+"""Tests that a change adds or edits, as they are written."""
+
+import ast
+from collections.abc import Iterator
+from functools import cached_property
+
+import msgspec
+
+from remora.code.pytest_model.pytest_file import is_test_file, pytest_id
+from remora.code.pytest_model.source_blocks import is_test_name
+from remora.code.syntax.definitions import FunctionNode, find_definitions
+from remora.code.syntax.source import Source, read_source
+from remora.judges.judged_change import Change
+from remora.judges.tests.claims import Claim, claims_of, effects_of
+
+
+class WrittenTest(msgspec.Struct, frozen=True, kw_only=True, dict=True):
+    """A test in a file, of which `module` is the syntax tree. `line` is that of its `def`."""
+
+    path: str
+    qualname: str
+    key: str
+    function: FunctionNode
+    module: ast.Module
+
+    @property
+    def id(self) -> str:
+        return pytest_id(self.path, self.qualname)
+
+    @property
+    def line(self) -> int:
+        return self.function.lineno
+
+    @property
+    def lines(self) -> frozenset[int]:
+        """The lines of its body."""
+        last = self.function.end_lineno or self.line
+        return frozenset(range(self.function.body[0].lineno, last + 1))
+
+    @property
+    def name(self) -> str:
+        return self.qualname.rpartition(".")[2]
+
+    @cached_property
+    def claims(self) -> list[Claim]:
+        return claims_of(self.function)
+
+    @cached_property
+    def setting(self) -> list[str]:
+        """What must be equal, beside claims, for two tests to be the same.
+
+        These are decorators, fixtures, own functions, and statements that may change something.
+        """
+        names = sorted(argument.arg for argument in self.function.args.args)
+        decorators = map(ast.unparse, self.function.decorator_list)
+        return [*decorators, *names, *map(ast.unparse, effects_of(self.function))]
+
+
+def tests_in(path: str, content: bytes) -> dict[str, WrittenTest]:
+    """Return the tests of a file by qualname. Those in nested functions are not tests."""
+    source = read_source(path, content)
+    if not (is_test_file(path) and isinstance(source, Source)):
+        return {}
+    inner = {
+        each.key
+        for each in find_definitions(source.tree, path)
+        if isinstance(each.node, FunctionNode)
+    }
+    return {
+        each.qualname: WrittenTest(
+            path=path,
+            qualname=each.qualname,
+            key=each.key,
+            function=each.node,
+            module=source.tree,
+        )
+        for each in find_definitions(source.tree, path)
+        if isinstance(each.node, FunctionNode)
+        and is_test_name(each.qualname.partition("#")[0])
+        and each.parent not in inner
+    }
+
+
+def changed_tests(change: Change) -> Iterator[WrittenTest]:
+    """Yield the tests of which a line is new or different, in source order."""
+    for path, file in change.files.items():
+        if file.after is None:
+            continue
+        for test in tests_in(path, file.after).values():
+            first = min([test.line, *(each.lineno for each in test.function.decorator_list)])
+            if file.lines & {*range(first, (test.function.end_lineno or first) + 1)}:
+                yield test
+
+
+def deleted_tests(change: Change) -> list[str]:
+    """Return the IDs of the tests that are gone, also from other changed files."""
+    now = {
+        test.name
+        for path, file in change.files.items()
+        for test in tests_in(path, file.after or b"").values()
+    }
+    return [
+        test.id
+        for path, file in change.files.items()
+        for test in tests_in(path, file.before or b"").values()
+        if test.name not in now
+    ]

@@ -1,0 +1,1 @@
+"""Judges of annotations: type checkers, and what they accept."""

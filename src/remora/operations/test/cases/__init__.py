@@ -1,1 +1,0 @@
-"""Test cases and the source of tests. Nothing in this package runs project code."""

@@ -1,1 +1,0 @@
-"""Calls that a test could make, from documentation, other code and types."""

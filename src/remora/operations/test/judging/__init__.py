@@ -1,1 +1,0 @@
-"""The judgement of tests that a change adds or edits."""

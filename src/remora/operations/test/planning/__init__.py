@@ -1,1 +1,0 @@
-"""Which functions have tests, and which modules can be imported."""

@@ -1,1 +1,0 @@
-"""Type checkers, and the search for annotations that they accept."""

@@ -1,0 +1,51 @@
+"""Signatures as text, in which a model proposes types: `(path: str, limit: int = 10) -> list[str]`."""
+
+import ast
+import re
+from collections.abc import Collection, Mapping
+
+from remora.errors import HostError
+from remora.judges.types.slots import RETURN
+from remora.judges.types.terms import members_of, type_in
+from remora.python_text import parse
+
+_HEAD = re.compile(r"^(?:async\s+)?(?:def\s+)?[\w.]*\s*(?=\(|->)")
+_TAIL = re.compile(r"(?::\s*)?(?:\.\.\.)?$")
+_SAYS_NOTHING = frozenset(("Any", "object", "Incomplete"))
+
+
+def types_in(signature: str, owners: Collection[str] = ()) -> dict[str, str]:
+    """Return the canonical type of each annotated parameter, and of the result as `return`.
+
+    `def`, the function's name and the colon at the end may be there. Names of modules and classes in
+    `owners` stay as they are, such as `h11.Request`. What is not a type is an empty string. Raises
+    HostError if the text is not a signature.
+    """
+    text = _TAIL.sub("", _HEAD.sub("", signature.strip().strip("`").strip(), count=1).strip())
+    text = f"(){text}" if text.startswith("->") else text
+    try:
+        (node,) = parse(f"def f{text}: ...").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        node = None
+    if not isinstance(node, ast.FunctionDef):
+        raise HostError(f"not a signature: {signature[:200]}")
+    given = node.args
+    every = [*given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg, given.kwarg]
+    annotations = {each.arg: each.annotation for each in every if each is not None}
+    return {
+        name: type_in(annotation, owners)
+        for name, annotation in {**annotations, RETURN: node.returns}.items()
+        if annotation is not None
+    }
+
+
+def says_something(term: str) -> bool:
+    """Return False for types that fit every value, such as `Any`."""
+    return _SAYS_NOTHING.isdisjoint(each.rpartition(".")[2] for each in members_of(term))
+
+
+def as_signature(terms: Mapping[str, str]) -> str:
+    """Return a signature with some types, from which `types_in` reads the same types."""
+    parameters = ", ".join(f"{name}: {term}" for name, term in terms.items() if name != RETURN)
+    result = f" -> {terms[RETURN]}" if RETURN in terms else ""
+    return f"({parameters}){result}"

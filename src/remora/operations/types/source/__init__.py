@@ -1,1 +1,0 @@
-"""Functions, classes, annotations and types in the source of a project."""

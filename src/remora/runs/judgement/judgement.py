@@ -1,0 +1,178 @@
+"""The judgement of a project's gates on all changes of a run together."""
+
+import time
+from collections.abc import Sequence
+from itertools import starmap
+
+import msgspec
+
+from remora.code.pytest_model.pytest_file import is_test_file
+from remora.errors import RemoraError
+from remora.hub.coverage_file import read_coverage
+from remora.judges.gates.bisect import OutOfTimeError
+from remora.judges.gates.code_gates import test_file
+from remora.judges.gates.gate import UnjudgedError
+from remora.judges.gates.measured_gate import MeasuredGate, Measurements, measure_base, some
+from remora.judges.gates.project_gates import find_gates
+from remora.judges.gates.values_gate import ValuesGate
+from remora.memory.events import GateResult, Gates, TakenOut
+from remora.runs.execution.run import BaseFiles, Run
+from remora.runs.judgement.proposals import Proposals
+from remora.runs.project import Project
+from remora.runs.records.results import read_run
+from remora.runs.records.run_stream import RunStream
+from remora.runs.report.job_findings import findings_fixed
+from remora.runs.review.ready_changes import ready_change
+from remora.runs.review.repeats import reject_repeats
+from remora.sandbox.interpreters import ProjectPython
+from remora.statuses import CHECKED, PARSED, TEST_GATE, TESTED, UNDECIDED
+from remora.text import some_of
+from remora.tools.file_tree import FileTree
+from remora.workspaces.copy.snapshot import BaseSnapshot
+
+
+def judge_run(run: Run, stream: RunStream, base_files: BaseFiles) -> None:
+    """Record what the project's gates say of a run's change sets that were not rejected before.
+
+    What makes a gate worse is taken out. If `gates.time_s` is 0, nothing is run or recorded.
+    """
+    project, base = run.prepared.project, base_files.base
+    seconds = project.config.gates.time_s
+    reject_repeats(project, stream)
+    view = read_run(project, stream.run_id)
+    jobs = [job for job in view.jobs if job.review in UNDECIDED and job.change_set]
+    if not jobs or not seconds:
+        return
+    proposals = Proposals(project, base, [ready_change(project, job) for job in jobs])
+    with base_files.workspaces.open() as workspace:
+        measurements = Measurements(workspace, proposals.files, seconds, run.observer.judging)
+        stream.append(Judgement(project, base, proposals, measurements).recorded())
+
+
+class Judgement:
+    """The gates of a project, and the parts of the proposals with which none of them is worse."""
+
+    def __init__(
+        self, project: Project, base: BaseSnapshot, proposals: Proposals, to: Measurements
+    ) -> None:
+        self._project, self._proposals = project, proposals
+        self._begun = time.monotonic()
+        self._parts = [*proposals.parts]
+        self._reasons: dict[str, dict[tuple[str, str], list[str]]] = {}
+        """The labels of lost parts, by agent ID, and by gate and cause."""
+        self._held: set[str] = set()
+        python, why = _python(project)
+        gates, missing = find_gates(FileTree(base.folder), base.files.keys(), python)
+        reaching = _tests_that_reach(project, proposals)
+        measured = [measure_base(gate, to, reaching) for gate in gates]
+        self._gates = [gate for gate in measured if isinstance(gate, MeasuredGate)]
+        if python is not None:
+            self._gates += _values_gates(base, proposals, to, python, self._gates)
+        self._missing = missing + [gate for gate in measured if isinstance(gate, GateResult)]
+        self._missing += [GateResult(name=TEST_GATE, missing=why)] if why else []
+
+    def recorded(self) -> Gates:
+        """Take out all parts that make a gate worse, and return the judgement."""
+        while self._take_out():
+            pass
+        proof = TESTED if TEST_GATE in self._held else CHECKED if self._held else PARSED
+        return Gates(
+            results=(*(gate.result for gate in self._gates), *self._missing),
+            judged=tuple(dict.fromkeys(part.agent_id for part in self._proposals.parts)),
+            taken_out=tuple(map(self._taken_out, self._reasons)),
+            proof=proof,
+            seconds=round(time.monotonic() - self._begun, 1),
+        )
+
+    def _take_out(self) -> bool:
+        """Take out a part that makes a gate worse, and return True if there was one."""
+        for gate in tuple(self._gates if self._parts else ()):
+            name = gate.gate.name
+            self._held.discard(name)
+            try:
+                gate.said = gate.complaints(self._parts)
+                culprits, because = gate.culprits(self._parts) if gate.said else ((), "")
+            except UnjudgedError as error:
+                self._gates.remove(gate)
+                self._missing.append(GateResult(name=name, missing=error.message))
+                continue
+            except OutOfTimeError:
+                self._gates.remove(gate)
+                search = "the search for what makes it worse left " if gate.said else ""
+                missing = f"{search}no time{'' if gate.said else ' left'} (gates.time_s)"
+                self._missing.append(GateResult(name=name, missing=missing))
+                if not gate.said:
+                    continue
+                culprits = [part for part in self._parts if part not in gate.sure]
+                because = f"no time left to find what else is worse: {some(gate.said)}"
+            for part in culprits:
+                self._parts.remove(part)
+                causes = self._reasons.setdefault(part.agent_id, {})
+                causes.setdefault((name, because), []).append(part.label)
+            if culprits:
+                return True
+            self._held.add(name)
+        return False
+
+    def _taken_out(self, agent_id: str) -> TakenOut:
+        """Return what to record of a change set that has lost parts."""
+        job, hunks = self._proposals.jobs[agent_id], self._proposals.hunks[agent_id]
+        kept = {n for part in self._parts if part.agent_id == agent_id for n in part.hunks}
+        lost = {line for hunk in hunks if hunk.number not in kept for line in hunk.lines}
+        back = [found for found in findings_fixed(job) if kept and found.line in lost]
+        clean = self._project.redact.clean
+        return TakenOut(
+            agent_id=agent_id,
+            kept=tuple(sorted(kept)),
+            reasons=tuple(clean(list(starmap(_reason, self._reasons[agent_id].items())))),
+            findings=tuple(clean(msgspec.to_builtins(back))),
+        )
+
+
+def _reason(cause: tuple[str, str], labels: Sequence[str]) -> str:
+    """Return why parts were taken out, such as `taken out by pytest (F401, line 3): a test fails`."""
+    name, because = cause
+    return f"taken out by {name} ({some_of(labels, 1)}){because and f': {because}'}"
+
+
+def _values_gates(
+    base: BaseSnapshot,
+    proposals: Proposals,
+    to: Measurements,
+    python: ProjectPython,
+    gates: Sequence[MeasuredGate],
+) -> list[MeasuredGate]:
+    """Return the gate of written annotations, if there are some and tests that judge.
+
+    It comes last: what the tests report without typeguard must be the same as before.
+    """
+    tests = next((gate for gate in gates if gate.gate.name == TEST_GATE), None)
+    if tests is None:
+        return []
+    after = {path: content for path, (content, _) in proposals.files(proposals.parts).items()}
+    values = ValuesGate(python, {path: base.read(path) for path in after}, lambda: tests.base)
+    if not values.written(after):
+        return []
+    return [MeasuredGate(values.gate, {}, tests.limit, "", to, tests.tests)]
+
+
+def _tests_that_reach(project: Project, proposals: Proposals) -> tuple[str, ...]:
+    """Return the test files that coverage saw run a changed file, and those that are changed.
+
+    They are none if coverage saw no test run one.
+    """
+    changed = proposals.files(proposals.parts).keys()
+    coverage = read_coverage(project.root, changed)
+    tests = coverage.tests.values() if coverage else ()
+    seen = {test_file(test) for ids in tests for test in ids}
+    return tuple(sorted(seen.union(filter(is_test_file, changed)))) if seen else ()
+
+
+def _python(project: Project) -> tuple[ProjectPython | None, str]:
+    """Return the project's interpreter, or why its code is not run."""
+    if project.interpreter is None:
+        return None, "the project's code may not be run here"
+    try:
+        return project.interpreter(), ""
+    except RemoraError as error:
+        return None, f"{error.message} ({error.hint})" if error.hint else error.message

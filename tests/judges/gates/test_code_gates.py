@@ -1,0 +1,66 @@
+"""Gates that run code of a project, which may be hostile."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from remora.errors import HostError
+from remora.judges.gates.code_gates import find_imports, pytest_gate
+from remora.sandbox.interpreters import ProjectPython
+from tests.cli.conftest import write
+from tests.isolation_levels import need
+
+NO_RESULT = """
+import os, sys
+os.{make}
+os._exit(0)
+"""
+
+
+@pytest.mark.parametrize("make", ["mkfifo(sys.argv[1])", "symlink('/dev/zero', sys.argv[1])"])
+def test_a_result_that_is_no_file_is_not_waited_for(tmp_path: Path, make: str) -> None:
+    need(2)
+    write(tmp_path, {"evil.py": NO_RESULT.format(make=make)})
+    gate = find_imports(["evil.py"], ProjectPython(python=Path(sys.executable), root=tmp_path))
+    with pytest.raises(HostError, match="could not be imported"):
+        gate.measure(tmp_path, 60, ())
+
+
+def test_only_modules_and_packages_are_imported(tmp_path: Path) -> None:
+    """Scripts in other folders, tests and files that run something are not."""
+    fails = "raise ValueError\n"
+    paths = ("shop.py", "src/cart/__init__.py", "src/cart/price.py")
+    others = ("setup.py", "docs/conf.py", "tests/test_shop.py", "src/cart/__main__.py", "a-b.py")
+    write(tmp_path, dict.fromkeys((*paths, *others), fails) | {"fine.py": ""})
+    python = ProjectPython(python=Path(sys.executable), root=tmp_path, trusted=True)
+    found = find_imports([*paths, *others, "fine.py"], python).measure(tmp_path, 60, ())
+    assert [*found] == [f"{path} can no longer be imported" for path in sorted(paths)]
+
+
+@pytest.mark.parametrize("files", [{}, {"shop.py": "raise ValueError\n"}])
+def test_without_a_module_that_can_be_imported_nothing_is_judged(
+    tmp_path: Path, files: dict[str, str]
+) -> None:
+    write(tmp_path, files)
+    python = ProjectPython(python=Path(sys.executable), root=tmp_path, trusted=True)
+    with pytest.raises(HostError, match="no module"):
+        find_imports(files, python).measure(tmp_path, 60, ())
+
+
+def test_imports_change_nothing_outside_the_result(tmp_path: Path) -> None:
+    need(2)
+    write(tmp_path, {"evil.py": "open('evil.py', 'w').write('')\nopen('new.py', 'w')\n"})
+    gate = find_imports(["evil.py"], ProjectPython(python=Path(sys.executable), root=tmp_path))
+    assert gate.measure(tmp_path, 60, ()) == {}
+    assert [path.name for path in tmp_path.iterdir()] == ["evil.py"]
+    assert (tmp_path / "evil.py").read_text().startswith("open(")
+
+
+@pytest.mark.slow
+def test_the_settings_that_pytest_names_are_not_its_reason(tmp_path: Path) -> None:
+    errors = tmp_path / "errors"
+    write(errors, {"pytest.ini": "[pytest]\naddopts = --unknown\n"})
+    gate = pytest_gate(ProjectPython(python=Path(sys.executable), root=errors, trusted=True))
+    with pytest.raises(HostError, match=r"error: unrecognized arguments: --unknown$"):
+        gate.measure(errors, 60, ())

@@ -1,0 +1,56 @@
+"""Comparisons of what gates say of two states."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import remora
+from remora.bootstrap.operations import BUILT_IN
+from remora.judges.gates.gate import compared, problems, worse
+from tests.cli.conftest import write
+from tests.judges.gates.plant.operation import OPERATION, PLANTS
+from tests.runs.conftest import Watching
+
+TEST = "import shop\n\n\ndef test_half():\n    assert shop.half(2) == 1\n"
+
+
+def test_more_of_a_problem_is_worse_and_a_moved_one_is_the_same() -> None:
+    """Lines and other numbers may change, but not the code or the message."""
+    before = problems(["a.py:3:1: E501 Line too long (90 > 88)", "b.py:4: arg-type expects str"])
+    moved = problems(["a.py:5:1: E501 Line too long (95 > 88)", "b.py:9: arg-type expects str"])
+    assert worse(before, moved) == []
+    swapped = problems(["a.py:3:1: E501 Line too long (90 > 88)", "b.py:4: arg-type expects int"])
+    assert worse(before, swapped) == ["b.py: arg-type expects int"]
+    assert worse(before, {}) == []
+    one, three = problems(["a.py:3:1: F401"]), problems([f"a.py:{line}:1: F401" for line in "345"])
+    assert worse(one, three) == ["a.py: F401 (x2)"]
+    assert worse(three, one) == []
+
+
+def test_tests_that_are_gone_skipped_or_fail_are_worse_unless_they_differ_anyway() -> None:
+    before = {"t.py::gone": 2, "t.py::skipped": 2, "t.py::fails": 2, "t.py::bad": 2}
+    before |= {"t.py::bad fails": -1}
+    after = {"t.py::skipped": 1, "t.py::fails": 2, "t.py::fails fails": -1, "t.py::bad": 2}
+    assert worse(before, after | {"t.py::new": 2, "t.py::bad fails": -1}) == [
+        "t.py::gone is no longer collected",
+        "t.py::skipped is skipped",
+        "t.py::fails fails",
+    ]
+    base, differing = compared({"t.py::a": 2, "t.py::b": 2}, {"t.py::a": 2, "t.py::b fails": -1})
+    assert differing == ["t.py::b", "t.py::b fails"]
+    assert worse(base, {"t.py::a": 2}) == []
+    assert worse(base, {"t.py::b": 2}) == ["t.py::a is no longer collected"]
+
+
+@pytest.mark.slow
+def test_an_observer_hears_what_judges_before_it_does(active: Path) -> None:
+    plants = {"shop.py": [("return n / 2", "return n * 0.5")]}
+    shop = {"shop.py": "def half(n):\n    return n / 2\n", "test_shop.py": TEST}
+    write(active, {**shop, PLANTS: json.dumps(plants)})
+    watching = Watching()
+    remora.analyze(root=active, operations=["plant"], known=BUILT_IN | OPERATION, observer=watching)
+    told = [what for what in watching.told if what[0] in ("ended", "judging")]
+    assert told[0][0] == "ended"
+    gates = dict.fromkeys(gate.partition(",")[0] for _, gate in told[1:])
+    assert list(gates) == ["imports", "pytest"], "no type was written, so no value is judged"

@@ -1,0 +1,91 @@
+"""A part of a change that the gates judged as a whole is judged before it is written."""
+
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+import remora
+from remora.bootstrap.open_project import open_project
+from remora.bootstrap.operations import BUILT_IN
+from remora.runs.project import Project
+from remora.runs.review.accept_and_reject import Verdicts
+from remora.usecases.api_arguments import invocation_for
+from remora.usecases.review import review_parts
+from tests.judges.gates.conftest import Judge, Judged
+from tests.judges.gates.plant.operation import OPERATION
+
+SOURCE = "def f():\n    return 1\n\n\ndef g():\n    return f()\n"
+FILES = {"a.py": SOURCE, "test_a.py": "import a\n\n\ndef test_g():\n    assert a.g() == 1\n"}
+PLANTS = {"a.py": [("return 1", "return 2"), ("return f()", "return f() - 1")]}
+"""The second place needs the first one, and the first one the second."""
+WORSE = "taken out by pytest (f, line 2): test_a.py::test_g fails"
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def judged(active: Path, judge: Judge) -> Judged:
+    found = judge(FILES, PLANTS)
+    assert found.gates.proof == "tested"
+    return found
+
+
+@pytest.fixture
+def project(judged: Judged) -> Project:
+    return open_project(invocation_for(judged.root, {}, BUILT_IN | OPERATION))
+
+
+def is_refused(judged: Judged, done: Verdicts) -> bool:
+    (conflict,) = done.conflicts
+    assert conflict["detail"] == WORSE
+    assert [job.review for job in done.view.jobs] == ["pending"]
+    return (judged.root / "a.py").read_text() == SOURCE
+
+
+def test_a_part_that_makes_a_gate_worse_is_refused(
+    judged: Judged, project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("remora.runs.judgement.judge_parts._LONG", 0.0)
+    said: list[str] = []
+    run = judged.view.run_id
+    done = review_parts.accept_hunks(run, "a.py", [1], root=project, announce=said.append)
+    assert is_refused(judged, done)
+    took = f"they took {judged.gates.seconds:.0f} s in the run"
+    assert said[0] == f"the project's own checks judge the part; {took}"
+
+
+def test_a_gate_that_judged_the_run_and_not_the_part_is_named(
+    judged: Judged, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("REMORA_GATES__TIME_S", "0.01")
+    project = open_project(invocation_for(judged.root, {}, BUILT_IN | OPERATION))
+    said: list[str] = []
+    run = judged.view.run_id
+    review_parts.accept_hunks(run, "a.py", [1], root=project, announce=said.append)
+    assert [text.partition(":")[0] for text in said if "not judged" in text] == [
+        "the part is not judged by imports",
+        "the part is not judged by pytest",
+    ]
+
+
+def test_an_edit_that_makes_a_gate_worse_is_refused(judged: Judged, project: Project) -> None:
+    run = judged.view.run_id
+    (file,) = review_parts.proposed_files(run, "a.py", root=project)
+    edited = replace(file, theirs=SOURCE.replace("1", "3").encode())
+    assert is_refused(judged, review_parts.accept_edited(run, "a.py", [edited], root=project))
+
+
+def test_a_part_that_makes_nothing_worse_is_written(judged: Judged, project: Project) -> None:
+    run = judged.view.run_id
+    (file,) = review_parts.proposed_files(run, "a.py", root=project)
+    edited = replace(file, theirs=SOURCE.replace("f()\n", "f() * 1\n").encode())
+    done = review_parts.accept_edited(run, "a.py", [edited], root=project)
+    assert done.conflicts == []
+
+
+def test_the_whole_is_not_judged_again(
+    judged: Judged, project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("remora.runs.judgement.judge_parts.Judgement", None)
+    assert remora.accept(judged.view.run_id, every=True, root=project).conflicts == []

@@ -1,0 +1,102 @@
+"""Flake8, black and isort on what they really print."""
+
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+import pytest
+
+from remora.errors import HostError
+from remora.judges.gates.gate import Facts, worse
+from remora.judges.gates.project_gates import find_gates
+from remora.sandbox.interpreters import ProjectPython
+from remora.tools.file_tree import FileTree
+from tests.cli.conftest import write
+
+SETTINGS = {
+    "pyproject.toml": "[tool.black]\n[tool.isort]\nprofile = 'black'\n",
+    "setup.cfg": "[flake8]\nextend-ignore = F401\n",
+}
+GOOD = "import os\nimport sys\n\n\ndef f(n):\n    return n\n"
+
+
+@pytest.fixture(scope="module")
+def styled_python(tmp_path_factory: pytest.TempPathFactory) -> ProjectPython:
+    """An interpreter with these tools, if they can be installed."""
+    folder = tmp_path_factory.mktemp("styled")
+    venv.create(folder / "env", symlinks=True)
+    python = folder / "env" / "bin" / "python"
+    words = [sys.executable, "-m", "pip", "--python", str(python), "install", "-q"]
+    done = subprocess.run([*words, "flake8", "black", "isort"], capture_output=True, check=False)
+    if done.returncode:
+        pytest.skip("flake8, black and isort cannot be installed here")
+    return ProjectPython(python=python, root=folder, trusted=True)
+
+
+def measured(folder: Path, python: ProjectPython) -> dict[str, Facts]:
+    files = [path.name for path in folder.iterdir()]
+    gates, _ = find_gates(FileTree(folder), files, python)
+    named = [gate for gate in gates if gate.name in ("flake8", "black", "isort")]
+    return {gate.name: gate.measure(folder, 60, ()) for gate in named}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("text", "complaints"),
+    [
+        (f"# a comment\n{GOOD}", {}),
+        (GOOD.replace("os\nimport sys", "sys\nimport os"), {"isort": "ERROR: a.py Imports are"}),
+        (GOOD.replace("return n", "return  n"), {"black": "would reformat a.py", "flake8": "a.py: E271"}),
+        (GOOD.replace("return n", "return m"), {"flake8": "a.py: F821 undefined name 'm'"}),
+        (GOOD.replace("f(n)", "f(n"), {"black": "error: cannot", "flake8": "a.py: E"}),
+    ],
+)  # fmt: skip
+def test_new_problems_are_worse(
+    tmp_path: Path, styled_python: ProjectPython, text: str, complaints: dict[str, str]
+) -> None:
+    """A problem that was there before is none."""
+    write(tmp_path, {**SETTINGS, "a.py": GOOD, "b.py": "def f( n ):\n    return missing\n"})
+    before = measured(tmp_path, styled_python)
+    assert before.keys() == {"flake8", "black", "isort"}
+    (tmp_path / "a.py").write_text(text)
+    after = measured(tmp_path, styled_python)
+    found = {name: worse(before[name], after[name]) for name in after}
+    assert {name for name, said in found.items() if said} == complaints.keys()
+    for name, start in complaints.items():
+        assert found[name][0].startswith(start)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("settings", "name"),
+    [
+        ({"setup.cfg": "[flake8]\nignore = E501  # long lines\n"}, "flake8"),
+        ({"pyproject.toml": "[tool.black]\nrequired-version = '1'\n"}, "black"),
+        ({"pyproject.toml": "[tool.black]\nline-length = 'wide'\n"}, "black"),
+    ],
+)
+def test_a_tool_that_fails_judges_nothing(
+    tmp_path: Path, styled_python: ProjectPython, settings: dict[str, str], name: str
+) -> None:
+    write(tmp_path, {**settings, "a.py": GOOD})
+    gates, _ = find_gates(FileTree(tmp_path), ["a.py"], styled_python)
+    (gate,) = (gate for gate in gates if gate.name == name)
+    with pytest.raises(HostError):
+        gate.measure(tmp_path, 60, ())
+
+
+def test_a_tool_that_fails_without_a_word_is_no_gate(tmp_path: Path) -> None:
+    venv.create(tmp_path / "env", symlinks=True)
+    (packages,) = (tmp_path / "env" / "lib").glob("python*/site-packages")
+    (packages / "flake8.py").write_text("raise SystemExit(3)\n")
+    python = ProjectPython(
+        python=tmp_path / "env" / "bin" / "python", root=tmp_path / "env", trusted=True
+    )
+    project = tmp_path / "project"
+    project.mkdir()
+    write(project, {**SETTINGS, "a.py": GOOD})
+    gates, _ = find_gates(FileTree(project), ["a.py"], python)
+    (flake8,) = (gate for gate in gates if gate.name == "flake8")
+    with pytest.raises(HostError, match="exit code 3"):
+        flake8.measure(project, 60, ())
