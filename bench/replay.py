@@ -19,9 +19,9 @@ from remora.memory.events import AgentStart, ModelRequest, ToolCalled, ToolResul
 from remora.memory.packet import DecisionPacket
 from remora.memory.projection import apply
 from remora.memory.prompt.render import render
+from remora.trace.read.agent_turns import packet_at
 from remora.trace.read.reader import read_events
 from remora.trace.read.recorded_results import recorded_result
-from remora.trace.read.state_at import packet_at
 from remora.trace.read.turn_positions import last_turn, lines_of_turn
 from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
 from remora.trace.stream.line_builder import Identity

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from remora.memory.packet import DecisionPacket
     from remora.memory.summarizers import Summarizer
     from remora.runs.recording import Recording
+    from remora.trace.read.agent_turns import packet_at
     from remora.trace.read.reader import read_events, replay
-    from remora.trace.read.state_at import packet_at
     from remora.usecases.analyze.run_result import RunResult
     from remora.usecases.api import (
         accept,
@@ -90,7 +90,7 @@ _MODULES = {
     "check": "remora.usecases.check.check_files",
     "hunks": "remora.usecases.review.review_parts",
     "proposed_files": "remora.usecases.review.review_parts",
-    "packet_at": "remora.trace.read.state_at",
+    "packet_at": "remora.trace.read.agent_turns",
     "read_events": "remora.trace.read.reader",
     "record": "remora.usecases.record_run",
     "replay": "remora.trace.read.reader",

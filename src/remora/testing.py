@@ -23,8 +23,8 @@ from remora.memory.projection import replay
 from remora.memory.tool_results import error_of
 from remora.runs.records.packet_diff import PacketChange, packet_json_changes
 from remora.text import clip, count
+from remora.trace.read.agent_turns import packet_at
 from remora.trace.read.reader import read_events
-from remora.trace.read.state_at import packet_at
 from remora.trace.stream.emitters import NullEventEmitter
 from remora.trace.stream.line_builder import Identity
 

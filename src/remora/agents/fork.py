@@ -16,8 +16,8 @@ from remora.memory.events import AgentStart, Change, ContextUpdate, Event, ToolR
 from remora.memory.packet import DecisionPacket
 from remora.memory.projection import apply
 from remora.models.protocol import Model
+from remora.trace.read.agent_turns import start_packet, trim_of_decision
 from remora.trace.read.reader import decode_part, typed_payload
-from remora.trace.read.state_at import start_packet, trim_of_decision
 from remora.trace.redact.redactor import Redactor
 
 _PREPARING = frozenset({ContextUpdate.type, TurnStart.type})

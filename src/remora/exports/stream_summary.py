@@ -20,8 +20,8 @@ from remora.memory.events import (
 )
 from remora.trace.blobs import resolved_payload
 from remora.trace.content.objects import ObjectStore
+from remora.trace.read.agent_turns import HINT
 from remora.trace.read.reader import decode_part, stream_status
-from remora.trace.read.state_at import HINT
 from remora.trace.read.verified_reader import verified_events
 
 

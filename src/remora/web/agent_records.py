@@ -17,6 +17,7 @@ from remora.runs.diagnosis.why_line import Diagnosis, why
 from remora.runs.project import Project, ProjectRecords
 from remora.statuses import DAMAGED, RUNNING, WITHOUT_RESULT
 from remora.trace.blobs import REFERENCE_KEY, may_contain_reference, resolved_data
+from remora.trace.read.agent_turns import packet_at
 from remora.trace.read.reader import (
     event_data,
     open_stream,
@@ -24,7 +25,6 @@ from remora.trace.read.reader import (
     stream_status,
     typed_payload,
 )
-from remora.trace.read.state_at import packet_at
 from remora.trace.read.turn_positions import last_turn, turn_lines
 from remora.web.turn_rows import RecordedLine, TurnRow, read_line, turn_rows
 

@@ -8,7 +8,7 @@ import pytest
 from remora.chat import ToolCall
 from remora.memory.events import Escalation, ModelRequest, SubmitResult, ToolCalled, ToolResulted
 from remora.models.protocol import Request
-from remora.trace.read.state_at import packet_at
+from remora.trace.read.agent_turns import packet_at
 from tests.agents.conftest import SUBMIT, Play, Theatre, scripted
 from tests.agents.loop.model_turns import (
     GONE,

@@ -28,7 +28,7 @@ from remora.memory.events import (
     ToolResulted,
 )
 from remora.memory.packet import packet_json
-from remora.trace.read.state_at import packet_at
+from remora.trace.read.agent_turns import packet_at
 from tests.agents.conftest import SUBMIT, Play, Played, Theatre
 from tests.offered_calls import choose
 

@@ -16,8 +16,8 @@ from remora.exports.training.decisions import model_decisions
 from remora.exports.training.sft_rows import written_call
 from remora.memory.events import ModelResponse
 from remora.memory.prompt.render import render
+from remora.trace.read.agent_turns import packet_at
 from remora.trace.read.reader import read_events
-from remora.trace.read.state_at import packet_at
 from remora.trace.trace_folder import TraceFolder
 from tests.exports.conftest import TOOLS, Attempt, exported, only, rows
 from tests.models.decoding.written_calls import parse_call

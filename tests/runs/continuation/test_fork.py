@@ -24,8 +24,8 @@ from remora.runs.records.run_listing import list_run_lines
 from remora.runs.records.run_stream import open_run
 from remora.runs.records.totals import totals_by_operation
 from remora.runs.review.accept_and_reject import accept, reject
+from remora.trace.read.agent_turns import packet_at
 from remora.trace.read.reader import read_events
-from remora.trace.read.state_at import packet_at
 from remora.trace.stream.compression import compress_stream
 from remora.trace.stream.line_builder import utc_now
 from remora.usecases.analyze.fork_and_retry import ForkRequest, fork_agent, retry_jobs

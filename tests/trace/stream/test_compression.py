@@ -15,6 +15,7 @@ import zstandard
 from remora.errors import DiskError, NotFound, StreamDamaged, StreamError, StreamLocked
 from remora.trace import stream_lock
 from remora.trace.content import zstd_file
+from remora.trace.read.agent_turns import packet_at
 from remora.trace.read.reader import (
     last_event,
     list_streams,
@@ -22,7 +23,6 @@ from remora.trace.read.reader import (
     read_events,
     stream_status,
 )
-from remora.trace.read.state_at import packet_at
 from remora.trace.read.transcript import transcript
 from remora.trace.stream import compression as module
 from remora.trace.stream.compression import compress_stream, open_for_writing

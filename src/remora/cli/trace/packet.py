@@ -29,8 +29,8 @@ def packet(options: Options, agent: str, *, turn: int | None, full: bool) -> int
     """
     from remora.memory.packet import packet_json
     from remora.runs.records.name_lookup import stream_named
+    from remora.trace.read.agent_turns import packet_at
     from remora.trace.read.reader import read_events
-    from remora.trace.read.state_at import packet_at
     from remora.trace.read.turn_positions import last_turn
 
     folder = records_of(options)
@@ -62,8 +62,8 @@ def diff(options: Options, agent: str, *, first: int, last: int, full: bool) -> 
     from remora.cli.views.packet_diff_view import change_lines
     from remora.runs.records.name_lookup import stream_named
     from remora.runs.records.packet_diff import packet_changes
+    from remora.trace.read.agent_turns import packet_at
     from remora.trace.read.reader import read_events
-    from remora.trace.read.state_at import packet_at
 
     folder = records_of(options)
     name = stream_named(folder, agent)

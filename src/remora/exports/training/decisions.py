@@ -31,8 +31,8 @@ from remora.memory.projection import apply
 from remora.models.decoding.call_validation import BadCall
 from remora.trace.blobs import resolved_payload
 from remora.trace.content.objects import ObjectStore
+from remora.trace.read.agent_turns import HINT
 from remora.trace.read.reader import decode_part
-from remora.trace.read.state_at import HINT
 
 _KEPT = frozenset(
     {AgentStart.type, ModelRequest.type, ModelResponse.type, ToolCalled.type, AgentError.type}

@@ -10,13 +10,13 @@ from remora.agents.builtin_tools import SUBMIT
 from remora.agents.loop.stop_rules import INVALID_CALLS
 from remora.errors import StreamDamaged, UsageError
 from remora.memory.events import AgentEnd, Event, Review
-from remora.runs.diagnosis.agent_history import AgentHistory, Turn
+from remora.runs.diagnosis.agent_history import AgentHistory, Turn, agent_history
 from remora.runs.diagnosis.texts import Place, dropped_parts, find_names, occurs, text_of
 from remora.runs.records.run_listing import read_run_line
 from remora.statuses import CONFLICT, INTERRUPTED, RUNNING, VERIFIED, WITH_RESULT
 from remora.text import clip, count
+from remora.trace.read.agent_turns import HINT
 from remora.trace.read.reader import is_being_written, read_events
-from remora.trace.read.state_at import HINT
 from remora.trace.trace_folder import TraceFolder
 
 _MESSAGE = re.compile(r"^(?:[\w./-]+:\d+(?::\d+)?: )?(?:\w+ )?\w*(?:\[\w+\])?: *")
@@ -101,7 +101,7 @@ def why(folder: TraceFolder, agent_id: str) -> Diagnosis:
         hint = f"`remora show {agent_id}` lists its jobs; name one of their agents"
         raise UsageError(f"{agent_id} is a run, not an agent", hint=hint)
     path = folder.existing_agent(agent_id)
-    is_written, history = is_being_written(path), AgentHistory(read_events(path))
+    is_written, history = is_being_written(path), agent_history(read_events(path))
     if history.first is None:
         raise StreamDamaged(f"{agent_id}: the stream is empty", hint=HINT)
     review = None

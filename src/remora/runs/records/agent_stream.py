@@ -50,7 +50,7 @@ def start_of(folder: TraceFolder, agent_id: str) -> AgentStart | None:
 
 def start_in(event: Event) -> AgentStart | None:
     """Return the payload of an `agent_start` event. Raises whatever `start_of` raises."""
-    from remora.trace.read.state_at import start_packet
+    from remora.trace.read.agent_turns import start_packet
 
     found = typed_payload(event) if start_packet(event) is not None else None
     return found if isinstance(found, AgentStart) else None

@@ -7,8 +7,8 @@ import msgspec
 
 from remora.trace.content.byte_source import ByteSource
 from remora.trace.content.line_format import Line, complete_lines, newline_before
+from remora.trace.read.agent_turns import turn_not_found
 from remora.trace.read.reader import open_stream
-from remora.trace.read.state_at import turn_not_found
 
 _PIECE = 1 << 16
 

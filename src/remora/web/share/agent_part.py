@@ -15,8 +15,8 @@ from remora.memory.events import Event
 from remora.memory.packet import DecisionPacket
 from remora.runs.diagnosis.why_line import Diagnosis
 from remora.runs.project import Project
+from remora.trace.read.agent_turns import DecisionState, each_decision
 from remora.trace.read.reader import read_events
-from remora.trace.read.state_at import DecisionState, each_decision
 from remora.trace.redact.redactor import Redactor
 from remora.trace.trace_folder import stream_id
 from remora.web.addresses import FileLinks

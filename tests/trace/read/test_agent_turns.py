@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from remora.errors import NotFound, StreamDamaged
 from remora.memory.events import AgentStart, Change, ToolResulted, TurnStart
 from remora.memory.packet import DecisionPacket
+from remora.trace.read.agent_turns import each_decision, packet_at
 from remora.trace.read.reader import read_events
-from remora.trace.read.state_at import each_decision, packet_at
 from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
 from remora.trace.trace_folder import TraceFolder
 from remora.trace.verify.folder_check import verify_all
