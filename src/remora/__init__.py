@@ -16,25 +16,25 @@ if TYPE_CHECKING:
     from remora.trace.read.reader import read_events, replay
     from remora.usecases.analyze.run_result import RunResult
     from remora.usecases.api import (
-        accept,
         analyze,
         fork,
         messages,
         plan,
-        reject,
         render,
         report,
         resume,
         retry,
-        revert,
     )
     from remora.usecases.check.check_files import CheckResult, check
     from remora.usecases.record_run import record
-    from remora.usecases.review.review_parts import (
+    from remora.usecases.review.verdicts import (
+        accept,
         accept_edited,
         accept_hunks,
         hunks,
         proposed_files,
+        reject,
+        revert,
         undo,
     )
 
@@ -85,16 +85,19 @@ _MODULES = {
     "Recording": "remora.runs.recording",
     "RunResult": "remora.usecases.analyze.run_result",
     "Summarizer": "remora.memory.summarizers",
-    "accept_edited": "remora.usecases.review.review_parts",
-    "accept_hunks": "remora.usecases.review.review_parts",
+    "accept": "remora.usecases.review.verdicts",
+    "accept_edited": "remora.usecases.review.verdicts",
+    "accept_hunks": "remora.usecases.review.verdicts",
     "check": "remora.usecases.check.check_files",
-    "hunks": "remora.usecases.review.review_parts",
-    "proposed_files": "remora.usecases.review.review_parts",
+    "hunks": "remora.usecases.review.verdicts",
+    "proposed_files": "remora.usecases.review.verdicts",
     "packet_at": "remora.trace.read.agent_turns",
     "read_events": "remora.trace.read.reader",
     "record": "remora.usecases.record_run",
+    "reject": "remora.usecases.review.verdicts",
     "replay": "remora.trace.read.reader",
-    "undo": "remora.usecases.review.review_parts",
+    "revert": "remora.usecases.review.verdicts",
+    "undo": "remora.usecases.review.verdicts",
 }
 
 

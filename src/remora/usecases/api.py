@@ -1,11 +1,11 @@
-"""Remora's commands as Python functions. They print nothing.
+"""Remora's commands as Python functions, except verdicts. They print nothing.
 
 `root` is the project's folder, or an open Project such as `RunResult.project`, whose operations are
 then used. The default is the project that contains the current directory. `run` is a run ID, a
 unique prefix of an ID, or `last`. Errors are raised as RemoraError with a message and a hint.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import closing, nullcontext
 from pathlib import Path
 from typing import Any, Literal
@@ -21,13 +21,11 @@ from remora.runs.planning.plan import Plan
 from remora.runs.planning.run_request import RunRequest
 from remora.runs.project import Project
 from remora.runs.records.name_lookup import run_named, stream_named
-from remora.runs.records.results import RunView, own_run, read_run
+from remora.runs.records.results import own_run, read_run
 from remora.runs.records.run_record import read_own_record
 from remora.runs.report.report_builder import make_report
 from remora.runs.report.report_formats import FORMATS
 from remora.runs.report.report_model import Report
-from remora.runs.review.accept_and_reject import TrackProgress, Verdicts
-from remora.runs.review.revert import revert as revert_changes
 from remora.trace.read.reader import read_events
 from remora.usecases.analyze.fork_and_retry import ForkRequest, fork_with_model, prepare_retry
 from remora.usecases.analyze.prepare_run import prepare, require_model
@@ -42,7 +40,6 @@ from remora.usecases.api_arguments import (
     run_budget,
     run_flags,
 )
-from remora.usecases.review.chosen import Chosen, accept_chosen, reject_chosen
 
 
 def plan(
@@ -218,57 +215,6 @@ def messages(agent: str, *, root: str | Path | Project | None = None) -> list[di
     trace = open_with(root)[1].trace
     stream = trace.existing_agent(stream_named(trace, agent))
     return chat_messages(read_events(stream), trace.blobs)
-
-
-def accept(  # noqa: PLR0913 (one keyword for each option of the command)
-    run: str | RunView = LAST,
-    *nodes: str,
-    every: bool = False,
-    rules: Iterable[str] = (),
-    only_if: Iterable[str] = (),
-    git_branch: str | None = None,
-    root: str | Path | Project | None = None,
-    trust_run: bool = False,
-    progress: TrackProgress = iter,
-) -> Verdicts:
-    """Write verified changes to the project's files.
-
-    Each change set is applied completely or not at all. Pass `nodes` (`path:qualname`, a qualname,
-    or a glob) to select changes, or set `every` to select all of them. `rules` and `only_if`
-    (`verified`, `docstring-only`) narrow the selection. If `git_branch` is given, each change set
-    becomes a commit on that branch instead. `run` can also be a RunView that was read before.
-    """
-    chosen = Chosen(every=every, rules=rules, only_if=only_if, trust_run=trust_run)
-    return accept_chosen(open_with(root)[1], run, nodes, chosen, git_branch, progress)
-
-
-def reject(  # noqa: PLR0913 (one keyword for each option of the command)
-    run: str | RunView = LAST,
-    *nodes: str,
-    every: bool = False,
-    rules: Iterable[str] = (),
-    only_if: Iterable[str] = (),
-    feedback: str | None = None,
-    root: str | Path | Project | None = None,
-    trust_run: bool = False,
-) -> Verdicts:
-    """Reject changes. The project's files are not modified.
-
-    The arguments have the same meaning as in `accept`.
-    """
-    chosen = Chosen(every=every, rules=rules, only_if=only_if, trust_run=trust_run)
-    return reject_chosen(open_with(root)[1], run, nodes, chosen, feedback)
-
-
-def revert(
-    run: str = LAST, *nodes: str, root: str | Path | Project | None = None, trust_run: bool = False
-) -> Verdicts:
-    """Undo accepted changes in the project's files.
-
-    Without `nodes`, all accepted changes of the run are undone.
-    """
-    _, project = open_with(root)
-    return revert_changes(project, run_named(project.trace, run), nodes, trusted=trust_run)
 
 
 def report(

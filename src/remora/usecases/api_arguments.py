@@ -11,9 +11,7 @@ from remora.bootstrap.operations import BUILT_IN
 from remora.config.schema import NO_MODEL
 from remora.errors import UsageError
 from remora.operations.base import Operations
-from remora.runs.project import Project, ProjectRecords
-from remora.runs.records.name_lookup import run_named
-from remora.runs.records.results import RunView
+from remora.runs.project import Project
 from remora.runs.review.journals import recover
 from remora.usecases.analyze.run_limits import RunBudget
 
@@ -33,11 +31,6 @@ def open_with(
     project = root if same and isinstance(root, Project) else open_project(invocation, paths)
     recover(project)
     return invocation, project
-
-
-def as_run(project: ProjectRecords, run: str | RunView) -> str | RunView:
-    """Return the full ID of a run, or a view as it is. Raises NotFound if there is no such run."""
-    return run_named(project.trace, run) if isinstance(run, str) else run
 
 
 def invocation_for(

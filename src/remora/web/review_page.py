@@ -28,8 +28,7 @@ from remora.runs.review.ready_changes import ready_change
 from remora.statuses import DECIDED
 from remora.text import count
 from remora.trace.read.reader import typed_payload
-from remora.usecases import api
-from remora.usecases.review import review_parts
+from remora.usecases.review import verdicts
 from remora.web.addresses import number_in
 from remora.web.agent_records import Records
 from remora.web.html_responses import error_page, page
@@ -183,23 +182,25 @@ def _accept(project: Project, run: str, form: Form) -> Verdicts:
         for name in ("hunks", "hunk")
     )
     if chosen != shown:
-        done = review_parts.accept_hunks(run, agent, chosen, root=project)
-        rest = None if done.conflicts else api.reject(run, agent, root=project)
+        done = verdicts.accept_hunks(run, agent, chosen, root=project)
+        rest = None if done.conflicts else verdicts.reject(run, agent, root=project)
         return done if rest is None else replace(done, view=rest.view)
-    return api.accept(run, agent, root=project)
+    return verdicts.accept(run, agent, root=project)
 
 
 def _accept_group(project: Project, run: str, form: Form) -> Verdicts:
     """Accept the change sets that the page showed, not others that are pending since."""
-    return api.accept(run, *form.get("agent", ()), root=project)
+    return verdicts.accept(run, *form.get("agent", ()), root=project)
 
 
 def _reject(project: Project, run: str, form: Form) -> Verdicts:
-    return api.reject(run, one(form, "agent"), feedback=one(form, "reason") or None, root=project)
+    return verdicts.reject(
+        run, one(form, "agent"), feedback=one(form, "reason") or None, root=project
+    )
 
 
 def _undo(project: Project, run: str, form: Form) -> Verdicts:
-    return review_parts.undo(run, one(form, "agent"), root=project)
+    return verdicts.undo(run, one(form, "agent"), root=project)
 
 
 _VERBS: dict[str, Callable[[Project, str, Form], Verdicts]] = {

@@ -10,7 +10,7 @@ from remora.cli.app.options import Options
 from remora.cli.review import verdicts
 from remora.errors import DiskError
 from remora.runs.review.accept_and_reject import accept_one
-from remora.usecases.review.chosen import Chosen
+from remora.usecases.review.verdicts import Chosen
 from tests.cli.conftest import Done, Remora, on_terminal, tree, write
 
 TWO = 'def load_a():\n    return f"a"\n\n\ndef load_b():\n    return f"b"\n'

@@ -8,7 +8,7 @@ import pytest
 from remora.code.syntax.changed_behavior import changed_behavior
 from remora.code.syntax.diff_parts import Part, diff_lines
 from remora.python_text import parse
-from remora.runs.review.filters import only_docstrings_changed
+from remora.runs.review.selection import only_docstrings_changed
 
 READ = """\
 def read(path, limit=10, *, mode="r"):

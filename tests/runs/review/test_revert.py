@@ -10,8 +10,8 @@ from remora.errors import DiskError, NotFound, UsageError
 from remora.memory.events import Review
 from remora.runs.records.change_set_files import reverse_patches
 from remora.runs.review.accept_and_reject import accept, reject
+from remora.runs.review.apply_changes import merged, removed_from_others
 from remora.runs.review.journals import complete_journals, recovery_text
-from remora.runs.review.merges import merged, removed_from_others
 from remora.runs.review.revert import revert, undo
 from remora.workspaces.apply.file_swap import FileSwapper
 from remora.workspaces.apply.transaction import FilePatch

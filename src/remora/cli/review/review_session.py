@@ -32,9 +32,8 @@ from remora.runs.review.pending import GroupBy, is_alike, pending_changes, rules
 from remora.runs.review.ready_changes import ready_change
 from remora.statuses import ACCEPTED, REJECTED, STALE
 from remora.text import count, escape_line
-from remora.usecases import api
 from remora.usecases.analyze.fork_and_retry import prepare_retry
-from remora.usecases.review import review_parts
+from remora.usecases.review import verdicts
 from remora.workspaces.apply.transaction import FilePatch
 
 _SKIPPED = "skipped"
@@ -147,7 +146,7 @@ class Review:
             if not self.partly.isdisjoint(step.agents) and ask_key(_UNDO_BOTH) != "y":
                 return False
             try:
-                done = review_parts.undo(self.view, *step.agents, **self._where)
+                done = verdicts.undo(self.view, *step.agents, **self._where)
             except NotFound:  # another process has undone it
                 self.steps.pop()
                 raise
@@ -176,19 +175,19 @@ class Review:
         key = ""
         if self._collides(job):
             where = {**self._where, "choose": both_versions}
-            both = review_parts.proposed_files(self.view, job.agent_id, **where)
+            both = verdicts.proposed_files(self.view, job.agent_id, **where)
             key = ask_whose(both)
         if key == "e":
             return self.edit(job)
         if key == "a":
             where = {**self._where, "choose": AS_AGENT}
-            files = review_parts.proposed_files(self.view, job.agent_id, **where)
+            files = verdicts.proposed_files(self.view, job.agent_id, **where)
             return self._accept_edited(job, files)
-        done = api.accept(self.view, job.agent_id, **self._where)
+        done = verdicts.accept(self.view, job.agent_id, **self._where)
         self.view = done.view
         self._show_notes(done)
         if key == "m" and done.conflicts:  # what is left of it are the agent's lines
-            self.view = api.reject(self.view, job.agent_id, **self._where).view
+            self.view = verdicts.reject(self.view, job.agent_id, **self._where).view
             self._decided(ACCEPTED if done.accepted else REJECTED, [job.agent_id])
             return True
         self._show_conflicts(done.conflicts)
@@ -212,7 +211,7 @@ class Review:
 
     def reject(self, job: JobView) -> bool:
         why = click.prompt("  reason (press Enter for none)", default="", show_default=False)
-        done = api.reject(self.view, job.agent_id, feedback=why or None, **self._where)
+        done = verdicts.reject(self.view, job.agent_id, feedback=why or None, **self._where)
         self.view = done.view
         self._decided(REJECTED, [job.agent_id])
         return True
@@ -236,7 +235,7 @@ class Review:
 
     def split(self, job: JobView) -> bool:
         """Ask which groups of hunks to accept, and accept them."""
-        hunks = review_parts.hunks(self.view, job.agent_id, **self._where)
+        hunks = verdicts.hunks(self.view, job.agent_id, **self._where)
         if len(hunks) < 2:
             click.echo("  this change has one hunk: [y] accepts it, [n] rejects it")
             return False
@@ -246,18 +245,18 @@ class Review:
             return False
         announce = announce_to(self.options)
         where = {**self._where, "announce": announce}
-        done = review_parts.accept_hunks(self.view, job.agent_id, chosen, **where)
+        done = verdicts.accept_hunks(self.view, job.agent_id, chosen, **where)
         if not self._written(job, done):
             return False
         if len(chosen) < len(hunks):
-            self.view = api.reject(self.view, job.agent_id, **self._where).view
+            self.view = verdicts.reject(self.view, job.agent_id, **self._where).view
             click.echo("  the others are rejected")
         return True
 
     def edit(self, job: JobView) -> bool:
         """Open the proposed files in the editor, and accept the edited version."""
         where = {**self._where, "choose": both_versions}
-        proposed = review_parts.proposed_files(self.view, job.agent_id, **where)
+        proposed = verdicts.proposed_files(self.view, job.agent_id, **where)
         before = self.edits.get(job.agent_id, proposed)
         edited = edit_files(before, invocation_of(self.options).environ)
         if [each.theirs for each in edited] == [each.theirs for each in proposed]:
@@ -274,9 +273,7 @@ class Review:
 
     def _accept_edited(self, job: JobView, files: list[FilePatch]) -> bool:
         judged = {**self._where, "announce": announce_to(self.options)}
-        return self._written(
-            job, review_parts.accept_edited(self.view, job.agent_id, files, **judged)
-        )
+        return self._written(job, verdicts.accept_edited(self.view, job.agent_id, files, **judged))
 
     def _written(self, job: JobView, done: Verdicts) -> bool:
         """Show the result of a partial or edited accept. Return True if it was written."""
@@ -304,7 +301,7 @@ class Review:
         agents = [each.agent_id for each in alike]
         try:
             with accept_progress(self.options) as pace:
-                done = api.accept(self.view, *agents, progress=pace, **self._where)
+                done = verdicts.accept(self.view, *agents, progress=pace, **self._where)
         except BaseException:
             self._refresh()  # those that were accepted before the interruption
             self._decided(ACCEPTED, self._accepted(agents))

@@ -14,7 +14,7 @@ from remora.ids import LAST
 
 if TYPE_CHECKING:
     from remora.runs.review.pending import GroupBy
-    from remora.usecases.review.chosen import Chosen
+    from remora.usecases.review.verdicts import Chosen
 
 _CHOOSING = (
     click.option("--all", "every", is_flag=True, help="Select all pending changes."),
@@ -43,7 +43,7 @@ def choosing(function: Callable[..., int]) -> Callable[..., int]:
         trust_run: bool,
         **others: Any,
     ) -> int:
-        from remora.usecases.review.chosen import Chosen
+        from remora.usecases.review.verdicts import Chosen
 
         chosen = Chosen(every=every, rules=rules, only_if=only_if, trust_run=trust_run)
         return function(options, chosen, **others)

@@ -25,10 +25,9 @@ from remora.runs.review.accept_and_reject import Verdicts
 from remora.runs.review.conflicts import conflicting_jobs
 from remora.statuses import ACCEPTED, CONFLICT, REJECTED, REVERTED, STALE
 from remora.text import count, escape_line
-from remora.usecases import api
-from remora.usecases.review import review_parts
-from remora.usecases.review.chosen import Chosen, accept_chosen, reject_chosen
+from remora.usecases.review import verdicts
 from remora.usecases.review.pull_request import branch_for, with_pull_request
+from remora.usecases.review.verdicts import Chosen
 
 _FEW = 3
 """Change sets that were left out whose reasons are all shown."""
@@ -42,7 +41,18 @@ def accept(
     branch = branch_for(project, run, nodes, chosen, branch) if pr else branch
     try:
         with accept_progress(options) as pace:
-            done = accept_chosen(project, run, nodes, chosen, branch, pace, announce_to(options))
+            done = verdicts.accept(
+                run,
+                *nodes,
+                every=chosen.every,
+                rules=chosen.rules,
+                only_if=chosen.only_if,
+                git_branch=branch,
+                root=project,
+                trust_run=chosen.trust_run,
+                progress=pace,
+                announce=announce_to(options),
+            )
     except KeyboardInterrupt:
         show = next_command(options, project.root, "show", run)
         note(options, f"changes accepted before the interruption are kept; `{show}` lists them")
@@ -61,7 +71,7 @@ def accept_hunks(
 ) -> int:
     """Write some hunks of a change set to the user's files, and return the exit code."""
     project = project_of(options)
-    done = review_parts.accept_hunks(
+    done = verdicts.accept_hunks(
         run, node, hunks, root=project, trust_run=trust_run, announce=announce_to(options)
     )
     return _print_accepted(options, project, done)
@@ -85,7 +95,16 @@ def reject(
 ) -> int:
     """Record that change sets are rejected, and return the exit code."""
     project = project_of(options)
-    done = reject_chosen(project, run, nodes, chosen, feedback)
+    done = verdicts.reject(
+        run,
+        *nodes,
+        every=chosen.every,
+        rules=chosen.rules,
+        only_if=chosen.only_if,
+        feedback=feedback,
+        root=project,
+        trust_run=chosen.trust_run,
+    )
     note(options, *skipped_lines(options, done.skipped), *done.damaged)
     emit(options, _document(done, "rejected"), _rejected(options, project, done))
     has_model = done.view.start.config.get("model_name") != NO_MODEL
@@ -101,7 +120,7 @@ def revert(options: Options, run: str, nodes: tuple[str, ...], *, trust_run: boo
     """Undo accepted change sets in the user's files, and return the exit code."""
     project = project_of(options)
     with working(options, "taking changes back"):
-        done = api.revert(run, *nodes, root=project, trust_run=trust_run)
+        done = verdicts.revert(run, *nodes, root=project, trust_run=trust_run)
     note(options, *done.damaged, *done.notes)
     emit(
         options,

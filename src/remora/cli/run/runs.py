@@ -124,9 +124,9 @@ def diff(options: Options, run: str, nodes: tuple[str, ...], rules: tuple[str, .
     project = recorded_project(options)
     run_id, unusable = run_named(project.trace, run), list[str]()
     if rules:
-        from remora.usecases.review.chosen import Chosen, chosen_changes
+        from remora.usecases.review.verdicts import Chosen, select
 
-        picked = chosen_changes(project_of(options), run_id, nodes, Chosen(rules=rules))
+        picked = select(project_of(options), run_id, nodes, Chosen(rules=rules))
         unusable, view, nodes = picked.damaged, picked.as_view, ()
         note(options, *picked.skipped)
     else:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from remora.judges.gates.measured_gate import Part
 from remora.runs.project import ProjectRecords
 from remora.runs.records.hunk_groups import groups_of
-from remora.runs.review.merges import merged
+from remora.runs.review.apply_changes import merged
 from remora.runs.review.ready_changes import ReadyChange
 from remora.workspaces.apply.transaction import FilePatch
 from remora.workspaces.copy.snapshot import BaseSnapshot

@@ -17,10 +17,8 @@ from remora.runs.records.job_view import JobView
 from remora.runs.records.results import RunView, own_record, read_run
 from remora.runs.records.review_verdict import checked_feedback, review_event
 from remora.runs.records.run_stream import RunStream, open_run
-from remora.runs.review.apply_changes import objections, write_change_set
-from remora.runs.review.filters import ALL, ReviewFilter, apply_filter, choose_groups, tied_text
+from remora.runs.review.apply_changes import merged, objections, write_change_set
 from remora.runs.review.journals import complete_journals, details
-from remora.runs.review.merges import merged
 from remora.runs.review.ready_changes import (
     ReadyChange,
     ready_change,
@@ -30,7 +28,14 @@ from remora.runs.review.ready_changes import (
 )
 from remora.runs.review.recheck import Recheck, Tree, users_tree
 from remora.runs.review.repeats import hunk_digests
-from remora.runs.review.selection import choose_pending
+from remora.runs.review.selection import (
+    ALL,
+    ReviewFilter,
+    apply_filter,
+    choose_groups,
+    choose_pending,
+    tied_text,
+)
 from remora.statuses import ACCEPTED, CONFLICT, REJECTED, STALE
 from remora.text import count
 from remora.workspaces.apply.transaction import FileConflict, FilePatch, PreparedChanges

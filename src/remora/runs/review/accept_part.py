@@ -23,7 +23,7 @@ from remora.runs.review.accept_and_reject import (
     opened_review,
     unjudged,
 )
-from remora.runs.review.merges import merged, removed_from_others
+from remora.runs.review.apply_changes import merged, removed_from_others
 from remora.runs.review.ready_changes import ReadyChange, ready_change, written_change
 from remora.runs.review.recheck import users_tree
 from remora.runs.review.selection import choose_pending

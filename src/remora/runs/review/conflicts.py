@@ -8,7 +8,7 @@ from remora.errors import HostError
 from remora.runs.project import ProjectRecords
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import RunView
-from remora.runs.review.merges import merged
+from remora.runs.review.apply_changes import merged
 from remora.runs.review.ready_changes import ready_change, written_change
 from remora.workspaces.apply.line_diff import split_lines
 from remora.workspaces.apply.merge_lines import LineConflict, MergeConflict, merge3

@@ -34,11 +34,10 @@ from remora.runs.review.accept_and_reject import (
     unjudged,
     without_collisions,
 )
-from remora.runs.review.apply_changes import objections, store_contents
-from remora.runs.review.filters import ALL, ReviewFilter
-from remora.runs.review.merges import merged
+from remora.runs.review.apply_changes import merged, objections, store_contents
 from remora.runs.review.ready_changes import ReadyChange, verdict_on
 from remora.runs.review.recheck import Recheck, Tree
+from remora.runs.review.selection import ALL, ReviewFilter
 from remora.statuses import ACCEPTED
 from remora.workspaces.apply.merge_change_set import FilePatch, FileWrite
 from remora.workspaces.apply.transaction import FileConflict, PreparedChanges

@@ -14,9 +14,8 @@ from remora.runs.records.results import RunView, jobs_named, read_run, select_jo
 from remora.runs.records.review_verdict import review_event
 from remora.runs.records.run_stream import RunStream
 from remora.runs.review.accept_and_reject import Verdicts, opened_review
-from remora.runs.review.apply_changes import write_change_set
+from remora.runs.review.apply_changes import removed_from_others, write_change_set
 from remora.runs.review.journals import details
-from remora.runs.review.merges import removed_from_others
 from remora.runs.review.ready_changes import ReadyChange, split_damaged, written_change
 from remora.runs.review.recheck import broken_by_merge
 from remora.runs.review.repeats import forget_refused, refused_by

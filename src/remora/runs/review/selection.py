@@ -1,17 +1,59 @@
-"""Selection of the pending changes to review, for given nodes or for the whole run."""
+"""Selection of the pending changes to review: by node, by the rules they fix, and by conditions."""
 
-from collections.abc import Iterable, Sequence
+import ast
+import re
+import shlex
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 
-from remora.code.syntax.node_patterns import match_nodes
-from remora.errors import NotFound, StreamDamaged, UsageError
-from remora.ids import NodeKey, display_name
+from remora.code.syntax.node_patterns import match_nodes, nearest
+from remora.code.syntax.source import Source, read_source
+from remora.errors import DiskError, NotFound, StreamDamaged, UsageError
+from remora.ids import MODULE, NodeKey, display_name
+from remora.operations.base import is_lint_code
+from remora.runs.project import ProjectRecords
+from remora.runs.records.change_set_files import patches_of
+from remora.runs.records.findings import fixed
+from remora.runs.records.hunk_groups import HunkGroup, groups_of
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import RunView, jobs_named
-from remora.statuses import REVERTED, UNDECIDED, status_text
-from remora.text import some_of
+from remora.runs.review.ready_changes import ReadyChange
+from remora.statuses import PENDING, REVERTED, UNDECIDED, status_text
+from remora.text import count, some_of
+from remora.tools.host.ruff.rules import rule_codes
+from remora.workspaces.copy.changes import hunks_text
 
 _NAMED = 5
 """Maximum number of pending nodes listed in a hint."""
+_DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+_RULE = re.compile(r"[A-Z]+[0-9]*|[a-z]+(?: [a-z]+)+")
+"""A code, or the name of what an operation other than lint corrects: `missing annotation`."""
+_SHOWN_GROUPS = 5
+"""Groups that a message names."""
+_PYLINT = "PL"
+"""Selects the rules of `PLC`, `PLE`, `PLR` and `PLW`.
+
+All other rules have the letters of `--rule`.
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReviewFilter:
+    """A filter for change sets.
+
+    If `rules` is not empty, only groups of hunks pass that fix findings of these rules and of no
+    other rules. A rule is a code, the beginning of codes such as `UP0`, or a name such as `missing annotation`.
+    `conditions` contains keys of CONDITIONS, and a change set must meet all of them.
+    """
+
+    rules: frozenset[str] = frozenset()
+    conditions: frozenset[str] = frozenset()
+
+    def __bool__(self) -> bool:
+        return bool(self.rules or self.conditions)
+
+
+ALL = ReviewFilter()
 
 
 def choose_pending(view: RunView, nodes: Sequence[str], *, every: bool, verb: str) -> list[JobView]:
@@ -68,3 +110,180 @@ def _named(view: RunView, name: str, open_jobs: Sequence[JobView]) -> list[JobVi
             hint=again if states == {REVERTED} else _waiting(open_jobs),
         )
     return found
+
+
+def parse_filter(rules: Iterable[str], conditions: Iterable[str]) -> ReviewFilter:
+    """Parse the values of command-line options.
+
+    Each value in `conditions` may contain several conditions, separated by commas. Raises
+    UsageError for an invalid rule code or an unknown condition.
+    """
+    given = {" ".join(rule.split()) for rule in rules}
+    codes = {rule.upper() if is_lint_code(rule) else rule.lower() for rule in given}
+    wrong = sorted(code for code in codes if not _RULE.fullmatch(code))
+    if wrong:
+        raise UsageError(
+            f"{wrong[0]!r} is not a rule",
+            hint="use e.g. F401, or a name such as 'missing annotation'",
+        )
+    names = {name.strip() for words in conditions for name in words.split(",")}
+    unknown = sorted(names - CONDITIONS.keys())
+    if unknown:
+        known = ", ".join(CONDITIONS)
+        raise UsageError(f"unknown condition {unknown[0]!r}", hint=f"use one of: {known}")
+    return ReviewFilter(rules=frozenset(codes), conditions=frozenset(names))
+
+
+def apply_filter(
+    project: ProjectRecords, view: RunView, jobs: Iterable[JobView], narrow: ReviewFilter
+) -> tuple[list[JobView], list[str]]:
+    """Return the jobs of a run that pass the filter, and messages about the jobs that do not.
+
+    Of a job that fixes findings of several rules, `choose_groups` chooses the hunks. Raises
+    UsageError for a rule that does not exist.
+    """
+    _require_rules(view.jobs, narrow.rules)
+    kept: list[JobView] = []
+    left: list[str] = []
+    for job in jobs:
+        if why := _objection(project, job, narrow):
+            left.append(f"{display_name(job.node_id)}: skipped because {why}")
+        else:
+            kept.append(job)
+    return kept, left
+
+
+def _require_rules(jobs: Iterable[JobView], rules: frozenset[str]) -> None:
+    """Raise UsageError for the first rule that is neither in the run nor one of ruff's."""
+    present = {code for job in jobs for code in {**(job.before or {}), **(job.after or {})}}
+    for rule in sorted(rules):
+        if any(_covers(rule, code) for code in present):
+            continue
+        known = rule_codes()
+        if known and not any(_covers(rule, code) for code in known):
+            near = nearest(rule, sorted(present), 2) or nearest(rule, sorted(known), 2)
+            suggestion = f"did you mean {' or '.join(near)}? " if near else ""
+            raise UsageError(
+                f"no rule {rule}", hint=f"{suggestion}`remora show RUN` lists the rules of a run"
+            )
+
+
+def choose_groups(
+    change: ReadyChange, narrow: ReviewFilter, nodes: Sequence[str]
+) -> tuple[ReadyChange | None, list[str]]:
+    """Return a change with the groups that fix only the rules of the filter, in the nodes.
+
+    It is None if there are none. Also return a message about the others.
+    """
+    job = change.job
+    named = named_nodes(job, nodes)
+    if not named and not narrow.rules:
+        return change, []
+    pending = [g for g in groups_of(change.whole, job) if set(g.hunks) & set(change.hunks)]
+    chosen = [
+        group
+        for group in pending
+        if (not narrow.rules or all(_passes(rule, narrow.rules) for rule in group.rules))
+        and (not named or all(any(is_in(key, each) for each in named) for key in _own(group)))
+    ]
+    left = [f"{g.label} ({hunks_text(g.hunks)})" for g in pending if g not in chosen]
+    kept = {number for group in chosen for number in group.hunks}
+    some = f"{display_name(job.node_id)}: still pending: {some_of(left, _SHOWN_GROUPS)}"
+    return change.only(kept) if kept else None, [some] if left else []
+
+
+def tied_text(run_id: str, changes: Iterable[ReadyChange], narrow: ReviewFilter) -> list[str]:
+    """Return a message about files with pending hunks of the filter's rules that need others."""
+    tied: dict[str, set[str]] = {}
+    for change in changes if narrow.rules else ():
+        for group in groups_of(change.whole, change.job):
+            others = {rule for rule in group.rules if not _passes(rule, narrow.rules)}
+            if 0 < len(others) < len(group.rules) and {*group.hunks} & {*change.hunks}:
+                tied.setdefault(change.job.node_id.rpartition(":")[0], set()).update(others)
+    if not tied:
+        return []
+    rules = sorted(narrow.rules.union(*tied.values()))
+    words = shlex.join(["remora", "accept", run_id, *(f"--rule={rule}" for rule in rules)])
+    files, named = count(len(tied), "file"), ", ".join(sorted(narrow.rules))
+    return [
+        f"left in {files}: changes of {named} that are tied to other rules; `{words}` takes them"
+    ]
+
+
+def _own(group: HunkGroup) -> list[NodeKey]:
+    """Return the functions and classes that a group changes, or the modules if it changes none."""
+    return [key for key in group.nodes if not key.endswith(f":{MODULE}")] or list(group.nodes)
+
+
+def _passes(code: str, rules: Iterable[str]) -> bool:
+    return any(_covers(rule, code) for rule in rules)
+
+
+def _covers(rule: str, code: str) -> bool:
+    """Return True if ruff's configuration would select `code` by `rule`."""
+    if rule == _PYLINT:
+        return code.startswith(_PYLINT)
+    letters = rule.rstrip("0123456789")
+    return code.rstrip("0123456789") == letters and code.startswith(rule)
+
+
+def _objection(project: ProjectRecords, job: JobView, narrow: ReviewFilter) -> str:
+    codes = set(fixed(job.before or {}, job.after or {}))
+    if narrow.rules and not any(_passes(code, narrow.rules) for code in codes):
+        return f"it fixes {', '.join(sorted(codes)) or 'no findings'}"
+    for name in sorted(narrow.conditions):
+        if not CONDITIONS[name](project, job):
+            return f"it is not {name}"
+    return ""
+
+
+def _is_verified(_: ProjectRecords, job: JobView) -> bool:
+    """Return True if all checks passed and there is no conflict.
+
+    Returns False if the user edited the node.
+    """
+    return job.review == PENDING
+
+
+def _is_docstring_only(project: ProjectRecords, job: JobView) -> bool:
+    try:
+        patches = patches_of(project, job)
+    except (DiskError, NotFound, StreamDamaged):
+        return False
+    return all(
+        patch.path.endswith((".py", ".pyi"))
+        and patch.base is not None
+        and patch.theirs is not None
+        and only_docstrings_changed(patch.base, patch.theirs)
+        for patch in patches
+    )
+
+
+CONDITIONS: dict[str, Callable[[ProjectRecords, JobView], bool]] = {
+    "verified": _is_verified,
+    "docstring-only": _is_docstring_only,
+}
+"""Conditions of `--if`.
+
+The names are values of a command-line option. `docstring-only` compares files, so that it works for
+every operation.
+"""
+
+
+def only_docstrings_changed(before: bytes, after: bytes) -> bool:
+    """Return True if both sources parse and their syntax trees are the same except for
+    docstrings.
+    """
+    old, new = _without_docstrings(before), _without_docstrings(after)
+    return old is not None and old == new
+
+
+def _without_docstrings(content: bytes) -> str | None:
+    source = read_source("", content)
+    if not isinstance(source, Source):
+        return None
+    for node in ast.walk(source.tree):
+        if isinstance(node, _DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
+            # a body of only a docstring equals a body of `pass`
+            node.body = node.body[1:] or [ast.Pass()]
+    return ast.dump(source.tree)

@@ -22,7 +22,7 @@ from remora.runs.review.ready_changes import ReadyChange, written_change
 from remora.text import count, some_of
 from remora.tools.host.ruff.rules import with_name
 from remora.trace.content.private_files import disk_errors, open_folder
-from remora.usecases.review.chosen import Chosen, chosen_changes
+from remora.usecases.review.verdicts import Chosen, select
 
 _NAMED = 3
 """Rules that a title names, and the most that the name of a branch has."""
@@ -46,7 +46,7 @@ def branch_for(
     Raises UsageError if it would be one more than may wait to be merged.
     """
     if name is None:
-        changes = chosen_changes(project, run_named(project.trace, run), nodes, chosen).usable
+        changes = select(project, run_named(project.trace, run), nodes, chosen).usable
         operations, rules = _named(changes)
         words = " ".join([*operations, *(rules if len(rules) <= _NAMED else ())]).lower()
         name = f"remora/{re.sub('[^a-z0-9]+', '-', words) or 'changes'}"

@@ -12,9 +12,9 @@ from remora.runs.continuation.retry import jobs_to_retry
 from remora.runs.report.job_findings import findings_left
 from remora.runs.review.accept_and_reject import accept, reject
 from remora.runs.review.accept_part import AS_AGENT, accept_edited, proposed_files
-from remora.runs.review.filters import apply_filter, parse_filter
 from remora.runs.review.git_branch import accept_onto_branch
 from remora.runs.review.revert import revert, undo
+from remora.runs.review.selection import apply_filter, parse_filter
 from remora.workspaces.apply.transaction import FilePatch
 from tests.runs.conftest import RULES, UNUSED, Desk, Kept, analyzed
 
