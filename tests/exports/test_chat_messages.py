@@ -78,12 +78,13 @@ def test_a_call_of_a_rule_says_so_and_an_error_is_its_result(tmp_path: Path) -> 
 def test_each_of_two_calls_in_an_answer_has_its_own_result(tmp_path: Path) -> None:
     found = messages(
         tmp_path,
-        (1, ModelResponse(text="both")), (1, called("lint")), (1, called("lint")),
+        (1, ModelRequest(prompt="?")), (1, ModelResponse(text="both")),
+        (1, called("lint")), (1, called("lint")),
         (1, ToolResulted(tool="lint", raw_output="one")),
         (1, ToolResulted(tool="lint", raw_output="two")),
     )  # fmt: skip
-    assert [len(message.get("tool_calls", ())) for message in found] == [2, 0, 0]
-    assert [message.get("tool_call_id") for message in found[1:]] == ["call-2", "call-3"]
+    assert [len(message.get("tool_calls", ())) for message in found[1:]] == [2, 0, 0]
+    assert [message.get("tool_call_id") for message in found[2:]] == ["call-3", "call-4"]
 
 
 def test_a_long_output_is_read_from_its_blob(tmp_path: Path) -> None:

@@ -11,8 +11,8 @@ from remora.exports.export_counts import ExportCounts
 from remora.exports.formats import ExportOptions, export_chunks
 from remora.exports.run_group import group_of_agent
 from remora.memory.events import Event, ModelResponse, Payload
+from remora.trace.read.event_summary import transcript
 from remora.trace.read.reader import read_events
-from remora.trace.read.transcript import transcript
 from remora.trace.trace_folder import TraceFolder
 from tests.exports.conftest import Attempt, Run, everything, flip, only
 

@@ -15,8 +15,8 @@ from remora.memory.packet import packet_json
 from remora.memory.projection import replay
 from remora.testing import check_golden
 from remora.trace.read.agent_turns import packet_at
+from remora.trace.read.event_summary import transcript
 from remora.trace.read.reader import read_events
-from remora.trace.read.transcript import transcript
 from remora.trace.trace_folder import TraceFolder
 from remora.trace.verify.folder_check import verify_all
 

@@ -3,21 +3,15 @@
 No request has the conversation, because each shows a packet in place of the history.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from remora.exports.escaped_events import escaped_events
 from remora.memory.canonical import json_text
-from remora.memory.events import (
-    Event,
-    ModelRequest,
-    ModelResponse,
-    Payload,
-    ToolCalled,
-    ToolResulted,
-)
-from remora.trace.blobs import resolved_payload
+from remora.memory.events import Event, ModelRequest, ModelResponse, ToolCalled, ToolResulted
+from remora.trace.blobs import payload_of
 from remora.trace.content.objects import ObjectStore
+from remora.trace.read.agent_turns import AgentTurn, Step, agent_turns
 
 _BY_MODEL = frozenset({"model", "escalation"})
 
@@ -30,58 +24,51 @@ def chat_messages(events: Iterable[Event], blobs: ObjectStore) -> list[dict[str,
     decider as its `name`. Raises StreamDamaged if an event is invalid, and NotFound if a blob is
     missing.
     """
-    conversation = _Conversation()
-    for event in escaped_events(events, blobs):
-        conversation.add(event, resolved_payload(event, blobs))
+    conversation = _Conversation(blobs)
+    for turn in agent_turns(escaped_events(events, blobs)):
+        conversation.add(turn)
     return conversation.messages
 
 
 class _Conversation:
-    """A conversation so far.
+    """A conversation so far. `_known` is what the next request may repeat."""
 
-    `_known` is what the next request may repeat, `_answers` are the answers by turn, and `_waiting`
-    are the tools and IDs of the calls without a result.
-    """
-
-    def __init__(self) -> None:
+    def __init__(self, blobs: ObjectStore) -> None:
         self.messages: list[dict[str, Any]] = []
+        self._blobs = blobs
         self._known: list[tuple[Any, ...]] = []
-        self._answers: dict[int, list[dict[str, Any]]] = {}
-        self._waiting: list[tuple[str, str]] = []
 
-    def add(self, event: Event, payload: Payload | None) -> None:
-        """Add the messages of an event."""
-        answers = self._answers.setdefault(event.turn, [])
-        match payload:
-            case ModelRequest(messages=messages, prompt=prompt):
-                sent = messages or [{"role": "user", "content": prompt or ""}]
-                self.messages += [m for m in sent if _content(m) not in self._known]
-                self._known = [*map(_content, sent)]
-            case ModelResponse(text=text):
-                answers.append({"role": "assistant", "content": text})
-                self.messages.append(answers[-1])
-                self._known.append(_content(answers[-1]))
-            case ToolCalled() as called:
-                if called.decided_by not in _BY_MODEL or len(answers) != 1:
-                    answers = [{"role": "assistant", "content": None, "name": called.decided_by}]
-                    self.messages += answers
-                self._add_call(answers[0], called, f"call-{event.seq}")
-            case ToolResulted() as result:
-                self._add_result(result)
+    def add(self, turn: AgentTurn) -> None:
+        """Add the messages of a turn."""
+        answers = [answer for step in turn.requests for answer in self._asked(step)]
+        for step in turn.calls:
+            called = payload_of(step.event, ToolCalled, self._blobs)
+            if called.decided_by not in _BY_MODEL or len(answers) != 1:
+                answers = [{"role": "assistant", "content": None, "name": called.decided_by}]
+                self.messages += answers
+            function = {"name": called.tool, "arguments": json_text(called.args)}
+            call = {"id": f"call-{step.event.seq}", "type": "function", "function": function}
+            answers[0].setdefault("tool_calls", []).append(call)
+            if step.reply is not None:
+                self._add_result(str(call["id"]), payload_of(step.reply, ToolResulted, self._blobs))
 
-    def _add_call(self, message: dict[str, Any], called: ToolCalled, call_id: str) -> None:
-        function = {"name": called.tool, "arguments": json_text(called.args)}
-        call = {"id": call_id, "type": "function", "function": function}
-        message.setdefault("tool_calls", []).append(call)
-        self._waiting.append((called.tool, call_id))
+    def _asked(self, step: Step) -> Iterator[dict[str, Any]]:
+        """Add the messages of a request and of its answer, and yield that of the answer."""
+        request = payload_of(step.event, ModelRequest, self._blobs)
+        sent = request.messages or [{"role": "user", "content": request.prompt or ""}]
+        self.messages += [message for message in sent if _content(message) not in self._known]
+        self._known = [*map(_content, sent)]
+        if step.reply is not None:
+            text = payload_of(step.reply, ModelResponse, self._blobs).text
+            answer = {"role": "assistant", "content": text}
+            self.messages.append(answer)
+            self._known.append(_content(answer))
+            yield answer
 
-    def _add_result(self, result: ToolResulted) -> None:
-        waiting = next((call for call in self._waiting if call[0] == result.tool), None)
-        if waiting is not None:
-            self._waiting.remove(waiting)
-            output = result.error if result.raw_output is None else result.raw_output
-            text = output if isinstance(output, str) else json_text(output)
-            self.messages.append({"role": "tool", "tool_call_id": waiting[1], "content": text})
+    def _add_result(self, call_id: str, result: ToolResulted) -> None:
+        output = result.error if result.raw_output is None else result.raw_output
+        text = output if isinstance(output, str) else json_text(output)
+        self.messages.append({"role": "tool", "tool_call_id": call_id, "content": text})
 
 
 def _content(message: Mapping[str, Any]) -> tuple[Any, ...]:

@@ -15,10 +15,8 @@ from remora.exports.otel.span import Span, otlp_attributes, span_json
 from remora.exports.run_group import Attempt, RunGroup
 from remora.exports.stream_summary import AgentSummary, summarize_stream
 from remora.exports.training.sft_rows import Row, functiongemma_rows, sft_rows
-from remora.memory.events import Event, ModelRequest, ModelResponse
-from remora.trace.blobs import may_contain_reference, resolved_data
+from remora.trace.read.event_summary import transcript
 from remora.trace.read.reader import decode_part, read_events, read_lines
-from remora.trace.read.transcript import transcript
 from remora.trace.trace_folder import TraceFolder
 
 Format = Literal["html", "jsonl", "transcript", "otel", "sft", "functiongemma"]
@@ -26,7 +24,6 @@ Groups = Callable[[], Iterable[RunGroup | StreamDamaged]]
 """Returns an iterator over the runs to export. A damaged run is represented by its error."""
 _Item = TypeVar("_Item")
 _PLAIN = "functiongemma/"
-_WHOLE = frozenset({ModelRequest.type, ModelResponse.type})
 
 
 class ExportOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -155,18 +152,10 @@ def _transcripts(folder: TraceFolder, group: RunGroup, tally: ExportCounts) -> I
             yield from _lines((f"==== agent {survey.agent_id} ====", ""))
         events = read_events(folder.existing_agent(survey.agent_id))
         escaped = escaped_events(events, folder.blobs)
-        yield from _lines(transcript(_with_blobs(event, folder) for event in escaped))
+        yield from _lines(transcript(escaped, folder.blobs))
         tally.records += 1
 
     yield from map_agents(folder, group, tally, lines_of)
-
-
-def _with_blobs(event: Event, folder: TraceFolder) -> Event:
-    """Resolve blob references in requests and responses. References in tool outputs are kept."""
-    if event.type not in _WHOLE or not may_contain_reference(event.data):
-        return event
-    data = msgspec.json.encode(resolved_data(event, folder.blobs))
-    return msgspec.structs.replace(event, data=msgspec.Raw(data))
 
 
 def _lines(lines: Iterable[str]) -> Iterator[bytes]:

@@ -1,6 +1,5 @@
 """Summary of an agent's stream, including verification of its hashes."""
 
-from itertools import dropwhile
 from pathlib import Path
 from typing import Any
 
@@ -9,18 +8,10 @@ import msgspec
 from remora.chat import ToolSchema
 from remora.errors import StreamDamaged
 from remora.exports.escaped_events import escaped_events
-from remora.memory.events import (
-    AgentEnd,
-    AgentStart,
-    Event,
-    Head,
-    ModelResponse,
-    Recovered,
-    SubmitResult,
-)
-from remora.trace.blobs import resolved_payload
+from remora.memory.events import AgentStart, Event, Head
+from remora.trace.blobs import payload_of
 from remora.trace.content.objects import ObjectStore
-from remora.trace.read.agent_turns import HINT
+from remora.trace.read.agent_turns import HINT, AgentTurn, agent_turns
 from remora.trace.read.reader import decode_part, stream_status
 from remora.trace.read.verified_reader import verified_events
 
@@ -68,27 +59,28 @@ def summarize_stream(path: Path, blobs: ObjectStore) -> AgentSummary:
     Raises NotFound if the stream does not exist, and StreamDamaged if it is damaged or is not an
     agent's stream.
     """
-    # a writer may have been killed while it wrote the very first line, before `agent_start`
-    verified = escaped_events(verified_events(path), blobs)
-    events = dropwhile(lambda event: event.type == Recovered.type, verified)
-    first = next(events, None)
-    start = resolved_payload(first, blobs) if first is not None else None
-    if first is None or not isinstance(start, AgentStart):
+    start: Event | None = None
+    last: Event | None = None
+    facts: dict[str, Any] = {}
+    for turn in agent_turns(escaped_events(verified_events(path), blobs)):
+        start = start or turn.start
+        if start is None:
+            break
+        last = turn.events[-1]
+        _add(facts, turn)
+    if start is None or last is None:
         raise StreamDamaged(f"{path.name} does not begin with agent_start", hint=HINT)
-    found = _SummaryBuilder(first)
-    for event in events:
-        found.take(event)
     return AgentSummary(
-        start=start,
-        agent_id=first.agent_id,
-        run_id=first.run_id,
-        operation=first.operation,
-        node_id=first.node_id,
-        began=first.timestamp,
-        ended=found.last.timestamp,
-        turns=found.last.turn,
-        head=Head(count=found.last.seq + 1, hash=found.last.hash),
-        **{"status": stream_status(path)} | found.facts,
+        start=payload_of(start, AgentStart, blobs),
+        agent_id=start.agent_id,
+        run_id=start.run_id,
+        operation=start.operation,
+        node_id=start.node_id,
+        began=start.timestamp,
+        ended=last.timestamp,
+        turns=last.turn,
+        head=Head(count=last.seq + 1, hash=last.hash),
+        **{"status": stream_status(path)} | facts,
     )
 
 
@@ -111,25 +103,18 @@ class _Answered(msgspec.Struct):
     usage: _Counted = _Counted()
 
 
-class _SummaryBuilder:
-    """Collects facts from each event. If a turn was resumed, later events replace earlier ones."""
-
-    def __init__(self, first: Event) -> None:
-        self.last = first
-        self.facts: dict[str, Any] = {}
-
-    def take(self, event: Event) -> None:
-        self.last = event
-        if event.type == AgentEnd.type:
-            end = decode_part(event, _Ended)
-            self.facts |= {"status": end.status, "stop_reason": end.stop_reason}
-            self.facts["error"] = end.error if isinstance(end.error, str) else None
-        elif event.type == SubmitResult.type:
-            self.facts["verified"] = decode_part(event, _Submitted).verified
-        elif event.type == ModelResponse.type:
-            usage = decode_part(event, _Answered).usage
-            self._add("input_tokens", usage.prompt_tokens)
-            self._add("output_tokens", usage.completion_tokens)
-
-    def _add(self, name: str, count: int | None) -> None:
-        self.facts[name] = self.facts.get(name, 0) + (count or 0)
+def _add(facts: dict[str, Any], turn: AgentTurn) -> None:
+    """Add the facts of a turn. If it was resumed, later events replace earlier ones."""
+    for step in turn.requests:
+        usage = _Counted() if step.reply is None else decode_part(step.reply, _Answered).usage
+        for name, number in (
+            ("input_tokens", usage.prompt_tokens),
+            ("output_tokens", usage.completion_tokens),
+        ):
+            facts[name] = facts.get(name, 0) + (number or 0)
+    for submission in turn.submissions:
+        facts["verified"] = decode_part(submission, _Submitted).verified
+    if turn.end is not None:
+        end = decode_part(turn.end, _Ended)
+        facts |= {"status": end.status, "stop_reason": end.stop_reason}
+        facts["error"] = end.error if isinstance(end.error, str) else None

@@ -18,8 +18,8 @@ from remora.runs.records.results import JobDocuments, read_run, run_document
 from remora.runs.records.run_listing import list_run_lines
 from remora.runs.records.stored_run_lines import RunLine
 from remora.trace.read.agent_turns import packet_at
+from remora.trace.read.event_summary import transcript
 from remora.trace.read.reader import read_events
-from remora.trace.read.transcript import transcript
 from remora.trace.read.turn_positions import last_turn
 
 _NEWEST = 10

@@ -2,7 +2,7 @@
 
 import re
 from hashlib import sha256
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import msgspec
 
@@ -23,6 +23,7 @@ MAX_LIGHT_DATA = 4 * 1024 * 1024
 _LINES, _LINE_LENGTH = 10, 200
 _MARK = re.compile(rb'blob"')
 _ESCAPED = re.compile(r"\$+blob")
+_Kind = TypeVar("_Kind", bound=Payload)
 
 
 class BlobSink(Protocol):
@@ -161,9 +162,20 @@ def resolved_payload(event: Event, store: ObjectStore) -> Payload | None:
     Raises StreamDamaged if the data is invalid.
     """
     try:
-        return payload(_resolve_event(event, store))
+        return payload(resolved_event(event, store))
     except (ValueError, RecursionError) as error:
         raise invalid_event(event) from error
+
+
+def payload_of(event: Event, kind: type[_Kind], store: ObjectStore) -> _Kind:
+    """Return the payload of an event of a known type, with all references resolved.
+
+    Raises StreamDamaged if the data is invalid.
+    """
+    found = resolved_payload(event, store)
+    if not isinstance(found, kind):
+        raise invalid_event(event)
+    return found
 
 
 def payload_without_values(event: Event, store: ObjectStore) -> Payload | None:
@@ -175,10 +187,11 @@ def payload_without_values(event: Event, store: ObjectStore) -> Payload | None:
     """
     if len(memoryview(event.data)) > MAX_LIGHT_DATA or may_contain_reference(event.data):
         event = _without_values(event)
-    return payload(_resolve_event(event, store))
+    return payload(resolved_event(event, store))
 
 
-def _resolve_event(event: Event, store: ObjectStore) -> Event:
+def resolved_event(event: Event, store: ObjectStore) -> Event:
+    """Return an event with all references resolved. Raises a ValueError if its data is invalid."""
     if not may_contain_reference(event.data):
         return event
     data = resolve(msgspec.json.decode(event.data), store)

@@ -1,8 +1,6 @@
 """The row of each turn: its call, who decided, the outcome, tokens and time."""
 
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
-from datetime import datetime
 from itertools import groupby
 from typing import Any
 
@@ -10,20 +8,10 @@ import msgspec
 
 from remora.errors import StreamDamaged
 from remora.memory.canonical import json_text
-from remora.memory.events import (
-    AgentEnd,
-    AgentError,
-    AgentStart,
-    Escalation,
-    Event,
-    ModelRequest,
-    SubmitResult,
-    ToolCalled,
-    ToolResulted,
-    decode_event,
-)
+from remora.memory.events import Event, decode_event
 from remora.text import clip
 from remora.trace.content.line_format import Line
+from remora.trace.read.agent_turns import AgentTurn, CheckData, EventData, turn_of_events
 from remora.trace.read.reader import decode_part
 
 _CALL = 160
@@ -55,7 +43,6 @@ class TurnRow(msgspec.Struct, kw_only=True):
     requests: int = 0
     prompt_tokens: int = 0
     trimmed: int = 0
-    asked: str = ""
     model_ms: int = 0
     tool_ms: int = 0
     changed_files: int = 0
@@ -80,130 +67,61 @@ def read_line(line: Line) -> RecordedLine:
 
 def turn_rows(lines: Iterable[tuple[int, Line]]) -> Iterator[TurnRow]:
     """Yield a row for each turn of the lines."""
-    for turn, group in groupby(lines, key=lambda pair: pair[0]):
-        row = TurnRow(turn=turn)
-        for _, line in group:
-            _add(row, read_line(line))
-        yield row
+    for number, group in groupby(lines, key=lambda pair: pair[0]):
+        yield _row(number, [read_line(line) for _, line in group])
 
 
-def _add(row: TurnRow, line: RecordedLine) -> None:
-    event = line.event
-    if event is None:
-        row.unreadable = row.unreadable or line.number
-        return
-    kind = _PARTS.get(event.type)
-    _add_waiting(row, event)
-    if kind is None:
-        return
-    try:
-        part = decode_part(event, kind)
-    except StreamDamaged:
-        row.unreadable = row.unreadable or line.number
-        return
-    part.show_in(row)
-
-
-def _add_waiting(row: TurnRow, event: Event) -> None:
-    """Add the time from a request to what follows it: its answer, or an error."""
-    if row.asked:
-        with suppress(ValueError, TypeError):  # a time that no run of ours has written
-            asked, answered = map(datetime.fromisoformat, (row.asked, event.timestamp))
-            row.model_ms += round((answered - asked).total_seconds() * 1000)
-    row.asked = event.timestamp if event.type == ModelRequest.type else ""
-
-
-class _Started(msgspec.Struct):
-    def show_in(self, row: TurnRow) -> None:
+def _row(number: int, lines: list[RecordedLine]) -> TurnRow:
+    turn = turn_of_events(number, (line.event for line in lines if line.event is not None))
+    data = _Data(lines)
+    row = TurnRow(turn=number, model_ms=sum(step.milliseconds for step in turn.requests))
+    if turn.start is not None:
         row.call, row.outcome = "start", "success"
-
-
-class _Asked(msgspec.Struct):
-    prompt_tokens: int = 0
-    trim: int = 0
-
-    def show_in(self, row: TurnRow) -> None:
+    for asked in data.of(step.event for step in turn.requests):
         row.requests += 1
-        row.prompt_tokens = max(row.prompt_tokens, self.prompt_tokens)
-        row.trimmed = self.trim
+        row.prompt_tokens = max(row.prompt_tokens, asked.prompt_tokens)
+        row.trimmed = asked.trim or 0
+    row.decided_by = "escalation" if turn.escalations else ""
+    for called in data.of(step.event for step in turn.calls):
+        named = ", ".join(f"{name}={json_text(value)}" for name, value in called.args.items())
+        row.decided_by, row.call = called.decided_by, clip(f"{called.tool}({named})", _CALL)
+    _add_outcome(row, turn, data)
+    row.unreadable = min(data.unreadable, default=None)
+    return row
 
 
-class _Called(msgspec.Struct):
-    tool: str = ""
-    args: dict[str, Any] = {}
-    decided_by: str = ""
-
-    def show_in(self, row: TurnRow) -> None:
-        named = ", ".join(f"{name}={json_text(value)}" for name, value in self.args.items())
-        row.decided_by = self.decided_by
-        row.call = clip(f"{self.tool}({named})", _CALL)
-
-
-class _Resulted(msgspec.Struct):
-    outcome: str = ""
-    error: Any = None
-    duration_ms: int = 0
-    changes: list[msgspec.Raw] = []
-
-    def show_in(self, row: TurnRow) -> None:
-        row.outcome, row.tool_ms = self.outcome, self.duration_ms
-        row.changed_files = len(self.changes)
-        row.error = _short(self.error)
-
-
-class _Failed(msgspec.Struct):
-    kind: str = ""
-    message: Any = ""
-
-    def show_in(self, row: TurnRow) -> None:
-        row.outcome, row.error = "error", f"{self.kind}: {_short(self.message)}"
-
-
-class _Check(msgspec.Struct):
-    name: str = ""
-    ok: bool = False
-    detail: Any = None
-
-
-class _Submitted(msgspec.Struct):
-    verified: bool = False
-    checks: list[_Check] = []
-
-    def show_in(self, row: TurnRow) -> None:
-        if not self.verified:
-            failed = next((check for check in self.checks if not check.ok), _Check())
+def _add_outcome(row: TurnRow, turn: AgentTurn, data: "_Data") -> None:
+    for result in data.of(turn.results):
+        row.outcome, row.tool_ms = result.outcome, result.duration_ms
+        row.changed_files, row.error = len(result.changes), _short(result.error)
+    for submitted in data.of(turn.submissions):
+        if not submitted.verified:
+            failed = next((check for check in submitted.checks if not check.ok), CheckData())
             row.outcome = "error"
             row.error = f"refused by the check {failed.name}: {_short(failed.detail)}"
+    for failure in data.of(turn.errors):
+        row.outcome, row.error = "error", f"{failure.kind}: {_short(failure.message)}"
+    for end in data.of([turn.end] if turn.end is not None else []):
+        if end.error and not row.error:
+            row.outcome, row.error = "failed", _short(end.error)
 
 
-class _Escalated(msgspec.Struct):
-    reason: str = ""
+class _Data:
+    """Reads the data of events. `unreadable` has the numbers of the lines that cannot be read."""
 
-    def show_in(self, row: TurnRow) -> None:
-        row.decided_by = "escalation"
+    def __init__(self, lines: list[RecordedLine]) -> None:
+        self._lines = lines
+        self.unreadable = [line.number for line in lines if line.event is None]
 
-
-class _Ended(msgspec.Struct):
-    error: Any = None
-
-    def show_in(self, row: TurnRow) -> None:
-        if self.error and not row.error:
-            row.outcome, row.error = "failed", _short(self.error)
+    def of(self, events: Iterable[Event]) -> Iterator[EventData]:
+        """Yield the data of each event that can be read."""
+        for event in events:
+            try:
+                yield decode_part(event, EventData)
+            except StreamDamaged:
+                self.unreadable += [line.number for line in self._lines if line.event is event]
 
 
 def _short(text: Any) -> str:
     lines = str(text or "").split("\n")
     return clip(" ".join(line.strip() for line in lines if line.strip()), _CALL)
-
-
-_PARTS: dict[str, type[Any]] = {
-    AgentStart.type: _Started,
-    ModelRequest.type: _Asked,
-    ToolCalled.type: _Called,
-    ToolResulted.type: _Resulted,
-    AgentError.type: _Failed,
-    SubmitResult.type: _Submitted,
-    Escalation.type: _Escalated,
-    AgentEnd.type: _Ended,
-}
-"""The part of each event's data that a row shows."""

@@ -16,6 +16,7 @@ from remora.errors import DiskError, NotFound, StreamDamaged, StreamError, Strea
 from remora.trace import stream_lock
 from remora.trace.content import zstd_file
 from remora.trace.read.agent_turns import packet_at
+from remora.trace.read.event_summary import transcript
 from remora.trace.read.reader import (
     last_event,
     list_streams,
@@ -23,7 +24,6 @@ from remora.trace.read.reader import (
     read_events,
     stream_status,
 )
-from remora.trace.read.transcript import transcript
 from remora.trace.stream import compression as module
 from remora.trace.stream.compression import compress_stream, open_for_writing
 from remora.trace.trace_folder import (

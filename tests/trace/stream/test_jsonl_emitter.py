@@ -29,8 +29,8 @@ from remora.memory.events import (
     decode_event,
     payload,
 )
+from remora.trace.read.event_summary import transcript
 from remora.trace.read.reader import read_events, read_lines
-from remora.trace.read.transcript import transcript
 from remora.trace.stream.emitters import EventEmitter, NullEventEmitter
 from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
 from remora.trace.stream.line_builder import Durability, Identity

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from remora.errors import StreamDamaged
 from remora.memory.delta import PacketDelta
 from remora.memory.events import AgentEnd, TurnStart
+from remora.trace.read.event_summary import transcript
 from remora.trace.read.reader import list_streams, read_events
-from remora.trace.read.transcript import transcript
 from remora.trace.stream.compression import compress_stream
 from remora.trace.stream.recovery import check_stream
 from remora.trace.trace_folder import TraceFolder

@@ -89,8 +89,8 @@ def transcript(options: Options, agent: str, *, messages: bool) -> int:
     """
     from remora.cli.trace.event_lines import json_document
     from remora.runs.records.name_lookup import stream_named
+    from remora.trace.read.event_summary import transcript as transcript_of
     from remora.trace.read.reader import read_events
-    from remora.trace.read.transcript import transcript as transcript_of
 
     folder = records_of(options)
     name = stream_named(folder, agent)

@@ -25,17 +25,11 @@ from remora.exports.otel.genai_attributes import (
 from remora.exports.otel.span import CLIENT, Span, nanoseconds, otlp_attributes, span_id
 from remora.exports.run_group import Attempt, RunGroup
 from remora.exports.stream_summary import AgentSummary
-from remora.memory.events import (
-    AgentError,
-    Event,
-    ModelRequest,
-    ModelResponse,
-    ToolCalled,
-    ToolResulted,
-)
+from remora.memory.events import Event
 from remora.statuses import FAILURES
 from remora.trace.blobs import resolved_data
 from remora.trace.content.objects import ObjectStore
+from remora.trace.read.agent_turns import Step, agent_turns
 from remora.trace.read.reader import event_data, read_events
 from remora.trace.trace_folder import TraceFolder
 
@@ -48,22 +42,24 @@ def agent_spans(
     If `content` is True, the spans include prompts, answers, arguments and outputs, which the
     conventions make opt-in. `parent` is the ID of the run's span.
     """
-    reader = _SpanBuilder(folder.blobs, survey, content=content)
+    builder = _SpanBuilder(folder.blobs, survey, content=content)
+    errors: list[dict[str, Any]] = []
     events = read_events(folder.existing_agent(survey.agent_id))
-    for event in escaped_events(events, folder.blobs):
-        yield from reader.take(event)
-    yield from reader.unfinished()
+    for turn in agent_turns(escaped_events(events, folder.blobs)):
+        yield from map(builder.chat, turn.requests)
+        yield from map(builder.tool, turn.calls)
+        errors += map(builder.error, turn.errors)
     failed = survey.status in FAILURES
     message = (survey.error or "") if content else ""
     yield Span(
         run_id=survey.run_id,
-        span_id=reader.agent,
+        span_id=builder.agent,
         name=f"invoke_agent {survey.name}",
         began=survey.began,
         ended=survey.ended,
         parent=parent,
         error=(survey.stop_reason or survey.status, message) if failed else None,
-        events=tuple(reader.errors),
+        events=tuple(errors),
         attributes=agent_attributes(survey, attempt, content=content),
     )
 
@@ -92,57 +88,30 @@ def run_span_id(run_id: str) -> str:
 
 
 class _SpanBuilder:
-    """Builds spans by matching requests with answers and calls with results."""
+    """Builds the spans of steps. A step without a reply has a duration of zero."""
 
     def __init__(self, blobs: ObjectStore, survey: AgentSummary, *, content: bool) -> None:
         self._blobs = blobs
         self._survey = survey
         self._content = content
-        self._request: Event | None = None
-        self._call: Event | None = None
         self._descriptions = {tool.name: tool.description for tool in survey.tools}
         self.agent = span_id(survey.run_id, survey.agent_id, "agent")
-        self.errors: list[dict[str, Any]] = []
 
-    def take(self, event: Event) -> Iterator[Span]:
-        """Yield the spans that are complete after this event."""
-        if event.type == ModelRequest.type:
-            yield from self.unfinished()
-            self._request = event
-        elif event.type == ToolCalled.type:
-            yield from self.unfinished()
-            self._call = event
-        elif event.type == ModelResponse.type and self._request is not None:
-            yield self._chat(self._request, event)
-            self._request = None
-        elif event.type == ToolResulted.type and self._call is not None:
-            yield self._tool(self._call, event)
-            self._call = None
-        elif event.type == AgentError.type:
-            self._fail(event)
-
-    def unfinished(self) -> Iterator[Span]:
-        """Yield the unfinished spans, with a duration of zero."""
-        if self._request is not None:
-            yield self._chat(self._request, None)
-        if self._call is not None:
-            yield self._tool(self._call, None)
-        self._request = self._call = None
-
-    def _fail(self, event: Event) -> None:
+    def error(self, event: Event) -> dict[str, Any]:
+        """Return the event of a span for an error of the agent."""
         data = event_data(event)
         attributes = {"remora.turn": event.turn, "error.type": str(data.get("kind"))}
         if self._content:
             attributes["remora.message"] = str(data.get("message"))
-        self.errors.append(
-            {
-                "timeUnixNano": nanoseconds(event.timestamp),
-                "name": "remora.agent_error",
-                "attributes": otlp_attributes(attributes),
-            }
-        )
+        return {
+            "timeUnixNano": nanoseconds(event.timestamp),
+            "name": "remora.agent_error",
+            "attributes": otlp_attributes(attributes),
+        }
 
-    def _chat(self, asked: Event, answered: Event | None) -> Span:
+    def chat(self, step: Step) -> Span:
+        """Return the span of a request and its answer."""
+        asked, answered = step.event, step.reply
         request = resolved_data(asked, self._blobs)
         answer = resolved_data(answered, self._blobs) if answered is not None else None
         operation = "chat" if request.get("messages") is not None else "text_completion"
@@ -160,9 +129,11 @@ class _SpanBuilder:
         }
         name = f"{operation} {model}"
         error = None if answer is not None else ("unanswered", "no answer was recorded")
-        return self._span(name, asked, answered, attributes, error=error, kind=CLIENT)
+        return self._span(name, step, attributes, error=error, kind=CLIENT)
 
-    def _tool(self, called: Event, ended: Event | None) -> Span:
+    def tool(self, step: Step) -> Span:
+        """Return the span of a call and its result."""
+        called, ended = step.event, step.reply
         call = event_data(called)
         # an output of any size stays in its blob: the span holds the reference
         result = event_data(ended) if ended is not None else None
@@ -179,22 +150,15 @@ class _SpanBuilder:
             **(tool_call_attributes(call, result) if self._content else {}),
         }
         error = tool_error(result, content=self._content)
-        return self._span(f"execute_tool {tool}", called, ended, attributes, error=error)
+        return self._span(f"execute_tool {tool}", step, attributes, error=error)
 
-    def _span(
-        self,
-        name: str,
-        begun: Event,
-        ended: Event | None,
-        attributes: Mapping[str, Any],
-        **more: Any,
-    ) -> Span:
+    def _span(self, name: str, step: Step, attributes: Mapping[str, Any], **more: Any) -> Span:
         return Span(
             run_id=self._survey.run_id,
-            span_id=span_id(self._survey.run_id, self._survey.agent_id, begun.seq),
+            span_id=span_id(self._survey.run_id, self._survey.agent_id, step.event.seq),
             name=name,
-            began=begun.timestamp,
-            ended=(ended or begun).timestamp,
+            began=step.event.timestamp,
+            ended=(step.reply or step.event).timestamp,
             parent=self.agent,
             attributes=dict(attributes),
             **more,

@@ -21,22 +21,14 @@ from remora.memory.events import (
     Event,
     ModelRequest,
     ModelResponse,
-    Payload,
     ToolCalled,
-    ToolResulted,
-    TurnStart,
 )
 from remora.memory.packet import DecisionPacket
-from remora.memory.projection import apply
 from remora.models.decoding.call_validation import BadCall
-from remora.trace.blobs import resolved_payload
+from remora.trace.blobs import payload_of
 from remora.trace.content.objects import ObjectStore
-from remora.trace.read.agent_turns import HINT
+from remora.trace.read.agent_turns import HINT, AgentTurn, Step, folded_turns
 from remora.trace.read.reader import decode_part
-
-_KEPT = frozenset(
-    {AgentStart.type, ModelRequest.type, ModelResponse.type, ToolCalled.type, AgentError.type}
-)
 
 
 class Result(msgspec.Struct, frozen=True):
@@ -99,82 +91,49 @@ class ModelDecision(msgspec.Struct, frozen=True, kw_only=True):
 def model_decisions(events: Iterable[Event], blobs: ObjectStore) -> Iterator[ModelDecision]:
     """Yield the decisions of a stream in order, each when its turn has ended.
 
-    If a turn was interrupted and repeated, a decision is yielded for each request. Only one turn is held in memory. Raises StreamDamaged if the stream cannot be
-    read.
+    If a turn was interrupted and repeated, a decision is yielded for each request. Only one turn is
+    held in memory. Raises StreamDamaged if the stream cannot be read.
     """
-    packet, turn = DecisionPacket(), _Turn()
-    for event in events:
-        if event.type == TurnStart.type:
-            yield from turn.take()
-        payload = resolved_payload(event, blobs) if event.type in _KEPT else None
-        if isinstance(payload, AgentStart):
-            packet, turn = payload.packet, _Turn(payload)
-        turn.add(event, payload, packet)
-        packet = apply(packet, event.packet_delta)
-    yield from turn.take()
+    tools: tuple[ToolSchema, ...] = ()
+    for turn in folded_turns(events, blobs):
+        if turn.start is not None:
+            tools = payload_of(turn.start, AgentStart, blobs).tools
+        decisions = [_decision(turn, step, tools, blobs) for step in turn.requests]
+        error = payload_of(turn.errors[-1], AgentError, blobs) if turn.errors else None
+        if error is not None and error.kind == "bad_call" and decisions:
+            last = decisions[-1]  # as its own version read it
+            decisions[-1] = replace(last, written=None, problem=last.problem or error.message)
+        for decision in decisions:
+            yield replace(_called(decision, turn, blobs), error=error)
 
 
-class _Turn:
-    """The decisions of a turn so far."""
-
-    def __init__(self, start: AgentStart | None = None) -> None:
-        self._tools = () if start is None else start.tools
-        self._decisions: list[ModelDecision] = []
-        self._is_asked = False
-
-    def take(self) -> Iterator[ModelDecision]:
-        """Return all decisions, and begin the next turn."""
-        found, self._decisions = self._decisions, []
-        self._is_asked = False
-        return iter(found)
-
-    def add(self, event: Event, payload: Payload | None, packet: DecisionPacket) -> None:
-        match payload:
-            case ModelRequest():
-                self._is_asked = True
-                self._decisions.append(ModelDecision(event=event, request=payload, packet=packet))
-            case ModelResponse() if self._is_asked:
-                last = self._decisions.pop()
-                self._decisions.append(_answered(last, payload, self._tools))
-                self._is_asked = False
-            case ToolCalled():
-                self._called(payload)
-            case AgentError():
-                self._decisions = [replace(decision, error=payload) for decision in self._decisions]
-                if payload.kind == "bad_call" and self._decisions:  # as its own version read it
-                    last = self._decisions.pop()
-                    last = replace(last, written=None, problem=last.problem or payload.message)
-                    self._decisions.append(last)
-            case None if event.type == ToolResulted.type:
-                result = decode_part(event, Result)
-                self._decisions = [
-                    decision if decision.call is None else replace(decision, result=result)
-                    for decision in self._decisions
-                ]
-
-    def _called(self, call: ToolCalled) -> None:
-        """Give the call to the answers that were read as it."""
-        made = canonical([call.tool, call.args])
-        self._decisions = [
-            replace(decision, call=call)
-            if decision.written
-            and canonical([decision.written.tool, decision.written.args]) == made
-            else decision
-            for decision in self._decisions
-        ]
-
-
-def _answered(
-    decision: ModelDecision, answer: ModelResponse, tools: Sequence[ToolSchema]
+def _decision(
+    turn: AgentTurn, step: Step, tools: Sequence[ToolSchema], blobs: ObjectStore
 ) -> ModelDecision:
-    """Add the answer, and the call that it is read as if the model wrote it."""
-    found = replace(decision, answer=answer)
-    strategy = STRATEGIES.get(decision.strategy)  # type: ignore[call-overload]
+    """Return a decision, with the call that the answer is read as if the model wrote it."""
+    request = payload_of(step.event, ModelRequest, blobs)
+    packet = turn.packet_before(step.event) or DecisionPacket()
+    found = ModelDecision(event=step.event, request=request, packet=packet)
+    strategy = STRATEGIES.get(found.strategy)  # type: ignore[call-overload]
+    if step.reply is None:
+        return found
+    found = replace(found, answer=(answer := payload_of(step.reply, ModelResponse, blobs)))
     if strategy is None:
         return found
-    candidates = trim(decision.packet, decision.request.trim).candidate_actions
     try:
-        call = strategy.read(answer, candidates, tools)
+        call = strategy.read(answer, trim(packet, request.trim).candidate_actions, tools)
     except BadCall as bad:
         return replace(found, problem=bad.message)
     return replace(found, written=ToolCall(tool=call.tool, args=call.args))
+
+
+def _called(decision: ModelDecision, turn: AgentTurn, blobs: ObjectStore) -> ModelDecision:
+    """Return a decision with the turn's call and result if its answer was read as the call."""
+    written = decision.written
+    for step in turn.calls:
+        call = payload_of(step.event, ToolCalled, blobs)
+        if written and canonical([written.tool, written.args]) == canonical([call.tool, call.args]):
+            decision = replace(decision, call=call)
+    if decision.call is not None and turn.results:
+        decision = replace(decision, result=decode_part(turn.results[-1], Result))
+    return decision

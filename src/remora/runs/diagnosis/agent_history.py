@@ -1,7 +1,6 @@
 """What the cause of a failure is found in: the turns of an agent, with their errors as texts."""
 
 from collections.abc import Iterable
-from typing import Any
 
 import msgspec
 
@@ -13,7 +12,7 @@ from remora.runs.diagnosis.texts import plain_text, reported_errors
 from remora.runs.records.no_change_reason import NoChangeReason
 from remora.statuses import shown_status
 from remora.text import clip
-from remora.trace.read.agent_turns import AgentTurn, DecisionState, folded_turns
+from remora.trace.read.agent_turns import AgentTurn, DecisionState, EventData, folded_turns
 from remora.trace.read.reader import decode_part
 
 _BY_MODEL = frozenset({"model", "escalation", "fallback"})
@@ -59,7 +58,7 @@ def agent_history(events: Iterable[Event]) -> AgentHistory:
     for turn in folded_turns(events):
         history.first, history.last = history.first or turn.events[0], turn.events[-1]
         history.turns += [_described(turn)] if turn.number else []
-        history.end = history.end if turn.end is None else _end(decode_part(turn.end, _Data))
+        history.end = history.end if turn.end is None else _end(decode_part(turn.end, EventData))
         for event in turn.events:
             history.no_change.add(event)
     return history
@@ -68,41 +67,25 @@ def agent_history(events: Iterable[Event]) -> AgentHistory:
 def _described(turn: AgentTurn) -> Turn:
     found = Turn(turn.number, turn.shown or DecisionState(DecisionPacket(), 0))
     for called in turn.calls:
-        data = decode_part(called.event, _Data)
+        data = decode_part(called.event, EventData)
         args = (f"{key}={clip(json_text(value), 60)}" for key, value in data.args.items())
         found.seq, found.tool = called.event.seq, data.tool
         found.is_of_model = data.decided_by in _BY_MODEL
         found.call = clip(f"{data.tool}({', '.join(args)})", 160)
     for result in turn.results:
-        data = decode_part(result, _Data)
+        data = decode_part(result, EventData)
         action = (result.packet_delta or PacketDelta()).add_action
         found.result_seq, found.tool = result.seq, data.tool
         found.is_error, found.error = data.outcome == "error", plain_text(data.error)
         found.summary = "" if action is msgspec.UNSET else action.summary
         found.has_changed, found.reported = bool(data.changes), reported_errors(data.raw_output)
     for error in turn.errors:
-        data = decode_part(error, _Data)
+        data = decode_part(error, EventData)
         found.seq, found.problem = error.seq, (data.kind, plain_text(data.message))
     return found
 
 
-def _end(data: "_Data") -> AgentEnd:
+def _end(data: EventData) -> AgentEnd:
     error = None if data.error is None else plain_text(data.error)
     status, reason = shown_status(data.status), shown_status(data.stop_reason)
     return AgentEnd(status=status, stop_reason=reason, error=error)
-
-
-class _Data(msgspec.Struct):
-    """The fields of events that are read. Others may be large, or refer to blobs."""
-
-    tool: str = ""
-    args: dict[str, Any] = {}
-    decided_by: str = "rule"
-    outcome: str = "success"
-    changes: list[Any] = []
-    raw_output: msgspec.Raw = msgspec.Raw(b"null")
-    kind: str = ""
-    message: Any = ""
-    status: str = ""
-    stop_reason: str = ""
-    error: Any = None

@@ -15,7 +15,7 @@ from contextlib import suppress
 from datetime import datetime
 from itertools import groupby
 from operator import attrgetter
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import msgspec
 
@@ -37,6 +37,8 @@ from remora.memory.events import (
 )
 from remora.memory.packet import DecisionPacket
 from remora.memory.projection import apply, recorded_event, version_problem
+from remora.trace.blobs import resolved_event
+from remora.trace.content.objects import ObjectStore
 from remora.trace.read.reader import Stream, decode_part, stream_events
 
 _DECISIONS = frozenset({ModelRequest.type, ToolCalled.type, AgentError.type})
@@ -58,6 +60,38 @@ class DecisionState(NamedTuple):
         return trim(self.packet, self.trim)
 
 
+class CheckData(msgspec.Struct):
+    """The result of a check of a submission."""
+
+    name: str = ""
+    ok: bool = False
+    detail: Any = None
+
+
+class EventData(msgspec.Struct):
+    """What lists and causes of failures read of events. Other fields may be large, or in blobs.
+
+    A text is of any type if it may be in a blob.
+    """
+
+    prompt_tokens: int = 0
+    trim: int | None = None
+    tool: str = ""
+    args: dict[str, Any] = {}
+    decided_by: str = ""
+    outcome: str = ""
+    duration_ms: int = 0
+    changes: list[msgspec.Raw] = []
+    raw_output: msgspec.Raw = msgspec.Raw(b"null")
+    verified: bool = False
+    checks: list[CheckData] = []
+    kind: str = ""
+    message: Any = ""
+    status: str = ""
+    stop_reason: str = ""
+    error: Any = None
+
+
 class Step(msgspec.Struct):
     """A request to a model, or a call of a tool, and what followed."""
 
@@ -66,11 +100,11 @@ class Step(msgspec.Struct):
     reply: Event | None = None
     """Its `model_response` or `tool_result`, or None if there is none."""
     follower: Event | None = None
-    """The next event of the turn, which is the reply, an error, or the step that was repeated."""
+    """The event of the turn after a request: the answer, an error, or the request again."""
 
     @property
     def milliseconds(self) -> int:
-        """The time to the next event of the turn. It is 0 if a time cannot be read."""
+        """The time from a request to the next event. It is 0 if a time cannot be read."""
         with suppress(ValueError, TypeError):  # a time that no run of ours has written
             if self.follower is not None:
                 times = self.event.timestamp, self.follower.timestamp
@@ -95,7 +129,7 @@ class AgentTurn(msgspec.Struct, kw_only=True):
     escalations: list[Event] = []
     """The `escalation` events: the requests after one went to the larger model."""
     calls: list[Step] = []
-    """The calls, each with its first result. A turn has one, unless it was decided again."""
+    """The calls, each with its result. A turn has one, unless it was decided again."""
     results: list[Event] = []
     """All `tool_result` events, including those without a recorded call."""
     submissions: list[Event] = []
@@ -108,20 +142,18 @@ class AgentTurn(msgspec.Struct, kw_only=True):
     """The packet before each event, or None before `agent_start`. Only `folded_turns` sets it."""
     after: DecisionPacket | None = None
     """The packet after the last event. Only `folded_turns` sets it."""
-    pending: Step | None = None
-    """The last request or call, if it has no reply yet."""
 
     def add(self, event: Event) -> None:
         """Add the next event of the turn."""
         self.events.append(event)
-        step = self.pending
-        if step is not None and step.follower is None:
-            step.follower = event
+        for request in self.requests[-1:]:
+            request.follower = request.follower or event
         if event.type in _STEPS:
-            self.pending = Step(event)
-            _STEPS[event.type](self).append(self.pending)
-        elif step is not None and event.type == _REPLIES[step.event.type]:
-            step.reply, self.pending = event, None
+            _STEPS[event.type](self).append(Step(event))
+        elif event.type == ModelResponse.type:
+            _reply(self.requests[-1:], event)
+        elif event.type == ToolResulted.type:
+            _reply(self.calls, event)
         if event.type in _EVENTS:
             _EVENTS[event.type](self).append(event)
         elif event.type == AgentStart.type:
@@ -164,7 +196,6 @@ _STEPS: dict[str, Callable[[AgentTurn], list[Step]]] = {
     ModelRequest.type: attrgetter("requests"),
     ToolCalled.type: attrgetter("calls"),
 }
-_REPLIES = {ModelRequest.type: ModelResponse.type, ToolCalled.type: ToolResulted.type}
 _EVENTS: dict[str, Callable[[AgentTurn], list[Event]]] = {
     ContextUpdate.type: attrgetter("updates"),
     Escalation.type: attrgetter("escalations"),
@@ -172,6 +203,14 @@ _EVENTS: dict[str, Callable[[AgentTurn], list[Event]]] = {
     SubmitResult.type: attrgetter("submissions"),
     AgentError.type: attrgetter("errors"),
 }
+
+
+def _reply(steps: list[Step], event: Event) -> None:
+    """Give the first step without a reply its reply."""
+    for step in steps:
+        if step.reply is None:
+            step.reply = event
+            return
 
 
 def agent_turns(events: Iterable[Event]) -> Iterator[AgentTurn]:
@@ -188,8 +227,8 @@ def turn_of_events(number: int, events: Iterable[Event]) -> AgentTurn:
     return turn
 
 
-def folded_turns(events: Iterable[Event]) -> Iterator[AgentTurn]:
-    """Yield the turns of a stream with their packets.
+def folded_turns(events: Iterable[Event], blobs: ObjectStore | None = None) -> Iterator[AgentTurn]:
+    """Yield the turns of a stream with their packets. `blobs` has long texts of the first packet.
 
     Raises StreamDamaged if an event is invalid, and StreamError if the version of the fold or trim
     rules is unknown.
@@ -197,7 +236,8 @@ def folded_turns(events: Iterable[Event]) -> Iterator[AgentTurn]:
     packet: DecisionPacket | None = None
     for turn in agent_turns(events):
         for event in turn.events:
-            packet = start_packet(event) if packet is None else packet
+            if packet is None:
+                packet = start_packet(event if blobs is None else resolved_event(event, blobs))
             turn.packets.append(packet)
             packet = packet and _applied(packet, event)
         turn.after = packet
