@@ -6,7 +6,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from remora.errors import NotFound
-from remora.memory.events import ModelRequest
 from remora.statuses import RUNNING
 from remora.web.addresses import query_number
 from remora.web.agent_records import ROWS, AgentRecord, Records
@@ -85,7 +84,8 @@ def prompt_file(records: Records, request: Request) -> Response:
     """Return the bytes of a turn's last prompt, as they were sent."""
     agent = records.agent(request.path_params["agent"])
     turn = request.path_params["turn"]
-    requests = agent.turn(turn).data(ModelRequest.type)
+    record = agent.turn(turn)
+    requests = record.data(step.event for step in record.events.requests)
     if not requests:
         raise NotFound(f"no model was asked in turn {turn} of {agent.agent_id}")
     return download(sent_bytes(requests[-1]), f"{agent.agent_id}-{turn}-prompt")

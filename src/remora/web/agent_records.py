@@ -1,6 +1,6 @@
 """The records that the page shows, which are read again for each request."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
@@ -17,7 +17,7 @@ from remora.runs.diagnosis.why_line import Diagnosis, why
 from remora.runs.project import Project, ProjectRecords
 from remora.statuses import DAMAGED, RUNNING, WITHOUT_RESULT
 from remora.trace.blobs import REFERENCE_KEY, may_contain_reference, resolved_data
-from remora.trace.read.agent_turns import packet_at
+from remora.trace.read.agent_turns import packet_at, turn_of_events
 from remora.trace.read.reader import (
     event_data,
     open_stream,
@@ -174,18 +174,19 @@ class TurnRecord:
         self.agent = agent
         self.turn = turn
         self.lines = lines
+        events = (line.event for line in lines if line.event is not None)
+        self.events = turn_of_events(turn, events)
 
-    def data(self, kind: str) -> list[dict[str, Any]]:
-        """Return the data of the turn's events of a type, with texts that are stored elsewhere.
+    def data(self, events: Iterable[Event]) -> list[dict[str, Any]]:
+        """Return the data of events, with texts that are stored elsewhere.
 
         A text that is missing stays a reference. Events with invalid data are left out.
         """
         found = []
-        for line in self.lines:
-            if line.event is not None and line.event.type == kind:
-                with suppress(RemoraError):
-                    _check(line.event)
-                    found.append(self._resolved(line.event))
+        for event in events:
+            with suppress(RemoraError):
+                _check(event)
+                found.append(self._resolved(event))
         return found
 
     def whole(self, event: Event) -> dict[str, Any]:

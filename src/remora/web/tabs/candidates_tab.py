@@ -5,7 +5,6 @@ from typing import Any
 import msgspec
 
 from remora.errors import NotFound, StreamDamaged
-from remora.memory.events import ToolCalled
 from remora.memory.packet import Candidate
 from remora.web.agent_records import TurnRecord
 
@@ -32,7 +31,7 @@ class _Start(msgspec.Struct, frozen=True):
 
 def candidates(turn: TurnRecord, _other: int | None) -> dict[str, Any]:
     """Return the candidates of the turn and its decision."""
-    calls = turn.data(ToolCalled.type)
+    calls = turn.data(step.event for step in turn.events.calls)
     call = calls[-1] if calls else None
     problem, offered = "", tuple[Candidate, ...]()
     try:

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 from remora.errors import NotFound, RemoraError, StreamDamaged
 from remora.memory.canonical import json_text
-from remora.memory.events import ModelRequest, SubmitResult, ToolResulted
 from remora.memory.packet import DecisionPacket, packet_json
 from remora.runs.diagnosis.texts import dropped_parts
 from remora.runs.records.packet_diff import packet_changes
@@ -39,18 +38,18 @@ class FailedScript(NamedTuple):
 
 def outputs(turn: TurnRecord) -> dict[str, Any]:
     """Return the raw outputs of the turn, the scripts that failed, and the results of checks."""
-    results = turn.data(ToolResulted.type)
+    results = turn.data(turn.events.results)
     return {
         "results": [result | {"host_calls": [*_host_calls(result)]} for result in results],
         "scripts": [*_failed_scripts(turn, results)],
         "checks": [
-            check for made in turn.data(SubmitResult.type) for check in made.get("checks", ())
+            check for made in turn.data(turn.events.submissions) for check in made.get("checks", ())
         ],
         "problem": "",
         "changes": None,
         "other": None,
         "packet": None,
-        "is_seen": any(line.event and line.event.type == ModelRequest.type for line in turn.lines),
+        "is_seen": bool(turn.events.requests),
     }
 
 

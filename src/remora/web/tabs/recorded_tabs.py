@@ -9,8 +9,8 @@ import msgspec
 from remora.code.syntax.diff_parts import DiffLine, diff_lines
 from remora.errors import RemoraError
 from remora.ids import unescape_path
-from remora.memory.events import ModelRequest, ModelResponse, ToolResulted
 from remora.text import clip
+from remora.trace.read.agent_turns import Step
 from remora.trace.read.event_summary import summarize_event
 from remora.web.agent_records import TurnRecord
 from remora.web.turn_rows import RecordedLine
@@ -22,30 +22,22 @@ _SHOWN = 20_000
 
 def prompt(turn: TurnRecord, _other: int | None) -> dict[str, Any]:
     """Return the requests of the turn, each with its answer."""
-    pairs: list[dict[str, Any]] = []
-    for line in turn.lines:
-        if line.event is None:
-            continue
-        if line.event.type == ModelRequest.type:
-            data = turn.whole(line.event)
-            pairs.append(_request(data, is_exact=turn.is_exact(line.event)))
-        elif line.event.type == ModelResponse.type and pairs:
-            answer = turn.whole(line.event)
-            usage = {key: n for key, n in (answer.get("usage") or {}).items() if n is not None}
-            pairs[-1] |= {"answer": answer, "usage": usage}
-    return {"pairs": pairs}
+    return {"pairs": [_pair(turn, step) for step in turn.events.requests]}
 
 
-def _request(request: dict[str, Any], *, is_exact: bool) -> dict[str, Any]:
+def _pair(turn: TurnRecord, step: Step) -> dict[str, Any]:
+    request = turn.whole(step.event)
+    answer = None if step.reply is None else turn.whole(step.reply)
+    usage = (answer or {}).get("usage") or {}
     sent = sent_bytes(request)
     tools = (request.get("decoding") or {}).get("tools")
     return {
         "request": request,
-        "sha256": sha256(sent).hexdigest() if is_exact else "",
+        "sha256": sha256(sent).hexdigest() if turn.is_exact(step.event) else "",
         "size": len(sent),
         "tools_size": len(msgspec.json.encode(tools)) if tools else 0,
-        "answer": None,
-        "usage": {},
+        "answer": answer,
+        "usage": {key: number for key, number in usage.items() if number is not None},
     }
 
 
@@ -59,7 +51,7 @@ def sent_bytes(request: dict[str, Any]) -> bytes:
 def files(turn: TurnRecord, _other: int | None) -> dict[str, Any]:
     """Return the files that the turn changed, each with its diff or what prevents it."""
     changes = [
-        change for result in turn.data(ToolResulted.type) for change in result.get("changes", [])
+        change for result in turn.data(turn.events.results) for change in result.get("changes", [])
     ]
     return {"files": [_file(turn, change) for change in changes]}
 
