@@ -39,7 +39,7 @@ from remora.models.embedded.server_process import ServerOptions, ServerProcess, 
 from remora.models.protocol import Model, TokenCounter
 from remora.runs.execution.run import NoObserver
 from remora.runs.planning.run_request import RunRequest
-from remora.trace.blobs import resolved_payload
+from remora.trace.read.blobs import resolved_payload
 from remora.trace.read.reader import read_events
 from remora.trace.stream.line_builder import utc_now
 from remora.trace.trace_folder import TraceFolder

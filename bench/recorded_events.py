@@ -15,7 +15,7 @@ from lint import make_package
 
 from remora.memory.delta import PacketDelta
 from remora.memory.events import AgentEnd, Head, Payload, decode_event
-from remora.trace.blobs import NullBlobSink
+from remora.trace.read.blobs import NullBlobSink
 from remora.trace.read.reader import read_lines, typed_payload
 from remora.trace.stream.line_builder import (
     Identity,

@@ -10,7 +10,7 @@ from remora.agents.builtin_tools import MAX_LINES, RawOutputs, raw_text, recall
 from remora.errors import HostError
 from remora.memory.encode_values import encode_value
 from remora.memory.events import Event, ModelResponse, Payload, ToolResulted, TurnStart
-from remora.trace.blobs import BLOB_LIMIT, LINE_LIMIT
+from remora.trace.read.blobs import BLOB_LIMIT, LINE_LIMIT
 from remora.trace.read.reader import read_events
 from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
 from remora.trace.stream.line_builder import Identity

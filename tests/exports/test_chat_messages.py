@@ -15,8 +15,8 @@ from remora.memory.events import (
     ToolResulted,
 )
 from remora.memory.packet import DecisionPacket
-from remora.trace.blobs import BLOB_LIMIT
 from remora.trace.content.objects import ObjectStore
+from remora.trace.read.blobs import BLOB_LIMIT
 from remora.trace.read.reader import read_events
 from remora.trace.stream.emitters import NullEventEmitter
 from remora.trace.stream.line_builder import Identity

@@ -17,8 +17,8 @@ from msgspec import DecodeError, Raw, structs
 
 from remora.errors import DiskError, NotFound, StreamDamaged, StreamError, UsageError
 from remora.memory.events import Change, ToolResulted, payload
-from remora.trace import blobs as module
-from remora.trace.blobs import (
+from remora.trace.read import blobs as module
+from remora.trace.read.blobs import (
     BLOB_LIMIT,
     LINE_LIMIT,
     blob_references,

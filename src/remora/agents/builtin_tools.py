@@ -10,8 +10,8 @@ from remora.chat import ToolSchema
 from remora.errors import DiskError, HostError, NotFound, StreamDamaged
 from remora.memory.events import Event, ModelResponse, ToolResulted
 from remora.memory.packet import SUBMIT_TOOL
-from remora.trace.blobs import BLOB_LIMIT, LINE_LIMIT, read_text_lines, resolve
 from remora.trace.content.objects import ObjectStore
+from remora.trace.read.blobs import BLOB_LIMIT, LINE_LIMIT, read_text_lines, resolve
 from remora.trace.read.reader import decode_part
 
 RECALL = "recall"

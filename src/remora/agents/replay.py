@@ -27,8 +27,8 @@ from remora.memory.packet import DecisionPacket, packet_json
 from remora.memory.projection import apply, first_packet
 from remora.pym import HostCall, Script, load_bytes, one_line
 from remora.tools.tool import Tool, ToolRun, replay_tool
-from remora.trace.blobs import resolved_payload
 from remora.trace.content.objects import ObjectStore
+from remora.trace.read.blobs import resolved_payload
 from remora.trace.read.reader import read_events
 from remora.trace.trace_folder import TraceFolder
 

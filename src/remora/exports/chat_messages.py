@@ -9,9 +9,9 @@ from typing import Any
 from remora.exports.escaped_events import escaped_events
 from remora.memory.canonical import json_text
 from remora.memory.events import Event, ModelRequest, ModelResponse, ToolCalled, ToolResulted
-from remora.trace.blobs import payload_of
 from remora.trace.content.objects import ObjectStore
 from remora.trace.read.agent_turns import AgentTurn, Step, agent_turns
+from remora.trace.read.blobs import payload_of
 
 _BY_MODEL = frozenset({"model", "escalation"})
 

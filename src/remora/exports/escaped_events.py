@@ -9,8 +9,8 @@ import msgspec
 from remora.memory.canonical import to_packet_value
 from remora.memory.decode_values import decode_value
 from remora.memory.events import Event
-from remora.trace.blobs import Resolver
 from remora.trace.content.objects import ObjectStore
+from remora.trace.read.blobs import Resolver
 
 _MARK = re.compile(rb'"\$text"')
 

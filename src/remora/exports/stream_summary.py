@@ -9,9 +9,9 @@ from remora.chat import ToolSchema
 from remora.errors import StreamDamaged
 from remora.exports.escaped_events import escaped_events
 from remora.memory.events import AgentStart, Event, Head
-from remora.trace.blobs import payload_of
 from remora.trace.content.objects import ObjectStore
 from remora.trace.read.agent_turns import HINT, AgentTurn, agent_turns
+from remora.trace.read.blobs import payload_of
 from remora.trace.read.reader import decode_part, stream_status
 from remora.trace.read.verified_reader import verified_events
 

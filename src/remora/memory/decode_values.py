@@ -15,7 +15,7 @@ def decode_value(value: Any) -> Any:
     """Return a copy of `value` with tagged forms decoded. This is the inverse of `encode_value`.
 
     `{"$repr": …}` and forms that `encode_value` never writes are left unchanged. Accepts JSON
-    values of any depth. Resolve blob references first (`remora.trace.blobs`).
+    values of any depth. Resolve blob references first (`remora.trace.read.blobs`).
     """
     top = [value]
     places: list[tuple[Any, Any]] = [(top, 0)]

@@ -187,7 +187,7 @@ def payload(event: Event) -> Payload | None:
 
     Raises `msgspec.ValidationError` if the data does not match its type. A blob reference
     (`{"$blob": …}`) is valid only in fields that accept any type. If you need complete values,
-    resolve references first (`remora.trace.blobs`).
+    resolve references first (`remora.trace.read.blobs`).
     """
     if (decoder := _DECODERS.get(event.type)) is None:
         return None

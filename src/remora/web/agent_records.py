@@ -16,8 +16,8 @@ from remora.memory.packet import DecisionPacket
 from remora.runs.diagnosis.why_line import Diagnosis, why
 from remora.runs.project import Project, ProjectRecords
 from remora.statuses import DAMAGED, RUNNING, WITHOUT_RESULT
-from remora.trace.blobs import REFERENCE_KEY, may_contain_reference, resolved_data
 from remora.trace.read.agent_turns import packet_at, turn_of_events
+from remora.trace.read.blobs import REFERENCE_KEY, may_contain_reference, resolved_data
 from remora.trace.read.reader import (
     event_data,
     open_stream,

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from remora.runs.diagnosis.texts import find_names, reported_errors
-from remora.trace.blobs import NullBlobSink, externalise
+from remora.trace.read.blobs import NullBlobSink, externalise
 
 
 def raw(value: Any) -> msgspec.Raw:

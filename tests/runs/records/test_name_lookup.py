@@ -9,7 +9,7 @@ from remora.errors import NotFound, RemoraError, UsageError
 from remora.memory.events import Head, Payload, RunStart, TurnStart
 from remora.runs.records.name_lookup import run_named, stream_named
 from remora.runs.records.results import jobs_named, read_run
-from remora.trace.blobs import NullBlobSink
+from remora.trace.read.blobs import NullBlobSink
 from remora.trace.stream.line_builder import Identity, build_line, line_template, utc_now
 from tests.runs.conftest import RULES, UNUSED, Desk, Kept, analyzed
 

@@ -55,8 +55,8 @@ from remora.memory.events import (
 from remora.memory.packet import DecisionPacket
 from remora.memory.prompt.history import History
 from remora.memory.prompt.render import reads_history
-from remora.trace.blobs import resolved_payload
 from remora.trace.content.objects import ObjectStore
+from remora.trace.read.blobs import resolved_payload
 from remora.trace.read.reader import decode_part, update_source
 
 _Kind = TypeVar("_Kind", bound=Payload)

@@ -27,9 +27,9 @@ from remora.exports.run_group import Attempt, RunGroup
 from remora.exports.stream_summary import AgentSummary
 from remora.memory.events import Event
 from remora.statuses import FAILURES
-from remora.trace.blobs import resolved_data
 from remora.trace.content.objects import ObjectStore
 from remora.trace.read.agent_turns import Step, agent_turns
+from remora.trace.read.blobs import resolved_data
 from remora.trace.read.reader import event_data, read_events
 from remora.trace.trace_folder import TraceFolder
 

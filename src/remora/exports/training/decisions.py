@@ -25,9 +25,9 @@ from remora.memory.events import (
 )
 from remora.memory.packet import DecisionPacket
 from remora.models.decoding.call_validation import BadCall
-from remora.trace.blobs import payload_of
 from remora.trace.content.objects import ObjectStore
 from remora.trace.read.agent_turns import HINT, AgentTurn, Step, folded_turns
+from remora.trace.read.blobs import payload_of
 from remora.trace.read.reader import decode_part
 
 

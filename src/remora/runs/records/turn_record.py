@@ -7,9 +7,9 @@ import msgspec
 from remora.memory.canonical import canonical_sha256
 from remora.memory.events import Event, ModelRequest, ToolResulted
 from remora.memory.packet import packet_json
-from remora.trace.blobs import resolved_data
 from remora.trace.content.objects import ObjectStore
 from remora.trace.read.agent_turns import packet_at
+from remora.trace.read.blobs import resolved_data
 from remora.trace.read.reader import parse_event, read_events
 from remora.trace.read.turn_positions import lines_of_turn
 from remora.trace.trace_folder import TraceFolder

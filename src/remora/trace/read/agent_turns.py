@@ -37,8 +37,8 @@ from remora.memory.events import (
 )
 from remora.memory.packet import DecisionPacket
 from remora.memory.projection import apply, recorded_event, version_problem
-from remora.trace.blobs import resolved_event
 from remora.trace.content.objects import ObjectStore
+from remora.trace.read.blobs import resolved_event
 from remora.trace.read.reader import Stream, decode_part, stream_events
 
 _DECISIONS = frozenset({ModelRequest.type, ToolCalled.type, AgentError.type})

@@ -13,8 +13,8 @@ from msgspec.structs import asdict
 from remora.memory.canonical import json_text
 from remora.memory.events import Event
 from remora.text import clip, escape_line
-from remora.trace.blobs import resolved_event
 from remora.trace.content.objects import ObjectStore
+from remora.trace.read.blobs import resolved_event
 
 _WIDTH = 100
 _INDENT = "    "

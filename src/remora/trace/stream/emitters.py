@@ -5,7 +5,7 @@ from typing import Protocol
 from remora.errors import StreamError
 from remora.memory.delta import PacketDelta
 from remora.memory.events import AgentEnd, Event, Head, Payload
-from remora.trace.blobs import NullBlobSink
+from remora.trace.read.blobs import NullBlobSink
 from remora.trace.stream.line_builder import (
     Clock,
     Identity,

@@ -14,8 +14,8 @@ from remora.errors import StreamError
 from remora.memory.delta import PacketDelta
 from remora.memory.encode_values import encode_value, is_stored_unchanged
 from remora.memory.events import VERSION, Event, Head, Payload
-from remora.trace.blobs import BLOB_LIMIT, BlobSink, externalise, may_contain_reference
 from remora.trace.content.line_format import MAX_LINE, line_hash, line_with_hash
+from remora.trace.read.blobs import BLOB_LIMIT, BlobSink, externalise, may_contain_reference
 
 Clock = Callable[[], datetime]
 Durability = Literal["event", "turn", "none"]

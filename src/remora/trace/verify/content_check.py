@@ -20,8 +20,8 @@ from remora.memory.events import (
     SubmitResult,
     ToolResulted,
 )
-from remora.trace.blobs import blob_references, first_and_last_lines, may_contain_reference
 from remora.trace.content.objects import ObjectStore
+from remora.trace.read.blobs import blob_references, first_and_last_lines, may_contain_reference
 from remora.trace.trace_folder import TraceFolder
 from remora.trace.verify.verify_report import Problems
 

@@ -15,8 +15,8 @@ from remora.memory.events import (
     Recovered,
     RunStart,
 )
-from remora.trace.blobs import payload_without_values
 from remora.trace.content.objects import ObjectStore
+from remora.trace.read.blobs import payload_without_values
 from remora.trace.verify.verify_report import Problems
 
 _TIMESTAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")

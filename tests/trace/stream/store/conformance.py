@@ -17,7 +17,7 @@ from remora.errors import (
     WriterReplaced,
 )
 from remora.memory.events import AgentEnd, ContextUpdate, Head, TurnStart
-from remora.trace.blobs import NullBlobSink
+from remora.trace.read.blobs import NullBlobSink
 from remora.trace.stream.jsonl_emitter import EmitterOptions, JsonlEventEmitter
 from remora.trace.stream.line_builder import build_line, head_after, line_template
 from remora.trace.stream.trace_store import TraceStore
