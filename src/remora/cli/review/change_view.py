@@ -1,10 +1,8 @@
 """Shows a change to a reviewer: its heading, the agent's actions and the diff."""
 
 from collections.abc import Iterator
-from typing import Any
 
 import click
-import msgspec
 from msgspec import UNSET
 
 from remora.cli.app.diff_colors import styled_lines
@@ -12,7 +10,7 @@ from remora.cli.app.output import color_word, fit_line, wrapped
 from remora.cli.views.job_view import conflict_lines, turns_text
 from remora.cli.views.turn_view import turn_lines
 from remora.ids import display_name
-from remora.memory.events import Event, ToolCalled, ToolResulted
+from remora.memory.events import Event
 from remora.runs.project import Project, ProjectRecords
 from remora.runs.records.change_set_files import job_diff
 from remora.runs.records.findings import done_text, fixed_and_left
@@ -21,6 +19,7 @@ from remora.runs.records.results import job_document
 from remora.runs.records.turn_record import turn_document
 from remora.statuses import PENDING
 from remora.text import count, escape_line
+from remora.trace.read.agent_turns import EventData, agent_turns
 from remora.trace.read.event_summary import summarize_event
 from remora.trace.read.reader import decode_part, read_events
 
@@ -67,35 +66,27 @@ def _head_lines(project: Project, job: JobView, place: str) -> Iterator[str]:
 
 def action_lines(project: ProjectRecords, job: JobView, most: int | None = None) -> Iterator[str]:
     """Yield each call, its decider and its result for the last `most` turns (default: all)."""
-    events = [
-        event
-        for event in read_events(project.trace.existing_agent(job.agent_id))
-        if event.type in (ToolCalled.type, ToolResulted.type)
-    ]
-    turns = sorted({event.turn for event in events})
+    events = read_events(project.trace.existing_agent(job.agent_id))
+    turns = [turn for turn in agent_turns(events) if turn.calls or turn.results]
     shown = turns if most is None else turns[-most:]
     if len(shown) < len(turns):
         yield click.style(
             f"     … {count(len(turns) - len(shown), 'earlier turn')}: press w", dim=True
         )
-    for event in events:
-        if event.turn in shown:
-            called = event.type == ToolCalled.type
-            line = (
-                f"{event.turn:>4} {summarize_event(event)}"
-                if called
-                else f"     → {_result_text(event)}"
-            )
+    for turn in shown:
+        calls = [f"{turn.number:>4} {summarize_event(step.event)}" for step in turn.calls]
+        results = [f"     → {_result_text(result)}" for result in turn.results]
+        for line in (*calls, *results):
             yield click.style(fit_line(escape_line(line)), dim=True)
 
 
 def packet_lines(project: ProjectRecords, job: JobView) -> Iterator[str]:
     """Yield the packet and the tool result of the turn that last changed a file."""
-    turn = job.turns
-    for event in read_events(project.trace.existing_agent(job.agent_id)):
-        if event.type == ToolResulted.type and decode_part(event, _Changed).changes:
-            turn = event.turn
-    document = turn_document(project.trace, job.agent_id, turn)
+    number = job.turns
+    for turn in agent_turns(read_events(project.trace.existing_agent(job.agent_id))):
+        if any(decode_part(result, EventData).changes for result in turn.results):
+            number = turn.number
+    document = turn_document(project.trace, job.agent_id, number)
     yield from turn_lines(document)
 
 
@@ -103,7 +94,3 @@ def _result_text(event: Event) -> str:
     """Return the summary of a call's result, or its outcome if there is no summary."""
     action = event.packet_delta.add_action if event.packet_delta is not None else UNSET
     return summarize_event(event) if action is UNSET else f"{action.summary} ({action.outcome})"
-
-
-class _Changed(msgspec.Struct):
-    changes: list[Any] = []

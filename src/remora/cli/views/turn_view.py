@@ -8,7 +8,7 @@ import msgspec
 
 from remora.cli.app.output import plain_lines
 from remora.text import count, escape_line
-from remora.trace.read.event_summary import call_text, decision_text
+from remora.trace.read.event_summary import decision_line
 
 _LINES = 120
 
@@ -16,8 +16,8 @@ _LINES = 120
 def turn_lines(document: dict[str, Any]) -> Iterator[str]:
     """Yield the output lines of `trace show --turn N`."""
     yield click.style(f"turn {document['turn']} of {document['agent_id']}", bold=True)
-    for event in document["events"]:
-        yield from _event(event)
+    texts = (decision_line(event["type"], event["data"]) for event in document["events"])
+    yield from map(escape_line, filter(None, texts))
     packet, raw = _packet(document), _raw(document["raw_output"])
     yield ""
     yield from _styled(packet)
@@ -47,16 +47,6 @@ def _raw(raw: Any) -> list[str]:
     text = raw if isinstance(raw, str) else msgspec.json.format(msgspec.json.encode(raw)).decode()
     title = f"── raw output of the tool: {count(len(text.encode()), 'byte')} ──"
     return [title, *_text(text)]
-
-
-def _event(event: dict[str, Any]) -> Iterator[str]:
-    data = event["data"]
-    if event["type"] == "tool_call":
-        yield escape_line(f"{call_text(data)}, decided by {decision_text(data)}")
-    elif event["type"] == "tool_result":
-        yield escape_line(f"{data.get('outcome')} in {data.get('duration_ms')} ms")
-    elif event["type"] == "agent_error":
-        yield escape_line(f"{data.get('kind')}: {data.get('message')}")
 
 
 def _text(text: str) -> Iterator[str]:

@@ -5,10 +5,10 @@ from typing import Any
 import msgspec
 
 from remora.memory.canonical import canonical_sha256
-from remora.memory.events import Event, ModelRequest, ToolResulted
+from remora.memory.events import Event
 from remora.memory.packet import packet_json
 from remora.trace.content.objects import ObjectStore
-from remora.trace.read.agent_turns import packet_at
+from remora.trace.read.agent_turns import packet_at, turn_of_events
 from remora.trace.read.blobs import resolved_data
 from remora.trace.read.reader import parse_event, read_events
 from remora.trace.read.turn_positions import lines_of_turn
@@ -35,13 +35,15 @@ def turn_document(folder: TraceFolder, agent_id: str, turn: int) -> dict[str, An
     """
     path = folder.existing_agent(agent_id)
     packet = packet_at(read_events(path), turn)
-    events = [parse_event(line.raw, line.number, path) for line in lines_of_turn(path, turn)]
-    ours = [event_document(event, folder.blobs) for event in events]
-    results = [e["data"].get("raw_output") for e in ours if e["type"] == ToolResulted.type]
+    lines = lines_of_turn(path, turn)
+    found = turn_of_events(turn, (parse_event(line.raw, line.number, path) for line in lines))
+    documents = [event_document(event, folder.blobs) for event in found.events]
+    data = {document["seq"]: document["data"] for document in documents}
+    results = [data[result.seq].get("raw_output") for result in found.results]
     digest = canonical_sha256(packet)
     asked = sorted(
-        (e["data"] for e in ours if e["type"] == ModelRequest.type),
-        key=lambda data: data.get("packet_sha256") == digest,
+        (data[step.event.seq] for step in found.requests),
+        key=lambda request: request.get("packet_sha256") == digest,
     )
     return {
         "agent_id": agent_id,
@@ -49,5 +51,5 @@ def turn_document(folder: TraceFolder, agent_id: str, turn: int) -> dict[str, An
         "packet": packet_json(packet),
         "prompt_tokens": asked[-1].get("prompt_tokens") if asked else None,
         "raw_output": results[-1] if results else None,
-        "events": ours,
+        "events": documents,
     }

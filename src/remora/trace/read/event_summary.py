@@ -86,6 +86,19 @@ def decision_text(data: dict[str, Any]) -> str:
     return f"{data.get('decided_by')}{between}"
 
 
+def decision_line(kind: str, data: dict[str, Any]) -> str:
+    """Return the call, the result or the error of a turn as text, or an empty string for others."""
+    describe = _LINES.get(kind)
+    return "" if describe is None else describe(data)
+
+
+_LINES: dict[str, Callable[[dict[str, Any]], str]] = {
+    "tool_call": lambda data: f"{call_text(data)}, decided by {decision_text(data)}",
+    "tool_result": lambda data: f"{data.get('outcome')} in {data.get('duration_ms')} ms",
+    "agent_error": lambda data: f"{data.get('kind')}: {data.get('message')}",
+}
+
+
 def _agent_start(data: dict[str, Any]) -> str:
     model = data.get("model")
     named = model.get("name") if isinstance(model, dict) else None
@@ -176,7 +189,7 @@ _TEXTS: dict[str, Callable[[dict[str, Any]], str]] = {
     "tool_call": lambda data: f"{call_text(data)} by {decision_text(data)}",
     "tool_result": _tool_result,
     "submit_result": lambda data: "verified" if data.get("verified") else "not verified",
-    "agent_error": lambda data: f"{data.get('kind')}: {data.get('message')}",
+    "agent_error": _LINES["agent_error"],
     "agent_end": _agent_end,
     "recovered": lambda d: f"{d.get('bytes')} bytes of a torn line moved to {d.get('quarantine')}",
     "run_start": _run_start,
