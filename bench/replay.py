@@ -21,8 +21,8 @@ from remora.memory.projection import apply
 from remora.memory.prompt.render import render
 from remora.trace.read.agent_turns import packet_at
 from remora.trace.read.reader import read_events
-from remora.trace.read.recorded_results import recorded_result
 from remora.trace.read.turn_positions import last_turn, lines_of_turn
+from remora.trace.read.verified_reader import recorded_result
 from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
 from remora.trace.stream.line_builder import Identity
 from remora.trace.trace_folder import TraceFolder

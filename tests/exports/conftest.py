@@ -10,9 +10,8 @@ import msgspec
 import pytest
 
 from remora.chat import ToolCall, ToolSchema, Usage
-from remora.exports.export_counts import ExportCounts
 from remora.exports.formats import ExportOptions, export_chunks
-from remora.exports.run_group import RunGroup, all_groups
+from remora.exports.run_group import ExportCounts, RunGroup, all_groups
 from remora.memory.budget import trim
 from remora.memory.canonical import canonical_sha256
 from remora.memory.delta import PacketDelta, candidate, new_action

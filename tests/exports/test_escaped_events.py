@@ -8,9 +8,8 @@ import pytest
 
 import remora
 from remora.exports.chat_messages import chat_messages
-from remora.exports.export_counts import ExportCounts
 from remora.exports.formats import ExportOptions, Format, export_chunks
-from remora.exports.run_group import all_groups
+from remora.exports.run_group import ExportCounts, all_groups
 from remora.trace.read.reader import read_events
 from remora.trace.trace_folder import TraceFolder
 from remora.trace.verify.folder_check import verify_all

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from remora.exports.export_counts import ExportCounts
 from remora.exports.formats import ExportOptions, export_chunks
+from remora.exports.run_group import ExportCounts
 from remora.trace.trace_folder import TraceFolder
 from tests.exports.conftest import Attempt, Run, everything, rows
 

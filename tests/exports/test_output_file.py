@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from remora.errors import DiskError, UsageError
-from remora.exports.output_file import replace_when_done
+from remora.exports.formats import replace_when_done
 
 
 @pytest.fixture

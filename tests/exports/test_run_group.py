@@ -8,9 +8,14 @@ from typing import Any
 import pytest
 
 from remora.errors import NotFound, StreamDamaged
-from remora.exports.export_counts import ExportCounts
 from remora.exports.formats import ExportOptions, export_chunks
-from remora.exports.run_group import RunGroup, all_groups, group_of_agent, group_of_run
+from remora.exports.run_group import (
+    ExportCounts,
+    RunGroup,
+    all_groups,
+    group_of_agent,
+    group_of_run,
+)
 from remora.exports.stream_summary import summarize_stream
 from remora.memory.events import Change, Head, ToolResulted
 from remora.trace.read.reader import last_event, read_events

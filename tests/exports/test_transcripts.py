@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remora.exports.export_counts import ExportCounts
 from remora.exports.formats import ExportOptions, export_chunks
-from remora.exports.run_group import group_of_agent
+from remora.exports.run_group import ExportCounts, group_of_agent
 from remora.memory.events import Event, ModelResponse, Payload
 from remora.trace.read.event_summary import transcript
 from remora.trace.read.reader import read_events

@@ -12,9 +12,15 @@ import pytest
 from remora.errors import UsageError
 from remora.mcp import tool_list
 from remora.mcp.call_arguments import place_paths, read_values
-from remora.mcp.client_schemas import client_schema
 from remora.mcp.jobs.job_answers import JobAnswers
-from remora.mcp.tool_list import CONTEXT, HUB_CALLERS, HUB_SEARCH, TRACE_PACKET, VERIFY_EDIT
+from remora.mcp.tool_list import (
+    CONTEXT,
+    HUB_CALLERS,
+    HUB_SEARCH,
+    TRACE_PACKET,
+    VERIFY_EDIT,
+    client_schema,
+)
 from remora.pym.declarations import parse_declarations
 from remora.pym.input_values import ScriptArguments
 from tests.mcp.project import invocation_in

@@ -1,20 +1,24 @@
-"""Formats of `trace export`, as a stream of bytes or a file."""
+"""Formats of `trace export`, as a stream of bytes, and the file that they are written to."""
 
+import os
+import secrets
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, BinaryIO, Literal, TypeVar
 
 import msgspec
 
-from remora.errors import NotFound, StreamDamaged
+from remora.errors import NotFound, StreamDamaged, UsageError
 from remora.exports.escaped_events import escaped_events
-from remora.exports.export_counts import ExportCounts
 from remora.exports.otel.agent_spans import agent_spans, run_span, run_span_id
 from remora.exports.otel.span import Span, otlp_attributes, span_json
-from remora.exports.run_group import Attempt, RunGroup
+from remora.exports.run_group import Attempt, ExportCounts, RunGroup
 from remora.exports.stream_summary import AgentSummary, summarize_stream
 from remora.exports.training.sft_rows import Row, functiongemma_rows, sft_rows
+from remora.regular_file import followed
+from remora.trace.content.private_files import FILE_MODE, disk_errors
 from remora.trace.read.event_summary import transcript
 from remora.trace.read.reader import decode_part, read_events, read_lines
 from remora.trace.trace_folder import TraceFolder
@@ -228,3 +232,34 @@ def _batches(spans: Iterable[Span]) -> Iterator[list[dict[str, Any]]]:
         size += more
     if batch:
         yield batch
+
+
+@contextmanager
+def replace_when_done(path: Path) -> Iterator[BinaryIO]:
+    """Open a temporary file that replaces `path` on success and is removed on failure.
+
+    Links are followed. Pipes and devices are written directly. Raises DiskError if the file cannot
+    be written, and UsageError if `path` is a folder.
+    """
+    with disk_errors(path):
+        if path.exists() and not (path.is_file() or path.is_dir()):
+            with path.open("wb") as file:
+                yield file
+            return
+    if path.is_dir():
+        raise UsageError(f"{path} is a folder", hint="choose a file")
+    with disk_errors(path):
+        target = followed(path)
+    temporary = target.with_name(f".{target.stem[:32]}-{secrets.token_hex(4)}{target.suffix}")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+    try:
+        with disk_errors(path):
+            with open(os.open(temporary, flags, FILE_MODE), "wb") as file:  # noqa: PTH123 (descriptor)
+                yield file
+                os.fchmod(file.fileno(), FILE_MODE)
+                file.flush()
+                os.fsync(file.fileno())
+            temporary.replace(target)
+    finally:
+        with suppress(OSError):
+            temporary.unlink()

@@ -1,11 +1,14 @@
-"""Streams that are exported together: a run with its agents and reviews, or one agent."""
+"""Streams that are exported together: a run with its agents and reviews, or one agent.
+
+An export counts what it wrote and what it left out.
+"""
 
 from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
 
-from remora.errors import NotFound, StreamDamaged
+from remora.errors import NotFound, RemoraError, StreamDamaged
 from remora.memory.events import Event, Head, JobStart, Review, RunStart
 from remora.statuses import ACCEPTED, REOPENED
 from remora.trace.read.reader import read_events, typed_payload
@@ -150,3 +153,26 @@ def _without_run(
             continue
         if first is not None and first.run_id not in damaged:
             yield RunGroup(run_id=first.run_id, path=None, agents=(agent_id,), attempts={})
+
+
+class ExportCounts(msgspec.Struct, kw_only=True):
+    """Running counts of an export. `records` counts rows, spans, samples or transcripts.
+
+    `operations` counts training rows by the operation of their agent.
+    `plain` is True if the rows of the file are plain prompts instead of conversations. `left_out`
+    counts omitted records by reason. `damaged` contains the errors of skipped streams.
+    """
+
+    streams: int = 0
+    records: int = 0
+    operations: dict[str, int] = {}
+    plain: bool = False
+    left_out: dict[str, int] = {}
+    damaged: list[str] = []
+
+    def leave_out(self, reason: str) -> None:
+        self.left_out[reason] = self.left_out.get(reason, 0) + 1
+
+    def damage(self, error: RemoraError) -> None:
+        if error.message not in self.damaged:
+            self.damaged.append(error.message)

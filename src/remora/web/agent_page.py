@@ -12,7 +12,7 @@ from remora.web.agent_records import ROWS, AgentRecord, Records
 from remora.web.html_responses import download, page
 from remora.web.tabs.recorded_tabs import sent_bytes
 from remora.web.tabs.tab_list import tab_values
-from remora.web.turn_bars import turn_bars
+from remora.web.turn_rows import turn_bars
 
 
 def agent_page(records: Records, request: Request) -> Response:
@@ -67,7 +67,7 @@ def turn_part(records: Records, request: Request) -> Response:
 def bars_part(records: Records, request: Request) -> Response:
     """Return the bars of all turns, which take a pass over the stream."""
     agent = records.agent(request.path_params["agent"])
-    return page("bars.html", agent=agent, bars=turn_bars(agent))
+    return page("bars.html", agent=agent, bars=turn_bars(agent.rows(0, None)))
 
 
 def line_file(records: Records, request: Request) -> Response:

@@ -4,10 +4,10 @@ import sys
 
 import pytest
 
+from remora.cli.trace.event_lines import EventFilter
 from remora.errors import NotFound, StreamDamaged, UsageError
-from remora.trace.read.event_filter import EventFilter
 from remora.trace.read.reader import read_events
-from remora.trace.read.recorded_results import recorded_result
+from remora.trace.read.verified_reader import recorded_result
 from remora.trace.stream.compression import compress_stream
 from remora.trace.trace_folder import TraceFolder
 from tests.trace.read.turns_of_every_kind import NODE, OTHER, RUN, World, parsed

@@ -16,8 +16,8 @@ from remora.text import count
 from remora.version import __version__
 
 if TYPE_CHECKING:
-    from remora.exports.export_counts import ExportCounts
     from remora.exports.formats import Format, Groups
+    from remora.exports.run_group import ExportCounts
     from remora.trace.trace_folder import TraceFolder
 
 _FORMATS: "tuple[Format, ...]" = (
@@ -71,8 +71,8 @@ def export(  # noqa: PLR0913 (one parameter for each option)
 
     Exit with 1 if a stream cannot be read. The other streams are still written.
     """
-    from remora.exports.export_counts import ExportCounts
     from remora.exports.formats import ExportOptions, export_chunks
+    from remora.exports.run_group import ExportCounts
 
     if sum((agent is not None, run is not None, every)) != 1:
         raise click.UsageError("use exactly one of AGENT, --run RUN and --all")
@@ -113,7 +113,7 @@ def _groups(folder: "TraceFolder", agent: str | None, run: str | None) -> "Group
 
 def _write(chunks: Iterable[bytes], output: Path | None) -> None:
     """Write to a file that is replaced when it is complete, or to stdout."""
-    from remora.exports.output_file import replace_when_done
+    from remora.exports.formats import replace_when_done
 
     if output is not None:
         with replace_when_done(output) as file:

@@ -19,7 +19,7 @@ def get(options: Options, key: str) -> int:
     """
     import msgspec
 
-    from remora.trace.read.recorded_results import recorded_result
+    from remora.trace.read.verified_reader import recorded_result
 
     print_json(msgspec.json.decode(recorded_result(records_of(options), key)))
     return 0

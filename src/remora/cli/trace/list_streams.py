@@ -84,9 +84,9 @@ def list_(
 
 def _has_called(folder: "TraceFolder", info: "StreamInfo", tool: str) -> bool:
     """Return True if the part of a stream that can be read has a call of the tool."""
+    from remora.cli.trace.event_lines import EventFilter
     from remora.errors import StreamDamaged
     from remora.memory.events import ToolCalled
-    from remora.trace.read.event_filter import EventFilter
     from remora.trace.read.reader import read_events
 
     calls = EventFilter(type=ToolCalled.type, tool=tool)

@@ -14,7 +14,7 @@ from remora.cli.app.output import emit, print_json, print_lines
 from remora.cli.app.project_context import records_of
 
 if TYPE_CHECKING:
-    from remora.trace.read.event_filter import EventFilter
+    from remora.cli.trace.event_lines import EventFilter
 
 _TURN = click.IntRange(min=0)
 
@@ -48,8 +48,8 @@ def show(  # noqa: PLR0913 (one parameter for each option)
 
     With --turn N, show the packet of turn N and the raw output of its tool.
     """
+    from remora.cli.trace.event_lines import EventFilter
     from remora.runs.records.name_lookup import stream_named
-    from remora.trace.read.event_filter import EventFilter
     from remora.trace.read.turn_positions import lines_of_turn
 
     conditions = EventFilter(type=kind, tool=tool, file=file)
@@ -112,7 +112,7 @@ def transcript(options: Options, agent: str, *, messages: bool) -> int:
 
 def _lines(path: Path, conditions: "EventFilter") -> Iterator[bytes]:
     """Yield the lines of matching events, and without conditions all lines."""
-    from remora.trace.read.event_filter import EventFilter
+    from remora.cli.trace.event_lines import EventFilter
     from remora.trace.read.reader import parse_event, read_lines
 
     for number, line in enumerate(read_lines(path), 1):

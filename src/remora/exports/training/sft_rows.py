@@ -9,8 +9,7 @@ from msgspec.structs import replace
 from remora.agents.decision.candidates import matches_candidate
 from remora.chat import ToolCall, ToolSchema
 from remora.exports.escaped_events import escaped_events
-from remora.exports.export_counts import ExportCounts
-from remora.exports.run_group import Attempt
+from remora.exports.run_group import Attempt, ExportCounts
 from remora.exports.stream_summary import AgentSummary
 from remora.exports.training.decisions import ModelDecision, model_decisions
 from remora.memory.canonical import json_text

@@ -23,8 +23,7 @@ from remora.web.addresses import FileLinks
 from remora.web.agent_records import ROWS, AgentRecord, TurnRecord
 from remora.web.html_responses import render
 from remora.web.tabs.tab_list import TABS, tab_values
-from remora.web.turn_bars import turn_bars
-from remora.web.turn_rows import TurnRow
+from remora.web.turn_rows import TurnRow, turn_bars
 
 _MOST_ROWS = 1_000
 _EDGE = 50
@@ -147,7 +146,7 @@ def agent_part(project: Project, path: Path, links: FileLinks, most: int) -> Age
         tab="why" if agent.has_failed else "packet",
         tabs=TABS.values(),
         rows=list(listed_rows(agent.every_row, order)),
-        bars=turn_bars(agent),
+        bars=turn_bars(agent.every_row),
         why=_why(agent),
         turns=dict(sorted(turns.items())),
         turns_left=len(agent.every_row) - len(turns),
