@@ -12,15 +12,13 @@ from remora.agents.job import Job
 from remora.agents.loop.change_tracker import net_changes
 from remora.errors import NotFound, StreamDamaged
 from remora.memory.delta import PacketDelta, knowledge
-from remora.memory.events import AgentStart, Change, ContextUpdate, Event, ToolResulted, TurnStart
+from remora.memory.events import AgentStart, Change, Event
 from remora.memory.packet import DecisionPacket
 from remora.memory.projection import apply
 from remora.models.protocol import Model
-from remora.trace.read.agent_turns import start_packet, trim_of_decision
-from remora.trace.read.reader import decode_part, typed_payload
+from remora.trace.read.agent_turns import AgentTurn, folded_turns
+from remora.trace.read.reader import decode_part, payload_of
 from remora.trace.redact.redactor import Redactor
-
-_PREPARING = frozenset({ContextUpdate.type, TurnStart.type})
 
 
 class ForkPoint(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,100 +50,61 @@ def fork_point_at(events: Iterable[Event], turn: int) -> ForkPoint:
     Raises NotFound if there is no such turn, StreamDamaged if this is not the stream of an agent,
     and StreamError if the stream uses unknown folding rules.
     """
-    cutting = _ForkPointFold(turn)
-    for event in events:
-        cutting.add(event)
-    return cutting.result()
+    start, first, point, seen = None, None, None, 0
+    for current in folded_turns(events):
+        seen = max(seen, current.number)
+        if start is None and current.start is not None:
+            first, start = current.start, payload_of(current.start, AgentStart)
+            seen = max(seen, start.packet.turn)
+            point = _beginning(first, start)
+        if point is not None and current.number <= turn:
+            point = _continued(point, current, turn)
+    if start is None or first is None or point is None:
+        raise StreamDamaged("no agent_start in the stream", hint="only agents can be forked")
+    begun = start.packet.turn
+    if turn == 0 and (begun or not seen):
+        return _beginning(first, start)
+    if turn > seen or turn < begun:
+        last = f"{begun or 0} to {seen}"
+        raise NotFound(f"no turn {turn} in the stream", hint=f"the stream has turns {last}")
+    is_ready = start.decides and point.seq == first.seq  # a fork that has not run
+    return replace(point, decides=point.decides or is_ready, changes=net_changes(point.changes))
 
 
-class _ForkPointFold:
-    """Builds a fork point from a sequence of events."""
+def _beginning(first: Event, start: AgentStart) -> ForkPoint:
+    return ForkPoint(
+        agent_id=first.agent_id,
+        start=start,
+        packet=start.packet,
+        changes=start.changes,
+        seq=first.seq,
+        hash=first.hash,
+        turn=start.first_turn,
+        decides=start.decides,
+    )
 
-    def __init__(self, turn: int) -> None:
-        self._turn = turn
-        self._start: AgentStart | None = None
-        self._packet: DecisionPacket | None = None
-        self._changes: list[Change] = []
-        self._last: Event | None = None
-        self._first: Event | None = None
-        self._point: ForkPoint | None = None
-        self._is_prepared = True
-        """True if facts or candidates were recorded since the point was made."""
-        self._seen = 0
 
-    def add(self, event: Event) -> None:
-        self._seen = max(self._seen, event.turn)
-        if self._start is None:
-            self._begin(event)
-        elif event.turn <= self._turn:
-            self._take(event)
-
-    def result(self) -> ForkPoint:
-        if self._start is None or self._packet is None or self._first is None:
-            raise StreamDamaged("no agent_start in the stream", hint="only agents can be forked")
-        begun = self._start.packet.turn
-        if self._turn == 0 and (begun or not self._seen):
-            return self._beginning(self._first, self._start)
-        if self._turn > self._seen or self._turn < begun:
-            last = f"{begun or 0} to {self._seen}"
-            raise NotFound(
-                f"no turn {self._turn} in the stream", hint=f"the stream has turns {last}"
-            )
-        return self._point or self._made(decides=self._ready, turn=self._turn or 1)
-
-    @property
-    def _ready(self) -> bool:
-        """Return True if the stream is that of a fork that has not run and starts at a decision."""
-        start = self._start
-        return start is not None and start.decides and self._last is self._first
-
-    def _begin(self, event: Event) -> None:
-        packet, start = start_packet(event), typed_payload(event)
-        if packet is None or not isinstance(start, AgentStart):
-            return
-        self._start, self._first, self._last = start, event, event
-        self._packet = apply(packet, event.packet_delta)
-        self._changes = list(start.changes)
-        self._seen = max(self._seen, start.packet.turn)
-
-    def _take(self, event: Event) -> None:
-        if event.type in _PREPARING:
-            self._is_prepared = True
-        if event.turn == self._turn and self._is_prepared and trim_of_decision(event) is not None:
-            self._point = self._made(decides=True, turn=self._turn)
-            self._is_prepared = False
-        if event.type == ToolResulted.type:
-            self._changes += decode_part(event, _Changes).changes
-        assert self._packet is not None
-        self._packet = apply(self._packet, event.packet_delta)
-        self._last = event
-
-    def _made(self, *, decides: bool, turn: int) -> ForkPoint:
-        assert self._start is not None
-        assert self._packet is not None
-        assert self._last is not None
-        return ForkPoint(
-            agent_id=self._last.agent_id,
-            start=self._start,
-            packet=self._packet,
-            changes=net_changes(self._changes),
-            seq=self._last.seq,
-            hash=self._last.hash,
-            turn=turn,
-            decides=decides,
-        )
-
-    def _beginning(self, first: Event, start: AgentStart) -> ForkPoint:
-        return ForkPoint(
-            agent_id=first.agent_id,
-            start=start,
-            packet=start.packet,
-            changes=start.changes,
-            seq=first.seq,
-            hash=first.hash,
-            turn=start.first_turn,
-            decides=start.decides,
-        )
+def _continued(point: ForkPoint, current: AgentTurn, turn: int) -> ForkPoint:
+    """Return the point at the end of a turn, or before its decision if it is the turn `turn`."""
+    decision = current.decision if current.number == turn else None
+    taken = [event for event in current.events if decision is None or event.seq < decision.seq]
+    last = taken[-1] if taken else point
+    changes = (
+        change
+        for result in current.results
+        if decision is None or result.seq < decision.seq
+        for change in decode_part(result, _Changes).changes
+    )
+    packet = current.after if decision is None else current.packet_before(decision)
+    return replace(
+        point,
+        packet=packet or point.packet,
+        changes=(*point.changes, *changes),
+        seq=last.seq,
+        hash=last.hash,
+        turn=turn or 1,
+        decides=decision is not None,
+    )
 
 
 class _Changes(msgspec.Struct):

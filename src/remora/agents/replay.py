@@ -16,7 +16,6 @@ from remora.errors import (
     RemoraError,
     ReplayMismatch,
     ScriptError,
-    StreamDamaged,
     StreamError,
 )
 from remora.memory.canonical import canonical
@@ -24,11 +23,11 @@ from remora.memory.decode_values import decode_value
 from remora.memory.encode_values import encode_value, encoded_sha256
 from remora.memory.events import AgentStart, ContextUpdate, Event, SubmitResult, ToolResulted
 from remora.memory.packet import DecisionPacket, packet_json
-from remora.memory.projection import apply, first_packet
 from remora.pym import HostCall, Script, load_bytes, one_line
 from remora.tools.tool import Tool, ToolRun, replay_tool
 from remora.trace.content.objects import ObjectStore
-from remora.trace.read.blobs import resolved_payload
+from remora.trace.read.agent_turns import folded_turns
+from remora.trace.read.blobs import resolved_payload, whole_payload
 from remora.trace.read.reader import read_events
 from remora.trace.trace_folder import TraceFolder
 
@@ -91,39 +90,27 @@ def replay_scripts(
     The packets, inputs, clock, seed and answers of host functions are taken from the stream. The
     project, models and the Hub are not used. Raises StreamDamaged for invalid events.
     """
-    working = _ReplayFold(blobs, objects)
-    for event in events:
-        yield from working.add(event)
+    replay = _Replay(blobs, objects)
+    for turn in folded_turns(events):
+        if turn.start is not None:
+            replay.definition = whole_payload(turn.start, AgentStart, blobs).definition
+        for event in (*turn.updates, *turn.results, *turn.submissions):
+            replay.packet = turn.packet_before(event) or DecisionPacket()
+            yield from replay.scripts(event)
 
 
-class _ReplayFold:
+class _Replay:
+    """Replays scripts with the packet and the definition that they had."""
+
     def __init__(self, blobs: ObjectStore, objects: ObjectStore) -> None:
+        self.packet = DecisionPacket()
+        self.definition: dict[str, Any] = {}
         self._blobs = blobs
         self._objects = objects
-        self._packet = DecisionPacket()
-        self._definition: dict[str, Any] = {}
         self._loaded: dict[tuple[str, str], Script] = {}
 
-    def add(self, event: Event) -> Iterator[ScriptReplay]:
-        """Replay the scripts whose results the event records, then apply the event's delta."""
-        if event.type == AgentStart.type:
-            self._begin(event)
-            return
-        if event.type in (ContextUpdate.type, ToolResulted.type, SubmitResult.type):
-            yield from self._ran(event)
-        self._packet = apply(self._packet, event.packet_delta)
-
-    def _begin(self, event: Event) -> None:
-        start = resolved_payload(event, self._blobs)
-        try:
-            self._packet = first_packet(event)
-        except ValueError as error:
-            raise StreamDamaged(
-                f"{event.agent_id}: {error}", hint="run `remora trace verify`"
-            ) from error
-        self._definition = start.definition if isinstance(start, AgentStart) else {}
-
-    def _ran(self, event: Event) -> Iterator[ScriptReplay]:
+    def scripts(self, event: Event) -> Iterator[ScriptReplay]:
+        """Replay the scripts whose results an event records."""
         payload = resolved_payload(event, self._blobs)
         if isinstance(payload, ContextUpdate) and payload.source in _SCRIPTED:
             path = self._part(payload.script_sha256, payload.source)
@@ -197,7 +184,7 @@ class _ReplayFold:
         script = self._script(payload.script_sha256, path)
         given = decode_value(inputs)
         if any(spec.name == "packet" for spec in script.inputs):
-            given["packet"] = packet_json(self._packet)
+            given["packet"] = packet_json(self.packet)
         calls = msgspec.convert(decode_value(payload.host_calls), list[HostCall])
         name = payload.source if isinstance(payload, ContextUpdate) else payload.tool
         tool = Tool(name=name, description="", script=script)
@@ -237,11 +224,11 @@ class _ReplayFold:
         return self._loaded[digest, path]
 
     def _part(self, sha256: str | None, source: str) -> str:
-        paths = dict(self._definition.get("scripts") or {}).items()
+        paths = dict(self.definition.get("scripts") or {}).items()
         return next((path for path, known in paths if known == sha256), f"{source}.pym")
 
     def _tool(self, name: str, key: str) -> str:
-        tools = [t for t in self._definition.get("tools") or () if isinstance(t, dict)]
+        tools = [t for t in self.definition.get("tools") or () if isinstance(t, dict)]
         found = next((tool.get(key) for tool in tools if tool.get("name") == name), None)
         return str(found or f"{name}.pym")
 

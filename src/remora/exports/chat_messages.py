@@ -11,7 +11,7 @@ from remora.memory.canonical import json_text
 from remora.memory.events import Event, ModelRequest, ModelResponse, ToolCalled, ToolResulted
 from remora.trace.content.objects import ObjectStore
 from remora.trace.read.agent_turns import AgentTurn, Step, agent_turns
-from remora.trace.read.blobs import payload_of
+from remora.trace.read.blobs import whole_payload
 
 _BY_MODEL = frozenset({"model", "escalation"})
 
@@ -42,7 +42,7 @@ class _Conversation:
         """Add the messages of a turn."""
         answers = [answer for step in turn.requests for answer in self._asked(step)]
         for step in turn.calls:
-            called = payload_of(step.event, ToolCalled, self._blobs)
+            called = whole_payload(step.event, ToolCalled, self._blobs)
             if called.decided_by not in _BY_MODEL or len(answers) != 1:
                 answers = [{"role": "assistant", "content": None, "name": called.decided_by}]
                 self.messages += answers
@@ -50,16 +50,18 @@ class _Conversation:
             call = {"id": f"call-{step.event.seq}", "type": "function", "function": function}
             answers[0].setdefault("tool_calls", []).append(call)
             if step.reply is not None:
-                self._add_result(str(call["id"]), payload_of(step.reply, ToolResulted, self._blobs))
+                self._add_result(
+                    str(call["id"]), whole_payload(step.reply, ToolResulted, self._blobs)
+                )
 
     def _asked(self, step: Step) -> Iterator[dict[str, Any]]:
         """Add the messages of a request and of its answer, and yield that of the answer."""
-        request = payload_of(step.event, ModelRequest, self._blobs)
+        request = whole_payload(step.event, ModelRequest, self._blobs)
         sent = request.messages or [{"role": "user", "content": request.prompt or ""}]
         self.messages += [message for message in sent if _content(message) not in self._known]
         self._known = [*map(_content, sent)]
         if step.reply is not None:
-            text = payload_of(step.reply, ModelResponse, self._blobs).text
+            text = whole_payload(step.reply, ModelResponse, self._blobs).text
             answer = {"role": "assistant", "content": text}
             self.messages.append(answer)
             self._known.append(_content(answer))

@@ -11,7 +11,7 @@ from remora.exports.escaped_events import escaped_events
 from remora.memory.events import AgentStart, Event, Head
 from remora.trace.content.objects import ObjectStore
 from remora.trace.read.agent_turns import HINT, AgentTurn, agent_turns
-from remora.trace.read.blobs import payload_of
+from remora.trace.read.blobs import whole_payload
 from remora.trace.read.reader import decode_part, stream_status
 from remora.trace.read.verified_reader import verified_events
 
@@ -71,7 +71,7 @@ def summarize_stream(path: Path, blobs: ObjectStore) -> AgentSummary:
     if start is None or last is None:
         raise StreamDamaged(f"{path.name} does not begin with agent_start", hint=HINT)
     return AgentSummary(
-        start=payload_of(start, AgentStart, blobs),
+        start=whole_payload(start, AgentStart, blobs),
         agent_id=start.agent_id,
         run_id=start.run_id,
         operation=start.operation,

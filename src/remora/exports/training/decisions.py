@@ -27,7 +27,7 @@ from remora.memory.packet import DecisionPacket
 from remora.models.decoding.call_validation import BadCall
 from remora.trace.content.objects import ObjectStore
 from remora.trace.read.agent_turns import HINT, AgentTurn, Step, folded_turns
-from remora.trace.read.blobs import payload_of
+from remora.trace.read.blobs import whole_payload
 from remora.trace.read.reader import decode_part
 
 
@@ -97,9 +97,9 @@ def model_decisions(events: Iterable[Event], blobs: ObjectStore) -> Iterator[Mod
     tools: tuple[ToolSchema, ...] = ()
     for turn in folded_turns(events, blobs):
         if turn.start is not None:
-            tools = payload_of(turn.start, AgentStart, blobs).tools
+            tools = whole_payload(turn.start, AgentStart, blobs).tools
         decisions = [_decision(turn, step, tools, blobs) for step in turn.requests]
-        error = payload_of(turn.errors[-1], AgentError, blobs) if turn.errors else None
+        error = whole_payload(turn.errors[-1], AgentError, blobs) if turn.errors else None
         if error is not None and error.kind == "bad_call" and decisions:
             last = decisions[-1]  # as its own version read it
             decisions[-1] = replace(last, written=None, problem=last.problem or error.message)
@@ -111,13 +111,13 @@ def _decision(
     turn: AgentTurn, step: Step, tools: Sequence[ToolSchema], blobs: ObjectStore
 ) -> ModelDecision:
     """Return a decision, with the call that the answer is read as if the model wrote it."""
-    request = payload_of(step.event, ModelRequest, blobs)
+    request = whole_payload(step.event, ModelRequest, blobs)
     packet = turn.packet_before(step.event) or DecisionPacket()
     found = ModelDecision(event=step.event, request=request, packet=packet)
     strategy = STRATEGIES.get(found.strategy)  # type: ignore[call-overload]
     if step.reply is None:
         return found
-    found = replace(found, answer=(answer := payload_of(step.reply, ModelResponse, blobs)))
+    found = replace(found, answer=(answer := whole_payload(step.reply, ModelResponse, blobs)))
     if strategy is None:
         return found
     try:
@@ -131,7 +131,7 @@ def _called(decision: ModelDecision, turn: AgentTurn, blobs: ObjectStore) -> Mod
     """Return a decision with the turn's call and result if its answer was read as the call."""
     written = decision.written
     for step in turn.calls:
-        call = payload_of(step.event, ToolCalled, blobs)
+        call = whole_payload(step.event, ToolCalled, blobs)
         if written and canonical([written.tool, written.args]) == canonical([call.tool, call.args]):
             decision = replace(decision, call=call)
     if decision.call is not None and turn.results:

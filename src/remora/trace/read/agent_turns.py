@@ -167,6 +167,19 @@ class AgentTurn(msgspec.Struct, kw_only=True):
         return next((packet for other, packet in pairs if other is event), None)
 
     @property
+    def decision(self) -> Event | None:
+        """The first request or decision after the last time that the turn was prepared.
+
+        Raises StreamDamaged if a decision is invalid.
+        """
+        found, is_prepared = None, True
+        for event in self.events:
+            is_prepared = is_prepared or event.type in _PREPARING
+            if is_prepared and trim_of_decision(event) is not None:
+                found, is_prepared = event, False
+        return found
+
+    @property
     def shown(self) -> DecisionState | None:
         """The packet that was shown to the decider, or None if it is unknown.
 

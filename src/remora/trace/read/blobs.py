@@ -167,7 +167,7 @@ def resolved_payload(event: Event, store: ObjectStore) -> Payload | None:
         raise invalid_event(event) from error
 
 
-def payload_of(event: Event, kind: type[_Kind], store: ObjectStore) -> _Kind:
+def whole_payload(event: Event, kind: type[_Kind], store: ObjectStore) -> _Kind:
     """Return the payload of an event of a known type, with all references resolved.
 
     Raises StreamDamaged if the data is invalid.

@@ -40,6 +40,7 @@ from remora.trace.trace_folder import (
 )
 
 _Part = TypeVar("_Part")
+_Kind = TypeVar("_Kind", bound=Payload)
 Recorded = Event | Mapping[str, Any] | str | bytes
 _BEFORE = b"\xef\xbb\xbf \t\r\n"  # a byte order mark, or empty lines
 Stream = str | os.PathLike[str] | Iterable[Recorded]
@@ -209,6 +210,14 @@ def typed_payload(event: Event) -> Payload | None:
         return payload(event)
     except (ValueError, RecursionError) as error:
         raise invalid_event(event) from error
+
+
+def payload_of(event: Event, kind: type[_Kind]) -> _Kind:
+    """Return the payload of an event of a known type. Raises StreamDamaged if its data is invalid."""
+    found = typed_payload(event)
+    if not isinstance(found, kind):
+        raise invalid_event(event)
+    return found
 
 
 def last_event(path: Path) -> Event | None:
