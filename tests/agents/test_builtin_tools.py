@@ -40,7 +40,7 @@ def outputs_of(folder: TraceFolder, *outputs: Any) -> RawOutputs:
     events = record(folder, *(ToolResulted(tool="t", raw_output=output) for output in outputs))
     found = RawOutputs(folder.blobs)
     for event in events:
-        found.add(event.turn, event)
+        found.add_result(event)
     return found
 
 
@@ -64,14 +64,14 @@ def test_lines_are_those_of_the_output_wherever_it_is_kept(
 
 def test_what_a_model_wrote_comes_before_the_output(folder: TraceFolder) -> None:
     text = "\n".join(["x = 1"] * 9000)
-    events = record(
+    answer, result = record(
         folder,
         ModelResponse(text="I would edit"),
         ToolResulted(tool="edit", args={"first": 3, "text": text}, raw_output="done\nwell"),
     )
     found = RawOutputs(folder.blobs)
-    for event in events:
-        found.add(event.turn, event)
+    found.add_answer(answer)
+    found.add_result(result)
     assert recall("turn:1", [1, 9], found)["excerpt"]["text"] == "I would edit"
     assert recall("turn:2", [1, 3], found)["excerpt"]["text"] == "first: 3\ntext: x = 1\nx = 1"
     assert found.lines(2, 9001, 9005) == (["x = 1", "output:", "done", "well"], 9004)
@@ -98,8 +98,8 @@ class TestRanges:
         events = record(folder, TurnStart(), ToolResulted(tool="t", raw_output=lines),
                         ToolResulted(tool="t", raw_output="only"))  # fmt: skip
         found = RawOutputs(folder.blobs)
-        for event in events:
-            found.add(event.turn, event)
+        for event in events[1:]:
+            found.add_result(event)
         return found
 
     @pytest.mark.parametrize(
@@ -147,8 +147,8 @@ def test_large_outputs_are_not_held(folder: TraceFolder) -> None:
 
 def test_only_results_have_outputs(folder: TraceFolder) -> None:
     outputs = RawOutputs(folder.blobs)
-    for event in record(folder, TurnStart(), ToolResulted(tool="t", raw_output="x")):
-        outputs.add(event.turn, event)
+    _, result = record(folder, TurnStart(), ToolResulted(tool="t", raw_output="x"))
+    outputs.add_result(result)
     assert outputs.turns() == (2,)
     with pytest.raises(HostError, match="there is turn:2"):
         recall("turn:1", [1, 2], outputs)

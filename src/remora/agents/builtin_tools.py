@@ -8,7 +8,7 @@ import msgspec
 
 from remora.chat import ToolSchema
 from remora.errors import DiskError, HostError, NotFound, StreamDamaged
-from remora.memory.events import Event, ModelResponse, ToolResulted
+from remora.memory.events import Event
 from remora.memory.packet import SUBMIT_TOOL
 from remora.trace.content.objects import ObjectStore
 from remora.trace.read.blobs import BLOB_LIMIT, LINE_LIMIT, read_text_lines, resolve
@@ -97,15 +97,16 @@ class RawOutputs:
         self._recorded: dict[int, bytes] = {}
         self._written: dict[int, dict[str, Any]] = {}
 
-    def add(self, turn: int, event: Event) -> None:
-        """Store the arguments and the output of a `tool_result` event, or a model's answer."""
-        if event.type == ToolResulted.type:
-            result = decode_part(event, _Recorded)
-            recorded, self._written[turn] = bytes(result.raw_output), result.args
-            long = len(recorded) > BLOB_LIMIT
-            self._recorded[turn] = _PACKED + zlib.compress(recorded, 1) if long else recorded
-        elif event.type == ModelResponse.type:
-            self._recorded[turn] = bytes(decode_part(event, _Answered).text)
+    def add_result(self, event: Event) -> None:
+        """Store the arguments and the output of a `tool_result` event."""
+        result = decode_part(event, _Recorded)
+        recorded, self._written[event.turn] = bytes(result.raw_output), result.args
+        long = len(recorded) > BLOB_LIMIT
+        self._recorded[event.turn] = _PACKED + zlib.compress(recorded, 1) if long else recorded
+
+    def add_answer(self, event: Event) -> None:
+        """Store the answer of a `model_response` event."""
+        self._recorded[event.turn] = bytes(decode_part(event, _Answered).text)
 
     def turns(self) -> tuple[int, ...]:
         return tuple(self._recorded)

@@ -116,7 +116,7 @@ class Decider:
             reason = self._state.needs_larger if larger is not main else ""
             if not reason:
                 decision = await self._by_model(main)
-                if larger is main or isinstance(decision, ToolCalled):
+                if larger is main or not isinstance(decision, AgentError):
                     return decision
                 if decision.kind not in _FAILURES:
                     return decision

@@ -203,7 +203,7 @@ class AgentRunner:
         decision = await self._decide()
         if (
             self._state.opening.is_running
-            and isinstance(decision, ToolCalled)
+            and not isinstance(decision, AgentError)
             and decision.tool == SUBMIT
         ):
             self._emit(ContextUpdate(source="opening", value=decision.args), turn)

@@ -33,7 +33,6 @@ from remora.agents.loop.stop_rules import (
     failed_check,
 )
 from remora.chat import ToolSchema
-from remora.errors import StreamDamaged
 from remora.ids import unescape_path
 from remora.memory.budget import trim
 from remora.memory.context import ContextManager
@@ -56,7 +55,7 @@ from remora.memory.packet import DecisionPacket
 from remora.memory.prompt.history import History
 from remora.memory.prompt.render import reads_history
 from remora.trace.content.objects import ObjectStore
-from remora.trace.read.blobs import resolved_payload
+from remora.trace.read.blobs import whole_payload
 from remora.trace.read.reader import decode_part, update_source
 
 _Kind = TypeVar("_Kind", bound=Payload)
@@ -270,7 +269,7 @@ class AgentState:
         if request is not None and self.start is not None:
             shown = trim(self.context.packet, request.trim)
             steps = (*steps, Exchange(request, response, shown))
-            self.outputs.add(event.turn, event)
+            self.outputs.add_answer(event)
         self.turn = replace(self.turn, request=None, steps=steps)
         self.messages.append({"role": "assistant", "content": response.text})
 
@@ -298,7 +297,7 @@ class AgentState:
             self.files = replace(self.files, packets=packets)
             outdated = () if _sets_findings(event) else self.scripts.diagnosing
             self.scripts = replace(self.scripts, outdated=outdated)
-        self.outputs.add(turn, event)
+        self.outputs.add_result(event)
         self.turn = replace(self.turn, has_result=True, is_over=result.tool != SUBMIT)
         if result.tool != SUBMIT:
             self.failure = replace(self.failure, message=now.last_error)
@@ -335,21 +334,7 @@ class AgentState:
         return self.start is not None and self.start.model.get("decisions") == "model"
 
     def _whole(self, event: Event, kind: type[_Kind]) -> _Kind:
-        """Return the event's payload with its blobs resolved."""
-        try:
-            found = resolved_payload(event, self._blobs)
-        except (ValueError, RecursionError) as error:
-            raise _wrong_event(event, kind) from error
-        if not isinstance(found, kind):
-            raise _wrong_event(event, kind)
-        return found
-
-
-def _wrong_event(event: Event, kind: type[Payload]) -> StreamDamaged:
-    return StreamDamaged(
-        f"{event.agent_id}: event {event.seq} is not a {kind.type}",
-        hint="run `remora trace verify`",
-    )
+        return whole_payload(event, kind, self._blobs)
 
 
 # only the needed fields: events may be large

@@ -24,7 +24,7 @@ from remora.agents.loop.state import FLOOR
 from remora.chat import Message, ToolCall, Usage
 from remora.errors import ModelError, NotFound, UsageError
 from remora.memory.delta import PacketDelta
-from remora.memory.events import ContextUpdate, Event, ModelRequest, ToolCalled
+from remora.memory.events import Event, ToolCalled
 from remora.models.protocol import MCP, Answer, Capabilities, Request, TokenCounter
 from remora.models.token_counters import TokenRatio, UsageCounter
 from remora.runs.execution.run import NoObserver
@@ -267,9 +267,8 @@ class DeskObserver(NoObserver):
         self._desk.plan(plan.jobs)
 
     def event(self, job: Job, event: Event) -> None:
-        if event.type == ModelRequest.type:
-            _job_of_task.set(job)
-        elif event.type == ContextUpdate.type and update_source(event) == FLOOR:
+        _job_of_task.set(job)
+        if update_source(event) == FLOOR:
             self._desk.note(job, "lost", decode_part(event, _Lost).value[-1])
         elif event.type == ToolCalled.type:
             self._desk.note(job, "decided_by", decode_part(event, _Decision).decided_by)
