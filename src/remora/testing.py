@@ -66,14 +66,14 @@ def _applied(
         deltas = manager.run_middleware([lambda _packet: event])
         return ContextUpdate(source="middleware"), next(iter(deltas), PacketDelta())
     delta = manager.apply_event(event)
-    kind = event.get("type", ToolResulted.type)  # a trace entry has none
+    kind, action = event.get("type"), delta.add_action
     if kind == TurnStart.type:
         return TurnStart(), delta
     if kind == "hub_update":
         return ContextUpdate(source="hub"), delta
-    if kind != ToolResulted.type or not delta.add_action:
+    if not action:
         raise InvalidEvent(f"cannot build a {kind!r} event from a dict")
-    given, action = {**event, **(event.get("data") or {})}, delta.add_action
+    given = {**event, **(event.get("data") or {})}
     outputs: dict[str, Any] = {key: given.get(key) for key in ("raw_output", "parsed_output")}
     error = error_of(given) or (delta.set_error if action.outcome == "error" else None) or None
     call: dict[str, Any] = {"tool": action.tool, "args": action.args, "outcome": action.outcome}

@@ -27,7 +27,7 @@ from remora.pym import HostCall, Script, load_bytes, one_line
 from remora.tools.tool import Tool, ToolRun, replay_tool
 from remora.trace.content.objects import ObjectStore
 from remora.trace.read.agent_turns import folded_turns
-from remora.trace.read.blobs import resolved_payload, whole_payload
+from remora.trace.read.blobs import whole_payload
 from remora.trace.read.reader import read_events
 from remora.trace.trace_folder import TraceFolder
 
@@ -94,9 +94,14 @@ def replay_scripts(
     for turn in folded_turns(events):
         if turn.start is not None:
             replay.definition = whole_payload(turn.start, AgentStart, blobs).definition
-        for event in (*turn.updates, *turn.results, *turn.submissions):
-            replay.packet = turn.packet_before(event) or DecisionPacket()
-            yield from replay.scripts(event)
+        for replayed, recorded in (
+            (replay.updated, turn.updates),
+            (replay.resulted, turn.results),
+            (replay.submitted, turn.submissions),
+        ):
+            for event in recorded:
+                replay.packet = turn.packet_before(event) or DecisionPacket()
+                yield from replayed(event)
 
 
 class _Replay:
@@ -109,19 +114,26 @@ class _Replay:
         self._objects = objects
         self._loaded: dict[tuple[str, str], Script] = {}
 
-    def scripts(self, event: Event) -> Iterator[ScriptReplay]:
-        """Replay the scripts whose results an event records."""
-        payload = resolved_payload(event, self._blobs)
-        if isinstance(payload, ContextUpdate) and payload.source in _SCRIPTED:
+    def updated(self, event: Event) -> Iterator[ScriptReplay]:
+        """Replay the script of a context update, if one made it."""
+        payload = whole_payload(event, ContextUpdate, self._blobs)
+        if payload.source in _SCRIPTED:
             path = self._part(payload.script_sha256, payload.source)
             yield self._replayed(event, payload.source, path, partial(self._update, payload, path))
-        if isinstance(payload, ToolResulted) and payload.script_sha256 is not None:
+
+    def resulted(self, event: Event) -> Iterator[ScriptReplay]:
+        """Replay the script of a tool, and the one that summarized its result."""
+        payload = whole_payload(event, ToolResulted, self._blobs)
+        if payload.script_sha256 is not None:
             path = self._tool(payload.tool, "script")
             yield self._replayed(event, "tool", path, partial(self._result, payload, path))
-        if isinstance(payload, ToolResulted) and payload.summarized is not None:
+        if payload.summarized is not None:
             path = self._tool(payload.tool, "summarizer")
             yield self._replayed(event, "summarizer", path, partial(self._summary, payload, path))
-        for check in payload.checks if isinstance(payload, SubmitResult) else ():
+
+    def submitted(self, event: Event) -> Iterator[ScriptReplay]:
+        """Replay the scripts that checked a submission."""
+        for check in whole_payload(event, SubmitResult, self._blobs).checks:
             if str(check.get("name")).endswith(".pym"):
                 path = str(check["name"])
                 yield self._replayed(event, "verify", path, partial(self._check, check))
