@@ -1,5 +1,6 @@
 """Opens the streams of a project, in its folder or in a database, as `trace_store` says."""
 
+import socket
 from collections.abc import Callable
 from functools import cache
 from hashlib import sha256
@@ -10,7 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakValueDictionary
 
 from remora.bootstrap.invocation import Invocation, open_config
-from remora.errors import ConfigError, install_extra
+from remora.errors import ConfigError, OutsideError, install_extra
+from remora.files.git import git_output
 from remora.regular_file import open_regular
 from remora.runs.project import root_name
 from remora.trace.content.private_files import disk_errors
@@ -125,7 +127,7 @@ def _jsonl_store(folder: TraceFolder) -> "TraceStore":
 
 def _open_database(invocation: Invocation, root: Path, config: "Config") -> OpenedTrace:
     require_extra("psycopg", "postgres")
-    from remora.runs.project_key import project_key
+    from remora.bootstrap.open_trace import project_key
     from remora.trace.postgres.copied_folder import CopiedTraceFolder
     from remora.trace.postgres.store import PostgresTraceStore
 
@@ -141,3 +143,24 @@ def _open_database(invocation: Invocation, root: Path, config: "Config") -> Open
     return OpenedTrace(
         folder, cache(lambda: PostgresTraceStore(database, key, lease_s=settings.lease_s))
     )
+
+
+_FIRST_COMMIT = ("rev-list", "--first-parent", "--max-parents=0", "HEAD")
+
+
+def project_key(root: Path) -> str:
+    """Return the key of the project in the folder `root`.
+
+    All full clones of a git repository have the same key, which contains its first commit and the
+    folder's path in the repository. Any other project's key contains the machine and the path. Only
+    the first parents of merges count, so a merged history does not change the key.
+    """
+    try:
+        shallow = git_output(root, "rev-parse", "--is-shallow-repository").strip() == b"true"
+        first = b"" if shallow else git_output(root, *_FIRST_COMMIT)
+        folder = git_output(root, "rev-parse", "--show-prefix").removesuffix(b"\n")
+    except OutsideError:
+        first = folder = b""
+    if not first:
+        return f"{socket.gethostname()}:{root.resolve()}"
+    return f"{first.strip().decode()}:{folder.decode('utf-8', 'backslashreplace')}"

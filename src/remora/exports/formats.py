@@ -14,9 +14,10 @@ from remora.errors import NotFound, StreamDamaged, UsageError
 from remora.exports.escaped_events import escaped_events
 from remora.exports.otel.agent_spans import agent_spans, run_span, run_span_id
 from remora.exports.otel.span import Span, otlp_attributes, span_json
-from remora.exports.run_group import Attempt, ExportCounts, RunGroup
+from remora.exports.run_group import ExportCounts, RunGroup
 from remora.exports.stream_summary import AgentSummary, summarize_stream
 from remora.exports.training.sft_rows import Row, functiongemma_rows, sft_rows
+from remora.memory.events import Review
 from remora.regular_file import followed
 from remora.trace.content.private_files import FILE_MODE, disk_errors
 from remora.trace.read.event_summary import transcript
@@ -89,7 +90,7 @@ def map_agents(
     folder: TraceFolder,
     group: RunGroup,
     tally: ExportCounts,
-    convert: Callable[[AgentSummary, Attempt], Iterable[_Item]],
+    convert: Callable[[AgentSummary, Review | None], Iterable[_Item]],
 ) -> Iterator[_Item]:
     """Yield the results of `convert` for each agent of a group, in order."""
     for agent_id in group.agents:
@@ -98,7 +99,7 @@ def map_agents(
             if next(read_events(path), None) is None:
                 tally.leave_out("with an empty stream")
                 continue
-            yield from convert(summarize_stream(path, folder.blobs), group.of_agent(agent_id))
+            yield from convert(summarize_stream(path, folder.blobs), group.reviews.get(agent_id))
             tally.streams += 1
         except (StreamDamaged, NotFound) as error:
             if not group.whole:
@@ -137,9 +138,9 @@ def _lines_of(path: Path, tally: ExportCounts) -> Iterator[bytes]:
 def _rows(folder: TraceFolder, group: RunGroup, form: Format, tally: ExportCounts) -> Iterator[Row]:
     make = sft_rows if form == "sft" else functiongemma_rows
 
-    def rows_of(survey: AgentSummary, attempt: Attempt) -> Iterator[Row]:
+    def rows_of(survey: AgentSummary, review: Review | None) -> Iterator[Row]:
         counts = tally.operations
-        for row in make(folder, survey, attempt, tally):
+        for row in make(folder, survey, review, tally):
             counts[survey.operation] = counts.get(survey.operation, 0) + 1
             yield row
 
@@ -151,7 +152,7 @@ def _transcripts(folder: TraceFolder, group: RunGroup, tally: ExportCounts) -> I
         yield from _lines((f"==== run {group.run_id} ====", ""))
         yield from _lines(transcript(escaped_events(read_events(group.path), folder.blobs)))
 
-    def lines_of(survey: AgentSummary, _: Attempt) -> Iterator[bytes]:
+    def lines_of(survey: AgentSummary, _: Review | None) -> Iterator[bytes]:
         if group.whole:
             yield from _lines((f"==== agent {survey.agent_id} ====", ""))
         events = read_events(folder.existing_agent(survey.agent_id))

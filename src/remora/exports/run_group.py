@@ -9,44 +9,30 @@ from pathlib import Path
 import msgspec
 
 from remora.errors import NotFound, RemoraError, StreamDamaged
-from remora.memory.events import Event, Head, JobStart, Review, RunStart
-from remora.statuses import ACCEPTED, REOPENED
+from remora.memory.events import Event, Head, Review
+from remora.runs.records.current_attempt import CurrentAttempts
+from remora.statuses import ACCEPTED
 from remora.trace.read.reader import read_events, typed_payload
 from remora.trace.read.verified_reader import verified_events
 from remora.trace.trace_folder import TraceFolder, stream_id
 
 
-class Attempt(msgspec.Struct, frozen=True, kw_only=True):
-    """One attempt of a job, as recorded in the run's stream.
-
-    `verdict` is the latest verdict, if any. It is `accepted_in_part` or `edited` if the user
-    accepted something else than the whole change set.
-    """
-
-    agent_id: str
-    operation: str = ""
-    node_id: str = ""
-    verdict: str | None = None
-    feedback: str | None = None
-
-
 class RunGroup(msgspec.Struct, frozen=True, kw_only=True):
     """A run and the requested agents.
 
-    `path` is the run's stream, or None if it was deleted. `attempts` maps agent IDs to all attempts
-    of the run, in start order. `whole` is True if the run itself was requested.
+    `path` is the run's stream, or None if it was deleted. `agents` are those that have a stream, in
+    the order in which they began, and `begun` is the number of all. `reviews` has the last verdict
+    on each agent's change set. `whole` is True if the run itself was requested.
     """
 
     run_id: str
     path: Path | None
     agents: tuple[str, ...]
-    attempts: dict[str, Attempt]
+    begun: int = 0
+    reviews: dict[str, Review] = {}
     began: str = ""
     head: Head | None = None
     whole: bool = True
-
-    def of_agent(self, agent_id: str) -> Attempt:
-        return self.attempts.get(agent_id) or Attempt(agent_id=agent_id)
 
 
 def group_of_agent(folder: TraceFolder, agent_id: str) -> RunGroup:
@@ -63,9 +49,7 @@ def group_of_agent(folder: TraceFolder, agent_id: str) -> RunGroup:
     try:
         run = group_of_run(folder, first.run_id)
     except NotFound:  # the run expired, or the agent has no run
-        return RunGroup(
-            run_id=first.run_id, path=None, agents=(agent_id,), attempts={}, whole=False
-        )
+        return RunGroup(run_id=first.run_id, path=None, agents=(agent_id,), whole=False)
     return msgspec.structs.replace(run, agents=(agent_id,), whole=False)
 
 
@@ -75,26 +59,17 @@ def group_of_run(folder: TraceFolder, run_id: str) -> RunGroup:
     Raises NotFound if the run's stream is missing, and StreamDamaged if it is damaged.
     """
     path = folder.existing_run(run_id)
-    attempts: dict[str, Attempt] = {}
-    began, head = "", Head()
+    counting, began, head = CurrentAttempts(), "", Head()
     for count, event in enumerate(verified_events(path), 1):
+        began = began or event.timestamp
         head = Head(count=count, hash=event.hash)
-        payload = typed_payload(event)
-        if isinstance(payload, RunStart):
-            began = event.timestamp
-        elif isinstance(payload, JobStart):
-            names = {"operation": payload.operation, "node_id": payload.node_id}
-            attempts.setdefault(payload.agent_id, Attempt(agent_id=payload.agent_id, **names))
-        elif isinstance(payload, Review):
-            before = attempts.get(payload.agent_id) or Attempt(agent_id=payload.agent_id)
-            attempts[payload.agent_id] = msgspec.structs.replace(
-                before, verdict=_verdict(payload), feedback=payload.feedback
-            )
+        counting.add(typed_payload(event))
     return RunGroup(
         run_id=run_id,
         path=path,
-        agents=tuple(agent for agent in attempts if _is_there(folder, agent)),
-        attempts=attempts,
+        agents=tuple(agent for agent in counting.is_over if _is_there(folder, agent)),
+        begun=len(counting.is_over),
+        reviews=counting.verdicts,
         began=began,
         head=head,
     )
@@ -107,12 +82,13 @@ def _is_there(folder: TraceFolder, agent_id: str) -> bool:
         return True
 
 
-def _verdict(review: Review) -> str | None:
-    """Return the verdict on the agent's own change set, or None if it was withdrawn.
+def verdict_of(review: Review | None) -> str | None:
+    """Return the verdict on the agent's own change set, or None if there is none.
 
-    What a person accepted in part or edited is not the agent's work.
+    It is `accepted_in_part` or `edited` if the user accepted something else than the whole change
+    set, because that is not the agent's work.
     """
-    if review.verdict == REOPENED:
+    if review is None:
         return None
     if review.verdict == ACCEPTED and review.written is not None:
         return "edited" if review.written.edited else "accepted_in_part"
@@ -152,7 +128,7 @@ def _without_run(
             yield damage
             continue
         if first is not None and first.run_id not in damaged:
-            yield RunGroup(run_id=first.run_id, path=None, agents=(agent_id,), attempts={})
+            yield RunGroup(run_id=first.run_id, path=None, agents=(agent_id,))
 
 
 class ExportCounts(msgspec.Struct, kw_only=True):

@@ -6,8 +6,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import open_project, open_records
 from remora.errors import NotFound, RemoraError, StreamError
@@ -16,14 +14,15 @@ from remora.memory.packet import DecisionPacket
 from remora.runs.diagnosis.why_line import Diagnosis, why
 from remora.runs.project import Project, ProjectRecords
 from remora.statuses import DAMAGED, RUNNING, WITHOUT_RESULT
+from remora.trace.content.objects import ObjectStore
 from remora.trace.read.agent_turns import packet_at, turn_of_events
-from remora.trace.read.blobs import REFERENCE_KEY, may_contain_reference, resolved_data
+from remora.trace.read.blobs import payload_without_values, resolved_data
 from remora.trace.read.reader import (
     event_data,
+    invalid_event,
     open_stream,
     read_events,
     stream_status,
-    typed_payload,
 )
 from remora.trace.read.turn_positions import last_turn, turn_lines
 from remora.web.turn_rows import RecordedLine, TurnRow, read_line, turn_rows
@@ -99,7 +98,7 @@ class AgentRecord:
         """The data of `agent_start`, or nothing if it cannot be read."""
         with suppress(RemoraError):
             if self.first is not None and self.first.type == AgentStart.type:
-                _check(self.first)
+                _check(self.first, self.project.trace.blobs)
                 return event_data(self.first)
         return {}
 
@@ -185,7 +184,7 @@ class TurnRecord:
         found = []
         for event in events:
             with suppress(RemoraError):
-                _check(event)
+                _check(event, self.agent.project.trace.blobs)
                 found.append(self._resolved(event))
         return found
 
@@ -195,9 +194,10 @@ class TurnRecord:
         Raises StreamDamaged if the data is invalid, StreamError if it is nested too deeply, and
         whatever reading a stored text raises.
         """
-        _check(event)
+        blobs = self.agent.project.trace.blobs
+        _check(event, blobs)
         try:
-            return resolved_data(event, self.agent.project.trace.blobs)
+            return resolved_data(event, blobs)
         except RecursionError as error:
             raise StreamError(_TOO_DEEP) from error
 
@@ -225,26 +225,10 @@ class TurnRecord:
             return event_data(event)
 
 
-def _check(event: Event) -> None:
-    """Raise StreamDamaged if an event's data does not match its type, whatever its stored texts.
-
-    Raises StreamError if the data is nested too deeply.
-    """
-    if may_contain_reference(event.data):
-        try:
-            data = msgspec.json.encode(_with_empty_texts(event_data(event)))
-        except RecursionError as error:
-            raise StreamError(_TOO_DEEP) from error
-        event = msgspec.structs.replace(event, data=msgspec.Raw(data))
-    typed_payload(event)
-
-
-def _with_empty_texts(data: Any) -> Any:
-    """Return data with an empty text in place of each text that is stored elsewhere."""
-    if isinstance(data, list):
-        return [_with_empty_texts(item) for item in data]
-    if not isinstance(data, dict):
-        return data
-    if data.keys() == {REFERENCE_KEY}:
-        return ""
-    return {key: _with_empty_texts(value) for key, value in data.items()}
+def _check(event: Event, blobs: ObjectStore) -> None:
+    """Raise StreamDamaged if an event's data does not match its type, whatever its stored texts."""
+    try:
+        with suppress(RemoraError):  # a text is missing
+            payload_without_values(event, blobs)
+    except (ValueError, RecursionError) as error:
+        raise invalid_event(event) from error

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from remora.bootstrap.open_trace import project_key
 from remora.memory.events import RunStart
-from remora.runs.project_key import project_key
 from remora.trace.stream.jsonl_emitter import EmitterOptions, JsonlEventEmitter
 from remora.trace.stream.line_builder import Identity, utc_now
 from remora.trace.trace_folder import TraceFolder

@@ -23,9 +23,9 @@ from remora.exports.otel.genai_attributes import (
     usage_attributes,
 )
 from remora.exports.otel.span import CLIENT, Span, nanoseconds, otlp_attributes, span_id
-from remora.exports.run_group import Attempt, RunGroup
+from remora.exports.run_group import RunGroup
 from remora.exports.stream_summary import AgentSummary
-from remora.memory.events import Event
+from remora.memory.events import Event, Review
 from remora.statuses import FAILURES
 from remora.trace.content.objects import ObjectStore
 from remora.trace.read.agent_turns import Step, agent_turns
@@ -35,7 +35,7 @@ from remora.trace.trace_folder import TraceFolder
 
 
 def agent_spans(
-    folder: TraceFolder, survey: AgentSummary, attempt: Attempt, *, content: bool, parent: str
+    folder: TraceFolder, survey: AgentSummary, review: Review | None, *, content: bool, parent: str
 ) -> Iterator[Span]:
     """Yield the spans of an agent's requests and calls in order, and finally the agent's span.
 
@@ -60,7 +60,7 @@ def agent_spans(
         parent=parent,
         error=(survey.stop_reason or survey.status, message) if failed else None,
         events=tuple(errors),
-        attributes=agent_attributes(survey, attempt, content=content),
+        attributes=agent_attributes(survey, review, content=content),
     )
 
 
@@ -76,7 +76,7 @@ def run_span(group: RunGroup, ended: str) -> Span:
             "gen_ai.operation.name": "invoke_workflow",
             "gen_ai.workflow.name": "remora",
             "remora.run_id": group.run_id,
-            "remora.agents": len(group.attempts),
+            "remora.agents": group.begun,
             "remora.head.count": group.head.count if group.head else None,
             "remora.head.hash": group.head.hash if group.head else None,
         },

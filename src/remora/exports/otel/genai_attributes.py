@@ -8,9 +8,10 @@ everything has the status "development". Attributes that are not in the conventi
 from collections.abc import Mapping
 from typing import Any
 
-from remora.exports.run_group import Attempt
+from remora.exports.run_group import verdict_of
 from remora.exports.stream_summary import AgentSummary
 from remora.memory.canonical import json_text
+from remora.memory.events import Review
 from remora.models.token_counters import tool_declaration
 
 Attributes = dict[str, Any]
@@ -23,7 +24,7 @@ def provider(survey: AgentSummary) -> str:
     return "openai" if survey.start.model.get("provider") == "openai" else PROVIDER
 
 
-def agent_attributes(survey: AgentSummary, attempt: Attempt, *, content: bool) -> Attributes:
+def agent_attributes(survey: AgentSummary, review: Review | None, *, content: bool) -> Attributes:
     """Return the attributes of an agent's span, such as its name, model and status."""
     packet = survey.start.packet
     attributes = {
@@ -43,7 +44,7 @@ def agent_attributes(survey: AgentSummary, attempt: Attempt, *, content: bool) -
         "remora.status": survey.status,
         "remora.stop_reason": survey.stop_reason or None,
         "remora.verified": survey.verified,
-        "remora.verdict": attempt.verdict,
+        "remora.verdict": verdict_of(review),
         "remora.turns": survey.turns,
         "remora.head.count": survey.head.count,
         "remora.head.hash": survey.head.hash,

@@ -9,10 +9,11 @@ from msgspec.structs import replace
 from remora.agents.decision.candidates import matches_candidate
 from remora.chat import ToolCall, ToolSchema
 from remora.exports.escaped_events import escaped_events
-from remora.exports.run_group import Attempt, ExportCounts
+from remora.exports.run_group import ExportCounts, verdict_of
 from remora.exports.stream_summary import AgentSummary
 from remora.exports.training.decisions import ModelDecision, model_decisions
 from remora.memory.canonical import json_text
+from remora.memory.events import Review
 from remora.memory.prompt.functiongemma_prompt import written_value
 from remora.memory.prompt.render import FUNCTIONGEMMA, answerable_calls, render
 from remora.models.decoding.call_formats import FUNCTIONGEMMA_CALLS
@@ -25,7 +26,7 @@ OTHER_KIND = "with a plain prompt, which cannot be mixed with conversations"
 
 
 def sft_rows(
-    folder: TraceFolder, survey: AgentSummary, attempt: Attempt, tally: ExportCounts
+    folder: TraceFolder, survey: AgentSummary, review: Review | None, tally: ExportCounts
 ) -> Iterator[Row]:
     """Yield a row for each answered request of an agent, in order.
 
@@ -36,7 +37,7 @@ def sft_rows(
         if (decision.request.prompt is not None) != tally.plain:
             tally.leave_out(OTHER_KIND)
             continue
-        yield {**conversation(decision), **provenance(decision, survey, attempt), "rendered": False}
+        yield {**conversation(decision), **provenance(decision, survey, review), "rendered": False}
 
 
 def answered_decisions(
@@ -71,7 +72,7 @@ def answer_message(decision: ModelDecision) -> Row:
     return message
 
 
-def provenance(decision: ModelDecision, survey: AgentSummary, attempt: Attempt) -> Row:
+def provenance(decision: ModelDecision, survey: AgentSummary, review: Review | None) -> Row:
     """Return the columns that describe the origin and the result of a row.
 
     Each column has a single type, and values of varying type are encoded as JSON. Names that have a
@@ -89,8 +90,8 @@ def provenance(decision: ModelDecision, survey: AgentSummary, attempt: Attempt) 
         "verified": survey.verified,
         "status": survey.status,
         "stop_reason": survey.stop_reason or None,
-        "verdict": attempt.verdict,
-        "feedback": attempt.feedback,
+        "verdict": verdict_of(review),
+        "feedback": review.feedback if review is not None else None,
         "model": decision.request.model or survey.model,
         "renderer": decision.request.renderer,
         "strategy": decision.strategy,
@@ -131,7 +132,7 @@ def _error(decision: ModelDecision) -> str | None:
 
 
 def functiongemma_rows(
-    folder: TraceFolder, survey: AgentSummary, attempt: Attempt, tally: ExportCounts
+    folder: TraceFolder, survey: AgentSummary, review: Review | None, tally: ExportCounts
 ) -> Iterator[Row]:
     """Yield one row, with the strings `prompt` and `completion`, for each answered request.
 
@@ -146,7 +147,7 @@ def functiongemma_rows(
         if texts is None:
             tally.leave_out("without a call that the prompt asks for")
             continue
-        facts = {**provenance(decision, survey, attempt), "rendered": recorded is None}
+        facts = {**provenance(decision, survey, review), "rendered": recorded is None}
         yield {"prompt": texts[0], "completion": texts[1], **facts}
 
 

@@ -4,11 +4,9 @@ A transcript is readable text, with the requests, answers, decisions and results
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
-from msgspec import UNSET, UnsetType
-from msgspec.structs import asdict
 
 from remora.memory.canonical import json_text
 from remora.memory.events import Event
@@ -20,7 +18,6 @@ _WIDTH = 100
 _INDENT = "    "
 _SHOWN = 400
 """Maximum characters of a tool's raw output; requests and answers are shown in full."""
-_Kind = TypeVar("_Kind")
 
 
 def summarize_event(event: Event) -> str:
@@ -33,41 +30,16 @@ def event_text(event: Event) -> str:
 
     The text is empty if there is nothing to say of events of this type, or if the data is damaged.
     """
-    describe = _TEXTS.get(event.type)
-    if describe is None:
-        return ""
+    describe, data = _TEXTS.get(event.type), _data(event)
+    return "" if describe is None or data is None else describe(data)
+
+
+def _data(event: Event) -> dict[str, Any] | None:
     try:
-        fields = _DECODER.decode(event.data)
+        data = msgspec.json.decode(event.data)
     except (ValueError, RecursionError):
-        return ""
-    return describe({k: v for k, v in asdict(fields).items() if v is not UNSET})
-
-
-_RAW = ("changes", "decoding", "packet", "plan", "raw", "value")
-_FIELDS = (
-    "agent_id args bytes call candidates choice decided_by error feedback kind message model node_id outcome parent "
-    "packet_sha256 prompt_tokens proof quarantine reason renderer source status stop_reason text tool "
-    "verdict verified"
-)
-_SummaryFields = msgspec.defstruct(
-    "_SummaryFields",
-    [(name, Any, UNSET) for name in _FIELDS.split()]
-    + [(name, msgspec.Raw | UnsetType, UNSET) for name in _RAW],
-)
-"""Fields used in summaries; the rest, which may be long, is not decoded."""
-_DECODER = msgspec.json.Decoder(_SummaryFields)
-
-
-class _Message(msgspec.Struct, frozen=True):
-    tool_calls: list[msgspec.Raw] | None = None
-
-
-class _Choice(msgspec.Struct):
-    message: _Message = _Message()
-
-
-class _Response(msgspec.Struct):
-    choices: list[_Choice] = []
+        return None
+    return data if isinstance(data, dict) else None
 
 
 def call_text(data: dict[str, Any]) -> str:
@@ -106,8 +78,9 @@ def _agent_start(data: dict[str, Any]) -> str:
     origin = ""
     if isinstance(parent, dict) and isinstance(parent.get("seq"), int):  # a fork or a retry
         origin = f", from line {parent['seq'] + 1} of {parent.get('agent_id')}"
-    goal = _decoded(_members(data.get("packet")).get("goal"), str) or ""
-    return f"{named}{origin}: {goal}"
+    packet = data.get("packet")
+    goal = packet.get("goal") if isinstance(packet, dict) else ""
+    return f"{named}{origin}: {goal if isinstance(goal, str) else ''}"
 
 
 def _model_request(data: dict[str, Any]) -> str:
@@ -123,9 +96,10 @@ def _model_response(data: dict[str, Any]) -> str:
     call = data.get("call")
     if not isinstance(call, dict):
         return json_text(data.get("text"))
-    found = _decoded(data.get("raw"), _Response) or _Response()
-    calls = len(found.choices[0].message.tool_calls or ()) if found.choices else 0
-    return f"{f'first of {calls} calls: ' if calls > 1 else ''}{call_text(call)}"
+    match data.get("raw"):
+        case {"choices": [{"message": {"tool_calls": [_, _, *_] as calls}}, *_]}:
+            return f"first of {len(calls)} calls: {call_text(call)}"
+    return call_text(call)
 
 
 def _escalation(data: dict[str, Any]) -> str:
@@ -139,8 +113,8 @@ def _context_update(data: dict[str, Any]) -> str:
 
 
 def _tool_result(data: dict[str, Any]) -> str:
-    changes = _length(data.get("changes"))
-    changed = f", {changes} changed" if changes else ""
+    changes = data.get("changes")
+    changed = f", {len(changes)} changed" if changes and isinstance(changes, list) else ""
     return f"{data.get('tool')}: {data.get('outcome')}{changed}{_after(data, 'error')}"
 
 
@@ -150,8 +124,10 @@ def _agent_end(data: dict[str, Any]) -> str:
 
 
 def _run_start(data: dict[str, Any]) -> str:
-    jobs = _length(_members(data.get("plan")).get("jobs"))
-    return "" if jobs is None else f"{jobs} jobs"
+    match data.get("plan"):
+        case {"jobs": list() as jobs}:
+            return f"{len(jobs)} jobs"
+    return ""
 
 
 def _job(data: dict[str, Any]) -> str:
@@ -162,22 +138,6 @@ def _job(data: dict[str, Any]) -> str:
 
 def _after(data: dict[str, Any], key: str) -> str:
     return f": {data[key]}" if data.get(key) else ""
-
-
-def _members(raw: msgspec.Raw | None) -> dict[str, msgspec.Raw]:
-    return _decoded(raw, dict[str, msgspec.Raw]) or {}
-
-
-def _length(raw: msgspec.Raw | None) -> int | None:
-    items = _decoded(raw, list[msgspec.Raw])
-    return None if items is None else len(items)
-
-
-def _decoded(raw: msgspec.Raw | None, kind: type[_Kind]) -> _Kind | None:
-    try:
-        return None if raw is None else msgspec.json.decode(raw, type=kind)
-    except (ValueError, RecursionError):
-        return None
 
 
 _TEXTS: dict[str, Callable[[dict[str, Any]], str]] = {
@@ -218,11 +178,8 @@ def transcript(events: Iterable[Event], blobs: ObjectStore | None = None) -> Ite
 
 def _plain_lines(event: Event) -> Iterator[str]:
     """Yield the lines of an event, not yet escaped for a terminal."""
-    try:
-        data = msgspec.json.decode(event.data)
-    except (ValueError, RecursionError):
-        data = None
-    if not isinstance(data, dict):
+    data = _data(event)
+    if data is None:
         yield f"[{event.type}] (unreadable data)"
         return
     if event.type not in {"turn_start", *_QUOTED}:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from remora.runs.project_key import project_key
+from remora.bootstrap.open_trace import project_key
 from tests.cli.conftest import git, write
 
 
