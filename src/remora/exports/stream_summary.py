@@ -5,12 +5,12 @@ from typing import Any
 
 import msgspec
 
-from remora.chat import ToolSchema
+from remora.chat import ToolSchema, Usage
 from remora.errors import StreamDamaged
 from remora.exports.escaped_events import escaped_events
 from remora.memory.events import AgentStart, Event, Head
 from remora.trace.content.objects import ObjectStore
-from remora.trace.read.agent_turns import HINT, AgentTurn, agent_turns
+from remora.trace.read.agent_turns import HINT, AgentTurn, EventData, agent_turns
 from remora.trace.read.blobs import whole_payload
 from remora.trace.read.reader import decode_part, stream_status
 from remora.trace.read.verified_reader import verified_events
@@ -84,37 +84,18 @@ def summarize_stream(path: Path, blobs: ObjectStore) -> AgentSummary:
     )
 
 
-class _Ended(msgspec.Struct):
-    status: str
-    stop_reason: str = ""
-    error: Any = None
-
-
-class _Submitted(msgspec.Struct):
-    verified: bool = False
-
-
-class _Counted(msgspec.Struct, frozen=True):
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
-
-
-class _Answered(msgspec.Struct):
-    usage: _Counted = _Counted()
-
-
 def _add(facts: dict[str, Any], turn: AgentTurn) -> None:
     """Add the facts of a turn. If it was resumed, later events replace earlier ones."""
     for step in turn.requests:
-        usage = _Counted() if step.reply is None else decode_part(step.reply, _Answered).usage
+        usage = Usage() if step.reply is None else decode_part(step.reply, EventData).usage
         for name, number in (
             ("input_tokens", usage.prompt_tokens),
             ("output_tokens", usage.completion_tokens),
         ):
             facts[name] = facts.get(name, 0) + (number or 0)
     for submission in turn.submissions:
-        facts["verified"] = decode_part(submission, _Submitted).verified
+        facts["verified"] = decode_part(submission, EventData).verified
     if turn.end is not None:
-        end = decode_part(turn.end, _Ended)
+        end = decode_part(turn.end, EventData)
         facts |= {"status": end.status, "stop_reason": end.stop_reason}
         facts["error"] = end.error if isinstance(end.error, str) else None

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 import remora
 from remora.errors import Conflict, UsageError
-from remora.exports.run_group import group_of_run
+from remora.exports.run_group import group_of_run, verdict_of
 from remora.memory.events import Review
 from remora.runs.planning.run_request import RunRequest
 from remora.runs.records.change_set_files import job_diff
@@ -237,11 +237,11 @@ def test_what_a_person_changed_is_not_the_agents_work(desk: Desk) -> None:
     """Neither exports nor totals take it for what the agent proposed."""
     accept_hunks(desk.project, desk.newest, NODE, [3])
     reject(desk.project, desk.newest, [NODE])
-    (attempt,) = group_of_run(desk.project.trace, desk.newest).attempts.values()
-    assert attempt.verdict == "accepted_in_part"
+    (review,) = group_of_run(desk.project.trace, desk.newest).reviews.values()
+    assert verdict_of(review) == "accepted_in_part"
     (job,) = make_report(desk.project, desk.view(desk.newest)).jobs
     assert (job.state, job.written) == ("accepted", "1 of 3 hunks")
     undo(desk.project, desk.newest, [NODE])
     accept_edited(desk.project, desk.newest, NODE, edited(desk, "# both", "# a pair"))
-    (attempt,) = group_of_run(desk.project.trace, desk.newest).attempts.values()
-    assert attempt.verdict == "edited"
+    (review,) = group_of_run(desk.project.trace, desk.newest).reviews.values()
+    assert verdict_of(review) == "edited"

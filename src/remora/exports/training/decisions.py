@@ -5,7 +5,6 @@ call and result only if it is the one that led to the call.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
 
 import msgspec
 from msgspec.structs import replace
@@ -26,16 +25,9 @@ from remora.memory.events import (
 from remora.memory.packet import DecisionPacket
 from remora.models.decoding.call_validation import BadCall
 from remora.trace.content.objects import ObjectStore
-from remora.trace.read.agent_turns import HINT, AgentTurn, Step, folded_turns
+from remora.trace.read.agent_turns import HINT, AgentTurn, EventData, Step, folded_turns
 from remora.trace.read.blobs import whole_payload
 from remora.trace.read.reader import decode_part
-
-
-class Result(msgspec.Struct, frozen=True):
-    """The outcome of a tool call, without its output."""
-
-    outcome: str = "success"
-    error: Any = None
 
 
 class ModelDecision(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,7 +45,7 @@ class ModelDecision(msgspec.Struct, frozen=True, kw_only=True):
     written: ToolCall | None = None
     problem: str = ""
     call: ToolCalled | None = None
-    result: Result | None = None
+    result: EventData | None = None
     error: AgentError | None = None
 
     @property
@@ -135,5 +127,5 @@ def _called(decision: ModelDecision, turn: AgentTurn, blobs: ObjectStore) -> Mod
         if written and canonical([written.tool, written.args]) == canonical([call.tool, call.args]):
             decision = replace(decision, call=call)
     if decision.call is not None and turn.results:
-        decision = replace(decision, result=decode_part(turn.results[-1], Result))
+        decision = replace(decision, result=decode_part(turn.results[-1], EventData))
     return decision

@@ -19,6 +19,7 @@ from typing import Annotated, Any, NamedTuple
 
 import msgspec
 
+from remora.chat import Usage
 from remora.errors import NotFound, StreamDamaged, StreamError
 from remora.memory.budget import trim
 from remora.memory.events import (
@@ -76,9 +77,10 @@ class EventData(msgspec.Struct):
 
     prompt_tokens: int = 0
     trim: int | None = None
+    usage: Usage = Usage()
     tool: str = ""
     args: dict[str, Any] = {}
-    decided_by: str = ""
+    decided_by: str = "rule"
     outcome: str = ""
     duration_ms: int = 0
     changes: list[msgspec.Raw] = []
