@@ -25,8 +25,8 @@ from remora.models.protocol import NoModel
 from remora.runs.execution.execute import keep_base, record_start
 from remora.runs.planning.run_request import RunRequest
 from remora.runs.records.run_stream import open_run
-from remora.usecases.analyze.execute_plan import create_records, settings_to_record
 from remora.usecases.analyze.prepare_run import prepare
+from remora.usecases.analyze.session import create_records, settings_to_record
 from tests.cli.engines.company import REMORA, Company
 from tests.postgres_server import MISSING, PostgresServer, find_programs
 

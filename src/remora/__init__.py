@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from remora.runs.recording import Recording
     from remora.trace.read.agent_turns import packet_at
     from remora.trace.read.reader import read_events, replay
-    from remora.usecases.analyze.run_result import RunResult
+    from remora.usecases.analyze.session import RunResult
     from remora.usecases.api import (
         analyze,
         fork,
@@ -83,7 +83,7 @@ _MODULES = {
     "PacketBuilder": "remora.memory.context",
     "PacketDelta": "remora.memory.delta",
     "Recording": "remora.runs.recording",
-    "RunResult": "remora.usecases.analyze.run_result",
+    "RunResult": "remora.usecases.analyze.session",
     "Summarizer": "remora.memory.summarizers",
     "accept": "remora.usecases.review.verdicts",
     "accept_edited": "remora.usecases.review.verdicts",

@@ -30,9 +30,9 @@ from remora.runs.review.accept_and_reject import accept, reject
 from remora.runs.review.git_branch import accept_onto_branch
 from remora.runs.review.revert import revert
 from remora.trace.stream.line_builder import utc_now
-from remora.usecases.analyze.execute_plan import execute_plan
 from remora.usecases.analyze.fork_and_retry import retry_jobs
 from remora.usecases.analyze.prepare_run import prepare
+from remora.usecases.analyze.session import execute_plan
 from tests.offered_calls import choose
 from tests.scripted_model import ScriptedModel
 from tests.step_lint.operations import OPERATIONS

@@ -19,8 +19,8 @@ from remora.runs.records.results import read_run
 from remora.trace.stream.line_builder import utc_now
 from remora.trace.trace_folder import TraceFolder
 from remora.trace.verify.folder_check import verify_all
-from remora.usecases.analyze.execute_plan import execute_plan
 from remora.usecases.analyze.prepare_run import prepare
+from remora.usecases.analyze.session import execute_plan
 from tests.scripted_model import ScriptedModel
 
 DOCS = Path(__file__).parent.parent.parent / "docs"

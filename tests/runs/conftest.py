@@ -24,7 +24,7 @@ from remora.ids import agent_id
 from remora.memory.events import Event, Payload, payload
 from remora.models.protocol import Model, Request
 from remora.pym.script_problems import find_problems
-from remora.runs.execution.prepared_run import PreparedRun
+from remora.runs.execution.run import PreparedRun
 from remora.runs.planning.plan import Plan
 from remora.runs.planning.run_request import RunRequest
 from remora.runs.project import Project
@@ -34,9 +34,9 @@ from remora.runs.records.run_record import read_own_record
 from remora.trace.read.reader import read_events
 from remora.trace.stream.line_builder import utc_now
 from remora.trace.verify.folder_check import verify_all
-from remora.usecases.analyze.execute_plan import execute_plan
 from remora.usecases.analyze.prepare_run import prepare
 from remora.usecases.analyze.resume_run import Resumable, prepare_resume, run_remaining
+from remora.usecases.analyze.session import execute_plan
 from tests.offered_calls import offered
 from tests.scripted_model import ScriptedModel
 from tests.step_lint.operations import OPERATIONS

@@ -21,9 +21,9 @@ from remora.runs.execution.run import NoObserver
 from remora.runs.planning.run_request import RunRequest
 from remora.runs.records.run_record import read_own_record
 from remora.trace.stream.line_builder import utc_now
-from remora.usecases.analyze.execute_plan import execute_plan
 from remora.usecases.analyze.prepare_run import prepare
 from remora.usecases.analyze.resume_run import prepare_resume, run_remaining
+from remora.usecases.analyze.session import execute_plan
 from tests.runs.conftest import eager, renamed
 from tests.scripted_model import ScriptedModel
 from tests.step_lint.operations import OPERATIONS

@@ -18,7 +18,7 @@ from remora.runs.planning.run_request import RunRequest
 from remora.runs.review.accept_and_reject import accept, reject
 from remora.trace.read.reader import read_events
 from remora.trace.stream.line_builder import utc_now
-from remora.usecases.analyze.execute_plan import execute_plan
+from remora.usecases.analyze.session import execute_plan
 from remora.usecases.hub import fact_source
 from tests.runs.conftest import RULES, UNUSED, Desk, Watching, first
 from tests.scripted_model import ScriptedModel

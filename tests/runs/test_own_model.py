@@ -9,8 +9,8 @@ from remora.runs.planning.run_request import RunRequest
 from remora.runs.records.results import read_run
 from remora.trace.read.reader import read_events
 from remora.trace.stream.line_builder import utc_now
-from remora.usecases.analyze.execute_plan import execute_plan
 from remora.usecases.analyze.prepare_run import prepare
+from remora.usecases.analyze.session import execute_plan
 from tests.scripted_model import ScriptedModel
 
 AGENT = """\

@@ -6,7 +6,7 @@ unique prefix of an ID, or `last`. Errors are raised as RemoraError with a messa
 """
 
 from collections.abc import Sequence
-from contextlib import closing, nullcontext
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, Literal
 
@@ -28,10 +28,15 @@ from remora.runs.report.report_formats import FORMATS
 from remora.runs.report.report_model import Report
 from remora.trace.read.reader import read_events
 from remora.usecases.analyze.fork_and_retry import ForkRequest, fork_with_model, prepare_retry
-from remora.usecases.analyze.prepare_run import prepare, require_model
-from remora.usecases.analyze.resume_run import connect_wanted, prepare_resume
-from remora.usecases.analyze.run_limits import planned_within
-from remora.usecases.analyze.run_result import NO_OBSERVER, RunResult, continue_run, execute, retain
+from remora.usecases.analyze.prepare_run import require_model
+from remora.usecases.analyze.session import (
+    NO_OBSERVER,
+    RunResult,
+    continue_run,
+    open_session,
+    resume_recorded,
+    retain,
+)
 from remora.usecases.api_arguments import (
     as_texts,
     invocation_for,
@@ -62,8 +67,8 @@ def plan(
         changed=changed,
         max_nodes=positive("max_nodes", max_nodes),
     )
-    with closing(prepare(invocation_for(root, known=known), request)) as run:
-        return run.plan
+    with open_session(invocation_for(root, known=known), request) as session:
+        return session.run.plan
 
 
 def analyze(  # noqa: PLR0913 (one keyword for each option of the command)
@@ -119,13 +124,11 @@ def analyze(  # noqa: PLR0913 (one keyword for each option of the command)
     flags = run_flags(
         model, allow_unsandboxed, as_texts(select), as_texts(allow_addresses), decisions, opening
     )
-    with planned_within(max_time):
-        invocation, project = open_with(root, flags, known, request.paths)
-        require_model(invocation, project.config)
-        run = prepare(invocation, request, project)
-    with closing(run):
-        budget = run_budget(max_time, max_requests, max_tokens)
-        return retain(execute(invocation, run, lambda: nullcontext(observer), budget=budget))
+    budget = run_budget(max_time, max_requests, max_tokens)
+    invocation, project = open_with(root, flags, known, request.paths)
+    require_model(invocation, project.config)
+    with open_session(invocation, request, project, budget=budget) as session:
+        return retain(session.execute(lambda: nullcontext(observer)))
 
 
 def resume(  # noqa: PLR0913 (one keyword for each option of the command)
@@ -150,13 +153,16 @@ def resume(  # noqa: PLR0913 (one keyword for each option of the command)
     flags = run_flags(model, allow_unsandboxed, allow_addresses=as_texts(allow_addresses))
     invocation, project = open_with(root, flags)
     record = read_own_record(project, run_named(project.trace, run), trusted=trust_run)
-    wanted = prepare_resume(invocation, project, record, concurrency=concurrency)
-    wanted.check_model(model)
-    if wanted.nothing_to_do:
-        return RunResult(project=wanted.run.project, run_id=wanted.run.run_id)
-    models = connect_wanted(invocation, wanted)
-    budget = run_budget(max_time, max_requests, max_tokens)
-    return retain(continue_run(wanted, models, observer, budget))
+    done = resume_recorded(
+        invocation,
+        project,
+        record,
+        model=model,
+        concurrency=concurrency,
+        budget=run_budget(max_time, max_requests, max_tokens),
+        watching=lambda: nullcontext(observer),
+    )
+    return retain(done)
 
 
 def retry(  # noqa: PLR0913 (one keyword for each option of the command)
@@ -178,8 +184,8 @@ def retry(  # noqa: PLR0913 (one keyword for each option of the command)
     invocation, project = open_with(root, run_flags(model, allow_unsandboxed))
     view = own_run(project, run_named(project.trace, run), trusted=trust_run)
     wanted, models = prepare_retry(invocation, project, view, node, feedback=feedback)
-    done = continue_run(wanted, models, observer, run_budget(max_time))
-    return retain(done)
+    budget = run_budget(max_time)
+    return retain(continue_run(wanted, models, lambda: nullcontext(observer), budget))
 
 
 def fork(

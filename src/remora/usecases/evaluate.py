@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
@@ -29,9 +28,8 @@ from remora.runs.records.name_lookup import run_named
 from remora.runs.records.run_record import RunRecord, read_own_record
 from remora.sandbox.interpreters import find_interpreter
 from remora.text import count
-from remora.usecases.analyze.prepare_run import agents_for, prepare, refuse_whole_disk
-from remora.usecases.analyze.resume_run import connect_wanted, prepare_resume
-from remora.usecases.analyze.run_result import Watching, continue_run, execute
+from remora.usecases.analyze.prepare_run import agents_for, refuse_whole_disk
+from remora.usecases.analyze.session import Watching, open_session, resume_recorded
 
 
 class EvalRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -96,8 +94,8 @@ def _planned_nodes(invocation: Invocation, agent: Agent, arms: Iterable[Arm]) ->
     for arm in arms:
         try:
             own = replace(invocation, flags={**invocation.flags, **arm.settings})
-            with closing(prepare(own, wanted, plan_only=True)) as run:
-                found += run.plan.worked_on.values()
+            with open_session(own, wanted, plan_only=True) as session:
+                found += session.run.plan.worked_on.values()
         except RemoraError as error:
             errors.append(error)
     if errors and not found:
@@ -169,19 +167,16 @@ class _CopyRunner:
             return {}
 
     def _start(self, invocation: Invocation, project: Project, request: RunRequest) -> str | None:
-        with closing(prepare(invocation, request, project)) as run:
-            if not run.plan.jobs:
+        with open_session(invocation, request, project) as session:
+            if not session.run.plan.jobs:
                 return None
-            done = execute(invocation, run, watching=self._watching)
+            done = session.execute(self._watching)
         _raise_if_stopped(done.stopped)
         return done.run_id
 
     def _resume(self, invocation: Invocation, project: Project, record: RunRecord) -> str:
-        wanted = prepare_resume(invocation, project, record)
-        if not wanted.nothing_to_do:
-            models = connect_wanted(invocation, wanted)
-            with self._watching() as observer:
-                _raise_if_stopped(continue_run(wanted, models, observer).stopped)
+        done = resume_recorded(invocation, project, record, watching=self._watching)
+        _raise_if_stopped(done.stopped)
         return record.run_id
 
 

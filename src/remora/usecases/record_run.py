@@ -11,8 +11,8 @@ from remora.ids import MODULE, agent_id, escape_path, is_id, node_key
 from remora.runs.project import Project
 from remora.runs.recording import RecordedTask, Recording, open_recording, tool_schemas
 from remora.text import escape_surrogates
-from remora.usecases.analyze.execute_plan import create_records
 from remora.usecases.analyze.prepare_run import new_run_id
+from remora.usecases.analyze.session import create_records
 from remora.usecases.api_arguments import open_with, positive
 
 

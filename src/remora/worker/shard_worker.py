@@ -27,8 +27,7 @@ from remora.memory.events import Payload
 from remora.runs.execution.attempt import run_attempt
 from remora.runs.execution.base_files import BaseFilesCache
 from remora.runs.execution.engine import SHARD_CONCURRENCY
-from remora.runs.execution.prepared_run import PreparedRun
-from remora.runs.execution.run import NoObserver, Run
+from remora.runs.execution.run import NoObserver, PreparedRun, Run
 from remora.runs.execution.shard_task import ShardTask, code_digest
 from remora.runs.planning.plan import Plan
 from remora.runs.project import Project, ProjectRecords
@@ -39,8 +38,12 @@ from remora.trace.postgres.store import AgentRow, PostgresTraceStore
 from remora.trace.read.reader import read_events
 from remora.trace.stream.line_builder import utc_now
 from remora.usecases.analyze.prepare_run import agents_for
-from remora.usecases.analyze.recorded_settings import recorded_config, recorded_request
-from remora.usecases.analyze.resume_run import connect_models, models_named_by
+from remora.usecases.analyze.resume_run import (
+    connect_models,
+    models_named_by,
+    recorded_config,
+    recorded_request,
+)
 from remora.usecases.hub.fact_source import fact_source
 
 _log = logging.getLogger("remora.worker")

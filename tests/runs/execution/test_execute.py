@@ -28,7 +28,7 @@ from remora.runs.project import root_name
 from remora.runs.review.accept_and_reject import accept
 from remora.trace.read.reader import last_event, read_events
 from remora.trace.stream.line_builder import utc_now
-from remora.usecases.analyze.execute_plan import execute_plan
+from remora.usecases.analyze.session import execute_plan
 from tests.runs.conftest import (
     CHOICE,
     ONE_BY_ONE,

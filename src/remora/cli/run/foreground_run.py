@@ -1,9 +1,14 @@
 """Runs agents until they finish or are stopped, and prints the results."""
 
+import json
+import os
+import signal
 import sys
 from collections.abc import Collection, Mapping, Sequence
 
-from remora.cli.app.json_lines import LinePrinter
+import msgspec
+
+from remora.cli.app.entry import output_lost
 from remora.cli.app.options import Options
 from remora.cli.app.output import emit, note, size_text
 from remora.cli.app.project_context import next_command
@@ -21,7 +26,29 @@ from remora.text import count
 from remora.trace.stream.line_builder import utc_now
 from remora.usecases.analyze.resume_run import Resumable
 from remora.usecases.analyze.run_limits import RunBudget
-from remora.usecases.analyze.run_result import continue_run
+from remora.usecases.analyze.session import continue_run
+
+
+class LinePrinter:
+    """Prints lines, each as soon as it is written.
+
+    If the reader closes the pipe, the run is interrupted, and `is_closed` is true.
+    """
+
+    def __init__(self) -> None:
+        self.is_closed = False
+
+    def __call__(self, line: msgspec.Struct) -> None:
+        if self.is_closed:
+            return
+        try:
+            text = json.dumps(msgspec.to_builtins(line))  # ASCII, for any terminal
+            sys.stdout.write(f"{text}\n")
+            sys.stdout.flush()
+        except OSError as error:
+            self.is_closed = True
+            output_lost(error)
+            os.kill(os.getpid(), signal.SIGINT)
 
 
 def run_to_end(
@@ -35,8 +62,7 @@ def run_to_end(
     Returns the reason if the run was stopped early, and an empty string otherwise.
     """
     print_isolation(options)
-    with run_progress(options) as watcher:
-        return continue_run(wanted, models, watcher, budget).stopped
+    return continue_run(wanted, models, lambda: run_progress(options), budget).stopped
 
 
 def print_isolation(options: Options) -> None:

@@ -16,11 +16,12 @@ from remora.cli.app.output import (
     wrap_text,
     write_files,
 )
-from remora.cli.app.project_context import invocation_of
+from remora.cli.app.project_context import invocation_of, open_with_consent
 from remora.cli.app.working import working
 from remora.errors import UsageError
 
 if TYPE_CHECKING:
+    from remora.bootstrap.invocation import Invocation
     from remora.usecases.judge.judge_change import Judgement
 
 _INDEX = "GIT_INDEX_FILE"
@@ -102,7 +103,6 @@ def judge(  # noqa: PLR0913 (one parameter for each option)
     if add_tests and form != "text":
         raise UsageError(f"--add-tests conflicts with --format {form}", hint="use --json")
     with working(options, "starting") as tell:
-        from remora.cli.run.missing_cases import run_added_tests
         from remora.runs.planning.run_request import RunRequest
         from remora.usecases.check.baseline import read_baseline
         from remora.usecases.judge.change_trees import ChangeRequest
@@ -120,13 +120,60 @@ def judge(  # noqa: PLR0913 (one parameter for each option)
     if reports is not None:
         _write(found, reports)
     if add_tests and options.json:
-        code, run = run_added_tests(options, invocation, found)
+        code, run = _run_added_tests(options, invocation, found)
         print_json({**_document(found), "run": run})
         return code or _exit_code(found)
     _print(options, found, form)
     if add_tests:
-        return run_added_tests(options, invocation, found)[0] or _exit_code(found)
+        return _run_added_tests(options, invocation, found)[0] or _exit_code(found)
     return _exit_code(found)
+
+
+def _run_added_tests(
+    options: Options, invocation: "Invocation", judgement: "Judgement"
+) -> tuple[int, dict[str, Any] | None]:
+    """Add the missing cases, and print the results of the run unless the output is JSON.
+
+    Return the exit code of the run, and its document, which is None if there was nothing to add.
+    """
+    if not judgement.missed:
+        note(options, "no test is added: no remark names a line that a further case would notice")
+        return 0, None
+    from remora.cli.run.foreground_run import (
+        conclude_run,
+        jobs_exit_code,
+        note_retention,
+        print_isolation,
+    )
+    from remora.cli.views.plan_view import expected_text, left_lines, plan_size
+    from remora.cli.views.progress import run_progress
+    from remora.models.agreed_addresses import require_agreed
+    from remora.runs.records.results import run_document
+    from remora.usecases.analyze.session import open_session
+    from remora.usecases.judge.judge_change import added_tests
+
+    project = open_with_consent(options, invocation)
+    require_agreed(project.config)
+    with working(options, "looking for tests that have a form for further cases"):
+        session = open_session(invocation, added_tests(judgement), project)
+    with session:
+        prepared = session.run
+        note(options, *left_lines(prepared.plan, verbose=options.verbose))
+        if not prepared.plan.jobs:
+            return 0, None
+        size = f"{plan_size(prepared.plan)}: {expected_text(prepared)}"
+        note(options, size, f"run {prepared.run_id}")
+        print_isolation(options)
+        done = session.execute(lambda: run_progress(options))
+    if not options.json:
+        code = conclude_run(options, done.project, done.run_id, done.stopped, announced=True)
+        return code, None
+    shown = run_document(done.project, done.view)
+    document = {**shown, "jobs": list(shown["jobs"])}
+    if done.stopped:
+        return 130, document
+    note_retention(options, done.project, done.run_id)
+    return jobs_exit_code(done.view.jobs), document
 
 
 def _exit_code(found: "Judgement") -> int:

@@ -2,28 +2,28 @@
 
 import gc
 import sys
-from collections.abc import Collection, Iterable
-from contextlib import closing, nullcontext, suppress
+from collections.abc import Iterable, Mapping
+from contextlib import nullcontext, suppress
+from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import click
 
-from remora.bootstrap.invocation import Invocation
-from remora.bootstrap.open_project import measured_operations, open_project
-from remora.bootstrap.project_interpreter import python_for
-from remora.cli.app.address_consent import ask_for_addresses, open_with_consent
-from remora.cli.app.json_lines import LinePrinter
+from remora.bootstrap.open_project import open_project
 from remora.cli.app.options import Options
 from remora.cli.app.output import emit, note
-from remora.cli.app.project_context import complete_journals_of, git_error, invocation_of
-from remora.cli.app.run_options import RunOptions
-from remora.cli.app.working import working
-from remora.cli.run.foreground_run import (
-    conclude_run,
-    print_isolation,
-    run_to_end,
+from remora.cli.app.project_context import (
+    ask_for_addresses,
+    complete_journals_of,
+    git_error,
+    invocation_of,
+    open_with_consent,
 )
+from remora.cli.app.working import working
+from remora.cli.run.foreground_run import LinePrinter, conclude_run, print_isolation
 from remora.cli.views.plan_view import (
     expected_text,
     left_lines,
@@ -33,33 +33,46 @@ from remora.cli.views.plan_view import (
 )
 from remora.cli.views.progress import run_progress
 from remora.cli.views.run_view import run_lines, writer_lines
-from remora.errors import NotFound, RemoraError, UsageError
+from remora.errors import NotFound, UsageError
 from remora.ids import LAST
 from remora.models.agreed_addresses import require_agreed
 from remora.models.protocol import Model, NoModel
-from remora.runs.execution.agent_settings import driven_operations
-from remora.runs.execution.prepared_run import PreparedRun
+from remora.runs.execution.run import PreparedRun
 from remora.runs.measured_models import MeasuredModel
 from remora.runs.planning.plan import MAX_JOBS
+from remora.runs.planning.run_request import RunRequest
 from remora.runs.planning.source_files import is_notebook
-from remora.runs.project import Project
 from remora.runs.records.json_documents import plan_document
 from remora.runs.records.name_lookup import run_named
 from remora.runs.records.results import read_run, run_document
 from remora.runs.records.run_events import EventLines, RunResulted
 from remora.runs.records.run_record import read_own_record
 from remora.text import count
-from remora.usecases.analyze.prepare_run import prepare, require_model, too_many
-from remora.usecases.analyze.resume_run import connect_wanted, prepare_resume
-from remora.usecases.analyze.run_limits import planned_within
-from remora.usecases.analyze.run_result import execute
+from remora.usecases.analyze.prepare_run import require_model, too_many
+from remora.usecases.analyze.resume_run import Resumable
+from remora.usecases.analyze.run_limits import RunBudget
+from remora.usecases.analyze.session import Session, open_session, resume_recorded
 
 
-def start_run(options: Options, run: RunOptions, lines: LinePrinter | None) -> int:
+@dataclass(frozen=True, kw_only=True)
+class RunOptions:
+    """What to run and how. `flags` contains the settings that options override."""
+
+    request: RunRequest
+    flags: Mapping[str, Any]
+    budget: RunBudget
+    model: str | None
+    """The name or address that was given, if any."""
+    dry_run: bool
+    trust_run: bool
+
+
+def start_run(options: Options, run: RunOptions, *, json_lines: bool) -> int:
     """Plan a run and start it, and print the results. Return the exit code.
 
-    `lines` prints each event as a JSON object.
+    With `json_lines`, each event is printed as a JSON object.
     """
+    lines = LinePrinter() if json_lines else None
     _refuse_other_files(run.request.paths)
     invocation = invocation_of(options, run.flags)
     project = open_project(invocation, run.request.paths)
@@ -69,23 +82,23 @@ def start_run(options: Options, run: RunOptions, lines: LinePrinter | None) -> i
         project = ask_for_addresses(options, project, invocation)
         require_agreed(project.config)
     require_model(invocation, project.config)
-    with working(options, "looking for work"), planned_within(run.budget.seconds):
-        prepared = prepare(invocation, run.request, project, plan_only=run.dry_run)
-    with closing(prepared):
-        if run.dry_run or not prepared.plan.jobs:
-            _note_missing_interpreter(options, invocation, prepared)
-            return _print_plan(options, prepared, run, lines)
-        _refuse_too_many(options, prepared)
-        done = execute(
-            invocation,
-            prepared,
-            watching=lambda: (
+    with working(options, "looking for work"):
+        session = open_session(
+            invocation, run.request, project, budget=run.budget, plan_only=run.dry_run
+        )
+    with session:
+        if run.dry_run or not session.run.plan.jobs:
+            if why := session.why_not_now():
+                note(options, f"these jobs cannot run yet: {why.message} ({why.hint})")
+            return _print_plan(options, session.run, run, lines)
+        _refuse_too_many(options, session.run)
+        done = session.execute(
+            lambda: (
                 nullcontext(EventLines(str(project.root), lines))
                 if lines
                 else run_progress(options)
             ),
-            connected=lambda model: _announce(options, invocation, prepared, model),
-            budget=run.budget,
+            connected=lambda model: _announce(options, session, model),
         )
     return conclude_run(
         options, done.project, done.run_id, done.stopped, announced=True, lines=lines
@@ -97,10 +110,20 @@ def resume_run(options: Options, run: RunOptions, name: str) -> int:
     invocation = invocation_of(options, run.flags)
     project = open_with_consent(options, invocation)
     run_id = run_named(project.trace, name)
-    stopped = _run_remaining(options, invocation, project, run_id, run)
+    done = resume_recorded(
+        invocation,
+        project,
+        read_own_record(project, run_id, trusted=run.trust_run),
+        model=run.model,
+        engine=run.request.engine,
+        concurrency=run.request.concurrency,
+        budget=run.budget,
+        watching=lambda: run_progress(options),
+        connected=partial(_announce_rest, options),
+    )
     gc.collect()  # the plan and the events of a large run, before its results are read
-    if stopped is not None:
-        return conclude_run(options, project, run_id, stopped)
+    if not done.had_ended:
+        return conclude_run(options, project, run_id, done.stopped)
     note(options, f"nothing to resume: run {run_id} has already ended")
     view = read_run(project, run_id, details=False)
     document = run_document(project, view)
@@ -108,25 +131,12 @@ def resume_run(options: Options, run: RunOptions, name: str) -> int:
     return 1 if view.damaged else 0
 
 
-def _run_remaining(
-    options: Options, invocation: Invocation, project: Project, run_id: str, run: RunOptions
-) -> str | None:
-    """Run the remaining jobs of a run, or return None if there is nothing to do.
-
-    Otherwise, return the reason if the run was stopped early, or an empty string.
-    """
-    record = read_own_record(project, run_id, trusted=run.trust_run)
-    request = run.request
-    wanted = prepare_resume(
-        invocation, project, record, engine=request.engine, concurrency=request.concurrency
-    )
-    wanted.check_model(run.model)
-    if wanted.nothing_to_do:
-        return None
-    models = connect_wanted(invocation, wanted)
-    left = len(wanted.attempts.unended) + len(wanted.attempts.unbegun)
-    note(options, f"run {run_id}: {left:,} of {count(len(wanted.attempts.jobs), 'job')} left")
-    return run_to_end(options, wanted, models, run.budget)
+def _announce_rest(options: Options, wanted: Resumable) -> None:
+    attempts = wanted.attempts
+    left = len(attempts.unended) + len(attempts.unbegun)
+    of = count(len(attempts.jobs), "job")
+    note(options, f"run {wanted.run.run_id}: {left:,} of {of} left")
+    print_isolation(options)
 
 
 def _refuse_other_files(paths: Iterable[Path]) -> None:
@@ -158,20 +168,13 @@ def _refuse_too_many(options: Options, prepared: PreparedRun) -> None:
     )
 
 
-def _announce(
-    options: Options, invocation: Invocation, prepared: PreparedRun, model: Model
-) -> None:
+def _announce(options: Options, session: Session, model: Model) -> None:
     """Print the size of the plan, and the name and the model of the run, and how to stop it."""
+    prepared = session.run
     note(options, f"{plan_size(prepared.plan)}: {expected_text(prepared)}")
     left = left_lines(prepared.plan, verbose=options.verbose, brief=not options.verbose)
     note(options, *left, *standard_lines(prepared.plan))
-    driven = driven_operations(
-        prepared.planned_agents,
-        prepared.project.config,
-        str(model.describe().get("provider")),
-        prepared.request.proved,
-        model.name,
-    )
+    driven = session.driven(model)
     used = "no model: rules only" if isinstance(model, NoModel) else f"model {model.name}"
     if not (driven or isinstance(model, NoModel)):
         is_asked_for = prepared.project.config.runner.decisions == "model"
@@ -180,7 +183,8 @@ def _announce(
     note(options, f"run {prepared.run_id}, {used}")
     if driven:
         note(options, "Ctrl-C stops it, and `remora analyze --resume last` continues it")
-    _note_measurements(options, invocation, prepared, model, driven)
+    if not isinstance(model, NoModel):
+        _note_measurements(options, session, model)
     root = prepared.project.root
     if error := git_error(root):
         used = f": using {root} as the project, with records in .agentfs/"
@@ -190,28 +194,16 @@ def _announce(
     print_isolation(options)
 
 
-def _note_measurements(
-    options: Options,
-    invocation: Invocation,
-    prepared: PreparedRun,
-    model: Model,
-    driven: Collection[str],
-) -> None:
+def _note_measurements(options: Options, session: Session, model: Model) -> None:
     """Say if a model that decides was found to be better than rules on this project."""
-    project = prepared.project
-    if isinstance(model, NoModel):
-        return
-    address = project.config.model.base_url or "configured"
-    operations = invocation.operations.all
-    known = [operation.name for operation in operations if operation.name in driven]
-    found = measured_operations(invocation, project.root, project.config, model.name, known)
-    for name, measured in found.items():
+    address = session.run.project.config.model.base_url or "configured"
+    for name, measured in session.measured(model).items():
         command = f"`remora eval -o {name} --arm rules --arm {address}`"
         if measured is None:
             note(options, f"{name}: {model.name} was not measured on this project: {command}")
         elif not measured.helps:
             note(options, f"{name}: {model.name} was not found to be better than rules: {command}")
-        elif (name, model.name) in prepared.request.proved:
+        elif (name, model.name) in session.run.request.proved:
             note(options, f"{name}: {model.name} decides, {_gain_text(measured)}")
 
 
@@ -221,16 +213,6 @@ def _gain_text(measured: MeasuredModel) -> str:
         f"because `remora eval` found it better than rules here on {measured.date}: it restored "
         f"{low} to {high} percentage points more (--decisions rules overrides)"
     )
-
-
-def _note_missing_interpreter(
-    options: Options, invocation: Invocation, prepared: PreparedRun
-) -> None:
-    """Print what the planned jobs need before they can run, if the interpreter is missing."""
-    try:
-        python_for(invocation, prepared.project, prepared.planned_agents)
-    except RemoraError as error:
-        note(options, f"these jobs cannot run yet: {error.message} ({error.hint})")
 
 
 def _print_plan(

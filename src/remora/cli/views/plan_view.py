@@ -14,7 +14,7 @@ from remora.cli.views.run_summary import OPEN, run_sentence, with_reasons
 from remora.cli.views.run_view import unreadable_lines
 from remora.ids import MODULE, NodeKey, split_node_key
 from remora.operations.base import NEEDS_WRITER
-from remora.runs.execution.prepared_run import PreparedRun
+from remora.runs.execution.run import PreparedRun
 from remora.runs.planning.plan import Plan
 from remora.runs.records.results import RunView
 from remora.runs.records.run_listing import last_gate_seconds

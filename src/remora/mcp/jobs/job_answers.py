@@ -7,7 +7,7 @@ import os
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import closing, nullcontext
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from hashlib import sha256
@@ -29,13 +29,12 @@ from remora.mcp.jobs.client_tools import GIVE_UP, JOB, agent_tools, next_job_too
 from remora.mcp.jobs.desk import ClientModel, DeskObserver, JobDesk, Taken, answer_of
 from remora.mcp.tool_list import ToolSpec
 from remora.models.protocol import MCP
-from remora.runs.execution.prepared_run import PreparedRun
+from remora.runs.execution.run import PreparedRun
 from remora.runs.planning.plan import Plan
 from remora.runs.planning.run_request import RunRequest
 from remora.text import REPORT, bug_report_line
-from remora.usecases.analyze.prepare_run import prepare
 from remora.usecases.analyze.run_limits import RunBudget
-from remora.usecases.analyze.run_result import execute
+from remora.usecases.analyze.session import open_session
 
 MAX_CALL = 1_000_000
 """Maximum characters of the arguments of a call, as JSON."""
@@ -257,18 +256,12 @@ class _RunThread:
     def _run(self) -> None:
         invocation, request, model, desk = self._work
         try:
-            with closing(prepare(invocation, request, provider=MCP)) as prepared:
-                run = replace(prepared, plan=self._given.next_plan(prepared))
+            with open_session(invocation, request, budget=self._budget, provider=MCP) as session:
+                run = replace(session.run, plan=self._given.next_plan(session.run))
                 self.is_empty = not run.plan.jobs
                 if run.plan.jobs and not self._budget.spent:
                     observer = DeskObserver(desk, partial(self._note, run))
-                    execute(
-                        invocation,
-                        run,
-                        lambda: nullcontext(observer),
-                        model=model,
-                        budget=self._budget,
-                    )
+                    replace(session, run=run).execute(lambda: nullcontext(observer), model=model)
         except RemoraError as error:
             self._error = error
         except Exception as error:  # noqa: BLE001 (a bug ends the run, not the server)

@@ -21,12 +21,13 @@ from remora.runs.records.agent_stream import start_and_end_of
 from remora.runs.records.results import RunView
 from remora.runs.records.run_record import check_continuable, read_own_record
 from remora.usecases.analyze.prepare_run import agents_for
-from remora.usecases.analyze.recorded_settings import recorded_config, recorded_request
 from remora.usecases.analyze.resume_run import (
     Resumable,
     connect_models,
     models_named_by,
     prepare_resume,
+    recorded_config,
+    recorded_request,
 )
 from remora.usecases.analyze.run_limits import close_models
 

@@ -24,7 +24,7 @@ from remora.models.provider import embedded_model, model_is_optional, used_provi
 from remora.operations.base import Operations
 from remora.rmtree import try_remove_tree
 from remora.runs.execution.agent_settings import driven_operations, is_guided, selected_rules_of
-from remora.runs.execution.prepared_run import PreparedRun
+from remora.runs.execution.run import PreparedRun
 from remora.runs.measured_models import proved_models
 from remora.runs.planning.changed_nodes import changed_nodes
 from remora.runs.planning.plan import (

@@ -1,30 +1,35 @@
 """Resumes a recorded run with its recorded settings, but with current addresses and consent."""
 
+import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Any
+
+import msgspec
+import pydantic
 
 from remora.agents.definition.agent import Agent
 from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import connect_helpers, connect_model
 from remora.bootstrap.project_interpreter import check_interpreter, python_for
+from remora.config.schema import Config
 from remora.errors import ModelError, StreamDamaged, UsageError
 from remora.memory.events import RunStart
 from remora.models.agreed_addresses import require_agreed
 from remora.models.protocol import Model
 from remora.models.provider import model_is_optional
 from remora.runs.continuation.resume import check_definition, finish_run
-from remora.runs.execution.prepared_run import PreparedRun
-from remora.runs.execution.run import Run, RunObserver
+from remora.runs.execution.run import PreparedRun, Run, RunObserver
 from remora.runs.judgement.judgement import judge_run
 from remora.runs.planning.plan import Plan
+from remora.runs.planning.run_request import RunRequest
 from remora.runs.project import Project
 from remora.runs.records.agent_stream import start_and_end_of
 from remora.runs.records.attempts import Attempt, Attempts
 from remora.runs.records.run_record import RunRecord, check_continuable, is_of_client
 from remora.runs.records.run_stream import open_run
 from remora.usecases.analyze.prepare_run import agents_for
-from remora.usecases.analyze.recorded_settings import recorded_config, recorded_request
 from remora.usecases.analyze.remote_workers import LOCAL, workers_for
 from remora.usecases.hub.fact_source import fact_source
 
@@ -227,4 +232,83 @@ def _plan(attempts: Attempts) -> Plan:
         skipped=plan.get("skipped", 0),
         findings=plan.get("findings", 0),
         unreadable=tuple(plan.get("unreadable", ())),
+    )
+
+
+_OF_THE_RUN = (
+    ("runner", "max_turns"),
+    ("runner", "decisions"),
+    ("runner", "opening"),
+    ("runner", "memory", "mode"),
+    ("runner", "memory", "packet_size_limit"),
+    ("runner", "memory", "summarizer_mode"),
+    ("model", "renderer"),
+    ("model", "decoding"),
+    ("model", "exact"),
+    ("model", "max_requests"),
+    ("model", "max_tokens"),
+    ("gates", "time_s"),
+    ("operations",),
+)
+"""Settings that affect what agents do; a resumed run keeps its recorded values."""
+
+
+def recorded_config(config: Config, start: RunStart) -> Config:
+    """Return the current configuration with the run's recorded settings.
+
+    Raises UsageError if this version does not have a recorded setting, or does not take its value.
+    """
+    merged = config.model_dump(mode="json")
+    for path in _OF_THE_RUN:
+        recorded: Any = start.config
+        for key in path:
+            recorded = recorded.get(key) if isinstance(recorded, dict) else None
+        if recorded is not None:
+            *above, last = path
+            place = merged
+            for key in above:
+                place = place[key]
+            place[last] = recorded
+    models = {name: type(settings) for name, settings in config.operations.items()}
+    try:
+        begun = Config.model_validate_json(json.dumps(merged), context=models)
+    except pydantic.ValidationError as error:
+        raise UsageError(
+            f"the run cannot be continued: in config of its run_start, {_problem(error)}",
+            hint="use the version of Remora that began the run, or start a new run",
+        ) from error
+    # the address of the database is in no dump
+    return begun.model_copy(update={"postgres": config.postgres}).record_layers(config.layers)
+
+
+def _problem(error: pydantic.ValidationError) -> str:
+    """Describe the first setting that is not valid now, such as one of an older version."""
+    first = error.errors()[0]
+    key = ".".join(map(str, first["loc"]))
+    if first["type"] == "extra_forbidden":
+        return f"{key} is a setting that this version does not have"
+    return f"{key} is not valid: {first['msg']}"
+
+
+class _Recorded(msgspec.Struct):
+    unsafe_fixes: bool = False
+    missed: dict[str, dict[str, list[int]]] = {}
+    seed: int | None = None
+    max_turns: int | None = None
+    proved: frozenset[tuple[str, str]] = frozenset()
+
+
+def recorded_request(start: RunStart, concurrency: int | None = None) -> RunRequest:
+    """Return a request with the recorded options. `concurrency` is not taken from the record."""
+    try:
+        recorded = msgspec.convert(start.config, _Recorded)
+    except msgspec.ValidationError as error:
+        raise UsageError(f"the run cannot be resumed: {error}") from error
+    return RunRequest(
+        concurrency=concurrency,
+        unsafe_fixes=recorded.unsafe_fixes,
+        missed=recorded.missed,
+        seed=recorded.seed,
+        max_turns=recorded.max_turns,
+        proved=recorded.proved,
     )

@@ -1,42 +1,55 @@
 """Checks files as `analyze` would, without a record of it: the use case of `remora check`."""
 
-from collections.abc import Mapping, Sequence
-from contextlib import closing, nullcontext
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+from shutil import copyfile, copytree
 from tempfile import TemporaryDirectory
 
+import msgspec
 from msgspec.structs import replace as replaced
 
 from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import open_project
+from remora.code.syntax.extract import parse_module
+from remora.code.syntax.nodes import Module
 from remora.errors import NotFound
-from remora.ids import unescape_path
+from remora.ids import escape_path, split_node_key, unescape_path
+from remora.judges.judged_change import ReportedFinding
 from remora.operations.base import Operations
-from remora.runs.execution.prepared_run import PreparedRun
-from remora.runs.execution.run import RunObserver
+from remora.runs.execution.run import PreparedRun, RunObserver
 from remora.runs.planning.changed_nodes import changed_lines
-from remora.runs.planning.plan import Plan
-from remora.runs.planning.run_request import RunRequest
+from remora.runs.planning.plan import Plan, selected_keys
+from remora.runs.planning.run_request import RunRequest, options_for
 from remora.runs.planning.source_files import is_notebook
 from remora.runs.project import Project, ProjectRecords
+from remora.runs.records.change_set_files import patches_of
+from remora.runs.records.job_view import JobView
 from remora.runs.records.results import RunView, read_run
 from remora.runs.report.check_document import Failure, failures_of, unchecked_of
 from remora.runs.report.github_annotations import ChangedLines
 from remora.runs.report.patch import combined_patch
-from remora.runs.report.problems import Problem, find_problems, fixes_problem
+from remora.runs.report.problems import (
+    FindingKey,
+    Problem,
+    find_problems,
+    finding_key,
+    fixes_problem,
+)
 from remora.runs.report.report_builder import make_report
 from remora.runs.report.report_model import Report
 from remora.statuses import INTERRUPTED, UNDECIDED
+from remora.tools.tree import ToolTree
 from remora.trace.stream.jsonl_store import JsonlTraceStore
 from remora.trace.trace_folder import TraceFolder
-from remora.usecases.analyze.prepare_run import prepare
-from remora.usecases.analyze.run_limits import RunBudget, planned_within
-from remora.usecases.analyze.run_result import NO_OBSERVER, Watching, execute
+from remora.usecases.analyze.prepare_run import select_source
+from remora.usecases.analyze.run_limits import RunBudget
+from remora.usecases.analyze.session import NO_OBSERVER, Watching, open_session
 from remora.usecases.api_arguments import as_texts, invocation_for, run_flags
 from remora.usecases.check.baseline import Baseline, new_problems, read_baseline, updated
-from remora.usecases.check.report_findings import findings_in_base, findings_left
+from remora.workspaces.copy.snapshot import BaseSnapshot
 
 _SETTINGS = {"runner.memory.trace_store": "kv", "runner.memory.durability": "none"}
 """Settings of a run whose records are removed at its end."""
@@ -122,14 +135,13 @@ def check_files(
     """
     request = _python_files(request)
     with TemporaryDirectory(prefix="remora-check-") as folder:
-        with planned_within(max_time):
-            flags = {**invocation.flags, **_SETTINGS}
-            invocation = replace(invocation, flags=flags, takes_model=False)
-            project = _private_project(invocation, request, Path(folder))
-            prepared = _for_check(prepare(invocation, request, project))
-        with closing(prepared):
-            budget = RunBudget(seconds=max_time)
-            done = execute(invocation, prepared, watching, budget=budget)
+        flags = {**invocation.flags, **_SETTINGS}
+        invocation = replace(invocation, flags=flags, takes_model=False)
+        project = _private_project(invocation, request, Path(folder))
+        budget = RunBudget(seconds=max_time)
+        with open_session(invocation, request, project, budget=budget) as session:
+            prepared = _for_check(session.run)
+            done = replace(session, run=prepared).execute(watching)
             if done.stopped == INTERRUPTED:
                 raise KeyboardInterrupt
             return _result(invocation, request, prepared, done.stopped, baseline)
@@ -233,3 +245,74 @@ def _changed_lines(
         return None
     paths = sorted({unescape_path(each.path) for each in found})
     return changed_lines(project.root, tree, request.changed or "HEAD", paths)
+
+
+class FindingsReport(msgspec.Struct, frozen=True, kw_only=True):
+    """Findings by operation, ordered by file and line, and the numbers of selected nodes and files."""
+
+    findings: dict[str, tuple[ReportedFinding, ...]]
+    nodes: int
+    files: int
+
+
+def findings_in_base(
+    invocation: Invocation, request: RunRequest, project: Project, base: BaseSnapshot
+) -> FindingsReport:
+    """Return the findings in a frozen copy of the project's files.
+
+    Operations that cannot report findings are left out.
+    """
+    paths, tree = sorted(base.files), base.folder
+    source, selection = select_source(invocation, request, project, tree, paths)
+    nodes = [node for module in source.modules for node in module.nodes]
+    wanted, place = selected_keys(nodes, selection), ToolTree(tree)
+    found: dict[str, tuple[ReportedFinding, ...]] = {}
+    for name in request.operations or project.operations.defaults:
+        if report := project.operations.report(name):
+            every = report(place, source.modules, options_for(project.config, name, request))
+            own = (each for each in every if each.node_id in wanted)
+            found[name] = tuple(sorted(own, key=lambda each: (each.path, each.line)))
+    files = len({split_node_key(key)[0] for key in wanted})
+    return FindingsReport(findings=found, nodes=len(wanted), files=files)
+
+
+def findings_left(
+    request: RunRequest, project: Project, base: BaseSnapshot, jobs: Sequence[JobView]
+) -> set[FindingKey]:
+    """Return the findings that remain on the nodes of jobs after their undecided change sets.
+
+    Each change set is looked at alone. A change set may fix only some findings of a function.
+    """
+    left: set[FindingKey] = set()
+    undecided = [job for job in jobs if job.review in UNDECIDED]
+    reports = {
+        name: report
+        for name in {job.operation for job in undecided}
+        if (report := project.operations.report(name)) is not None
+    }
+    looked_at = [job for job in undecided if job.operation in reports]
+    if not looked_at:
+        return left
+    with TemporaryDirectory(prefix="remora-check-") as folder:
+        tree = Path(folder) / "tree"
+        copytree(base.folder, tree, symlinks=True, copy_function=copyfile)
+        for job in looked_at:
+            report = reports[job.operation]
+            options = options_for(project.config, job.operation, request)
+            for path, after in _contents_after(project, job):
+                before = (tree / path).read_bytes()
+                (tree / path).write_bytes(after)
+                module = parse_module(escape_path(path), after)
+                modules = (module,) if isinstance(module, Module) else ()
+                found = report(ToolTree(tree), modules, options)
+                own = (each for each in found if each.node_id in (job.node_id, *(job.nodes or ())))
+                left.update(finding_key(job.operation, each) for each in own)
+                (tree / path).write_bytes(before)
+    return left
+
+
+def _contents_after(project: Project, job: JobView) -> Iterator[tuple[str, bytes]]:
+    """Yield the paths and new contents of the files that a job modifies."""
+    for patch in patches_of(project, job):
+        if patch.base is not None and patch.theirs is not None:
+            yield patch.path, patch.theirs

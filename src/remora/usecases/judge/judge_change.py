@@ -18,14 +18,12 @@ from remora.files.file_lock import try_lock
 from remora.ids import escape_path, file_of_key, split_node_key
 from remora.judges.judged_change import Change, ChangedFile, ReportedFinding, Unjudged
 from remora.operations.base import Report
-from remora.runs.execution.prepared_run import PreparedRun
 from remora.runs.planning.run_request import RunRequest, options_for
 from remora.runs.project import Project
 from remora.runs.report.problems import Problem, reported_problem
 from remora.sandbox.interpreters import ProjectPython
 from remora.text import count
 from remora.tools.tree import ToolTree
-from remora.usecases.analyze.prepare_run import prepare
 from remora.usecases.check.baseline import Baseline, new_problems, updated
 from remora.usecases.judge.change_trees import ChangeRequest, change_trees
 
@@ -232,10 +230,8 @@ def _unread(files: dict[str, ChangedFile]) -> Iterator[Unjudged]:
             yield Unjudged(what=path, why=error)
 
 
-def prepare_added_tests(
-    invocation: Invocation, project: Project, judgement: Judgement
-) -> PreparedRun:
-    """Plan jobs for the functions whose tests miss a fault on a changed line.
+def added_tests(judgement: Judgement) -> RunRequest:
+    """Return the request for the functions whose tests miss a fault on a changed line.
 
     The judged change must end with the files of the project.
     """
@@ -243,9 +239,8 @@ def prepare_added_tests(
     for nodes in judgement.missed.values():
         for key, lines in nodes.items():
             missed.setdefault(file_of_key(key), {})[split_node_key(key)[1]] = tuple(lines)
-    request = RunRequest(
+    return RunRequest(
         operations=tuple(judgement.missed),
         keys=frozenset(key for nodes in judgement.missed.values() for key in nodes),
         missed=missed,
     )
-    return prepare(invocation, request, project)

@@ -8,7 +8,7 @@ from remora.bootstrap.operations import BUILT_IN
 from remora.config.template import default_config
 from remora.errors import UsageError
 from remora.memory.events import RunStart
-from remora.usecases.analyze.recorded_settings import recorded_config
+from remora.usecases.analyze.resume_run import recorded_config
 
 CONFIG = default_config(BUILT_IN.settings)
 
