@@ -43,7 +43,7 @@ def proposals(root: Path, run_id: str, by: str) -> dict[str, list[str]]:
     project = open_project(invocation_for(root, {}, BUILT_IN))
     found = defaultdict[str, list[str]](list)
     for job in read_run(project, run_id).jobs:
-        if job.review != PENDING:
+        if job.review.state != PENDING:
             continue
         change = ready_change(project, job)
         labels = defaultdict[str, set[int]](set)

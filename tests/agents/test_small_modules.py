@@ -67,7 +67,7 @@ class TestTally:
     def test_calls_are_counted_by_who_decided_them(self, tmp_path: Path) -> None:
         calls = [ToolCalled(tool="t", decided_by=who) for who in ("rule", "model", "model", "new")]
         tally = self.tally(tmp_path, *enumerate(calls, 1))
-        counts = {who: number for who, number in tally.decided_by.items() if number}
+        counts = {who: number for who, number in tally.total.decided_by.items() if number}
         assert counts == {"rule": 1, "model": 2, "new": 1}
 
     def test_texts_in_blobs_count_with_their_length(self, tmp_path: Path) -> None:
@@ -79,8 +79,8 @@ class TestTally:
             (1, ToolResulted(tool="t", raw_output=long)),
             (3, TurnStart()),
         )
-        assert (tally.max_packet_tokens, tally.turns) == (7, 3)
-        assert tally.raw_bytes > len(long)
+        assert (tally.total.max_packet_tokens, tally.total.turns) == (7, 3)
+        assert tally.total.raw_bytes > len(long)
 
 
 class TestRawSize:

@@ -38,7 +38,7 @@ def accepted(tmp_path_factory: pytest.TempPathFactory) -> Kept:
 
 def states(desk: Desk) -> dict[str, str]:
     return {
-        job.node_id.removeprefix("node:").partition(":")[0]: job.review
+        job.node_id.removeprefix("node:").partition(":")[0]: job.review.state
         for job in desk.view(desk.newest).jobs
     }
 
@@ -145,7 +145,7 @@ def test_two_commands_at_once(beside: str, kept: Kept) -> None:
     told = {
         job.node_id.removeprefix("node:").partition(":")[0]
         for job in desk.view(kept.newest).jobs
-        if job.review == "accepted" and not job.branch
+        if job.review.state == "accepted" and not job.review.branch
     }
     assert in_files == told
     assert desk.problems() == []
@@ -167,8 +167,8 @@ def test_two_accepts_of_different_runs_at_once(number: int, kept: Kept) -> None:
     accepted = set()
     for run_id in runs:
         for job in desk.view(run_id).jobs:
-            assert job.review in ("accepted", "conflict", "pending")
-            if job.review == "accepted":
+            assert job.review.state in ("accepted", "conflict", "pending")
+            if job.review.state == "accepted":
                 accepted.add(job.node_id.removeprefix("node:").partition(":")[0])
     assert {name for name, text in texts(desk).items() if text == NEW} == accepted
     assert set(texts(desk).values()) <= {OLD, NEW}

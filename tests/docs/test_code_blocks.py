@@ -129,7 +129,7 @@ def test_the_agent_of_the_agents_page_removes_the_print_calls(tmp_path: Path) ->
 
     run = read_run(prepared.project, prepared.run_id)
     assert [job.status for job in run.jobs] == ["verified"]
-    assert run.jobs[0].decided_by == {"rule": 3, "model": 0, "fallback": 0, "escalation": 0}
+    assert run.jobs[0].counts.decided_by == {"rule": 3, "model": 0, "fallback": 0, "escalation": 0}
     diff = job_diff(prepared.project, run.jobs[0])
     assert [line for line in diff.splitlines() if line[:1] == "-"][1:] == [
         "-    print(a)",

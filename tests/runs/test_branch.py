@@ -118,7 +118,10 @@ class TestCommits:
     def test_it_is_not_in_the_files_and_cannot_be_reverted_there(self, shop: Desk) -> None:
         onto(shop, wanted=ONE)
         undone = revert(shop.project, shop.newest, [])
-        assert (undone.reverted, {job.branch for job in undone.view.jobs}) == ([], {"fixes", None})
+        assert (undone.reverted, {job.review.branch for job in undone.view.jobs}) == (
+            [],
+            {"fixes", None},
+        )
         with pytest.raises(UsageError, match="committed to the branch fixes"):
             revert(shop.project, shop.newest, ["pkg/a.py:load"])
 

@@ -38,7 +38,7 @@ def updates(desk: Desk, run_id: str, node: str) -> list[tuple[Event, ContextUpda
 
 
 def states(desk: Desk, run_id: str) -> dict[str, str]:
-    return {job.node_id.rpartition(":")[2]: job.review for job in desk.view(run_id).jobs}
+    return {job.node_id.rpartition(":")[2]: job.review.state for job in desk.view(run_id).jobs}
 
 
 def test_without_a_hub_packets_hold_what_the_file_says(desk: Desk) -> None:

@@ -38,7 +38,7 @@ def came_to(desk: Desk) -> list[tuple[Any, ...]]:
     assert view.status == "ended"
     assert verify_all(desk.project.trace).ok
     return [
-        (job.node_id, job.status, job.turns, job.change_set_sha256, job.decided_by)
+        (job.node_id, job.status, job.counts.turns, job.proposal.sha256, job.counts.decided_by)
         for job in view.jobs
     ]
 

@@ -145,7 +145,7 @@ class TestAgent:
 
     def test_contents_that_are_others_are_refused(self, shop: Desk) -> None:
         run_id = shop.newest
-        (change,) = shop.view(run_id).jobs[1].change_set
+        (change,) = shop.view(run_id).jobs[1].proposal.changes
         assert change.after is not None
         place = shop.project.trace.objects.folder / change.after[:2] / change.after
         place.write_bytes(b"import evil\n")

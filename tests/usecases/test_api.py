@@ -41,7 +41,7 @@ def test_a_run_from_its_plan_to_the_files_and_back(
     ]
     result = remora.analyze(operations=["lint"], seed=7)
     (job,) = result.view.jobs
-    assert (result.stopped, job.status, job.review) == ("", "verified", "pending")
+    assert (result.stopped, job.status, job.review.state) == ("", "verified", "pending")
     assert (project / "a.py").read_text() == SOURCE, "nothing changes before accept"
 
     done = remora.accept(result.run_id, every=True)

@@ -41,28 +41,34 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     attempt: int = 1
 
 
-class AgentResult(msgspec.Struct, frozen=True, kw_only=True):
-    """The result of an attempt.
+class Counts(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Counts for an agent's whole life."""
 
-    - `decided_by` contains the number of tool calls by each decider. All that were not made by rule
-      are decisions of a model, because it could have called something else.
-    - `invalid` is the number of answers that were no valid call, and `refused` the number of calls
-      of a model that a tool or a check refused.
-    - `raw_bytes` is the total size of all raw outputs.
-    - `requests` is the number of requests that models answered, and `sent_tokens` their total size.
-    - `max_packet_tokens` is the size of the largest request.
-    """
+    turns: int = 0
+    """The number of turns."""
+    decided_by: dict[str, int] = {}
+    """The number of tool calls by each decider. All that were not made by rule are decisions of a
+    model, because it could have called something else."""
+    invalid: int = 0
+    """The number of answers that were not a valid call."""
+    refused: int = 0
+    """The number of calls of a model that a tool or a check refused."""
+    requests: int = 0
+    """The number of requests that models answered."""
+    sent_tokens: int = 0
+    """The total size of these requests."""
+    max_packet_tokens: int = 0
+    """The size of the largest request."""
+    raw_bytes: int = 0
+    """The total size of all raw outputs."""
+
+
+class AgentResult(msgspec.Struct, frozen=True, kw_only=True):
+    """The result of an attempt."""
 
     status: Status | Literal["verified"]
     stop_reason: StopReason | Literal["verified"]
-    turns: int = 0
-    decided_by: dict[str, int] = {}
-    invalid: int = 0
-    refused: int = 0
-    requests: int = 0
-    sent_tokens: int = 0
-    max_packet_tokens: int = 0
-    raw_bytes: int = 0
+    counts: Counts = Counts()
     change_set: tuple[Change, ...] = ()
     error: str | None = None
     head: Head = Head()

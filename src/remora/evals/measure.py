@@ -215,21 +215,25 @@ def _arm_result(name: str, targets: Targets, done: CopyRun) -> ArmResult:
         return ArmResult(name=name, results=tuple(targets.results(copy, None)), seconds=seconds)
     verdicts = accept(done.project, done.run_id, (), every=True)
     view = verdicts.view
-    model_failed = any(job.stop_reason == "model_error" for job in view.jobs)
-    failed = [j for j in view.jobs if j.status not in WITH_RESULT or j.stop_reason == "model_error"]
+    model_failed = any(job.outcome.stop_reason == "model_error" for job in view.jobs)
+    failed = [
+        j
+        for j in view.jobs
+        if j.status not in WITH_RESULT or j.outcome.stop_reason == "model_error"
+    ]
     return ArmResult(
         name=name,
         results=tuple(targets.results(copy, view)),
         model=view.start.config.get("model_name"),
         jobs=Counter(job.status or "" for job in view.jobs),
-        job_errors=Counter(job.error for job in failed if job.error),
+        job_errors=Counter(job.outcome.error for job in failed if job.outcome.error),
         decisions=total_of(job.decisions for job in view.jobs),
         conflicts=len({conflict["node_id"] for conflict in verdicts.conflicts}),
-        turns=sum(job.turns for job in view.jobs),
-        invalid=sum(job.invalid for job in view.jobs),
-        refused=sum(job.refused for job in view.jobs),
-        requests=sum(job.requests for job in view.jobs),
-        tokens=sum(job.sent_tokens for job in view.jobs),
+        turns=sum(job.counts.turns for job in view.jobs),
+        invalid=sum(job.counts.invalid for job in view.jobs),
+        refused=sum(job.counts.refused for job in view.jobs),
+        requests=sum(job.counts.requests for job in view.jobs),
+        tokens=sum(job.counts.sent_tokens for job in view.jobs),
         seconds=seconds,
         resumed=done.resumed,
         exit_code=ModelError.exit_code if model_failed else 0,

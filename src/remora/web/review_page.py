@@ -243,13 +243,13 @@ def _summary(job: JobView) -> str:
 
 def _part(job: JobView) -> str:
     """Return which part of an accepted change set was written, or nothing if it is all of it."""
-    written = job.written
+    written = job.review.written
     if written is None:
         return ""
     if written.edited:
         return "with your edits"
-    left = len(job.left) or written.of - len(written.hunks)
-    where = "pending" if job.left else "left out"
+    left = len(job.review.left) or written.of - len(written.hunks)
+    where = "pending" if job.review.left else "left out"
     return f"{len(written.hunks)} of {count(written.of, 'hunk')}; {left} {where}"
 
 
@@ -257,8 +257,8 @@ def _decided(view: RunView) -> list[JobView]:
     """Return the change sets whose verdict can be undone, the last verdict first."""
     reviews = (typed_payload(event) for event in view.record.events if event.type == Review.type)
     order = {each.agent_id: n for n, each in enumerate(reviews) if isinstance(each, Review)}
-    verdicts = (job for job in view.jobs if job.verdict)
-    found = [job for job in verdicts if job.review in DECIDED or job.left]
+    verdicts = (job for job in view.jobs if job.review.verdict)
+    found = [job for job in verdicts if job.review.state in DECIDED or job.review.left]
     return sorted(found, key=lambda job: -order.get(job.agent_id, -1))
 
 

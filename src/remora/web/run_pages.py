@@ -47,7 +47,7 @@ def _body(project: ProjectRecords, run_id: str, query: QueryParams, start: int) 
     view = read_run(project, run_id, details=False)
     jobs = [job for job in view.jobs if _matches(job, query)]
     shown = jobs[start : start + _JOBS]
-    reviews = Counter(job.review for job in view.jobs)
+    reviews = Counter(job.review.state for job in view.jobs)
     return render(
         "run_body.html",
         view=view,
@@ -77,7 +77,7 @@ def _matches(job: JobView, query: Any) -> bool:
     return (
         wanted["status"] in ("", job.status)
         and wanted["operation"] in ("", job.operation)
-        and wanted["review"] in ("", job.review)
+        and wanted["review"] in ("", job.review.state)
         and wanted["node"].lower() in job.node_id.lower()
     )
 
@@ -87,7 +87,7 @@ def _choices(view: RunView) -> dict[str, list[str]]:
     return {
         "status": sorted({job.status or "" for job in view.jobs} - {""}),
         "operation": sorted({job.operation for job in view.jobs}),
-        "review": sorted({job.review for job in view.jobs} - {""}),
+        "review": sorted({job.review.state for job in view.jobs} - {""}),
     }
 
 
@@ -96,7 +96,7 @@ def _causes(project: ProjectRecords, jobs: list[JobView]) -> dict[str, str]:
     failed = [
         job
         for job in jobs
-        if (job.status in WITHOUT_RESULT or job.review == CONFLICT) and not job.damaged
+        if (job.status in WITHOUT_RESULT or job.review.state == CONFLICT) and not job.stream.damaged
     ]
     found = {}
     for job in failed[:_MOST_CAUSES]:

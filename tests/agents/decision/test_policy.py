@@ -140,7 +140,7 @@ class TestSize:
         requests = found.payloads(ModelRequest)
         assert len(requests) == 8
         assert max(request.prompt_tokens for request in requests) <= 1500
-        assert found.result.max_packet_tokens == max(r.prompt_tokens for r in requests)
+        assert found.result.counts.max_packet_tokens == max(r.prompt_tokens for r in requests)
         assert requests[-1].trim > 0
 
 
@@ -251,4 +251,4 @@ class TestEmbedded:
             )
         )
         turns = found.payloads(ToolCalled) + found.payloads(AgentError)
-        assert len(turns) == found.result.turns
+        assert len(turns) == found.result.counts.turns

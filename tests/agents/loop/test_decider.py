@@ -269,7 +269,7 @@ class TestEscalation:
         assert step.model["name"] == "scripted"
         assert step.reason.startswith(reason)
         assert deciders(found) == ["rule", *["model"] * by_smaller, *["escalation"] * 2]
-        assert found.result.decided_by["escalation"] == 2
+        assert found.result.counts.decided_by["escalation"] == 2
         assert (found.after, ending(found)) == (b"x = 9\ny = 0\n", ("submitted", "submitted"))
 
     def test_three_invalid_calls_of_the_larger_model_give_the_fallback(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from remora.agents.job import AgentResult, StopReason
+from remora.agents.job import AgentResult, Counts, StopReason
 from remora.agents.loop.lost_jobs import MAX_LOST_JOBS, LostJobs
 
 
@@ -10,7 +10,9 @@ def job(
     error: str | None = "3 invalid calls: 'one'", *, large: bool = False, **by: int
 ) -> AgentResult:
     reason: StopReason = "packet_too_large" if large else "model_error" if error else "submitted"
-    return AgentResult(status="submitted", stop_reason=reason, error=error, decided_by=by)
+    return AgentResult(
+        status="submitted", stop_reason=reason, error=error, counts=Counts(decided_by=by)
+    )
 
 
 LOST, DONE = job(), job(None)

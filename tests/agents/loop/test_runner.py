@@ -125,7 +125,7 @@ class TestBadTools:
         assert len(shown["last_error"]) <= 300
         assert shown["recent_actions"][0]["outcome"] == "error"
         assert good.outcome == "success"
-        assert (played.result.status, played.result.turns) == ("no_change", 2)
+        assert (played.result.status, played.result.counts.turns) == ("no_change", 2)
 
     @pytest.mark.slow
     def test_one_that_loops_forever_is_stopped(self, theatre: Theatre) -> None:
@@ -150,8 +150,8 @@ class TestBadTools:
         played = theatre.play(Play(agent=theatre.tool(script), answers=[ACT, SUBMIT]))
         data = json.loads(bytes(played.events[5].data))
         assert data["raw_output"]["result"]["$blob"]["bytes"] == 200_000
-        assert 200_000 < played.result.raw_bytes < 201_000
-        assert played.result.max_packet_tokens < 3000
+        assert 200_000 < played.result.counts.raw_bytes < 201_000
+        assert played.result.counts.max_packet_tokens < 3000
 
 
 class TestCandidates:
@@ -178,7 +178,7 @@ class TestCandidates:
         (call,) = played.payloads(ToolCalled)
         assert (call.decided_by, call.candidates, call.choice) == ("rule", 1, 0)
         assert played.payloads(ModelRequest) == []
-        assert played.result.decided_by["rule"] == 1
+        assert played.result.counts.decided_by["rule"] == 1
         pick = """
             from remora.pym import Input
             packet: dict = Input("packet")
@@ -337,16 +337,16 @@ class TestEndings:
         script += '{"result": 1, "summary": "s", "knowledge_delta": {"t": packet["turn"]}}'
         played = theatre.play(Play(agent=theatre.tool(script), answers=lambda _: ACT, max_turns=2))
         assert (played.result.status, played.result.stop_reason) == ("failed", "max_turns")
-        assert played.result.turns == 2
+        assert played.result.counts.turns == 2
 
     def test_calls_that_are_repeated_or_change_nothing(self, theatre: Theatre) -> None:
         script = '{"result": 1, "summary": "same", "outcome": "success"}'
         played = theatre.play(Play(agent=theatre.tool(script), answers=lambda _: ACT))
-        assert (played.result.stop_reason, played.result.turns) == ("repeated_call", 2)
+        assert (played.result.stop_reason, played.result.counts.turns) == ("repeated_call", 2)
         script = 'from remora.pym import Input\npacket: dict = Input("packet")\n'
         script += '{"result": 1, "summary": "turn " + str(packet["turn"]), "outcome": "success"}'
         played = theatre.play(Play(agent=theatre.tool(script), answers=lambda _: ACT))
-        assert (played.result.stop_reason, played.result.turns) == ("no_progress", 5)
+        assert (played.result.stop_reason, played.result.counts.turns) == ("no_progress", 5)
 
     def test_three_invalid_calls_in_a_row(self, theatre: Theatre) -> None:
         answers = ["nonsense", ACT, *["nonsense"] * 3]
@@ -356,7 +356,7 @@ class TestEndings:
         assert [error.kind for error in errors] == ["bad_call"] * 4 + ["invalid_calls"]
         assert all(error.packet_sha256 and error.trim == 0 for error in errors)
         assert fold_shown(played, 2)["last_error"].startswith("the answer has no tool call")
-        assert played.result.turns == 6, "a turn without a call is a turn"
+        assert played.result.counts.turns == 6, "a turn without a call is a turn"
 
     def test_a_failed_check_fails_the_job(self, theatre: Theatre) -> None:
         script = """

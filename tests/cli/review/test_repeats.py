@@ -68,7 +68,7 @@ def test_it_comes_back_with_another_version_of_its_rules(
 ) -> None:
     def reviews() -> list[str]:
         run = library.analyze(root=shop, operations=["lint"])
-        return [job.review for job in run.view.jobs if job.node_id.startswith("node:a.py")]
+        return [job.review.state for job in run.view.jobs if job.node_id.startswith("node:a.py")]
 
     assert reviews() == ["pending"]
     library.reject("last", every=True, root=shop)
@@ -97,7 +97,7 @@ def test_an_undone_rejection_does_not_count(shop: Path) -> None:
     library.reject("last", every=True, root=shop)
     library.undo("last", "a.py", root=shop)
     jobs = library.analyze(root=shop, operations=["lint"]).view.jobs
-    assert [job.review for job in jobs] == ["pending"]
+    assert [job.review.state for job in jobs] == ["pending"]
 
 
 @pytest.mark.slow

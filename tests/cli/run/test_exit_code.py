@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from remora.cli.run.foreground_run import jobs_exit_code
-from remora.runs.records.job_view import JobView
+from remora.runs.records.job_view import JobView, Outcome
 
 DONE = ("verified", "verified")
 NOTHING = ("no_change", "no_change")
@@ -34,7 +34,13 @@ BROKEN = ("error", "tool_error")
 )
 def test_of_jobs(jobs: Sequence[tuple[str, str]], code: int) -> None:
     views = [
-        JobView(agent_id="a", operation="o", node_id="n", status=status, stop_reason=reason)
+        JobView(
+            agent_id="a",
+            operation="o",
+            node_id="n",
+            status=status,
+            outcome=Outcome(stop_reason=reason),
+        )
         for status, reason in jobs
     ]
     assert jobs_exit_code(views) == code

@@ -37,7 +37,7 @@ class Judged:
 
     @property
     def reasons(self) -> list[str]:
-        return [reason for job in self.view.jobs for reason in job.reasons]
+        return [reason for job in self.view.jobs for reason in job.proposal.reasons]
 
     def accepted(self) -> dict[str, str]:
         """Accept everything that is left, and return the files that have changed, as text."""

@@ -57,10 +57,12 @@ def test_a_run_that_is_killed_in_a_bisection_is_judged_when_it_is_resumed(
     (run_id,) = (path.stem for path in (project.trace.path / "runs").glob("*.jsonl"))
     view = remora.resume(run_id, root=project).view
     assert view.gates is not None
-    reviews = [(job.node_id.split(":")[1], job.review) for job in view.jobs]
+    reviews = [(job.node_id.split(":")[1], job.review.state) for job in view.jobs]
     assert sorted(reviews) == [
         ("a.py", "pending"), ("b.py", "taken_out"), ("c.py", "pending"), ("d.py", "pending"),
     ]  # fmt: skip
-    (reason,) = (text for job in view.jobs for text in job.reasons)
+    (reason,) = (text for job in view.jobs for text in job.proposal.reasons)
     assert reason.startswith("taken out by ruff (f, line 2): b.py: ")
-    assert [job.proof for job in view.jobs if job.review == "pending"] == ["checked"] * 3
+    assert [job.proposal.proof for job in view.jobs if job.review.state == "pending"] == [
+        "checked"
+    ] * 3

@@ -147,7 +147,7 @@ def test_without_an_environment_only_ruff_judges(user: Path, judge: Judge) -> No
     }
     assert judged.gates.proof == "checked"
     (job,) = judged.view.jobs
-    assert job.proof == "checked"
+    assert job.proposal.proof == "checked"
 
 
 PINNED = """import pathlib, sys
@@ -212,7 +212,7 @@ def test_no_gates_are_run_if_they_may_take_no_time(
     monkeypatch.setenv("REMORA_GATES__TIME_S", "0")
     judged = judge({"shop.py": SHOP, "test_shop.py": TEST}, PLANTS)
     assert judged.view.gates is None
-    assert [job.proof for job in judged.view.jobs] == ["parsed"]
+    assert [job.proposal.proof for job in judged.view.jobs] == ["parsed"]
 
 
 def test_nothing_is_run_without_proposals(active: Path, judge: Judge) -> None:

@@ -53,7 +53,7 @@ def test_what_may_be_a_cause_is_taken_out(
     runs[0] = times
     judged = judge(FILES, PLANTS)
     (job,) = judged.view.jobs
-    assert job.left == left
+    assert job.review.left == left
     assert judged.reasons[-1].endswith(reason)
     out_of_time = "the search for what makes it worse left no time (gates.time_s)"
     assert (out_of_time in judged.missing.values()) is (times == 5)

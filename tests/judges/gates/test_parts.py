@@ -39,7 +39,7 @@ def project(judged: Judged) -> Project:
 def is_refused(judged: Judged, done: Verdicts) -> bool:
     (conflict,) = done.conflicts
     assert conflict["detail"] == WORSE
-    assert [job.review for job in done.view.jobs] == ["pending"]
+    assert [job.review.state for job in done.view.jobs] == ["pending"]
     return (judged.root / "a.py").read_text() == SOURCE
 
 

@@ -151,7 +151,7 @@ def test_the_rest_of_a_change_set_stays(active: Path, judge: Judge) -> None:
     files = {"pyproject.toml": SETTINGS, "many.py": "".join(lines), "test_many.py": tests}
     judged = judge(files, {"many.py": plants})
     (job,) = judged.view.jobs
-    assert job.left == (*range(1, 8), *range(9, 13))
+    assert job.review.left == (*range(1, 8), *range(9, 13))
     assert judged.reasons == ["taken out by pytest (f7, line 30): test_many.py::test_seven fails"]
     with pytest.raises(NotFound, match="no verdict to undo"):
         remora.undo(judged.view.run_id, root=judged.root)
@@ -169,8 +169,8 @@ def test_what_is_taken_out_does_not_count_as_fixed(active: Path) -> None:
     )
     write(active, {"a.py": source, "test_a.py": tests})
     (job,) = remora.analyze(root=active, operations=["lint"]).view.jobs
-    assert job.reasons == ("taken out by pytest (F401, line 7): test_a.py::test_g fails",)
-    assert (job.before, job.after) == ({"F401": 2}, {"F401": 1})
+    assert job.proposal.reasons == ("taken out by pytest (F401, line 7): test_a.py::test_g fails",)
+    assert (job.findings.before, job.findings.after) == ({"F401": 2}, {"F401": 1})
 
 
 @pytest.mark.slow
@@ -187,7 +187,7 @@ def test_what_is_left_is_told_apart_by_reason(active: Path) -> None:
     }
     write(active, files)
     view = remora.analyze(root=active, operations=["lint"]).view
-    assert [job.review for job in view.jobs] == ["pending", "taken_out"]
+    assert [job.review.state for job in view.jobs] == ["pending", "taken_out"]
     left = Counter[str]()
     for reason, number, _ in lint_left(view):
         left[reason] += number

@@ -17,7 +17,7 @@ from remora.memory.events import AgentStart, Event, JobStart, Review, payload
 from remora.memory.packet import packet_json
 from remora.runs.continuation.fork import ForkResult
 from remora.runs.continuation.start_attempts import start_stream
-from remora.runs.records.lineage import ancestors
+from remora.runs.records.agent_stream import ancestors
 from remora.runs.records.name_lookup import stream_named
 from remora.runs.records.results import job_document, own_run
 from remora.runs.records.run_listing import list_run_lines
@@ -53,7 +53,7 @@ def desk(kept: Kept) -> Desk:
 
 
 def parent_of(desk: Desk) -> str:
-    return max(desk.view(RUN).jobs, key=lambda job: job.turns).agent_id
+    return max(desk.view(RUN).jobs, key=lambda job: job.counts.turns).agent_id
 
 
 def events_of(desk: Desk, agent_id: str) -> list[Event]:
@@ -197,12 +197,15 @@ class TestAForkThatGoesOn:
     @pytest.mark.slow
     def test_a_fork_reaches_its_parents_result(self, desk: Desk) -> None:
         parent = desk.view(RUN).jobs[0]
-        for turn in range(parent.turns + 1):
+        for turn in range(parent.counts.turns + 1):
             made = fork(desk, parent.agent_id, turn).job.agent_id
             desk.resume(eager, only=frozenset({made}))
             job = desk.view(RUN).jobs[0]
             assert (job.agent_id, job.status) == (made, parent.status)
-            assert (job.turns, job.change_set) == (parent.turns, parent.change_set)
+            assert (job.counts.turns, job.proposal.changes) == (
+                parent.counts.turns,
+                parent.proposal.changes,
+            )
         assert desk.problems() == []
 
     @pytest.mark.parametrize("turn", [0, 10])
@@ -210,13 +213,16 @@ class TestAForkThatGoesOn:
         self, desk: Desk, turn: int
     ) -> None:
         """Also where nothing was changed yet, and where nothing is left but to submit."""
-        parent = max(desk.view(RUN).jobs, key=lambda job: job.turns)
-        assert parent.before != parent.after
+        parent = max(desk.view(RUN).jobs, key=lambda job: job.counts.turns)
+        assert parent.findings.before != parent.findings.after
         made = fork(desk, parent.agent_id, turn).job.agent_id
         desk.resume(eager, only=frozenset({made}))
         found = next(job for job in desk.view(RUN).jobs if job.node_id == parent.node_id)
         assert found.agent_id == made
-        assert (found.before, found.after) == (parent.before, parent.after)
+        assert (found.findings.before, found.findings.after) == (
+            parent.findings.before,
+            parent.findings.after,
+        )
         assert totals_by_operation(
             [job_document(found)], {}, BUILT_IN.totals
         ) == totals_by_operation([job_document(parent)], {}, BUILT_IN.totals)
@@ -236,7 +242,7 @@ class TestAForkThatGoesOn:
         wanted = desk.resume(model=other, only=frozenset({made}))
         assert wanted.models == ("other",)
         job = desk.job(RUN, "guarded")
-        assert job.turns == 3
+        assert job.counts.turns == 3
         assert start_of(desk, made).model["name"] == "other"
 
     def test_an_agent_that_changed_proposes_again(self, desk: Desk) -> None:
@@ -273,13 +279,13 @@ class TestARetry:
         made = self.retry(desk, feedback=f"keep the name; the token is {secret}")
         for path in (desk.project.trace.run_stream(RUN), desk.project.trace.agent_stream(made)):
             assert secret.encode() not in path.read_bytes()
-        for turn in range(desk.job(RUN, "guarded").turns):
+        for turn in range(desk.job(RUN, "guarded").counts.turns):
             knowledge = packet_of(desk, made, turn, shown=True)["knowledge"]
             assert knowledge["feedback"]["value"].startswith("keep the name; the token is <secret:")
         (review,) = desk.payloads(RUN, Review)
         assert (review.verdict, review.agent_id) == ("retried", before.agent_id)
         assert (review.feedback or "").startswith("keep the name")
-        assert review.head == before.head
+        assert review.head == before.stream.head
         assert start_of(desk, made).parent
         assert desk.problems() == []
 
@@ -287,7 +293,11 @@ class TestARetry:
         reject(desk.project, RUN, ["guarded"], feedback="keep the name")
         made = self.retry(desk)
         job = desk.job(RUN, "guarded")
-        assert (job.agent_id, job.attempt, job.review) == (made, 2, "rejected")  # it is the same
+        assert (job.agent_id, job.attempt, job.review.state) == (
+            made,
+            2,
+            "rejected",
+        )  # it is the same
         assert start_of(desk, made).packet.knowledge["feedback"].value == "keep the name"
         assert desk.payloads(RUN, Review)[-1].feedback == "keep the name"
 
@@ -340,7 +350,7 @@ class TestWhichAttemptCounts:
         assert stream_named(desk.project.trace, "guarded") == made
         (line,) = list_run_lines(desk.project.trace)
         assert line.pending == waiting
-        assert desk.job(RUN, "guarded").review == "pending"
+        assert desk.job(RUN, "guarded").review.state == "pending"
         accept(desk.project, RUN, ["guarded"])
         assert [review.agent_id for review in desk.payloads(RUN, Review)] == [made]
         # a retry does at once

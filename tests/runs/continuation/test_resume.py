@@ -17,7 +17,6 @@ from remora.memory.events import (
     AgentEnd,
     AgentStart,
     Event,
-    Head,
     JobEnd,
     JobStart,
     ModelResponse,
@@ -30,6 +29,7 @@ from remora.runs.continuation.resume import check_definition
 from remora.runs.execution.base_files import BaseFilesCache
 from remora.runs.planning.run_request import RunRequest
 from remora.runs.records.attempts import read_attempts
+from remora.runs.records.job_view import StreamState
 from remora.runs.records.run_record import read_own_record
 from remora.runs.records.run_stream import open_run
 from remora.runs.review.accept_and_reject import accept
@@ -118,7 +118,7 @@ def came_to(desk: Desk) -> list[Any]:
     view = desk.view(RUN)
     assert (view.status, desk.problems()) == ("ended", [])
     jobs = sorted(view.jobs, key=lambda job: job.node_id)
-    return [msgspec.structs.replace(job, head=Head(), sound=None) for job in jobs]
+    return [msgspec.structs.replace(job, stream=StreamState()) for job in jobs]
 
 
 def agent_events(desk: Desk, agent_id: str) -> list[Event]:
@@ -297,7 +297,7 @@ class TestAgentsThatHardlyBegan:
         assert len(half.payloads(RUN, JobEnd)) == 2
         assert half.payloads(RUN, RunEnd) == []
         assert path.read_bytes() == b"".join(lines)
-        assert [job.damaged for job in half.view(RUN).jobs] == [True, False, False]
+        assert [job.stream.damaged for job in half.view(RUN).jobs] == [True, False, False]
 
 
 class TestAFileThatMovedOn:
@@ -363,8 +363,8 @@ class TestAFileThatMovedOn:
         half.write({"a.py": now})
         half.resume(choosing)
         job = half.job(RUN, "guarded")
-        assert (job.status, job.stop_reason) == ("error", "tool_error")
-        assert "can no longer be found" in (job.error or "")
+        assert (job.status, job.outcome.stop_reason) == ("error", "tool_error")
+        assert "can no longer be found" in (job.outcome.error or "")
         assert came_to(half)
 
 

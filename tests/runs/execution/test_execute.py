@@ -108,8 +108,8 @@ class TestTheLastTurn:
         desk.write({"a.py": TEN_TURNS, "ruff.toml": RULES})
         run_id = desk.analyze(first, request=RunRequest(concurrency=1, max_turns=6))
         (job,) = desk.view(run_id).jobs
-        assert (job.status, job.turns) == ("verified", 6)
-        assert (job.before, job.after) == ({"B904": 7}, {"B904": 3})
+        assert (job.status, job.counts.turns) == ("verified", 6)
+        assert (job.findings.before, job.findings.after) == ({"B904": 7}, {"B904": 3})
         stream = read_events(desk.project.trace.agent_stream(job.agent_id))
         calls = [p for event in stream if isinstance(p := payload(event), ToolCalled)]
         assert [(call.tool, call.decided_by) for call in calls[-2:]] == [
@@ -120,7 +120,7 @@ class TestTheLastTurn:
         # nothing was corrected after the first one; a project's own limits hold
         desk.write({"remora.yaml": "operations: {lint: {max_turns: 1}}\n"})
         (job,) = desk.view(desk.analyze(first)).jobs
-        assert (job.status, job.stop_reason) == ("failed", "max_turns")
+        assert (job.status, job.outcome.stop_reason) == ("failed", "max_turns")
 
 
 @pytest.mark.slow
@@ -130,7 +130,7 @@ def test_findings_alike_in_one_line_are_reported_apart_by_column(desk: Desk) -> 
     desk.write({"a.py": source, "ruff.toml": 'lint.select = ["E711"]\n'})
     run_id = desk.analyze(first, request=WISH)
     (job,) = desk.view(run_id).jobs
-    assert (job.status, job.before, job.after) == ("verified", {"E711": 3}, {})
+    assert (job.status, job.findings.before, job.findings.after) == ("verified", {"E711": 3}, {})
     accept(desk.project, run_id, [], every=True)
     assert desk.tree()["a.py"].count(b" is None") == 3
 
@@ -211,15 +211,17 @@ class TestFaults:
         shop.write({"a.py": load})
         run_id = shop.analyze(breaks)
         broken = shop.job(run_id, "guarded")
-        assert (broken.status, broken.stop_reason) == ("error", "tool_error")
-        assert "Too many links: 'b.py'; check the free disk space" in (broken.error or "")
+        assert (broken.status, broken.outcome.stop_reason) == ("error", "tool_error")
+        assert "Too many links: 'b.py'; check the free disk space" in (broken.outcome.error or "")
         assert shop.view(run_id).status == "failed"
         run_id = shop.analyze(lambda _: ModelError("gone", hint="start it"))
         by_node = {job.node_id: job for job in shop.view(run_id).jobs}
         unchanged, fixed = by_node["node:b.py:guarded"], by_node["node:a.py:load"]
-        assert (unchanged.status, unchanged.stop_reason) == ("error", "model_error")
-        assert (fixed.status, fixed.stop_reason) == ("verified", "model_error"), "rules fixed it"
-        assert unchanged.error == fixed.error == "gone; start it"
+        assert (unchanged.status, unchanged.outcome.stop_reason) == ("error", "model_error")
+        assert (fixed.status, fixed.outcome.stop_reason) == ("verified", "model_error"), (
+            "rules fixed it"
+        )
+        assert unchanged.outcome.error == fixed.outcome.error == "gone; start it"
         assert shop.view(run_id).status == "ended"
 
     @pytest.mark.parametrize("fault", [RecursionError("too deep\nfor us"), MemoryError()])
@@ -234,13 +236,15 @@ class TestFaults:
         run_id = shop.analyze(breaks, request=ONE_BY_ONE)
         by_node = {job.node_id: job for job in shop.view(run_id).jobs}
         broken = by_node.pop("node:b.py:guarded")
-        assert (broken.status, broken.stop_reason) == ("error", "tool_error")
+        assert (broken.status, broken.outcome.stop_reason) == ("error", "tool_error")
         told = " ".join(f"{type(fault).__name__}: {fault}".split()).rstrip(": ")
-        assert (broken.error or "").startswith(f"a fault in Remora: {told} (test_execute.py:")
-        assert (broken.error or "").endswith("; please report it; -v shows the traceback")
+        assert (broken.outcome.error or "").startswith(
+            f"a fault in Remora: {told} (test_execute.py:"
+        )
+        assert (broken.outcome.error or "").endswith("; please report it; -v shows the traceback")
         stream = list(read_events(shop.project.trace.agent_stream(broken.agent_id)))
         (told_of,) = [p for e in stream if isinstance(p := payload(e), AgentError)]
-        assert broken.error == f"{told_of.message}; {told_of.hint}"
+        assert broken.outcome.error == f"{told_of.message}; {told_of.hint}"
         assert {job.status for job in by_node.values()} == {"verified"}
         assert shop.view(run_id).status == "ended"
         assert shop.problems() == []

@@ -258,7 +258,7 @@ class TestUnreadable:
         run_id = desk.analyze()
         jobs = desk.view(run_id).jobs
         assert {job.status for job in jobs} == {"verified"}
-        changed = {change.path for job in jobs for change in job.change_set}
+        changed = {change.path for job in jobs for change in job.proposal.changes}
         assert changed == set(map(escape_path, names))
         assert accept(desk.project, run_id, [], every=True).conflicts == []
         assert not [name for name in names if b"import" in desk.tree()[name]]

@@ -6,7 +6,7 @@ import pytest
 
 from remora.runs.records.findings import ListedFinding
 from remora.runs.records.hunk_groups import HunkGroup, groups_of
-from remora.runs.records.job_view import JobView
+from remora.runs.records.job_view import JobFindings, JobView
 from remora.workspaces.apply.transaction import FilePatch
 
 
@@ -19,9 +19,11 @@ def grouped(
         agent_id="own-1",
         operation="own",
         node_id="node:a.py:__module__",
-        before=before,
-        after={},
-        first_findings=tuple(ListedFinding(code, f"{code} here", line) for code, line in findings),
+        findings=JobFindings(
+            before=before,
+            after={},
+            first=tuple(ListedFinding(code, f"{code} here", line) for code, line in findings),
+        ),
     )
     sides = (dedent(text).lstrip("\n").encode() for text in (old, new))
     base, theirs = sides
@@ -269,10 +271,12 @@ def test_a_finding_that_is_left_names_no_group() -> None:
         agent_id="lint-1",
         operation="lint",
         node_id="node:a.py:__module__",
-        before={"F401": 1, "F811": 2},
-        after={"F811": 1},
-        first_findings=(ListedFinding("F401", "os", 1), ListedFinding("F811", "re", 2)),
-        last_findings=(ListedFinding("F811", "re", 1),),
+        findings=JobFindings(
+            before={"F401": 1, "F811": 2},
+            after={"F811": 1},
+            first=(ListedFinding("F401", "os", 1), ListedFinding("F811", "re", 2)),
+            last=(ListedFinding("F811", "re", 1),),
+        ),
     )
     patch = FilePatch(path="a.py", base=old.encode(), theirs=old[10:].encode(), mode=0o644)
     assert told(groups_of([patch], job)) == [((1,), "F401")]

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from remora.cli.app.output import print_json
 from remora.cli.views import run_view
 from remora.cli.views.run_view import run_lines, status_lines
+from remora.runs.records.job_view import Outcome
 from remora.runs.records.results import JobDocuments, RunView, run_document
 from tests.runs.conftest import Desk
 
@@ -48,7 +49,9 @@ def test_the_first_failed_jobs_of_a_large_run_are_listed(
     ran: Desk, view: RunView, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(run_view, "_MOST_PROBLEMS", 1)
-    jobs = tuple(replace(job, status="failed", error="it broke") for job in view.jobs)
+    jobs = tuple(
+        replace(job, status="failed", outcome=Outcome(error="it broke")) for job in view.jobs
+    )
     brief = shown(ran, replace(view, jobs=jobs), brief=True)
     assert brief.count("it broke") == 1
     more = f"2 more with the status failed: `remora show {view.run_id} --status failed"

@@ -108,11 +108,10 @@ def test_live_and_recorded_counts_agree(shop: Desk) -> None:
     run_id = shop.analyze()
     for job in shop.view(run_id).jobs:
         result = ended[job.agent_id]
-        for name in (
-            "status", "stop_reason", "turns", "decided_by", "error",
-            "max_packet_tokens", "raw_bytes", "change_set", "head",
-        ):  # fmt: skip
-            assert getattr(job, name) == getattr(result, name), name
+        assert job.status == result.status
+        assert (job.outcome.stop_reason, job.outcome.error) == (result.stop_reason, result.error)
+        assert (job.counts, job.proposal.changes) == (result.counts, result.change_set)
+        assert job.stream.head == result.head
 
 
 def test_the_list_of_runs(shop: Desk) -> None:
@@ -145,5 +144,8 @@ def test_an_ended_job_whose_stream_was_removed_is_damaged(ran: Desk) -> None:
     job = ran.job(run_id, "load")
     ran.project.trace.agent_stream(job.agent_id).unlink()
     found = ran.job(run_id, "load")
-    assert (found.status, found.review, found.damaged) == ("error", "", True)
-    assert found.error == f"the stream of {job.agent_id} was removed; see `remora trace verify`"
+    assert (found.status, found.review.state, found.stream.damaged) == ("error", "", True)
+    assert (
+        found.outcome.error
+        == f"the stream of {job.agent_id} was removed; see `remora trace verify`"
+    )

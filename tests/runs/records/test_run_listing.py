@@ -20,7 +20,7 @@ def test_the_counts_are_those_of_the_jobs(ran: Desk) -> None:
     ran.write({"b.py": CHOICE.replace("ValueError(1)", "ValueError(2)")})
     accept(ran.project, run_id, [], every=True)
     (run,) = list_run_lines(ran.project.trace)
-    reviews = [job.review for job in ran.view(run_id).jobs]
+    reviews = [job.review.state for job in ran.view(run_id).jobs]
     counted = [reviews.count(word) for word in ("pending", "accepted", "conflict")]
     assert [run.pending, run.accepted, run.conflicts] == counted == [0, 2, 1]
 

@@ -2,7 +2,7 @@
 
 from remora.operations.base import FIX_TAKEN_OUT, NO_FIX
 from remora.runs.records.findings import ListedFinding
-from remora.runs.records.job_view import JobView
+from remora.runs.records.job_view import JobFindings, JobView, ReviewState
 from remora.runs.report.job_findings import findings_fixed, findings_left
 from remora.statuses import PENDING
 
@@ -17,11 +17,13 @@ JOB = JobView(
     agent_id="lint-1",
     operation="lint",
     node_id="node:a.py:<module>",
-    review=PENDING,
-    before={"UP031": 4},
-    after={"UP031": 2},
-    first_findings=(listed(100), listed(152), listed(250), listed(753)),
-    last_findings=(listed(760, fix_kind="none"), listed(250, FIX_TAKEN_OUT)),
+    review=ReviewState(state=PENDING),
+    findings=JobFindings(
+        before={"UP031": 4},
+        after={"UP031": 2},
+        first=(listed(100), listed(152), listed(250), listed(753)),
+        last=(listed(760, fix_kind="none"), listed(250, FIX_TAKEN_OUT)),
+    ),
 )
 
 

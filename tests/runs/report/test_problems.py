@@ -7,7 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from remora.runs.records.findings import ListedFinding
-from remora.runs.records.job_view import JobView
+from remora.runs.records.job_view import JobFindings, JobView, ReviewState
 from remora.runs.report.check_document import Failure
 from remora.runs.report.github_annotations import MAX_ANNOTATIONS, annotations
 from remora.runs.report.job_findings import findings_fixed, findings_left
@@ -119,8 +119,10 @@ def test_of_equal_findings_the_one_on_an_edited_line_is_fixed() -> None:
     moved = replace(second, line=6)
     job = JobView(
         agent_id="own-1", operation="own", node_id="node:a.py:__module__",
-        review="pending", before={"F541": 2}, after={"F541": 1},
-        first_findings=(first, second), last_findings=(moved,),
+        review=ReviewState(state="pending"),
+        findings=JobFindings(
+            before={"F541": 2}, after={"F541": 1}, first=(first, second), last=(moved,)
+        ),
     )  # fmt: skip
     assert [finding.line for finding in findings_left(job, {3})] == [7]
     assert [finding.line for finding in findings_fixed(job, {3})] == [3]

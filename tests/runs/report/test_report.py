@@ -201,7 +201,7 @@ class TestSarif:
             (change,) = result["fixes"][0]["artifactChanges"]
             path = unquote(change["artifactLocation"]["uri"])
             text = applied((shop.root / path).read_text(), change["replacements"])
-            (recorded,) = jobs[result["properties"]["agent"]].change_set
+            (recorded,) = jobs[result["properties"]["agent"]].proposal.changes
             assert recorded.after is not None
             assert text.encode() == shop.project.trace.objects.get(recorded.after)
 

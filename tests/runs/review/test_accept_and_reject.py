@@ -32,7 +32,7 @@ def reviews(desk: Desk, run_id: str) -> list[Review]:
 
 
 def states(desk: Desk, run_id: str) -> dict[str, str]:
-    return {job.node_id.removeprefix("node:"): job.review for job in desk.view(run_id).jobs}
+    return {job.node_id.removeprefix("node:"): job.review.state for job in desk.view(run_id).jobs}
 
 
 class TestAccept:
@@ -54,8 +54,8 @@ class TestAccept:
         (review,) = reviews(shop, run_id)
         assert (review.verdict, review.surface) == ("accepted", "cli")
         assert review.agent_id == job.agent_id
-        assert review.change_set_sha256 == job.change_set_sha256
-        assert review.head == job.head
+        assert review.change_set_sha256 == job.proposal.sha256
+        assert review.head == job.stream.head
         assert shop.view(run_id).head == said.head
         assert shop.problems() == []
         with pytest.raises(NotFound, match=r"\(accepted\)"):
@@ -78,9 +78,10 @@ class TestAccept:
     @pytest.mark.slow
     def test_a_mode_that_an_agent_changed_is_neither_shown_nor_written(self, shop: Desk) -> None:
         job = shop.view(shop.newest).jobs[0]
-        (change,) = job.change_set
+        (change,) = job.proposal.changes
         flipped = msgspec.structs.replace(change, mode=0o755)
-        job = msgspec.structs.replace(job, change_set=(flipped,))
+        proposal = msgspec.structs.replace(job.proposal, changes=(flipped,))
+        job = msgspec.structs.replace(job, proposal=proposal)
         shown = job_diff(shop.project, job)
         assert shown.startswith("--- a/a.py")
         assert "mode" not in shown

@@ -52,7 +52,7 @@ def reviews(desk: Desk) -> list[Review]:
 def refused(desk: Desk, done: Verdicts) -> str:
     """Why nothing was written and recorded; the change set is still pending."""
     assert (done.accepted, reviews(desk), text_of(desk)) == ([], [], LOADER)
-    assert desk.job(desk.newest, "load").review == "pending"
+    assert desk.job(desk.newest, "load").review.state == "pending"
     (conflict,) = done.conflicts
     return str(conflict["detail"])
 
@@ -84,7 +84,7 @@ class TestHunks:
         done = accept(desk.project, desk.newest, [NODE])
         assert (done.accepted, text_of(desk)) == (["node:mod.py:load"], with_edits(*EDITS))
         job = desk.job(desk.newest, "load")
-        assert (job.review, job.written, job.left) == ("accepted", None, ())
+        assert (job.review.state, job.review.written, job.review.left) == ("accepted", None, ())
         assert revert(desk.project, desk.newest, []).conflicts == []
         assert text_of(desk) == LOADER
 
@@ -92,25 +92,25 @@ class TestHunks:
         accept_hunks(desk.project, desk.newest, NODE, [3])
         assert revert(desk.project, desk.newest, []).reverted == ["node:mod.py:load"]
         job = desk.job(desk.newest, "load")
-        assert (text_of(desk), job.review, job.written) == (LOADER, "pending", None)
-        assert job.left == (1, 2)
+        assert (text_of(desk), job.review.state, job.review.written) == (LOADER, "pending", None)
+        assert job.review.left == (1, 2)
         assert desk.problems() == []
 
     def test_rejecting_the_others_leaves_the_part_accepted(self, desk: Desk) -> None:
         accept_hunks(desk.project, desk.newest, NODE, [3])
         reject(desk.project, desk.newest, [NODE])
         job = desk.job(desk.newest, "load")
-        assert (job.review, text_of(desk)) == ("accepted", with_edits(7))
-        assert job.written is not None
+        assert (job.review.state, text_of(desk)) == ("accepted", with_edits(7))
+        assert job.review.written is not None
         undo(desk.project, desk.newest, [NODE])
         job = desk.job(desk.newest, "load")
-        assert (job.review, job.left, text_of(desk)) == ("pending", (), LOADER)
+        assert (job.review.state, job.review.left, text_of(desk)) == ("pending", (), LOADER)
 
     def test_hunks_that_the_file_had_before_are_kept_by_revert(self, desk: Desk) -> None:
         accept_hunks(desk.project, desk.newest, NODE, [1, 2])
         desk.write({"mod.py": with_edits(*EDITS)})
         accept(desk.project, desk.newest, [NODE])
-        assert desk.job(desk.newest, "load").present == (3,)
+        assert desk.job(desk.newest, "load").review.present == (3,)
         revert(desk.project, desk.newest, [])
         assert text_of(desk) == with_edits(7)
 
@@ -162,7 +162,7 @@ class TestTakenBack:
         assert undo(desk.project, desk.newest, [NODE]).conflicts == []
         assert text_of(desk) == LOADER
         job = desk.job(desk.newest, "load")
-        assert (job.review, job.written) == ("pending", None)
+        assert (job.review.state, job.review.written) == ("pending", None)
         assert "+import json" in job_diff(desk.project, job)
         accept_hunks(desk.project, desk.newest, NODE, [1, 2, 3])
         assert text_of(desk) == with_edits(*EDITS)
@@ -185,7 +185,7 @@ class TestTakenBack:
                 accept_hunks(desk.project, desk.newest, NODE, [1, 2])
         assert complete_journals(desk.project).outcome == "completed"
         assert text_of(desk) == with_edits(1, 5)
-        assert desk.job(desk.newest, "load").written is not None
+        assert desk.job(desk.newest, "load").review.written is not None
 
 
 def edited(desk: Desk, old: str, new: str) -> list[FilePatch]:

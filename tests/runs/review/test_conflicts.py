@@ -4,7 +4,7 @@ import pytest
 from msgspec.structs import replace
 
 from remora.memory.events import Change
-from remora.runs.records.job_view import JobView
+from remora.runs.records.job_view import JobView, Proposal, ReviewState
 from remora.runs.review.accept_and_reject import accept
 from remora.runs.review.conflicts import conflicting_jobs
 from tests.runs.conftest import RULES, UNUSED, Desk, Kept, analyzed
@@ -23,7 +23,7 @@ def test_an_edit_of_the_users_is_not_a_collision(shop: Desk) -> None:
     shop.write({"a.py": UNUSED.replace("import re", "import re as r")})
     accept(shop.project, run_id, [], every=True)
     job = shop.job(run_id, "load")
-    assert job.review == "conflict"
+    assert job.review.state == "conflict"
     assert conflicting_jobs(shop.project, shop.view(run_id), job) == []
 
 
@@ -38,7 +38,7 @@ def job_that_makes(shop: Desk, name: str, path: str, after: bytes | None) -> Job
         operation="lint",
         node_id=f"node:{path}:{name}",
         status="verified",
-        change_set=(change,),
+        proposal=Proposal(changes=(change,)),
     )
 
 
@@ -59,7 +59,7 @@ def test_an_accepted_change_of_the_same_lines_is_in_the_way(
     ours = job_that_makes(shop, "ours", "a.py", BASE.replace(b"two", b"deux"))
     other = job_that_makes(shop, "other", path, after)
     for verdict, found in (("accepted", [other.node_id]), ("rejected", []), ("conflict", [])):
-        both = replace(view, jobs=(ours, replace(other, review=verdict)))
+        both = replace(view, jobs=(ours, replace(other, review=ReviewState(state=verdict))))
         others = [job.node_id for job in conflicting_jobs(shop.project, both, ours)]
         assert others == (found if collides else [])
 
@@ -70,7 +70,7 @@ def test_the_users_edit_of_another_line_than_an_accepted_change_is_the_cause(sho
     ours = BASE.replace(b"two", b"deux").replace(b"five", b"cinq")
     pending = job_that_makes(shop, "ours", "a.py", ours)
     other = job_that_makes(shop, "other", "a.py", BASE.replace(b"two", b"zwei"))
-    both = replace(view, jobs=(pending, replace(other, review="accepted")))
+    both = replace(view, jobs=(pending, replace(other, review=ReviewState(state="accepted"))))
     for line, found in ((b"five", []), (b"two", [other.node_id])):
         shop.write({"a.py": BASE.replace(line, b"mine").decode()})
         others = [job.node_id for job in conflicting_jobs(shop.project, both, pending)]

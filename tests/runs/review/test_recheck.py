@@ -108,7 +108,7 @@ def agent(desk: Desk, checks: str, path: str, line: int, text: str) -> None:
 def analyzed(desk: Desk, node: str = "mod.py:load") -> str:
     run_id = desk.analyze([], request=replace(RunRequest(operations=("own",), node=node)))
     (job,) = desk.view(run_id).jobs
-    assert job.status == "verified", job.error
+    assert job.status == "verified", job.outcome.error
     return run_id
 
 
@@ -125,7 +125,7 @@ def said(desk: Desk, run_id: str) -> str:
     done = accept(desk.project, run_id, ["mod.py:load"])
     assert desk.tree() == before
     assert done.accepted == []
-    assert desk.job(run_id, "load").review == "conflict"
+    assert desk.job(run_id, "load").review.state == "conflict"
     (conflict,) = done.conflicts
     return str(conflict["detail"])
 

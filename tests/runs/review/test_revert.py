@@ -29,7 +29,7 @@ class TestAll:
         done = revert(shop.project, shop.newest, [])
         assert (len(done.reverted), done.conflicts, shop.tree()) == (4, [], before)
         assert verdicts(shop) == ["accepted"] * 4 + ["reverted"] * 4
-        assert {job.review for job in shop.view(shop.newest).jobs} == {"reverted"}
+        assert {job.review.state for job in shop.view(shop.newest).jobs} == {"reverted"}
         assert shop.view(shop.newest).head == done.head
         assert shop.problems() == []
 
@@ -41,7 +41,7 @@ class TestChosen:
         assert revert(shop.project, shop.newest, ["a.py:load"]).reverted == ["node:a.py:load"]
         assert (shop.root / "a.py").read_text() == UNUSED.replace("import os\n", "")
         last = shop.payloads(shop.newest, Review)[-1]
-        assert (last.change_set_sha256, last.head) == (job.change_set_sha256, job.head)
+        assert (last.change_set_sha256, last.head) == (job.proposal.sha256, job.stream.head)
 
     def test_what_is_not_accepted_or_a_run_that_is_not_ours_is_refused(self, shop: Desk) -> None:
         reject(shop.project, shop.newest, ["b.py:load"])

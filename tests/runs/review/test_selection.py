@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from remora.errors import Conflict, UsageError
 from remora.operations.base import IN_PART
 from remora.runs.continuation.retry import jobs_to_retry
+from remora.runs.records.job_view import JobFindings, Proposal
 from remora.runs.report.job_findings import findings_left
 from remora.runs.review.accept_and_reject import accept, reject
 from remora.runs.review.accept_part import AS_AGENT, accept_edited, proposed_files
@@ -32,14 +33,14 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Kept:
 def test_what_is_accepted_or_pending_counts_until_a_part_is_rejected_or_edited(shop: Desk) -> None:
     accept(shop.project, shop.newest, [], every=True, narrow=parse_filter(["F401"], []))
     job = shop.job(shop.newest, "b.py:load")
-    assert (job.left, job.is_whole) == ((2,), True)
+    assert (job.review.left, job.review.is_whole) == ((2,), True)
     assert not findings_left(job, ())
     reject(shop.project, shop.newest, ["b.py:load"])
     job = shop.job(shop.newest, "b.py:load")
-    assert (job.written and job.written.hunks, job.is_whole) == ((1,), False)
+    assert (job.review.written and job.review.written.hunks, job.review.is_whole) == ((1,), False)
     assert {finding.reason for finding in findings_left(job, ())} == {IN_PART}
     undo(shop.project, shop.newest, ["b.py:load"])
-    assert shop.job(shop.newest, "b.py:load").is_whole
+    assert shop.job(shop.newest, "b.py:load").review.is_whole
 
 
 @pytest.mark.slow
@@ -58,7 +59,7 @@ def test_a_rule_takes_what_corrects_it_and_nothing_else(shop: Desk) -> None:
     assert said.skipped == ["b.py:load: still pending: F541 (hunk 2)"]
     said = reject(shop.project, shop.newest, [], narrow=parse_filter(["F541"], []))
     assert said.rejected == ["node:b.py:load"]
-    assert (shop.job(shop.newest, "b.py:load").review, shop.problems()) == ("accepted", [])
+    assert (shop.job(shop.newest, "b.py:load").review.state, shop.problems()) == ("accepted", [])
 
 
 class TestConflicts:
@@ -74,13 +75,13 @@ class TestConflicts:
         assert "edited at the same lines" in conflict["detail"]
         assert (shop.root / "b.py").read_text() == self.MINE.replace("    import re\n", "")
         job = shop.job(shop.newest, "b.py:load")
-        assert (job.review, job.conflicts) == ("conflict", (conflict,))
-        assert (job.written and job.written.hunks, job.left) == ((1,), (2,))
+        assert (job.review.state, job.review.conflicts) == ("conflict", (conflict,))
+        assert (job.review.written and job.review.written.hunks, job.review.left) == ((1,), (2,))
         shop.write({"b.py": MIXED.replace("    import re\n", "")})
         assert accept(shop.project, shop.newest, ["b.py:load"]).conflicts == []
         assert 'return "1"' in (shop.root / "b.py").read_text()
         job = shop.job(shop.newest, "b.py:load")
-        assert (job.review, job.written, shop.problems()) == ("accepted", None, [])
+        assert (job.review.state, job.review.written, shop.problems()) == ("accepted", None, [])
 
     def test_what_collides_is_written_with_the_agents_lines_and_a_new_attempt_is_refused(
         self, shop: Desk
@@ -97,7 +98,10 @@ class TestConflicts:
             'f"1"', '"1"'
         )
         job = shop.job(shop.newest, "b.py:load")
-        assert (job.review, job.written and job.written.edited) == ("accepted", True)
+        assert (job.review.state, job.review.written and job.review.written.edited) == (
+            "accepted",
+            True,
+        )
         assert revert(shop.project, shop.newest, ["b.py:load"]).conflicts == []
         assert (shop.root / "b.py").read_text() == mine
 
@@ -119,7 +123,7 @@ class TestConflicts:
         assert b"import re" not in path.read_bytes()
         assert undo(shop.project, shop.newest, ["b.py:load"]).conflicts == []
         assert path.read_bytes() == mine.encode()
-        assert shop.job(shop.newest, "b.py:load").review == "pending"
+        assert shop.job(shop.newest, "b.py:load").review.state == "pending"
 
     def test_a_line_that_the_user_saves_during_the_edit_hides_no_hunk_from_undo(
         self, shop: Desk
@@ -145,7 +149,7 @@ class TestConflicts:
         ]
         with pytest.raises(Conflict, match="the accepted part of the change was edited"):
             accept_edited(shop.project, shop.newest, "b.py:load", files)
-        assert shop.job(shop.newest, "b.py:load").left == (2,)
+        assert shop.job(shop.newest, "b.py:load").review.left == (2,)
 
     def test_nothing_is_accepted_if_all_groups_collide(self, shop: Desk) -> None:
         mine = self.MINE.replace("import re", "import json")
@@ -153,7 +157,7 @@ class TestConflicts:
         said = accept(shop.project, shop.newest, ["b.py:load"])
         assert (said.accepted, len(said.conflicts)) == ([], 1)
         assert (shop.root / "b.py").read_text() == mine
-        assert shop.job(shop.newest, "b.py:load").left == ()
+        assert shop.job(shop.newest, "b.py:load").review.left == ()
 
     def test_on_a_branch_the_others_are_committed(self, shop: Desk) -> None:
         shop.write({"b.py": self.MINE})
@@ -173,7 +177,7 @@ def test_several_rules_and_beginnings_of_codes_may_be_named(shop: Desk, rules: l
 def test_what_is_not_linted_has_a_name(shop: Desk) -> None:
     view = shop.view(shop.newest)
     job = view.jobs[0]
-    typed = replace(job, before={"missing annotation": 2}, after={})
+    typed = replace(job, findings=JobFindings(before={"missing annotation": 2}, after={}))
     narrow = parse_filter(["Missing  annotation"], [])
     view = replace(view, jobs=(typed, *view.jobs[1:]))
     kept, left = apply_filter(shop.project, view, view.jobs, narrow)
@@ -211,9 +215,11 @@ def test_docstring_only_is_what_leaves_the_code_as_it_was(shop: Desk) -> None:
     for content in (before, after):
         shop.project.trace.objects.put(content)
     job = shop.view(shop.newest).jobs[0]
-    (change,) = job.change_set
+    (change,) = job.proposal.changes
     names = [hashlib.sha256(content).hexdigest() for content in (before, after)]
-    documented = replace(job, change_set=(replace(change, before=names[0], after=names[1]),))
+    documented = replace(
+        job, proposal=Proposal(changes=(replace(change, before=names[0], after=names[1]),))
+    )
     only = parse_filter([], ["verified, docstring-only"])
     view = shop.view(shop.newest)
     kept, left = apply_filter(shop.project, view, [documented, job], only)
@@ -235,7 +241,7 @@ def test_a_part_that_was_rejected_is_pending_again_after_revert(shop: Desk) -> N
     narrow = parse_filter(["F401"], [])
     reject(shop.project, shop.newest, ["b.py:load"], narrow=narrow)
     job = shop.job(shop.newest, "b.py:load")
-    assert (job.review, job.verdict, job.left) == ("pending", "rejected", (2,))
+    assert (job.review.state, job.review.verdict, job.review.left) == ("pending", "rejected", (2,))
     assert revert(shop.project, shop.newest, ["b.py:load"]).reopened == ["node:b.py:load"]
     job = shop.job(shop.newest, "b.py:load")
-    assert (job.verdict, job.left) == ("", ())
+    assert (job.review.verdict, job.review.left) == ("", ())

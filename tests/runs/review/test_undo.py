@@ -23,7 +23,7 @@ def test_what_was_accepted_is_removed_and_pending_again(shop: Desk) -> None:
     done = undo(shop.project, shop.newest, ["a.py:load"])
     assert (list(done.reopened), done.conflicts, shop.tree()) == (["node:a.py:load"], [], before)
     assert verdicts(shop) == ["accepted", "reopened"]
-    assert {job.review for job in done.view.jobs} == {"pending"}
+    assert {job.review.state for job in done.view.jobs} == {"pending"}
     assert accept(shop.project, shop.newest, ["a.py:load"]).accepted == ["node:a.py:load"]
     assert shop.problems() == []
 
@@ -77,7 +77,7 @@ def test_an_undo_that_was_killed_is_completed(shop: Desk, monkeypatch: pytest.Mo
     assert left.outcome == "completed"
     assert "`revert` was interrupted; its changes are now complete: a.py" in recovery_text(left)
     assert shop.tree() == before
-    assert {job.review for job in shop.view(shop.newest).jobs} == {"pending"}
+    assert {job.review.state for job in shop.view(shop.newest).jobs} == {"pending"}
 
 
 def test_what_was_undone_before_an_error_is_returned_with_it(
@@ -95,7 +95,7 @@ def test_what_was_undone_before_an_error_is_returned_with_it(
     monkeypatch.setattr("remora.runs.review.revert.revert_change_set", fails_at_first)
     done = undo(shop.project, shop.newest, [first.agent_id, second.agent_id])
     assert (done.error, list(done.reopened)) == (full, [second.node_id])
-    assert [job.review for job in done.view.jobs][:2] == ["accepted", "pending"]
+    assert [job.review.state for job in done.view.jobs][:2] == ["accepted", "pending"]
     rest = revert(shop.project, shop.newest, [])
     assert (rest.error, len(rest.reverted)) == (full, 2)
     with pytest.raises(DiskError):

@@ -7,7 +7,7 @@ import pytest
 from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import open_project
 from remora.runs.planning.run_request import RunRequest
-from remora.runs.records.job_view import JobView
+from remora.runs.records.job_view import JobView, ReviewState
 from remora.usecases.check.check_files import findings_left
 from remora.workspaces.copy.snapshot import BaseSnapshot
 
@@ -21,5 +21,10 @@ def test_nothing_is_copied_if_no_job_can_leave_findings(
     base = BaseSnapshot(
         root=tmp_path, folder=tmp_path / "gone", files={}, commit=None, differing={}
     )
-    job = JobView(agent_id="a", operation=operation, node_id="node:a.py:load", review=review)
+    job = JobView(
+        agent_id="a",
+        operation=operation,
+        node_id="node:a.py:load",
+        review=ReviewState(state=review),
+    )
     assert findings_left(RunRequest(), open_project(caller), base, [job]) == set()

@@ -77,7 +77,7 @@ class Decider:
 
         Return an error if there is none, or if the model has not made a call in the whole job.
         """
-        first, decided = self._first(), self._state.tally.decided_by
+        first, decided = self._first(), self._state.tally.total.decided_by
         if first.choice is not None and decided["model"] + decided["escalation"]:
             return replace(first, decided_by="fallback")
         message = f"{MAX_BAD_CALLS} invalid calls in a row: {self._packet.last_error}"

@@ -34,5 +34,5 @@ class LostJobs:
                     f"the model is not asked again in this run: it lost {MAX_LOST_JOBS} jobs in a "
                     f"row to the same cause: {result.error}"
                 )
-        elif any(result.decided_by.get(decider) for decider in ("model", "escalation")):
+        elif any(result.counts.decided_by.get(decider) for decider in ("model", "escalation")):
             self._jobs = 0

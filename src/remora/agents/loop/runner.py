@@ -158,7 +158,7 @@ class AgentRunner:
         return AgentResult(
             status=status,
             stop_reason=stop_reason,
-            **self._state.tally.as_dict(),
+            counts=self._state.tally.total,
             change_set=change_set,
             error=error,
             head=self.dependencies.emitter.head,

@@ -130,8 +130,8 @@ class AgentState:
     def asks_model(self, settings: QuerySettings) -> bool:
         """Return True if the model decides this turn, and may still be asked."""
         is_over = not self.turn.is_asked and (
-            self.tally.requests >= settings.max_requests
-            or self.tally.sent_tokens >= settings.max_tokens
+            self.tally.total.requests >= settings.max_requests
+            or self.tally.total.sent_tokens >= settings.max_tokens
         )
         return settings.decisions == "model" and not (
             self.opening.is_running or self.model.lost or is_over

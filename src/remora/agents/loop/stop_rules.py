@@ -3,8 +3,9 @@
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
-from remora.agents.job import StopReason
+from remora.agents.job import Counts, StopReason
 from remora.memory.canonical import canonical
 from remora.memory.events import (
     AgentError,
@@ -30,49 +31,45 @@ DECIDERS = ("rule", "model", "fallback", "escalation")
 
 
 class TurnCounts:
-    """Counts for an agent's whole life, computed from its events.
+    """Counts an agent's turns, decisions and output sizes from its events.
 
     Only recorded sizes and deciders are read, because long strings may be in blobs.
     """
 
     def __init__(self) -> None:
-        self.turns = 0
-        self.decided_by = dict.fromkeys(DECIDERS, 0)
-        self.invalid = 0
-        self.refused = 0
-        self.requests = 0
-        self.sent_tokens = 0
-        self.max_packet_tokens = 0
-        self.raw_bytes = 0
+        self.total = Counts(decided_by=dict.fromkeys(DECIDERS, 0))
         self._asked = 0
         self._decided_by = "rule"
 
     def add(self, event: Event) -> None:
         """Count an event. Raises StreamDamaged if the event is invalid."""
-        self.turns = max(self.turns, event.turn)
+        total = self.total
         if event.type == ModelRequest.type:
             self._asked = sent_tokens(event)
-            self.max_packet_tokens = max(self.max_packet_tokens, self._asked)
+            self._set(max_packet_tokens=max(total.max_packet_tokens, self._asked))
         elif event.type == ModelResponse.type:
-            self.requests += 1
-            self.sent_tokens += self._asked
+            sent = total.sent_tokens + self._asked
+            self._set(requests=total.requests + 1, sent_tokens=sent)
         elif event.type == ToolCalled.type:
-            self._decided_by = decode_part(event, _Decided).decided_by
-            self.decided_by[self._decided_by] = self.decided_by.get(self._decided_by, 0) + 1
+            self._decided_by = by = decode_part(event, _Decided).decided_by
+            self._set(decided_by={**total.decided_by, by: total.decided_by.get(by, 0) + 1})
         elif event.type == AgentError.type:
-            self.invalid += decode_part(event, _Error).kind == "bad_call"
+            is_invalid = decode_part(event, _Error).kind == "bad_call"
+            self._set(invalid=total.invalid + is_invalid)
         elif event.type == ToolResulted.type:
-            self.raw_bytes += raw_size(event)
+            self._set(raw_bytes=total.raw_bytes + raw_size(event))
             self._refuse(decode_part(event, _Outcome).outcome == "error")
         elif event.type == SubmitResult.type:
             self._refuse(not decode_part(event, _Verified).verified)
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the counts by name."""
-        return {name: value for name, value in vars(self).items() if not name.startswith("_")}
+        if event.turn > total.turns:
+            self._set(turns=event.turn)
 
     def _refuse(self, is_refused: bool) -> None:
-        self.refused += is_refused and self._decided_by != "rule"
+        if is_refused and self._decided_by != "rule":
+            self._set(refused=self.total.refused + 1)
+
+    def _set(self, **counts: Any) -> None:
+        self.total = replace(self.total, **counts)
 
 
 class StopRules:

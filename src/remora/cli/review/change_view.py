@@ -54,11 +54,11 @@ def _head_lines(project: Project, job: JobView, place: str) -> Iterator[str]:
     known = fixed_and_left(document)
     facts = [done_text(*known) if known else "", turns_text(document)]
     yield from wrapped("  " + " · ".join(filter(None, facts)), "  ")
-    if job.review != PENDING:
-        yield "  " + color_word(job.review)
+    if job.review.state != PENDING:
+        yield "  " + color_word(job.review.state)
         for reason in conflict_lines(document):
             yield from wrapped(f"  {reason}", "  ")
-    for reason in job.reasons:
+    for reason in job.proposal.reasons:
         yield from wrapped(f"  {reason}", "  ")
     yield from action_lines(project, job, most=_MAX_ACTIONS)
     yield ""
@@ -82,7 +82,7 @@ def action_lines(project: ProjectRecords, job: JobView, most: int | None = None)
 
 def packet_lines(project: ProjectRecords, job: JobView) -> Iterator[str]:
     """Yield the packet and the tool result of the turn that last changed a file."""
-    number = job.turns
+    number = job.counts.turns
     for turn in agent_turns(read_events(project.trace.existing_agent(job.agent_id))):
         if any(decode_part(result, EventData).changes for result in turn.results):
             number = turn.number

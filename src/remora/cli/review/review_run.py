@@ -21,7 +21,7 @@ def review_run(options: Options, run: str, by: GroupBy, *, trust_run: bool) -> i
     run_id = run_named(project.trace, run)
     view = own_run(project, run_id, trusted=trust_run)
     for job in view.damaged:
-        note(options, f"{display_name(job.node_id)} is left out: {job.error}")
+        note(options, f"{display_name(job.node_id)} is left out: {job.outcome.error}")
     review = Review(options, project, view, by, trust_run)
     grouped = [] if by == "file" else ["--by", by]
     try:

@@ -71,7 +71,7 @@ class Review:
 
     def __post_init__(self) -> None:
         # a part of each was accepted before this review
-        self.partly = {job.agent_id for job in self.view.jobs if job.written is not None}
+        self.partly = {job.agent_id for job in self.view.jobs if job.review.written is not None}
 
     def pending(self) -> list[tuple[str, JobView]]:
         """Return the pending change sets with their groups."""
@@ -201,7 +201,7 @@ class Review:
         """Return True if the user and the agent changed the same lines, and nothing else conflicts."""
         conflicts = conflicts_now(self.project, ready_change(self.project, job).patches)
         are_of_lines = all(conflict.places for conflict in conflicts)
-        return bool(conflicts) and are_of_lines and job.review != STALE
+        return bool(conflicts) and are_of_lines and job.review.state != STALE
 
     def _decided(self, kind: str, agents: list[str]) -> None:
         if agents:
@@ -322,7 +322,7 @@ class Review:
         return [
             job.agent_id
             for job in self.view.jobs
-            if job.agent_id in agents and job.review == ACCEPTED
+            if job.agent_id in agents and job.review.state == ACCEPTED
         ]
 
     @property
@@ -384,6 +384,6 @@ _HELP = {
 
 def _tried(job: JobView) -> str:
     """Return the reason why a retry has no new diff, or an empty string if there is a new diff."""
-    if job.same:
+    if job.proposal.same:
         return f"  {SAME_CHANGE}"
-    return "" if job.review else f"  {job.status}: {job.error or 'no change'}"
+    return "" if job.review.state else f"  {job.status}: {job.outcome.error or 'no change'}"

@@ -170,10 +170,10 @@ def skipped_lines(options: Options, skipped: Sequence[str]) -> Sequence[str]:
 
 def written_text(job: JobView) -> str:
     """Return how much of a change was written, such as `2 of 3 hunks`, if not all of it."""
-    if job.written is None:
+    if job.review.written is None:
         return "all of it"
-    edited, of = job.written.edited, count(job.written.of, "hunk")
-    return "edited" if edited else f"{len(job.written.hunks)} of {of}"
+    edited, of = job.review.written.edited, count(job.review.written.of, "hunk")
+    return "edited" if edited else f"{len(job.review.written.hunks)} of {of}"
 
 
 def _no_change_set(done: Verdicts) -> str:
@@ -185,13 +185,15 @@ def _accepted(
 ) -> Iterator[str]:
     if not done.accepted and not done.conflicts:
         yield _no_change_set(done)
-        if any(job.review == REVERTED for job in done.view.jobs):
+        if any(job.review.state == REVERTED for job in done.view.jobs):
             again = next_command(options, project.root, "analyze")
             yield f"reverted changes are not pending; `{again}` proposes them again"
     parts = {
         job.node_id: written_text(job)
         for job in done.view.jobs
-        if job.written and (job.left or not job.is_whole) and job.node_id in done.accepted
+        if job.review.written
+        and (job.review.left or not job.review.is_whole)
+        and job.node_id in done.accepted
     }
     yield from _named(ACCEPTED, "green", done.accepted, parts)
     yield from (escape_line(f"created {path}") for path in done.created)
@@ -238,7 +240,7 @@ def _conflict(
             yield from indented(f"{found['path']}: {found['detail']}")
     view = done.view
     for job in jobs_named(view, node):
-        if job.review == CONFLICT:
+        if job.review.state == CONFLICT:
             with suppress(RemoraError):  # their contents may be missing from `objects/`
                 for other in conflicting_jobs(project, view, job):
                     name = f"{other.operation} {display_name(other.node_id)}"
@@ -246,7 +248,7 @@ def _conflict(
             yield f"    next: {next_command(options, project.root, 'review', done.run_id)}"
             redo = redo_words(view, job.operation, node)
             yield f"      or: {next_command(options, project.root, *redo)}"
-        elif job.review == STALE:
+        elif job.review.state == STALE:
             words = "retry", done.run_id, escape_line(display_name(node))
             yield f"    next: {next_command(options, project.root, *words)}"
 
@@ -256,7 +258,7 @@ def _reverted(options: Options, project: ProjectRecords, done: Verdicts) -> Iter
     if not done.reverted and not done.conflicts and not done.reopened:
         yield on_branches(done.view) or "no change of this run has been accepted"
     yield from _named(REVERTED, "yellow", done.reverted)
-    if done.reverted and (rejected := sum(job.review == REJECTED for job in done.view.jobs)):
+    if done.reverted and (rejected := sum(job.review.state == REJECTED for job in done.view.jobs)):
         back = next_command(options, project.root, "revert", done.run_id, "FILE")
         yield f"{count(rejected, 'rejection')} not withdrawn: `{back}`"
     if done.conflicts:
@@ -273,7 +275,7 @@ def _reverted(options: Options, project: ProjectRecords, done: Verdicts) -> Iter
 
 def on_branches(view: RunView) -> str:
     """Return how to undo what was committed to branches, or an empty string without any."""
-    branches = sorted({job.branch for job in view.jobs if job.branch})
+    branches = sorted({job.review.branch for job in view.jobs if job.review.branch})
     if not branches:
         return ""
     return escape_line(f"committed to {', '.join(branches)}: undo it with `git revert` there")

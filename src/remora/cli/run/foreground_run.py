@@ -143,7 +143,7 @@ def jobs_exit_code(jobs: Sequence[JobView]) -> int:
 
     It is 3 if a model failed in any of them, also if rules completed the job.
     """
-    reasons = {job.stop_reason for job in jobs}
+    reasons = {job.outcome.stop_reason for job in jobs}
     if "model_error" in reasons:
         return ModelError.exit_code
     is_good = all(job.status in WITH_RESULT for job in jobs)

@@ -92,7 +92,7 @@ def show(options: Options, run: str, *, statuses: tuple[str, ...]) -> int:
     selected = JobDocuments(found)
     lines = status_lines(options, view, document, statuses, selected)
     emit(options, {**document, "jobs": selected}, lines)
-    return 1 if any(job.damaged for job in found) else 0
+    return 1 if any(job.stream.damaged for job in found) else 0
 
 
 @command(
@@ -137,14 +137,16 @@ def diff(options: Options, run: str, nodes: tuple[str, ...], rules: tuple[str, .
     else:
         show = next_command(options, project.root, "show", run_id)
         print_diffs(options, document["diffs"], f"; `{show}` says why" if nodes else "")
-        dismissed = Counter(job.review for job in view.jobs if job.review in DISMISSED)
+        dismissed = Counter(job.review.state for job in view.jobs if job.review.state in DISMISSED)
         if dismissed and not nodes:
             note(
                 options,
                 f"not shown: {states_text(dismissed)}; to see one, name its function or file",
             )
     asked = select_jobs(view, nodes) if nodes else view.jobs
-    unusable += [f"{display_name(job.node_id)}: {job.error}" for job in asked if job.damaged]
+    unusable += [
+        f"{display_name(job.node_id)}: {job.outcome.error}" for job in asked if job.stream.damaged
+    ]
     note(options, *unusable)
     return 1 if unusable else 0
 

@@ -39,7 +39,7 @@ def diagnosis_lines(found: Diagnosis, look: str) -> Iterator[str]:
 
 def why_lines(folder: TraceFolder, jobs: Iterable[JobView], width: int | None) -> Iterator[str]:
     """Yield each cause for which jobs failed once, after an empty line and a heading."""
-    failed = [job for job in jobs if job.status in WITHOUT_RESULT and not job.damaged]
+    failed = [job for job in jobs if job.status in WITHOUT_RESULT and not job.stream.damaged]
     causes: dict[str, list[str]] = {}
     for job in failed[:_MOST_JOBS]:
         with suppress(RemoraError):  # a stream that is missing has no cause

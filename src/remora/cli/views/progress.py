@@ -41,7 +41,7 @@ class LineProgress(RunCounts):
             return
         width = len(str(self.jobs))
         node = display_name(job.node_id)
-        work = done_text(*self.fixed_by(job, result)) or count(result.turns, "turn")
+        work = done_text(*self.fixed_by(job, result)) or count(result.counts.turns, "turn")
         parts = [work]
         if result.error:
             told = result.error in self._printed

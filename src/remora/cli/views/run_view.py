@@ -88,7 +88,7 @@ def _end_lines(
     files = {
         split_node_key(job.node_id)[0]
         for job in view.jobs
-        if job.review in DONE and (job.is_whole or job.before is None)
+        if job.review.state in DONE and (job.review.is_whole or job.findings.before is None)
     }
     findings = Counter[str]()
     for reason, number, _ in lint_left(view):
@@ -111,10 +111,12 @@ def _end_lines(
     if document["model"] == NO_MODEL or NEEDS_NAME in reasons:
         left = plan.get("left_nodes", {})
         yield from writer_lines(options, project, plan.get("operations", ()), reasons, left)
-    if any(job.review == PENDING for job in view.jobs):
+    if any(job.review.state == PENDING for job in view.jobs):
         look = "review" if width else "diff"
         command = next_command(options, project.root, look, view.run_id)
-        kept = "" if any(job.is_written for job in view.jobs) else "your files are unchanged; "
+        kept = (
+            "" if any(job.review.is_written for job in view.jobs) else "your files are unchanged; "
+        )
         yield from wrap_text(f"{kept}see the changes: `{command}`", width)
 
 
@@ -202,7 +204,7 @@ def attempt_lines(
     yield from job_lines(JobDocuments(jobs), terminal_width(), verbose=verbose)
     yield from why_lines(project.trace, jobs, terminal_width())
     yield from _wrong(options, project, view, jobs)
-    nodes = dict.fromkeys(display_name(job.node_id) for job in jobs if job.review == PENDING)
+    nodes = dict.fromkeys(display_name(job.node_id) for job in jobs if job.review.state == PENDING)
     if nodes:
         yield f"see the changes: {next_command(options, project.root, 'diff', view.run_id, *nodes)}"
 
@@ -245,14 +247,16 @@ def _wrong(
     options: Options, project: ProjectRecords, view: RunView, jobs: Sequence[JobView]
 ) -> Iterator[str]:
     unread = sorted(job.agent_id for job in view.damaged)
-    stale = [display_name(job.node_id) for job in jobs if job.review == STALE]
-    wrong = (job.agent_id for job in jobs if job.status in FAILURES and not job.damaged)
-    lost = [job for job in jobs if job.stop_reason == "model_error"]
-    redo = [redo_words(view, job.operation, job.node_id) for job in jobs if job.review == CONFLICT]
+    stale = [display_name(job.node_id) for job in jobs if job.review.state == STALE]
+    wrong = (job.agent_id for job in jobs if job.status in FAILURES and not job.stream.damaged)
+    lost = [job for job in jobs if job.outcome.stop_reason == "model_error"]
+    redo = [
+        redo_words(view, job.operation, job.node_id) for job in jobs if job.review.state == CONFLICT
+    ]
     edited = [("retry", view.run_id, escape_line(node)) for node in dict.fromkeys(stale)]
     again = [("retry", view.run_id, escape_line(display_name(job.node_id))) for job in lost[:1]]
     if len(lost) > 1:
-        yield f"the model failed in {count(len(lost), 'job')}: {escape_line(str(lost[0].error))}"
+        yield f"the model failed in {count(len(lost), 'job')}: {escape_line(str(lost[0].outcome.error))}"
     repeats: dict[str, Sequence[Sequence[str]]] = {
         "to redo conflicting changes on your current files:": redo,
         "to redo changes of functions that you edited during the run:": edited,

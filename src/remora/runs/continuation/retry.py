@@ -30,15 +30,15 @@ def jobs_to_retry(view: RunView, node: str) -> list[JobView]:
     """
     jobs = jobs_named(view, node)
     for job in jobs:
-        if job.written is not None and job.review in UNDECIDED:
+        if job.review.written is not None and job.review.state in UNDECIDED:
             name = display_name(job.node_id)
             raise UsageError(
                 f"a part of the change of {name} is accepted, which a new attempt would forget",
                 hint=f"accept or reject the rest, or run `remora revert {view.run_id} {name}` first",
             )
-        if job.damaged:
-            raise StreamDamaged(str(job.error))
-        if job.status in (INTERRUPTED, RUNNING) or not job.head.count:
+        if job.stream.damaged:
+            raise StreamDamaged(str(job.outcome.error))
+        if job.status in (INTERRUPTED, RUNNING) or not job.stream.head.count:
             ends = f"finish it first with `remora analyze --resume {view.run_id}`"
             raise UsageError(
                 f"{job.operation} {job.node_id.removeprefix('node:')} is {job.status}",
@@ -70,14 +70,18 @@ def retry(
         known = {attempt.job.agent_id: attempt for attempt in attempts.begun}
         with closing(BaseFilesCache(project, record.run_id, attempts.start)) as cache:
             starts = [
-                _start(project, known[job.agent_id].job, numbers, cache, pinned or job.feedback)
+                _start(
+                    project, known[job.agent_id].job, numbers, cache, pinned or job.review.feedback
+                )
                 for job in jobs
             ]
         for job, (after, start) in zip(jobs, starts, strict=True):
             start_stream(project, after, as_now(after, start), clock)
             # if killed here, a resume completes the attempt
             stream.append(job_start(after))
-            stream.append(review_event(project, job, RETRIED, feedback=pinned or job.feedback))
+            stream.append(
+                review_event(project, job, RETRIED, feedback=pinned or job.review.feedback)
+            )
         return [after for after, _ in starts], stream.record
 
 

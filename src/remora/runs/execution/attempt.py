@@ -25,8 +25,7 @@ from remora.runs.execution.agent_settings import (
 )
 from remora.runs.execution.run import LARGER, BaseFiles, Run
 from remora.runs.planning.run_request import options_for
-from remora.runs.records.agent_stream import agent_emitter, job_end, job_start
-from remora.runs.records.lineage import ancestors
+from remora.runs.records.agent_stream import agent_emitter, ancestors, job_end, job_start
 from remora.threads import run_in_thread
 from remora.tools.host.ruff.ruff import Ruff
 from remora.trace.read.reader import read_events

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from remora.agents.job import AgentResult, Job
+from remora.agents.job import AgentResult, Counts, Job
 from remora.errors import OutsideError
 from remora.runs.execution.engine import EndedAgent, Engine, RemoteWorkers, StartedRun, make_shards
 from remora.runs.execution.run import Run
@@ -101,7 +101,7 @@ class RemoteRun:
         fields |= {
             "status": end.status,
             "head": end.head,
-            "turns": 0 if last is None else last.turn,
+            "counts": Counts(turns=0 if last is None else last.turn),
         }
         return msgspec.convert(fields, AgentResult)
 

@@ -40,7 +40,7 @@ def judge_run(run: Run, stream: RunStream, base_files: BaseFiles) -> None:
     seconds = project.config.gates.time_s
     reject_repeats(project, stream)
     view = read_run(project, stream.run_id)
-    jobs = [job for job in view.jobs if job.review in UNDECIDED and job.change_set]
+    jobs = [job for job in view.jobs if job.review.state in UNDECIDED and job.proposal.changes]
     if not jobs or not seconds:
         return
     proposals = Proposals(project, base, [ready_change(project, job) for job in jobs])

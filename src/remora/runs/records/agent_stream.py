@@ -1,14 +1,18 @@
-"""The stream of an attempt, including its writer and its start and end events."""
+"""The stream of an attempt, including its writer, its start and end events, and its ancestors."""
 
+from collections.abc import Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from remora.agents.job import Job
-from remora.errors import NotFound
+from remora.errors import NotFound, RemoraError
 from remora.memory.events import AgentEnd, AgentStart, Event, Head, JobEnd, JobStart
 from remora.runs.project import Project
 from remora.trace.read.reader import last_event, read_events, typed_payload
 from remora.trace.trace_folder import TraceFolder
+from remora.trace.verify.fork_origin_check import Parent
 
 if TYPE_CHECKING:
     from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
@@ -100,3 +104,33 @@ def job_end(job: Job, status: str, head: Head) -> JobEnd:
         status=status,
         head=head,
     )
+
+
+def ancestors(
+    folder: TraceFolder, start: AgentStart, seen: frozenset[str] = frozenset()
+) -> Iterator[Event]:
+    """Yield the events that precede a fork, oldest first. Unreadable events are skipped.
+
+    `recall` and the stop rules need these events. The packet and the files are in the fork's own
+    stream. Agents in `seen` are skipped to prevent an endless loop if there is a cycle.
+    """
+    parent = parent_of(start)
+    if parent is None or parent.agent_id in seen:
+        return
+    with suppress(RemoraError):  # it may have expired
+        for event in read_events(folder.existing_agent(parent.agent_id)):
+            if event.type == AgentStart.type:
+                with suppress(RemoraError):
+                    before = start_in(event)
+                    if before is not None:
+                        yield from ancestors(folder, before, seen | {parent.agent_id})
+            if event.seq > parent.seq:
+                return
+            yield event
+
+
+def parent_of(start: AgentStart) -> Parent | None:
+    try:
+        return None if start.parent is None else msgspec.convert(start.parent, Parent)
+    except msgspec.ValidationError:
+        return None

@@ -35,8 +35,8 @@ def patches_of(project: ProjectRecords, job: JobView) -> "list[FilePatch]":
     """
     from remora.workspaces.hunks import with_hunks
 
-    if job.left:
-        return with_hunks(patches_from(project, job.change_set), job.left)
+    if job.review.left:
+        return with_hunks(patches_from(project, job.proposal.changes), job.review.left)
     return patches_from(project, job.changes)
 
 
@@ -62,8 +62,8 @@ def shown_hunks(project: ProjectRecords, job: JobView) -> "list[ChangeHunk]":
     """
     from remora.runs.records.hunk_groups import labelled_hunks
 
-    part = job.left or (None if job.written is None else job.written.hunks)
-    return labelled_hunks(patches_from(project, job.change_set), job, part)
+    part = job.review.left or (None if job.review.written is None else job.review.written.hunks)
+    return labelled_hunks(patches_from(project, job.proposal.changes), job, part)
 
 
 def named_job_diff(project: ProjectRecords, job: JobView) -> str:
@@ -76,7 +76,7 @@ def named_job_diff(project: ProjectRecords, job: JobView) -> str:
     names = {hunk.number: hunk.label for hunk in shown_hunks(project, job)}
     if not names:
         return job_diff(project, job)
-    return named_diff(patches_from(project, job.change_set), names)
+    return named_diff(patches_from(project, job.proposal.changes), names)
 
 
 def reverse_patches(patches: "list[FilePatch]") -> "list[FilePatch]":

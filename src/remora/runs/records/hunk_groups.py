@@ -60,7 +60,7 @@ class HunkGroup(msgspec.Struct, frozen=True, kw_only=True):
 def groups_of(patches: Sequence[FilePatch], job: JobView) -> list[HunkGroup]:
     """Return the groups of the hunks of a job's change set, in the order of their first hunks."""
     hunks = list(_hunks(patches))
-    codes = fixed(job.before or {}, job.after or {})
+    codes = fixed(job.findings.before or {}, job.findings.after or {})
     is_linted = any(map(is_lint_code, codes))
     _name_rules(hunks, job)
     _join_blocks(hunks)
@@ -220,9 +220,9 @@ def _join_blocks(hunks: Sequence[_Hunk]) -> None:
 def _name_rules(hunks: Sequence[_Hunk], job: JobView) -> None:
     """Give each finding that is gone to the hunk that is nearest to its line."""
     own = [hunk for hunk in hunks if hunk.path == file_of_key(job.node_id)]
-    left = Counter(map(_known, job.last_findings))
+    left = Counter(map(_known, job.findings.last))
     placed: list[tuple[int, int, ListedFinding]] = []
-    for finding in job.first_findings:
+    for finding in job.findings.first:
         far = [(hunk.distance(finding.line), n) for n, hunk in enumerate(own) if finding.line]
         placed += [(*min(far), finding)] if far else []
     # of findings with the same text, those far from any hunk are the ones that are left

@@ -65,7 +65,7 @@ def diff_document(
     jobs. The hunks of each diff have their numbers and labels. Raises NotFound if a name matches
     no node.
     """
-    shown = [job for job in view.jobs if job.review and job.review not in DISMISSED]
+    shown = [job for job in view.jobs if job.review.state and job.review.state not in DISMISSED]
     jobs = select_jobs(view, nodes) if nodes else shown
     return {
         "run_id": view.run_id,
@@ -75,8 +75,8 @@ def diff_document(
                 "operation": job.operation,
                 "node_id": job.node_id,
                 "status": job.status,
-                "review": job.review,
-                "reasons": list(job.reasons),
+                "review": job.review.state,
+                "reasons": list(job.proposal.reasons),
                 "hunks": [
                     {
                         key: getattr(hunk, key)
@@ -87,6 +87,6 @@ def diff_document(
                 "diff": named_job_diff(project, job),
             }
             for job in jobs
-            if job.change_set
+            if job.proposal.changes
         ],
     }

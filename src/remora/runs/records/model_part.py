@@ -27,25 +27,25 @@ class ModelPart(msgspec.Struct, frozen=True, kw_only=True):
 
 def model_part(jobs: Sequence[JobView]) -> ModelPart | None:
     """Return the model's part in the jobs, or None if no model was asked."""
-    asked = [job for job in jobs if job.requests]
+    asked = [job for job in jobs if job.counts.requests]
     if not asked:
         return None
-    choices = [job.decided_by for job in asked]
+    choices = [job.counts.decided_by for job in asked]
     return ModelPart(
         turns=sum(choice.get("model", 0) + choice.get("escalation", 0) for choice in choices),
-        invalid=sum(job.invalid for job in asked),
-        refused=sum(job.refused for job in asked),
+        invalid=sum(job.counts.invalid for job in asked),
+        refused=sum(job.counts.refused for job in asked),
         fallback=sum(choice.get("fallback", 0) for choice in choices),
-        requests=sum(job.requests for job in asked),
-        tokens=sum(job.sent_tokens for job in asked),
+        requests=sum(job.counts.requests for job in asked),
+        tokens=sum(job.counts.sent_tokens for job in asked),
         added=sum(map(_added, asked)),
     )
 
 
 def _added(job: JobView) -> int:
-    if job.status != VERIFIED or job.opened is None or job.after is None:
+    if job.status != VERIFIED or job.findings.opened is None or job.findings.after is None:
         return 0
-    return sum(job.opened.values()) - sum(job.after.values())
+    return sum(job.findings.opened.values()) - sum(job.findings.after.values())
 
 
 def model_text(part: ModelPart) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, overload
 
 import msgspec
+from msgspec.structs import replace
 
 from remora.agents.job import Job
 from remora.agents.loop.stop_rules import DECIDERS
@@ -19,7 +20,8 @@ from remora.runs.records.attempts import PlannedJob, start_and_jobs
 from remora.runs.records.current_attempt import CurrentAttempts
 from remora.runs.records.decision_sources import SOURCES, total_of
 from remora.runs.records.findings import ListedFinding, codes_left, left_texts
-from remora.runs.records.job_view import JobView, read_job
+from remora.runs.records.job_fold import read_job
+from remora.runs.records.job_view import JobView, ReviewState
 from remora.runs.records.model_part import model_part
 from remora.runs.records.run_record import RunRecord, read_own_record
 from remora.runs.records.totals import totals_by_operation
@@ -48,7 +50,7 @@ class RunView(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def damaged(self) -> tuple[JobView, ...]:
         """The jobs whose streams cannot be read."""
-        return tuple(job for job in self.jobs if job.damaged)
+        return tuple(job for job in self.jobs if job.stream.damaged)
 
 
 def own_record(
@@ -80,7 +82,7 @@ def read_attempt(project: ProjectRecords, job: Job, record: RunRecord) -> JobVie
     for event in record.events:
         counting.add(typed_payload(event))
     view = read_job(project.trace, job_start(job), counting.ends.get(job.agent_id))
-    return msgspec.structs.replace(view, nodes=None if job.nodes is None else list(job.nodes))
+    return replace(view, nodes=None if job.nodes is None else list(job.nodes))
 
 
 def read_run(
@@ -112,7 +114,7 @@ def read_run(
     unsafe = start.config.get("unsafe_fixes") is True
     read = _jobs(project.trace, counting, known, nodes, hashed=record.verified, unsafe=unsafe)
     if not details:
-        read = (msgspec.structs.replace(job, first_findings=(), last_findings=()) for job in read)
+        read = (replace(job, findings=replace(job.findings, first=(), last=())) for job in read)
     jobs = tuple(read)
     failed = sum(job.status in FAILURES for job in jobs)
     return RunView(
@@ -145,7 +147,7 @@ def _read_start(run_id: str, events: Iterator[Event]) -> tuple[Event, RunStart, 
         start, planned = start_and_jobs(first, PlannedJob)
     if start is None:
         raise NotFound(f"{run_id} is not a run: its stream begins with {first.type}")
-    return msgspec.structs.replace(first, data=msgspec.Raw(b"{}")), start, planned
+    return replace(first, data=msgspec.Raw(b"{}")), start, planned
 
 
 def jobs_named(view: RunView, name: str) -> list[JobView]:
@@ -252,6 +254,7 @@ class JobDocuments(Sequence[dict[str, Any]]):
 
 def job_document(job: JobView) -> dict[str, Any]:
     """Return the entry of a job in a run's document."""
+    outcome, counts, review, found = job.outcome, job.counts, job.review, job.findings
     return {
         "agent_id": job.agent_id,
         "operation": job.operation,
@@ -259,30 +262,32 @@ def job_document(job: JobView) -> dict[str, Any]:
         "nodes": job.nodes,
         "attempt": job.attempt,
         "status": job.status,
-        "stop_reason": job.stop_reason,
-        "review": job.review,
-        "branch": job.branch,
-        "proof": job.proof or None,
-        "written": job.written and _written_document(job.written),
-        "rest": list(job.left),
-        "present": list(job.present),
-        "whole": job.is_whole,
-        "turns": job.turns,
-        "decided_by": job.decided_by or dict.fromkeys(DECIDERS, 0),
+        "stop_reason": outcome.stop_reason,
+        "review": review.state,
+        "branch": review.branch,
+        "proof": job.proposal.proof or None,
+        "written": review.written and _written_document(review.written),
+        "rest": list(review.left),
+        "present": list(review.present),
+        "whole": review.is_whole,
+        "turns": counts.turns,
+        "decided_by": counts.decided_by or dict.fromkeys(DECIDERS, 0),
         "decisions": job.decisions or dict.fromkeys(SOURCES, 0),
-        "invalid": job.invalid,
-        "refused": job.refused,
-        "max_packet_tokens": job.max_packet_tokens,
-        "raw_bytes": job.raw_bytes,
+        "invalid": counts.invalid,
+        "refused": counts.refused,
+        "max_packet_tokens": counts.max_packet_tokens,
+        "raw_bytes": counts.raw_bytes,
         "files_changed": [change.path for change in job.changes],
-        "worth": job.measurements,
-        "findings": None if job.before is None else {"before": job.before, "after": job.after},
-        "conflicts": list(job.conflicts),
-        "why": job.why,
+        "worth": found.measurements,
+        "findings": None
+        if found.before is None
+        else {"before": found.before, "after": found.after},
+        "conflicts": list(review.conflicts),
+        "why": outcome.why,
         "reasons": list(job.all_reasons),
-        "left": list(left_texts(job.remaining)),
-        "same": job.same,
-        "error": job.error,
+        "left": list(left_texts(found.remaining)),
+        "same": job.proposal.same,
+        "error": outcome.error,
     }
 
 
@@ -293,12 +298,11 @@ def _written_document(written: Written) -> dict[str, Any]:
 def _permitted(job: JobView) -> JobView:
     """Return a job of a run with unsafe fixes: what needed only the permission was not kept."""
     found = [
-        msgspec.structs.replace(finding, kept=NOT_KEPT)
-        if finding.reason == NEEDS_UNSAFE
-        else finding
-        for finding in job.last_findings
+        replace(finding, kept=NOT_KEPT) if finding.reason == NEEDS_UNSAFE else finding
+        for finding in job.findings.last
     ]
-    return msgspec.structs.replace(job, last_findings=tuple(found), remaining=codes_left(found))
+    findings = replace(job.findings, last=tuple(found), remaining=codes_left(found))
+    return replace(job, findings=findings)
 
 
 def _judged(job: JobView, counting: CurrentAttempts) -> JobView:
@@ -306,18 +310,21 @@ def _judged(job: JobView, counting: CurrentAttempts) -> JobView:
     if job.status != VERIFIED:
         return job
     proof, taken = counting.proofs.get(job.agent_id, PARSED), counting.taken_out.get(job.agent_id)
-    if taken is None or {*taken.reasons} <= {*job.reasons}:  # it is known from before
-        return msgspec.structs.replace(job, proof=proof)
+    if taken is None or {*taken.reasons} <= {*job.proposal.reasons}:  # it is known from before
+        return replace(job, proposal=replace(job.proposal, proof=proof))
     recorded = msgspec.convert(taken.findings, tuple[ListedFinding, ...])
-    back = [msgspec.structs.replace(finding, kept=FIX_TAKEN_OUT) for finding in recorded]
-    again = Counter(each.code for each in back)
-    return msgspec.structs.replace(
+    back = [replace(finding, kept=FIX_TAKEN_OUT) for finding in recorded]
+    again, found = Counter(finding.code for finding in back), job.findings
+    reasons = tuple(dict.fromkeys((*job.proposal.reasons, *taken.reasons)))
+    return replace(
         job,
-        proof=proof,
-        reasons=tuple(dict.fromkeys((*job.reasons, *taken.reasons))),
-        after=None if job.after is None else dict(Counter(job.after) + again),
-        remaining=job.remaining | codes_left(back),
-        last_findings=(*job.last_findings, *back),
+        proposal=replace(job.proposal, proof=proof, reasons=reasons),
+        findings=replace(
+            found,
+            after=None if found.after is None else dict(Counter(found.after) + again),
+            remaining=found.remaining | codes_left(back),
+            last=(*found.last, *back),
+        ),
     )
 
 
@@ -349,9 +356,9 @@ def _jobs(
     for start in counting.starts():
         agent_id, end = start.agent_id, counting.ends.get(start.agent_id)
         job = earlier.get(agent_id)
-        if job is None or end is None or job.head != end.head:
+        if job is None or end is None or job.stream.head != end.head:
             job = read_job(folder, start, end, hashed=hashed)
-        if unsafe and NEEDS_UNSAFE in job.remaining:
+        if unsafe and NEEDS_UNSAFE in job.findings.remaining:
             job = _permitted(job)
         job = _judged(job, counting)
         review, last = counting.review(agent_id), counting.verdicts.get(agent_id)
@@ -360,16 +367,15 @@ def _jobs(
         elif review in UNDECIDED and job.changed_by_user:
             review = STALE
         accepted = last if last is not None and last.verdict == ACCEPTED else None
-        yield msgspec.structs.replace(
-            job,
-            nodes=nodes.get((job.operation, job.node_id)),
-            review=review,
+        state = ReviewState(
+            state=review,
             verdict="" if last is None else last.verdict,
-            branch=last and last.branch,
-            feedback=last and last.feedback,
-            written=accepted and accepted.written,
+            branch=None if last is None else last.branch,
+            feedback=None if last is None else last.feedback,
+            written=None if accepted is None else accepted.written,
             present=() if accepted is None else accepted.present,
             is_whole=_is_whole(last, counting.left(agent_id), counting.taken_out.get(agent_id)),
             left=counting.left(agent_id) if review in UNDECIDED else (),
             conflicts=tuple(last.detail) if last is not None else (),
         )
+        yield replace(job, nodes=nodes.get((job.operation, job.node_id)), review=state)

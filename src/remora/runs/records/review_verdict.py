@@ -25,18 +25,18 @@ def review_event(
     to. If a part is accepted, it stays so after a rejection, a withdrawal or a conflict of the rest.
     What is pending stays so after a conflict, and after a part was reverted.
     """
-    is_part_kept = job.written is not None and verdict in (REJECTED, WITHDRAWN, CONFLICT)
+    is_part_kept = job.review.written is not None and verdict in (REJECTED, WITHDRAWN, CONFLICT)
     return Review(
         verdict=ACCEPTED if is_part_kept else verdict,
         agent_id=job.agent_id,
-        change_set_sha256=job.change_set_sha256,
-        head=job.head,
+        change_set_sha256=job.proposal.sha256,
+        head=job.stream.head,
         feedback=feedback,
         surface=project.surface,
-        branch=branch or job.branch,
-        written=job.written,
-        left=job.left if verdict in (CONFLICT, REVERTED) else (),
-        present=job.present,
+        branch=branch or job.review.branch,
+        written=job.review.written,
+        left=job.review.left if verdict in (CONFLICT, REVERTED) else (),
+        present=job.review.present,
     )
 
 

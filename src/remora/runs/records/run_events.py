@@ -147,7 +147,7 @@ class EventLines:
                 agent_id=job.agent_id,
                 status=result.status,
                 stop_reason=result.stop_reason,
-                turns=result.turns,
+                turns=result.counts.turns,
                 files_changed=tuple(change.path for change in result.change_set),
                 error=result.error,
             )

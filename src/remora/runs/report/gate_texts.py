@@ -10,7 +10,7 @@ def gate_texts(view: RunView) -> list[str]:
 
     The last text says why the change sets are not tested. There are none without change sets.
     """
-    if view.gates is None or not any(job.review in KEPT for job in view.jobs):
+    if view.gates is None or not any(job.review.state in KEPT for job in view.jobs):
         return []
     results = sorted(view.gates.results, key=lambda gate: gate.name == TEST_GATE)
     *others, last = [gate.label for gate in results if not gate.missing] or [""]

@@ -29,7 +29,7 @@ _PLACE = re.compile(r"(.*?):\d+ ")
 
 def is_kept(job: JobView) -> bool:
     """Return True if all of a change set is undecided or accepted."""
-    return job.review in KEPT and job.is_whole
+    return job.review.state in KEPT and job.review.is_whole
 
 
 def findings_left(job: JobView, edited: Collection[int]) -> tuple[Finding, ...]:
@@ -37,19 +37,25 @@ def findings_left(job: JobView, edited: Collection[int]) -> tuple[Finding, ...]:
 
     Of equal findings, those on lines that were not `edited` remain. A finding has no line number if its line was not recorded.
     """
-    after = job.after if is_kept(job) else job.before
+    after = job.findings.after if is_kept(job) else job.findings.before
     if not after:
         return ()
     missing = Counter(after)
     found = []
-    lost = FIX_TAKEN_OUT if job.review == TAKEN_OUT else NOT_KEPT if job.is_whole else IN_PART
+    lost = (
+        FIX_TAKEN_OUT
+        if job.review.state == TAKEN_OUT
+        else NOT_KEPT
+        if job.review.is_whole
+        else IN_PART
+    )
     last = _last_of_first(job, edited)
-    for finding, at_end in zip(job.first_findings, last, strict=True):
+    for finding, at_end in zip(job.findings.first, last, strict=True):
         if missing[finding.code] and (at_end is not None or not is_kept(job)):
             missing[finding.code] -= 1
             reason = lost if at_end is None else at_end.reason
             found.append(Finding(finding.code, finding.message, finding.line, reason=reason))
-    unnamed = _unnamed(missing, job.remaining, found, "" if is_kept(job) else lost)
+    unnamed = _unnamed(missing, job.findings.remaining, found, "" if is_kept(job) else lost)
     return (*sorted(found, key=lambda finding: finding.line or 0), *unnamed)
 
 
@@ -60,7 +66,7 @@ def lint_left(view: RunView) -> Iterator[tuple[str, int, str]]:
     """
     seen = set()
     for job in view.jobs:
-        if job.before and all(map(is_lint_code, job.before)):
+        if job.findings.before and all(map(is_lint_code, job.findings.before)):
             path = file_of_key(job.node_id)
             if job.nodes is not None:
                 seen.add(path)
@@ -84,11 +90,11 @@ def findings_fixed(job: JobView, edited: Collection[int] = ()) -> tuple[Finding,
     if not is_kept(job):
         return ()
     last = _last_of_first(job, edited)
-    if job.last_findings == job.first_findings:  # only one result listed findings
+    if job.findings.last == job.findings.first:  # only one result listed findings
         last = [None] * len(last)
     return tuple(
         Finding(code=finding.code, message=finding.message, line=finding.line)
-        for finding, at_end in zip(job.first_findings, last, strict=True)
+        for finding, at_end in zip(job.findings.first, last, strict=True)
         if at_end is None
     )
 
@@ -99,13 +105,13 @@ def _last_of_first(job: JobView, edited: Collection[int]) -> list[ListedFinding 
     Of equal findings, those on lines that were not `edited` remain, and then the nearest ones.
     """
     places = dict[tuple[str, str], list[int]]()
-    for place, finding in enumerate(job.first_findings):
+    for place, finding in enumerate(job.findings.first):
         places.setdefault((finding.code, finding.message), []).append(place)
-    found: list[ListedFinding | None] = [None] * len(job.first_findings)
-    for finding in sorted(job.last_findings, key=lambda last: last.reason != FIX_TAKEN_OUT):
+    found: list[ListedFinding | None] = [None] * len(job.findings.first)
+    for finding in sorted(job.findings.last, key=lambda last: last.reason != FIX_TAKEN_OUT):
 
         def distance(place: int, line: int = finding.line or 0) -> tuple[bool, int]:
-            own = job.first_findings[place].line or 0
+            own = job.findings.first[place].line or 0
             return own in edited and own != line, abs(own - line)
 
         if alike := places.get((finding.code, finding.message)):

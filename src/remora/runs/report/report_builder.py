@@ -66,7 +66,7 @@ def _raw(project: ProjectRecords, view: RunView) -> Report:
         skipped_nodes=plan.get("skipped_nodes", 0),
         unreadable=tuple(plan.get("unreadable", [])),
         states=dict(Counter(job.state for job in jobs)),
-        waiting=sum(job.review in UNDECIDED for job in view.jobs),
+        waiting=sum(job.review.state in UNDECIDED for job in view.jobs),
         fixed=sum(found["fixed"] for found in linted) if linted else None,
         findings=sum(found["of"] for found in linted) if linted else None,
         sums=sums,
@@ -92,24 +92,24 @@ def _job(
         path=path,
         name=name,
         status=job.status or "",
-        review=job.review,
-        state=job.review or str(job.status),
-        turns=job.turns,
-        decided_by=job.decided_by,
+        review=job.review.state,
+        state=job.review.state or str(job.status),
+        turns=job.counts.turns,
+        decided_by=job.counts.decided_by,
         fixed=dict(known[0]) if known else {},
-        measurements=job.measurements,
-        measurement_text=project.operations.measurement_text(job.measurements or {}),
+        measurements=job.findings.measurements,
+        measurement_text=project.operations.measurement_text(job.findings.measurements or {}),
         fixes=findings_fixed(job, edited),
         left=findings_left(job, edited),
         files=files,
-        conflicts=job.conflicts,
-        branch=job.branch,
-        error=job.error,
+        conflicts=job.review.conflicts,
+        branch=job.review.branch,
+        error=job.outcome.error,
         reasons=job.all_reasons,
         taken_out=taken_out,
-        head=job.head,
+        head=job.stream.head,
         written=written_text(document["written"]) if document["written"] else "",
-        proof=job.proof,
+        proof=job.proposal.proof,
     )
 
 
@@ -135,7 +135,7 @@ def _file(patch: FilePatch) -> FileChange:
 
 
 def _grouped(project: ProjectRecords, report: JobReport, job: JobView) -> JobReport:
-    hunks = shown_hunks(project, job) if report.files and job.review in UNDECIDED else ()
+    hunks = shown_hunks(project, job) if report.files and job.review.state in UNDECIDED else ()
     files = []
     for file in report.files:
         groups = tuple(hunk.group for hunk in hunks if escape_path(hunk.path) == file.path)

@@ -273,9 +273,10 @@ def accept_each(
         accepted=[
             job.node_id
             for job in view.jobs
-            if job.is_written
+            if job.review.is_written
             and (before := seen.get(job.agent_id)) is not None
-            and (job.review, job.written) != (before.review, before.written)
+            and (job.review.state, job.review.written)
+            != (before.review.state, before.review.written)
         ],
         conflicts=conflicts,
         notes=notes,
@@ -308,7 +309,9 @@ def accept_one(
     recheck.notes += [f"{write.path}: deleted" for write in prepared.writes if write.result is None]
     review = verdict_on(project, change, ACCEPTED)
     present = present_hunks(patches, prepared)
-    if present and not (change.is_edited and job.written):  # else they are numbered otherwise
+    if present and not (
+        change.is_edited and job.review.written
+    ):  # else they are numbered otherwise
         hunks = count(len(present), "hunk")
         recheck.notes.append(
             f"{display_name(job.node_id)}: your files already contain {hunks} of it"
@@ -340,7 +343,7 @@ def without_collisions(
     It is merged as it is if all groups collide, or if the user chose exactly its hunks.
     """
     prepared = prepare(change.patches)
-    if not prepared.conflicts or change.is_exact or change.job.review == STALE:
+    if not prepared.conflicts or change.is_exact or change.job.review.state == STALE:
         return change, prepared
     fitting = [
         number

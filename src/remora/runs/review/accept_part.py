@@ -105,7 +105,7 @@ def _with_accepted_part(
     Raises Conflict if the part cannot be removed from the user's files.
     """
     edited = {patch.path: patch for patch in files}
-    part = [] if job.branch else written_change(project, job).patches
+    part = [] if job.review.branch else written_change(project, job).patches
     removed = removed_from_others(project, reverse_patches(part))
     for conflict in removed.conflicts:
         raise Conflict(
@@ -151,7 +151,12 @@ def proposed_files(
         for write in prepared.writes
     ]
     for patch in (patch for patch in patches if patch.path in conflicts):
-        if choose is None or patch.base is None or patch.theirs is None or job.review == STALE:
+        if (
+            choose is None
+            or patch.base is None
+            or patch.theirs is None
+            or job.review.state == STALE
+        ):
             raise Conflict(f"{patch.path}: {conflicts[patch.path]}")
         yours = RootedFiles(project.root).read_bytes(patch.path)
         text = resolve3(patch.base, yours, patch.theirs, choose)

@@ -161,7 +161,7 @@ def _record(stream: RunStream, review: Review) -> None:
 def _stale(job: JobView, prepared: PreparedChanges) -> list[FileConflict]:
     """Return a conflict if the user edited the node and the edit is still in the file."""
     moved_on = prepared.conflicts or any(write.merged for write in prepared.writes)
-    if job.review != STALE or not moved_on:
+    if job.review.state != STALE or not moved_on:
         return []
     path, _ = split_node_key(job.node_id)
     detail = "you changed this node while the agent worked on it; a retry uses the current version"

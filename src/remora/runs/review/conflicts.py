@@ -72,7 +72,8 @@ def conflicting_jobs(project: ProjectRecords, view: RunView, job: JobView) -> li
     return [
         other
         for other in view.jobs
-        if other.is_written and _collide(project, ours, written_change(project, other).patches)
+        if other.review.is_written
+        and _collide(project, ours, written_change(project, other).patches)
     ]
 
 

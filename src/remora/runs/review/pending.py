@@ -17,7 +17,7 @@ def pending_changes(view: RunView, by: GroupBy) -> list[tuple[str, JobView]]:
 
     The change sets of a group are adjacent. Groups are ordered by their first job.
     """
-    found = [(_GROUPINGS[by](job), job) for job in view.jobs if job.review in UNDECIDED]
+    found = [(_GROUPINGS[by](job), job) for job in view.jobs if job.review.state in UNDECIDED]
     first = {group: number for number, (group, _) in reversed([*enumerate(found)])}
     return sorted(found, key=lambda pair: first[pair[0]])
 
@@ -33,14 +33,16 @@ def is_alike(job: JobView, other: JobView) -> bool:
     """
     return (
         other.agent_id != job.agent_id
-        and other.review == PENDING
+        and other.review.state == PENDING
         and (other.operation, rules_text(other)) == (job.operation, rules_text(job))
     )
 
 
 def rules_text(job: JobView) -> str:
     """Return what a change set corrects, such as `F401, UP006`."""
-    return ", ".join(sorted(fixed(job.before or {}, job.after or {}))) or "no rule"
+    return (
+        ", ".join(sorted(fixed(job.findings.before or {}, job.findings.after or {}))) or "no rule"
+    )
 
 
 def _operation(job: JobView) -> str:

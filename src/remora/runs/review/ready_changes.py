@@ -53,7 +53,7 @@ class ReadyChange(NamedTuple):
     @property
     def is_part(self) -> bool:
         """True if hunks of it stay pending or are left out, or if it is edited."""
-        pending = len(self.job.left) or hunk_count(self.whole)
+        pending = len(self.job.review.left) or hunk_count(self.whole)
         return self.is_edited or len(self.hunks) < pending
 
     def as_whole_if_edited(self) -> "ReadyChange":
@@ -73,7 +73,7 @@ class ReadyChange(NamedTuple):
 
 def ready_change(project: ProjectRecords, job: JobView) -> ReadyChange:
     """Return the pending hunks of a job. Raises whatever `patches_of` raises."""
-    return _change(project, job, job.change_set, job.left)
+    return _change(project, job, job.proposal.changes, job.review.left)
 
 
 def written_change(project: ProjectRecords, job: JobView) -> ReadyChange:
@@ -81,11 +81,11 @@ def written_change(project: ProjectRecords, job: JobView) -> ReadyChange:
 
     Raises whatever `ready_change` raises.
     """
-    if not job.is_written:
+    if not job.review.is_written:
         return ReadyChange(job, [], (), [])
-    part = () if job.written is None else job.written.hunks
-    change = _change(project, job, job.change_set if part else job.changes, part)
-    return change.only({*change.hunks} - {*job.present})
+    part = () if job.review.written is None else job.review.written.hunks
+    change = _change(project, job, job.proposal.changes if part else job.changes, part)
+    return change.only({*change.hunks} - {*job.review.present})
 
 
 def _change(
@@ -110,8 +110,8 @@ def verdict_on(
     Raises UsageError if hunks are accepted elsewhere than those that were accepted before.
     """
     job, of = change.job, hunk_count(change.whole)
-    if verdict == ACCEPTED and job.written is not None and job.branch != branch:
-        place = f"the branch {job.branch}" if job.branch else "your files"
+    if verdict == ACCEPTED and job.review.written is not None and job.review.branch != branch:
+        place = f"the branch {job.review.branch}" if job.review.branch else "your files"
         raise UsageError(
             f"a part of {display_name(job.node_id)} was already accepted into {place}",
             hint="accept the rest there too, or undo the part first",
@@ -120,7 +120,7 @@ def verdict_on(
     if change.is_edited:
         written = _written(project, change.recorded, edited=True)
         return msgspec.structs.replace(event, written=written, present=())
-    hunks = {*(job.written.hunks if job.written else ())}
+    hunks = {*(job.review.written.hunks if job.review.written else ())}
     hunks |= {*(change.hunks if verdict == ACCEPTED else ())}
     part = with_hunks(change.whole, hunks)
     return msgspec.structs.replace(
@@ -128,7 +128,7 @@ def verdict_on(
         written=_written(project, part, hunks=(*sorted(hunks),), of=of)
         if 0 < len(hunks) < of
         else None,
-        left=tuple(n for n in job.left or range(1, of + 1) if n not in change.hunks),
+        left=tuple(n for n in job.review.left or range(1, of + 1) if n not in change.hunks),
         detail=project.redact.clean([*change.collisions]),
     )
 
@@ -181,4 +181,4 @@ def split_damaged(
 def unreadable_streams(view: RunView, nodes: Sequence[str]) -> list[str]:
     """Return messages about the jobs of `nodes`, or of the whole run, whose streams cannot be read."""
     asked = select_jobs(view, nodes) if nodes else view.jobs
-    return [str(job.error) for job in asked if job.damaged]
+    return [str(job.outcome.error) for job in asked if job.stream.damaged]

@@ -8,7 +8,7 @@ from importlib.metadata import version
 from itertools import groupby
 from operator import itemgetter
 
-import msgspec
+from msgspec.structs import replace
 
 from remora.code.syntax.extract import parse_module
 from remora.code.syntax.nodes import Module, node_at_line
@@ -19,7 +19,8 @@ from remora.operations.base import is_lint_code
 from remora.runs.project import Project, ProjectRecords
 from remora.runs.records.current_attempt import CurrentAttempts
 from remora.runs.records.hunk_groups import groups_of
-from remora.runs.records.job_view import JobView, read_job
+from remora.runs.records.job_fold import read_job
+from remora.runs.records.job_view import JobView, ReviewState
 from remora.runs.records.results import read_run
 from remora.runs.records.review_verdict import review_event
 from remora.runs.records.run_listing import read_run_line
@@ -39,7 +40,7 @@ def hunk_digests(change: ReadyChange) -> dict[int, str]:
     proposes them are. Other lines of the file do not matter.
     """
     job = change.job
-    ruff = version("ruff") if any(map(is_lint_code, job.before or {})) else ""
+    ruff = version("ruff") if any(map(is_lint_code, job.findings.before or {})) else ""
     bases = {patch.path: patch.base or b"" for patch in change.whole}
     found = dict[int, str]()
     for hunk in hunks_of(change.whole):
@@ -58,7 +59,7 @@ def hunk_digests(change: ReadyChange) -> dict[int, str]:
 def _pending(project: ProjectRecords, job: JobView) -> ReadyChange | None:
     """Return the pending hunks of a job, or None if there are none or their contents are damaged."""
     with suppress(RemoraError):
-        return ready_change(project, job) if job.review in UNDECIDED else None
+        return ready_change(project, job) if job.review.state in UNDECIDED else None
     return None
 
 
@@ -79,7 +80,7 @@ def reject_repeats(project: Project, stream: RunStream) -> Mapping[str, CurrentA
             again = tuple(known[number] for number in change.hunks)
             told = refused[again[0]].feedback or "the same change was rejected before"
             review = verdict_on(project, change, REJECTED, feedback=told)
-            stream.append(msgspec.structs.replace(review, refused=again))
+            stream.append(replace(review, refused=again))
     return runs
 
 
@@ -103,8 +104,8 @@ def settle_repeats(project: Project, run_id: str) -> None:
             ours = proposed.get((start.operation, file_of_key(start.node_id)))
             if ours and (review := runs[name].review(start.agent_id)) in UNDECIDED:
                 job = read_job(project.trace, start, None)
-                left = runs[name].left(start.agent_id)
-                change = _pending(project, msgspec.structs.replace(job, review=review, left=left))
+                state = ReviewState(state=review, left=runs[name].left(start.agent_id))
+                change = _pending(project, replace(job, review=state))
                 hunks = hunk_digests(change).values() if change else ()
                 again += [(name, start.agent_id)] if hunks and ours.issuperset(hunks) else []
     _withdraw(project, again, f"proposed again by run {run_id}")
@@ -143,5 +144,5 @@ def _withdraw(
         agents = {agent_id for _, agent_id in group}
         with suppress(RemoraError), open_run(project, read_own_record(project, run_id)) as stream:
             for job in read_run(project, stream.record, details=False).jobs:
-                if job.agent_id in agents and job.review in states:
+                if job.agent_id in agents and job.review.state in states:
                     stream.append(review_event(project, job, WITHDRAWN, feedback=why))

@@ -41,8 +41,8 @@ def revert(
     """
     with opened_review(project, run_id, trusted=trusted) as (stream, view):
         named = [job for name in nodes for job in jobs_named(view, name)]
-        rejected = [job for job in named if job.verdict == REJECTED]
-        if not rejected or any(job.is_written for job in named):
+        rejected = [job for job in named if job.review.verdict == REJECTED]
+        if not rejected or any(job.review.is_written for job in named):
             return _take_back(project, stream, view, _accepted(view, nodes), REVERTED)
     return undo(project, run_id, nodes, trusted=trusted)
 
@@ -101,16 +101,16 @@ def _take_back(
 
 def _kept_hunks(job: JobView) -> list[str]:
     """Return a message if taking back an accepted change set keeps some of its hunks."""
-    if not job.present:
+    if not job.review.present:
         return []
-    hunks = count(len(job.present), "hunk")
+    hunks = count(len(job.review.present), "hunk")
     name = display_name(job.node_id)
     return [f"{name}: not removed: {hunks} that your files contained before"]
 
 
 def _accepted(view: RunView, nodes: Sequence[str]) -> list[JobView]:
     """Return the jobs with accepted change sets, in the order in which the jobs began."""
-    there = [job for job in view.jobs if job.is_written and not job.branch]
+    there = [job for job in view.jobs if job.review.is_written and not job.review.branch]
     if not nodes:
         return there
     selected = {job.agent_id for name in nodes for job in _named(view, name, there)}
@@ -128,14 +128,16 @@ def _accepted(view: RunView, nodes: Sequence[str]) -> list[JobView]:
 def _named(view: RunView, name: str, there: Sequence[JobView]) -> list[JobView]:
     named = jobs_named(view, name)
     found = [job for job in named if job in there]
-    branch = next((job.branch for job in named if job.branch), None)
+    branch = next((job.review.branch for job in named if job.review.branch), None)
     if not found and branch:
         raise UsageError(
             f"{name} was committed to the branch {branch}, not to your files",
             hint="use `git revert` to undo the commit",
         )
     if not found:
-        states = ", ".join(sorted({status_text(job.review or str(job.status)) for job in named}))
+        states = ", ".join(
+            sorted({status_text(job.review.state or str(job.status)) for job in named})
+        )
         known = ", ".join(display_name(job.node_id) for job in there)
         raise NotFound(
             f"{name} has no accepted change ({states})",
@@ -147,16 +149,18 @@ def _named(view: RunView, name: str, there: Sequence[JobView]) -> list[JobView]:
 def _decided(view: RunView, nodes: Sequence[str]) -> list[JobView]:
     """Return the jobs of `nodes` whose verdict can be withdrawn."""
     selected = select_jobs(view, nodes)
-    verdicts = [job for job in selected if job.verdict]
-    found = [job for job in verdicts if job.review in DECIDED or job.left]
+    verdicts = [job for job in selected if job.review.verdict]
+    found = [job for job in verdicts if job.review.state in DECIDED or job.review.left]
     for job in found:
-        if job.branch:
+        if job.review.branch:
             raise UsageError(
-                f"{display_name(job.node_id)} was committed to the branch {job.branch}",
+                f"{display_name(job.node_id)} was committed to the branch {job.review.branch}",
                 hint="use `git revert` to undo the commit",
             )
     if not found:
-        states = ", ".join(sorted({status_text(job.review or str(job.status)) for job in selected}))
+        states = ", ".join(
+            sorted({status_text(job.review.state or str(job.status)) for job in selected})
+        )
         raise NotFound(
             f"there is no verdict to undo ({states})",
             hint="`remora show RUN` lists the changes of a run",
@@ -174,12 +178,12 @@ def revert_change_set(
     """
     job = change.job
     review = review_event(project, job, verdict)
-    if not job.is_written:
+    if not job.review.is_written:
         stream.append(review)
         return []
     prepared = removed_from_others(project, reverse_patches(change.patches))
     before = prepared.conflicts or broken_by_merge(prepared)
     if before:  # it is still accepted, so no verdict is recorded
         return details(job.node_id, before)
-    otherwise = msgspec.structs.replace(review, verdict=ACCEPTED, left=job.left)
+    otherwise = msgspec.structs.replace(review, verdict=ACCEPTED, left=job.review.left)
     return write_change_set(project, stream, job.node_id, prepared, review, otherwise)

@@ -63,7 +63,7 @@ def choose_pending(view: RunView, nodes: Sequence[str], *, every: bool, verb: st
     is empty and `every` is False. Raises NotFound if a node is unknown or has no pending change
     set.
     """
-    open_jobs = [job for job in view.jobs if job.review in UNDECIDED]
+    open_jobs = [job for job in view.jobs if job.review.state in UNDECIDED]
     if every:
         return open_jobs
     if not nodes:
@@ -99,11 +99,11 @@ def _waiting(jobs: Iterable[JobView]) -> str:
 def _named(view: RunView, name: str, open_jobs: Sequence[JobView]) -> list[JobView]:
     named = jobs_named(view, name)
     found = [job for job in named if job in open_jobs]
-    broken = next((job for job in named if job.damaged), None)
+    broken = next((job for job in named if job.stream.damaged), None)
     if not found and broken is not None:
-        raise StreamDamaged(str(broken.error), hint=_waiting(open_jobs))
+        raise StreamDamaged(str(broken.outcome.error), hint=_waiting(open_jobs))
     if not found:
-        states = {job.review or str(job.status) for job in named}
+        states = {job.review.state or str(job.status) for job in named}
         again = f"`remora retry {view.run_id} {name}` proposes it again"
         raise NotFound(
             f"{name} has no pending change ({', '.join(map(status_text, sorted(states)))})",
@@ -155,7 +155,11 @@ def apply_filter(
 
 def _require_rules(jobs: Iterable[JobView], rules: frozenset[str]) -> None:
     """Raise UsageError for the first rule that is neither in the run nor one of ruff's."""
-    present = {code for job in jobs for code in {**(job.before or {}), **(job.after or {})}}
+    present = {
+        code
+        for job in jobs
+        for code in {**(job.findings.before or {}), **(job.findings.after or {})}
+    }
     for rule in sorted(rules):
         if any(_covers(rule, code) for code in present):
             continue
@@ -228,7 +232,7 @@ def _covers(rule: str, code: str) -> bool:
 
 
 def _objection(project: ProjectRecords, job: JobView, narrow: ReviewFilter) -> str:
-    codes = set(fixed(job.before or {}, job.after or {}))
+    codes = set(fixed(job.findings.before or {}, job.findings.after or {}))
     if narrow.rules and not any(_passes(code, narrow.rules) for code in codes):
         return f"it fixes {', '.join(sorted(codes)) or 'no findings'}"
     for name in sorted(narrow.conditions):
@@ -242,7 +246,7 @@ def _is_verified(_: ProjectRecords, job: JobView) -> bool:
 
     Returns False if the user edited the node.
     """
-    return job.review == PENDING
+    return job.review.state == PENDING
 
 
 def _is_docstring_only(project: ProjectRecords, job: JobView) -> bool:

@@ -131,7 +131,7 @@ class _Counting:
     def ended(self, job: Job, result: AgentResult) -> None:
         self._inner.ended(job, result)
         if job.agent_id not in self._seen:
-            self._budget.count(result.requests, result.sent_tokens)
+            self._budget.count(result.counts.requests, result.counts.sent_tokens)
         self._seen.discard(job.agent_id)
 
     def judging(self, gate: str) -> None:

@@ -284,7 +284,7 @@ def findings_left(
     Each change set is looked at alone. A change set may fix only some findings of a function.
     """
     left: set[FindingKey] = set()
-    undecided = [job for job in jobs if job.review in UNDECIDED]
+    undecided = [job for job in jobs if job.review.state in UNDECIDED]
     reports = {
         name: report
         for name in {job.operation for job in undecided}

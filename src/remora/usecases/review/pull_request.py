@@ -82,7 +82,7 @@ def with_pull_request(project: Project, done: Verdicts, branch: str) -> Verdicts
     The same text is the same file, which stays as the user has edited it. Raises DiskError if the
     file cannot be written.
     """
-    jobs = [job for job in done.view.jobs if job.is_written and job.branch == branch]
+    jobs = [job for job in done.view.jobs if job.review.is_written and job.review.branch == branch]
     changes = _to_merge(project.root, branch, [written_change(project, job) for job in jobs])
     if not changes:
         return done

@@ -99,7 +99,10 @@ def _run_values(
     project: Project, view: RunView, jobs: Sequence[JobView], parts: Iterable[AgentPart]
 ) -> dict[str, Any]:
     causes = {part.agent_id: part.cause for part in parts if part.has_failed and part.cause}
-    said = {job.agent_id: project.redact.text(job.error or job.why or "") for job in jobs}
+    said = {
+        job.agent_id: project.redact.text(job.outcome.error or job.outcome.why or "")
+        for job in jobs
+    }
     return {
         "view": view,
         "totals": run_document(project, view)["totals"],

@@ -1,0 +1,253 @@
+"""Reader of an attempt: folds its agent's stream into its view."""
+
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from typing import Any
+
+import msgspec
+from msgspec import UNSET
+from msgspec.structs import replace
+
+from remora.agents.builtin_tools import LEAVE, UNDO
+from remora.agents.loop.stop_rules import TurnCounts
+from remora.errors import DiskError, NotFound, StreamDamaged
+from remora.memory.events import (
+    AgentEnd,
+    AgentStart,
+    ContextUpdate,
+    Event,
+    Head,
+    JobEnd,
+    JobStart,
+    SubmitResult,
+    ToolCalled,
+    ToolResulted,
+)
+from remora.runs.records.agent_stream import ancestors, end_of, parent_of
+from remora.runs.records.decision_sources import decision_sources
+from remora.runs.records.findings import (
+    ListedFinding,
+    codes_left,
+    findings_in_texts,
+    known_findings,
+    known_measurements,
+    listed_findings,
+)
+from remora.runs.records.job_view import (
+    JobFindings,
+    JobView,
+    Outcome,
+    Proposal,
+    StreamState,
+    differs,
+)
+from remora.runs.records.no_change_reason import NoChangeReason
+from remora.statuses import ERROR, INTERRUPTED, RUNNING, shown_status
+from remora.trace.read.reader import (
+    decode_part,
+    is_being_written,
+    read_events,
+    typed_payload,
+    update_source,
+)
+from remora.trace.read.verified_reader import events_with_heads
+from remora.trace.trace_folder import TraceFolder
+
+
+def read_job(
+    folder: TraceFolder, start: JobStart, end: JobEnd | None, *, hashed: bool = False
+) -> JobView:
+    """Read an attempt from its stream.
+
+    If the attempt never began its stream, the status is `interrupted`. If the stream is damaged or
+    was removed, the status is `error`. `sound` is computed only if `hashed` is True.
+    """
+    view = JobView(
+        agent_id=start.agent_id,
+        operation=start.operation,
+        node_id=start.node_id,
+        attempt=start.attempt,
+        counts=TurnCounts().total,
+    )
+    try:
+        path = folder.existing_agent(start.agent_id)
+        is_written = end is None and is_being_written(path)
+        fold = _JobFold(folder, start.node_id)
+        events = events_with_heads(path) if hashed else ((e, None) for e in read_events(path))
+        found = Head()
+        for event, head in events:
+            fold.add(event, head)
+            found = Head(count=event.seq + 1, hash=event.hash)
+        if end is not None and end.head.count >= found.count and found != end.head != Head():
+            raise differs(start.agent_id)
+    except NotFound:
+        if end is None or not end.head.count:
+            return replace(view, status=INTERRUPTED)
+        return _damaged(view, end, f"the stream of {start.agent_id} was removed")
+    except (StreamDamaged, DiskError) as error:
+        return _damaged(view, end, error.message)
+    if end is not None:
+        return fold.in_view(view, shown_status(end.status), end.head)
+    is_running = is_written and fold.end is None
+    return fold.in_view(view, RUNNING if is_running else INTERRUPTED, Head())
+
+
+def _damaged(view: JobView, end: JobEnd | None, problem: str) -> JobView:
+    head = end.head if end is not None else Head()
+    return replace(
+        view,
+        status=ERROR,
+        outcome=Outcome(error=f"{problem}; see `remora trace verify`"),
+        stream=StreamState(damaged=True, head=head),
+    )
+
+
+def is_changed_by_user(shown: Mapping[str, Any], node_id: str) -> bool:
+    """Return True if the user changed the node, according to the hub facts in `shown`."""
+    facts = shown.get(node_id)
+    return isinstance(facts, Mapping) and facts.get("changed_by_user") is True
+
+
+class _Check(msgspec.Struct):
+    detail: str = ""
+
+
+class _Data(msgspec.Struct):
+    """What is read of calls and submissions."""
+
+    decided_by: str = "rule"
+    verified: bool = False
+    checks: list[_Check] = []
+
+
+class _JobFold:
+    """Folds the events of an attempt into its view."""
+
+    def __init__(self, folder: TraceFolder, node_id: str) -> None:
+        self._folder = folder
+        self._node_id = node_id
+        self._changed_by_user = False
+        self._tally = TurnCounts()
+        self.end: AgentEnd | None = None
+        self._before: dict[str, int] | None = None
+        self._opened: dict[str, int] | None = None
+        self._after: dict[str, int] | None = None
+        self._measurements: dict[str, int] | None = None
+        self._reason = NoChangeReason()
+        self._parent = ""
+        self._listed: list[tuple[ListedFinding, ...]] = []
+        self._diagnostics: list[tuple[Any, ...]] = []
+        self._sound: Head | None = None
+        self._model: str | None = None
+        self._provider = ""
+        self._caller = ""
+        self._reasons: list[str] = []
+
+    def add(self, event: Event, head: Head | None) -> None:
+        self._sound = head
+        self._tally.add(event)
+        self._reason.add(event)
+        self._learn([event])
+        self._hear(event)
+        self._see_reason(event)
+        # other events may have their text in blobs, which are not read here
+        data = typed_payload(event) if event.type in (AgentStart.type, AgentEnd.type) else None
+        if isinstance(data, AgentStart):  # a fork begins with its parent's knowledge
+            self._learn(ancestors(self._folder, data))
+            self._parent = parent.agent_id if (parent := parent_of(data)) is not None else ""
+            self._changed_by_user = is_changed_by_user(data.packet.hub_context, self._node_id)
+            self._model = data.model.get("name")
+            self._provider = str(data.model.get("provider"))
+            if data.packet.diagnostics:
+                self._diagnostics.append(data.packet.diagnostics)
+        elif isinstance(data, AgentEnd):
+            self.end = data
+        else:
+            self._see_findings(event)
+            self._see_submission(event)
+
+    def _learn(self, events: Iterable[Event]) -> None:
+        for event in events:
+            counts = known_findings(event)
+            if counts is not None:
+                self._before = counts if self._before is None else self._before
+                self._after = counts
+            self._measurements = known_measurements(event) or self._measurements
+            if event.type == ContextUpdate.type and update_source(event) == "opening":
+                self._opened = self._after
+
+    def _hear(self, event: Event) -> None:
+        delta = event.packet_delta
+        if delta is not None and delta.hub_context and self._node_id in delta.hub_context:
+            self._changed_by_user = is_changed_by_user(delta.hub_context, self._node_id)
+
+    def _see_findings(self, event: Event) -> None:
+        listed = listed_findings(event)
+        if listed is not None:
+            self._listed = [*self._listed[:1], listed]
+        delta = event.packet_delta
+        if delta is not None and isinstance(delta.diagnostics, tuple):
+            self._diagnostics = [*self._diagnostics[:1], delta.diagnostics]
+
+    def _see_submission(self, event: Event) -> None:
+        if event.type == SubmitResult.type:
+            with suppress(StreamDamaged):  # accepted changes do not depend on it
+                submission = decode_part(event, _Data)
+                if submission.verified:
+                    self._reasons += filter(None, (check.detail for check in submission.checks))
+
+    def _see_reason(self, event: Event) -> None:
+        """Keep the summary of a call with which the model leaves or takes back something."""
+        if event.type == ToolCalled.type:
+            self._caller = decode_part(event, _Data).decided_by
+        delta = event.packet_delta
+        if event.type != ToolResulted.type or delta is None or self._caller == "rule":
+            return
+        action = delta.add_action
+        if action is not UNSET and action.tool in (LEAVE, UNDO) and action.outcome == "success":
+            self._reasons.append(action.summary)
+
+    def _is_parents(self, end: AgentEnd) -> bool:
+        if not (self._parent and end.change_set):
+            return False
+        with suppress(StreamDamaged, DiskError):
+            before = end_of(self._folder, self._parent)
+            return before is not None and before.change_set_sha256 == end.change_set_sha256
+        return False
+
+    def in_view(self, view: JobView, status: str, head: Head) -> JobView:
+        """Return the view with what the stream says. `status` and `head` are the record's."""
+        end, counts = self.end, self._tally.total
+        listed = self._listed or [findings_in_texts(texts) for texts in self._diagnostics]
+        outcome, proposal = Outcome(), Proposal()
+        if end is not None:
+            outcome = Outcome(
+                stop_reason=shown_status(end.stop_reason),
+                error=end.error,
+                why=self._reason.why(end.status, self._after),
+            )
+            proposal = Proposal(
+                changes=end.change_set,
+                sha256=end.change_set_sha256,
+                same=self._is_parents(end),
+            )
+        return replace(
+            view,
+            status=status,
+            outcome=outcome,
+            counts=counts,
+            decisions=decision_sources(counts.decided_by, self._provider),
+            proposal=replace(proposal, reasons=tuple(dict.fromkeys(self._reasons))),
+            findings=JobFindings(
+                before=self._before,
+                opened=self._opened,
+                after=self._after,
+                measurements=self._measurements,
+                first=listed[0] if listed else (),
+                last=listed[-1] if listed else (),
+                remaining=codes_left(listed[-1]) if listed else {},
+            ),
+            changed_by_user=self._changed_by_user,
+            model=self._model,
+            stream=StreamState(head=head, sound=self._sound),
+        )
