@@ -25,6 +25,8 @@ from remora.config.template import (
 )
 from remora.judges.docstrings.drift_finding import DriftCode
 from remora.judges.lint.conversions import IDIOMS
+from remora.judges.lint.left_rules import FILE_RULES, FIX_RULES
+from remora.judges.lint.used_imports import IMPORT_RULES
 from remora.memory.events import event_schema, packet_schema
 from remora.operations.types.refusals import RULES
 from remora.tools.host.ruff.rule_choice import ONLY_BY_CODE, ORDER, TASTE
@@ -273,6 +275,14 @@ def lint_rules() -> Iterator[str]:
         yield f"| {', '.join(sorted(codes))} | {treatment} |\n"
 
 
+def left_fixes() -> Iterator[str]:
+    """Yield a table of the rules that leave fixes out."""
+    yield "| rule | example | reason | fixes left, in packages |\n|---|---|---|---|\n"
+    for rule in (*FILE_RULES, *FIX_RULES, *IMPORT_RULES):
+        reason = rule.reason.replace("{case.file.minor}", "5")
+        yield f"| `{rule.name}` | {cell(rule.example)} | {reason} | {rule.measured} |\n"
+
+
 CONTRADICTIONS: dict[DriftCode, tuple[str, str, str]] = {
     "renamed-parameter": (
         "documents a parameter that has another name now",
@@ -325,6 +335,7 @@ BLOCK = re.compile(
 BLOCKS: dict[str, Callable[[], Iterator[str]]] = {
     "checks": checks,
     "lint rules": lint_rules,
+    "left fixes": left_fixes,
     "docstring rules": docstring_rules,
     "types rules": types_rules,
     **{f"{name} tools": partial(tools_of, name) for name in ("lint", "docstring", "types", "test")},

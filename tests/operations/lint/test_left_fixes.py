@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from remora.judges.lint.fixable_findings import FixableFindings
 from remora.judges.lint.left_alone import kept_findings
 from remora.operations.lint.host_findings import file_findings
 from remora.tools.host.ruff.ruff import Ruff
@@ -113,9 +112,8 @@ def test_a_fix_is_left_out_for_a_reason(tmp_path: Path, name: str) -> None:
     assert edited(tmp_path, {"a.py": before}, selected) == after
     (tmp_path / "a.py").write_text(before)
     place = ToolTree(tmp_path, ruff=partial(Ruff, selected=[selected]))
-    fixes = FixableFindings(place, unsafe=True)
     found = place.ruff.check_file("a.py")
-    assert reason in kept_findings(place, "a.py", before, found, fixes).values()
+    assert reason in kept_findings(place, "a.py", before, found).values()
 
 
 def test_an_assertion_that_would_equal_another_is_left(tmp_path: Path) -> None:

@@ -2,10 +2,11 @@
 
 import pytest
 
+from remora.judges.rules import first_of
 from remora.judges.types.project_index import ProjectIndex
 from remora.judges.types.slots import RETURN
 from remora.operations.types.calls import Calls
-from remora.operations.types.refusals import Candidate, refusal_of
+from remora.operations.types.refusals import RULES, Candidate
 
 METHOD = "class Show:\n    def show(self, n, path): pass\n"
 TWO_CALLS = "show(1, path=2)\nshow(3, path=4)\n"
@@ -16,7 +17,7 @@ def _rule(text: str, slot: str, term: str) -> str:
     index = ProjectIndex({"shop.py": text})
     function = index.files["shop.py"].functions[0]
     calls = Calls(index).passing(function, slot)
-    rule = refusal_of(Candidate(function, function.parameter(slot), term, calls))
+    rule = first_of(RULES, Candidate(function, function.parameter(slot), term, calls))
     assert rule is None or rule.reason
     return rule.name if rule else ""
 

@@ -10,7 +10,7 @@ from remora.code.syntax.extract import parse_module
 from remora.code.syntax.nodes import Module, lines_of_nodes
 from remora.errors import HostError
 from remora.ids import escape_path, node_key
-from remora.judges.lint.fixable_findings import FixableFindings, Place, place_of
+from remora.judges.lint.fixable_findings import Place, place_of
 from remora.judges.lint.left_alone import kept_findings
 from remora.text import clip
 from remora.tools.host.ruff.finding import Finding, edits_of
@@ -39,8 +39,7 @@ def file_findings(place: ToolTree, path: str, nodes: list[str]) -> dict[str, Any
     body = decode(path, content).body
     every = place.ruff.check_text(path, content)
     found = findings_on_nodes(path, content, every, nodes)
-    fixes = FixableFindings(place, unsafe=True)
-    return describe_findings(body, found, kept_findings(place, path, body, every, fixes))
+    return describe_findings(body, found, kept_findings(place, path, body, every))
 
 
 def findings_on_nodes(

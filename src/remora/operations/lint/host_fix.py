@@ -92,7 +92,7 @@ class _Fixer:
         self._is_configured = is_configured(place, path)
         self._fixes = FixableFindings(place, unsafe=unsafe)
         self.before = self.check(content)
-        self._left_alone = LeftAlone(place, path, self.before, self._fixes)
+        self._left_alone = LeftAlone(place, path, self.before)
 
     def check(self, content: bytes) -> list[Finding]:
         if content not in self._checked:

@@ -45,7 +45,7 @@ def fixable_findings(
     fixes = FixableFindings(place, unsafe=bool(options.get("unsafe_fixes")))
     ruff = _RuffRuns(place, modules)
     every = ruff.findings()
-    kept = _kept(place, every, fixes)
+    kept = _kept(place, every)
     found = [finding for finding in every if place_of(finding) not in kept]
     fixable = [finding for finding in found if fixes.has_fix(finding)]
     others = [
@@ -103,7 +103,7 @@ def _reason(finding: Finding) -> str:
     return NEEDS_UNSAFE if fix and fix["applicability"] == "unsafe" else NO_FIX
 
 
-def _kept(place: ToolTree, findings: Sequence[Finding], fixes: FixableFindings) -> dict[Place, str]:
+def _kept(place: ToolTree, findings: Sequence[Finding]) -> dict[Place, str]:
     """Return the findings that the fixes leave alone, with the reasons."""
     found: dict[Place, str] = {}
     for path, here in _by_path(findings).items():
@@ -112,7 +112,7 @@ def _kept(place: ToolTree, findings: Sequence[Finding], fixes: FixableFindings) 
         except HostError as error:  # a file that is not UTF-8, or too large
             found |= dict.fromkeys(map(place_of, here), error.message)
             continue
-        found |= kept_findings(place, path, body, here, fixes)
+        found |= kept_findings(place, path, body, here)
     return found
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 
 from remora.errors import HostError
+from remora.judges.rules import first_of
 from remora.judges.types.accepted_annotations import Key, Terms
 from remora.judges.types.project_index import ProjectIndex
 from remora.judges.types.slots import RETURN, Slot
@@ -12,7 +13,7 @@ from remora.operations.types.annotated_project import AddedBy, AnnotatedProject
 from remora.operations.types.callers import Callers
 from remora.operations.types.calls import Calls
 from remora.operations.types.pyrefly import Pyrefly, terms_in
-from remora.operations.types.refusals import Candidate, is_decorated, refusal_of
+from remora.operations.types.refusals import RULES, Candidate, is_decorated
 from remora.operations.types.signatures import PLAIN, Signatures
 from remora.threads import raise_if_cancelled
 
@@ -133,7 +134,7 @@ class Inference:
         inferred = self._inferred(sorted({path for path, _ in wanted}), known)
         self.candidates |= inferred
         for key, term in inferred.items():
-            refusal = refusal_of(self._candidate(*key, term))
+            refusal = first_of(RULES, self._candidate(*key, term))
             if refusal is not None:
                 self._why[key] = refusal.reason
             else:

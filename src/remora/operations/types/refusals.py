@@ -5,12 +5,12 @@ call in the file. Each rule names such a case, with the reason that users see.
 """
 
 import ast
-from collections.abc import Callable
 from typing import NamedTuple
 
 from remora.code.syntax.definitions import FunctionNode
 from remora.code.syntax.effects import unqualified_name
 from remora.code.syntax.spans import without_docstring
+from remora.judges.rules import Rule
 from remora.judges.types.project_index import Function, Parameter
 from remora.judges.types.terms import (
     arguments_of,
@@ -44,24 +44,6 @@ class Candidate(NamedTuple):
     parameter: Parameter | None
     term: str
     calls: int = 0
-
-
-class Refusal(NamedTuple):
-    """A rule with its name, an example, and the reason that users see.
-
-    `measured` is how many right and wrong types of nine packages it refused.
-    """
-
-    name: str
-    example: str
-    reason: str
-    measured: str
-    holds: Callable[[Candidate], bool]
-
-
-def refusal_of(candidate: Candidate) -> Refusal | None:
-    """Return the first rule that refuses a type, or None."""
-    return next((rule for rule in RULES if rule.holds(candidate)), None)
 
 
 def _says_nothing(candidate: Candidate) -> bool:
@@ -139,38 +121,38 @@ def is_decorated(function: Function) -> bool:
     return not _READ_NO_TYPES.issuperset(map(unqualified_name, function.node.decorator_list))
 
 
-RULES = (
-    Refusal("nothing", "-> Any", "the type says nothing", "2 wrong", _says_nothing),
-    Refusal("wide", "int | str | bytes", "the union has more than two types", "12 wrong", _is_wide),
-    Refusal(
+RULES: tuple[Rule[Candidate], ...] = (
+    Rule("nothing", "-> Any", "the type says nothing", "2 wrong", _says_nothing),
+    Rule("wide", "int | str | bytes", "the union has more than two types", "12 wrong", _is_wide),
+    Rule(
         "empty",
         "def run(self) -> None: ...",
         "the function is empty, to be overridden",
         "29 wrong, 3 right",
         _is_of_empty,
     ),
-    Refusal(
+    Rule(
         "container",
         "def show(paths: list[str])",
         "the code may take other containers, too",
         "4 wrong, 1 right",
         _is_container,
     ),
-    Refusal(
+    Rule(
         "tested",
         "def write(self, data: str): if isinstance(data, bytes): ...",
         "the code checks its type, so callers may pass others",
         "354 wrong, 46 right, in 17 annotated packages",
         _is_tested,
     ),
-    Refusal(
+    Rule(
         "one-call",
         "def show(path: str)",
         "only one call or a default suggests the type",
         "5 wrong, 24 right",
         _is_of_one_call,
     ),
-    Refusal(
+    Rule(
         "decorated",
         "@app.command() def show(path: str)",
         DECORATED,
@@ -178,3 +160,4 @@ RULES = (
         lambda candidate: is_decorated(candidate.function),
     ),
 )
+"""`measured` is how many right and wrong types of nine packages a rule refused."""

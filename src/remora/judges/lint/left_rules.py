@@ -1,0 +1,318 @@
+"""Rules about fixes that are left alone, because a person or another tool needs what is there.
+
+    try:
+        import yaml              # ruff: unused, remove it
+    except ImportError:
+        sys.exit("install PyYAML")
+
+The rules are tried in order. Some decide on all findings of a file with a code, the others on one
+finding. `measured` counts the safe fixes that a rule left in 200 packages, and these packages.
+"""
+
+import ast
+import io
+import re
+import tokenize
+from collections.abc import Sequence
+from contextlib import suppress
+from functools import cached_property, lru_cache
+from importlib.metadata import version
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+from remora.code.edit.comments import is_for_tool
+from remora.code.folders import BESIDE, is_vendored
+from remora.code.pytest_model.pytest_file import is_of_tests
+from remora.judges.lint.conversions import IDIOMS, nodes_of, usual_idioms
+from remora.judges.rules import Rule
+from remora.tools.host.ruff.config_files import is_configured, oldest_minor, supports_python_2
+from remora.tools.host.ruff.finding import Finding
+from remora.tools.host.ruff.ruff_versions import ruff_use, version_of
+from remora.tools.host.ruff.rule_choice import uses_flake8
+from remora.tools.tree import ToolTree
+
+UNUSED_IMPORT = "F401"
+_UNUSED = (UNUSED_IMPORT, "F841", "PIE790")
+"""Rules about what has no effect."""
+_NO_QA = "RUF100"
+_OF_VERSION = ("RUF10", "I001")
+_VERSION = re.compile(r"^\s*__version__\s*=", re.MULTILINE)
+_NO_EFFECT = "PIE790"
+_PYTHON_3 = (
+    "UP", "FURB", "PTH", "FLY", "FA", "TC", "ANN", "PYI", "B904", "B905", "RUF005", "RUF012", "RUF013",
+    "SIM105", "PLW1514",
+)  # fmt: skip
+"""Beginnings of rules whose fixes need Python 3."""
+_F_STRINGS, _WITH_F_STRINGS = {"UP032", "FLY002"}, 6
+"""Rules whose fixes need f-strings, and the first minor version that has them."""
+_CHOSEN = (UNUSED_IMPORT, "UP035", "UP026")
+"""Rules about imports that are unused or have moved."""
+_MAYBE_ANOTHER = {"F504", "F522", "F523", "RUF068"}
+"""Rules about what is given for nothing or twice, maybe by mistake for something else."""
+_BY_NAME = {"B009", "B010"}
+"""Rules about `getattr` and `setattr` with a constant name."""
+_UNDERSCORES = {"B007", "RUF059"}
+"""Rules whose fixes put an underscore before an unused name, which makes the code no better."""
+
+
+class LintedFile:
+    """A file with findings, and what its project says about them."""
+
+    def __init__(self, place: ToolTree, path: str, findings: Sequence[Finding]) -> None:
+        self.place, self.path = place, path
+        self.codes = {finding["code"] for finding in findings}
+        self.unused_noqa = [f["message"] for f in findings if f["code"] == _NO_QA]
+        self._selected = place.ruff.selected_rules()
+        self.is_configured = is_configured(place, path)
+
+    def is_meant(self, code: str) -> bool:
+        """Return True if the user or the project selects a rule by its own code."""
+        return self._selected.are_meant(self.path, code)
+
+    @cached_property
+    def is_copy(self) -> bool:
+        return is_vendored(self.path) or _has_own_version(self.place, self.path)
+
+    @property
+    def minor(self) -> int | None:
+        """The oldest Python 3 that the project supports, if it says so."""
+        return self.place.once(oldest_minor)
+
+    @property
+    def pins_other_ruff(self) -> bool:
+        use = self.place.once(ruff_use)
+        return use.version is not None and use.version.number[:2] != version_of(version("ruff"))[:2]
+
+    @property
+    def has_other_linter(self) -> bool:
+        """True if the project uses flake8, or a comment is for a rule that ruff does not know."""
+        return uses_flake8(self.place) or any("unknown:" in text for text in self.unused_noqa)
+
+
+class CodeInFile(NamedTuple):
+    """All findings of a file with a code."""
+
+    code: str
+    file: LintedFile
+
+    def is_of_version(self) -> bool:
+        """Return True if another version of ruff or another linter may see this otherwise."""
+        selected = self.file.place.ruff.selected
+        return self.code.startswith(_OF_VERSION) and self.code not in selected
+
+
+FILE_RULES: tuple[Rule[CodeInFile], ...] = (
+    Rule(
+        "copy",
+        "vendored/six.py",
+        "the file is a copy from another project",
+        "660 in 7",
+        lambda case: case.file.is_copy,
+    ),
+    Rule(
+        "version",
+        "ruff==0.4.1 and `# noqa: E203`",
+        "the project pins another version of ruff",
+        "23 in 3",
+        lambda case: case.is_of_version() and case.file.pins_other_ruff,
+    ),
+    Rule(
+        "linter",
+        "flake8 and `# noqa: E203`",
+        "another linter may need the comment",
+        "2 in 1",
+        lambda case: case.code == _NO_QA and case.is_of_version() and case.file.has_other_linter,
+    ),
+    Rule(
+        "python-2",
+        "`class A(object)` for Python 2.7",
+        "the project supports Python 2",
+        "3,161 in 31",
+        lambda case: (
+            case.code.startswith(_PYTHON_3) and bool(case.file.place.once(supports_python_2))
+        ),
+    ),
+    Rule(  # ruff knows no Python before 3.7
+        "f-string",
+        "`'%s' % name` for Python 3.5",
+        "the project supports Python 3.{case.file.minor}",
+        "197 in 3",
+        lambda case: (
+            case.code in _F_STRINGS
+            and (minor := case.file.minor) is not None
+            and minor < _WITH_F_STRINGS
+        ),
+    ),
+    Rule(
+        "test-call",
+        "`getattr(box, 'x')` in a test",
+        "a test may need the call",
+        "68 in 18, with `--select B`",
+        lambda case: case.code in _BY_NAME and is_of_tests(case.file.path),
+    ),
+    Rule(
+        "other-value",
+        "`'{a}'.format(a=a, b=b)`",
+        "another value may be meant",
+        "15 in 8",
+        lambda case: case.code in _MAYBE_ANOTHER,
+    ),
+    Rule(
+        "underscore",
+        "`for x in y` without `x`",
+        "an underscore makes the code no better",
+        "2,377 in 133, unsafe and with `--select B007,RUF059`",
+        lambda case: case.code in _UNDERSCORES,
+    ),
+    Rule(
+        "idiom",
+        "`Optional[int]`",
+        "most of the project keeps the other way of writing",
+        "3,474 in 36",
+        lambda case: (
+            case.code in IDIOMS
+            and case.code in case.file.place.once(usual_idioms)
+            and not case.file.is_meant(case.code)
+        ),
+    ),
+)
+"""Rules about all findings of a file with a code, which are left without a look at them."""
+
+
+class CaseInBody(NamedTuple):
+    """A finding in a version of a file, and the text of this version."""
+
+    finding: Finding
+    body: str
+    file: LintedFile
+
+    def is_empty_body(self) -> bool:
+        """Return True for a `pass` beside a docstring, as many authors write it."""
+        file, code = self.file, self.finding["code"]
+        is_wanted = code == _NO_EFFECT and not (file.is_configured or file.is_meant(code))
+        return is_wanted and self.finding["line"] in _second_of_two(self.body)
+
+    def hides_builtin(self) -> bool:
+        added = " ".join(edit["content"] for edit in _edits(self.finding))
+        return "import builtins" in added and "import builtins" not in self.body
+
+    def is_choice(self) -> bool:
+        line = self.finding["line"]
+        is_import = self.finding["code"] in _CHOSEN
+        return is_import and any(line in lines for lines in _import_choices(self.body))
+
+    def is_shown(self) -> bool:
+        *folders, name = self.file.path.split("/")
+        is_unused = self.finding["code"] in _UNUSED
+        return is_unused and name != "conf.py" and not BESIDE.isdisjoint(folders)
+
+
+FIX_RULES: tuple[Rule[CaseInBody], ...] = (
+    Rule(
+        "comment",
+        "`else:  # pragma: no cover`",
+        "the fix removes a comment",
+        "6 in 4",
+        lambda case: _removes_comment(case.finding, case.body),
+    ),
+    Rule(
+        "empty-body",
+        "a docstring and `pass`",
+        "it marks an empty body",
+        "200 in 34",
+        CaseInBody.is_empty_body,
+    ),
+    Rule(
+        "builtin",
+        "`from io import open`",
+        "it hides a builtin",
+        "10 in 2",
+        CaseInBody.hides_builtin,
+    ),
+    Rule(
+        "import-choice",
+        "`try: import yaml`",
+        "what can be imported decides",
+        "59 in 13",
+        CaseInBody.is_choice,
+    ),
+    Rule(
+        "example",
+        "an unused name in `examples/`",
+        "an example shows it",
+        "38 in 12",
+        CaseInBody.is_shown,
+    ),
+)
+"""Rules about a finding, before those about unused imports."""
+
+
+def _edits(finding: Finding) -> Sequence[dict[str, Any]]:
+    return finding["fix"]["edits"] if finding["fix"] else ()
+
+
+def _removes_comment(finding: Finding, body: str) -> bool:
+    """Return True if a fix removes a comment that the finding is not in.
+
+    A comment for a tool, such as `# pragma: no cover`, goes with a statement, but not with an `else:`.
+    """
+    kept = "".join(edit["content"] for edit in _edits(finding))
+    return any(
+        (edit["line"], edit["column"]) <= (line, column) < (edit["end_line"], edit["end_column"])
+        and not (line == finding["line"] and column <= finding["column"])
+        and (header or text) not in kept
+        and (kept.strip() or header or not is_for_tool(text))
+        for edit in _edits(finding)
+        for line, column, text, header in _comments(body)
+    )
+
+
+@lru_cache(maxsize=1)
+def _comments(body: str) -> list[tuple[int, int, str, str]]:
+    """Return the comments, and the line of a block that one for a tool belongs to, or nothing."""
+    lines, found = io.StringIO(body), list[tuple[int, int, str, str]]()
+    with suppress(tokenize.TokenError, SyntaxError):
+        for kind, text, (line, column), _, code in tokenize.generate_tokens(lines.readline):
+            if kind == tokenize.COMMENT:
+                is_for_block = code[:column].rstrip().endswith(":") and is_for_tool(text)
+                found.append((line, column + 1, text, code.strip() if is_for_block else ""))
+    return found
+
+
+@lru_cache(maxsize=1)
+def _import_choices(body: str) -> list[range]:
+    """Return the lines of statements that import what the version or the environment has."""
+    return [
+        range(node.lineno, (node.end_lineno or 0) + 1)
+        for node in nodes_of(body)
+        if (isinstance(node, ast.If) and node.orelse and "version_info" in ast.dump(node.test))
+        or (isinstance(node, ast.Try) and _expects_absence(node))
+    ]
+
+
+def _expects_absence(tried: ast.Try) -> bool:
+    """Return True if a handler is for a failed import. One for all exceptions may be for others."""
+    types = (handler.type for handler in tried.handlers)
+    expected = " ".join("Exception" if type_ is None else ast.unparse(type_) for type_ in types)
+    imports = (ast.Import, ast.ImportFrom)
+    pattern = r"\b(?:ImportError|ModuleNotFoundError)\b"
+    if all(isinstance(statement, imports) for statement in tried.body):
+        pattern += r"|\b(?:Base)?Exception\b"
+    return re.search(pattern, expected) is not None
+
+
+@lru_cache(maxsize=1)
+def _second_of_two(body: str) -> frozenset[int]:
+    """Return the lines of the second statements of all bodies that have two."""
+    bodies = (getattr(node, "body", None) for node in nodes_of(body))
+    return frozenset(
+        block[1].lineno for block in bodies if isinstance(block, list) and len(block) == 2
+    )
+
+
+def _has_own_version(place: ToolTree, path: str) -> bool:
+    """Return True if a package inside another one, such as `strictyaml.ruamel`, has a version."""
+    *folders, _ = path.split("/")
+    packages = ["/".join([*folders[:end], "__init__.py"]) for end in range(1, len(folders) + 1)]
+    inner = (own for outer, own in pairwise(packages) if place.files.exists(outer))
+    return any(_VERSION.search(place.text_or_empty(package)) for package in inner)
