@@ -1,5 +1,6 @@
 """Determines when an agent has to stop, and totals its turns, decisions and output sizes."""
 
+from collections import Counter
 from typing import Any
 
 import msgspec
@@ -7,18 +8,11 @@ from msgspec.structs import replace
 
 from remora.agents.job import Counts, StopReason
 from remora.memory.canonical import canonical
-from remora.memory.events import (
-    AgentError,
-    Event,
-    ModelRequest,
-    ModelResponse,
-    SubmitResult,
-    ToolCalled,
-    ToolResulted,
-)
+from remora.memory.events import AgentError, Event, SubmitResult
 from remora.memory.packet import DecisionPacket
 from remora.statuses import Status
 from remora.text import count
+from remora.trace.read.agent_turns import AgentTurn, EventData
 from remora.trace.read.reader import decode_part
 
 Ending = tuple[Status, StopReason, str | None]
@@ -28,48 +22,59 @@ MAX_BAD_CALLS = 3
 INVALID_CALLS = "invalid_calls"
 """Kind of the error that ends an agent after too many invalid calls."""
 DECIDERS = ("rule", "model", "fallback", "escalation")
+NO_COUNTS = Counts(decided_by=dict.fromkeys(DECIDERS, 0))
 
 
 class TurnCounts:
-    """Counts an agent's turns, decisions and output sizes from its events.
+    """Counts an agent's turns, decisions and output sizes as its events come.
 
     Only recorded sizes and deciders are read, because long strings may be in blobs.
     """
 
     def __init__(self) -> None:
-        self.total = Counts(decided_by=dict.fromkeys(DECIDERS, 0))
-        self._asked = 0
+        self._before = NO_COUNTS
         self._decided_by = "rule"
+        self._turn = AgentTurn(number=0)
 
     def add(self, event: Event) -> None:
-        """Count an event. Raises StreamDamaged if the event is invalid."""
-        total = self.total
-        if event.type == ModelRequest.type:
-            self._asked = sent_tokens(event)
-            self._set(max_packet_tokens=max(total.max_packet_tokens, self._asked))
-        elif event.type == ModelResponse.type:
-            sent = total.sent_tokens + self._asked
-            self._set(requests=total.requests + 1, sent_tokens=sent)
-        elif event.type == ToolCalled.type:
-            self._decided_by = by = decode_part(event, _Decided).decided_by
-            self._set(decided_by={**total.decided_by, by: total.decided_by.get(by, 0) + 1})
-        elif event.type == AgentError.type:
-            is_invalid = decode_part(event, _Error).kind == "bad_call"
-            self._set(invalid=total.invalid + is_invalid)
-        elif event.type == ToolResulted.type:
-            self._set(raw_bytes=total.raw_bytes + raw_size(event))
-            self._refuse(decode_part(event, _Outcome).outcome == "error")
-        elif event.type == SubmitResult.type:
-            self._refuse(not decode_part(event, _Verified).verified)
-        if event.turn > total.turns:
-            self._set(turns=event.turn)
+        """Count an event. Raises StreamDamaged if an event of the turn before is invalid."""
+        if event.turn != self._turn.number:
+            self._before, self._decided_by = self.total, [self._decided_by, *self._deciders][-1]
+            self._turn = AgentTurn(number=event.turn)
+        self._turn.add(event)
 
-    def _refuse(self, is_refused: bool) -> None:
-        if is_refused and self._decided_by != "rule":
-            self._set(refused=self.total.refused + 1)
+    @property
+    def total(self) -> Counts:
+        """The counts so far. Raises StreamDamaged if an event is invalid."""
+        turn, before = self._turn, self._before
+        results, submissions, errors = (
+            [decode_part(event, EventData) for event in events]
+            for events in (turn.results, turn.submissions, turn.errors)
+        )
+        asked = [(sent_tokens(step.event), step.reply) for step in turn.requests]
+        answered = [tokens for tokens, reply in asked if reply is not None]
+        deciders = self._deciders
+        numbers = Counter(before.decided_by)
+        numbers.update(deciders)
+        refused = sum(result.outcome == "error" for result in results)
+        refused += sum(not submission.verified for submission in submissions)
+        is_of_model = [self._decided_by, *deciders][-1] != "rule"
+        return replace(
+            before,
+            turns=max(before.turns, turn.number),
+            decided_by=dict(numbers),
+            invalid=before.invalid + sum(error.kind == "bad_call" for error in errors),
+            refused=before.refused + refused * is_of_model,
+            requests=before.requests + len(answered),
+            sent_tokens=before.sent_tokens + sum(answered),
+            max_packet_tokens=max(before.max_packet_tokens, *(tokens for tokens, _ in asked), 0),
+            raw_bytes=before.raw_bytes + sum(map(raw_size, turn.results)),
+        )
 
-    def _set(self, **counts: Any) -> None:
-        self.total = replace(self.total, **counts)
+    @property
+    def _deciders(self) -> list[str]:
+        """What made the calls of the turn."""
+        return [decode_part(step.event, EventData).decided_by for step in self._turn.calls]
 
 
 class StopRules:
@@ -169,38 +174,14 @@ def _known(packet: DecisionPacket) -> bytes:
     return canonical([list(packet.diagnostics), facts, packet.extensions])
 
 
-class _Decided(msgspec.Struct):
-    decided_by: str = "rule"
-
-
-class _Error(msgspec.Struct):
-    kind: str
-
-
-class _Outcome(msgspec.Struct):
-    outcome: str = "success"
-
-
-class _Verified(msgspec.Struct):
-    verified: bool = False
-
-
-class _Raw(msgspec.Struct):
-    raw_output: msgspec.Raw = msgspec.Raw(b"")
-
-
-class _Sent(msgspec.Struct):
-    prompt_tokens: int = 0
-
-
 def sent_tokens(event: Event) -> int:
     """Return the number of tokens in a request, even if its text is stored in a blob."""
-    return decode_part(event, _Sent).prompt_tokens
+    return decode_part(event, EventData).prompt_tokens
 
 
 def raw_size(event: Event) -> int:
     """Return the size in bytes of a result's raw output as JSON, including blobs."""
-    raw = bytes(decode_part(event, _Raw).raw_output)
+    raw = bytes(decode_part(event, EventData).raw_output)
     return len(raw) + (_in_blobs(msgspec.json.decode(raw)) if b'"$blob"' in raw else 0)
 
 

@@ -10,7 +10,7 @@ from remora.agents.job import Job
 from remora.errors import NotFound, RemoraError
 from remora.memory.events import AgentEnd, AgentStart, Event, Head, JobEnd, JobStart
 from remora.runs.project import Project
-from remora.trace.read.reader import last_event, read_events, typed_payload
+from remora.trace.read.reader import last_event, payload_if, payload_of, read_events
 from remora.trace.trace_folder import TraceFolder
 from remora.trace.verify.fork_origin_check import Parent
 
@@ -46,9 +46,8 @@ def start_of(folder: TraceFolder, agent_id: str) -> AgentStart | None:
     that this version does not have.
     """
     with suppress(NotFound):
-        for event in read_events(folder.existing_agent(agent_id)):
-            if event.type == AgentStart.type:
-                return start_in(event)
+        events = read_events(folder.existing_agent(agent_id))
+        return next(filter(None, map(start_in, events)), None)
     return None
 
 
@@ -56,8 +55,7 @@ def start_in(event: Event) -> AgentStart | None:
     """Return the payload of an `agent_start` event. Raises whatever `start_of` raises."""
     from remora.trace.read.agent_turns import start_packet
 
-    found = typed_payload(event) if start_packet(event) is not None else None
-    return found if isinstance(found, AgentStart) else None
+    return None if start_packet(event) is None else payload_of(event, AgentStart)
 
 
 def start_and_end_of(
@@ -70,10 +68,8 @@ def start_and_end_of(
     start, last = None, None
     path = folder.find_agent(agent_id)
     for last in () if path is None else read_events(path):
-        if start is None and last.type == AgentStart.type:
-            start = start_in(last)
-    end = typed_payload(last) if last is not None and last.type == AgentEnd.type else None
-    return start, end if isinstance(end, AgentEnd) else None
+        start = start or start_in(last)
+    return start, None if last is None else payload_if(last, AgentEnd)
 
 
 def end_of(folder: TraceFolder, agent_id: str) -> AgentEnd | None:
@@ -83,8 +79,7 @@ def end_of(folder: TraceFolder, agent_id: str) -> AgentEnd | None:
     """
     path = folder.find_agent(agent_id)
     last = None if path is None else last_event(path)
-    end = typed_payload(last) if last is not None and last.type == AgentEnd.type else None
-    return end if isinstance(end, AgentEnd) else None
+    return None if last is None else payload_if(last, AgentEnd)
 
 
 def job_start(job: Job) -> JobStart:
@@ -119,11 +114,9 @@ def ancestors(
         return
     with suppress(RemoraError):  # it may have expired
         for event in read_events(folder.existing_agent(parent.agent_id)):
-            if event.type == AgentStart.type:
-                with suppress(RemoraError):
-                    before = start_in(event)
-                    if before is not None:
-                        yield from ancestors(folder, before, seen | {parent.agent_id})
+            with suppress(RemoraError):
+                if (before := start_in(event)) is not None:
+                    yield from ancestors(folder, before, seen | {parent.agent_id})
             if event.seq > parent.seq:
                 return
             yield event

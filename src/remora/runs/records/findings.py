@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from remora.memory.events import ContextUpdate, Event, ToolResulted
+from remora.memory.events import Event
 from remora.operations.base import NEEDS_UNSAFE, NO_FIX, NOT_KEPT, Codes, is_lint_code
 from remora.statuses import DONE, VERIFIED
 from remora.text import count
@@ -104,8 +104,6 @@ def listed_findings(event: Event) -> tuple[ListedFinding, ...] | None:
 
     These are the entries of its `findings`. Returns None for other results and events.
     """
-    if event.type not in (ToolResulted.type, ContextUpdate.type):
-        return None
     output = decode_part(event, _Output)
     listing = bytes(output.value if output.source == "context" else output.parsed_output)
     if b'"findings":' in listing:

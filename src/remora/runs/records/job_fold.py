@@ -1,28 +1,16 @@
 """Reader of an attempt: folds its agent's stream into its view."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 
-import msgspec
 from msgspec import UNSET
 from msgspec.structs import replace
 
 from remora.agents.builtin_tools import LEAVE, UNDO
-from remora.agents.loop.stop_rules import TurnCounts
+from remora.agents.loop.stop_rules import NO_COUNTS, TurnCounts
 from remora.errors import DiskError, NotFound, StreamDamaged
-from remora.memory.events import (
-    AgentEnd,
-    AgentStart,
-    ContextUpdate,
-    Event,
-    Head,
-    JobEnd,
-    JobStart,
-    SubmitResult,
-    ToolCalled,
-    ToolResulted,
-)
+from remora.memory.events import AgentEnd, AgentStart, ContextUpdate, Event, Head, JobEnd, JobStart
 from remora.runs.records.agent_stream import ancestors, end_of, parent_of
 from remora.runs.records.decision_sources import decision_sources
 from remora.runs.records.findings import (
@@ -43,11 +31,12 @@ from remora.runs.records.job_view import (
 )
 from remora.runs.records.no_change_reason import NoChangeReason
 from remora.statuses import ERROR, INTERRUPTED, RUNNING, shown_status
+from remora.trace.read.agent_turns import AgentTurn, EventData, agent_turns
 from remora.trace.read.reader import (
     decode_part,
     is_being_written,
+    payload_of,
     read_events,
-    typed_payload,
     update_source,
 )
 from remora.trace.read.verified_reader import events_with_heads
@@ -67,18 +56,20 @@ def read_job(
         operation=start.operation,
         node_id=start.node_id,
         attempt=start.attempt,
-        counts=TurnCounts().total,
+        counts=NO_COUNTS,
     )
     try:
         path = folder.existing_agent(start.agent_id)
         is_written = end is None and is_being_written(path)
         fold = _JobFold(folder, start.node_id)
         events = events_with_heads(path) if hashed else ((e, None) for e in read_events(path))
-        found = Head()
-        for event, head in events:
-            fold.add(event, head)
-            found = Head(count=event.seq + 1, hash=event.hash)
-        if end is not None and end.head.count >= found.count and found != end.head != Head():
+        for turn in agent_turns(fold.noted(events)):
+            fold.add(turn)
+        if (
+            end is not None
+            and end.head.count >= fold.head.count
+            and fold.head != end.head != Head()
+        ):
             raise differs(start.agent_id)
     except NotFound:
         if end is None or not end.head.count:
@@ -108,26 +99,17 @@ def is_changed_by_user(shown: Mapping[str, Any], node_id: str) -> bool:
     return isinstance(facts, Mapping) and facts.get("changed_by_user") is True
 
 
-class _Check(msgspec.Struct):
-    detail: str = ""
-
-
-class _Data(msgspec.Struct):
-    """What is read of calls and submissions."""
-
-    decided_by: str = "rule"
-    verified: bool = False
-    checks: list[_Check] = []
-
-
 class _JobFold:
-    """Folds the events of an attempt into its view."""
+    """Folds the turns of an attempt into its view."""
 
     def __init__(self, folder: TraceFolder, node_id: str) -> None:
         self._folder = folder
         self._node_id = node_id
         self._changed_by_user = False
         self._tally = TurnCounts()
+        self.counts = NO_COUNTS
+        self.head = Head()
+        """The head after the last event, whose line may not match its hash."""
         self.end: AgentEnd | None = None
         self._before: dict[str, int] | None = None
         self._opened: dict[str, int] | None = None
@@ -140,31 +122,41 @@ class _JobFold:
         self._sound: Head | None = None
         self._model: str | None = None
         self._provider = ""
-        self._caller = ""
         self._reasons: list[str] = []
 
-    def add(self, event: Event, head: Head | None) -> None:
-        self._sound = head
-        self._tally.add(event)
-        self._reason.add(event)
-        self._learn([event])
-        self._hear(event)
-        self._see_reason(event)
-        # other events may have their text in blobs, which are not read here
-        data = typed_payload(event) if event.type in (AgentStart.type, AgentEnd.type) else None
-        if isinstance(data, AgentStart):  # a fork begins with its parent's knowledge
-            self._learn(ancestors(self._folder, data))
-            self._parent = parent.agent_id if (parent := parent_of(data)) is not None else ""
-            self._changed_by_user = is_changed_by_user(data.packet.hub_context, self._node_id)
-            self._model = data.model.get("name")
-            self._provider = str(data.model.get("provider"))
-            if data.packet.diagnostics:
-                self._diagnostics.append(data.packet.diagnostics)
-        elif isinstance(data, AgentEnd):
-            self.end = data
-        else:
-            self._see_findings(event)
-            self._see_submission(event)
+    def noted(self, events: Iterable[tuple[Event, Head | None]]) -> Iterator[Event]:
+        """Yield the events, and note the stream's head."""
+        for event, head in events:
+            self._sound, self.head = head, Head(count=event.seq + 1, hash=event.hash)
+            yield event
+
+    def add(self, turn: AgentTurn) -> None:
+        """Add a turn. Of texts in blobs, only the sizes are read."""
+        for event in turn.events:
+            self._tally.add(event)
+            self._reason.add(event)
+            self._learn([event])
+            self._hear(event)
+            if event is turn.start:
+                self._begin(payload_of(event, AgentStart))
+            elif event.packet_delta and isinstance(event.packet_delta.diagnostics, tuple):
+                self._diagnostics = [*self._diagnostics[:1], event.packet_delta.diagnostics]
+        for event in (*turn.updates, *turn.results):
+            if (listed := listed_findings(event)) is not None:
+                self._listed = [*self._listed[:1], listed]
+        self._see_reasons(turn)
+        self.counts = self._tally.total
+        self.end = self.end if turn.end is None else payload_of(turn.end, AgentEnd)
+
+    def _begin(self, start: AgentStart) -> None:
+        """Begin with the first packet. A fork begins with its parent's knowledge."""
+        self._learn(ancestors(self._folder, start))
+        self._parent = parent.agent_id if (parent := parent_of(start)) is not None else ""
+        self._changed_by_user = is_changed_by_user(start.packet.hub_context, self._node_id)
+        self._model = start.model.get("name")
+        self._provider = str(start.model.get("provider"))
+        if start.packet.diagnostics:
+            self._diagnostics.append(start.packet.diagnostics)
 
     def _learn(self, events: Iterable[Event]) -> None:
         for event in events:
@@ -181,31 +173,18 @@ class _JobFold:
         if delta is not None and delta.hub_context and self._node_id in delta.hub_context:
             self._changed_by_user = is_changed_by_user(delta.hub_context, self._node_id)
 
-    def _see_findings(self, event: Event) -> None:
-        listed = listed_findings(event)
-        if listed is not None:
-            self._listed = [*self._listed[:1], listed]
-        delta = event.packet_delta
-        if delta is not None and isinstance(delta.diagnostics, tuple):
-            self._diagnostics = [*self._diagnostics[:1], delta.diagnostics]
-
-    def _see_submission(self, event: Event) -> None:
-        if event.type == SubmitResult.type:
+    def _see_reasons(self, turn: AgentTurn) -> None:
+        """Keep why the model left or took back something, and what checks have to say."""
+        deciders = [decode_part(step.event, EventData).decided_by for step in turn.calls]
+        actions = [delta.add_action for result in turn.results if (delta := result.packet_delta)]
+        for action in actions if deciders[-1:] != ["rule"] else ():
+            if action is not UNSET and action.tool in (LEAVE, UNDO) and action.outcome == "success":
+                self._reasons.append(action.summary)
+        for event in turn.submissions:
             with suppress(StreamDamaged):  # accepted changes do not depend on it
-                submission = decode_part(event, _Data)
-                if submission.verified:
-                    self._reasons += filter(None, (check.detail for check in submission.checks))
-
-    def _see_reason(self, event: Event) -> None:
-        """Keep the summary of a call with which the model leaves or takes back something."""
-        if event.type == ToolCalled.type:
-            self._caller = decode_part(event, _Data).decided_by
-        delta = event.packet_delta
-        if event.type != ToolResulted.type or delta is None or self._caller == "rule":
-            return
-        action = delta.add_action
-        if action is not UNSET and action.tool in (LEAVE, UNDO) and action.outcome == "success":
-            self._reasons.append(action.summary)
+                submission = decode_part(event, EventData)
+                details = [check.detail for check in submission.checks if submission.verified]
+                self._reasons += [text for text in details if text and isinstance(text, str)]
 
     def _is_parents(self, end: AgentEnd) -> bool:
         if not (self._parent and end.change_set):
@@ -217,7 +196,7 @@ class _JobFold:
 
     def in_view(self, view: JobView, status: str, head: Head) -> JobView:
         """Return the view with what the stream says. `status` and `head` are the record's."""
-        end, counts = self.end, self._tally.total
+        end, counts = self.end, self.counts
         listed = self._listed or [findings_in_texts(texts) for texts in self._diagnostics]
         outcome, proposal = Outcome(), Proposal()
         if end is not None:

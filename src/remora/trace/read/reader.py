@@ -220,6 +220,11 @@ def payload_of(event: Event, kind: type[_Kind]) -> _Kind:
     return found
 
 
+def payload_if(event: Event, kind: type[_Kind]) -> _Kind | None:
+    """Return the payload of an event of a type, or None for others. Raises StreamDamaged."""
+    return payload_of(event, kind) if event.type == kind.type else None
+
+
 def last_event(path: Path) -> Event | None:
     """Return the last complete event, or None if the stream is empty. Reads only the end of a plain
     stream.
