@@ -16,7 +16,7 @@ from remora.runs.records.job_view import JobView
 from remora.runs.records.name_lookup import run_named
 from remora.runs.records.results import RunView, read_run, run_document
 from remora.runs.records.run_listing import list_run_lines
-from remora.runs.report.gate_texts import gate_texts
+from remora.runs.report.job_texts import gate_texts
 from remora.statuses import CONFLICT, RUNNING, UNDECIDED, WITHOUT_RESULT
 from remora.web.addresses import query_number
 from remora.web.agent_records import Records

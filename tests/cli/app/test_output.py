@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from remora.cli.app import output
-from remora.cli.app.diff_colors import styled_lines
 from remora.cli.app.output import print_error, table, wrap_text
+from remora.cli.views.diff_view import styled_lines
 from remora.text import count, escape_line
 
 

@@ -5,7 +5,7 @@ from itertools import combinations
 
 import pytest
 
-from remora.judges.gates.bisect import OutOfTimeError, find_culprit
+from remora.judges.gates.measured_gate import OutOfTimeError, find_culprit
 
 Worse = Callable[[Collection[int]], bool]
 

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import click
 from msgspec import UNSET
 
-from remora.cli.app.diff_colors import styled_lines
 from remora.cli.app.output import color_word, fit_line, wrapped
+from remora.cli.views.diff_view import styled_lines
 from remora.cli.views.job_view import conflict_lines, turns_text
 from remora.cli.views.turn_view import turn_lines
 from remora.ids import display_name

@@ -8,8 +8,8 @@ from itertools import chain
 
 import click
 
-from remora.cli.app.diff_colors import styled_lines
 from remora.cli.app.output import fit_line, print_lines
+from remora.cli.views.diff_view import styled_lines
 from remora.text import escape_line
 from remora.workspaces.hunks import ChangeHunk, group_text, separate_hunks
 

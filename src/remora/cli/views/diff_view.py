@@ -6,12 +6,17 @@ from typing import Any
 
 import click
 
-from remora.cli.app.diff_colors import styled_lines
 from remora.cli.app.options import Options
 from remora.cli.app.output import color_word, note, print_lines
+from remora.code.syntax.diff_parts import DiffLine, diff_lines
 from remora.ids import display_name
 from remora.statuses import PENDING, status_text
 from remora.text import escape_line
+
+_STYLES: dict[str, dict[str, Any]] = {
+    "head": {"bold": True}, "hunk": {"fg": "cyan"}, "add": {"fg": "green"}, "del": {"fg": "red"},
+    "keyword": {"bold": True}, "string": {"italic": True}, "comment": {"italic": True},
+}  # fmt: skip
 
 
 def print_diffs(options: Options, diffs: list[dict[str, Any]], why: str = "") -> None:
@@ -49,3 +54,23 @@ def _print_diff(entry: dict[str, Any]) -> None:
         click.echo(text, nl=not text.endswith("\n"))
         return
     print_lines(styled_lines(text))
+
+
+def styled_lines(diff: str) -> list[str]:
+    """Return the styled lines of a diff.
+
+    Removed lines are red and added ones green. Keywords are bold, strings and comments italic, and
+    words that another version of the line does not have are underlined.
+    """
+    return [_styled(line) for line in diff_lines(diff)]
+
+
+def _styled(line: DiffLine) -> str:
+    shown = ""
+    for number, part in enumerate(line.parts, 1):
+        is_last = number == len(line.parts)
+        text = escape_line(part.text.removesuffix("\r") if is_last else part.text)
+        styles = _STYLES.get(line.kind, {}) | _STYLES.get(part.syntax, {})
+        styles |= {"underline": True} if part.is_other else {}
+        shown += click.style(text, **styles) if styles and text else text
+    return shown

@@ -29,8 +29,8 @@ from remora.runs.records.model_part import ModelPart, model_text
 from remora.runs.records.results import JobDocuments, RunView
 from remora.runs.records.run_record import is_of_client, is_of_other_program, recorded_selectors
 from remora.runs.records.totals import Document, totals_by_operation
-from remora.runs.report.gate_texts import gate_texts
 from remora.runs.report.job_findings import lint_left
+from remora.runs.report.job_texts import gate_texts
 from remora.statuses import CONFLICT, DONE, FAILURES, INTERRUPTED, PENDING, STALE, WITH_RESULT
 from remora.text import count, escape_line
 from remora.workspaces.hunks import group_text, separate_hunks

@@ -2,17 +2,19 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from contextlib import suppress
+from typing import NamedTuple, TypeVar
 
 from msgspec.structs import replace
 
 from remora.errors import HostError
-from remora.judges.gates.bisect import OutOfTimeError, find_culprit
 from remora.judges.gates.code_gates import any_passes, failing, test_file
 from remora.judges.gates.gate import Facts, Gate, SlowGateError, UnjudgedError, compared, worse
 from remora.memory.events import GateResult
 from remora.statuses import TEST_GATE
 from remora.workspaces.copy.workspace import Workspace
+
+_Group = TypeVar("_Group")
 
 _MOST_FILES = 40
 """Test files that are run apart from the others. More of them take as long as all."""
@@ -187,3 +189,30 @@ def some(texts: Sequence[str]) -> str:
     """Return the first of some texts, and how many more there are."""
     more = len(texts) - 1
     return texts[0] + (f" and {more:,} more" if more else "")
+
+
+class OutOfTimeError(Exception):
+    """Raised by a question that cannot be answered in time."""
+
+
+def find_culprit(
+    groups: Sequence[_Group], is_worse: Callable[[Sequence[_Group]], bool]
+) -> range | None:
+    """Return the place of the last of the shortest sequence of first groups that makes it worse.
+
+    Of 64 groups of hunks, of which one breaks a test, the first 32 do not break it, the first 48 do,
+    the first 40 do not, and so on: after six questions the culprit is known.
+
+    The groups that may be the culprit are several if the time was over. The result is None if it is
+    not worse with all groups, or worse without any, so that no group is to blame.
+    """
+    low, high = 0, len(groups)
+    with suppress(OutOfTimeError):
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if is_worse(groups[:middle]) else (middle, high)
+        if high == len(groups) and not is_worse(groups):
+            return None
+        if low == 0 and is_worse([]):
+            return None
+    return range(low, high)

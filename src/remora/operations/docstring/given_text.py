@@ -11,7 +11,7 @@ from remora.code.syntax.docstring_sections import (
     parse_docstring,
 )
 from remora.judges.docstrings.parts import DocstringFormat, Mood
-from remora.operations.docstring.verb_forms import in_mood
+from remora.operations.docstring.style import in_mood
 
 _QUOTED = re.compile(r"[rR]?(\"\"\"|''')(.*)\1", re.DOTALL)
 _LONGEST = 4000

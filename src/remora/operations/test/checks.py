@@ -18,8 +18,7 @@ from remora.judges.tests.mutation_check import (
 from remora.operations.test.file_tests import tests_by_function
 from remora.operations.test.host_model_tests import MAX_TESTS
 from remora.operations.test.insert.added_tests import added_tests, extended_tests
-from remora.operations.test.insert.new_file import is_new_package, package_of
-from remora.operations.test.insert.tolerated_findings import tolerated_rules
+from remora.operations.test.insert.new_file import is_new_package, package_of, tolerated_rules
 from remora.tools.tree import ToolTree
 
 

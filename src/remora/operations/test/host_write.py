@@ -22,8 +22,7 @@ from remora.judges.tests.tested_names import test_files
 from remora.operations.test.assertions import example_test
 from remora.operations.test.insert.added_tests import with_blocks
 from remora.operations.test.insert.further_cases import FurtherCase, with_further_cases
-from remora.operations.test.insert.new_file import NO_PACKAGE, make_package
-from remora.operations.test.insert.tolerated_findings import tolerated_rules
+from remora.operations.test.insert.new_file import NO_PACKAGE, make_package, tolerated_rules
 from remora.operations.test.insert.written_tests import WrittenTests, check_names, written_tests
 from remora.operations.test.insert_location import InsertLocation
 from remora.operations.test.test_home import home_of

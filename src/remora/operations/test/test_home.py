@@ -12,7 +12,7 @@ from remora.judges.calls.target_function import TargetFunction
 from remora.operations.test.insert.new_file import RequiredStyle, file_header, required_style
 from remora.operations.test.insert_location import InsertLocation, locate_test, test_path
 from remora.operations.test.new_files import new_files
-from remora.tools.host.mypy_settings import MYPY_FILES, mypy_settings
+from remora.tools.host.declared_type_checker import MYPY_FILES, mypy_settings
 from remora.tools.tree import ToolTree
 
 

@@ -9,10 +9,15 @@ import msgspec
 from remora.code.pytest_model.pytest_file import is_test_file
 from remora.errors import RemoraError
 from remora.hub.coverage_file import read_coverage
-from remora.judges.gates.bisect import OutOfTimeError
 from remora.judges.gates.code_gates import test_file
 from remora.judges.gates.gate import UnjudgedError
-from remora.judges.gates.measured_gate import MeasuredGate, Measurements, measure_base, some
+from remora.judges.gates.measured_gate import (
+    MeasuredGate,
+    Measurements,
+    OutOfTimeError,
+    measure_base,
+    some,
+)
 from remora.judges.gates.project_gates import find_gates
 from remora.judges.gates.values_gate import ValuesGate
 from remora.memory.events import GateResult, Gates, TakenOut

@@ -1,11 +1,13 @@
-"""Texts about jobs and findings of a report, the same in all formats. They are not escaped."""
+"""Texts about jobs, findings and gates of a report, the same in all formats. They are not escaped."""
 
 from collections.abc import Sequence
 
+from remora.memory.events import GateResult
 from remora.operations.base import is_lint_code
 from remora.runs.records.findings import codes_text, fixes_text
+from remora.runs.records.results import RunView
 from remora.runs.report.report_model import Finding, JobReport
-from remora.statuses import CONFLICT, DONE, KEPT, STALE
+from remora.statuses import CONFLICT, DONE, KEPT, STALE, TEST_GATE, VALUES_GATE
 from remora.text import count, escape_line
 
 
@@ -53,3 +55,27 @@ def reasons(job: JobReport) -> list[str]:
     elif job.review == STALE:
         found = ["the node changed while the agent was working on it"]
     return [*map(escape_line, [*found, *job.reasons])]
+
+
+def gate_texts(view: RunView) -> list[str]:
+    """Return the proof, such as `tested: mypy and pytest report the same as before`, and the gaps.
+
+    The last text says why the change sets are not tested. There are none without change sets.
+    """
+    if view.gates is None or not any(job.review.state in KEPT for job in view.jobs):
+        return []
+    results = sorted(view.gates.results, key=lambda gate: gate.name == TEST_GATE)
+    *others, last = [gate.label for gate in results if not gate.missing] or [""]
+    held = f"{', '.join(others)} and {last} report" if others else f"{last} reports"
+    said = (
+        f"{held} the same as before" if last else "none of the project's own checks came to an end"
+    )
+    first = f"{view.gates.proof}: {said}"
+    return [first, *(text for gate in results if (text := _text(gate)))]
+
+
+def _text(gate: GateResult) -> str:
+    if gate.missing:
+        kinds = {TEST_GATE: "not tested", VALUES_GATE: "not judged by values"}
+        return f"{kinds.get(gate.name, f'no gate: {gate.name}')}: {gate.missing}"
+    return f"not judged by {gate.name}: {gate.note}" if gate.note else ""

@@ -16,8 +16,8 @@ from remora.runs.records.job_view import JobView
 from remora.runs.records.model_part import model_part
 from remora.runs.records.results import RunView, job_document
 from remora.runs.records.totals import totals_by_operation
-from remora.runs.report.gate_texts import gate_texts
 from remora.runs.report.job_findings import findings_fixed, findings_left
+from remora.runs.report.job_texts import gate_texts
 from remora.runs.report.report_model import Edit, FileChange, JobReport, Report
 from remora.statuses import UNDECIDED
 from remora.trace.redact.redactor import Redactor

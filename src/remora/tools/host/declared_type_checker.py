@@ -1,9 +1,11 @@
 """The type checker that a project names, and its runs, or those of mypy in its place."""
 
+import configparser
 import re
 import shutil
 import signal
 import sys
+import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from importlib import metadata
@@ -21,8 +23,9 @@ from remora.sandbox.isolation import may_run_code
 from remora.sandbox.process import ProcessResult, run_command
 from remora.sandbox.supervisor_client import Command
 from remora.tools.file_tree import FileTree
-from remora.tools.host.mypy_settings import mypy_settings, tool_settings
 from remora.workspaces.rooted_files import RootedFiles
+
+MYPY_FILES = ("mypy.ini", ".mypy.ini", "pyproject.toml", "setup.cfg")
 
 Name = Literal["mypy", "pyright", "ty"]
 SETTINGS_FILES = ("pyproject.toml", "mypy.ini", ".mypy.ini", "setup.cfg", "pyrightconfig.json")
@@ -307,3 +310,29 @@ def _pyright_errors(output: str, folder: Path) -> list[Diagnostic]:
         ]
     except (msgspec.DecodeError, KeyError, TypeError):
         raise HostError("pyright's output is not valid JSON") from None
+
+
+def mypy_settings(settings: Mapping[str, bytes]) -> Mapping[str, object] | None:
+    """Return the global settings of mypy, or None if there are none."""
+    tool = tool_settings(settings).get("mypy")
+    if isinstance(tool, dict):
+        return tool
+    for name in MYPY_FILES:
+        parser = configparser.ConfigParser(interpolation=None, strict=False)
+        try:
+            parser.read_string(settings.get(name, b"").decode("utf-8"))
+        except (configparser.Error, UnicodeDecodeError):
+            continue
+        if parser.has_section("mypy"):
+            return dict(parser["mypy"])
+    return None
+
+
+def tool_settings(settings: Mapping[str, bytes]) -> Mapping[str, object]:
+    """Return the table `tool` of `pyproject.toml`."""
+    try:
+        document = tomllib.loads(settings.get("pyproject.toml", b"").decode("utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError):
+        return {}
+    tool = document.get("tool")
+    return tool if isinstance(tool, dict) else {}

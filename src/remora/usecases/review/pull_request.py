@@ -14,7 +14,7 @@ from remora.ids import display_name
 from remora.regular_file import replace_file
 from remora.runs.project import Project
 from remora.runs.records.name_lookup import run_named
-from remora.runs.report.gate_texts import gate_texts
+from remora.runs.report.job_texts import gate_texts
 from remora.runs.report.markdown import code, escape_markdown
 from remora.runs.review.accept_and_reject import Verdicts
 from remora.runs.review.git_branch import TRAILER, open_branch, subject_of
