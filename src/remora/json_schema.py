@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 DIALECT = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
 """The beginning of each schema that Remora prints."""
 _SLOW = "rfc3987_syntax"
-"""What jsonschema imports, if it is there, for a format that is not checked here. It takes 2 s."""
+"""Package that jsonschema imports for a format that is not checked here, which takes 2 s."""
 
 
 def validator(schema: Mapping[str, Any]) -> "Draft202012Validator":

@@ -22,7 +22,7 @@ CUT_SHORT: tuple[Status, ...] = (ERROR, INTERRUPTED)
 """Statuses of jobs that have not seen their nodes to the end, so that these are still unchecked."""
 
 PARSED, CHECKED, TESTED = "parsed", "checked", "tested"
-"""What stands behind a verified change set beside its own checks: nothing, gates, or tests."""
+"""Proof of a verified change set beside its own checks: nothing, gates, or tests."""
 TEST_GATE: Final = "pytest"
 """Name of the gate without which a change set is not tested."""
 VALUES_GATE: Final = "values"

@@ -84,7 +84,7 @@ def raw_text(raw_output: Any) -> str:
 
 
 class RawOutputs:
-    """What a model wrote in an agent's turns and the raw outputs, as shown by `recall`.
+    """Texts of a model in an agent's turns, and the raw outputs, as shown by `recall`.
 
     An answer that is not a call is the output of its turn.
     Long strings stay in the blob store and are read line by line. Other outputs are kept in memory

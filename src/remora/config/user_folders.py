@@ -1,4 +1,4 @@
-"""What the environment says of the user: folders, and the variables that contain API keys."""
+"""Folders of the user, and the environment variables that contain API keys."""
 
 import os
 from collections.abc import Mapping

@@ -8,7 +8,7 @@ import msgspec
 from remora.operations.restorer import Outcome
 
 Basis = Literal["people", "checks"]
-"""What decides that a result is right: what people wrote, or the checks of the agent."""
+"""Judge of a result: what people wrote, or the checks of the agent."""
 Verdict = Literal["verified", "failed", "nothing"]
 """A verified change set, none because of a check or an error, or none because none was wanted."""
 OUTCOMES: Mapping[Basis, tuple[Outcome | Verdict, ...]] = {
@@ -27,7 +27,7 @@ class Target(msgspec.Struct, frozen=True, kw_only=True, order=True):
 
 
 class TargetResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of a target. `text` is what was written in place of a hidden part."""
+    """Result for a target. `text` was written in place of a hidden part."""
 
     target: Target
     outcome: Outcome | Verdict

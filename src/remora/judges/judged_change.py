@@ -1,4 +1,4 @@
-"""What an operation is given to judge a change, and what it answers."""
+"""A change to judge, and the judgement of an operation."""
 
 from collections.abc import Callable, Mapping
 from functools import cached_property
@@ -72,7 +72,7 @@ class Unjudged(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Judged(msgspec.Struct, frozen=True, kw_only=True):
-    """What an operation says against a change, and what it could not judge.
+    """Findings of an operation against a change, and parts that it could not judge.
 
     `missed` has the changed lines of each function whose tests miss a fault, by node key: agents of
     the operation can add what is missing.

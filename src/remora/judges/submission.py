@@ -16,7 +16,7 @@ Result = TypeVar("Result")
 
 
 class Note(str):
-    """What a check that passes says about a change set, for its reviewers."""
+    """Note of a passing check about a change set, for its reviewers."""
 
     __slots__ = ()
 

@@ -11,7 +11,7 @@ from remora.mcp.command_process import as_revision, document_of
 from remora.mcp.project_data import ProjectRedactor
 
 NOT_RUN = {"what": "what needs code to run", "why": "the server runs without --allow-run"}
-"""What a server that may not run code does not judge."""
+"""Entry of a judgement by a server that may not run code."""
 _MAX_TIME_S = 300.0
 """Seconds after which a run ends if the client does not set `max_time`."""
 

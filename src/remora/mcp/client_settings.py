@@ -40,7 +40,7 @@ _NAME, _JOBS_NAME = "remora", "remora-jobs"
 
 
 class Endpoint(NamedTuple):
-    """How a client reaches the server with a name: a command, or a URL and a token."""
+    """Access of a client to the server with a name: a command, or a URL and a token."""
 
     name: str
     command: Sequence[str]

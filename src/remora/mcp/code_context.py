@@ -1,4 +1,4 @@
-"""What a coding agent needs to know of a symbol before it changes it, in few tokens.
+"""Facts that a coding agent needs of a symbol before it changes it, in few tokens.
 
 shop/cart.py:10-12 function many, complexity 1
 10| def many(prices):

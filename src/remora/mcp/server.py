@@ -85,7 +85,7 @@ _INSTEAD = {
     RUNS.name: "call runs without arguments to list the runs",
     TRACE_PACKET.name: "call runs with run=last to list agent IDs",
 }
-"""What to call if a name does not exist."""
+"""Tool to call if a name does not exist."""
 
 _MAX_VALUE = 100
 """Maximum characters of an argument in an error about it."""

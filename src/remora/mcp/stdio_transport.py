@@ -25,7 +25,7 @@ MAX_LINE_BYTES = 1 << 24
 _MAX_ID = 1 << 53
 """IDs from here on are not the same number in every client."""
 _AROUND = b"\xef\xbb\xbf\0 \t\r\n"
-"""What may be around a message: a byte order mark, NUL and the end of a line."""
+"""Bytes that may be around a message: a byte order mark, NUL and the end of a line."""
 _STRING = r'"(?:[^"\\]++|\\.)*+"'
 _TOKEN = re.compile(rf'{_STRING}|([{{\[]+)|([}}\]]+)|[^"{{}}\[\]\\]+', re.DOTALL)
 _ID = re.compile(rf"\s*:\s*({_STRING}|-?\d{{1,16}})\s*[,}}]", re.DOTALL)

@@ -42,7 +42,7 @@ TRIM = "trim/1"
 
 
 class Balance(msgspec.Struct, frozen=True, kw_only=True):
-    """How facts are weighed against actions.
+    """Weight of facts against actions.
 
     Knowledge above `much_knowledge` bytes of canonical JSON goes first, then all actions but
     `actions`, then the rest of the knowledge.

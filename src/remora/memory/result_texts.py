@@ -10,7 +10,7 @@ from remora.memory.canonical import canonical, to_packet_value
 SCANNED = 20_000
 """Maximum characters of a text that are searched for identifiers."""
 _DATA_KEY = re.compile(r"[^A-Za-z_]")
-"""What a key contains that is an identifier, a date or a name, and not the name of a field."""
+"""Characters of a key that is an identifier, a date or a name, and not the name of a field."""
 _WORD = re.compile(r"(?:\$\{\w+\}|[^\s\"'`()\[\]{}<>,;|])+")
 _MARKS = frozenset("0123456789@_")
 

@@ -85,7 +85,7 @@ class TokenCounter(Protocol):
 
     @property
     def basis(self) -> Basis:
-        """What the counts are based on. Those of `bytes` may be several times the true counts."""
+        """Basis of the counts. Those of `bytes` may be several times the true counts."""
 
     @property
     def rate(self) -> float:

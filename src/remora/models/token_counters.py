@@ -18,7 +18,7 @@ PostJson = Callable[[str, dict[str, Any]], dict[str, Any]]
 _Kind = TypeVar("_Kind")
 
 Basis = Literal["tokenizer", "usage", "bytes"]
-"""What a count is based on."""
+"""Basis of a count."""
 PER_MESSAGE = 16
 PER_REQUEST = 64
 MARGIN = 1.25
@@ -28,7 +28,7 @@ DENSEST = 2.0
 """Tokens per byte that no server counts if it reads the whole request: less, or more."""
 _CACHED_COUNTS = 256
 _PIECE = re.compile(r"[^\n]{1,1000}|\n")
-"""What is normalized at once, because the time grows with the square of a row of combining
+"""Characters that are normalized at once, because the time grows with the square of a row of combining
 characters. Nothing is composed across lines, and what is composed has no more bytes."""
 
 

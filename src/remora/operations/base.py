@@ -71,7 +71,7 @@ Merge = Callable[[Path, "FilePatch", bytes], "FilePatch"]
 Returns the patch to apply.
 """
 Codes = Mapping[str, int]
-"""How often each finding occurs, by code.
+"""Number of findings, by code.
 
 A linter's code is a single word. Other codes are `missing THING` or `outdated THING`.
 """

@@ -38,7 +38,7 @@ class HiddenSlot(msgspec.Struct, frozen=True, kw_only=True, order=True):
 
 
 class Restored(msgspec.Struct, frozen=True, kw_only=True):
-    """What an operation wrote in place of a slot's text, and how it compares with it."""
+    """Text that an operation wrote in place of a slot's text, compared with it."""
 
     outcome: Outcome
     text: str = ""

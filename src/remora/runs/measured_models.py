@@ -1,4 +1,4 @@
-"""What models were worth on a project, as `remora eval` measured it.
+"""Worth of models on a project, as `remora eval` measured it.
 
 The figures are in the project's state folder.
 """

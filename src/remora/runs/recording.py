@@ -52,7 +52,7 @@ _NOT_RUN = "the tool was not run: the call was refused, or its result was not re
 
 
 class RecordedTask(msgspec.Struct, frozen=True, kw_only=True):
-    """What another program's agent has to do, and with what.
+    """Job of another program's agent, and its tools.
 
     `model` is the model's name. `limit` is the maximum size of a request, with the tools, in
     tokens. A byte counts as a token, so no tokenizer exceeds it.

@@ -75,7 +75,7 @@ class TraceFolder:
 
     @property
     def place(self) -> str:
-        """Where the streams are, for messages: the folder, or the address of the database."""
+        """Place of the streams, for messages: the folder, or the address of the database."""
         return str(self.path)
 
     def refresh(self, path: Path) -> None:

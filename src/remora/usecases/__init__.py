@@ -1,1 +1,1 @@
-"""What a user can do: each module is one use case, from opened project to result."""
+"""Use cases: each module does one thing for a user, from opened project to result."""

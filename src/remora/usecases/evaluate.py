@@ -33,7 +33,7 @@ from remora.usecases.analyze.session import Watching, open_session, resume_recor
 
 
 class EvalRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """What to compare.
+    """Request for a comparison.
 
     `names` are agents or operations; none means all that restore what people wrote. At most
     `number` targets of each are chosen, by `seed`. With `fresh`, results of earlier commands are

@@ -14,7 +14,7 @@ from remora.tools.tree import ToolTree
 
 
 class ProjectLook(NamedTuple):
-    """What a project has. `folders` are the top folders of its Python files with their numbers.
+    """Contents of a project. `folders` are the top folders of its Python files with their numbers.
 
     `python` is the interpreter, relative to the root where it is inside, or empty if there is none;
     `problem` says why. `gates` judge changes, and `missing` says what cannot.

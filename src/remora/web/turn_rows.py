@@ -27,7 +27,7 @@ class RecordedLine(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TurnRow(msgspec.Struct, kw_only=True):
-    """What a list shows of a turn.
+    """Row of a turn in a list.
 
     `outcome` is the recorded one, which may be any word in a stream of another program. It is
     `failed` if the agent failed in this turn although the tool did not.

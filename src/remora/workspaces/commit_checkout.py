@@ -26,7 +26,7 @@ _IN_FOREGROUND = ("-c", "gc.autoDetach=false", "-c", "maintenance.autoDetach=fal
 
 
 class Origin(NamedTuple):
-    """Where a repository is fetched from: its URL or path, or bundles that have no address.
+    """Source of a repository: its URL or path, or bundles that have no address.
 
     `name` is the address, or identifies the repository that the bundles are made of. `bundle`
     stores a bundle in a folder, and returns its path.

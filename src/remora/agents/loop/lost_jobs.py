@@ -6,7 +6,7 @@ from remora.agents.job import AgentResult
 
 MAX_LOST_JOBS = 5
 _DETAIL = re.compile(r"""["'].*|\d""", re.DOTALL)
-"""What differs between errors with the same cause: numbers, and what is quoted."""
+"""Parts that differ between errors with the same cause: numbers, and quoted texts."""
 
 
 class LostJobs:

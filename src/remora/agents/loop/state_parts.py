@@ -54,7 +54,7 @@ class ContextScripts(msgspec.Struct, frozen=True, kw_only=True):
     """The context scripts that ran, by their numbers."""
 
     run: int = 0
-    """How many of them ran at turn 0."""
+    """Number of them that ran at turn 0."""
     diagnosing: tuple[int, ...] = ()
     """Those that reported findings."""
     outdated: tuple[int, ...] = ()
@@ -113,7 +113,7 @@ class FileHistory(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Opening(msgspec.Struct, frozen=True, kw_only=True):
-    """What rules did before the first turn of a model that drives."""
+    """Work of rules before the first turn of a model that drives."""
 
     is_running: bool = False
     """True until the model's first turn."""
@@ -126,7 +126,7 @@ class Opening(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ModelPart(msgspec.Struct, frozen=True, kw_only=True):
-    """How far the model's part came."""
+    """Progress of the model's part."""
 
     is_escalated: bool = False
     """True if the larger model decides."""
@@ -140,7 +140,7 @@ class ModelPart(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Failure(msgspec.Struct, frozen=True, kw_only=True):
-    """What failed last."""
+    """Last failure."""
 
     message: str | None = None
     """The error of the last turn before a submission, or None if it succeeded."""
@@ -152,7 +152,7 @@ class RefusedSuggestions(msgspec.Struct, frozen=True):
     """The refusals of each suggestion, whatever its reason says."""
 
     times: Mapping[bytes, int] = {}
-    """How often tools refused each suggestion, so that none is made without end."""
+    """Number of times that tools refused each suggestion, so that none is made without end."""
 
     def with_refusal(
         self, offered: Sequence[Candidate], choice: int | None

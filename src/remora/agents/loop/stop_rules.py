@@ -73,7 +73,7 @@ class TurnCounts:
 
     @property
     def _deciders(self) -> list[str]:
-        """What made the calls of the turn."""
+        """Source of the calls of the turn."""
         return [decode_part(step.event, EventData).decided_by for step in self._turn.calls]
 
 

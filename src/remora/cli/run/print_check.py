@@ -52,7 +52,7 @@ _MOST_PATHS = 5
 
 
 class CheckOutput(NamedTuple):
-    """What to print, the folder for reports, and the known problems."""
+    """Format, folder for reports, and known problems."""
 
     form: str
     diff: bool

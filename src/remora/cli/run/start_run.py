@@ -56,7 +56,7 @@ from remora.usecases.analyze.session import Session, open_session, resume_record
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions:
-    """What to run and how. `flags` contains the settings that options override."""
+    """Request of a run. `flags` contains the settings that options override."""
 
     request: RunRequest
     flags: Mapping[str, Any]

@@ -13,7 +13,7 @@ from remora.code.syntax.hidden_uses import names_in, names_with
 
 Source = Literal["docstring", "documentation", "call", "test"]
 SOURCES: tuple[Source, ...] = get_args(Source)
-"""Where arguments can be from. What a reader recognizes as an example comes first."""
+"""Sources of arguments. Those that a reader recognizes as examples come first."""
 _BUILTINS = frozenset(dir(builtins))
 
 

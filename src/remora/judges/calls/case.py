@@ -13,7 +13,7 @@ from remora.python_text import literal, parse
 _LONGEST = 300
 _LONGEST_TEXT = 70
 _MOST_SETUP_LINES = 12
-"""What a reader accepts: characters of a text, and lines before the calls."""
+"""Limits of a readable case: characters of a text, and lines before the calls."""
 _DIGITS = 6
 """Decimal places from which the last digits of a float can differ between machines."""
 _ENVIRONMENT_ERRORS = frozenset(

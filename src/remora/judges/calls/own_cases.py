@@ -37,7 +37,7 @@ class OwnCase(NamedTuple):
 
 
 _Claim = tuple[ast.expr, ast.expr | None, str]
-"""What may be the call, what it is compared with, and the outcome of an `OwnCase`."""
+"""Expression that may be the call, expected value, and outcome of an `OwnCase`."""
 
 
 class _Assertion(NamedTuple):

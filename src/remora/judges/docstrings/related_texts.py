@@ -1,4 +1,4 @@
-"""What other docstrings of a project say and leave out."""
+"""Words and omissions of a project's other docstrings."""
 
 import ast
 import collections.abc

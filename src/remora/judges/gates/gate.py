@@ -13,7 +13,7 @@ from remora.sandbox.process import ProcessResult, run_command
 from remora.sandbox.supervisor_client import PATH, Command
 
 Facts = Mapping[str, int]
-"""How good something is, such as a test: more is better.
+"""Level of something, such as a test: more is better.
 
 0 is the same as not there, and less than 0 a problem: -2 is one in two places.
 """
@@ -69,7 +69,7 @@ def run_python(
 
 
 class PlacedText(str):
-    """What a checker reports, without numbers that move. `line` is where it was first reported."""
+    """Problem that a checker reports, without numbers that move. `line` is where it was first reported."""
 
     __slots__ = ("line",)
     line: int

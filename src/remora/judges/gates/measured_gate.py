@@ -83,7 +83,7 @@ class MeasuredGate:
         self._measurements = to
         self._known: dict[tuple[tuple[Part, ...], tuple[str, ...]], list[str]] = {}
         self.said: list[str] = []
-        """What was worse with all parts, and is not explained by what was taken out."""
+        """Complaints with all parts that are not explained by the parts that were taken out."""
         self.sure: Sequence[Part] = ()
         """The first parts, with which what was worse was not."""
 

@@ -1,4 +1,4 @@
-"""What a test asserts: its claims, in a form in which equal claims have equal texts.
+"""Claims that a test asserts, in a form in which equal claims have equal texts.
 
 Two tests that differ only in names of variables, in the order of their assertions or in a helper
 variable claim the same:

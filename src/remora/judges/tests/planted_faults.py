@@ -36,7 +36,7 @@ _MANY_FAULTS = 60
 
 
 class Planted(msgspec.Struct):
-    """What planted faults have shown of a test.
+    """Result of planting faults under a test.
 
     `asserted` is true if a fault made an assertion fail, and `raised` if one made the code raise an
     error, which the test may be about. `tried` counts the faults, `passed` those with which the test

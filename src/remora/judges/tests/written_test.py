@@ -47,7 +47,7 @@ class WrittenTest(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def setting(self) -> list[str]:
-        """What must be equal, beside claims, for two tests to be the same.
+        """Parts that must be equal, beside claims, for two tests to be the same.
 
         These are decorators, fixtures, own functions, and statements that may change something.
         """

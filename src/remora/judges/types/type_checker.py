@@ -82,7 +82,7 @@ class TypeChecker:
         self.python: Path | None = None
         """The project's interpreter, whose packages ty reads without running them."""
         self.kept: KeptAnswers | None = None
-        """Where answers are kept, if they are."""
+        """Cache of answers, or None."""
         self._minor = minor
         self.left_out: frozenset[str] = frozenset()
         self._threads: dict[str, str] = {}

@@ -21,7 +21,7 @@ _MISTRAL = """
 """
 """Tokens that begin or end a part of a prompt, from `SpecialTokens` in `mistral-common`."""
 _DEEPSEEK = "<\N{FULLWIDTH VERTICAL LINE}"
-"""How the tokens in the chat template of DeepSeek's models start."""
+"""Start of the tokens in the chat template of DeepSeek's models."""
 KNOWN_TOKENS = (*CONTROL_TOKENS, *_LLAMA_2.split(), *_MISTRAL.split(), _DEEPSEEK)
 """Control tokens of all models that may read an answer of Remora, but for the marks of calls."""
 

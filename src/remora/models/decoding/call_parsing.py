@@ -26,7 +26,7 @@ _RAW_NAME = re.compile(
     re.DOTALL,
 )
 _MAX_NAME_CHARS = 200
-"""What servers and models write around a name: `functions.f:0` (Kimi K2), `f<|channel|>commentary`
+"""Text that servers and models write around a name: `functions.f:0` (Kimi K2), `f<|channel|>commentary`
 (gpt-oss), `default_api.f` (Gemini), `f:f` (Gemma 4), spaces, quotes, brackets. Decision: no more."""
 
 

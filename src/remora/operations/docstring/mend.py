@@ -126,7 +126,7 @@ def _item(code: DocumentedCode, finding: DriftFinding) -> Item | None:
 
 
 class UpdatePlan(msgspec.Struct, frozen=True, kw_only=True):
-    """What can be done about a docstring without a writer.
+    """Update of a docstring that needs no writer.
 
     `left` contains the parts that it leaves out, as `parameters.NAME` or `raises.NAME`. `mend`
     contains the certain changes.

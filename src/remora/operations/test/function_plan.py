@@ -21,7 +21,7 @@ NEEDS_WRITER = "it needs a person or a model: "
 _OTHER_RESULT = "its result is not the one that the example shows"
 _MOST_EXAMPLES = 8
 _MOST_MISSED = 1 / 3
-"""How many negated conditions and removed calls a test may miss on the lines that it executes."""
+"""Negated conditions and removed calls that a test may miss on the lines that it executes."""
 
 
 class FunctionPlan(NamedTuple):

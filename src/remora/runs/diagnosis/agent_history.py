@@ -1,4 +1,4 @@
-"""What the cause of a failure is found in: the turns of an agent, with their errors as texts."""
+"""Turns of an agent with their errors as texts, in which the cause of a failure is found."""
 
 from collections.abc import Iterable
 

@@ -9,7 +9,7 @@ import msgspec
 
 
 class Repository(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a worker gets the project's files from.
+    """Source of the project's files for a worker.
 
     `machine` is the driver's machine, on which `path` is the project's root. Elsewhere, the commit
     is fetched from `url`, or else from the git bundle with the hash `bundle` in the object store.

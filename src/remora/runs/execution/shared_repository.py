@@ -1,4 +1,4 @@
-"""Where other machines get a project's files from."""
+"""Repository from which other machines get a project's files."""
 
 import re
 from contextlib import suppress

@@ -12,12 +12,12 @@ from remora.statuses import ACCEPTED, DISMISSED
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """How an attempt ended."""
+    """End of an attempt."""
 
     stop_reason: str | None = None
-    """What ended the agent."""
+    """Cause of the agent's end."""
     error: str | None = None
-    """What failed. It is also set if the model failed and rules completed the job."""
+    """Error. It is also set if the model failed and rules completed the job."""
     why: str | None = None
     """The reason for `no_change`, or the last step of a failed job."""
 
@@ -30,7 +30,7 @@ class Proposal(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     sha256: str = ""
     """The hash of the change set."""
     proof: str = ""
-    """How the change set was checked: `parsed`, `checked` or `tested`."""
+    """Proof of the change set: `parsed`, `checked` or `tested`."""
     same: bool = False
     """True if the parent attempt has an equal change set."""
     reasons: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""What the model did in a run: its turns, what was invalid or refused, its cost, what it added."""
+"""The model's part of a run: turns, invalid and refused answers, cost, and added work."""
 
 from collections.abc import Sequence
 

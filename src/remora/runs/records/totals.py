@@ -30,7 +30,7 @@ class OperationTotals(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def remaining(self) -> int:
-        """What was not done, in the units of the phrases."""
+        """Work that was not done, in the units of the phrases."""
         return sum(phrase.of - phrase.done for phrase in self.phrases)
 
     def document(self) -> dict[str, Any]:

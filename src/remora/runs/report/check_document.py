@@ -49,7 +49,7 @@ class CheckTotals(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CheckDocument(msgspec.Struct, frozen=True, kw_only=True):
-    """What `remora check --json` prints."""
+    """Document of `remora check --json`."""
 
     root: str
     model: str | None

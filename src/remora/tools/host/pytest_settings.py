@@ -1,4 +1,4 @@
-"""What a project's pytest configuration says about test files."""
+"""Test files in a project's pytest configuration."""
 
 import re
 from collections.abc import Mapping

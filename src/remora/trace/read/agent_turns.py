@@ -70,7 +70,9 @@ class CheckData(msgspec.Struct):
 
 
 class EventData(msgspec.Struct):
-    """What lists and causes of failures read of events. Other fields may be large, or in blobs.
+    """The fields of events that lists and causes of failures need.
+
+    Other fields may be large, or in blobs.
 
     A text is of any type if it may be in a blob.
     """

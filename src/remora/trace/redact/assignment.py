@@ -299,7 +299,7 @@ _MARGIN = b" \t+-|>"
 _DASH = re.compile(rb"[ \t+-]*-[ \t]+\Z")
 _ITEM = re.compile(rb"(\\*[\"'])?([^\s\"'`<>()\[\]{},;&|\\]++)(?=[ \t]*(?:\\*[\"']|#|\Z))")
 _WORD_BEFORE = re.compile(rb"(?<!\\)[^\s\\+-][ \t]+[\w.-]*\Z")
-"""What is before a name in code or in a sentence, such as `if password:`."""
+"""Text before a name in code or in a sentence, such as `if password:`."""
 
 
 class _Line(NamedTuple):

@@ -62,7 +62,7 @@ def close_models(models: Iterable[Model]) -> None:
 
 
 class RunBudget:
-    """What a run may use: seconds, requests to models, and tokens of their prompts.
+    """Limits of a run: seconds, requests to models, and tokens of their prompts.
 
     A limit of None means that there is none. A request that would exceed a limit is recorded, but
     not sent.

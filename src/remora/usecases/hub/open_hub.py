@@ -25,7 +25,7 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True, kw_only=True)
 class HubObserver:
-    """What happens while a Hub is opened: `note` gets messages, `progress` shows the indexing."""
+    """Observer of the opening of a Hub: `note` gets messages, `progress` shows the indexing."""
 
     note: Callable[[str], None]
     progress: Callable[[], AbstractContextManager[Progress]]

@@ -1,4 +1,4 @@
-"""What tests and calls must not depend on: the network, the clocks and the machine."""
+"""Replacement of the network, the clocks and the machine, on which tests and calls must not depend."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a new test file needs: a header like its neighbours, and what the project's lint rules require."""
+"""Header of a new test file, like its neighbours', and the parts that the project's lint rules require."""
 
 import ast
 import re
@@ -26,7 +26,7 @@ _MIN_SHARE = 0.8
 
 
 class RequiredStyle(NamedTuple):
-    """What lint rules require of the first tests of a project."""
+    """Requirements of lint rules for the first tests of a project."""
 
     annotations: bool = False
     docstrings: bool = False

@@ -52,7 +52,7 @@ def version_of(text: str) -> Version:
 
 
 class RuffUse(NamedTuple):
-    """How a project uses ruff.
+    """Use of ruff in a project.
 
     `version` is the oldest version that it pins, or None if it pins none. `is_named` is True if its
     settings, requirements or commands name ruff, and `is_chosen` if not only lock files pin it.
