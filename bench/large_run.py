@@ -23,7 +23,7 @@ from remora.bootstrap.invocation import Invocation
 from remora.ids import NodeKey, agent_id
 from remora.models.protocol import NoModel
 from remora.runs.execution.execute import keep_base, record_start
-from remora.runs.planning.run_request import RunRequest
+from remora.runs.execution.run import RunRequest
 from remora.runs.records.run_stream import open_run
 from remora.usecases.analyze.prepare_run import prepare
 from remora.usecases.analyze.session import create_records, settings_to_record

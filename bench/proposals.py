@@ -16,13 +16,12 @@ import sys
 from collections import defaultdict
 from pathlib import Path
 
-from remora.bootstrap.open_project import open_project
+from remora.bootstrap.open_project import invocation_for, open_project
 from remora.bootstrap.operations import BUILT_IN
 from remora.runs.records.hunk_groups import labelled_hunks
 from remora.runs.records.results import read_run
 from remora.runs.review.ready_changes import ready_change
 from remora.statuses import PENDING
-from remora.usecases.api_arguments import invocation_for
 from remora.workspaces.copy.changes import diff
 from remora.workspaces.hunks import with_hunks
 

@@ -37,8 +37,7 @@ from remora.models.embedded import weights
 from remora.models.embedded.known_models import DEFAULT
 from remora.models.embedded.server_process import ServerOptions, ServerProcess, usable_cores
 from remora.models.protocol import Model, TokenCounter
-from remora.runs.execution.run import NoObserver
-from remora.runs.planning.run_request import RunRequest
+from remora.runs.execution.run import NoObserver, RunRequest
 from remora.trace.read.blobs import resolved_payload
 from remora.trace.read.reader import read_events
 from remora.trace.stream.line_builder import utc_now

@@ -32,7 +32,7 @@ from remora.runs.execution.agent_settings import (
     max_turns_for,
     query_settings_for,
 )
-from remora.runs.planning.run_request import RunRequest
+from remora.runs.execution.run import RunRequest
 from tests.scripted_model import ScriptedModel
 
 

@@ -110,3 +110,8 @@ def bug_report_line(error: BaseException) -> str:
     input.
     """
     return f"a fault in Remora: {exception_summary(error)}"
+
+
+def as_texts(given: str | Iterable[str]) -> tuple[str, ...]:
+    """Return the given strings as a tuple. A single string becomes a tuple with one item."""
+    return (given,) if isinstance(given, str) else tuple(given)

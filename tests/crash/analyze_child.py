@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import open_project
 from remora.models.protocol import Model
-from remora.runs.planning.run_request import RunRequest
+from remora.runs.execution.run import RunRequest
 from remora.runs.project import Project
 from remora.runs.records.results import own_run
 from remora.runs.records.run_listing import list_run_lines

@@ -12,8 +12,7 @@ from remora.agents.definition.agent_yaml import AgentDefinition
 from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.operations import BUILT_IN
 from remora.hub import client
-from remora.runs.execution.run import NoObserver
-from remora.runs.planning.run_request import RunRequest
+from remora.runs.execution.run import NoObserver, RunRequest
 from remora.runs.records.change_set_files import job_diff
 from remora.runs.records.results import read_run
 from remora.trace.stream.line_builder import utc_now

@@ -11,7 +11,7 @@ from typing import Any
 
 from remora.agents.definition.agent import load_agent
 from remora.models.protocol import Request
-from remora.runs.planning.run_request import RunRequest
+from remora.runs.execution.run import RunRequest
 from remora.runs.review.accept_and_reject import accept, reject
 from remora.testing import golden_packets
 from remora.trace.read.reader import read_events

@@ -24,9 +24,8 @@ from remora.ids import agent_id
 from remora.memory.events import Event, Payload, payload
 from remora.models.protocol import Model, Request
 from remora.pym.script_problems import find_problems
-from remora.runs.execution.run import PreparedRun
+from remora.runs.execution.run import PreparedRun, RunRequest
 from remora.runs.planning.plan import Plan
-from remora.runs.planning.run_request import RunRequest
 from remora.runs.project import Project
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import RunView, read_run

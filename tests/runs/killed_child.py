@@ -17,8 +17,7 @@ from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import open_project
 from remora.memory.events import Event
 from remora.models.protocol import Model
-from remora.runs.execution.run import NoObserver
-from remora.runs.planning.run_request import RunRequest
+from remora.runs.execution.run import NoObserver, RunRequest
 from remora.runs.records.run_record import read_own_record
 from remora.trace.stream.line_builder import utc_now
 from remora.usecases.analyze.prepare_run import prepare

@@ -14,7 +14,7 @@ from remora.hub.client import Context, HubClient
 from remora.hub.query.node_queries import NodeQueries
 from remora.hub.query.snapshots import MemorySnapshot
 from remora.memory.events import ContextUpdate, Event, Review, ToolResulted, payload
-from remora.runs.planning.run_request import RunRequest
+from remora.runs.execution.run import RunRequest
 from remora.runs.review.accept_and_reject import accept, reject
 from remora.trace.read.reader import read_events
 from remora.trace.stream.line_builder import utc_now

@@ -4,8 +4,7 @@ import asyncio
 from pathlib import Path
 
 from remora.bootstrap.invocation import Invocation
-from remora.runs.execution.run import NoObserver
-from remora.runs.planning.run_request import RunRequest
+from remora.runs.execution.run import NoObserver, RunRequest
 from remora.runs.records.results import read_run
 from remora.trace.read.reader import read_events
 from remora.trace.stream.line_builder import utc_now

@@ -78,6 +78,51 @@ class Invocation:
             )
 
 
+def run_flags(  # noqa: PLR0913 (one parameter for each option)
+    model: str | None,
+    allow_unsandboxed: bool,
+    select: Sequence[str] = (),
+    allow_addresses: Sequence[str] = (),
+    decisions: str | None = None,
+    opening: bool = True,
+    gates: bool = True,
+) -> dict[str, Any]:
+    """Return the settings that the arguments override.
+
+    A value of None does not change the configured value. A model that is given decides.
+    """
+    from remora.config.schema import NO_MODEL
+
+    return {
+        "runner.decisions": decisions or (None if model in (None, NO_MODEL) else "model"),
+        "runner.opening": None if opening else False,
+        "gates.time_s": None if gates else 0,
+        "workspace.allow_unsandboxed": True if allow_unsandboxed else None,
+        "operations.lint.select": _selectors(select) or None,
+        "model.allow_addresses": allow_addresses or None,
+        **model_flags(model),
+    }
+
+
+def model_flags(model: str | None) -> dict[str, Any]:
+    """Return the settings that `--model` overrides.
+
+    A value that contains `://` is the address of a server, and any other value is a model name.
+    """
+    if model is not None and "://" in model:
+        return {"model.base_url": model, "model.provider": "openai"}
+    return {"model.name": model}
+
+
+def _selectors(select: Sequence[str]) -> list[str]:
+    from remora.tools.host.ruff.rule_choice import selectors_in
+
+    try:
+        return selectors_in(select)
+    except ValueError as error:
+        raise UsageError(f"select: {error}", hint="`ruff rule --all` lists them") from None
+
+
 def path_hint(absent: Path, folder: Path) -> str:
     """Return a hint for a path that does not exist, possibly a node given without `--node`."""
     file, _, node = str(absent).rpartition(":")

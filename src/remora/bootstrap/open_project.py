@@ -2,14 +2,15 @@
 
 import os
 import resource
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from os.path import lexists
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from remora.bootstrap.invocation import Invocation, is_configured, open_config
 from remora.bootstrap.open_trace import open_trace, open_trace_folder
-from remora.errors import ConfigError, ModelError, OutsideError
+from remora.bootstrap.operations import BUILT_IN
+from remora.errors import ConfigError, ModelError, OutsideError, UsageError
 from remora.runs.project import Project, ProjectRecords, root_name
 
 if TYPE_CHECKING:  # a command that only reads records loads none of these
@@ -68,6 +69,48 @@ def open_project(invocation: Invocation, paths: Sequence[Path] = ()) -> Project:
         install_key=key,
         redact=_redactor(invocation, config, key),
         interpreter=lambda: _interpreter(invocation, root, config),
+    )
+
+
+def open_with(
+    root: str | Path | Project | None,
+    flags: Mapping[str, Any] | None = None,
+    known: "Operations | None" = None,
+    paths: Sequence[Path] = (),
+) -> tuple[Invocation, Project]:
+    """Open the project, and finish or undo an interrupted accept.
+
+    If `root` is a Project, it is used unchanged unless `flags` or `known` require other settings.
+    """
+    from remora.runs.review.journals import recover
+
+    invocation = invocation_for(root, flags, known)
+    same = known is None and all(value is None for value in (flags or {}).values())
+    project = root if same and isinstance(root, Project) else open_project(invocation, paths)
+    recover(project)
+    return invocation, project
+
+
+def invocation_for(
+    root: str | Path | Project | None,
+    flags: Mapping[str, Any] | None = None,
+    known: "Operations | None" = None,
+) -> Invocation:
+    """Return the invocation of this process. If `root` is a Project, use its operations."""
+    if isinstance(root, Project):
+        known, root = known or root.operations, root.root
+    try:
+        folder = Path.cwd()
+    except FileNotFoundError:
+        if root is None or not Path(root).is_absolute():
+            raise UsageError("the current directory no longer exists", hint="pass `root`") from None
+        folder = Path(root)
+    return Invocation(
+        environ=os.environ,
+        folder=folder,
+        root=None if root is None else Path(root),
+        flags=flags or {},
+        operations=known or BUILT_IN,
     )
 
 
@@ -132,16 +175,6 @@ def _redactor(invocation: Invocation, config: "Config", key: bytes) -> "Redactor
         )
     except ValueError as error:
         raise ConfigError(f"redaction.rules: {error}", hint="patterns use RE2 syntax") from error
-
-
-def model_flags(model: str | None) -> dict[str, Any]:
-    """Return the settings that `--model` overrides.
-
-    A value that contains `://` is the address of a server, and any other value is a model name.
-    """
-    if model is not None and "://" in model:
-        return {"model.base_url": model, "model.provider": "openai"}
-    return {"model.name": model}
 
 
 def connect_model(

@@ -2,7 +2,7 @@
 
 import socket
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from hashlib import sha256
 from importlib import import_module
 from pathlib import Path
@@ -44,9 +44,11 @@ def open_trace(invocation: Invocation, root: Path, config: "Config") -> OpenedTr
     """
     if config.runner.memory.trace_store == "postgres":
         return _open_database(invocation, root, config)
+    from remora.trace.stream.jsonl_store import JsonlTraceStore
+
     folder = TraceFolder(root)
     folder.check()
-    return OpenedTrace(folder, cache(lambda: _jsonl_store(folder)))
+    return OpenedTrace(folder, cache(partial(JsonlTraceStore, folder.path)))
 
 
 def open_trace_folder(invocation: Invocation, root: Path) -> TraceFolder:
@@ -117,12 +119,6 @@ def shared_database(dsn: str, *, is_durable: bool) -> "Database":
         if found is None:
             found = _databases[dsn, is_durable] = Database(dsn, is_durable=is_durable)
         return found
-
-
-def _jsonl_store(folder: TraceFolder) -> "TraceStore":
-    from remora.trace.stream.jsonl_store import JsonlTraceStore
-
-    return JsonlTraceStore(folder.path)
 
 
 def _open_database(invocation: Invocation, root: Path, config: "Config") -> OpenedTrace:

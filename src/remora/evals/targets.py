@@ -17,7 +17,7 @@ from remora.evals.arm_results import Basis, Target, TargetResult, Verdict
 from remora.files.patterns import IgnoreRules
 from remora.ids import display_name, escape_path, file_of_key, node_key
 from remora.operations.restorer import HiddenSlot, Restored, Restorer, compare
-from remora.runs.planning.run_request import RunRequest
+from remora.runs.execution.run import RunRequest
 from remora.runs.project import Project
 from remora.runs.records.results import RunView
 from remora.statuses import NO_CHANGE, VERIFIED

@@ -10,15 +10,15 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, Literal
 
-from remora.bootstrap.open_project import model_flags
+from remora.bootstrap.invocation import model_flags, run_flags
+from remora.bootstrap.open_project import invocation_for, open_with
 from remora.errors import UsageError
 from remora.exports.chat_messages import chat_messages
 from remora.ids import LAST
 from remora.operations.base import Operations
 from remora.runs.continuation.fork import ForkResult
-from remora.runs.execution.run import RunObserver
+from remora.runs.execution.run import RunObserver, RunRequest
 from remora.runs.planning.plan import Plan
-from remora.runs.planning.run_request import RunRequest
 from remora.runs.project import Project
 from remora.runs.records.name_lookup import run_named, stream_named
 from remora.runs.records.results import own_run, read_run
@@ -26,9 +26,11 @@ from remora.runs.records.run_record import read_own_record
 from remora.runs.report.report_builder import make_report
 from remora.runs.report.report_formats import FORMATS
 from remora.runs.report.report_model import Report
+from remora.text import as_texts
 from remora.trace.read.reader import read_events
 from remora.usecases.analyze.fork_and_retry import ForkRequest, fork_with_model, prepare_retry
 from remora.usecases.analyze.prepare_run import require_model
+from remora.usecases.analyze.run_limits import RunBudget
 from remora.usecases.analyze.session import (
     NO_OBSERVER,
     RunResult,
@@ -36,14 +38,6 @@ from remora.usecases.analyze.session import (
     open_session,
     resume_recorded,
     retain,
-)
-from remora.usecases.api_arguments import (
-    as_texts,
-    invocation_for,
-    open_with,
-    positive,
-    run_budget,
-    run_flags,
 )
 
 
@@ -65,7 +59,7 @@ def plan(
         operations=as_texts(operations),
         node=node,
         changed=changed,
-        max_nodes=positive("max_nodes", max_nodes),
+        max_nodes=max_nodes,
     )
     with open_session(invocation_for(root, known=known), request) as session:
         return session.run.plan
@@ -115,16 +109,16 @@ def analyze(  # noqa: PLR0913 (one keyword for each option of the command)
         operations=as_texts(operations),
         node=node,
         changed=changed,
-        max_nodes=positive("max_nodes", max_nodes),
-        concurrency=positive("concurrency", concurrency),
+        max_nodes=max_nodes,
+        concurrency=concurrency,
         unsafe_fixes=unsafe_fixes,
-        max_turns=positive("max_turns", max_turns),
+        max_turns=max_turns,
         seed=seed,
     )
     flags = run_flags(
         model, allow_unsandboxed, as_texts(select), as_texts(allow_addresses), decisions, opening
     )
-    budget = run_budget(max_time, max_requests, max_tokens)
+    budget = RunBudget(seconds=max_time, requests=max_requests, tokens=max_tokens)
     invocation, project = open_with(root, flags, known, request.paths)
     require_model(invocation, project.config)
     with open_session(invocation, request, project, budget=budget) as session:
@@ -149,7 +143,6 @@ def resume(  # noqa: PLR0913 (one keyword for each option of the command)
 
     `model` is the address of a server that serves the run's model.
     """
-    concurrency = positive("concurrency", concurrency)
     flags = run_flags(model, allow_unsandboxed, allow_addresses=as_texts(allow_addresses))
     invocation, project = open_with(root, flags)
     record = read_own_record(project, run_named(project.trace, run), trusted=trust_run)
@@ -159,7 +152,7 @@ def resume(  # noqa: PLR0913 (one keyword for each option of the command)
         record,
         model=model,
         concurrency=concurrency,
-        budget=run_budget(max_time, max_requests, max_tokens),
+        budget=RunBudget(seconds=max_time, requests=max_requests, tokens=max_tokens),
         watching=lambda: nullcontext(observer),
     )
     return retain(done)
@@ -182,9 +175,9 @@ def retry(  # noqa: PLR0913 (one keyword for each option of the command)
     `model` has the same meaning as in `resume`.
     """
     invocation, project = open_with(root, run_flags(model, allow_unsandboxed))
-    view = own_run(project, run_named(project.trace, run), trusted=trust_run)
+    view = own_run(project, run, trusted=trust_run)
     wanted, models = prepare_retry(invocation, project, view, node, feedback=feedback)
-    budget = run_budget(max_time)
+    budget = RunBudget(seconds=max_time)
     return retain(continue_run(wanted, models, lambda: nullcontext(observer), budget))
 
 

@@ -21,8 +21,8 @@ from remora.evals.scores import Estimate, counts_of, differences
 from remora.evals.targets import CheckedJobs, HiddenParts, PythonFiles, Targets, read_files
 from remora.ids import LAST
 from remora.models.protocol import NAME
+from remora.runs.execution.run import RunRequest
 from remora.runs.measured_models import MeasuredModel, ModelUse, keep_measured
-from remora.runs.planning.run_request import RunRequest
 from remora.runs.project import Project
 from remora.runs.records.name_lookup import run_named
 from remora.runs.records.run_record import RunRecord, read_own_record

@@ -6,14 +6,15 @@ from pathlib import Path
 from typing import Any
 
 from remora.agents.job import Job
+from remora.bootstrap.open_project import open_with
 from remora.errors import UsageError
 from remora.ids import MODULE, agent_id, escape_path, is_id, node_key
+from remora.runs.execution.run import require_positive
 from remora.runs.project import Project
 from remora.runs.recording import RecordedTask, Recording, open_recording, tool_schemas
 from remora.text import escape_surrogates
 from remora.usecases.analyze.prepare_run import new_run_id
 from remora.usecases.analyze.session import create_records
-from remora.usecases.api_arguments import open_with, positive
 
 
 @contextmanager
@@ -47,13 +48,14 @@ def record(  # noqa: PLR0913 (one keyword for each fact about the run)
             f"{operation!r} cannot be the name of an operation",
             hint="use at most 40 lower-case letters, digits, `-`, `_` and `.`",
         )
+    require_positive(max_turns=max_turns, limit=limit)
     task = RecordedTask(
         goal=goal,
         instructions=instructions,
         tools=tool_schemas(tools),
         model=escape_surrogates(model),
-        max_turns=positive("max_turns", max_turns) or max_turns,
-        limit=positive("limit", limit) or limit,
+        max_turns=max_turns,
+        limit=limit,
     )
     _, project = open_with(root)
     if operation in (each.name for each in project.operations.all):

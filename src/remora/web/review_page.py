@@ -20,7 +20,8 @@ from remora.runs.project import Project
 from remora.runs.records.findings import done_text, fixed_and_left
 from remora.runs.records.hunk_groups import labelled_hunks
 from remora.runs.records.job_view import JobView
-from remora.runs.records.results import RunView, job_document, own_run
+from remora.runs.records.results import RunView, job_document, read_run
+from remora.runs.records.run_record import read_own_record
 from remora.runs.review.accept_and_reject import Verdicts
 from remora.runs.review.conflicts import ChangeConflict, conflicting_jobs, conflicts_now
 from remora.runs.review.pending import GroupBy, pending_changes
@@ -104,7 +105,7 @@ def review_page(records: Records, session: Session, request: Request) -> Respons
     """Return the pending change sets of a run, and the last verdicts, which can be undone."""
     project = records.whole_project()
     by = _group_by(request.query_params.get("by", "file"))
-    view = own_run(project, request.path_params["run"])
+    view = read_run(project, read_own_record(project, request.path_params["run"]))
     pending = pending_changes(view, by)
     return page(
         "review.html",

@@ -6,11 +6,9 @@ from typing import Any
 
 import pytest
 
-from remora.cli.app.options import Options
-from remora.cli.review import verdicts
+from remora.cli.app import entry
 from remora.errors import DiskError
 from remora.runs.review.accept_and_reject import accept_one
-from remora.usecases.review.verdicts import Chosen
 from tests.cli.conftest import Done, Remora, on_terminal, tree, write
 
 TWO = 'def load_a():\n    return f"a"\n\n\ndef load_b():\n    return f"b"\n'
@@ -125,8 +123,7 @@ def test_what_was_accepted_before_an_error_is_printed(
         return accept_one(project, stream, change, *args)
 
     monkeypatch.setattr("remora.runs.review.accept_and_reject.accept_one", fails_at_second)
-    options = Options(root=shop.root, json=True)
-    code = verdicts.accept(options, "last", (), None, Chosen(every=True, trust_run=False), False)
+    code = entry.run(["--root", str(shop.root), "accept", "last", "--all", "--json"])
     printed = capsys.readouterr()
     assert (code, "error: the disk is full" in printed.err) == (3, True)
     assert accepted[0] in printed.out

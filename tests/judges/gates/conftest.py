@@ -7,12 +7,11 @@ from pathlib import Path
 import pytest
 
 import remora
-from remora.bootstrap.open_project import open_project
+from remora.bootstrap.open_project import invocation_for, open_project
 from remora.bootstrap.operations import BUILT_IN
 from remora.memory.events import Gates
 from remora.runs.records.results import RunView
 from remora.sandbox.interpreters import ProjectPython
-from remora.usecases.api_arguments import invocation_for
 from tests.cli.conftest import write
 from tests.judges.gates.plant.operation import OPERATION, PLANTS
 

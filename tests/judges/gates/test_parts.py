@@ -6,11 +6,10 @@ import pytest
 from msgspec.structs import replace
 
 import remora
-from remora.bootstrap.open_project import open_project
+from remora.bootstrap.open_project import invocation_for, open_project
 from remora.bootstrap.operations import BUILT_IN
 from remora.runs.project import Project
 from remora.runs.review.accept_and_reject import Verdicts
-from remora.usecases.api_arguments import invocation_for
 from remora.usecases.review import verdicts
 from tests.judges.gates.conftest import Judge, Judged
 from tests.judges.gates.plant.operation import OPERATION

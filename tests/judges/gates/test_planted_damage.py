@@ -7,13 +7,12 @@ from pathlib import Path
 import pytest
 
 import remora
-from remora.bootstrap.open_project import open_project
+from remora.bootstrap.open_project import invocation_for, open_project
 from remora.bootstrap.operations import BUILT_IN
 from remora.errors import NotFound
 from remora.operations.base import FIX_TAKEN_OUT, NO_FIX
 from remora.runs.records.results import read_run
 from remora.runs.report.job_findings import lint_left
-from remora.usecases.api_arguments import invocation_for
 from tests.cli.conftest import write
 from tests.judges.gates.conftest import Judge, Plants
 

@@ -27,7 +27,7 @@ from remora.memory.events import (
 from remora.models.protocol import Request
 from remora.runs.continuation.resume import check_definition
 from remora.runs.execution.base_files import BaseFilesCache
-from remora.runs.planning.run_request import RunRequest
+from remora.runs.execution.run import RunRequest
 from remora.runs.records.attempts import read_attempts
 from remora.runs.records.job_view import StreamState
 from remora.runs.records.run_record import read_own_record

@@ -23,7 +23,7 @@ from remora.memory.events import (
     payload,
 )
 from remora.models.protocol import Answer, Request
-from remora.runs.planning.run_request import RunRequest
+from remora.runs.execution.run import RunRequest
 from remora.runs.project import root_name
 from remora.runs.review.accept_and_reject import accept
 from remora.trace.read.reader import last_event, read_events

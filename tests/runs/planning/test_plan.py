@@ -13,8 +13,8 @@ from remora.ids import escape_path
 from remora.judges.tests import tested_names
 from remora.operations.docstring.docstring_need import lacks_docstring
 from remora.rmtree import remove_tree
+from remora.runs.execution.run import RunRequest
 from remora.runs.planning.plan import MAX_JOBS, Plan, without_operations
-from remora.runs.planning.run_request import RunRequest
 from remora.runs.review.accept_and_reject import accept
 from remora.usecases.analyze.prepare_run import prepare, too_many
 from tests.runs.conftest import CLEAN, RULES, UNUSED, Desk

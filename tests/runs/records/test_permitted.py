@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from remora.operations.base import NO_FIX, NOT_KEPT
-from remora.runs.planning.run_request import RunRequest
+from remora.runs.execution.run import RunRequest
 from remora.runs.records.results import read_run
 from remora.runs.report.job_findings import lint_left
 from tests.runs.conftest import analyzed

@@ -9,7 +9,7 @@ import remora
 from remora.errors import Conflict, UsageError
 from remora.exports.run_group import group_of_run, verdict_of
 from remora.memory.events import Review
-from remora.runs.planning.run_request import RunRequest
+from remora.runs.execution.run import RunRequest
 from remora.runs.records.change_set_files import job_diff
 from remora.runs.records.results import run_document
 from remora.runs.report.report_builder import make_report

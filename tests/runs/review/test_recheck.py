@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from remora.errors import OutsideError
-from remora.runs.planning.run_request import RunRequest
+from remora.runs.execution.run import RunRequest
 from remora.runs.review.accept_and_reject import accept
 from remora.runs.review.git_branch import accept_onto_branch
 from remora.sandbox.interpreters import ProjectPython

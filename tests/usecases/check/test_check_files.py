@@ -6,7 +6,7 @@ import pytest
 
 from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import open_project
-from remora.runs.planning.run_request import RunRequest
+from remora.runs.execution.run import RunRequest
 from remora.runs.records.job_view import JobView, ReviewState
 from remora.usecases.check.check_files import findings_left
 from remora.workspaces.copy.snapshot import BaseSnapshot

@@ -3,7 +3,7 @@
 import os
 import shlex
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -64,19 +64,37 @@ def project_of(options: Options) -> "Project":
     return project
 
 
-def ask_for_addresses(options: Options, project: "Project", invocation: "Invocation") -> "Project":
+def ask_for_addresses(
+    options: Options, project: "Project", invocation: "Invocation", *, needs_consent: bool = False
+) -> "Project":
     """Ask for consent to the addresses that need it, and return the project with the answer.
 
     Without a terminal, or if the user declines, the project is returned unchanged, and no model is
-    opened at these addresses.
+    opened at these addresses. Raises ConfigError instead with `needs_consent`.
     """
-    from remora.bootstrap.open_project import key_for
-    from remora.models.agreed_addresses import keep_agreed, unagreed_addresses, with_agreed
+    from remora.models.agreed_addresses import (
+        keep_agreed,
+        require_agreed,
+        unagreed_addresses,
+        with_agreed,
+    )
 
     left = unagreed_addresses(project.config)
     asks = sys.stdin.isatty() and sys.stderr.isatty() and not (options.json or options.quiet)
-    if not left or not asks:
-        return project
+    if left and asks and _agrees(project, invocation, left):
+        entries = list(dict.fromkeys(destination.entry for destination in left))
+        file = invocation.agreed_file(project.root)
+        keep_agreed(file, project.root, entries)
+        config, _ = with_agreed(project.config, {}, file, project.root)
+        return replace(project, config=config)
+    if needs_consent:
+        require_agreed(project.config)
+    return project
+
+
+def _agrees(project: "Project", invocation: "Invocation", left: "Iterable[Destination]") -> bool:
+    from remora.bootstrap.open_project import key_for
+
     click.echo(
         f"The settings of the project {escape_line(str(project.root))} choose where its source "
         "code, and what tools find in it, are sent:",
@@ -85,22 +103,33 @@ def ask_for_addresses(options: Options, project: "Project", invocation: "Invocat
     for destination in left:
         has_key = key_for(invocation, project.config, destination.section) is not None
         click.echo(escape_line(_about(destination, has_key=has_key)), err=True)
-    entries = list(dict.fromkeys(destination.entry for destination in left))
+    entries = dict.fromkeys(destination.entry for destination in left)
     shown = escape_line(", ".join(entries))
-    if not click.confirm(f"Send this project's code to {shown}, now and later?", err=True):
-        return project
-    file = invocation.agreed_file(project.root)
-    keep_agreed(file, project.root, entries)
-    return replace(project, config=with_agreed(project.config, {}, file, project.root)[0])
+    return click.confirm(f"Send this project's code to {shown}, now and later?", err=True)
 
 
-def open_with_consent(options: Options, invocation: "Invocation") -> "Project":
-    """Open the project, ask for consent to addresses, and complete an interrupted accept."""
+def open_with_consent(
+    options: Options,
+    invocation: "Invocation",
+    paths: Sequence[Path] = (),
+    *,
+    asks: bool = True,
+    needs_consent: bool = False,
+) -> "Project":
+    """Open the project that contains `paths`, and complete an interrupted accept.
+
+    Name a project that the current directory is not in. If `asks` is true, ask for consent to
+    addresses. Raises ConfigError with `needs_consent` if the user does not consent.
+    """
     from remora.bootstrap.open_project import open_project
 
-    project = ask_for_addresses(options, open_project(invocation), invocation)
+    project = open_project(invocation, paths)
+    if options.root is None and not Path.cwd().is_relative_to(project.root):
+        note(options, f"using {project.root} as the project, with records in its .agentfs/")
     complete_journals_of(options, project)
-    return project
+    if not asks:
+        return project
+    return ask_for_addresses(options, project, invocation, needs_consent=needs_consent)
 
 
 def _about(place: "Destination", *, has_key: bool) -> str:

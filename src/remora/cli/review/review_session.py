@@ -4,17 +4,18 @@ import shutil
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple
 
 import click
 
 from remora.cli.app.options import Options
-from remora.cli.app.output import print_failure, print_lines, wrapped
+from remora.cli.app.output import note, print_failure, print_lines, wrapped
 from remora.cli.app.project_context import ask_for_addresses, invocation_of
 from remora.cli.review.change_view import action_lines, change_set_lines, packet_lines
 from remora.cli.review.edit_files import ask_whose, both_versions, edit_files, why_unfinished
 from remora.cli.review.questions import QUIT, ask_key, choose_hunks, show_whole
-from remora.cli.review.verdicts import announce_to, written_text
+from remora.cli.review.verdicts import written_text
 from remora.cli.run.foreground_run import run_to_end
 from remora.cli.views.job_view import SAME_CHANGE
 from remora.cli.views.progress import accept_progress
@@ -242,7 +243,7 @@ class Review:
         if not chosen:
             click.echo("  no hunk was chosen, so nothing is decided: [n] rejects the change")
             return False
-        announce = announce_to(self.options)
+        announce = partial(note, self.options)
         where = {**self._where, "announce": announce}
         done = verdicts.accept_hunks(self.view, job.agent_id, chosen, **where)
         if not self._written(job, done):
@@ -271,7 +272,7 @@ class Review:
         return False
 
     def _accept_edited(self, job: JobView, files: list[FilePatch]) -> bool:
-        judged = {**self._where, "announce": announce_to(self.options)}
+        judged = {**self._where, "announce": partial(note, self.options)}
         return self._written(job, verdicts.accept_edited(self.view, job.agent_id, files, **judged))
 
     def _written(self, job: JobView, done: Verdicts) -> bool:

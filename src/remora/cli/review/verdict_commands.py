@@ -9,6 +9,9 @@ import click
 
 from remora.cli.app.name_parameters import NODE, RUN
 from remora.cli.app.options import Options, command, rule_option, trust_option
+from remora.cli.app.output import note
+from remora.cli.app.project_context import next_command, project_of
+from remora.cli.app.working import working
 from remora.errors import UsageError
 from remora.ids import LAST
 
@@ -107,17 +110,44 @@ def accept(  # noqa: PLR0913 (one parameter for each option)
     Nothing is sent: it prints the commands to run. It makes no new branch if as many of Remora's as
     `review.max_open_branches` are not merged into HEAD.
     """
-    from remora.cli.review import verdicts
-
     if hunks and (len(nodes) != 1 or git_branch or pr or chosen):
         raise UsageError(
             "--hunk needs exactly one NODE, and cannot be combined with --git-branch, --pr or "
             "other options that select changes",
             hint="use `remora accept RUN NODE --hunk 1`",
         )
+    from remora.cli.review.verdicts import print_accepted
+    from remora.cli.views.progress import accept_progress
+    from remora.usecases.review import verdicts
+    from remora.usecases.review.pull_request import branch_for, with_pull_request
+
+    project, announce = project_of(options), functools.partial(note, options)
     if hunks:
-        return verdicts.accept_hunks(options, run, nodes[0], hunks, trust_run=chosen.trust_run)
-    return verdicts.accept(options, run, nodes, git_branch, chosen, pr)
+        done = verdicts.accept_hunks(
+            run, nodes[0], hunks, root=project, trust_run=chosen.trust_run, announce=announce
+        )
+        return print_accepted(options, project, done)
+    branch = branch_for(project, run, nodes, chosen, git_branch) if pr else git_branch
+    try:
+        with accept_progress(options) as pace:
+            done = verdicts.accept(
+                run,
+                *nodes,
+                every=chosen.every,
+                rules=chosen.rules,
+                only_if=chosen.only_if,
+                git_branch=branch,
+                root=project,
+                trust_run=chosen.trust_run,
+                progress=pace,
+                announce=announce,
+            )
+    except KeyboardInterrupt:
+        show = next_command(options, project.root, "show", run)
+        note(options, f"changes accepted before the interruption are kept; `{show}` lists them")
+        raise
+    done = with_pull_request(project, done, done.branch) if pr and done.branch else done
+    return print_accepted(options, project, done, branch)
 
 
 @command("reject", examples=("remora reject last load_orders --feedback 'keep the name'",))
@@ -132,9 +162,21 @@ def reject(
 
     Single hunks are rejected in `review`.
     """
-    from remora.cli.review import verdicts
+    from remora.cli.review.verdicts import print_rejected
+    from remora.usecases.review import verdicts
 
-    return verdicts.reject(options, run, nodes, feedback, chosen)
+    project = project_of(options)
+    done = verdicts.reject(
+        run,
+        *nodes,
+        every=chosen.every,
+        rules=chosen.rules,
+        only_if=chosen.only_if,
+        feedback=feedback,
+        root=project,
+        trust_run=chosen.trust_run,
+    )
+    return print_rejected(options, project, done, why=bool(feedback))
 
 
 @command("revert", examples=("remora revert last", "remora revert last load_orders 'src/shop/*'"))
@@ -149,9 +191,13 @@ def revert(options: Options, run: str, nodes: tuple[str, ...], *, trust_run: boo
     change is not undone, and the exit code is 1. If NODE was rejected, its change is pending
     again, and later runs propose it again.
     """
-    from remora.cli.review import verdicts
+    from remora.cli.review.verdicts import print_reverted
+    from remora.usecases.review import verdicts
 
-    return verdicts.revert(options, run, nodes, trust_run=trust_run)
+    project = project_of(options)
+    with working(options, "taking changes back"):
+        done = verdicts.revert(run, *nodes, root=project, trust_run=trust_run)
+    return print_reverted(options, project, done)
 
 
 @command("review", examples=("remora review", "remora review last --by rule"))

@@ -1,9 +1,8 @@
-"""Runs `accept`, `reject` and `revert`, and prints the results."""
+"""Prints the results of `accept`, `reject` and `revert`."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import partial
 from typing import Any
 
 import click
@@ -11,13 +10,10 @@ import msgspec
 
 from remora.cli.app.options import Options
 from remora.cli.app.output import emit, indented, note, print_failure, wrapped
-from remora.cli.app.project_context import next_command, project_of
-from remora.cli.app.working import working
-from remora.cli.views.progress import accept_progress
+from remora.cli.app.project_context import next_command
 from remora.cli.views.run_view import NO_MODEL, redo_words
 from remora.errors import RemoraError
 from remora.ids import display_name
-from remora.runs.judgement.judge_parts import Announce
 from remora.runs.project import ProjectRecords
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import RunView, jobs_named
@@ -25,61 +21,15 @@ from remora.runs.review.accept_and_reject import Verdicts
 from remora.runs.review.conflicts import conflicting_jobs
 from remora.statuses import ACCEPTED, CONFLICT, REJECTED, REVERTED, STALE
 from remora.text import count, escape_line
-from remora.usecases.review import verdicts
-from remora.usecases.review.pull_request import branch_for, with_pull_request
-from remora.usecases.review.verdicts import Chosen
 
 _FEW = 3
 """Change sets that were left out whose reasons are all shown."""
 
 
-def accept(
-    options: Options, run: str, nodes: tuple[str, ...], branch: str | None, chosen: Chosen, pr: bool
-) -> int:
-    """Write change sets to the user's files or to a branch, and return the exit code."""
-    project = project_of(options)
-    branch = branch_for(project, run, nodes, chosen, branch) if pr else branch
-    try:
-        with accept_progress(options) as pace:
-            done = verdicts.accept(
-                run,
-                *nodes,
-                every=chosen.every,
-                rules=chosen.rules,
-                only_if=chosen.only_if,
-                git_branch=branch,
-                root=project,
-                trust_run=chosen.trust_run,
-                progress=pace,
-                announce=announce_to(options),
-            )
-    except KeyboardInterrupt:
-        show = next_command(options, project.root, "show", run)
-        note(options, f"changes accepted before the interruption are kept; `{show}` lists them")
-        raise
-    done = with_pull_request(project, done, done.branch) if pr and done.branch else done
-    return _print_accepted(options, project, done, branch)
-
-
-def announce_to(options: Options) -> Announce:
-    """Return the function that tells a user about the judgement of a part."""
-    return partial(note, options)
-
-
-def accept_hunks(
-    options: Options, run: str, node: str, hunks: Sequence[int], *, trust_run: bool
-) -> int:
-    """Write some hunks of a change set to the user's files, and return the exit code."""
-    project = project_of(options)
-    done = verdicts.accept_hunks(
-        run, node, hunks, root=project, trust_run=trust_run, announce=announce_to(options)
-    )
-    return _print_accepted(options, project, done)
-
-
-def _print_accepted(
+def print_accepted(
     options: Options, project: ProjectRecords, done: Verdicts, git_branch: str | None = None
 ) -> int:
+    """Print what was accepted, and return the exit code."""
     note(options, *skipped_lines(options, done.skipped), *done.notes, *done.damaged)
     if done.new_findings:
         redo = next_command(options, project.root, "analyze")
@@ -90,25 +40,12 @@ def _print_accepted(
     return _exit_code(done)
 
 
-def reject(
-    options: Options, run: str, nodes: tuple[str, ...], feedback: str | None, chosen: Chosen
-) -> int:
-    """Record that change sets are rejected, and return the exit code."""
-    project = project_of(options)
-    done = verdicts.reject(
-        run,
-        *nodes,
-        every=chosen.every,
-        rules=chosen.rules,
-        only_if=chosen.only_if,
-        feedback=feedback,
-        root=project,
-        trust_run=chosen.trust_run,
-    )
+def print_rejected(options: Options, project: ProjectRecords, done: Verdicts, *, why: bool) -> int:
+    """Print what was rejected, `why` if there was feedback, and return the exit code."""
     note(options, *skipped_lines(options, done.skipped), *done.damaged)
     emit(options, _document(done, "rejected"), _rejected(options, project, done))
     has_model = done.view.start.config.get("model_name") != NO_MODEL
-    if feedback and done.rejected and has_model:  # rules would propose the same again
+    if why and done.rejected and has_model:  # rules would propose the same again
         names = [escape_line(display_name(node)) for node in dict.fromkeys(done.rejected)]
         name = names[0] if len(names) == 1 else "NODE"
         again = next_command(options, project.root, "retry", done.run_id, name)
@@ -116,11 +53,8 @@ def reject(
     return _exit_code(done)
 
 
-def revert(options: Options, run: str, nodes: tuple[str, ...], *, trust_run: bool) -> int:
-    """Undo accepted change sets in the user's files, and return the exit code."""
-    project = project_of(options)
-    with working(options, "taking changes back"):
-        done = verdicts.revert(run, *nodes, root=project, trust_run=trust_run)
+def print_reverted(options: Options, project: ProjectRecords, done: Verdicts) -> int:
+    """Print what was undone, and return the exit code."""
     note(options, *done.damaged, *done.notes)
     emit(
         options,

@@ -126,10 +126,10 @@ def analyze(  # noqa: PLR0913 (one parameter for each option)
     except --model, --allow-address, --concurrency, --engine and --max-time. Write --changed=REV, or put --changed last.
     """
     with working(options, "starting"):
+        from remora.bootstrap.invocation import run_flags
         from remora.cli.run.start_run import RunOptions, resume_run, start_run
-        from remora.runs.planning.run_request import RunRequest
+        from remora.runs.execution.run import RunRequest
         from remora.usecases.analyze.run_limits import RunBudget
-        from remora.usecases.api_arguments import run_flags
 
     run = RunOptions(
         request=RunRequest(

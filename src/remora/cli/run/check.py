@@ -90,9 +90,9 @@ def check(  # noqa: PLR0913 (one parameter for each option)
 
         # its probe waits for processes while modules are imported
         Thread(target=best_level).start()
+        from remora.bootstrap.invocation import run_flags
         from remora.cli.run.print_check import CheckOutput, run_check
-        from remora.runs.planning.run_request import RunRequest
-        from remora.usecases.api_arguments import run_flags
+        from remora.runs.execution.run import RunRequest
         from remora.usecases.check.baseline import read_baseline
 
     if options.json and form != "text":

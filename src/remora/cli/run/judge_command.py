@@ -103,7 +103,7 @@ def judge(  # noqa: PLR0913 (one parameter for each option)
     if add_tests and form != "text":
         raise UsageError(f"--add-tests conflicts with --format {form}", hint="use --json")
     with working(options, "starting") as tell:
-        from remora.runs.planning.run_request import RunRequest
+        from remora.runs.execution.run import RunRequest
         from remora.usecases.check.baseline import read_baseline
         from remora.usecases.judge.change_trees import ChangeRequest
         from remora.usecases.judge.judge_change import judge_change
@@ -147,13 +147,11 @@ def _run_added_tests(
     )
     from remora.cli.views.plan_view import expected_text, left_lines, plan_size
     from remora.cli.views.progress import run_progress
-    from remora.models.agreed_addresses import require_agreed
     from remora.runs.records.results import run_document
     from remora.usecases.analyze.session import open_session
     from remora.usecases.judge.judge_change import added_tests
 
-    project = open_with_consent(options, invocation)
-    require_agreed(project.config)
+    project = open_with_consent(options, invocation, needs_consent=True)
     with working(options, "looking for tests that have a form for further cases"):
         session = open_session(invocation, added_tests(judgement), project)
     with session:

@@ -28,8 +28,7 @@ from remora.cli.views.progress import run_progress
 from remora.cli.views.run_view import unreadable_lines
 from remora.errors import ModelError
 from remora.ids import unescape_path
-from remora.runs.execution.run import RunObserver
-from remora.runs.planning.run_request import RunRequest
+from remora.runs.execution.run import RunObserver, RunRequest
 from remora.runs.report.check_document import (
     changes_of,
     check_document,

@@ -36,19 +36,17 @@ def retry(
     The previous attempt is kept in the records with the verdict `retried`. Its change is
     replaced by the new one. NODE is path:qualname, a qualname, or a glob.
     """
-    from remora.bootstrap.open_project import model_flags
+    from remora.bootstrap.invocation import model_flags
     from remora.cli.run.foreground_run import conclude_run, run_to_end
     from remora.models.protocol import NAME
-    from remora.runs.records.name_lookup import run_named
     from remora.runs.records.results import own_run
     from remora.usecases.analyze.fork_and_retry import prepare_retry
 
     invocation = invocation_of(options, model_flags(model))
     project = open_with_consent(options, invocation)
-    run_id = run_named(project.trace, run)
-    view = own_run(project, run_id, trusted=trust_run)
+    view = own_run(project, run, trusted=trust_run)
     wanted, models = prepare_retry(invocation, project, view, node, feedback=feedback)
-    note(options, f"run {run_id}: retrying {count(len(wanted.only or ()), 'job')}")
+    note(options, f"run {view.run_id}: retrying {count(len(wanted.only or ()), 'job')}")
     if feedback is None and models.keys() <= {NAME}:
         note(options, "no model: rules will make the same change again unless the file has changed")
     stopped = run_to_end(options, wanted, models)

@@ -12,12 +12,9 @@ from typing import Any
 
 import click
 
-from remora.bootstrap.open_project import open_project
 from remora.cli.app.options import Options
 from remora.cli.app.output import emit, note
 from remora.cli.app.project_context import (
-    ask_for_addresses,
-    complete_journals_of,
     git_error,
     invocation_of,
     open_with_consent,
@@ -35,12 +32,10 @@ from remora.cli.views.progress import run_progress
 from remora.cli.views.run_view import run_lines, writer_lines
 from remora.errors import NotFound, UsageError
 from remora.ids import LAST
-from remora.models.agreed_addresses import require_agreed
 from remora.models.protocol import Model, NoModel
-from remora.runs.execution.run import PreparedRun
+from remora.runs.execution.run import PreparedRun, RunRequest
 from remora.runs.measured_models import MeasuredModel
 from remora.runs.planning.plan import MAX_JOBS
-from remora.runs.planning.run_request import RunRequest
 from remora.runs.planning.source_files import is_notebook
 from remora.runs.records.json_documents import plan_document
 from remora.runs.records.name_lookup import run_named
@@ -75,12 +70,9 @@ def start_run(options: Options, run: RunOptions, *, json_lines: bool) -> int:
     lines = LinePrinter() if json_lines else None
     _refuse_other_files(run.request.paths)
     invocation = invocation_of(options, run.flags)
-    project = open_project(invocation, run.request.paths)
-    _note_other_project(options, project.root)
-    complete_journals_of(options, project)
-    if not run.dry_run:
-        project = ask_for_addresses(options, project, invocation)
-        require_agreed(project.config)
+    project = open_with_consent(
+        options, invocation, run.request.paths, asks=not run.dry_run, needs_consent=True
+    )
     require_model(invocation, project.config)
     with working(options, "looking for work"):
         session = open_session(
@@ -146,12 +138,6 @@ def _refuse_other_files(paths: Iterable[Path]) -> None:
             raise UsageError(
                 f"{path} is not a Python file", hint="use .py files, or folders with .py files"
             )
-
-
-def _note_other_project(options: Options, root: Path) -> None:
-    """Print the root of a project that is not found from the current directory."""
-    if options.root is None and not Path.cwd().is_relative_to(root):
-        note(options, f"using {root} as the project, with records in its .agentfs/")
 
 
 def _refuse_too_many(options: Options, prepared: PreparedRun) -> None:

@@ -55,7 +55,7 @@ def fork(  # noqa: PLR0913 (one parameter for each option)
     given. Use `remora analyze --resume RUN` to run the agent later. `remora trace --help` explains
     AGENT.
     """
-    from remora.bootstrap.open_project import model_flags
+    from remora.bootstrap.invocation import model_flags
     from remora.runs.records.name_lookup import stream_named
     from remora.usecases.analyze.fork_and_retry import ForkRequest, fork_with_model, prepare_fork
 

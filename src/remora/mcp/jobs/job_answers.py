@@ -29,9 +29,8 @@ from remora.mcp.jobs.client_tools import GIVE_UP, JOB, agent_tools, next_job_too
 from remora.mcp.jobs.desk import ClientModel, DeskObserver, JobDesk, Taken, answer_of
 from remora.mcp.tool_list import ToolSpec
 from remora.models.protocol import MCP
-from remora.runs.execution.run import PreparedRun
+from remora.runs.execution.run import PreparedRun, RunRequest
 from remora.runs.planning.plan import Plan
-from remora.runs.planning.run_request import RunRequest
 from remora.text import REPORT, bug_report_line
 from remora.usecases.analyze.run_limits import RunBudget
 from remora.usecases.analyze.session import open_session

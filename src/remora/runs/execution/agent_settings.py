@@ -15,7 +15,7 @@ from remora.agents.definition.agent import Agent
 from remora.config.schema import Config
 from remora.memory.prompt.render import FUNCTIONGEMMA_TOOLS, GUIDED, LONG_TRACK, RENDERERS
 from remora.models.protocol import Capabilities, Model
-from remora.runs.planning.run_request import RunRequest
+from remora.runs.execution.run import RunRequest
 
 _LARGER_CONTEXT = 16_000
 """Tokens that a larger model is assumed to read if its server does not say how many it can."""

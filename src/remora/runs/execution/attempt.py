@@ -23,8 +23,7 @@ from remora.runs.execution.agent_settings import (
     max_turns_for,
     query_settings_for,
 )
-from remora.runs.execution.run import LARGER, BaseFiles, Run
-from remora.runs.planning.run_request import options_for
+from remora.runs.execution.run import LARGER, BaseFiles, Run, options_for
 from remora.runs.records.agent_stream import agent_emitter, ancestors, job_end, job_start
 from remora.threads import run_in_thread
 from remora.tools.host.ruff.ruff import Ruff

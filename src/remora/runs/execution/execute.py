@@ -18,6 +18,7 @@ from remora.runs.provenance import sign_run_start
 from remora.runs.records.run_stream import RunStream, open_run
 from remora.statuses import SUBMITTED
 from remora.threads import run_in_thread
+from remora.trace.redact.redactor import Redactor
 from remora.workspaces.commit_files import pin_commit
 from remora.workspaces.copy.snapshot import BaseSnapshot
 
@@ -29,7 +30,6 @@ async def execute(run: Run, base_files: BaseFiles) -> None:
     have no end event.
     """
     prepared, project = run.prepared, run.prepared.project
-    project.trace.create()
     keep_base(project, base_files.base)
     with open_run(project, prepared.run_id, run.clock) as stream:
         start = record_start(stream, project, prepared.plan, run.settings, base_files.base)
@@ -79,25 +79,9 @@ def keep_base(project: ProjectRecords, base: BaseSnapshot) -> None:
 def _start(
     project: Project, plan: Plan, settings: Mapping[str, Any], base: BaseSnapshot
 ) -> RunStart:
-    redact = project.redact
-    jobs = [
-        msgspec.structs.replace(job, node_summary=redact.text(job.node_summary))
-        for job in plan.jobs
-    ]
     return RunStart(
-        plan={
-            "jobs": [msgspec.to_builtins(job) for job in jobs],
-            "operations": list(plan.operations),
-            "nodes": plan.nodes,
-            "skipped": plan.skipped,
-            "skipped_nodes": plan.skipped_nodes,
-            "findings": plan.findings,
-            "left_findings": redact.clean(msgspec.to_builtins(plan.left_findings)),
-            "left_nodes": msgspec.to_builtins(plan.left_nodes),
-            "rules": plan.rules,
-            "unreadable": redact.clean(list(plan.unreadable)),
-        },
-        config=redact.clean(dict(settings)),
+        plan=_recorded_plan(plan, project.redact),
+        config=project.redact.clean(dict(settings)),
         base={
             "commit": base.commit,
             "files": {
@@ -108,3 +92,22 @@ def _start(
             },
         },
     )
+
+
+def _recorded_plan(plan: Plan, redact: Redactor) -> dict[str, Any]:
+    jobs = [
+        msgspec.structs.replace(job, node_summary=redact.text(job.node_summary))
+        for job in plan.jobs
+    ]
+    return {
+        "jobs": [msgspec.to_builtins(job) for job in jobs],
+        "operations": list(plan.operations),
+        "nodes": plan.nodes,
+        "skipped": plan.skipped,
+        "skipped_nodes": plan.skipped_nodes,
+        "findings": plan.findings,
+        "left_findings": redact.clean(msgspec.to_builtins(plan.left_findings)),
+        "left_nodes": msgspec.to_builtins(plan.left_nodes),
+        "rules": plan.rules,
+        "unreadable": redact.clean(list(plan.unreadable)),
+    }

@@ -1,22 +1,23 @@
-"""A run: planned, with everything its jobs need, its files, and its observer."""
+"""A run: what is asked for, what is planned, what its jobs need, its files, and its observer."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property, partial
-from typing import Any, Protocol
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
 
 from remora.agents.definition.agent import Agent
 from remora.agents.inputs.hub_pull import NodeFacts
 from remora.agents.job import AgentResult, Job
 from remora.agents.loop.lost_jobs import LostJobs
+from remora.errors import UsageError
 from remora.memory.events import Event
 from remora.models.protocol import Model
 from remora.rmtree import try_remove_tree
 from remora.runs.execution.engine import LocalEngine, RemoteWorkers, Work, make_shards
 from remora.runs.planning.plan import Plan
-from remora.runs.planning.run_request import RunRequest
 from remora.runs.project import Project
 from remora.runs.records.run_stream import RunStream
 from remora.sandbox.interpreters import ProjectPython
@@ -25,6 +26,57 @@ from remora.tools.host.ruff.ruff_base import RuffBase
 from remora.tools.tree import ToolTree
 from remora.workspaces.copy.slot import SlotDriver
 from remora.workspaces.copy.snapshot import BaseSnapshot
+
+if TYPE_CHECKING:
+    from remora.config.schema import Config
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunRequest:
+    """The arguments of `analyze`.
+
+    `changed` is a git revision, or an empty string for HEAD. If it is None, unchanged nodes are
+    also selected. `keys` limits the nodes to some keys. `proved` contains operations, each with a
+    model that was measured to be better than rules for it, and decides there. `missed` has the
+    functions whose tests miss faults, and the lines of these faults, by path and qualname: agents
+    add to these tests.
+    """
+
+    paths: tuple[Path, ...] = ()
+    operations: tuple[str, ...] = ()
+    node: str | None = None
+    changed: str | None = None
+    keys: frozenset[str] | None = None
+    max_nodes: int | None = None
+    yes: bool = False
+    concurrency: int | None = None
+    unsafe_fixes: bool = False
+    missed: Mapping[str, Mapping[str, Sequence[int]]] = field(default_factory=dict)
+    max_turns: int | None = None
+    seed: int | None = None
+    engine: str = "local"
+    proved: frozenset[tuple[str, str]] = frozenset()
+
+    def __post_init__(self) -> None:
+        """Raise UsageError if a number is less than 1."""
+        require_positive(
+            max_nodes=self.max_nodes, concurrency=self.concurrency, max_turns=self.max_turns
+        )
+
+
+def require_positive(**numbers: int | None) -> None:
+    """Raise UsageError for the first number that is less than 1."""
+    for name, number in numbers.items():
+        if number is not None and number < 1:
+            raise UsageError(f"{name} must be at least 1, not {number}")
+
+
+def options_for(config: "Config", operation: str, request: RunRequest) -> dict[str, Any]:
+    """Return the script options for an agent, taken from flags and the operation's settings."""
+    configured = config.operations.get(operation)
+    own = configured.model_dump(exclude={"max_turns"}, exclude_none=True) if configured else {}
+    flags = {"unsafe_fixes": request.unsafe_fixes, "missed": request.missed}
+    return flags | own
 
 
 class FactSource(Protocol):

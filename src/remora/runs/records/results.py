@@ -23,6 +23,7 @@ from remora.runs.records.findings import ListedFinding, codes_left, left_texts
 from remora.runs.records.job_fold import read_job
 from remora.runs.records.job_view import JobView, ReviewState
 from remora.runs.records.model_part import model_part
+from remora.runs.records.name_lookup import run_named
 from remora.runs.records.run_record import RunRecord, read_own_record
 from remora.runs.records.totals import totals_by_operation
 from remora.statuses import ACCEPTED, FAILURES, PARSED, STALE, STATUSES, UNDECIDED, VERIFIED
@@ -59,18 +60,20 @@ def own_record(
     """Return a run's verified record and the jobs that were read with it.
 
     If `run` is a view with a verified record, both are taken from the view. Otherwise, the record
-    is read again and no jobs are returned. Raises whatever `read_own_record` raises.
+    is read again and no jobs are returned. Raises whatever `run_named` and `read_own_record` raise.
     """
-    if isinstance(run, RunView):
-        if run.record.verified and (trusted or not run.record.trusted):
-            return run.record, run.jobs
+    if not isinstance(run, RunView):
+        run = run_named(project.trace, run)
+    elif run.record.verified and (trusted or not run.record.trusted):
+        return run.record, run.jobs
+    else:
         run = run.run_id
     return read_own_record(project, run, trusted=trusted), ()
 
 
-def own_run(project: Project, run_id: str, *, trusted: bool = False) -> RunView:
-    """Read a run and verify its record. Raises whatever `read_own_record` raises."""
-    return read_run(project, read_own_record(project, run_id, trusted=trusted))
+def own_run(project: Project, name: str, *, trusted: bool = False) -> RunView:
+    """Read a run and verify its record. Raises whatever `own_record` raises."""
+    return read_run(project, own_record(project, name, trusted=trusted)[0])
 
 
 def read_attempt(project: ProjectRecords, job: Job, record: RunRecord) -> JobView:

@@ -10,7 +10,7 @@ import msgspec
 
 from remora.errors import DiskError, NotFound, RemoraError, StreamDamaged
 from remora.ids import display_name
-from remora.memory.events import Head
+from remora.memory.events import Head, Review
 from remora.runs.project import Project, ProjectRecords
 from remora.runs.records.hunk_groups import groups_of
 from remora.runs.records.job_view import JobView
@@ -302,26 +302,35 @@ def accept_one(
     are replaced.
     """
     change, prepared = without_collisions(change, partial(merged, project))
-    job, patches, tree = change.job, change.patches, users_tree(project)
-    before = objections(job, patches, prepared, recheck, tree, is_whole=change.is_whole)
-    if before:
+    job = change.job
+    if before := objections(change, prepared, recheck, users_tree(project)):
         return refuse(project, stream, change, before)
     recheck.notes += [f"{write.path}: deleted" for write in prepared.writes if write.result is None]
-    review = verdict_on(project, change, ACCEPTED)
-    present = present_hunks(patches, prepared)
-    if present and not (
-        change.is_edited and job.review.written
-    ):  # else they are numbered otherwise
-        hunks = count(len(present), "hunk")
-        recheck.notes.append(
-            f"{display_name(job.node_id)}: your files already contain {hunks} of it"
-        )
-        numbers = present if change.is_edited else [change.hunks[n - 1] for n in present]
-        review = msgspec.structs.replace(review, present=(*review.present, *numbers))
+    review = _acceptance(project, change, prepared, recheck)
     failed = write_change_set(
         project, stream, job.node_id, prepared, review, review_event(project, job, CONFLICT)
     )
     return [*change.collisions, *failed]
+
+
+def _acceptance(
+    project: Project, change: ReadyChange, prepared: PreparedChanges, recheck: Recheck
+) -> Review:
+    """Return the event that records an acceptance, with the hunks that the files already contain."""
+    review = verdict_on(project, change, ACCEPTED)
+    present = _present(change, prepared)
+    if present:
+        hunks, name = count(len(present), "hunk"), display_name(change.job.node_id)
+        recheck.notes.append(f"{name}: your files already contain {hunks} of it")
+    return msgspec.structs.replace(review, present=(*review.present, *present))
+
+
+def _present(change: ReadyChange, prepared: PreparedChanges) -> list[int]:
+    """Return the numbers of the hunks that the files already contain."""
+    if change.is_edited and change.job.review.written:  # they are numbered otherwise
+        return []
+    present = present_hunks(change.patches, prepared)
+    return [*present] if change.is_edited else [change.hunks[n - 1] for n in present]
 
 
 def refuse(

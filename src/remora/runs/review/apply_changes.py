@@ -14,6 +14,7 @@ from remora.runs.project import ProjectRecords
 from remora.runs.records.job_view import JobView
 from remora.runs.records.run_stream import RunStream
 from remora.runs.review.journals import JournalNote, details
+from remora.runs.review.ready_changes import ReadyChange
 from remora.runs.review.recheck import Recheck, Tree
 from remora.statuses import STALE
 from remora.workspaces.apply.merge_change_set import ReadFile
@@ -81,24 +82,17 @@ def _adapt(
 
 
 def objections(
-    job: JobView,
-    patches: Sequence[FilePatch],
-    prepared: PreparedChanges,
-    recheck: Recheck,
-    tree: Tree,
-    *,
-    is_whole: bool = True,
+    change: ReadyChange, prepared: PreparedChanges, recheck: Recheck, tree: Tree
 ) -> Sequence[FileConflict]:
-    """Return the reasons that an accepted change set cannot be written, if any.
+    """Return the reasons that an accepted change cannot be written, if any.
 
-    `tree` contains the files that the change set was merged with. `is_whole` is False if only a
-    part of the change set is written, or an edited version.
+    `tree` contains the files that the change was merged with.
     """
     return (
-        _stale(job, prepared)
+        _stale(change.job, prepared)
         or prepared.conflicts
-        or secrets_in(patches)
-        or recheck.objections(job, prepared, tree, is_whole=is_whole)
+        or secrets_in(change.patches)
+        or recheck.objections(change.job, prepared, tree, is_whole=change.is_whole)
     )
 
 
@@ -124,19 +118,22 @@ def write_change_set(
         prepared,
         project.state / "journal",
         record=lambda: _record(stream, review),
-        note=msgspec.structs.asdict(
-            JournalNote(
-                run_id=stream.run_id,
-                agent_id=review.agent_id,
-                node_id=node_id,
-                seq=str(stream.head.count),
-                verdict=review.verdict,
-                otherwise=otherwise.verdict,
-            )
-        ),
+        note=_note(stream, node_id, review, otherwise),
         on_conflict=on_conflict,
     )
     return details(node_id, failed)
+
+
+def _note(stream: RunStream, node_id: str, review: Review, otherwise: Review) -> dict[str, str]:
+    note = JournalNote(
+        run_id=stream.run_id,
+        agent_id=review.agent_id,
+        node_id=node_id,
+        seq=str(stream.head.count),
+        verdict=review.verdict,
+        otherwise=otherwise.verdict,
+    )
+    return msgspec.structs.asdict(note)
 
 
 def store_contents(project: ProjectRecords, prepared: PreparedChanges) -> None:

@@ -148,10 +148,9 @@ def _accept_one(
         return merged(project, committed, branch.read_file)
 
     change, prepared = without_collisions(change, prepare)
-    job, patches, tree = change.job, change.patches, _tree(project, branch)
-    before = _converted_on_commit(project.root, patches) or objections(
-        job, patches, prepared, recheck, tree, is_whole=change.is_whole
-    )
+    job = change.job
+    converted = _converted_on_commit(project.root, change.patches)
+    before = converted or objections(change, prepared, recheck, _tree(project, branch))
     if before:
         return refuse(project, stream, change, before)
     store_contents(project, prepared)

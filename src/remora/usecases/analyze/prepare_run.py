@@ -24,7 +24,7 @@ from remora.models.provider import embedded_model, model_is_optional, used_provi
 from remora.operations.base import Operations
 from remora.rmtree import try_remove_tree
 from remora.runs.execution.agent_settings import driven_operations, is_guided, selected_rules_of
-from remora.runs.execution.run import PreparedRun
+from remora.runs.execution.run import PreparedRun, RunRequest, options_for
 from remora.runs.measured_models import proved_models
 from remora.runs.planning.changed_nodes import changed_nodes
 from remora.runs.planning.plan import (
@@ -35,7 +35,6 @@ from remora.runs.planning.plan import (
     make_plan,
     without_operations,
 )
-from remora.runs.planning.run_request import RunRequest, options_for
 from remora.runs.planning.source_files import Source, is_notebook, read_modules, with_reasons
 from remora.runs.project import Project, ProjectRecords
 from remora.runs.records.run_listing import earlier_job_seconds

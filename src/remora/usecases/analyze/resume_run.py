@@ -20,10 +20,9 @@ from remora.models.agreed_addresses import require_agreed
 from remora.models.protocol import Model
 from remora.models.provider import model_is_optional
 from remora.runs.continuation.resume import check_definition, finish_run
-from remora.runs.execution.run import PreparedRun, Run, RunObserver
+from remora.runs.execution.run import PreparedRun, Run, RunObserver, RunRequest
 from remora.runs.judgement.judgement import judge_run
 from remora.runs.planning.plan import Plan
-from remora.runs.planning.run_request import RunRequest
 from remora.runs.project import Project
 from remora.runs.records.agent_stream import start_and_end_of
 from remora.runs.records.attempts import Attempt, Attempts

@@ -12,7 +12,7 @@ from remora.agents.loop.stop_rules import sent_tokens
 from remora.errors import UsageError
 from remora.memory.events import Event, ModelRequest
 from remora.models.protocol import Model
-from remora.runs.execution.run import RunObserver
+from remora.runs.execution.run import RunObserver, require_positive
 from remora.runs.planning.plan import Plan
 from remora.statuses import INTERRUPTED
 
@@ -65,7 +65,7 @@ class RunBudget:
     """Limits of a run: seconds, requests to models, and tokens of their prompts.
 
     A limit of None means that there is none. A request that would exceed a limit is recorded, but
-    not sent.
+    not sent. Raises UsageError if a limit of requests or tokens is less than 1.
     """
 
     def __init__(
@@ -75,6 +75,7 @@ class RunBudget:
         requests: int | None = None,
         tokens: int | None = None,
     ) -> None:
+        require_positive(max_requests=requests, max_tokens=tokens)
         self.seconds = seconds
         self.spent = ""
         """The limit that was reached, or an empty string."""

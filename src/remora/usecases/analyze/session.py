@@ -23,10 +23,16 @@ from remora.models.protocol import MCP, Model, NoModel
 from remora.models.provider import model_is_optional, wants_none
 from remora.runs.execution.agent_settings import driven_operations, query_settings_for
 from remora.runs.execution.execute import execute
-from remora.runs.execution.run import BaseFiles, NoObserver, PreparedRun, Run, RunObserver
+from remora.runs.execution.run import (
+    BaseFiles,
+    NoObserver,
+    PreparedRun,
+    Run,
+    RunObserver,
+    RunRequest,
+)
 from remora.runs.judgement.judgement import judge_run
 from remora.runs.measured_models import MeasuredModel
-from remora.runs.planning.run_request import RunRequest
 from remora.runs.project import Project, ProjectRecords
 from remora.runs.records.results import RunView, read_run
 from remora.runs.records.run_record import RunRecord
@@ -140,26 +146,32 @@ class Session:
         check_interpreter(run.project, run.python, run.agents.values())
         if run.base is not None:
             check_tests_start(run.project, run.base.folder, run.python, run.planned_agents)
-        is_configured = model is None
-        model = model or _model_for(self.invocation, run)
-        models = {model.name: model}
+        main, models = (model, {model.name: model}) if model else self._connect()
         try:
-            if is_configured:
-                models = {**connect_own_models(self.invocation, run, model), **models}
             create_records(run.project)
-            connected(model)
+            connected(main)
         except BaseException:
             close_models(models.values())
             raise
         with watching() as observer:
             counting = self.budget.watch(observer)
             stopped = run_to_end(
-                lambda: execute_plan(run, model, counting, utc_now, models),
+                lambda: execute_plan(run, main, counting, utc_now, models),
                 models.values(),
                 self.budget,
             )
         settle_repeats(run.project, run.run_id)
         return RunResult(project=run.project, run_id=run.run_id, stopped=stopped)
+
+    def _connect(self) -> tuple[Model, dict[str, Model]]:
+        """Return the configured model, and all models of the run, keyed by name or role."""
+        model = _model_for(self.invocation, self.run)
+        try:
+            own = connect_own_models(self.invocation, self.run, model)
+        except BaseException:
+            close_models([model])
+            raise
+        return model, {**own, model.name: model}
 
 
 def open_session(
@@ -300,7 +312,8 @@ async def execute_plan(
     assert base is not None, "a new run has a base"
     assert ruff is not None, "a new run has a base"
     models = {**(own or {}), model.name: model}
-    check_models(prepared, models, model)  # before anything is recorded
+    check_models(prepared, models, model)
+    create_records(project)
     nodes = sorted({key for keys in prepared.plan.worked_on.values() for key in keys})
     async with prepared.source.opened(nodes) as facts:
         run = Run(

@@ -17,7 +17,7 @@ import msgspec
 from remora.errors import DiskError, UsageError
 from remora.ids import MODULE, node_key, split_node_key
 from remora.regular_file import followed, replace_file
-from remora.runs.planning.run_request import RunRequest
+from remora.runs.execution.run import RunRequest
 from remora.runs.report.problems import ParsedFiles, Problem
 
 Known = tuple[str, str, str]

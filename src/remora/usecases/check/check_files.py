@@ -11,18 +11,17 @@ from tempfile import TemporaryDirectory
 import msgspec
 from msgspec.structs import replace as replaced
 
-from remora.bootstrap.invocation import Invocation
-from remora.bootstrap.open_project import open_project
+from remora.bootstrap.invocation import Invocation, run_flags
+from remora.bootstrap.open_project import invocation_for, open_project
 from remora.code.syntax.extract import parse_module
 from remora.code.syntax.nodes import Module
 from remora.errors import NotFound
 from remora.ids import escape_path, split_node_key, unescape_path
 from remora.judges.judged_change import ReportedFinding
 from remora.operations.base import Operations
-from remora.runs.execution.run import PreparedRun, RunObserver
+from remora.runs.execution.run import PreparedRun, RunObserver, RunRequest, options_for
 from remora.runs.planning.changed_nodes import changed_lines
 from remora.runs.planning.plan import Plan, selected_keys
-from remora.runs.planning.run_request import RunRequest, options_for
 from remora.runs.planning.source_files import is_notebook
 from remora.runs.project import Project, ProjectRecords
 from remora.runs.records.change_set_files import patches_of
@@ -41,13 +40,13 @@ from remora.runs.report.problems import (
 from remora.runs.report.report_builder import make_report
 from remora.runs.report.report_model import Report
 from remora.statuses import INTERRUPTED, UNDECIDED
+from remora.text import as_texts
 from remora.tools.tree import ToolTree
 from remora.trace.stream.jsonl_store import JsonlTraceStore
 from remora.trace.trace_folder import TraceFolder
 from remora.usecases.analyze.prepare_run import select_source
 from remora.usecases.analyze.run_limits import RunBudget
 from remora.usecases.analyze.session import NO_OBSERVER, Watching, open_session
-from remora.usecases.api_arguments import as_texts, invocation_for, run_flags
 from remora.usecases.check.baseline import Baseline, new_problems, read_baseline, updated
 from remora.workspaces.copy.snapshot import BaseSnapshot
 

@@ -18,7 +18,7 @@ from remora.files.file_lock import try_lock
 from remora.ids import escape_path, file_of_key, split_node_key
 from remora.judges.judged_change import Change, ChangedFile, ReportedFinding, Unjudged
 from remora.operations.base import Report
-from remora.runs.planning.run_request import RunRequest, options_for
+from remora.runs.execution.run import RunRequest, options_for
 from remora.runs.project import Project
 from remora.runs.report.problems import Problem, reported_problem
 from remora.sandbox.interpreters import ProjectPython

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from remora.bootstrap.open_project import open_with
 from remora.ids import LAST
 from remora.runs.judgement.judge_parts import Announce, announce_nothing, judge_parts
-from remora.runs.project import Project, ProjectRecords
-from remora.runs.records.name_lookup import run_named
+from remora.runs.project import Project
 from remora.runs.records.results import RunView, read_run
 from remora.runs.records.run_record import read_own_record
 from remora.runs.review import accept_and_reject, accept_part
@@ -22,7 +22,7 @@ from remora.runs.review.accept_and_reject import SelectedChanges, TrackProgress,
 from remora.runs.review.accept_part import ChooseLines
 from remora.runs.review.git_branch import accept_onto_branch
 from remora.runs.review.selection import parse_filter
-from remora.usecases.api_arguments import as_texts, open_with
+from remora.text import as_texts
 from remora.workspaces.apply.transaction import FilePatch
 from remora.workspaces.hunks import ChangeHunk
 
@@ -67,7 +67,7 @@ def accept(  # noqa: PLR0913 (one keyword for each option of the command)
         write = partial(accept_onto_branch, name=git_branch)
     return write(
         project,
-        _as_run(project, run),
+        run,
         nodes,
         every=every,
         narrow=parse_filter(as_texts(rules), as_texts(only_if)),
@@ -94,7 +94,7 @@ def reject(  # noqa: PLR0913 (one keyword for each option of the command)
     project = open_with(root)[1]
     return accept_and_reject.reject(
         project,
-        _as_run(project, run),
+        run,
         nodes,
         every=every,
         narrow=parse_filter(as_texts(rules), as_texts(only_if)),
@@ -121,7 +121,7 @@ def revert(
     Without `nodes`, all accepted changes of the run are undone.
     """
     project = open_with(root)[1]
-    return reverting.revert(project, run_named(project.trace, run), nodes, trusted=trust_run)
+    return reverting.revert(project, run, nodes, trusted=trust_run)
 
 
 def hunks(
@@ -133,7 +133,7 @@ def hunks(
 ) -> list[ChangeHunk]:
     """Return the hunks of a pending change set, in the order of its diff."""
     project = open_with(root)[1]
-    return accept_part.pending_hunks(project, _as_run(project, run), node, trusted=trust_run)
+    return accept_part.pending_hunks(project, run, node, trusted=trust_run)
 
 
 def accept_hunks(
@@ -154,9 +154,7 @@ def accept_hunks(
     """
     project = open_with(root)[1]
     judge = partial(judge_parts, project, announce)
-    return accept_part.accept_hunks(
-        project, _as_run(project, run), node, numbers, trusted=trust_run, judge=judge
-    )
+    return accept_part.accept_hunks(project, run, node, numbers, trusted=trust_run, judge=judge)
 
 
 def proposed_files(
@@ -174,9 +172,7 @@ def proposed_files(
     merged with the project's files, unless `choose` can decide it.
     """
     project = open_with(root)[1]
-    return accept_part.proposed_files(
-        project, _as_run(project, run), node, trusted=trust_run, choose=choose
-    )
+    return accept_part.proposed_files(project, run, node, trusted=trust_run, choose=choose)
 
 
 def accept_edited(
@@ -195,9 +191,7 @@ def accept_edited(
     """
     project = open_with(root)[1]
     judge = partial(judge_parts, project, announce)
-    return accept_part.accept_edited(
-        project, _as_run(project, run), node, files, trusted=trust_run, judge=judge
-    )
+    return accept_part.accept_edited(project, run, node, files, trusted=trust_run, judge=judge)
 
 
 def undo(
@@ -211,9 +205,4 @@ def undo(
     What an accepted change set wrote is removed from the project's files. Later edits are kept.
     """
     project = open_with(root)[1]
-    return reverting.undo(project, _as_run(project, run), nodes, trusted=trust_run)
-
-
-def _as_run(project: ProjectRecords, run: str | RunView) -> str | RunView:
-    """Return the full ID of a run, or a view as it is. Raises NotFound if there is no such run."""
-    return run_named(project.trace, run) if isinstance(run, str) else run
+    return reverting.undo(project, run, nodes, trusted=trust_run)
