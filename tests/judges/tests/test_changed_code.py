@@ -160,3 +160,20 @@ def test_a_test_that_passed_before_refuses_the_edits(
     found = checked(tree, PRICES.replace(old, new), plain_python)
     assert not isinstance(found, Note)
     assert said in found
+
+
+def test_edits_of_several_files_are_taken_back_together(
+    tree: Path, plain_python: ProjectPython
+) -> None:
+    """The second file breaks the test, which passes only without the edits of both."""
+    shared = PRICES.replace("return 0, currency", "return NONE, currency")
+    (tree / "mod.py").write_text(f"from other import NONE\n{shared}")
+    (tree / "other.py").write_text("NONE = 1\n\n\ndef f():\n    return 2\n")
+    before = {"mod.py": PRICES.encode(), "other.py": None}
+    edits = {path: (before[path], (tree / path).read_bytes()) for path in before}
+    for order in (edits, dict(reversed(edits.items()))):
+        found = changes_tested(_submission(order, ToolTree(tree, plain_python)))
+        assert found.startswith("test_mod.py::test_total_of_no_numbers passes without your edits")
+    assert {path: (tree / path).read_bytes() for path in edits} == {
+        p: e[1] for p, e in edits.items()
+    }

@@ -88,22 +88,34 @@ def _run(place: ToolTree, submission: Submission, keys: Sequence[str]) -> str:
         ids = [*dict.fromkeys(test for key in keys for test in search.tests_of(key))][:_MOST_TESTS]
     if not ids:
         raise HostError("no test reaches it")
-    path, (before, _) = next(iter(submission.edits.items()))
-    order = {**test_order(place, path, ids, _SECONDS), "all": True}
+    edits = submission.edits
+    order = {**test_order(place, next(iter(edits)), ids, _SECONDS), "all": True}
     now = _ran(place, order)
     if not now.is_clean:
-        edited = place.read(path)
-        place.write(path, before or b"")
+        edited = {
+            path: place.read(path) if after is not None else None
+            for path, (_, after) in edits.items()
+        }
+        _put(place, {path: before for path, (before, _) in edits.items()})
         try:
             earlier = _ran(place, order)
         finally:
-            place.write(path, edited)
+            _put(place, edited)
         for test in earlier.passed - now.passed:
             why = now.messages.get(test) or now.problem or "it is skipped"
             return f"{test} passes without your edits; with them, {why}"
     if not now.passed:
         raise HostError(next(iter(now.messages.values()), now.problem) or "no test runs")
     return Note(f"tests that may reach it: {len(now.passed)} of {len(now.tests)} pass")
+
+
+def _put(place: ToolTree, versions: Mapping[str, bytes | None]) -> None:
+    """Write versions of files, without those that are None."""
+    for path, content in versions.items():
+        if content is not None:
+            place.files.put(path, content)
+        elif place.files.exists(path):
+            place.files.remove(path)
 
 
 def _tests_of_base(tree: FileTree) -> NodesWithTests:
