@@ -136,17 +136,27 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """
 
     v: Literal[1]
+    """The format version."""
     seq: int
+    """The number of the line in its stream, from 0."""
     timestamp: str
+    """The time of the append, in RFC 3339 and UTC, for information only."""
     run_id: str
     agent_id: str
+    """The agent whose stream it is, or an empty string in the stream of a run."""
     operation: str
     node_id: str
+    """The key of the agent's node, or an empty string in the stream of a run."""
     turn: int
+    """The agent's turn, or 0 before the first one and in runs."""
     type: str
+    """The key of the payload's type in `PAYLOADS`, or another program's word."""
     data: msgspec.Raw
+    """The payload as JSON."""
     packet_delta: PacketDelta | None
+    """The change of the packet, which makes the packets of all turns from the first one."""
     hash: str = ""
+    """The hash of the line before and of this line without its hash."""
 
 
 class UnknownVersion(msgspec.ValidationError):

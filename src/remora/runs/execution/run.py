@@ -33,29 +33,39 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class RunRequest:
-    """The arguments of `analyze`.
-
-    `changed` is a git revision, or an empty string for HEAD. If it is None, unchanged nodes are
-    also selected. `keys` limits the nodes to some keys. `proved` contains operations, each with a
-    model that was measured to be better than rules for it, and decides there. `missed` has the
-    functions whose tests miss faults, and the lines of these faults, by path and qualname: agents
-    add to these tests.
-    """
+    """The choice of nodes and settings with which a run is planned, also by `check` and `judge`."""
 
     paths: tuple[Path, ...] = ()
+    """Files and folders; none means the whole project."""
     operations: tuple[str, ...] = ()
+    """Names of operations and agents; none means those that run by default."""
     node: str | None = None
+    """A node by name or key, or None for all."""
     changed: str | None = None
+    """A git revision, or an empty string for HEAD: only nodes that changed since. None means all."""
     keys: frozenset[str] | None = None
+    """Keys to which the nodes are limited, or None."""
     max_nodes: int | None = None
+    """The most nodes with jobs, or None for no limit."""
     yes: bool = False
+    """True if a plan with very many jobs is confirmed."""
     concurrency: int | None = None
+    """Jobs at a time, or None for the number that the model's settings allow."""
     unsafe_fixes: bool = False
+    """True if fixes that ruff calls unsafe are permitted."""
     missed: Mapping[str, Mapping[str, Sequence[int]]] = field(default_factory=dict)
+    """Functions whose tests miss faults, and the lines of these faults, by path and qualname.
+
+    Agents add to these tests.
+    """
     max_turns: int | None = None
+    """The most turns of an agent, or None for the configured number."""
     seed: int | None = None
+    """Seed that models are given, or None for 0."""
     engine: str = "local"
+    """The engine that runs the jobs, by name."""
     proved: frozenset[tuple[str, str]] = frozenset()
+    """Operations, each with a model that was measured to be better than rules, and so decides."""
 
     def __post_init__(self) -> None:
         """Raise UsageError if a number is less than 1."""
