@@ -20,7 +20,7 @@ GATE = "gate"
 """The operation in the problems of gates."""
 _CONFIGURATION = (
     "pyproject.toml", "setup.cfg", "tox.ini", "ruff.toml", ".ruff.toml", ".flake8", "mypy.ini",
-    ".mypy.ini", "pytest.ini", "ty.toml", "pyrightconfig.json",
+    ".mypy.ini", "pytest.ini", "ty.toml", "pyrightconfig.json", ".isort.cfg",
 )  # fmt: skip
 """Files at the root that configure gates."""
 _LONGEST_TESTS = 8.0
