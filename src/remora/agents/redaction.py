@@ -34,7 +34,11 @@ def placeholder_in_files(files: Iterable[tuple[bytes | None, bytes | None]]) -> 
     A change set is refused if it adds a placeholder for a secret to a file. `files` contains the
     content of each file before and after the changes, with None for a file that does not exist.
     """
-    found = {one for before, after in files for one in new_placeholders(before, after or b"")}
+    found = {
+        placeholder
+        for before, after in files
+        for placeholder in new_placeholders(before, after or b"")
+    }
     return _refusal(found, "a changed file holds")
 
 

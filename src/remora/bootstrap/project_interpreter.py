@@ -92,7 +92,7 @@ def check_interpreter(
     if python is None:
         return
     for agent in agents:
-        used = {*agent.definition.verify, *(each.name for each in agent.grants)}
+        used = {*agent.definition.verify, *(grant.name for grant in agent.grants)}
         try:
             project.operations.check_interpreter(python, used)
         except HostError as error:
@@ -108,7 +108,7 @@ def check_tests_start(
     `base` is a copy of the project, which does not change.
     """
     for agent in agents if python is not None else ():
-        used = {*agent.definition.verify, *(each.name for each in agent.grants)}
+        used = {*agent.definition.verify, *(grant.name for grant in agent.grants)}
         try:
             project.operations.check_project(ToolTree(base, python), used)
         except HostError as error:
@@ -121,7 +121,7 @@ def _uses_python(agent: Agent, project: Project) -> bool:
     """Return True if an agent reads the interpreter's packages, or may test a model's edits."""
     by_model = project.config.runner.decisions == "model"
     tries = not project.operations.checks_try_code.isdisjoint(agent.definition.verify)
-    return (by_model and tries) or any(each.reads_packages for each in agent.grants)
+    return (by_model and tries) or any(grant.reads_packages for grant in agent.grants)
 
 
 def _runs_code(agent: Agent, checks: frozenset[str]) -> bool:

@@ -152,13 +152,15 @@ def _own_lines(files: RootedFiles, path: str, ran: Iterable[int]) -> dict[str, i
     for lines in ran:
         seen |= lines
     top = [
-        _bits((node.lineno, *(each.lineno for each in node.decorator_list)))
+        _bits((node.lineno, *(decorator.lineno for decorator in node.decorator_list)))
         for node in tree.body
         if isinstance(node, DEFINITIONS)
     ]
     if seen & ~(every | 0b11) or not all(seen & head for head in top):  # a module begins at 0 or 1
         return None
-    definitions = {each.key: each for each in find_definitions(tree, escape_path(path))}
+    definitions = {
+        definition.key: definition for definition in find_definitions(tree, escape_path(path))
+    }
     own: dict[str, int] = {}
     for key, each in definitions.items():
         if isinstance(each.node, ast.ClassDef):

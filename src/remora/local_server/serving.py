@@ -61,7 +61,11 @@ class _HttpConnection(H11Protocol):
         super().connection_made(transport)
         if len(self.connections) > MAX_CONNECTIONS:
             oldest = min(
-                (each for each in _http_connections(self.connections) if each.has_no_request),
+                (
+                    connection
+                    for connection in _http_connections(self.connections)
+                    if connection.has_no_request
+                ),
                 key=lambda each: each.last_active,
             )  # this connection itself, if no other one is idle
             self.connections.discard(oldest)
@@ -165,15 +169,15 @@ class _LimitedServer(uvicorn.Server):
 
     def _close_overdue(self) -> None:
         now = asyncio.get_running_loop().time()
-        for each in _http_connections(self.server_state.connections):
-            if each.is_overdue(now):
-                each.transport.abort()
+        for connection in _http_connections(self.server_state.connections):
+            if connection.is_overdue(now):
+                connection.transport.abort()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Wait for pending answers, but not for clients that stopped to send or to read."""
-        for each in _http_connections(self.server_state.connections):
-            if each.is_stuck:
-                each.transport.abort()
+        for connection in _http_connections(self.server_state.connections):
+            if connection.is_stuck:
+                connection.transport.abort()
         await super().shutdown(sockets)
 
 
@@ -204,4 +208,4 @@ class LoopServer(_LimitedServer):
 
 def _http_connections(connections: Iterable[object]) -> list[_HttpConnection]:
     """Return connections with the type that this package gives them."""
-    return [each for each in connections if isinstance(each, _HttpConnection)]
+    return [connection for connection in connections if isinstance(connection, _HttpConnection)]

@@ -81,5 +81,5 @@ def _members(path: str, record: dict[str, Any]) -> Iterator[tuple[str, Any]]:
 def _are_alike(records: list[Any]) -> bool:
     first = records[0]
     return isinstance(first, dict) and all(
-        isinstance(one, dict) and one.keys() == first.keys() for one in records
+        isinstance(record, dict) and record.keys() == first.keys() for record in records
     )

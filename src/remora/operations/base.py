@@ -281,7 +281,9 @@ class Operations:
 
     def measurement_text(self, measurements: Mapping[str, int]) -> str:
         """Return a description of the numbers that a job's tools reported, or an empty string."""
-        return next(filter(None, (each.measurement_text(measurements) for each in self.totals)), "")
+        return next(
+            filter(None, (total.measurement_text(measurements) for total in self.totals)), ""
+        )
 
     @cached_property
     def settings(self) -> "Mapping[str, type[OperationConfig]]":
@@ -310,7 +312,9 @@ class Operations:
         """Host functions, keyed and sorted by name, including the general host functions."""
         from remora.tools.host_functions import GENERIC
 
-        given = [{each.name: each for each in parts.host_functions} for parts in self._parts]
+        given = [
+            {function.name: function for function in parts.host_functions} for parts in self._parts
+        ]
         merged = _merged("host function", [{each.name: each for each in GENERIC}, *given])
         return dict(sorted(merged.items()))
 
@@ -347,7 +351,7 @@ class Operations:
     def _parts_used(self, used: Collection[str]) -> Iterator[Parts]:
         """Yield the parts with a check or host function in `used` that needs what it may use."""
         for parts in self._parts:
-            names = {*parts.checks, *(each.name for each in parts.host_functions)}
+            names = {*parts.checks, *(function.name for function in parts.host_functions)}
             if not (names - self.checks_try_code).isdisjoint(used):
                 yield parts
 

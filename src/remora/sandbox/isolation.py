@@ -62,7 +62,7 @@ def missing_levels() -> Iterator[MissingLevel]:
 def require_level(least: int) -> None:
     """Raise ConfigError if the best level of this machine is lower than `least`."""
     if least > 0 and best_level() < least:
-        missing = next(each for each in missing_levels() if each.level == least)
+        missing = next(level for level in missing_levels() if level.level == least)
         raise ConfigError(
             f"workspace.require_isolation is L{least}, but this machine supports only "
             f"L{best_level()}: {missing.problem}",

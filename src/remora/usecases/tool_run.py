@@ -90,7 +90,7 @@ def try_tool(invocation: Invocation, request: ToolRequest) -> ToolTrial:
     given = _inputs(tool.script, request.inputs)
     python = (
         interpreter_for(invocation, project.root, project.config)
-        if any(each.runs_project_code for each in tool.grants)
+        if any(grant.runs_project_code for grant in tool.grants)
         else None
     )
     with _workspace(project) as workspace:

@@ -98,7 +98,7 @@ class ShownGroup(NamedTuple):
     @property
     def ready(self) -> list[ShownChange]:
         """The change sets that can be accepted."""
-        return [each for each in self.changes if not each.conflicts]
+        return [change for change in self.changes if not change.conflicts]
 
 
 def review_page(records: Records, session: Session, request: Request) -> Response:
@@ -159,7 +159,9 @@ def _verdict_text(done: Verdicts) -> str:
         f"{count(len(found), 'change')} {what}: {names}" for what, found in numbers.items() if found
     ]
     parts += part if len(done.accepted) == 1 else []
-    parts += [f"not written: {each['path']}: {each['detail']}" for each in done.conflicts]
+    parts += [
+        f"not written: {conflict['path']}: {conflict['detail']}" for conflict in done.conflicts
+    ]
     parts += [*done.notes, *done.damaged]
     parts += [f"stopped: {done.error.with_hint}"] if done.error is not None else []
     return "; ".join(parts) or "nothing was decided"

@@ -187,7 +187,9 @@ def _request_event(
 ) -> ModelRequest:
     messages = rendered.messages
     return ModelRequest(
-        messages=None if messages is None else [msgspec.to_builtins(one) for one in messages],
+        messages=None
+        if messages is None
+        else [msgspec.to_builtins(message) for message in messages],
         prompt=rendered.prompt,
         renderer=settings.renderer,
         decoding=msgspec.to_builtins(decoding),

@@ -40,12 +40,12 @@ def show(options: Options, key: str | None) -> int:
         for where, value in _leaves(config.model_dump(mode="json"), ())
     ]
     if key is not None:
-        known = [each["key"] for each in settings]
-        settings = [each for each in settings if f"{each['key']}.".startswith(f"{key}.")]
+        known = [setting["key"] for setting in settings]
+        settings = [setting for setting in settings if f"{setting['key']}.".startswith(f"{key}.")]
         if not settings:
             hint = "`remora config show` lists all settings"
             raise NotFound(f"no setting {key!r}{did_you_mean(key, known)}", hint=hint)
-    rows = [[each["key"], json.dumps(each["value"]), each["from"]] for each in settings]
+    rows = [[setting["key"], json.dumps(setting["value"]), setting["from"]] for setting in settings]
     note_always_on(options, config)
     emit(options, {"settings": settings}, table(("KEY", "VALUE", "FROM"), rows))
     return 0

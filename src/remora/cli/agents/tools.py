@@ -33,7 +33,9 @@ def list_(options: Options) -> int:
     root = invocation.find_root()
     known = known_tools(root, open_operations(invocation, root))
     found = [_tool_document(tool, checks) for tool in known]
-    functions = [_function_document(each) for each in invocation.operations.host_functions.values()]
+    functions = [
+        _function_document(function) for function in invocation.operations.host_functions.values()
+    ]
     emit(options, {"tools": found, "host_functions": functions}, _listed(found, functions))
     for tool in found:
         if tool["error"]:

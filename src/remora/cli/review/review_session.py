@@ -168,8 +168,8 @@ class Review:
     def _show_conflicts(
         self, conflicts: Iterable[Mapping[str, Any]], what: str = "conflict; nothing was written"
     ) -> None:
-        for each in conflicts:
-            print_lines(wrapped(f"  {what}: {each['path']}: {each['detail']}", "  "))
+        for conflict in conflicts:
+            print_lines(wrapped(f"  {what}: {conflict['path']}: {conflict['detail']}", "  "))
 
     def accept(self, job: JobView) -> bool:
         key = ""
@@ -310,7 +310,7 @@ class Review:
         self._show_notes(done)
         self._show_conflicts(done.conflicts)
         self._decided(ACCEPTED, self._accepted(agents))
-        nodes = {each["node_id"] for each in done.conflicts}
+        nodes = {conflict["node_id"] for conflict in done.conflicts}
         refused = [each.agent_id for each in alike if each.node_id in nodes]
         self.passed.update(refused)
         self.conflicts += len(refused)

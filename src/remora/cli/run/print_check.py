@@ -170,7 +170,7 @@ def _words(request: RunRequest, flags: Mapping[str, Any]) -> list[str]:
 def _paths(result: CheckResult, request: RunRequest) -> list[str]:
     """Return the files with problems, or if they are many, the given Python files and folders."""
     given = [str(path) for path in request.paths if path.suffix == ".py" or path.is_dir()]
-    fixable = {unescape_path(each.path) for each in result.problems if each.fixable}
+    fixable = {unescape_path(problem.path) for problem in result.problems if problem.fixable}
     if (given or result.known) and len(fixable) <= _MOST_PATHS:
         given = sorted(relpath(result.root / path) for path in fixable)
     given = [f"./{path}" if path.startswith("-") else path for path in given]

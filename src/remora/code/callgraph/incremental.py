@@ -174,7 +174,7 @@ def _parent_folders(path: str) -> Iterator[str]:
 def star_names(lowered: LoweredFile) -> Collection[str]:
     """Return the names that `import *` provides, excluding names from re-exported modules."""
     if lowered.exports is not None:
-        return [each for each in lowered.exports if isinstance(each, str)]
+        return [export for export in lowered.exports if isinstance(export, str)]
     return [name for name in lowered.scopes[0].binds if not name.startswith("_")]
 
 
@@ -182,7 +182,7 @@ def reexported_modules(lowered: LoweredFile) -> Sequence[tuple[int, str]]:
     """Return (level, module) for each module whose names the file re-exports through `import *`."""
     if lowered.exports is None:
         return lowered.stars
-    return [each for each in lowered.exports if not isinstance(each, str)]
+    return [export for export in lowered.exports if not isinstance(export, str)]
 
 
 def _star_imports(lowered: LoweredFile | None) -> Any:

@@ -59,12 +59,12 @@ class ImportStyle(NamedTuple):
 
 
 def imported_names(tree: ast.Module) -> Iterator[Imported]:
-    for one in tree.body:
-        if isinstance(one, ast.ImportFrom):
-            for alias in one.names:
-                yield Imported(_module(one), alias.name, alias.asname or alias.name)
-        elif isinstance(one, ast.Import):
-            for alias in one.names:
+    for statement in tree.body:
+        if isinstance(statement, ast.ImportFrom):
+            for alias in statement.names:
+                yield Imported(_module(statement), alias.name, alias.asname or alias.name)
+        elif isinstance(statement, ast.Import):
+            for alias in statement.names:
                 yield Imported(alias.name, "", alias.asname or alias.name)
 
 
@@ -89,12 +89,16 @@ def import_edits(
     body = source.tree.body
     top = [each for each in _head(body) if isinstance(each, ImportNode)]
     block, lazy = _checking_block(body), list(lazy)
-    bound = {each.bound for each in imported_names(source.tree)}
+    bound = {imported.bound for imported in imported_names(source.tree)}
     if lazy and block is None and CHECKING not in bound:
         needed = [*needed, Imported("typing", CHECKING, CHECKING)]
     edits, rest = _into_statements(source, top, needed, style)
     edits += _new_lines(source, top, rest, style)
-    inside = [each for each in block.body if isinstance(each, ImportNode)] if block else []
+    inside = (
+        [statement for statement in block.body if isinstance(statement, ImportNode)]
+        if block
+        else []
+    )
     lazy_edits, lazy_rest = _into_statements(source, inside, lazy, style)
     return [*edits, *lazy_edits, *_lazy_lines(source, top, block, lazy_rest, style)]
 
@@ -117,11 +121,11 @@ def _head(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
 
 def _checking_block(body: Sequence[ast.stmt]) -> ast.If | None:
     blocks = (
-        each
-        for each in body
-        if isinstance(each, ast.If)
-        and is_type_checking(each.test)
-        and each.body[0].lineno > each.lineno
+        statement
+        for statement in body
+        if isinstance(statement, ast.If)
+        and is_type_checking(statement.test)
+        and statement.body[0].lineno > statement.lineno
     )
     return next(blocks, None)
 
@@ -137,10 +141,10 @@ def _into_statements(
     Names with `as` are added only to imports that contain such names, as isort does.
     """
     by_module: dict[tuple[str, bool], ast.ImportFrom] = {}
-    for each in statements:
-        if isinstance(each, ast.ImportFrom) and each.names[0].name != "*":
-            for is_renamed in {alias.asname is not None for alias in each.names}:
-                by_module.setdefault((_module(each), is_renamed), each)
+    for statement in statements:
+        if isinstance(statement, ast.ImportFrom) and statement.names[0].name != "*":
+            for is_renamed in {alias.asname is not None for alias in statement.names}:
+                by_module.setdefault((_module(statement), is_renamed), statement)
     rest: list[Imported] = []
     grouped: dict[ast.ImportFrom, list[str]] = defaultdict(list)
     for needed in sorted(wanted):

@@ -28,7 +28,11 @@ def tests_of(tree: ast.Module) -> dict[str, ast.FunctionDef]:
 
 def functions_of(tree: ast.Module) -> dict[str, ast.FunctionDef]:
     """Return the test functions by qualname, and the other functions of the module."""
-    found = {one.name: one for one in tree.body if isinstance(one, ast.FunctionDef)}
+    found = {
+        statement.name: statement
+        for statement in tree.body
+        if isinstance(statement, ast.FunctionDef)
+    }
     return {**found, **tests_of(tree)}
 
 
@@ -37,22 +41,26 @@ def is_test_name(qualname: str) -> bool:
 
 
 def test_functions(body: list[ast.stmt]) -> list[ast.FunctionDef]:
-    return [one for one in body if isinstance(one, ast.FunctionDef) and is_test_name(one.name)]
+    return [
+        statement
+        for statement in body
+        if isinstance(statement, ast.FunctionDef) and is_test_name(statement.name)
+    ]
 
 
 def without_tests(tree: ast.Module, names: Collection[str]) -> list[ast.stmt]:
     """Return the module's statements without some tests, and without classes that become empty."""
     found: list[ast.stmt] = []
-    for one in tree.body:
-        if isinstance(one, ast.ClassDef):
-            own = [each for each in one.body if _qualname(one, each) not in names]
-            if len(own) == len(one.body):
-                found.append(one)
+    for statement in tree.body:
+        if isinstance(statement, ast.ClassDef):
+            own = [each for each in statement.body if _qualname(statement, each) not in names]
+            if len(own) == len(statement.body):
+                found.append(statement)
             elif own:
-                copied = {name: getattr(one, name) for name in one._fields}
+                copied = {name: getattr(statement, name) for name in statement._fields}
                 found.append(ast.ClassDef(**{**copied, "body": own}))
-        elif not (isinstance(one, ast.FunctionDef) and one.name in names):
-            found.append(one)
+        elif not (isinstance(statement, ast.FunctionDef) and statement.name in names):
+            found.append(statement)
     return found
 
 
@@ -62,7 +70,11 @@ def _qualname(owner: ast.ClassDef, member: ast.stmt) -> str:
 
 def class_of(tree: ast.Module, name: str) -> ast.ClassDef:
     """Return a top-level class. Raises StopIteration if there is none of that name."""
-    return next(one for one in tree.body if isinstance(one, ast.ClassDef) and one.name == name)
+    return next(
+        statement
+        for statement in tree.body
+        if isinstance(statement, ast.ClassDef) and statement.name == name
+    )
 
 
 def with_block(
@@ -96,7 +108,9 @@ def _after_related(text: str, tree: object, block: str, names: Collection[str]) 
     Return an empty string otherwise.
     """
     body = tree.body if isinstance(tree, ast.Module) else []
-    tests = [one for one in body if isinstance(one, ast.FunctionDef | ast.ClassDef)]
+    tests = [
+        statement for statement in body if isinstance(statement, ast.FunctionDef | ast.ClassDef)
+    ]
     related = [test for test in test_functions(body) if used_names(test) & {*names}]
     if not related or related[-1] is tests[-1]:
         return ""
@@ -141,4 +155,4 @@ def _with_definition(text: str, tree: object, block: str) -> str:
 def first_line(test: ast.stmt) -> int:
     """Return the number of the first line of a definition, including its decorators."""
     assert isinstance(test, ast.FunctionDef | ast.ClassDef)
-    return min([test.lineno, *(one.lineno for one in test.decorator_list)])
+    return min([test.lineno, *(decorator.lineno for decorator in test.decorator_list)])

@@ -85,7 +85,7 @@ def _documented_items(docstring: str) -> DocumentedItems | None:
     sections = parse_docstring(docstring).sections
 
     def of(*kinds: Kind) -> list[Item]:
-        return [item for each in sections if each.kind in kinds for item in each.items]
+        return [item for section in sections if section.kind in kinds for item in section.items]
 
     results = (item.text for item in of("returns", "yields"))
     is_described = any(text and not _NOTHING.match(text) for text in results)
@@ -114,7 +114,7 @@ def _parameter_drift(
     if names and names[0] in ("self", "cls"):
         del names[0]
     unknown = _unknown_parameters(documented, node.args)
-    if any(unqualified_name(each).endswith("property") for each in node.decorator_list):
+    if any(unqualified_name(decorator).endswith("property") for decorator in node.decorator_list):
         unknown = frozenset()  # they may be parameters of a callable that the property returns
     return unknown, any(name not in documented and not name.startswith("_") for name in names)
 

@@ -50,7 +50,7 @@ def bound_names(statement: ast.stmt) -> set[str]:
             return {name}
         case ast.Import() | ast.ImportFrom():
             module = ast.Module(body=[statement], type_ignores=[])
-            return {one.bound.partition(".")[0] for one in imported_names(module)}
+            return {imported.bound.partition(".")[0] for imported in imported_names(module)}
     return {*names_with(ast.Store, statement)}
 
 
@@ -74,7 +74,7 @@ def _inner_names(node: ast.AST) -> set[str]:
         elif isinstance(one, ast.arg):
             found.add(one.arg)
         elif isinstance(one, ast.FunctionDef | ast.ClassDef):
-            found |= {n for each in one.body for n in bound_names(each)}
+            found |= {n for statement in one.body for n in bound_names(statement)}
     return found
 
 
@@ -92,16 +92,16 @@ def importable_names(tree: ast.Module, module: str, *, is_package: bool) -> Mapp
             case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
                 found[name] = Imported(module, name, name)
             case ast.Import() | ast.ImportFrom():
-                for each in imported_names(ast.Module(body=[one], type_ignores=[])):
-                    found[each.bound.partition(".")[0]] = absolute(each, module, is_package)
+                for imported in imported_names(ast.Module(body=[one], type_ignores=[])):
+                    found[imported.bound.partition(".")[0]] = absolute(imported, module, is_package)
     return found
 
 
 def _top_level(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
-    for one in body:
-        yield one
-        if isinstance(one, ast.If | ast.Try):
-            yield from _top_level(one.body)
+    for statement in body:
+        yield statement
+        if isinstance(statement, ast.If | ast.Try):
+            yield from _top_level(statement.body)
 
 
 def absolute(one: Imported, module: str, is_package: bool) -> Imported:

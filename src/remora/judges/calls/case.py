@@ -83,7 +83,7 @@ def case_problem(case: Case) -> str:
 
 def _has_odd_floats(text: str) -> bool:
     """Return True for negative zeros, and for floats with many decimal places."""
-    parts = [one.value for one in ast.walk(parse(text)) if isinstance(one, ast.Constant)]
+    parts = [node.value for node in ast.walk(parse(text)) if isinstance(node, ast.Constant)]
     floats = [repr(part) for part in parts if isinstance(part, float) and math.isfinite(part)]
     return "-0.0" in text or any(len(part.partition(".")[2]) > _DIGITS for part in floats)
 

@@ -50,7 +50,7 @@ def code_in(text: str) -> list[ast.stmt]:
                 tree = parse_text(_COMMENTED.sub(_as_assertion, code))
                 if isinstance(tree, ast.Module):
                     found.append((match.start(), tree.body))
-    return [one for _, body in sorted(found, key=lambda each: each[0]) for one in body]
+    return [statement for _, body in sorted(found, key=lambda each: each[0]) for statement in body]
 
 
 def _interactive(text: str) -> Iterator[tuple[int, list[ast.stmt]]]:
@@ -62,12 +62,12 @@ def _interactive(text: str) -> Iterator[tuple[int, list[ast.stmt]]]:
         examples = _PARSER.get_examples(_without_other_prompts(text))
     except ValueError:  # inconsistent indentation
         return
-    for one in examples:
-        tree = parse_text(one.source)
+    for example in examples:
+        tree = parse_text(example.source)
         if isinstance(tree, ast.Module):
-            want = one.want if one.want and not one.exc_msg else ""
-            body = [_as_shown(each, want) if want else each for each in tree.body]
-            yield starts[min(one.lineno, len(lines))], body
+            want = example.want if example.want and not example.exc_msg else ""
+            body = [_as_shown(statement, want) if want else statement for statement in tree.body]
+            yield starts[min(example.lineno, len(lines))], body
 
 
 def _as_shown(statement: ast.stmt, want: str) -> ast.stmt:

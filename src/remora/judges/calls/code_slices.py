@@ -98,7 +98,9 @@ def _sliced(
     """Return the call with the statements before it, or None if some of its names are unknown."""
     if len(ast.unparse(call)) > _LONGEST_CALL:
         return None
-    if isinstance(call, ast.Call) and any(isinstance(one, ast.Starred) for one in call.args):
+    if isinstance(call, ast.Call) and any(
+        isinstance(argument, ast.Starred) for argument in call.args
+    ):
         return None
     imports, assigned = {*snippet.known}, set[str]()
     for each, names in zip(snippet.statements, bound, strict=True):
@@ -168,7 +170,7 @@ def _changes(statement: ast.stmt, names: set[str]) -> bool:
         case ast.Expr(value=ast.Call(func=ast.Attribute() as function)):
             return root_name(function) in names
         case ast.Expr(value=ast.Call(func=function, args=args)):
-            roots = {root_name(each) for each in args}
+            roots = {root_name(argument) for argument in args}
             return root_name(function) not in _DISPLAYS and bool(roots & names)
         case ast.Assign(targets=targets):
             return any(

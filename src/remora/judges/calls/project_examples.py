@@ -44,9 +44,9 @@ def documented_calls(subject: TargetFunction, examples: "ProjectExamples") -> li
     Calls of a namesake are left out.
     """
     return [
-        each
-        for each in examples.calls_of(subject)
-        if each.source in _DOCUMENTED and _is_possible(each, subject)
+        call
+        for call in examples.calls_of(subject)
+        if call.source in _DOCUMENTED and _is_possible(call, subject)
     ]
 
 
@@ -63,7 +63,7 @@ def _is_possible(call: CallInput, subject: TargetFunction) -> bool:
     """
     root = re.split(r"\W", call.call, maxsplit=1)[0]
     if "." not in subject.qualname:
-        imports = (one for each in call.imports for one in imported_names(parse(each)))
+        imports = (imported for each in call.imports for imported in imported_names(parse(each)))
         given = [one for one in imports if one.bound == root]
         names = [*filter(None, (given[0].module, given[0].name))] if given else ["?"]
         module = ".".join(names[:-1] if names[1:] == [subject.function.name] else names)
@@ -91,9 +91,9 @@ def _scope(node: ast.AST) -> _Scope:
     assert isinstance(node, DefinitionNode | ast.Module)
     docstring = ast.get_docstring(node) or ""
     body = [] if isinstance(node, ast.ClassDef) else node.body
-    parts = [one for one in body if not isinstance(one, DefinitionNode)]
+    parts = [statement for statement in body if not isinstance(statement, DefinitionNode)]
     calls = (one.func for part in parts for one in ast.walk(part) if isinstance(one, ast.Call))
-    called = {getattr(one, "id", "") or getattr(one, "attr", "") for one in calls}
+    called = {getattr(call, "id", "") or getattr(call, "attr", "") for call in calls}
     documented = _CALLED.findall(docstring) if ">>>" in docstring or "::" in docstring else ()
     line = getattr(node, "lineno", 0)
     return _Scope(node, line, body, docstring, frozenset(called), frozenset(documented))
@@ -188,9 +188,9 @@ class ProjectExamples:
     def _scopes_of(self, path: str, tree: ast.Module) -> list[_Scope]:
         if path not in self._scopes:
             self._scopes[path] = [
-                _scope(one)
-                for one in ast.walk(tree)
-                if isinstance(one, DefinitionNode | ast.Module)
+                _scope(node)
+                for node in ast.walk(tree)
+                if isinstance(node, DefinitionNode | ast.Module)
             ]
         return self._scopes[path]
 
@@ -263,10 +263,10 @@ class ProjectExamples:
 def _constants(tree: ast.Module) -> list[ast.stmt]:
     """Return the assignments of a test module that a test may repeat."""
     return [
-        one
-        for one in tree.body
-        if isinstance(one, ast.Assign)
-        and isinstance(one.targets[0], ast.Name)
-        and one.targets[0].id not in ("pytestmark", "__all__")
-        and len(ast.unparse(one)) <= _LONGEST_CONSTANT
+        statement
+        for statement in tree.body
+        if isinstance(statement, ast.Assign)
+        and isinstance(statement.targets[0], ast.Name)
+        and statement.targets[0].id not in ("pytestmark", "__all__")
+        and len(ast.unparse(statement)) <= _LONGEST_CONSTANT
     ]

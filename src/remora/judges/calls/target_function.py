@@ -46,7 +46,7 @@ class TargetFunction(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def header(self) -> list[int]:
         """Return the lines of the first decorator and of the `def`."""
-        decorators = (one.lineno for one in self.function.decorator_list)
+        decorators = (decorator.lineno for decorator in self.function.decorator_list)
         return [min([self.function.lineno, *decorators]), self.function.lineno]
 
     @property
@@ -79,7 +79,7 @@ def target_in(
         return "it is not implemented yet"
     if "/" not in path and exists("__init__.py"):
         return "the name of its package is unknown: the package is the root folder"
-    names = {one.attr for one in ast.walk(function) if isinstance(one, ast.Attribute)}
+    names = {node.attr for node in ast.walk(function) if isinstance(node, ast.Attribute)}
     names |= names_in(function)
     if names & _ENVIRONMENT_NAMES:
         return f"it depends on where it runs ({', '.join(sorted(names & _ENVIRONMENT_NAMES))})"
@@ -125,12 +125,17 @@ def import_name(path: str, exists: Callable[[str], bool]) -> tuple[str, str]:
 
 def class_named(tree: ast.Module, name: str) -> ast.ClassDef | None:
     return next(
-        (one for one in tree.body if isinstance(one, ast.ClassDef) and one.name == name), None
+        (
+            statement
+            for statement in tree.body
+            if isinstance(statement, ast.ClassDef) and statement.name == name
+        ),
+        None,
     )
 
 
 def _decorator_names(function: FunctionNode) -> set[str]:
-    return {ast.unparse(one) for one in function.decorator_list}
+    return {ast.unparse(decorator) for decorator in function.decorator_list}
 
 
 def target_at(place: ToolTree, path: str, node: str) -> TargetFunction | str:

@@ -69,8 +69,8 @@ def _is_excluded_file(path: str) -> bool:
 def is_unimplemented(function: FunctionNode) -> bool:
     """Return True if the function is not implemented yet."""
     return all(
-        isinstance(one, ast.Pass)
-        or (isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant))
-        or (isinstance(one, ast.Raise) and "NotImplemented" in ast.dump(one))
-        for one in function.body
+        isinstance(statement, ast.Pass)
+        or (isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant))
+        or (isinstance(statement, ast.Raise) and "NotImplemented" in ast.dump(statement))
+        for statement in function.body
     )

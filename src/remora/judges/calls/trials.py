@@ -100,7 +100,7 @@ def _problem(seen: Sequence[Mapping[str, Any] | None]) -> str:
     first, *others = seen
     if first is None or first.get("how") not in _REASONS:
         return _ENDED
-    if any(_outcome(each) != _outcome(first) for each in others):
+    if any(_outcome(other) != _outcome(first) for other in others):
         return _CHANGES
     return _REASONS[str(first["how"])].format(type=first.get("type"), effect=first.get("effect"))
 
@@ -181,7 +181,7 @@ def call_order(
         "path": str(place.seen / subject.path),
         "qualname": subject.qualname,
         "header": subject.header,
-        "calls": [_call(one) for one in calls],
+        "calls": [_call(call) for call in calls],
         "each": _CALL_S,
         "seconds": seconds,
         "patience": patience,
@@ -220,7 +220,7 @@ class _RaiseLines:
             return frozenset()
         return frozenset(
             number
-            for one in ast.walk(read.tree)
-            if isinstance(one, ast.Raise)
-            for number in range(one.lineno, (one.end_lineno or one.lineno) + 1)
+            for node in ast.walk(read.tree)
+            if isinstance(node, ast.Raise)
+            for number in range(node.lineno, (node.end_lineno or node.lineno) + 1)
         )

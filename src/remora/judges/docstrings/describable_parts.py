@@ -47,7 +47,7 @@ def source_of(node: ast.expr | None) -> str | None:
 def _outcome(
     node: FunctionNode, body: Sequence[ast.stmt]
 ) -> Literal["nothing", "returns", "yields"]:
-    if any(unqualified_name(each) in _PROPERTIES for each in node.decorator_list):
+    if any(unqualified_name(decorator) in _PROPERTIES for decorator in node.decorator_list):
         return "nothing"
     if any(isinstance(each, ast.Yield | ast.YieldFrom) for each in own_nodes(body)):
         return "yields"

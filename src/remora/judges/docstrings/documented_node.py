@@ -61,9 +61,15 @@ class DocumentedNode:
     def new_contradictions(self, before: "DocumentedNode | None") -> list[DriftFinding]:
         """Return the contradictions whose code and name an earlier version has less often."""
         known = before.contradictions if before is not None else ()
-        extra = Counter((each.code, each.name) for each in self.contradictions)
+        extra = Counter(
+            (contradiction.code, contradiction.name) for contradiction in self.contradictions
+        )
         extra -= Counter((each.code, each.name) for each in known)
-        return [each for each in self.contradictions if extra[each.code, each.name]]
+        return [
+            contradiction
+            for contradiction in self.contradictions
+            if extra[contradiction.code, contradiction.name]
+        ]
 
     def line_of(self, number: int) -> int:
         """Return the line of the file, counted from 1, with a line of the docstring's text.

@@ -54,7 +54,7 @@ def parameter_findings(code: DocumentedCode) -> Iterator[DriftFinding]:
         and name not in used
         and name.strip("_") not in spelled
     ]
-    if any(_is_opaque(each) for each in code.decorators):
+    if any(_is_opaque(decorator) for decorator in code.decorators):
         unknown = []  # the decorator may add parameters
     unknown = [name for name in unknown if not any(_names_in(d, name) for d in code.decorators)]
     missing = unlisted_parameters(code)
@@ -133,7 +133,7 @@ def _names(code: DocumentedCode) -> list[str]:
     if code.signature is None:
         return []
     args = code.signature.args
-    names = [each.arg for each in (*args.posonlyargs, *args.args, *args.kwonlyargs)]
+    names = [argument.arg for argument in (*args.posonlyargs, *args.args, *args.kwonlyargs)]
     return names[1:] if names[:1] in (["self"], ["cls"]) else names
 
 
@@ -185,13 +185,13 @@ def _mentioned(code: Sequence[ast.stmt]) -> set[str]:
 def _names_in(decorator: ast.expr, name: str) -> bool:
     """Return True if the arguments of a decorator have a name as keyword or in a string."""
     return any(
-        (isinstance(each, ast.keyword) and each.arg == name)
+        (isinstance(node, ast.keyword) and node.arg == name)
         or (
-            isinstance(each, ast.Constant)
-            and isinstance(each.value, str)
-            and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", each.value) is not None
+            isinstance(node, ast.Constant)
+            and isinstance(node.value, str)
+            and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", node.value) is not None
         )
-        for each in ast.walk(decorator)
+        for node in ast.walk(decorator)
     )
 
 

@@ -33,7 +33,7 @@ def result_findings(code: DocumentedCode) -> Iterator[DriftFinding]:
     function = code.function
     if function is None or is_stub(function, code.body):
         return
-    if any(unqualified_name(each) not in _PLAIN for each in function.decorator_list):
+    if any(unqualified_name(decorator) not in _PLAIN for decorator in function.decorator_list):
         return  # a decorator may change the result
     if not is_none_or_missing(function.returns) or returns_or_yields(code.body):
         return
@@ -49,12 +49,12 @@ def always_raises(body: Sequence[ast.stmt]) -> bool:
     """Return True if a function only raises, or says that it is not implemented."""
     if body and isinstance(body[-1], ast.Raise):
         return True
-    raised = (each.exc for each in own_nodes(body) if isinstance(each, ast.Raise))
+    raised = (node.exc for node in own_nodes(body) if isinstance(node, ast.Raise))
     return any(exception_name(each) == "NotImplementedError" for each in raised)
 
 
 def _only_returns(body: Sequence[ast.stmt]) -> bool:
-    return all(isinstance(each, ast.Return | ast.Pass | ast.Import) for each in body)
+    return all(isinstance(statement, ast.Return | ast.Pass | ast.Import) for statement in body)
 
 
 def _is_final(code: DocumentedCode) -> bool:
@@ -69,7 +69,7 @@ def _is_final(code: DocumentedCode) -> bool:
     name = code.owner.name
     if _OVERRIDABLE.search(name):
         return False
-    bases = {unqualified_name(each) for each in code.owner.bases} - {"object"}
+    bases = {unqualified_name(base) for base in code.owner.bases} - {"object"}
     files = code.related.files
     return (
         not bases and not code.owner.keywords and not any(name in file.extended for file in files)

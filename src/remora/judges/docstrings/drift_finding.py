@@ -67,9 +67,9 @@ class DocumentedCode(NamedTuple):
     def signature(self) -> FunctionNode | None:
         """The function, or the constructor of the class, whose parameters are documented."""
         constructors = (
-            each
-            for each in self.node.body
-            if isinstance(each, ast.FunctionDef) and each.name == "__init__"
+            statement
+            for statement in self.node.body
+            if isinstance(statement, ast.FunctionDef) and statement.name == "__init__"
         )
         return self.function or next(constructors, None)
 
@@ -82,7 +82,7 @@ class DocumentedCode(NamedTuple):
     @property
     def keeps_signature(self) -> bool:
         """True if no decorator may give the function other parameters than its `def` has."""
-        return {unqualified_name(each) for each in self.decorators} <= _KEEP_SIGNATURE
+        return {unqualified_name(decorator) for decorator in self.decorators} <= _KEEP_SIGNATURE
 
     @property
     def is_overridable(self) -> bool:

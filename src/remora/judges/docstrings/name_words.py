@@ -46,13 +46,13 @@ def only_repeats(text: str, names: Iterable[str]) -> bool:
 def _names(found: DocumentedNode) -> Iterator[str]:
     yield from found.qualname.split(".")
     if isinstance(found.node, FunctionNode):
-        yield from (each.arg for each in ast.walk(found.node.args) if isinstance(each, ast.arg))
+        yield from (node.arg for node in ast.walk(found.node.args) if isinstance(node, ast.arg))
         yield from (
-            each.id
+            node.id
             for part in (found.node.args, found.node.returns)
             if part is not None
-            for each in ast.walk(part)
-            if isinstance(each, ast.Name)
+            for node in ast.walk(part)
+            if isinstance(node, ast.Name)
         )
 
 

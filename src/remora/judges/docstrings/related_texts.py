@@ -75,8 +75,8 @@ class RelatedTexts(msgspec.Struct, frozen=True, kw_only=True):
 
     def _counts(self, kind: Kind) -> tuple[tuple[int, int], tuple[int, int]]:
         """Return how many functions of the file, and of its folder, could have and have a section."""
-        counts = [(each.possible.get(kind, 0), each.written.get(kind, 0)) for each in self.files]
-        return counts[0], (sum(each[0] for each in counts), sum(each[1] for each in counts))
+        counts = [(file.possible.get(kind, 0), file.written.get(kind, 0)) for file in self.files]
+        return counts[0], (sum(count[0] for count in counts), sum(count[1] for count in counts))
 
     def is_usually_left_out(self, name: str) -> bool:
         """Return True if lists of parameters leave out this name more often than they have it."""

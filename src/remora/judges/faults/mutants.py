@@ -144,9 +144,9 @@ def _unparse(tree: ast.AST) -> str:
 
 
 def function_named(tree: ast.Module, qualname: str) -> FunctionNode | None:
-    for each in find_definitions(tree, ""):
-        if each.qualname == qualname and isinstance(each.node, FunctionNode):
-            return each.node
+    for definition in find_definitions(tree, ""):
+        if definition.qualname == qualname and isinstance(definition.node, FunctionNode):
+            return definition.node
     return None
 
 

@@ -166,7 +166,11 @@ class Checker:
         if not code.co_flags & (_GENERATOR | _COROUTINE | _ASYNC_GENERATOR):
             return False
         if id(code) not in self._starts:
-            found = (each.offset for each in dis.get_instructions(code) if each.opname == "RESUME")
+            found = (
+                instruction.offset
+                for instruction in dis.get_instructions(code)
+                if instruction.opname == "RESUME"
+            )
             self._starts[id(code)] = next(found, -1)
         return frame.f_lasti > self._starts[id(code)]
 
@@ -245,7 +249,7 @@ def _has_stand_in(value: object, depth: int = 3) -> bool:
     modules = [str(base.__module__) for base in kind.__mro__]
     if _is_of_tests(modules[0]) or any(name in _MOCKS for name in modules):
         return True
-    return depth > 0 and any(_has_stand_in(each, depth - 1) for each in _items(value))
+    return depth > 0 and any(_has_stand_in(item, depth - 1) for item in _items(value))
 
 
 def _has_protocol(hint: Any) -> bool:

@@ -42,16 +42,16 @@ def slots_of(path: str, content: bytes) -> dict[WrittenSlot, Place]:
         return {}
     definitions = {each.key: each for each in find_definitions(tree, path)}
     found = dict[WrittenSlot, Place]()
-    for each in definitions.values():
-        node = each.node
+    for definition in definitions.values():
+        node = definition.node
         if isinstance(node, ast.ClassDef):
             continue
-        line = min([node.lineno, *(one.lineno for one in node.decorator_list)])
-        parents = [*_parents(each, definitions)]
-        in_classes = all(isinstance(one.node, ast.ClassDef) for one in parents)
-        classes = tuple(one.node.name for one in reversed(parents)) if in_classes else ()
+        line = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+        parents = [*_parents(definition, definitions)]
+        in_classes = all(isinstance(parent.node, ast.ClassDef) for parent in parents)
+        classes = tuple(parent.node.name for parent in reversed(parents)) if in_classes else ()
         for name, annotation in _annotations(node):
-            slot = WrittenSlot(path, each.qualname, name, ast.unparse(annotation))
+            slot = WrittenSlot(path, definition.qualname, name, ast.unparse(annotation))
             expression = ast.unparse(_Unquoted().visit(annotation))
             found[slot] = Place(line, node.name, classes, expression)
     return found

@@ -51,7 +51,7 @@ def probe_of(
     function = function_named(source.tree, qualname) if isinstance(source, Source) else None
     if not made or function is None:
         return None
-    decorators = (each.lineno for each in function.decorator_list)
+    decorators = (decorator.lineno for decorator in function.decorator_list)
     return {
         "path": str(place.seen / path),
         "qualname": qualname,

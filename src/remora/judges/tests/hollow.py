@@ -163,7 +163,7 @@ def _swallows(handler: ast.ExceptHandler) -> bool:
 def _suppresses(expression: ast.expr) -> bool:
     match expression:
         case ast.Call(func=func, args=args) if "suppress" in _names(func):
-            return any(_names(each) & _CATCHING for each in args)
+            return any(_names(argument) & _CATCHING for argument in args)
     return False
 
 

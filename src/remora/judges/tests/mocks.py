@@ -89,11 +89,11 @@ def _mock_names(function: FunctionNode) -> set[str]:
             case ast.withitem(context_expr=value, optional_vars=ast.Name(id=name)):
                 found |= {name} if _is_mock(value) else set()
     patches = [
-        each
-        for each in function.decorator_list
-        if isinstance(each, ast.Call)
-        and len(each.args) < 2 + ("object" in ast.unparse(each.func))
-        and _is_mock(each)
+        decorator
+        for decorator in function.decorator_list
+        if isinstance(decorator, ast.Call)
+        and len(decorator.args) < 2 + ("object" in ast.unparse(decorator.func))
+        and _is_mock(decorator)
     ]
     given = [argument.arg for argument in function.args.args if argument.arg != "self"]
     return found | {*given[: len(patches)]}

@@ -62,22 +62,22 @@ def tests_in(path: str, content: bytes) -> dict[str, WrittenTest]:
     if not (is_test_file(path) and isinstance(source, Source)):
         return {}
     inner = {
-        each.key
-        for each in find_definitions(source.tree, path)
-        if isinstance(each.node, FunctionNode)
+        definition.key
+        for definition in find_definitions(source.tree, path)
+        if isinstance(definition.node, FunctionNode)
     }
     return {
-        each.qualname: WrittenTest(
+        definition.qualname: WrittenTest(
             path=path,
-            qualname=each.qualname,
-            key=each.key,
-            function=each.node,
+            qualname=definition.qualname,
+            key=definition.key,
+            function=definition.node,
             module=source.tree,
         )
-        for each in find_definitions(source.tree, path)
-        if isinstance(each.node, FunctionNode)
-        and is_test_name(each.qualname.partition("#")[0])
-        and each.parent not in inner
+        for definition in find_definitions(source.tree, path)
+        if isinstance(definition.node, FunctionNode)
+        and is_test_name(definition.qualname.partition("#")[0])
+        and definition.parent not in inner
     }
 
 
@@ -87,7 +87,9 @@ def changed_tests(change: Change) -> Iterator[WrittenTest]:
         if file.after is None:
             continue
         for test in tests_in(path, file.after).values():
-            first = min([test.line, *(each.lineno for each in test.function.decorator_list)])
+            first = min(
+                [test.line, *(decorator.lineno for decorator in test.function.decorator_list)]
+            )
             if file.lines & {*range(first, (test.function.end_lineno or first) + 1)}:
                 yield test
 

@@ -131,7 +131,7 @@ def _suspects(group: Terms, found: Diagnostic, index: ProjectIndex) -> set[Key]:
     words = set(_WORD.findall(f"{line} {found.message}"))
     around = {key for key in group if _is_near(key, found, words, index)}
     expected = {canonical(text) for text in _EXPECTED.findall(found.message)}
-    classes = set() if line else {each for each in words if not is_builtin(each)}
+    classes = set() if line else {word for word in words if not is_builtin(word)}
     named = {
         key
         for key in around
@@ -152,8 +152,8 @@ def _line_of_code(found: Diagnostic, index: ProjectIndex) -> str:
     if file is None or not 0 < found.line <= len(file.source.lines):
         return ""
     is_signature = any(
-        _is_inside(found.line, each) and not _is_in_body(found.line, each)
-        for each in file.functions
+        _is_inside(found.line, function) and not _is_in_body(found.line, function)
+        for function in file.functions
     )
     return "" if is_signature else file.source.lines[found.line - 1]
 

@@ -55,9 +55,9 @@ class Function:
 
     def terms(self) -> Iterator[tuple[str, str]]:
         """Yield the name and the term of each annotation."""
-        for each in self.parameters:
-            if each.term:
-                yield each.name, each.term
+        for parameter in self.parameters:
+            if parameter.term:
+                yield parameter.name, parameter.term
         if self.returns:
             yield RETURN, self.returns
 
@@ -115,7 +115,7 @@ class File:
     @cached_property
     def own_names(self) -> frozenset[str]:
         """The names of the classes and functions of the module."""
-        names = [*self.classes, *(each.name for each in self.functions)]
+        names = [*self.classes, *(function.name for function in self.functions)]
         return frozenset(name for name in names if "." not in name)
 
 
@@ -194,9 +194,9 @@ class ProjectIndex:
         owner = function.owner
         if owner is None:
             return set()
-        above = (each.methods.get(function.short) for each in self.ancestors(owner))
+        above = (ancestor.methods.get(function.short) for ancestor in self.ancestors(owner))
         stated = {dict(each.terms()).get(name, "") for each in above if each is not None}
-        beside = [dict(each.terms()).get(name, "") for each in owner.methods.values()]
+        beside = [dict(method.terms()).get(name, "") for method in owner.methods.values()]
         shown = Counter(term for term in beside if term and name != RETURN)
         if len(shown) == 1 and shown.total() > 1:
             stated |= {*shown} - {"object"}
@@ -222,7 +222,11 @@ def _file(path: str, source: SourceText) -> File:
         _read_members(each)
     body = source.tree.body
     imports = dict(_imports(_top_level(body)))
-    blocks = [each for each in body if isinstance(each, ast.If) and is_type_checking(each.test)]
+    blocks = [
+        statement
+        for statement in body
+        if isinstance(statement, ast.If) and is_type_checking(statement.test)
+    ]
     lazy = dict(_imports(line for block in blocks for line in block.body))
     return File(
         path=path,
@@ -245,7 +249,7 @@ def _bindings(body: list[ast.stmt]) -> Iterator[str]:
     for node in _top_level(body):
         match node:
             case ast.Assign(targets=targets):
-                yield from (each.id for each in targets if isinstance(each, ast.Name))
+                yield from (target.id for target in targets if isinstance(target, ast.Name))
             case ast.AnnAssign(target=ast.Name(id=name)):
                 yield name
             case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):

@@ -46,7 +46,9 @@ class SourceText(ParsedText):
     @cached_property
     def qualnames(self) -> list[str]:
         """The qualname of each function. Repeated names get `#2`, `#3` and so on."""
-        names = {each.node: each.qualname for each in find_definitions(self.tree, "")}
+        names = {
+            definition.node: definition.qualname for definition in find_definitions(self.tree, "")
+        }
         return [names[node] for _, node, _ in self.functions]
 
     @cached_property

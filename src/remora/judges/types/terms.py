@@ -64,7 +64,7 @@ def _term(node: ast.expr, owners: Collection[str]) -> str:
         case ast.BinOp(op=ast.BitOr()):
             return union([_term(node.left, owners), _term(node.right, owners)])
         case ast.List():
-            return f"[{', '.join(_term(each, owners) for each in node.elts)}]"
+            return f"[{', '.join(_term(element, owners) for element in node.elts)}]"
         case ast.Subscript():
             return _subscript(node, owners)
     text = ast.unparse(node)
@@ -124,7 +124,7 @@ def members_of(term: str) -> tuple[str, ...]:
 @functools.lru_cache(maxsize=65536)
 def without_none(term: str) -> str:
     """Return a union without `None`, or `None` itself."""
-    return union(each for each in members_of(term) if each != "None") or "None"
+    return union(member for member in members_of(term) if member != "None") or "None"
 
 
 def split(text: str, separator: str) -> list[str]:

@@ -80,13 +80,13 @@ def reported_contradictions(
             found = None if is_left else nodes.find(module, node)
             if found is None:
                 continue
-            for each in found.contradictions:
+            for contradiction in found.contradictions:
                 yield ReportedFinding(
                     path=module.path,
-                    line=found.line_of(each.line),
+                    line=found.line_of(contradiction.line),
                     node_id=node.key,
-                    code=each.code,
-                    message=each.message,
+                    code=contradiction.code,
+                    message=contradiction.message,
                 )
 
 

@@ -29,7 +29,9 @@ def updated_lines(inner: str, mend: Mend) -> list[str]:
 def _replaced(read: ParsedDocstring, renames: dict[str, str]) -> dict[int, str]:
     """Return the new text of each line on which a parameter is renamed."""
     found: dict[int, str] = {}
-    items = (item for each in read.sections if each.kind == "parameters" for item in each.items)
+    items = (
+        item for section in read.sections if section.kind == "parameters" for item in section.items
+    )
     for item in items:
         for old, new in renames.items():
             if old in item.names:

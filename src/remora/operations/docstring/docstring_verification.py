@@ -92,11 +92,11 @@ def _contradicted(found: DocumentedNode) -> Iterator[tuple[int, int]]:
     starts = list(accumulate((len(line) + 1 for line in lines), initial=0))
     removable, renamed = set[str](), certain_renames(code, found.contradictions)
     may_remove = code.keeps_signature and not code.is_overridable
-    for each in found.contradictions:
-        is_unknown = each.code in ("unknown-parameter", "renamed-parameter")
-        if is_unknown and each.name not in renamed and may_remove:
-            removable.add(each.name)
-        for line, start, end in _mentions(lines, each, anywhere=is_unknown):
+    for contradiction in found.contradictions:
+        is_unknown = contradiction.code in ("unknown-parameter", "renamed-parameter")
+        if is_unknown and contradiction.name not in renamed and may_remove:
+            removable.add(contradiction.name)
+        for line, start, end in _mentions(lines, contradiction, anywhere=is_unknown):
             yield starts[line] + start, starts[line] + end
     places = _renamed_in_entries(code, renamed)
     yield from ((starts[line] + start, starts[line] + end) for line, start, end in places)

@@ -198,7 +198,7 @@ def _first_line_width(found: DocumentedNode, formatting: DocstringFormat) -> int
 
 def _usual_parts(describable: Describable, related: RelatedTexts) -> Describable:
     """Return the parts of the sections that most other docstrings have."""
-    omitted = [each for each in possible_sections(describable) if related.leaves_out(each)]
+    omitted = [section for section in possible_sections(describable) if related.leaves_out(section)]
     return Describable(
         parameters=() if "parameters" in omitted else describable.parameters,
         outcome="nothing" if "returns" in omitted else describable.outcome,
@@ -215,8 +215,8 @@ def _format_for(place: ToolTree, path: str, style: str | None) -> DocstringForma
     near_files = _siblings(path, partial(folder_texts, place))
     habits = [own[1], *(found[1] for found in near_files)] if own else []
     near = StyleCounts()
-    for each in habits[1:]:
-        near.add(each)
+    for habit in habits[1:]:
+        near.add(habit)
     return replace(
         docstring_format([*habits[:1], near], style=chosen, width=width_of(place, path, prose=True))
     )
@@ -229,7 +229,7 @@ def related_texts(
     own = _texts_of_content(content)
     return RelatedTexts(
         own=own[0] if own else FileTexts(),
-        near=tuple(each[0] for each in _siblings(path, texts_of)),
+        near=tuple(sibling[0] for sibling in _siblings(path, texts_of)),
         classes=classes,
     )
 

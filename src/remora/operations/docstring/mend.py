@@ -58,19 +58,19 @@ def missing_parameters(code: DocumentedCode, findings: Sequence[DriftFinding]) -
     """Return the parameters without an entry, in the order of the findings."""
     renames = certain_renames(code, findings)
     return [
-        each.new or each.name
-        for each in findings
-        if each.code == "missing-parameter"
-        or (each.code == "renamed-parameter" and each.old not in renames)
+        finding.new or finding.name
+        for finding in findings
+        if finding.code == "missing-parameter"
+        or (finding.code == "renamed-parameter" and finding.old not in renames)
     ]
 
 
 def certain_renames(code: DocumentedCode, findings: Sequence[DriftFinding]) -> dict[str, str]:
     """Return the documented parameters that surely have another name now, with this name."""
     return {
-        each.old: each.new
-        for each in findings
-        if each.code == "renamed-parameter" and _is_certain(code, each)
+        finding.old: finding.new
+        for finding in findings
+        if finding.code == "renamed-parameter" and _is_certain(code, finding)
     }
 
 
@@ -83,7 +83,7 @@ def _removable(code: DocumentedCode, findings: Sequence[DriftFinding]) -> frozen
     if code.is_overridable or not code.keeps_signature:
         return frozenset()
     items = documented_parameters(code)
-    unknown = [each.name for each in findings if each.code in _UNKNOWN]
+    unknown = [finding.name for finding in findings if finding.code in _UNKNOWN]
     return frozenset(name for name in unknown if not _is_mentioned(code, name, items[name]))
 
 

@@ -72,7 +72,7 @@ def docstring_format(
     habits = [each.counts for each in seen]
 
     def most(feature: str, default: Any) -> Any:
-        return _most([each[feature] for each in habits]) or default
+        return _most([habit[feature] for habit in habits]) or default
 
     return DocstringFormat(
         style=style or most("style", "google"),

@@ -43,8 +43,9 @@ def with_added_imports_moved(before: str, after: str, style: ImportStyle) -> str
 def _is_beside_another(node: ast.stmt, statements: Sequence[ast.stmt]) -> bool:
     above, below = node.lineno - 1, (node.end_lineno or 0) + 1
     return any(
-        isinstance(each, ImportNode) and (each.end_lineno == above or each.lineno == below)
-        for each in statements
+        isinstance(statement, ImportNode)
+        and (statement.end_lineno == above or statement.lineno == below)
+        for statement in statements
     )
 
 

@@ -76,7 +76,7 @@ def describe_findings(
 def _kinds(body: str, found: Sequence[Finding]) -> list[str]:
     lines = lines_of(body)
     fixes = [finding["fix"] or {} for finding in found]
-    kinds = [str(each.get("applicability", "none")) for each in fixes]
+    kinds = [str(fix.get("applicability", "none")) for fix in fixes]
     kinds = [kind if kind in ("safe", "unsafe") else "none" for kind in kinds]
     safe = {n: edits_of(body, fixes[n], lines) for n, kind in enumerate(kinds) if kind == "safe"}
     for one, edits in safe.items():

@@ -189,7 +189,7 @@ def _unproved(place: ToolTree, path: str, ids: Mapping[str, list[str]]) -> dict[
 
 def _used_by(function: ast.FunctionDef) -> set[str]:
     """Return the names that a function mentions, and those of the fixtures that it gets."""
-    return used_names(function) | {each.arg for each in function.args.args}
+    return used_names(function) | {argument.arg for argument in function.args.args}
 
 
 def tests_by_function(

@@ -102,7 +102,7 @@ def plan_of(
 
 def line_counts(subject: TargetFunction, run: Collection[int]) -> dict[str, int]:
     """Return how many of the function's lines were run, and how many it has."""
-    body = {one.lineno for one in ast.walk(subject.function) if isinstance(one, ast.stmt)}
+    body = {node.lineno for node in ast.walk(subject.function) if isinstance(node, ast.stmt)}
     body -= {subject.function.lineno}
     first = subject.function.body[0]
     if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):

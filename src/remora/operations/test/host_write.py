@@ -58,13 +58,13 @@ def write_examples(place: ToolTree, path: str, node: str, cases: Sequence[Case])
     name = f"{home.test_name}{'_examples' if is_taken else ''}"
     own = own_imports(subject, home)
     imports = [
-        one
+        imported
         for case in cases
         for text in case.imports
-        for one in imported_names(parse(text))
-        if one.bound not in own
+        for imported in imported_names(parse(text))
+        if imported.bound not in own
     ]
-    lines = [one.statement() for one in dict.fromkeys(imports)]
+    lines = [fromkey.statement() for fromkey in dict.fromkeys(imports)]
     code = "\n".join([*lines, example_test(name, cases, home)])
     insert_tests(place, subject, home, before, written_tests(code, home))
     return {"path": home.path, "ids": [f"{home.path}::{name}"]}
@@ -284,7 +284,7 @@ def _whole_seconds(tests: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]
 def own_imports(subject: TargetFunction, home: InsertLocation) -> dict[str, Imported]:
     """Map each name defined in the target's module to the import of that name in a test."""
     return {
-        one.name: Imported(home.imports_from, one.name, one.name)
-        for one in subject.source.tree.body
-        if isinstance(one, ast.FunctionDef | ast.ClassDef)
+        statement.name: Imported(home.imports_from, statement.name, statement.name)
+        for statement in subject.source.tree.body
+        if isinstance(statement, ast.FunctionDef | ast.ClassDef)
     }

@@ -246,7 +246,7 @@ def _imports(text: str) -> tuple[Imported, ...]:
     tree = parse_text(text)
     if not isinstance(tree, ast.Module):
         return ()
-    found = [one for one in ast.walk(tree) if isinstance(one, ImportNode)]
+    found = [node for node in ast.walk(tree) if isinstance(node, ImportNode)]
     return tuple(imported_names(ast.Module(body=[*found], type_ignores=[])))
 
 
@@ -264,7 +264,7 @@ def _imports_namesake(subject: TargetFunction, text: str) -> bool:
 
 def module_names(tree: ast.Module) -> list[str]:
     """Return the names of a module's functions and classes."""
-    return [one.name for one in tree.body if isinstance(one, DefinitionNode)]
+    return [statement.name for statement in tree.body if isinstance(statement, DefinitionNode)]
 
 
 def _is_relative(path: str, tests: Mapping[str, str]) -> bool:
@@ -290,13 +290,13 @@ def _quote_style(around: Mapping[str, str]) -> str:
 
 def _tests_are_typed(around: Mapping[str, str]) -> bool:
     tests = _functions(around)
-    return sum(one.returns is not None for one in tests) * 2 > len(tests) > 0
+    return sum(test.returns is not None for test in tests) * 2 > len(tests) > 0
 
 
 def _docstring(around: Mapping[str, str], name: str) -> str:
     """Return the docstring of a test of `name` if nearly all other tests have a docstring."""
     tests = _functions(around)
-    found = [text for one in tests for text in [ast.get_docstring(one)] if text]
+    found = [text for test in tests for text in [ast.get_docstring(test)] if text]
     if not found or len(found) < _MIN_DOCSTRING_SHARE * len(tests):
         return ""
     dot = "." if sum(text.endswith(".") for text in found) * 2 > len(found) else ""
@@ -304,7 +304,7 @@ def _docstring(around: Mapping[str, str], name: str) -> str:
 
 
 def _functions(around: Mapping[str, str]) -> list[ast.FunctionDef]:
-    return [one for text in around.values() for one in _tests_in(text)]
+    return [test for text in around.values() for test in _tests_in(text)]
 
 
 @functools.lru_cache(maxsize=32)

@@ -98,16 +98,16 @@ class _File:
     def __init__(self, source: Source) -> None:
         self.source = source
         self.functions = {
-            each.qualname: each.node
-            for each in find_definitions(source.tree, "")
-            if isinstance(each.node, FunctionNode)
+            definition.qualname: definition.node
+            for definition in find_definitions(source.tree, "")
+            if isinstance(definition.node, FunctionNode)
         }
 
 
 def _has_result(function: FunctionNode) -> bool:
     """Return True if the function returns or yields a value."""
     return any(
-        isinstance(one, ast.Yield | ast.YieldFrom)
-        or (isinstance(one, ast.Return) and one.value is not None)
-        for one in own_nodes(function.body)
+        isinstance(node, ast.Yield | ast.YieldFrom)
+        or (isinstance(node, ast.Return) and node.value is not None)
+        for node in own_nodes(function.body)
     )

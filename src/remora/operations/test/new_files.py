@@ -76,7 +76,7 @@ def _folder_with_module(subject: TargetFunction, exists: Callable[[str], bool]) 
     above.append(f"{above[1]}{package}/")
     folders = [f"{each}{name}" for each in above for name in ("tests", "test")]
     files = ("__init__.py", "conftest.py")
-    found = (each for each in folders if any(exists(f"{each}/{file}") for file in files))
+    found = (folder for folder in folders if any(exists(f"{folder}/{file}") for file in files))
     return next(found, "tests")
 
 

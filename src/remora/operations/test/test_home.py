@@ -71,9 +71,9 @@ def _public_modules(
             continue
         names = importable_names(tree, package, is_package=True)
         stars = [
-            "." * one.level + (one.module or "")
-            for one in tree.body
-            if isinstance(one, ast.ImportFrom) and one.names[0].name == "*"
+            "." * statement.level + (statement.module or "")
+            for statement in tree.body
+            if isinstance(statement, ast.ImportFrom) and statement.names[0].name == "*"
         ]
         whole = any(subject.module.endswith(star.lstrip(".")) for star in stars)
         if (name in names and names[name].module == subject.module) or (
@@ -85,8 +85,8 @@ def _public_modules(
 
 def _is_exported(tree: ast.Module, name: str) -> bool:
     """Return True if `from module import *` imports the name."""
-    for one in tree.body:
-        match one:
+    for statement in tree.body:
+        match statement:
             case ast.Assign(targets=[ast.Name(id="__all__")], value=value):
                 return any(isinstance(n, ast.Constant) and n.value == name for n in ast.walk(value))
     return not name.startswith("_")

@@ -25,7 +25,7 @@ _LOGGERS = frozenset({"debug", "info", "warning", "error", "exception", "log", "
 def is_trivial(subject: TargetFunction) -> bool:
     """Return True if a test of the function would only test what it has or calls."""
     body = [one for one in without_docstring(subject.function) if not _is_without_result(one)]
-    nodes = [node for one in body for node in ast.walk(one)]
+    nodes = [node for statement in body for node in ast.walk(statement)]
     calls = [node for node in nodes if isinstance(node, ast.Call)]
     tables = {name for name, _ in assigned_values(subject.source.tree.body)}
     return (

@@ -40,11 +40,11 @@ def annotated_file(file: File, names: FileNames, terms: Mapping[Slot, str]) -> A
             needed |= annotation.imports
             lazy |= annotation.lazy
     style = ImportStyle(width=habitual_width(file.source.text))
-    new = ([each for each in names if each.name not in file.imports] for names in (needed, lazy))
+    new = ([name for name in names if name.name not in file.imports] for names in (needed, lazy))
     eager, late = new
     edits = _annotation_edits(file.source, written) + import_edits(file.source, eager, style, late)
     newline = newline_of(file.source.text)
-    edits = [each._replace(text=with_newline(each.text, newline)) for each in edits]
+    edits = [edit._replace(text=with_newline(edit.text, newline)) for edit in edits]
     return AnnotatedFile(written, apply_edits(file.source.text, edits))
 
 

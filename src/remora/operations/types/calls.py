@@ -36,7 +36,7 @@ class Calls:
         position = names.index(parameter)
         called = {function.short, _name(function)}
         return sum(
-            len(call.args) > position or any(each.arg == parameter for each in call.keywords)
+            len(call.args) > position or any(keyword.arg == parameter for keyword in call.keywords)
             for name in called
             for path, call in self._by_name.get(name, ())
             if self._may_call(function, path, call.func)

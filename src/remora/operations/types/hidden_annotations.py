@@ -180,7 +180,7 @@ def _import_edits(source: ParsedText, needless: Collection[str]) -> Iterator[Edi
         if not isinstance(node, ImportNode):
             continue
         last = node.end_lineno or node.lineno
-        kept = [each for each in node.names if _bound(each) not in needless]
+        kept = [name for name in node.names if _bound(name) not in needless]
         shared = any(mark in line for line in source.lines[node.lineno - 1 : last] for mark in "#;")
         if shared or len(kept) == len(node.names):
             continue

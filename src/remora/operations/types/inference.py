@@ -178,7 +178,9 @@ class Inference:
         if slot.kind == "kwargs":
             return "" if self.signatures.omits_kwargs else "Any"
         types = _LANGUAGE.get(function.short, ()) if function.owner is not None else ()
-        names = [each.name for each in function.parameters if each.kind == "parameter"]
+        names = [
+            parameter.name for parameter in function.parameters if parameter.kind == "parameter"
+        ]
         if len(names) != len(types) or len(function.parameters) != len(types):
             return ""
         return dict(zip(names, types, strict=True)).get(name, "")

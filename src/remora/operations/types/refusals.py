@@ -54,7 +54,7 @@ def _is_wide(candidate: Candidate) -> bool:
     """Return True for more than two types, also in a container, and for two that callers pass."""
     members = members_of(candidate.term)
     most = _MOST_MEMBERS if candidate.parameter is None or "None" in members else 1
-    return len(members) > most or any(_has_mixed_items(each) for each in members)
+    return len(members) > most or any(_has_mixed_items(member) for member in members)
 
 
 def _has_mixed_items(term: str) -> bool:

@@ -41,7 +41,7 @@ def types_in(signature: str, owners: Collection[str] = ()) -> dict[str, str]:
 
 def says_something(term: str) -> bool:
     """Return False for types that fit every value, such as `Any`."""
-    return _SAYS_NOTHING.isdisjoint(each.rpartition(".")[2] for each in members_of(term))
+    return _SAYS_NOTHING.isdisjoint(member.rpartition(".")[2] for member in members_of(term))
 
 
 def as_signature(terms: Mapping[str, str]) -> str:

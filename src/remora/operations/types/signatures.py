@@ -178,32 +178,32 @@ def properties_of(functions: Iterable[Function]) -> Iterator[tuple[Function, Fun
     """Yield the getter of each property with its deleter, and after all of these with its setter."""
     getters: dict[tuple[str, str], Function] = {}
     setters: list[tuple[Function, Function]] = []
-    for each in functions:
-        getter = getters.get((each.path, each.name))
-        for decorator in each.node.decorator_list:
+    for function in functions:
+        getter = getters.get((function.path, function.name))
+        for decorator in function.node.decorator_list:
             match decorator:
                 case ast.Name(id="property"):
-                    getters[each.path, each.name] = each
+                    getters[function.path, function.name] = function
                 case ast.Attribute(attr="deleter") if getter is not None:
-                    yield getter, each
+                    yield getter, function
                 case ast.Attribute(attr="setter") if getter is not None:
-                    setters.append((getter, each))
+                    setters.append((getter, function))
     yield from setters
 
 
 def _counts(functions: Iterable[Function]) -> tuple[int, int]:
     written = total = 0
-    for each in functions:
-        if not is_overload(each.node):
-            written += len(dict(each.terms()))
-            total += len(each.parameters) + 1
+    for function in functions:
+        if not is_overload(function.node):
+            written += len(dict(function.terms()))
+            total += len(function.parameters) + 1
     return written, total
 
 
 def _is_trivial(function: Function) -> bool:
     """Return True for nested functions, `f(*args)`, and special methods such as `__len__`."""
     is_nested = function.owner is None and "." in function.name
-    has_own = any(each.kind == "parameter" for each in function.parameters)
+    has_own = any(parameter.kind == "parameter" for parameter in function.parameters)
     return is_nested or (not has_own and (_is_special(function) or bool(function.parameters)))
 
 
@@ -223,11 +223,13 @@ class Habits:
         self._bare: Counter[str] = Counter()
         for function in index.every_function():
             slots: list[tuple[str, str]] = []
-            if any(each.term for each in function.parameters):
+            if any(parameter.term for parameter in function.parameters):
                 slots.append((_kind(function), function.returns))
             if any(function.terms()):
-                stars = (each for each in function.parameters if each.kind != "parameter")
-                slots += [(each.kind, each.term) for each in stars]
+                stars = (
+                    parameter for parameter in function.parameters if parameter.kind != "parameter"
+                )
+                slots += [(star.kind, star.term) for star in stars]
             for kind, term in slots:
                 self._annotated[kind] += 1
                 self._bare[kind] += not term

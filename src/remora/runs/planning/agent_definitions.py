@@ -147,5 +147,5 @@ class _Checker:
             for at, is_builtin, _ in self._valid
             if not is_builtin and at != folder and names[at] & names.get(folder, set())
         ]
-        checked = [self.check(each, builtin=False) for each in others]
+        checked = [self.check(other, builtin=False) for other in others]
         return [self.check(folder, builtin=builtin), *checked]

@@ -230,7 +230,7 @@ def _left_findings(
     """Return the lint findings that no job would fix, by reason."""
     nodes = [(module, node) for module in modules for node in module.nodes if node.key in wanted]
     found: dict[str, list[str]] = {}
-    for counts in (each for each in amounts if isinstance(each, FindingCounts)):
+    for counts in (amount for amount in amounts if isinstance(amount, FindingCounts)):
         for module, node in nodes:
             for reason, findings in counts.left(module, node).items():
                 found.setdefault(reason, []).extend(findings)
@@ -240,7 +240,7 @@ def _left_findings(
 def _unchecked(amounts: Iterable[Amount]) -> list[dict[str, Any]]:
     """Return the files whose findings are not known, in the form of unreadable files."""
     found: dict[str, str] = {}
-    for counts in (each for each in amounts if isinstance(each, FindingCounts)):
+    for counts in (amount for amount in amounts if isinstance(amount, FindingCounts)):
         found |= counts.unchecked
     return [{"path": path, "detail": why} for path, why in found.items()]
 

@@ -37,7 +37,7 @@ class NoChangeReason:
         if delta is None:
             return
         if delta.candidate_actions is not UNSET:
-            reasons = (one.reason for one in delta.candidate_actions if one.tool == SUBMIT)
+            reasons = (action.reason for action in delta.candidate_actions if action.tool == SUBMIT)
             self._offered = next(reasons, "")
         if delta.state_summary is not UNSET:
             self._state = delta.state_summary

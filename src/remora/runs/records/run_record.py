@@ -64,7 +64,9 @@ def check_continuable(run_id: str, start: RunStart) -> None:
 def recorded_selectors(start: RunStart) -> list[str]:
     """Return the ruff rules that the user selected for a run."""
     operations = start.config.get("operations") or {}
-    return [rule for each in operations.values() for rule in (each or {}).get("select") or ()]
+    return [
+        rule for operation in operations.values() for rule in (operation or {}).get("select") or ()
+    ]
 
 
 def read_record(project: ProjectRecords, run_id: str) -> RunRecord:

@@ -54,13 +54,13 @@ def totals_by_operation(
         verified[name] += job["status"] == VERIFIED and counts_as_done(job)
         found.setdefault(name, []).extend(_findings(job))
     measures: dict[str, dict[str, dict[str, int] | None]] = {name: {} for name in counts}
-    for each in totals:
-        measured = {name: each.measure(found[name], 0) for name in counts}
+    for total in totals:
+        measured = {name: total.measure(found[name], 0) for name in counts}
         having = [name for name, measure in measured.items() if measure is not None]
         if len(having) == 1:  # otherwise the plan's findings cannot be assigned
-            measured[having[0]] = each.measure(found[having[0]], planned)
+            measured[having[0]] = total.measure(found[having[0]], planned)
         for name, measure in measured.items():
-            measures[name][each.key] = measure
+            measures[name][total.key] = measure
     sums = [_sum(name, counts[name], verified[name], measures[name], totals) for name in counts]
     return tuple(sorted(sums, key=lambda one: [one.measures[each.key] is None for each in totals]))
 
@@ -78,7 +78,7 @@ def _sum(
     totals: Sequence[Totals],
 ) -> OperationTotals:
     phrases = [
-        each.phrase(measure) for each in totals if (measure := measures[each.key]) is not None
+        total.phrase(measure) for total in totals if (measure := measures[total.key]) is not None
     ]
     if not phrases:
         what = f"{operation} {plural('job', jobs)} verified"

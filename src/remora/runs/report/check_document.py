@@ -72,7 +72,7 @@ def check_document(
         failures=failures_of(report),
         totals=CheckTotals(
             problems=len(problems),
-            fixable=sum(each.fixable for each in problems),
+            fixable=sum(problem.fixable for problem in problems),
             nodes=nodes,
             jobs=report.planned,
             unreadable=report.unreadable,

@@ -35,7 +35,7 @@ def annotations(
     yield from (_failure_command(each, root) for each in failed)
     found = list(problems)
     if changed is not None:
-        found = [placed for each in problems if (placed := _on_changed_line(each, changed))]
+        found = [placed for problem in problems if (placed := _on_changed_line(problem, changed))]
     shown = _most_useful(found)[: MAX_ANNOTATIONS - len(failed)]
     yield from (_command(each, root) for each in shown)
     left, outside = len(found) - len(shown), len(problems) - len(found)

@@ -63,12 +63,12 @@ def find_problems(
     found = [
         reported_problem(
             operation,
-            each,
-            fixable=(operation, each.node_id) in changed
-            and finding_key(operation, each) not in left,
+            finding,
+            fixable=(operation, finding.node_id) in changed
+            and finding_key(operation, finding) not in left,
         )
         for operation, findings in (reported or {}).items()
-        for each in findings
+        for finding in findings
     ]
     known = {(each.operation, each.path, each.name) for each in found}
     found += [

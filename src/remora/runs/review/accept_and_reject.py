@@ -252,7 +252,7 @@ def accept_each(
             conflict = FileConflict(path=change.patches[0].path, detail=why)
             conflicts += details(change.job.node_id, [conflict])
             continue
-        missing = [each.path for each in change.patches if _creates(project, each)]
+        missing = [patch.path for patch in change.patches if _creates(project, patch)]
         recheck.clear()
         try:
             found = accept_change(change, recheck)

@@ -83,10 +83,10 @@ def accept_edited(
 
     def choose(change: ReadyChange) -> ReadyChange:
         name = display_name(change.job.node_id)
-        strange = sorted({each.path for each in files} - {each.path for each in change.patches})
+        strange = sorted({file.path for file in files} - {patch.path for patch in change.patches})
         if strange:
             raise UsageError(f"{strange[0]} is not a file of this change")
-        if all(each.base == each.theirs for each in files):
+        if all(file.base == file.theirs for file in files):
             raise UsageError(
                 f"the edit leaves nothing of the change of {name}",
                 hint="reject the change instead",

@@ -44,8 +44,8 @@ def conflicts_now(project: ProjectRecords, patches: Sequence[FilePatch]) -> list
     prepared = merged(project, patches)
     patch_of = {patch.path: patch for patch in patches}
     return [
-        ChangeConflict(each.path, each.detail, [*_places(project, patch_of[each.path])])
-        for each in prepared.conflicts
+        ChangeConflict(conflict.path, conflict.detail, [*_places(project, patch_of[conflict.path])])
+        for conflict in prepared.conflicts
     ]
 
 

@@ -49,10 +49,10 @@ def pytest_settings(place: FileTree) -> PytestSettings:
         if options is not None or (path == "pytest.ini" and place.text_or_empty(path)):
             options = options or {}
             folders = tuple(
-                each.strip("/")
-                for each in _words(options.get("testpaths"))
-                if not any(mark in each for mark in "*?[:") and each.strip("./")
-                if not each.endswith(".py")
+                word.strip("/")
+                for word in _words(options.get("testpaths"))
+                if not any(mark in word for mark in "*?[:") and word.strip("./")
+                if not word.endswith(".py")
             )
             patterns = tuple(_words(options.get("python_files")))
             modes = _IMPORT_MODE.findall(" ".join(_words(options.get("addopts"))))

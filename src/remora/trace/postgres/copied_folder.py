@@ -144,12 +144,12 @@ class CopiedTraceFolder(TraceFolder):
             paths = [*self.agent_streams(), *self.run_streams()]
         else:
             paths = [self.agent_stream(name), self.run_stream(name)] if is_id(name) else []
-        for each in paths:
-            for row in self._rows(_NAMED, _name(each)):
-                with self._noted(each):
-                    self._copy(row, each)
-                    with self._locked(each) as folder:
-                        self._replace(row, each, folder)
+        for path in paths:
+            for row in self._rows(_NAMED, _name(path)):
+                with self._noted(path):
+                    self._copy(row, path)
+                    with self._locked(path) as folder:
+                        self._replace(row, path, folder)
 
     def copy_problem(self, path: Path) -> str | None:
         return self._errors.get(path) or self._differences.get(path)

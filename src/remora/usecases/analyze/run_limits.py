@@ -55,8 +55,8 @@ def close_models(models: Iterable[Model]) -> None:
     """Close models outside an event loop."""
 
     async def close() -> None:
-        for each in models:
-            await each.aclose()
+        for model in models:
+            await model.aclose()
 
     asyncio.run(close())
 
@@ -159,8 +159,8 @@ def run_to_end(
                 await work()
         finally:
             budget.stop_with(lambda: None)
-            for each in models:
-                await each.aclose()
+            for model in models:
+                await model.aclose()
 
     try:
         asyncio.run(main())

@@ -217,7 +217,8 @@ def _result(
         jobs = (
             job
             for job in report.jobs
-            if job.review not in UNDECIDED or any(fixes_problem(job, each) for each in problems)
+            if job.review not in UNDECIDED
+            or any(fixes_problem(job, problem) for problem in problems)
         )
         report = replaced(report, jobs=tuple(jobs))
     patch, unpatched = combined_patch(report, base.folder, project.redact)

@@ -33,7 +33,7 @@ def class_attribute(ctx: Context, level: int, path: str, scope: int, name: str) 
     """Return the values bound to `name` in the first class of the MRO that defines it."""
     for file, number in project_mro(ctx, (kinds.CLASS, path, scope)):
         if bindings := file.exported(number, name):
-            return join([binding_values(ctx, level, file, each) for each in bindings])
+            return join([binding_values(ctx, level, file, binding) for binding in bindings])
     return EMPTY
 
 
@@ -172,7 +172,7 @@ def super_attribute(ctx: Context, level: int, value: Value, name: str) -> Values
         file = ctx.scope_file(found[1], found[2]) if found[0] == kinds.CLASS else None
         bindings = file.exported(found[2], name) if file is not None else ()
         if file is not None and bindings:
-            members = join([binding_values(ctx, level, file, each) for each in bindings])
+            members = join([binding_values(ctx, level, file, binding) for binding in bindings])
             return bind_methods(ctx, members, (receiver, path, scope))
     return exact_value(kinds.OPAQUE)
 

@@ -34,7 +34,7 @@ def name_values(ctx: Context, point: ProgramPoint, name: str) -> Values:
     if (file := ctx.scope_file(point.path, point.scope)) is None:
         return EMPTY
     if bindings := file.lookup(point.scope, name, point.at):
-        return join([_visible_binding(ctx, point, file, each) for each in bindings])
+        return join([_visible_binding(ctx, point, file, binding) for binding in bindings])
     if starred := star_values(ctx, point.level, file, name):
         return starred
     return exact_value(kinds.EXTERNAL, f"builtins.{name}") if name in _BUILTINS else EMPTY

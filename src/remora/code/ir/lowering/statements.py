@@ -202,7 +202,7 @@ def _evaluate(builder: IRBuilder, node: ast.expr) -> list[Export] | None:
         case ast.List(elts) | ast.Tuple(elts) | ast.Set(elts):
             return _concatenate([_item(builder, item) for item in elts])
         case ast.BinOp(left, ast.Add(), right):
-            return _concatenate([_evaluate(builder, each) for each in _summands(left, right)])
+            return _concatenate([_evaluate(builder, summand) for summand in _summands(left, right)])
         case ast.Call(ast.Name(name), [given]) if name in _COPY_FUNCTIONS:
             return _evaluate(builder, given)
         case ast.Name(name):

@@ -35,12 +35,12 @@ def mutated_code(text: str, path: str, qualname: str) -> CodeType | None:
 
 def _inner(code: CodeType) -> Iterator[CodeType]:
     """Yield code objects defined in `code`. Code of type parameters is looked through."""
-    for one in code.co_consts:
-        if isinstance(one, CodeType):
-            if one.co_name.startswith("<generic parameters"):
-                yield from _inner(one)
+    for const in code.co_consts:
+        if isinstance(const, CodeType):
+            if const.co_name.startswith("<generic parameters"):
+                yield from _inner(const)
             else:
-                yield one
+                yield const
 
 
 def swap(functions: List[FunctionType], code: CodeType | None) -> bool:

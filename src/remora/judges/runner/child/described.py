@@ -73,7 +73,9 @@ def _mapping(value: Dict[Any, Any], depth: int) -> str | None:
 
 
 def _texts(values: Any, depth: int) -> List[str] | None:
-    found = [as_literal(one, depth + 1) for one in values] if len(values) <= _MOST_ITEMS else [None]
+    found = (
+        [as_literal(value, depth + 1) for value in values] if len(values) <= _MOST_ITEMS else [None]
+    )
     texts = [one for one in found if one is not None]
     return texts if len(texts) == len(found) else None
 
@@ -89,7 +91,7 @@ def as_text(value: Any, root: str, depth: int = 0) -> str | None:
     if isinstance(value, (list, tuple, set, frozenset, dict)):
         parts: Iterable[Any] = value.items() if isinstance(value, dict) else value
         found = (
-            [as_text(one, root, depth + 1) for one in parts]
+            [as_text(part, root, depth + 1) for part in parts]
             if len(value) <= _MOST_ITEMS
             else [None]
         )

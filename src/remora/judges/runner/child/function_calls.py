@@ -175,7 +175,7 @@ def result_of(asked: Order, module: Any, call: Any, *around: Any) -> Order:
     if deprecated:
         return {"how": "deprecated", "type": deprecated[0]}
     claims = asserted(value, asked["root"])
-    if any(each in repr(claims) for each in environment_texts(names.get("__package__") or "")):
+    if any(text in repr(claims) for text in environment_texts(names.get("__package__") or "")):
         return {"how": "environment"}
     return {"how": "value", "claims": claims}
 

@@ -211,7 +211,7 @@ class Effects:
 
     def is_scratch(self, args: tuple[Any, ...]) -> bool:
         """Return True if all paths are in the scratch folder."""
-        paths = [os.fsdecode(each) for each in args if isinstance(each, (str, bytes))]
+        paths = [os.fsdecode(argument) for argument in args if isinstance(argument, (str, bytes))]
         where = [os.path.abspath(path) + os.sep for path in paths]
         return bool(where) and all(path.startswith(self.scratch + os.sep) for path in where)
 

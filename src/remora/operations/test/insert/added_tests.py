@@ -81,12 +81,12 @@ def _with_imports(text: str, needed: Sequence[Imported], module: str, width: int
 
 
 def top_level_names(tree: ast.Module) -> set[str]:
-    found = {one.bound.partition(".")[0] for one in imported_names(tree)}
-    for one in tree.body:
-        if isinstance(one, DefinitionNode):
-            found.add(one.name)
-        elif isinstance(one, ast.Assign | ast.AnnAssign):
-            found |= names_in(one)
+    found = {imported.bound.partition(".")[0] for imported in imported_names(tree)}
+    for statement in tree.body:
+        if isinstance(statement, DefinitionNode):
+            found.add(statement.name)
+        elif isinstance(statement, ast.Assign | ast.AnnAssign):
+            found |= names_in(statement)
     return found
 
 
@@ -162,7 +162,7 @@ def _decoded(content: bytes) -> str:
 
 
 def _dumped(statements: Sequence[ast.stmt]) -> list[str]:
-    kept = (one for one in statements if not isinstance(one, ImportNode))
+    kept = (statement for statement in statements if not isinstance(statement, ImportNode))
     return [ast.dump(one) for one in kept]
 
 
@@ -208,7 +208,7 @@ def merge_added_tests(
     ):
         return None
     known = {*imported_names(mine), *imported_names(base)}
-    needed = [each for each in imported_names(tree) if each not in known]
+    needed = [imported for imported in imported_names(tree) if imported not in known]
     if any(each.bound in top_level_names(mine) for each in needed):
         return None
     text = _with_imports(text, needed, "", width)

@@ -79,8 +79,8 @@ def remove_added_tests(
     if old is None or new is None or mine is None:
         return None
     lines = texts[2].split("\n")
-    added = {_source(texts[1].split("\n"), one) for one in _tests(new, names)}
-    found = [one for one in _tests(mine, names) if _source(lines, one) in added]
+    added = {_source(texts[1].split("\n"), test) for test in _tests(new, names)}
+    found = [test for test in _tests(mine, names) if _source(lines, test) in added]
     if len(found) != len(names):
         return None
     added_imports = {*imported_names(new)} - {*imported_names(old)}
@@ -98,7 +98,9 @@ def without_functions(text: str, names: Collection[str]) -> str:
     if not isinstance(tree, ast.Module):
         return text
     used = names_in(*_tests(tree, names))
-    return _without(text, tree, names, {one for one in imported_names(tree) if one.bound in used})
+    return _without(
+        text, tree, names, {imported for imported in imported_names(tree) if imported.bound in used}
+    )
 
 
 def has_tests(text: str) -> bool:
@@ -125,7 +127,7 @@ def _without(
     classes = (node for node in tree.body if isinstance(node, ast.ClassDef))
     emptied = [node for node in classes if node.name not in kept]
     within = {id(method) for node in emptied for method in node.body}
-    _cut(lines, [*emptied, *(one for one in _tests(tree, names) if id(one) not in within)])
+    _cut(lines, [*emptied, *(test for test in _tests(tree, names) if id(test) not in within)])
     for statement in reversed([node for node in left if isinstance(node, ImportNode)]):
         if not any(_share_line(statement, other) for other in left if other is not statement):
             _drop(lines, statement, needless)
@@ -149,11 +151,11 @@ def _share_line(one: ast.stmt, other: ast.stmt) -> bool:
 
 def _cut(lines: list[str], tests: Sequence[ast.FunctionDef | ast.ClassDef]) -> None:
     """Remove the tests and the blank lines before each of them."""
-    for one in sorted(tests, key=first_line, reverse=True):
-        first = first_line(one) - 1
+    for test in sorted(tests, key=first_line, reverse=True):
+        first = first_line(test) - 1
         while first and not lines[first - 1].strip():
             first -= 1
-        del lines[first : one.end_lineno]
+        del lines[first : test.end_lineno]
 
 
 def _drop(lines: list[str], statement: ast.stmt, needless: set[Imported]) -> None:

@@ -105,9 +105,9 @@ def _leading_comment(text: str) -> str:
 
 
 def _future_import(tree: ast.Module) -> str:
-    for one in tree.body:
-        if isinstance(one, ast.ImportFrom) and one.module == "__future__":
-            return ast.unparse(one) + "\n"
+    for statement in tree.body:
+        if isinstance(statement, ast.ImportFrom) and statement.module == "__future__":
+            return ast.unparse(statement) + "\n"
     return ""
 
 
@@ -120,8 +120,8 @@ def tolerated_rules(place: ToolTree, path: str, found: list[Finding]) -> tuple[s
     """
     codes = {str(each["code"]) for each in found}
     files = place.files.glob("**/*.py", look=place.left)
-    others = [each for each in files if each != path]
-    others = [each for each in others if is_test_file(each)] or others
+    others = [file for file in files if file != path]
+    others = [other for other in others if is_test_file(other)] or others
     if others:
         codes |= {str(each["code"]) for each in place.ruff.check(others[:_MOST_FILES])}
     return tuple(code for code in sorted(codes) if not _ALWAYS.match(code))

@@ -202,13 +202,13 @@ class _Writer:
         self.quoted = False
 
     def union(self, term: str) -> str | None:
-        written = [self._member(each) for each in members_of(term)]
+        written = [self._member(member) for member in members_of(term)]
         parts = [each for each in written if each is not None]
         if len(parts) != len(written):
             return None
         if len(parts) == 1 or self._names.joins:
             return " | ".join(parts)
-        others = [each for each in parts if each != "None"]
+        others = [part for part in parts if part != "None"]
         optional = len(others) < len(parts)
         inner = others[0]
         if len(others) > 1:
@@ -227,13 +227,13 @@ class _Writer:
             return name
         if head == "Literal":
             return f"{name}{term[len(head) :]}"
-        written = [self.union(each) for each in arguments]
+        written = [self.union(argument) for argument in arguments]
         parts = [each for each in written if each is not None]
         return f"{name}[{', '.join(parts)}]" if len(parts) == len(written) else None
 
     def _arguments(self, inner: str) -> str | None:
-        parts = [self.union(each) for each in arguments_of(f"x[{inner}]")] if inner else []
-        known = [each for each in parts if each is not None]
+        parts = [self.union(argument) for argument in arguments_of(f"x[{inner}]")] if inner else []
+        known = [part for part in parts if part is not None]
         return f"[{', '.join(known)}]" if len(known) == len(parts) else None
 
     def _name(self, name: str, *, generic: bool = False) -> str | None:

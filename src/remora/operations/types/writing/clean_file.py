@@ -175,8 +175,8 @@ def _wrapped(source: SourceText, node: FunctionNode) -> Iterator[Edit]:
     if end is None:
         return
     start = source.start(node)
-    tokens = [each for each in source.tokens if start <= source.at(each.start) < end]
-    if any(each.type == tokenize.COMMENT or each.string == "lambda" for each in tokens):
+    tokens = [token for token in source.tokens if start <= source.at(token.start) < end]
+    if any(token.type == tokenize.COMMENT or token.string == "lambda" for token in tokens):
         return
     first = next(index for index, each in enumerate(tokens) if each.string == "(")
     opening = source.at(tokens[first].end)

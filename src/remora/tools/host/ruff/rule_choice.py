@@ -51,7 +51,7 @@ _MOST_SHOWN = 10
 def selectors_in(texts: Iterable[str]) -> list[str]:
     """Return the selectors in comma-separated texts. Raises ValueError if ruff does not know one."""
     selectors = [each.strip() for text in texts for each in text.split(",") if each.strip()]
-    unknown = unknown_selectors(each for each in selectors if each != DEFAULT)
+    unknown = unknown_selectors(selector for selector in selectors if selector != DEFAULT)
     if unknown:
         raise ValueError(
             f"expected rules of ruff {version('ruff')}, such as F401, UP, ALL or {DEFAULT}, "
@@ -173,7 +173,7 @@ def _ignoring(codes: Sequence[str]) -> tuple[str, ...]:
 
 def _codes_of_taste(settings: Sequence[dict[str, Any]]) -> list[str]:
     """Return the rules of taste that the project's settings do not ask for."""
-    codes = sorted(each.code for each in all_rules() if each.code)
+    codes = sorted(rule.code for rule in all_rules() if rule.code)
     added = expand(setting_values(settings, "extend-select"), (), codes)
     return expand(TASTE, added, codes)
 
@@ -236,7 +236,7 @@ def _newer_codes(settings: Sequence[dict[str, Any]], used: RuffVersion | None) -
 
 
 def _has_preview(settings: Sequence[dict[str, Any]]) -> bool:
-    tables = (table for each in settings for table in (each, _lint(each)))
+    tables = (table for setting in settings for table in (setting, _lint(setting)))
     return any(table.get("preview") is True for table in tables)
 
 
@@ -244,8 +244,8 @@ def setting_values(settings: Sequence[dict[str, Any]], key: str) -> list[str]:
     """Return the values of a setting in a configuration and in those that it extends."""
     return [
         str(value)
-        for each in settings
-        for table in (each, _lint(each))
+        for setting in settings
+        for table in (setting, _lint(setting))
         if isinstance(table.get(key), list)
         for value in table[key]
     ]

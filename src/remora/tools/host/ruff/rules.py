@@ -50,14 +50,14 @@ def with_name(code: str) -> str:
 
 def rule_codes() -> frozenset[str]:
     """Return the codes of all rules, or an empty set if ruff cannot list them."""
-    return frozenset(each.code for each in all_rules() if each.code)
+    return frozenset(rule.code for rule in all_rules() if rule.code)
 
 
 @cache
 def fixable_codes() -> frozenset[str]:
     """Return the codes of the rules that ruff has fixes for, at least in preview mode."""
     return frozenset(
-        each.code for each in all_rules() if each.code and each.fix_availability != "None"
+        rule.code for rule in all_rules() if rule.code and rule.fix_availability != "None"
     )
 
 
@@ -81,17 +81,17 @@ def expand(selectors: Iterable[str], left_out: Iterable[str], codes: Iterable[st
 
 def unknown_selectors(selectors: Iterable[str]) -> list[str]:
     """Return the selectors that do not select any rule of the bundled ruff."""
-    known = [each.code for each in all_rules() if each.code]
+    known = [rule.code for rule in all_rules() if rule.code]
     return [
-        each
-        for each in selectors
-        if known and not any(_fits(code, part) for code in known for part in _expanded([each]))
+        selector
+        for selector in selectors
+        if known and not any(_fits(code, part) for code in known for part in _expanded([selector]))
     ]
 
 
 @lru_cache(maxsize=16)
 def _expand(selectors: _Texts, left_out: _Texts, codes: _Texts) -> _Texts:
-    names = {each.name: each.code for each in all_rules() if each.code}
+    names = {rule.name: rule.code for rule in all_rules() if rule.code}
     on, off = (
         [names.get(each, each) for each in _expanded(group)] for group in (selectors, left_out)
     )
@@ -99,13 +99,15 @@ def _expand(selectors: _Texts, left_out: _Texts, codes: _Texts) -> _Texts:
 
 
 def _expanded(selectors: Iterable[str]) -> Iterable[str]:
-    for each in selectors:
-        yield from _GROUPS.get(each, (each,))
+    for selector in selectors:
+        yield from _GROUPS.get(selector, (selector,))
 
 
 def _specificity(code: str, selectors: Iterable[str]) -> int:
     """Return the length of the longest selector that fits a code, or -1 if none does."""
-    lengths = (0 if each == _ALL else len(each) for each in selectors if _fits(code, each))
+    lengths = (
+        0 if selector == _ALL else len(selector) for selector in selectors if _fits(code, selector)
+    )
     return max(lengths, default=-1)
 
 
