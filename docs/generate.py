@@ -17,7 +17,7 @@ from pydantic import BaseModel
 
 from remora.bootstrap.operations import BUILT_IN
 from remora.cli.app.lazy_group import TopGroup
-from remora.config.template import (
+from remora.config.loading import (
     OperationModels,
     config_schema,
     default_config,

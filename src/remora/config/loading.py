@@ -13,11 +13,14 @@ from remora.config.forbidden_settings import (
     without_model,
 )
 from remora.config.messages import describe_errors
-from remora.config.schema import NO_MODEL, Config
-from remora.config.template import OperationModels, default_config
+from remora.config.schema import NO_MODEL, Config, OperationConfig
 from remora.config.user_folders import KEY_VARIABLES
 from remora.config.yaml_positions import KeyPath, ParsedYaml, read_yaml, read_yaml_file
 from remora.errors import ConfigError
+from remora.json_schema import DIALECT
+
+OperationModels = Mapping[str, type[OperationConfig]]
+"""Settings model of each operation, by name."""
 
 _PREFIX = "REMORA_"
 _RECEIVERS = {"environment": ("user", "environment", "flag"), "user": ("user",)}
@@ -285,3 +288,35 @@ def _paths(value: Any, where: tuple[str, ...]) -> Iterable[tuple[str, ...]]:
     if isinstance(value, dict):
         for key, inner in value.items():
             yield from _paths(inner, (*where, key))
+
+
+def default_config(operations: OperationModels) -> Config:
+    """Return the default configuration, with an entry for each operation."""
+    return Config(operations={name: model() for name, model in operations.items()})
+
+
+def describe_operations(operations: OperationModels) -> str:
+    """Return the description of the `operations` key, including operation-specific keys."""
+    known = [str(Config.model_fields["operations"].description)]
+    for name, model in operations.items():
+        own = [key for key in model.model_fields if key not in OperationConfig.model_fields]
+        known += [f"{name} also has {key}: {model.model_fields[key].description}" for key in own]
+    return " ".join(known)
+
+
+def config_schema(operations: OperationModels) -> dict[str, Any]:
+    """Return the JSON Schema (2020-12) of a configuration file."""
+    schema = Config.model_json_schema()
+    section = schema["properties"]["operations"]
+    ((pattern, base),) = section.pop("patternProperties").items()
+    section |= {
+        "description": describe_operations(operations),
+        "default": {name: {} for name in operations},
+        "propertyNames": {"pattern": pattern},
+        "properties": {},
+        "additionalProperties": base,
+    }
+    for name, model in operations.items():
+        section["properties"][name] = {"$ref": f"#/$defs/{model.__name__}"}
+        schema["$defs"][model.__name__] = model.model_json_schema()
+    return {**DIALECT, **schema}

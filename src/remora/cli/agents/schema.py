@@ -15,7 +15,7 @@ _SCHEMAS = {
     "agent": ("remora.agents.definition.agent_yaml", "definition_schema"),
     "check": ("remora.runs.report.check_document", "check_schema"),
     "line": ("remora.runs.records.run_events", "lines_schema"),
-    "config": ("remora.config.template", "config_schema"),
+    "config": ("remora.config.loading", "config_schema"),
 }
 """Schemas by name, each with its module and function, imported when the schema is printed."""
 
