@@ -1,10 +1,13 @@
-"""Parts of a node's code that its docstring may describe."""
+"""Parts of a node that a docstring describes: their types, and those that a node has."""
 
 import ast
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
+import msgspec
+
 from remora.code.syntax.definitions import DefinitionNode, FunctionNode
+from remora.code.syntax.docstring_sections import Style
 from remora.code.syntax.effects import (
     is_none_or_missing,
     is_stub,
@@ -13,10 +16,49 @@ from remora.code.syntax.effects import (
     unqualified_name,
 )
 from remora.judges.docstrings.documented_exceptions import raised_exceptions
-from remora.judges.docstrings.parts import Describable, Parameter
+
+Mood = Literal["imperative", "indicative"]
+STYLES: tuple[Style, ...] = ("google", "numpy", "rest")
 
 _RECEIVERS = ("self", "cls", "mcs", "mcls", "metacls")
 _PROPERTIES = ("property", "cached_property")
+
+
+class Parameter(msgspec.Struct, frozen=True):
+    """A parameter as it is written in the code. `kind` is its prefix: `""`, `"*"` or `"**"`."""
+
+    name: str
+    kind: Literal["", "*", "**"] = ""
+    annotation: str | None = None
+    default: str | None = None
+
+
+class Describable(msgspec.Struct, frozen=True, kw_only=True):
+    """Parts that a function's docstring may describe, in source order.
+
+    `parameters` does not include `self`, `cls` or private parameters. `raises` contains the names of
+    exceptions, spelled as in the code. `annotation` is the return type.
+    """
+
+    parameters: tuple[Parameter, ...] = ()
+    raises: tuple[str, ...] = ()
+    outcome: Literal["nothing", "returns", "yields"] = "nothing"
+    annotation: str | None = None
+
+
+class DocstringFormat(msgspec.Struct, frozen=True, kw_only=True):
+    """Docstring conventions of a file: style, line width, quotes and mood.
+
+    If `below` is true, multi-line text starts on the line below the opening quotes. `step`
+    is the indentation of an entry's description. `mood` is that of a function's first verb.
+    """
+
+    style: Style = "google"
+    width: int = 88
+    below: bool = False
+    quotes: str = '"""'
+    step: str = "    "
+    mood: Mood = "imperative"
 
 
 def describable_parts(node: DefinitionNode) -> Describable:

@@ -12,9 +12,8 @@ from remora.code.syntax.docstring_sections import Item, Kind, ParsedDocstring, p
 from remora.code.syntax.effects import unqualified_name
 from remora.code.syntax.signature import docstring_text
 from remora.code.syntax.source import Source
-from remora.judges.docstrings.describable_parts import describable_parts
+from remora.judges.docstrings.describable_parts import Describable, describable_parts
 from remora.judges.docstrings.documented_exceptions import ExceptionClasses
-from remora.judges.docstrings.parts import Describable
 
 _ENOUGH = 3
 """Lists of exceptions that show a habit."""

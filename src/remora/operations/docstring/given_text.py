@@ -10,7 +10,7 @@ from remora.code.syntax.docstring_sections import (
     Style,
     parse_docstring,
 )
-from remora.judges.docstrings.parts import DocstringFormat, Mood
+from remora.judges.docstrings.describable_parts import DocstringFormat, Mood
 from remora.operations.docstring.style import in_mood
 
 _QUOTED = re.compile(r"[rR]?(\"\"\"|''')(.*)\1", re.DOTALL)

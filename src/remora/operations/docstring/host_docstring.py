@@ -13,10 +13,14 @@ from remora.code.syntax.docstring_sections import Style
 from remora.code.syntax.source import Unreadable, read_source
 from remora.code.syntax.used_definitions import lines_used_by, outline
 from remora.errors import HostError
-from remora.judges.docstrings.describable_parts import describable_parts
+from remora.judges.docstrings.describable_parts import (
+    STYLES,
+    Describable,
+    DocstringFormat,
+    describable_parts,
+)
 from remora.judges.docstrings.documented_exceptions import ExceptionClasses
 from remora.judges.docstrings.documented_node import DocumentedNode, find_documented
-from remora.judges.docstrings.parts import STYLES, Describable, DocstringFormat
 from remora.judges.docstrings.related_texts import (
     FileTexts,
     RelatedTexts,

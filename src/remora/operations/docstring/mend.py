@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import msgspec
 
 from remora.code.syntax.docstring_sections import Item
-from remora.judges.docstrings.describable_parts import describable_parts
+from remora.judges.docstrings.describable_parts import Describable, describable_parts
 from remora.judges.docstrings.documented_node import DocumentedNode
 from remora.judges.docstrings.documented_parameters import (
     are_similar,
@@ -17,7 +17,6 @@ from remora.judges.docstrings.documented_parameters import (
     unlisted_parameters,
 )
 from remora.judges.docstrings.drift_finding import DocumentedCode, DriftFinding
-from remora.judges.docstrings.parts import Describable
 
 _UNKNOWN = ("unknown-parameter", "renamed-parameter")
 

@@ -10,7 +10,7 @@ from remora.code.syntax.definitions import DEFINITIONS
 from remora.code.syntax.docstring_sections import Style, parse_docstring
 from remora.code.syntax.signature import docstring_text
 from remora.code.syntax.source import Source
-from remora.judges.docstrings.parts import DocstringFormat, Mood
+from remora.judges.docstrings.describable_parts import DocstringFormat, Mood
 
 _VERBS = frozenset(
     (
