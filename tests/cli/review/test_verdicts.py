@@ -40,7 +40,7 @@ def test_only_the_named_functions_are_decided(shop: Shop, verb: str, state: str)
     shown = shop("show", "last", "-v").out
     assert f"{state}pending: hunk 2" in shown
     assert "F541 (hunk 2)" in shown
-    (diff,) = shop("diff", "last", "--json").document["diffs"]
+    (diff,) = shop("diff", "last", "--rule", "F541", "--json").document["diffs"]
     assert diff["hunks"] == [{"number": 2, "path": "a.py", "line": 6, "group": 2, "label": "F541"}]
     assert shop("accept", "last", "load_b").err == ""
     assert 'f"b"' not in (shop.root / "a.py").read_text()

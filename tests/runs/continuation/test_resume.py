@@ -211,7 +211,7 @@ class TestNothingIsDoneTwice:
         assert came_to(desk) == whole
         (job, *_) = whole
         calls = [e for e in agent_events(desk, job.agent_id) if e.type == ToolCalled.type]
-        assert [call.turn for call in calls] == list(range(1, job.turns + 1))
+        assert [call.turn for call in calls] == list(range(1, job.counts.turns + 1))
 
     @pytest.mark.slow
     def test_a_second_job_start_says_that_it_continues_and_the_end_comes_once(

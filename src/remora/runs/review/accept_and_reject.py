@@ -190,8 +190,10 @@ class SelectedChanges:
     @property
     def as_view(self) -> RunView:
         """The run with nothing but the chosen hunks."""
-        jobs = (msgspec.structs.replace(change.job, left=change.hunks) for change in self.usable)
-        return msgspec.structs.replace(self.view, jobs=tuple(jobs))
+        replace = msgspec.structs.replace
+        chosen = ((change.job, change.hunks) for change in self.usable)
+        jobs = (replace(job, review=replace(job.review, left=hunks)) for job, hunks in chosen)
+        return replace(self.view, jobs=tuple(jobs))
 
 
 def select_changes(
