@@ -75,7 +75,7 @@ def _annotate(project: "Project", report: "Report", revision: str | None) -> Non
     problems, failed = find_problems(report, project.root), unchecked_of(report)
     lines = None
     if revision is not None:
-        found = {problem.path for problem in problems} | {each.path for each in failed}
+        found = {problem.path for problem in problems} | {failure.path for failure in failed}
         paths = sorted(map(unescape_path, found))
         lines = changed_lines(project.root, project.root, revision or "HEAD", paths)
     print_lines(annotations(problems, project.root, lines, failed))

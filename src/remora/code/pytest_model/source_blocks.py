@@ -53,7 +53,7 @@ def without_tests(tree: ast.Module, names: Collection[str]) -> list[ast.stmt]:
     found: list[ast.stmt] = []
     for statement in tree.body:
         if isinstance(statement, ast.ClassDef):
-            own = [each for each in statement.body if _qualname(statement, each) not in names]
+            own = [inner for inner in statement.body if _qualname(statement, inner) not in names]
             if len(own) == len(statement.body):
                 found.append(statement)
             elif own:

@@ -63,7 +63,7 @@ def _is_possible(call: CallInput, subject: TargetFunction) -> bool:
     """
     root = re.split(r"\W", call.call, maxsplit=1)[0]
     if "." not in subject.qualname:
-        imports = (imported for each in call.imports for imported in imported_names(parse(each)))
+        imports = (imported for text in call.imports for imported in imported_names(parse(text)))
         given = [one for one in imports if one.bound == root]
         names = [*filter(None, (given[0].module, given[0].name))] if given else ["?"]
         module = ".".join(names[:-1] if names[1:] == [subject.function.name] else names)

@@ -61,7 +61,8 @@ class LeftAlone:
 
     def reasons(self, findings: Sequence[Finding], body: str) -> dict[Place, str]:
         """Return the findings of a version of the file that stay, with the reasons."""
-        found = {place_of(each): why for each in findings if (why := self._reason(each, body))}
+        reasons = ((place_of(finding), self._reason(finding, body)) for finding in findings)
+        found = {place: why for place, why in reasons if why}
         fixes = [
             finding["fix"]
             for finding in findings

@@ -38,13 +38,14 @@ def suspects(before: str, after: str, extra: list[Finding], found: list[Finding]
     new = new_lines(before.encode(), after.encode())
     keys = set(map(comparison_key, extra))
     changed = [
-        each
-        for each in found
-        if comparison_key(each) in keys
-        and not new.isdisjoint(range(each["line"], each["end_line"] + 1))
+        finding
+        for finding in found
+        if comparison_key(finding) in keys
+        and not new.isdisjoint(range(finding["line"], finding["end_line"] + 1))
     ]
     explained = set(map(comparison_key, changed))
-    return [*changed, *(each for each in extra if comparison_key(each) not in explained)]
+    others = (finding for finding in extra if comparison_key(finding) not in explained)
+    return [*changed, *others]
 
 
 def comparison_key(finding: Finding) -> tuple[str, str]:

@@ -36,7 +36,7 @@ class RequiredStyle(NamedTuple):
 def required_style(place: ToolTree, path: str) -> RequiredStyle:
     """Return what the project's lint rules require of a test file at a path where none exists."""
     try:
-        codes = {str(each["code"]) for each in place.ruff.check_text(path, _BARE)}
+        codes = {str(finding["code"]) for finding in place.ruff.check_text(path, _BARE)}
     except HostError:  # the check of the test reports it
         return RequiredStyle()
     return RequiredStyle("ANN201" in codes, "D103" in codes, "D100" in codes)
@@ -51,7 +51,7 @@ def make_package(place: ToolTree, path: str) -> str:
     if not folder or any(each != path for each in place.files.glob(f"{folder}/*.py")):
         return ""
     package = package_of(path)
-    required = {str(each["code"]) for each in place.ruff.check_text(package, b"")}
+    required = {str(finding["code"]) for finding in place.ruff.check_text(package, b"")}
     place.create(package, _PACKAGE if "D104" in required else b"")
     return package
 
@@ -118,10 +118,10 @@ def tolerated_rules(place: ToolTree, path: str, found: list[Finding]) -> tuple[s
     in the first files of a project without tests.
     Raises HostError if ruff fails.
     """
-    codes = {str(each["code"]) for each in found}
+    codes = {str(finding["code"]) for finding in found}
     files = place.files.glob("**/*.py", look=place.left)
     others = [file for file in files if file != path]
     others = [other for other in others if is_test_file(other)] or others
     if others:
-        codes |= {str(each["code"]) for each in place.ruff.check(others[:_MOST_FILES])}
+        codes |= {str(finding["code"]) for finding in place.ruff.check(others[:_MOST_FILES])}
     return tuple(code for code in sorted(codes) if not _ALWAYS.match(code))
