@@ -9,7 +9,7 @@ import msgspec
 from remora.chat import ToolSchema
 from remora.errors import DiskError, HostError, NotFound, StreamDamaged
 from remora.memory.events import Event
-from remora.memory.packet import SUBMIT_TOOL
+from remora.memory.packet import SUBMIT_TOOL, DecisionPacket
 from remora.trace.content.objects import ObjectStore
 from remora.trace.read.blobs import BLOB_LIMIT, LINE_LIMIT, read_text_lines, resolve
 from remora.trace.read.reader import decode_part
@@ -24,6 +24,8 @@ BUILTIN = frozenset({RECALL, UNDO, LEAVE, SUBMIT})
 """Tools that write no text of their own to files."""
 MAX_LINES = 60
 _MAX_ITEM = 60
+_LEFT = "left "
+"""Start of the knowledge keys of items that a model left."""
 _PACKED = b"\0"
 """First byte of a compressed output; JSON never begins with it."""
 
@@ -66,9 +68,14 @@ def leave(item: str, because: str) -> dict[str, Any]:
     item, because = item.strip(), because.strip()
     if not (item and because):
         raise HostError("leave needs an item and a reason")
-    facts = {f"left {item[:_MAX_ITEM]}": because}
+    facts = {f"{_LEFT}{item[:_MAX_ITEM]}": because}
     made = {"item": item, "because": because}
     return {**succeeded(f"Left {item}: {because}", made), "knowledge_delta": facts}
+
+
+def left_items(packet: DecisionPacket) -> list[str]:
+    """Return the first 60 characters of each item that `leave` has recorded."""
+    return [key.removeprefix(_LEFT) for key in packet.knowledge if key.startswith(_LEFT)]
 
 
 def undone(turn: int, because: str) -> dict[str, Any]:

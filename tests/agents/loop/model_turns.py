@@ -48,6 +48,7 @@ PICK = """
 
     packet: dict = Input("packet")
     options: dict = Input("options")
+    progress: dict = Input("progress")
 
     def put(**args):
         return {"tool": "put", "args": args, "reason": "why not"}

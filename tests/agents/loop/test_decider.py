@@ -6,7 +6,14 @@ from typing import Any
 import pytest
 
 from remora.chat import ToolCall
-from remora.memory.events import Escalation, ModelRequest, SubmitResult, ToolCalled, ToolResulted
+from remora.memory.events import (
+    ContextUpdate,
+    Escalation,
+    ModelRequest,
+    SubmitResult,
+    ToolCalled,
+    ToolResulted,
+)
 from remora.models.protocol import Request
 from remora.trace.read.agent_turns import packet_at
 from tests.agents.conftest import SUBMIT, Play, Theatre, scripted
@@ -230,6 +237,17 @@ def test_what_is_left_is_a_fact_with_its_reason(theatre: Theatre) -> None:
     found = play(theatre, writer(theatre), answers)
     assert packet_at(found.events, 3).knowledge["left the number x"].value == "it is right"
     assert found.after == OPENED
+
+
+def test_scripts_that_suggest_are_told_what_was_left_and_whether_files_differ(
+    theatre: Theatre,
+) -> None:
+    answers = {2: call("leave", item="x" * 70, because="it is right"), 3: undo(1)}
+    found = replayed(play(theatre, writer(theatre), answers))
+    given = [update.inputs["progress"] for update in found.payloads(ContextUpdate) if update.inputs]
+    assert [(len("".join(progress["left"])), progress["changed"]) for progress in given] == [
+        (0, False), (0, True), (0, True), (60, True), (60, False),
+    ]  # fmt: skip
 
 
 class TestBudget:

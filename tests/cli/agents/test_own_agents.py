@@ -335,6 +335,8 @@ FAULTS: list[tuple[str, dict[str, str], str]] = [
      "8:8: s.pym:2: the input `target`: not available; a needs script receives `node`"),
     ("candidates: s.pym", {"s.pym": INPUTS + 'line: int = Input("line")\n1\n'},
      "8:13: s.pym:2: the input `line`: not available; a candidates script receives"),
+    ("candidates: s.pym", {"s.pym": INPUTS + 'progress: list = Input("progress")\n1\n'},
+     "8:13: s.pym:2: the input `progress`: Remora passes a value of type dict"),
     ("context: [s.pym]", {"s.pym": INPUTS + 'node: dict = Input("node")\n1\n'},
      "8:11: s.pym:2: the input `node`: not available"),
     ("verify: [parses, s.pym]", {"s.pym": INPUTS + 'files: dict = Input("files")\nTrue\n'},

@@ -1,5 +1,6 @@
 """What the scripts of the test agent report, and what they suggest to a model."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -15,7 +16,12 @@ NONE = "none: no example shows arguments for it"
 
 
 def reported(
-    script: str, host: Any, options: Any = None, folder: str = "tools", **packet: Any
+    script: str,
+    host: Any,
+    options: Any = None,
+    folder: str = "tools",
+    left: Sequence[str] = (),
+    **packet: Any,
 ) -> dict[str, Any]:
     facts = {name: {"value": value} for name, value in packet.pop("facts", {}).items()}
     inputs = {
@@ -24,6 +30,7 @@ def reported(
         "code": "def test_f(): assert f(1)",
         "target": {"path": "mod.py", "nodes": ["f", "g", "h"]},
         "options": options or {},
+        "progress": {"left": left, "changed": False},
         "packet": {"knowledge": facts, "recent_actions": [], "excerpt": None, **packet},
     }
     tool = load(TEST.folder / folder / f"{script}.pym")
@@ -158,10 +165,10 @@ class TestSuggestions:
 
     def test_what_the_model_wrote_left_or_removed_is_not_suggested_again(self) -> None:
         facts = {
-            "tests of f": NONE, "left f": "it is trivial",
+            "tests of f": NONE,
             "tests of g": {**BY_RULE, "yours": ["test_more"]}, "tests of h": {},
         }  # fmt: skip
-        assert self.suggested(facts=facts) == [("submit_result", {})]
+        assert self.suggested(facts=facts, left=["f"]) == [("submit_result", {})]
 
     def test_without_an_opening_the_rules_are_a_suggestion(self) -> None:
         assert self.suggested()[:2] == [("write_tests", {}), ("read_function", {"name": "f"})]

@@ -36,6 +36,8 @@ _HARNESS_SAMPLE: Mapping[str, Any] = {
 }
 HARNESS_INPUTS = frozenset(_HARNESS_SAMPLE)
 """Inputs that the harness provides and models never see: node location, packet and options."""
+_SUGGESTING_SAMPLE = {**_HARNESS_SAMPLE, "progress": {"left": ["f"], "changed": False}}
+"""Inputs of context and candidates scripts, which have no arguments of a model."""
 _FINDINGS = [
     {
         "path": "a.py",
@@ -112,8 +114,10 @@ def _samples(role: Role, node_types: Container[str]) -> list[Mapping[str, Any]]:
             return [{"raw": None}]
         case "verify":
             return [_VERIFY_SAMPLE]
-        case _:
+        case "tool":
             return [_HARNESS_SAMPLE]
+        case _:
+            return [_SUGGESTING_SAMPLE]
 
 
 @cache

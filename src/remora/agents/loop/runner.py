@@ -5,7 +5,9 @@ from collections.abc import Callable
 from functools import cache, lru_cache
 from typing import Any
 
-from remora.agents.builtin_tools import BUILTIN, SUBMIT, UNDO, undone
+from msgspec.structs import replace
+
+from remora.agents.builtin_tools import BUILTIN, SUBMIT, UNDO, left_items, undone
 from remora.agents.decision.policy import Decision
 from remora.agents.inputs.target_location import last_known_target, locate_target
 from remora.agents.job import AgentResult, Job
@@ -344,7 +346,10 @@ class AgentRunner:
 
     async def _run_script(self, script: Tool) -> ToolExecution:
         """Run a context or candidates script."""
-        return await self._run_redacted(run_script_tool, script, {}, self._script_inputs())
+        left, has_changed = left_items(self.context.packet), bool(self._state.files.net)
+        progress = {"left": left, "changed": has_changed}
+        inputs = replace(self._script_inputs(), progress=progress)
+        return await self._run_redacted(run_script_tool, script, {}, inputs)
 
     async def _run_redacted(
         self, work: Callable[..., ToolExecution], *args: object

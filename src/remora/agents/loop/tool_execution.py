@@ -32,7 +32,8 @@ class ToolExecution(msgspec.Struct, frozen=True, kw_only=True):
 class ScriptInputs(msgspec.Struct, frozen=True, kw_only=True):
     """The inputs and the environment of a script.
 
-    `outputs` contains the raw outputs so far, for `recall`.
+    `outputs` contains the raw outputs so far, for `recall`. Only context and candidates scripts
+    have `progress`.
     """
 
     tree: ToolTree
@@ -42,10 +43,12 @@ class ScriptInputs(msgspec.Struct, frozen=True, kw_only=True):
     outputs: RawOutputs
     clock: datetime
     seed: int
+    progress: dict[str, Any] | None = None
 
     def inputs(self) -> dict[str, Any]:
-        """Return the inputs, keyed by the names in `HARNESS_INPUTS`."""
-        return {name: getattr(self, name) for name in HARNESS_INPUTS}
+        """Return the inputs, keyed by the names in `HARNESS_INPUTS`, and the progress if it has one."""
+        own = {} if self.progress is None else {"progress": self.progress}
+        return {**{name: getattr(self, name) for name in HARNESS_INPUTS}, **own}
 
 
 def execute_call(call: ToolCall, agent: Agent, inputs: ScriptInputs) -> ToolExecution:
