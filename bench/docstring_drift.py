@@ -18,11 +18,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from remora.code.syntax.extract import parse_module
+from remora.code.docstrings.documented_node import DocumentedNode, find_documented
+from remora.code.docstrings.related_texts import RelatedTexts
+from remora.code.extract import parse_module
 from remora.code.syntax.nodes import Module
 from remora.errors import HostError
-from remora.judges.docstrings.documented_node import DocumentedNode, find_documented
-from remora.judges.docstrings.related_texts import RelatedTexts
 from remora.operations.docstring.host_docstring import (
     exception_classes,
     folder_texts,

@@ -22,8 +22,8 @@ from difflib import SequenceMatcher
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
+from remora.code.docstrings.docstring_sections import Style, parse_docstring
 from remora.code.syntax.definitions import Definition, find_definitions
-from remora.code.syntax.docstring_sections import Style, parse_docstring
 from remora.code.syntax.signature import docstring_text
 from remora.code.syntax.source import Source, Unreadable, read_source
 

@@ -25,8 +25,8 @@ from typing import NamedTuple
 
 from docstring_history import Pair, Repository, pairs_of
 
+from remora.code.docstrings.documented_node import DocumentedNode, find_documented
 from remora.errors import HostError
-from remora.judges.docstrings.documented_node import DocumentedNode, find_documented
 from remora.operations.docstring.host_docstring import (
     exception_classes,
     folder_texts,

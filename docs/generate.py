@@ -17,13 +17,13 @@ from pydantic import BaseModel
 
 from remora.bootstrap.operations import BUILT_IN
 from remora.cli.app.lazy_group import TopGroup
+from remora.code.docstrings import drift_rules
 from remora.config.loading import (
     OperationModels,
     config_schema,
     default_config,
     describe_operations,
 )
-from remora.judges.docstrings.drift_finding import DriftCode
 from remora.judges.lint.conversions import IDIOMS
 from remora.judges.lint.left_rules import FILE_RULES, FIX_RULES
 from remora.judges.lint.used_imports import IMPORT_RULES
@@ -283,43 +283,11 @@ def left_fixes() -> Iterator[str]:
         yield f"| `{rule.name}` | {cell(rule.example)} | {reason} | {rule.measured} |\n"
 
 
-CONTRADICTIONS: dict[DriftCode, tuple[str, str, str]] = {
-    "renamed-parameter": (
-        "documents a parameter that has another name now",
-        "`:param value_match:` of `equal_to(value)`",
-        "if one name has all words of the other or abbreviates it, or the text has a word of the "
-        "new name, and neither type nor text contradicts the new name",
-    ),
-    "unknown-parameter": (
-        "documents a parameter that does not exist",
-        "`:param color:` of `draw(path)`",
-        "the entry is removed, if every parameter has one, nothing else mentions it, and no "
-        "subclass may override the method",
-    ),
-    "missing-parameter": (
-        "lists most parameters, but not this one",
-        "`:param path:` alone of `draw(path, scale)`",
-        "no",
-    ),
-    "missing-exception": (
-        "lists exceptions, but not this one, which a `raise` names",
-        "`:raises KeyError:` where the code also raises ValueError",
-        "no",
-    ),
-    "no-result": (
-        "documents a result of a function that never returns a value",
-        "`:returns: the path` of a function without `return`",
-        "no",
-    ),
-}
-"""What a docstring does, an example, and when it is corrected without a model, by code."""
-
-
 def docstring_rules() -> Iterator[str]:
     """Yield a table of the contradictions of docstrings."""
     yield "| code | the docstring | example | corrected |\n|---|---|---|---|\n"
-    for code, cells in CONTRADICTIONS.items():
-        yield f"| `{code}` | {' | '.join(cells)} |\n"
+    for rule in drift_rules.RULES:
+        yield f"| `{rule.name}` | {rule.docstring} | {rule.example} | {rule.corrected} |\n"
 
 
 def types_rules() -> Iterator[str]:

@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 import msgspec
 
+from remora.code.docstrings.drift_rules import is_docstring_outdated
 from remora.code.file_facts import FileFacts, NodeFacts
 from remora.code.ir.lowering.dispatch import LoweringResult, lower_module
 from remora.code.syntax.definitions import Definition, ImportNode
-from remora.code.syntax.docstring_drift import is_docstring_outdated
 from remora.code.syntax.error_recovery import parse_with_recovery
 from remora.code.syntax.signature import (
     decorator_texts,

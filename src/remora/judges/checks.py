@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from remora.code.syntax.extract import parse_module
+from remora.code.extract import parse_module
 from remora.code.syntax.nodes import Module, Node, find_node, lines_of_nodes, own_lines
 from remora.code.syntax.source import Source, compile_error, parse_error, read_source
 from remora.ids import NodeKey

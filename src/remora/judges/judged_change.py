@@ -5,7 +5,7 @@ from functools import cached_property
 
 import msgspec
 
-from remora.code.syntax.extract import parse_module
+from remora.code.extract import parse_module
 from remora.code.syntax.nodes import Module, Node
 from remora.tools.tree import ToolTree
 from remora.workspaces.apply.line_diff import new_lines

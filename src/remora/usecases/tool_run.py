@@ -16,7 +16,7 @@ from remora.agents.named_summarizers import summarizer_named, summarizer_record,
 from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import open_project
 from remora.bootstrap.project_interpreter import interpreter_for
-from remora.code.syntax.extract import parse_module
+from remora.code.extract import parse_module
 from remora.code.syntax.node_patterns import nearest
 from remora.code.syntax.nodes import Module, Node, find_node
 from remora.errors import HostError, NotFound, ScriptError, UsageError

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from radon.visitors import ComplexityVisitor
 
+from remora.code.extract import parse_module
 from remora.code.file_analysis import read_facts
 from remora.code.syntax.definitions import DefinitionNode, find_definitions
-from remora.code.syntax.extract import parse_module
 from remora.code.syntax.hidden_uses import hidden_uses
 from remora.code.syntax.node_patterns import file_pattern, match_nodes, nearest
 from remora.code.syntax.nodes import Module, node_summary, own_lines

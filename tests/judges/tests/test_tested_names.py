@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from remora.code.syntax.extract import parse_module
+from remora.code.extract import parse_module
 from remora.code.syntax.nodes import Module
 from remora.code.syntax.source import parse_text
 from remora.judges.tests.tested_names import TestedNames

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from remora.code.syntax.docstring_sections import Style
+from remora.code.docstrings.describable_parts import STYLES, DocstringFormat
+from remora.code.docstrings.docstring_sections import Style
+from remora.code.docstrings.documented_node import find_documented
 from remora.code.syntax.source import read_source
 from remora.errors import HostError
-from remora.judges.docstrings.describable_parts import STYLES, DocstringFormat
-from remora.judges.docstrings.documented_node import find_documented
 from remora.operations.docstring.docstring_verification import tree_without_docstring
 from remora.operations.docstring.docstring_writer import mended, written
 from remora.operations.docstring.given_text import (

@@ -9,7 +9,7 @@ import pytest
 
 from remora.agents.definition.agent import Agent, load_agent
 from remora.bootstrap.operations import BUILT_IN
-from remora.code.syntax.extract import parse_module
+from remora.code.extract import parse_module
 from remora.code.syntax.nodes import Module
 from remora.memory.events import ModelRequest, SubmitResult, ToolCalled, ToolResulted
 from remora.operations.base import NO_FIX, FindingCounts

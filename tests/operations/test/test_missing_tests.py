@@ -7,7 +7,7 @@ import pytest
 
 from remora.agents.verification import verify
 from remora.bootstrap.operations import BUILT_IN
-from remora.code.syntax.extract import parse_module
+from remora.code.extract import parse_module
 from remora.code.syntax.nodes import Module
 from remora.judges.submission import Submission
 from remora.judges.tests.mutation_check import boundary_faults

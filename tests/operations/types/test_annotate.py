@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from remora.code.syntax.extract import parse_module
+from remora.code.extract import parse_module
 from remora.code.syntax.nodes import Module
 from remora.errors import HostError
 from remora.operations.types.host_types import annotate, open_functions, reveal, write_annotations

@@ -10,7 +10,7 @@ import msgspec
 
 from remora.agents.definition.agent_yaml import AgentDefinition, Role, ScriptUse, script_uses
 from remora.agents.named_summarizers import EPOCH
-from remora.code.syntax.extract import parse_module
+from remora.code.extract import parse_module
 from remora.code.syntax.nodes import Module, Node
 from remora.config.yaml_positions import place_of, read_yaml_file
 from remora.errors import ConfigError, ScriptError

@@ -6,9 +6,9 @@ from typing import Any
 import msgspec
 
 from remora.agents.job import Job
+from remora.code.extract import parse_module
 from remora.code.file_analysis import read_facts
 from remora.code.pytest_model.pytest_file import is_test_file
-from remora.code.syntax.extract import parse_module
 from remora.code.syntax.nodes import Module, find_node, node_at_line, own_lines
 from remora.ids import file_of_key, split_node_key
 from remora.memory.packet import Candidate

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from remora.agents.job import Job
-from remora.code.syntax.extract import parse_module
+from remora.code.extract import parse_module
 from remora.code.syntax.nodes import Module, find_node, lines_of_nodes
 from remora.ids import split_node_key
 

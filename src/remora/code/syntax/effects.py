@@ -1,67 +1,17 @@
-"""Analysis of the exceptions that a function body raises and the values it returns or yields."""
+"""Exceptions that a function body raises, and values that it returns or yields."""
 
 import ast
 import builtins
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
 
-from remora.code.syntax.definitions import BLOCK_FIELDS, DEFINITIONS, DefinitionNode
+from remora.code.syntax.definitions import DEFINITIONS, DefinitionNode
 
-# calls whose exceptions are never documented
-_HARMLESS_CALLS = frozenset(
-    (
-        *("bool", "dict", "enumerate", "id", "isinstance", "len", "list", "print", "range"),
-        *("repr", "set", "str", "super", "tuple", "type", "zip"),
-    )
-)
-_MAY_RAISE = (
-    *(ast.Await, ast.Yield, ast.YieldFrom, ast.AsyncFor, ast.With, ast.AsyncWith),
-    *(ast.Import, ast.ImportFrom),
-)
 _SCOPES = (*DEFINITIONS, ast.Lambda)
-_BLOCKS = {kind: blocks for kind, blocks in BLOCK_FIELDS.items() if kind not in DEFINITIONS}
 _BUILTIN_EXCEPTIONS: dict[str, type[BaseException]] = {
     name: value
     for name, value in vars(builtins).items()
     if isinstance(value, type) and issubclass(value, BaseException)
 }
-
-
-class RaisedExceptions(NamedTuple):
-    """Exceptions raised in a body.
-
-    `unnamed` is True if the class of a raised exception is not known. `caught` is True if the body
-    has exception handlers.
-    """
-
-    names: frozenset[str]
-    unnamed: bool
-    caught: bool
-
-
-def raised_exceptions(body: Sequence[ast.stmt]) -> RaisedExceptions:
-    """Return the exceptions that a function body raises directly."""
-    names: set[str | None] = set()
-    caught = False
-    for statement in _statements(body):
-        if isinstance(statement, ast.Raise):
-            names.add(exception_name(statement.exc))
-        elif isinstance(statement, ast.Assert):
-            names.add("AssertionError")
-        elif isinstance(statement, ast.ExceptHandler):
-            caught = True
-    return RaisedExceptions(frozenset(name for name in names if name), None in names, caught)
-
-
-def may_propagate(body: Sequence[ast.stmt]) -> bool:
-    """Return True if the body has a call, `await`, `with` or the like that may raise."""
-    raised: set[int] = set()  # calls that only construct the exception of a `raise`
-    for node in own_nodes(body):
-        if isinstance(node, ast.Raise):
-            raised.add(id(node.exc))
-        elif _may_raise(node) and id(node) not in raised:
-            return True
-    return False
 
 
 def may_be_subclass(name: str, base: str) -> bool:
@@ -73,20 +23,17 @@ def may_be_subclass(name: str, base: str) -> bool:
     )
 
 
-def is_builtin_exception(name: str) -> bool:
-    return name in _BUILTIN_EXCEPTIONS
-
-
 def builtin_exceptions() -> Mapping[str, type[BaseException]]:
     """Return the built-in exceptions by name."""
     return _BUILTIN_EXCEPTIONS
 
 
 def returns_or_yields(body: Sequence[ast.stmt]) -> bool:
-    returns = (node for node in _statements(body) if isinstance(node, ast.Return))
-    if any(not is_none_or_missing(node.value) for node in returns):
-        return True
-    return any(isinstance(node, ast.Yield | ast.YieldFrom) for node in own_nodes(body))
+    return any(
+        isinstance(node, ast.Yield | ast.YieldFrom)
+        or (isinstance(node, ast.Return) and not is_none_or_missing(node.value))
+        for node in own_nodes(body)
+    )
 
 
 def is_stub(node: DefinitionNode, body: Sequence[ast.stmt]) -> bool:
@@ -110,16 +57,6 @@ def _is_empty(statement: ast.stmt) -> bool:
     )
 
 
-def _statements(body: Sequence[ast.stmt]) -> Iterator[ast.AST]:
-    """Yield the statements and exception handlers of a body, excluding nested definitions."""
-    pending: list[Any] = list(body)
-    while pending:
-        statement = pending.pop()
-        yield statement
-        for block in _BLOCKS.get(statement.__class__, ()):
-            pending += getattr(statement, block)
-
-
 def own_nodes(body: Sequence[ast.stmt]) -> Iterator[ast.AST]:
     """Yield the nodes of a body in reverse order. Nested definitions and lambdas are skipped."""
     pending: list[ast.AST] = list(body)
@@ -129,12 +66,6 @@ def own_nodes(body: Sequence[ast.stmt]) -> Iterator[ast.AST]:
             continue
         yield node
         pending.extend(ast.iter_child_nodes(node))
-
-
-def _may_raise(node: ast.AST) -> bool:
-    if isinstance(node, ast.Call):
-        return not (isinstance(node.func, ast.Name) and node.func.id in _HARMLESS_CALLS)
-    return isinstance(node, _MAY_RAISE)
 
 
 def exception_name(raised: ast.expr | None) -> str | None:

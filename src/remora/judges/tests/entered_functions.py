@@ -5,8 +5,8 @@ from typing import Any
 
 import msgspec
 
+from remora.code.extract import parse_module
 from remora.code.pytest_model.pytest_file import is_of_tests
-from remora.code.syntax.extract import parse_module
 from remora.code.syntax.nodes import Module, Node
 from remora.errors import HostError
 from remora.judges.runner.parent import TracedTest

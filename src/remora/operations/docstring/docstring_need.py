@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from typing import Any
 
+from remora.code.docstrings.documented_node import DocumentedNode, find_documented
+from remora.code.docstrings.documented_results import always_raises
+from remora.code.docstrings.related_texts import RelatedTexts
 from remora.code.folders import is_vendored
 from remora.code.pytest_model.pytest_file import is_of_tests
 from remora.code.syntax.nodes import Module, Node
 from remora.errors import HostError
-from remora.judges.docstrings.documented_node import DocumentedNode, find_documented
-from remora.judges.docstrings.documented_results import always_raises
-from remora.judges.docstrings.related_texts import RelatedTexts
 from remora.judges.judged_change import ReportedFinding
 from remora.operations.base import NEEDS_NAME, NEEDS_WRITER, Amount
 from remora.operations.docstring.docstring_writer import is_writable

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from remora.code.syntax.docstring_sections import (
+from remora.code.docstrings.docstring_sections import (
     Item,
     ParsedDocstring,
     Section,

@@ -9,15 +9,15 @@ from functools import lru_cache
 from hashlib import sha256
 from itertools import accumulate
 
+from remora.code.docstrings.docstring_sections import parse_docstring
+from remora.code.docstrings.documented_node import DocumentedNode, find_documented
+from remora.code.docstrings.drift_finding import DocumentedCode, DriftFinding
+from remora.code.docstrings.name_words import only_repeats_name
 from remora.code.syntax.definitions import find_definitions
-from remora.code.syntax.docstring_sections import parse_docstring
 from remora.code.syntax.signature import docstring_text
 from remora.code.syntax.source import Source, Unreadable, read_source
 from remora.errors import HostError
 from remora.ids import MODULE, NodeKey, escape_path, node_key
-from remora.judges.docstrings.documented_node import DocumentedNode, find_documented
-from remora.judges.docstrings.drift_finding import DocumentedCode, DriftFinding
-from remora.judges.docstrings.name_words import only_repeats_name
 from remora.judges.submission import Submission
 from remora.operations.docstring.literal import is_lone_pass
 from remora.operations.docstring.mend import certain_renames

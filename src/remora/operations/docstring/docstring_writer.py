@@ -3,10 +3,10 @@
 import copy
 import dataclasses
 
+from remora.code.docstrings.describable_parts import DocstringFormat
+from remora.code.docstrings.documented_node import DocumentedNode, find_documented
 from remora.code.syntax.source import parse_text
 from remora.errors import HostError
-from remora.judges.docstrings.describable_parts import DocstringFormat
-from remora.judges.docstrings.documented_node import DocumentedNode, find_documented
 from remora.operations.docstring.docstring_update import updated_lines
 from remora.operations.docstring.docstring_verification import tree_without_docstring
 from remora.operations.docstring.given_text import text_lines

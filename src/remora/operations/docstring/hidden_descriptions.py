@@ -10,21 +10,26 @@ from itertools import dropwhile, takewhile
 
 from msgspec.structs import replace
 
+from remora.code.docstrings.docstring_sections import (
+    Item,
+    ParsedDocstring,
+    Section,
+    parse_docstring,
+)
+from remora.code.docstrings.documented_exceptions import ExceptionClasses
+from remora.code.docstrings.documented_node import DocumentedNode, find_documented
+from remora.code.docstrings.name_words import only_repeats_name
+from remora.code.docstrings.related_texts import FileTexts, RelatedTexts, collect_texts
 from remora.code.edit.edits import Edit
 from remora.code.edit.parsed_text import ParsedText
+from remora.code.extract import parse_module
 from remora.code.folders import is_vendored
 from remora.code.pytest_model.pytest_file import is_of_tests
 from remora.code.syntax.definitions import DefinitionNode, find_definitions
-from remora.code.syntax.docstring_sections import Item, ParsedDocstring, Section, parse_docstring
-from remora.code.syntax.extract import parse_module
 from remora.code.syntax.nodes import Module
 from remora.code.syntax.signature import docstring_text
 from remora.code.syntax.source import Unreadable, read_source
 from remora.ids import escape_path
-from remora.judges.docstrings.documented_exceptions import ExceptionClasses
-from remora.judges.docstrings.documented_node import DocumentedNode, find_documented
-from remora.judges.docstrings.name_words import only_repeats_name
-from remora.judges.docstrings.related_texts import FileTexts, RelatedTexts, collect_texts
 from remora.operations.docstring.docstring_need import lacks_docstring
 from remora.operations.docstring.host_docstring import MAX_SIBLINGS
 from remora.operations.docstring.literal import DocstringLiteral, read_literal

@@ -8,25 +8,25 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from remora.code.syntax.definitions import FunctionNode
-from remora.code.syntax.docstring_sections import Style
-from remora.code.syntax.source import Unreadable, read_source
-from remora.code.syntax.used_definitions import lines_used_by, outline
-from remora.errors import HostError
-from remora.judges.docstrings.describable_parts import (
+from remora.code.docstrings.describable_parts import (
     STYLES,
     Describable,
     DocstringFormat,
     describable_parts,
 )
-from remora.judges.docstrings.documented_exceptions import ExceptionClasses
-from remora.judges.docstrings.documented_node import DocumentedNode, find_documented
-from remora.judges.docstrings.related_texts import (
+from remora.code.docstrings.docstring_sections import Style
+from remora.code.docstrings.documented_exceptions import ExceptionClasses
+from remora.code.docstrings.documented_node import DocumentedNode, find_documented
+from remora.code.docstrings.related_texts import (
     FileTexts,
     RelatedTexts,
     collect_texts,
     possible_sections,
 )
+from remora.code.syntax.definitions import FunctionNode
+from remora.code.syntax.source import Unreadable, read_source
+from remora.code.syntax.used_definitions import lines_used_by, outline
+from remora.errors import HostError
 from remora.judges.lint.new_findings import new_findings
 from remora.operations.docstring.docstring_writer import (
     is_writable,

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 
 import msgspec
 
-from remora.code.syntax.docstring_sections import Item
-from remora.judges.docstrings.describable_parts import Describable, describable_parts
-from remora.judges.docstrings.documented_node import DocumentedNode
-from remora.judges.docstrings.documented_parameters import (
+from remora.code.docstrings.describable_parts import Describable, describable_parts
+from remora.code.docstrings.docstring_sections import Item
+from remora.code.docstrings.documented_node import DocumentedNode
+from remora.code.docstrings.documented_parameters import (
     are_similar,
     documented_parameters,
     is_other_type,
@@ -16,7 +16,7 @@ from remora.judges.docstrings.documented_parameters import (
     stated_and_annotated,
     unlisted_parameters,
 )
-from remora.judges.docstrings.drift_finding import DocumentedCode, DriftFinding
+from remora.code.docstrings.drift_finding import DocumentedCode, DriftFinding
 
 _UNKNOWN = ("unknown-parameter", "renamed-parameter")
 

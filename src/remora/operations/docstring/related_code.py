@@ -7,13 +7,13 @@ from itertools import islice
 from typing import Any
 
 from remora.code.callgraph.module_lookup import ModuleLookup
+from remora.code.docstrings.documented_node import DocumentedNode
 from remora.code.syntax.definitions import Definition, find_definitions
 from remora.code.syntax.effects import own_nodes, unqualified_name
 from remora.code.syntax.signature import docstring_text
 from remora.code.syntax.source import Unreadable, read_source
 from remora.errors import HostError
 from remora.ids import escape_path, unescape_path
-from remora.judges.docstrings.documented_node import DocumentedNode
 from remora.tools.tree import ToolTree
 
 _NEIGHBOURS, _CALLEES, _CALLS = 2, 5, 5

@@ -6,11 +6,11 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from remora.code.docstrings.describable_parts import DocstringFormat, Mood
+from remora.code.docstrings.docstring_sections import Style, parse_docstring
 from remora.code.syntax.definitions import DEFINITIONS
-from remora.code.syntax.docstring_sections import Style, parse_docstring
 from remora.code.syntax.signature import docstring_text
 from remora.code.syntax.source import Source
-from remora.judges.docstrings.describable_parts import DocstringFormat, Mood
 
 _VERBS = frozenset(
     (

@@ -6,8 +6,8 @@ from typing import Any
 
 from remora.code.edit.comments import silences_more
 from remora.code.edit.text_lines import split_lines
+from remora.code.extract import parse_module
 from remora.code.syntax.definitions import DEFINITIONS
-from remora.code.syntax.extract import parse_module
 from remora.code.syntax.nodes import Module, node_at_line
 from remora.code.syntax.source import parse_text
 from remora.judges.checks import known_keys, lines_worked_on

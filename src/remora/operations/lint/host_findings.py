@@ -6,7 +6,7 @@ from typing import Any
 
 from remora.code.edit.edits import overlap
 from remora.code.edit.text_lines import decode, lines_of
-from remora.code.syntax.extract import parse_module
+from remora.code.extract import parse_module
 from remora.code.syntax.nodes import Module, lines_of_nodes
 from remora.errors import HostError
 from remora.ids import escape_path, node_key

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from remora.agents.job import Job
-from remora.code.syntax.extract import parse_module
+from remora.code.extract import parse_module
 from remora.code.syntax.nodes import Module, find_node, node_summary
 from remora.errors import Conflict, HostError, NotFound, StreamDamaged
 from remora.ids import display_name, escape_path, is_id, unescape_path

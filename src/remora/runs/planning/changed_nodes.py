@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
-from remora.code.syntax.extract import parse_module
+from remora.code.extract import parse_module
 from remora.code.syntax.nodes import Module, own_lines
 from remora.errors import HostError, OutsideError, UsageError
 from remora.files.git import git_output

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from remora.agents.definition.agent_yaml import OWN_FOLDER
-from remora.code.syntax.extract import parse_module
+from remora.code.extract import parse_module
 from remora.code.syntax.nodes import Module
 from remora.code.syntax.source import Unreadable
 from remora.text import count, too_large

@@ -20,8 +20,8 @@ from dataclasses import dataclass, field
 
 import msgspec
 
+from remora.code.extract import parse_module
 from remora.code.syntax.definitions import DEFINITIONS
-from remora.code.syntax.extract import parse_module
 from remora.code.syntax.nodes import Module, node_at_line
 from remora.code.syntax.source import Source, read_source
 from remora.ids import MODULE, NodeKey, escape_path, file_of_key, node_key, split_node_key

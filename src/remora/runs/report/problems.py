@@ -5,7 +5,7 @@ from pathlib import Path
 
 import msgspec
 
-from remora.code.syntax.extract import parse_module
+from remora.code.extract import parse_module
 from remora.code.syntax.nodes import Module, Node, find_node, node_at_line
 from remora.errors import HostError
 from remora.ids import MODULE, split_node_key, unescape_path

@@ -10,7 +10,7 @@ from operator import itemgetter
 
 from msgspec.structs import replace
 
-from remora.code.syntax.extract import parse_module
+from remora.code.extract import parse_module
 from remora.code.syntax.nodes import Module, node_at_line
 from remora.errors import RemoraError
 from remora.ids import file_of_key

@@ -11,8 +11,8 @@ from remora.code.edit.text_lines import (
     split_lines,
     with_newline,
 )
+from remora.code.extract import parse_module
 from remora.code.syntax.changed_behavior import changed_behavior
-from remora.code.syntax.extract import parse_module
 from remora.code.syntax.nodes import Module, Node
 from remora.code.syntax.source import parse_text
 from remora.errors import HostError

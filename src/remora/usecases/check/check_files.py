@@ -13,7 +13,7 @@ from msgspec.structs import replace as replaced
 
 from remora.bootstrap.invocation import Invocation, run_flags
 from remora.bootstrap.open_project import invocation_for, open_project
-from remora.code.syntax.extract import parse_module
+from remora.code.extract import parse_module
 from remora.code.syntax.nodes import Module
 from remora.errors import NotFound
 from remora.ids import escape_path, split_node_key, unescape_path

@@ -9,7 +9,7 @@ import msgspec
 
 from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import open_project
-from remora.code.syntax.extract import parse_module
+from remora.code.extract import parse_module
 from remora.code.syntax.nodes import Module
 from remora.code.syntax.source import parse_error
 from remora.config.user_folders import make_private

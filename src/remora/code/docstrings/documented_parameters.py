@@ -2,13 +2,14 @@
 
 import ast
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
 
-from remora.code.syntax.docstring_drift import find_parameter_drift
-from remora.code.syntax.docstring_sections import Item
+from remora.code.docstrings.docstring_sections import Item
+from remora.code.docstrings.drift_finding import DocumentedCode, DriftFinding
+from remora.code.syntax.definitions import UNKNOWN_PARAMETER
 from remora.code.syntax.effects import unqualified_name
-from remora.judges.docstrings.drift_finding import DocumentedCode, DriftFinding
+from remora.code.syntax.hidden_uses import names_in
 
 _SIMPLE = frozenset(
     ("int", "str", "bool", "bytes", "dict", "list", "tuple", "set", "float", "Path")
@@ -28,6 +29,8 @@ _MOST_PAIRS = 1000
 """Pairs of an unknown and a missing name (decision). If there are more, their names are not compared:
 so many parameters are not renamed at once."""
 _WORD = re.compile(r"[a-z]+|[0-9]+")
+_CAPITALISED = re.compile(r"[A-Z][a-z]+")
+"""A word such as Note or Example, which may look like an entry."""
 _ENTRY = re.compile(r"\s+\*{0,2}(\w+) ?(?:\(.*?\))?:")
 """The start of a line such as `name : type` or `name (type): text`."""
 _TYPES = frozenset(("int", "str", "float", "bool", "list", "dict", "tuple", "set", "string"))
@@ -39,10 +42,11 @@ _CHANGES_SIGNATURE = re.compile(
 
 def parameter_findings(code: DocumentedCode) -> Iterator[DriftFinding]:
     """Yield the parameters that are documented but do not exist, or are missing from the list."""
-    not_accepted, is_incomplete = find_parameter_drift(code.node, code.text)
-    if not not_accepted and not is_incomplete:
-        return
     items, names = documented_parameters(code), dict.fromkeys(_names(code))
+    not_accepted = _not_accepted(code, items)
+    is_incomplete = any(name not in items and not name.startswith("_") for name in names)
+    if not _is_clear(code) or not (not_accepted or (is_incomplete and code.function is not None)):
+        return
     is_open = code.function is not None and bool(code.function.args.kwarg)
     spelled = {name.strip("_") for name in names}
     # a text in the body may name a keyword, but only if other keywords are accepted
@@ -82,6 +86,35 @@ def parameter_findings(code: DocumentedCode) -> Iterator[DriftFinding]:
         if not code.related.is_usually_left_out(name):
             message = f"parameter `{name}` is not documented, but others are"
             yield DriftFinding(code="missing-parameter", line=last, message=message, name=name)
+
+
+def _is_clear(code: DocumentedCode) -> bool:
+    """Return True if the docstring has a list of parameters, each with a name, as the signature has."""
+    sections = (section for section in code.parsed.sections if section.kind == "parameters")
+    items = [item for section in sections for item in section.items]
+    has_names = bool(items) and all(item.names for item in items)
+    return has_names and code.signature is not None and UNKNOWN_PARAMETER not in _names(code)
+
+
+def _not_accepted(code: DocumentedCode, documented: Collection[str]) -> set[str]:
+    """Return the documented names that are certainly not parameters.
+
+    There are none if the class uses one of these names, for example as an attribute, and none of a
+    property, which may return a callable that has such parameters.
+    """
+    args = code.signature.args if code.signature is not None else None
+    if args is None or args.vararg is not None or args.kwarg is not None:
+        return set()
+    names = {argument.arg for argument in (*args.posonlyargs, *args.args, *args.kwonlyargs)}
+    unknown = {
+        name for name in documented if name not in names and not _CAPITALISED.fullmatch(name)
+    }
+    if code.function is None:
+        nodes = [node for statement in code.body for node in ast.walk(statement)]
+        used = {node.attr for node in nodes if isinstance(node, ast.Attribute)}
+        return unknown if unknown.isdisjoint(used | names_in(*code.body)) else set()
+    decorators = map(unqualified_name, code.node.decorator_list)
+    return set() if any(name.endswith("property") for name in decorators) else unknown
 
 
 def are_similar(old: str, new: str) -> bool:

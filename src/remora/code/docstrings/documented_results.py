@@ -4,7 +4,9 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 
-from remora.code.syntax.docstring_sections import Item
+from remora.code.docstrings.docstring_sections import Item
+from remora.code.docstrings.documented_exceptions import raised_exceptions, spellings
+from remora.code.docstrings.drift_finding import DocumentedCode, DriftFinding
 from remora.code.syntax.effects import (
     exception_name,
     is_none_or_missing,
@@ -13,8 +15,6 @@ from remora.code.syntax.effects import (
     returns_or_yields,
     unqualified_name,
 )
-from remora.judges.docstrings.documented_exceptions import raised_exceptions, spellings
-from remora.judges.docstrings.drift_finding import DocumentedCode, DriftFinding
 
 _NAMES_ONE = re.compile(r"[A-Z]\w*(?:Error|Exception|Exit|Interrupt|Warning)\b")
 _RETURNS = re.compile(

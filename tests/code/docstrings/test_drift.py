@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from remora.code.docstrings.documented_exceptions import ExceptionClasses
+from remora.code.docstrings.documented_node import DocumentedNode, find_documented
+from remora.code.docstrings.related_texts import RelatedTexts
+from remora.code.extract import parse_module
 from remora.code.file_analysis import read_facts
-from remora.code.syntax.extract import parse_module
 from remora.code.syntax.nodes import Module
-from remora.judges.docstrings.documented_exceptions import ExceptionClasses
-from remora.judges.docstrings.documented_node import DocumentedNode, find_documented
-from remora.judges.docstrings.related_texts import RelatedTexts
 from remora.judges.submission import Submission
 from remora.operations.base import NEEDS_NAME, NEEDS_WRITER
 from remora.operations.docstring.docstring_need import docstring_work
@@ -416,7 +416,8 @@ STYLES = pytest.mark.parametrize("style", ["google", "numpy", "rest"])
     ("header", "names", "expected"),
     [
         ("def f(a, b):", ("a", "b"), False),
-        ("def f(a, b):", ("a",), True),
+        ("def f(a, b, c):", ("a", "b"), True),
+        ("def f(a, b):", ("a",), False),
         ("def f(a):", ("a", "b"), True),
         ("def f(a, c):", ("a", "b"), True),
         ("def f(self, a):", ("a",), False),
@@ -468,8 +469,8 @@ YIELDS = ("Yields:\n    A number.", "Yields\n------\nint\n    A number.", ":yiel
     [
         ("return 1", False),
         ("print(1)", True),
-        ("return", True),
-        ("return None", True),
+        ("return", False),
+        ("return None", False),
         ("if a:\n    return\nfor b in c:\n    return b", False),
         ("def g():\n    return 1", True),
         ("x = lambda: (yield)", True),
@@ -513,12 +514,9 @@ def test_that_it_returns_nothing_is_not_a_promise(nothing: str) -> None:
         ("raise OwnError", False),
         ("raise self.error", False),
         ("raise", False),
-        ("return 1", True),
-        ("return len([1])", True),
         ("return int('1')", False),
         ("with a:\n    return 1", False),
         ("yield 1", False),
-        ("def g():\n    raise ValueError", True),
         ("raise NotImplementedError", False),
         ("raise ValueError from KeyError()", False),
         ("int()\nraise OSError", True),

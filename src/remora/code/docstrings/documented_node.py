@@ -8,35 +8,41 @@ from functools import cached_property, lru_cache
 
 from msgspec.structs import replace
 
+from remora.code.docstrings.docstring_sections import parse_docstring
+from remora.code.docstrings.drift_finding import DocumentedCode, DriftFinding
+from remora.code.docstrings.drift_rules import contradictions
+from remora.code.docstrings.related_texts import RelatedTexts
 from remora.code.syntax.definitions import Definition, DefinitionNode, find_definitions
-from remora.code.syntax.docstring_sections import parse_docstring
 from remora.code.syntax.signature import docstring_text
 from remora.code.syntax.source import Source, Unreadable, read_source
 from remora.errors import HostError
 from remora.ids import NodeKey, escape_path, node_key
-from remora.judges.docstrings.documented_parameters import parameter_findings
-from remora.judges.docstrings.documented_results import exception_findings, result_findings
-from remora.judges.docstrings.drift_finding import DocumentedCode, DriftFinding
-from remora.judges.docstrings.related_texts import RelatedTexts
 
-_CHECKS = (parameter_findings, exception_findings, result_findings)
 _CONTINUED = re.compile(rb"(?<!\\)(?:\\\\)*\\\s*$")
 
 
 @dataclass(frozen=True)
 class DocumentedNode:
-    """A function or class in a file. `text` is its docstring, or None if it has none."""
+    """A function or class in a file."""
 
     path: str
+    """The path of the file."""
     qualname: str
+    """The name within the file."""
     source: Source
+    """The file."""
     node: DefinitionNode
+    """The definition."""
     key: NodeKey
+    """The key of the definition."""
     parent: DefinitionNode | ast.Module
+    """What the definition is in."""
     related: RelatedTexts
+    """Texts of the same project."""
 
     @cached_property
     def text(self) -> str | None:
+        """The docstring, or None without one."""
         return docstring_text(self.node.body)
 
     @cached_property
@@ -55,21 +61,14 @@ class DocumentedNode:
     @cached_property
     def contradictions(self) -> tuple[DriftFinding, ...]:
         """The contradictions between the docstring and the code, in the docstring's order."""
-        found = [each for check in _CHECKS for each in check(self.code)] if self.code else []
-        return tuple(sorted(found, key=lambda each: each.line))
+        return contradictions(self.code) if self.code else ()
 
     def new_contradictions(self, before: "DocumentedNode | None") -> list[DriftFinding]:
         """Return the contradictions whose code and name an earlier version has less often."""
         known = before.contradictions if before is not None else ()
-        extra = Counter(
-            (contradiction.code, contradiction.name) for contradiction in self.contradictions
-        )
-        extra -= Counter((each.code, each.name) for each in known)
-        return [
-            contradiction
-            for contradiction in self.contradictions
-            if extra[contradiction.code, contradiction.name]
-        ]
+        extra = Counter((finding.code, finding.name) for finding in self.contradictions)
+        extra -= Counter((finding.code, finding.name) for finding in known)
+        return [finding for finding in self.contradictions if extra[finding.code, finding.name]]
 
     def line_of(self, number: int) -> int:
         """Return the line of the file, counted from 1, with a line of the docstring's text.

@@ -8,7 +8,6 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 from remora.code.syntax.definitions import DEFINITIONS
-from remora.code.syntax.docstring_drift import RARELY_DOCUMENTED
 from remora.code.syntax.effects import (
     builtin_exceptions,
     exception_name,
@@ -20,6 +19,12 @@ _CLASS = re.compile(rb"^[ \t]*class[ \t]+(\w+)[ \t]*\(([^()]*)\)[ \t]*:", re.MUL
 _MOST_BASES = 100
 """Far more than exceptions have: those of Python have at most six."""
 _MOST_NAMES = 1024
+_RARELY_DOCUMENTED = frozenset(
+    (
+        *("AssertionError", "GeneratorExit", "KeyboardInterrupt", "NotImplementedError"),
+        *("StopAsyncIteration", "StopIteration", "SystemExit"),
+    )
+)
 _WORD = re.compile(r"[\w.]+")
 _STANDARD = {
     "JSONDecodeError": ("ValueError",),
@@ -122,7 +127,7 @@ def _raised(body: Sequence[Any], caught: tuple[str, ...]) -> Iterator[str]:
 
 def _names(statement: ast.Raise, caught: tuple[str, ...]) -> Iterator[str]:
     name = exception_name(statement.exc)
-    if name is None or name in RARELY_DOCUMENTED or statement.exc is None:
+    if name is None or name in _RARELY_DOCUMENTED or statement.exc is None:
         return
     if any(may_be_subclass(name, base) for base in caught):
         return

@@ -6,8 +6,9 @@ from typing import Literal
 
 import msgspec
 
+from remora.code.docstrings.docstring_sections import Style
+from remora.code.docstrings.documented_exceptions import raised_exceptions
 from remora.code.syntax.definitions import DefinitionNode, FunctionNode
-from remora.code.syntax.docstring_sections import Style
 from remora.code.syntax.effects import (
     is_none_or_missing,
     is_stub,
@@ -15,7 +16,6 @@ from remora.code.syntax.effects import (
     returns_or_yields,
     unqualified_name,
 )
-from remora.judges.docstrings.documented_exceptions import raised_exceptions
 
 Mood = Literal["imperative", "indicative"]
 STYLES: tuple[Style, ...] = ("google", "numpy", "rest")

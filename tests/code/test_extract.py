@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remora.code.syntax.extract import parse_module
+from remora.code.extract import parse_module
 from remora.code.syntax.nodes import Module, Node, node_at_line, own_lines
 from remora.code.syntax.source import Unreadable
 from remora.ids import split_node_key
@@ -288,7 +288,7 @@ def test_syntax_warnings_are_suppressed() -> None:
 def test_deep_nesting_in_a_thread_does_not_end_the_process() -> None:
     script = """
 import threading
-from remora.code.syntax.extract import parse_module
+from remora.code.extract import parse_module
 def work():
     for source in ("-" * 10**6 + "1", "x" + ".y" * 10**5, "(" * 199 + ")" * 199):
         parse_module("a.py", source.encode())

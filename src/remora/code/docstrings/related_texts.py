@@ -7,13 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
+from remora.code.docstrings.describable_parts import Describable, describable_parts
+from remora.code.docstrings.docstring_sections import Item, Kind, ParsedDocstring, parse_docstring
+from remora.code.docstrings.documented_exceptions import ExceptionClasses
 from remora.code.syntax.definitions import DEFINITIONS, DefinitionNode
-from remora.code.syntax.docstring_sections import Item, Kind, ParsedDocstring, parse_docstring
 from remora.code.syntax.effects import unqualified_name
 from remora.code.syntax.signature import docstring_text
 from remora.code.syntax.source import Source
-from remora.judges.docstrings.describable_parts import Describable, describable_parts
-from remora.judges.docstrings.documented_exceptions import ExceptionClasses
 
 _ENOUGH = 3
 """Lists of exceptions that show a habit."""

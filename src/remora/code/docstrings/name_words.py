@@ -5,9 +5,9 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import cache
 
+from remora.code.docstrings.documented_node import DocumentedNode
+from remora.code.docstrings.documented_parameters import lower_words
 from remora.code.syntax.definitions import FunctionNode
-from remora.judges.docstrings.documented_node import DocumentedNode
-from remora.judges.docstrings.documented_parameters import lower_words
 
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _ENDINGS = (

@@ -1,22 +1,15 @@
 """A contradiction between a docstring and its code."""
 
 import ast
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
+from remora.code.docstrings.docstring_sections import ParsedDocstring
+from remora.code.docstrings.related_texts import RelatedTexts
 from remora.code.syntax.definitions import DefinitionNode, FunctionNode
-from remora.code.syntax.docstring_sections import ParsedDocstring
 from remora.code.syntax.effects import unqualified_name
-from remora.judges.docstrings.related_texts import RelatedTexts
 
-DriftCode = Literal[
-    "unknown-parameter",
-    "renamed-parameter",
-    "missing-parameter",
-    "missing-exception",
-    "no-result",
-]
 _KEEP_SIGNATURE = frozenset(
     (
         *("staticmethod", "classmethod", "property", "cached_property", "abstractmethod"),
@@ -27,32 +20,35 @@ _KEEP_SIGNATURE = frozenset(
 
 
 class DriftFinding(msgspec.Struct, frozen=True, kw_only=True):
-    """A place where a docstring contradicts its code, or leaves out a part of a list.
+    """A place where a docstring contradicts its code, or leaves out a part of a list."""
 
-    `line` is the line of the docstring, counted from 0. `name` is the documented or missing part.
-    `old` is the contradicted text on this line, and `new` is what the code has instead. Both are
-    empty if there is no such text.
-    """
-
-    code: DriftCode
+    code: str
+    """The name of the rule."""
     line: int
+    """The line of the docstring, counted from 0."""
     message: str
+    """The contradiction, in words."""
     name: str = ""
+    """The documented or missing part."""
     old: str = ""
+    """The contradicted text on the line, or an empty string if there is none."""
     new: str = ""
+    """What the code has instead."""
 
 
 class DocumentedCode(NamedTuple):
-    """A definition with its parsed docstring.
-
-    `owner` is the enclosing class, or None. `related` contains texts of the same project.
-    """
+    """A definition with its parsed docstring."""
 
     node: DefinitionNode
+    """The function or class."""
     text: str
+    """The docstring."""
     parsed: ParsedDocstring
+    """The docstring by section."""
     owner: ast.ClassDef | None
+    """The class around the definition."""
     related: RelatedTexts
+    """Texts of the same project."""
 
     @property
     def body(self) -> list[ast.stmt]:

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
+from remora.code.docstrings.drift_rules import is_docstring_outdated
 from remora.code.syntax.definitions import Definition, find_definitions
-from remora.code.syntax.docstring_drift import is_docstring_outdated
 from remora.code.syntax.nodes import Module, Node
 from remora.code.syntax.signature import (
     decorator_texts,

@@ -1,0 +1,1 @@
+"""Docstrings: what they document of their code, and what contradicts it."""

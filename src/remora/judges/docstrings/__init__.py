@@ -1,1 +1,0 @@
-"""Judges of docstrings: rules that find contradictions between docstrings and code."""
