@@ -11,7 +11,8 @@ import statistics
 import time
 from collections.abc import Callable
 
-from remora.trace.redact.redactor import BUILTIN, Redactor
+from remora.trace.redact.builtin_rules import BUILTIN
+from remora.trace.redact.redactor import Redactor
 
 ROUNDS = 3
 MEGABYTE = 1_000_000

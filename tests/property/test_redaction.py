@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remora.trace.redact.redactor import BUILTIN, Redactor
+from remora.trace.redact.builtin_rules import BUILTIN
+from remora.trace.redact.redactor import Redactor
 from remora.trace.redact.rule import UserRule
 from tests.trace.redact.planted import planted, readable
 

@@ -35,12 +35,8 @@ import msgspec
 import pytest
 
 import remora
-from remora.trace.redact.redactor import (
-    BUILTIN,
-    Redactor,
-    new_placeholders,
-    placeholders,
-)
+from remora.trace.redact.builtin_rules import BUILTIN
+from remora.trace.redact.redactor import Redactor, new_placeholders, placeholders
 from remora.trace.redact.rule import Matcher, Rule, Span, compile_pattern
 from tests.trace.redact.planted import planted
 

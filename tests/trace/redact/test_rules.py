@@ -10,8 +10,8 @@ from urllib.parse import quote
 import pytest
 import yaml
 
-from remora.trace.redact.builtin_rules import environment_secrets
-from remora.trace.redact.redactor import BUILTIN, Redactor, placeholders
+from remora.trace.redact.builtin_rules import BUILTIN, environment_secrets
+from remora.trace.redact.redactor import Redactor, placeholders
 from remora.trace.redact.rule import UserRule
 
 SECRET = "a1B2c3D4e5F6g7H8"

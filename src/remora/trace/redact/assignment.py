@@ -62,7 +62,7 @@ _NOT_CODE = re.compile(rb"[?#@$~]|!(?!=)")
 _END_OF_LINE = re.compile(rb"[ \t]*+(?:[\r\n#&\"'\x00\x1b]|\\n|\Z)")
 
 
-def _find(data: bytes, heads: Matcher) -> Iterator[Span]:
+def _find_values(data: bytes, heads: Matcher) -> Iterator[Span]:
     """Yield the value after each head if it looks like a secret.
 
     A long run of unquoted text may contain many heads. Only the first and the last are checked, so
@@ -166,7 +166,7 @@ def is_secret_value(name: str, value: bytes) -> bool:
     return looks_secret(value, password=password, quoted=True)
 
 
-ASSIGNMENT = Rule("assignment", _HEAD, needs=_HEAD, find=_find)
+ASSIGNMENT = Rule("assignment", _HEAD, needs=_HEAD, find=_find_values)
 
 
 _TUPLE_BLANK = r"(?:[ \t\r\n]|\\+[rn\r\n])*"
@@ -317,7 +317,7 @@ def _find_in_blocks(data: bytes, heads: Matcher) -> Iterator[Span]:
     """Yield the lines of each block that look like secrets."""
     done = 0
     matches, later = tee(heads.finditer(data))
-    stops = chain((each.span()[0] for each in islice(later, 1, None)), [len(data)])
+    stops = chain((head.span()[0] for head in islice(later, 1, None)), [len(data)])
     for match, stop in zip(matches, stops, strict=False):
         start, end = match.span()
         if start < done:

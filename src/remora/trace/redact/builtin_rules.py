@@ -1,8 +1,8 @@
 r"""Secrets that are recognized without being told: by format, by context, and in the environment.
 
-The rules by format are rows of `credential_formats.txt`, whose first lines describe the columns, and
-those for private keys in PEM and PuTTY format. A key may be truncated, encoded in Base64, or have `\n`
-as line endings. The rules by context are for URLs, headers, options and names.
+The rules are rows of `secret_rules.txt`, whose first lines describe the columns, those for private keys
+in PEM and PuTTY format, and those for assignments. A key may be truncated, encoded in Base64, or have
+`\n` as line endings.
 """
 
 import base64
@@ -41,14 +41,16 @@ _PARTS = {
     "{HEX}": "[0-9a-f]",
     "{START}": f"(?:^|[^A-Za-z0-9_]|{ESCAPE})",
     "{END}": "(?:[^A-Za-z0-9_]|$)",
+    "{EDGE}": rf"(?:\b|{ESCAPE})",
+    "{SECRET}": f"{NAME}{ENDING}",
+    "{SECRET_WORD}": NAME,
 }
+_PORT = re.compile(r"\d{1,5}[/\\,]")
+_STAND_IN = re.compile(
+    r"(?:my|your)?[_-]?(?:pass(?:word|wd)?|pswd|pwd?|secret|token|user(?:name)?)"
+    r"|guest|changeme|postgres|root|example|redacted|hidden|[x.*]*|[<\[].*"
+)
 _COLUMNS = re.compile(" {2,}")
-_ACCEPT: dict[str, Callable[[bytes], bool]] = {
-    "digit": has_digit,
-    "not-a-name": is_not_a_name,
-    "mixed": lambda value: has_mixed_characters(value.decode("latin-1")),
-    "random": is_random_token,
-}
 _ALONE = find_by_head(outside_base64)
 
 _BETWEEN = rb"(?:[\s\"'\\,nr+>|#*]{0,120}+(?:-(?!-)[ \t]?)?(?:\d{1,6}[\t :|]++)?)"
@@ -110,32 +112,6 @@ _PUTTY = Rule(
 )
 
 
-def _rows() -> Iterator[Rule]:
-    text = Path(__file__).with_name("credential_formats.txt").read_text("utf-8")
-    for part, meaning in _PARTS.items():
-        text = text.replace(part, meaning)
-    for row in text.splitlines():
-        if row and not row.startswith("#"):
-            yield _rule(*_COLUMNS.split(row))
-
-
-def _rule(name: str, needs: str, pattern: str, check: str = "") -> Rule:
-    if check == "alone":
-        return Rule(name, pattern, needs, find=_ALONE)
-    return Rule(name, pattern, needs, _ACCEPT[check] if check else None)
-
-
-BY_FORMAT: tuple[Rule, ...] = (_PEM, _PEM_IN_BASE64, _PUTTY, *_rows())
-"""The order of rows is the order in which rules are tried."""
-
-
-_PORT = re.compile(r"\d{1,5}[/\\,]")
-_STAND_IN = re.compile(
-    r"(?:my|your)?[_-]?(?:pass(?:word|wd)?|pswd|pwd?|secret|token|user(?:name)?)"
-    r"|guest|changeme|postgres|root|example|redacted|hidden|[x.*]*|[<\[].*"
-)
-
-
 def _is_password(value: bytes) -> bool:
     """Return True if a value looks like a password.
 
@@ -158,116 +134,37 @@ def _is_basic(value: bytes) -> bool:
         return False
 
 
-BY_CONTEXT: tuple[Rule, ...] = (
-    Rule(
-        "basic-auth",
-        r"://[^\s/:@\"'<>]*:([^\s\"'`<>]+)@",
-        r"://[^\s/:@\"'<>]*:[^\s\"'`<>]+@",
-        accept=_is_not_a_stand_in,
-    ),
-    Rule(
-        "basic-auth",
-        r"://([A-Za-z0-9_-]{20,})(?::x-oauth-basic)?@",
-        r"://[A-Za-z0-9_-]{20,}(?::x-oauth-basic)?@",
-        accept=is_random_token,
-    ),
-    Rule(
-        "basic-auth",
-        r"\s(?:-u|--user)[ =]?[\"']?[A-Za-z0-9_.@-]+:([^\s\"'\\]{8,})",
-        r"\s(?:-u|--user)[ =]?[\"']?[A-Za-z0-9_.@-]+:",
-        accept=_is_password,
-    ),
-    Rule(
-        "basic-auth",
-        r"\"auth\\*\"[ \t]*:[ \t]*\\*\"([A-Za-z0-9+/\x01]{8,}={0,2})",
-        r"\"auth\\*\"[ \t]*:",
-        accept=_is_basic,
-    ),
-    Rule(
-        "authorization",
-        r"(?i)(?:authorization|x-api-key|x-auth-token)[\"'\\]{0,4}[ \t]*[:=,][ \t]*[\"'\\]{0,4}"
-        r"(?:[a-z]{3,12}[ \t]+)?([A-Za-z0-9._~+/=:\x01-]{8,})",
-        r"(?i)(?:authorization|x-api-key|x-auth-token)[\"'\\]{0,4}[ \t]*[:=,]",
-        accept=lambda value: looks_secret(value, password=False, quoted=True),
-    ),
-    Rule(
-        "authorization",
-        rf"(?i)(?:\b|{ESCAPE})bearer[ \t]+([A-Za-z0-9._~+/=\x01-]{{16,}})",
-        r"(?i)bearer[ \t]+[A-Za-z0-9._~+/=\x01-]{8}",
-        accept=is_random_token,
-    ),
-    Rule(
-        "authorization",
-        rf"(?i)(?:\b|{ESCAPE})basic[ \t]+([A-Za-z0-9+/]{{8,}}={{0,2}})",
-        r"(?i)basic[ \t]+[A-Za-z0-9+/]{8}",
-        accept=_is_basic,
-    ),
-    Rule(
-        "private-key",
-        r"\"d\\*\"[ \t]*:[ \t]*\\*\"([A-Za-z0-9_\x01-]{40,})",
-        r"\"d\\*\"[ \t]*:",
-        accept=is_random_token,
-    ),
-    Rule(
-        "azure-key",
-        r"(?i)(?:AccountKey|SharedAccessKey)=([A-Za-z0-9+/\x01]{32,}={0,2})",
-        "(?i)accountkey|sharedaccesskey",
-    ),
-    Rule("azure-sas", r"[?&;]sig=([A-Za-z0-9%+/=_-]{20,})", "sig="),
-    Rule(
-        "connection-string",
-        r"(?i);[ \t]{0,4}(?:password|pwd)[ \t]{0,4}=[ \t]{0,4}([^;\"'\s(){}\\]{4,})",
-        r"(?i);[ \t]{0,4}(?:password|pwd)[ \t]{0,4}=",
-        accept=_is_not_a_stand_in,
-    ),
-    Rule(
-        "cookie",
-        r"(?i)(?:session(?:[_-]?id|[_-]?token)?|connect\.sid|csrftoken|remember[_-]?token)"
-        r"=([^\s;,\"'&<>()\[\]{}\\]{16,})",
-        r"(?i)(?:session(?:[_-]?id|[_-]?token)?|sid|token)=[^\s;]{8}",
-        accept=lambda value: looks_secret(value, password=False, quoted=True),
-    ),
-    Rule(
-        "assignment",
-        rf"(?i)--[a-z_-]{{0,24}}{NAME}{ENDING}[ \t]{{1,4}}[\"']?([^\s\"'<>\\]{{8,}})",
-        "(?i)--[a-z_-]*(?:pass|pwd|secret|token|key|auth|cred)",
-        accept=_is_password,
-    ),
-    Rule(
-        "assignment",
-        rf"(?i)<[a-z0-9:_.-]{{0,40}}{NAME}{ENDING}(?:[ \t][^<>]{{0,80}})?>([^<>\s]{{8,}})</",
-        rf"(?i)<[a-z0-9:_.-]{{0,40}}{NAME}",
-        accept=_is_password,
-    ),
-    Rule(
-        "assignment",
-        rf"(?i)name[\"']?[ \t]*[:=][ \t]*[\"']?[a-z0-9_.-]{{0,40}}{NAME}{ENDING}[\"']?,?\s{{1,40}}"
-        r"[\"']?value[\"']?[ \t]*[:=][ \t]*[\"']?([^\s\"',}\\]{8,})",
-        r"(?i)\s[\"']?value[\"']?[ \t]*[:=]",
-        accept=_is_password,
-    ),
-    Rule(
-        "assignment",
-        r"(?i)(?:identified[ \t]+by|with[ \t]+password|password)[ \t]+\\{0,4}'([^'\n\\]{8,})\\{0,4}'",
-        r"(?i)(?:identified[ \t]+by|password)[ \t]+\\{0,4}'",
-        accept=_is_password,
-    ),
-    Rule(
-        "assignment",
-        r"(?i)login[ \t]+\S+\s+password[ \t]+([^\s\"'\\]{4,})",
-        r"(?i)login[ \t]+\S+\s+password[ \t]",
-        accept=_is_not_a_stand_in,
-    ),
-    Rule(
-        "assignment",
-        rf"(?:\b|{ESCAPE})mysql[a-z]*[ \t][^\n]{{0,200}}?[ \t]-p([^\s\"'\\]{{8,}})",
-        r"mysql[a-z]*[ \t][^\n]{0,200}?[ \t]-p[^\s]",
-        accept=_is_password,
-    ),
-    TUPLE_ASSIGNMENT,
-    BLOCK_VALUE,
-    ASSIGNMENT,
-)
+_ACCEPT: dict[str, Callable[[bytes], bool]] = {
+    "digit": has_digit,
+    "not-a-name": is_not_a_name,
+    "mixed": lambda value: has_mixed_characters(value.decode("latin-1")),
+    "random": is_random_token,
+    "password": _is_password,
+    "token": lambda value: looks_secret(value, password=False, quoted=True),
+    "not-a-stand-in": _is_not_a_stand_in,
+    "basic": _is_basic,
+}
+
+
+def _rows() -> Iterator[Rule]:
+    text = Path(__file__).with_name("secret_rules.txt").read_text("utf-8")
+    for part, meaning in _PARTS.items():
+        text = text.replace(part, meaning)
+    for row in text.splitlines():
+        if row and not row.startswith("#"):
+            yield _rule(*_COLUMNS.split(row))
+
+
+def _rule(name: str, needs: str, pattern: str, check: str = "") -> Rule:
+    if check == "alone":
+        return Rule(name, pattern, needs, find=_ALONE)
+    return Rule(name, pattern, needs, _ACCEPT[check] if check else None)
+
+
+_OF_KEYS = (_PEM, _PEM_IN_BASE64, _PUTTY)
+_OF_ASSIGNMENTS = (TUPLE_ASSIGNMENT, BLOCK_VALUE, ASSIGNMENT)
+BUILTIN: tuple[Rule, ...] = (*_OF_KEYS, *_rows(), *_OF_ASSIGNMENTS)
+"""Most specific first: if two rules find the same secret, the first is recorded."""
 
 
 def environment_secrets(environ: Mapping[str, str]) -> dict[str, str]:

@@ -48,33 +48,27 @@ def redact_nested(value: _T, cleaner: TextRedactor) -> _T:
     """Redact `value` at any depth, without recursion. Return the same object if it contains no
     secrets.
     """
-    return value if _is_clean(value, cleaner) else cast("_T", _rebuild(value, cleaner))
+    if not _may_contain_secret(value, cleaner):
+        return value
+    return cast("_T", _rebuild(value, cleaner))
 
 
-def _is_clean(value: Any, cleaner: TextRedactor) -> bool:
-    """Return True if there is nothing to redact.
+def _may_contain_secret(value: Any, cleaner: TextRedactor) -> bool:
+    """Return False only if there is nothing to redact.
 
     All plain strings are checked at once, for speed.
     """
     waiting: _Children = [(value, "")]
     plain: list[str] = []
-    sequences: list[Sequence[Any]] = []
     while waiting:
         item, under = waiting.pop()
         if isinstance(item, str) and not under:
             plain.append(item)
-            continue
-        if (children := _children(item, under)) is not None:
+        elif (children := _children(item, under)) is not None:
             waiting += children
-            if isinstance(item, list | tuple) and len(item) > 1:
-                sequences.append(item)
         elif _leaf(item, under, cleaner) is not item:
-            return False
-    if len(plain) > 1 and not cleaner.may_contain_secret("\n".join(["", *plain, ""][::-1])):
-        return True
-    return all(cleaner.text(text) is text for text in plain) and all(
-        _redact_lines(parts, cleaner) is parts for parts in sequences
-    )
+            return True
+    return cleaner.may_contain_secret("\n".join(["", *plain, ""][::-1]))
 
 
 class _Frame(NamedTuple):

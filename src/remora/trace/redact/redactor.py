@@ -11,12 +11,7 @@ from types import MappingProxyType
 from typing import NamedTuple, TypeVar
 
 from remora.trace.redact.assignment import ASSIGNMENT, is_secret_value
-from remora.trace.redact.builtin_rules import (
-    BY_CONTEXT,
-    BY_FORMAT,
-    KnownValues,
-    environment_secrets,
-)
+from remora.trace.redact.builtin_rules import BUILTIN, KnownValues, environment_secrets
 from remora.trace.redact.nested_values import is_header, redact_nested
 from remora.trace.redact.rule import (
     FILLER,
@@ -32,8 +27,6 @@ from remora.trace.redact.rule import (
     pattern_set,
 )
 
-BUILTIN: tuple[Rule, ...] = BY_FORMAT + BY_CONTEXT
-"""Most specific first: if two rules find the same secret, the first is recorded."""
 VERSION = "redact/1"
 """Version of the built-in rules; raise it whenever the matches of a rule change."""
 _T = TypeVar("_T")
