@@ -150,9 +150,3 @@ def _with_definition(text: str, tree: object, block: str) -> str:
         head, tail = text, ""
     before = head.rstrip("\n")
     return (f"{before}\n\n\n" if before else "") + block + (f"\n\n{tail}" if tail else "")
-
-
-def first_line(test: ast.stmt) -> int:
-    """Return the number of the first line of a definition, including its decorators."""
-    assert isinstance(test, ast.FunctionDef | ast.ClassDef)
-    return min([test.lineno, *(decorator.lineno for decorator in test.decorator_list)])

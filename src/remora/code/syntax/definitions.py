@@ -84,6 +84,11 @@ def _definition(node: DefinitionNode, scope: _Scope, spelled: str) -> Definition
     return Definition(node, qualname, node_key(spelled, qualname), scope.key)
 
 
+def first_line(node: DefinitionNode) -> int:
+    """Return the number of the first line of a definition, including its decorators."""
+    return min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+
+
 def default_values(args: ast.arguments) -> Iterator[tuple[str, ast.expr]]:
     """Yield the names and the default values of the parameters that have one."""
     placed = [*args.posonlyargs, *args.args]

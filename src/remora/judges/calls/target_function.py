@@ -5,10 +5,10 @@ from collections.abc import Callable
 
 import msgspec
 
-from remora.code.syntax.definitions import FunctionNode
+from remora.code.syntax.definitions import FunctionNode, first_line
 from remora.code.syntax.hidden_uses import names_in
 from remora.code.syntax.source import Source, Unreadable, read_source
-from remora.judges.calls.testable_functions import is_unimplemented
+from remora.errors import HostError
 from remora.judges.faults.mutants import function_named
 from remora.tools.host.module_names import SOURCE_ROOTS
 from remora.tools.tree import ToolTree
@@ -24,20 +24,24 @@ _ENVIRONMENT_NAMES = frozenset(
 
 
 class TargetFunction(msgspec.Struct, frozen=True, kw_only=True):
-    """A function or method under test.
-
-    `module` is imported from the folder `import_root`, and tests import `name` from it. `owner` is
-    the class to instantiate, or None if no instance is needed.
-    """
+    """A function or method under test."""
 
     path: str
+    """The path of its file."""
     qualname: str
+    """Its name in the file."""
     import_root: str
+    """The folder from which `module` is imported."""
     module: str
+    """The dotted name of its module."""
     name: str
+    """What tests import from the module: the function, or the class of a method."""
     owner: ast.ClassDef | None
+    """The class to instantiate, or None if no instance is needed."""
     function: FunctionNode
+    """Its definition."""
     source: Source
+    """Its file."""
 
     @property
     def parameters(self) -> ast.arguments:
@@ -45,9 +49,8 @@ class TargetFunction(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def header(self) -> list[int]:
-        """Return the lines of the first decorator and of the `def`."""
-        decorators = (decorator.lineno for decorator in self.function.decorator_list)
-        return [min([self.function.lineno, *decorators]), self.function.lineno]
+        """The lines of the first decorator and of the `def`."""
+        return [first_line(self.function), self.function.lineno]
 
     @property
     def implied(self) -> int:
@@ -75,7 +78,7 @@ def target_in(
     """Return the function under test like `find_target`, for a file that has been read."""
     if not isinstance(function, ast.FunctionDef):
         return "it is not a plain function"
-    if is_unimplemented(function):
+    if _is_unimplemented(function):
         return "it is not implemented yet"
     if "/" not in path and exists("__init__.py"):
         return "the name of its package is unknown: the package is the root folder"
@@ -93,6 +96,16 @@ def target_in(
         path=path, qualname=qualname, import_root=root, module=module,
         name=qualname.partition(".")[0], owner=owner, function=function, source=source,
     )  # fmt: skip
+
+
+def _is_unimplemented(function: FunctionNode) -> bool:
+    """Return True if the function is not implemented yet."""
+    return all(
+        isinstance(statement, ast.Pass)
+        or (isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant))
+        or (isinstance(statement, ast.Raise) and "NotImplemented" in ast.dump(statement))
+        for statement in function.body
+    )
 
 
 def is_importable(subject: TargetFunction) -> bool:
@@ -124,14 +137,8 @@ def import_name(path: str, exists: Callable[[str], bool]) -> tuple[str, str]:
 
 
 def class_named(tree: ast.Module, name: str) -> ast.ClassDef | None:
-    return next(
-        (
-            statement
-            for statement in tree.body
-            if isinstance(statement, ast.ClassDef) and statement.name == name
-        ),
-        None,
-    )
+    classes = (statement for statement in tree.body if isinstance(statement, ast.ClassDef))
+    return next((owner for owner in classes if owner.name == name), None)
 
 
 def _decorator_names(function: FunctionNode) -> set[str]:
@@ -144,3 +151,11 @@ def target_at(place: ToolTree, path: str, node: str) -> TargetFunction | str:
     Raises HostError if the file cannot be read.
     """
     return find_target(path, place.read(path), node, place.files.exists)
+
+
+def require_target(place: ToolTree, path: str, node: str) -> TargetFunction:
+    """Return the function under test. Raises HostError if it cannot be read or tested."""
+    subject = target_at(place, path, node)
+    if isinstance(subject, str):
+        raise HostError(f"{node}: {subject}")
+    return subject

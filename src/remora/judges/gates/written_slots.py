@@ -1,14 +1,13 @@
 """Slots for annotations, parameters and results, whose annotation a change has written."""
 
 import ast
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from remora.code.syntax.definitions import Definition, FunctionNode, find_definitions
+from remora.code.syntax.definitions import Definition, find_definitions, first_line
 from remora.ids import NodeKey
+from remora.judges.types.slots import RETURN, annotations_of
 from remora.python_text import parse
-
-RETURN = "return"
 
 
 class WrittenSlot(NamedTuple):
@@ -40,20 +39,19 @@ def slots_of(path: str, content: bytes) -> dict[WrittenSlot, Place]:
         tree = parse(content)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return {}
-    definitions = {each.key: each for each in find_definitions(tree, path)}
+    definitions = {definition.key: definition for definition in find_definitions(tree, path)}
     found = dict[WrittenSlot, Place]()
     for definition in definitions.values():
         node = definition.node
         if isinstance(node, ast.ClassDef):
             continue
-        line = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
         parents = [*_parents(definition, definitions)]
         in_classes = all(isinstance(parent.node, ast.ClassDef) for parent in parents)
         classes = tuple(parent.node.name for parent in reversed(parents)) if in_classes else ()
-        for name, annotation in _annotations(node):
+        for name, annotation in annotations_of(node, None).items():
             slot = WrittenSlot(path, definition.qualname, name, ast.unparse(annotation))
             expression = ast.unparse(_Unquoted().visit(annotation))
-            found[slot] = Place(line, node.name, classes, expression)
+            found[slot] = Place(first_line(node), node.name, classes, expression)
     return found
 
 
@@ -62,16 +60,6 @@ def _parents(of: Definition, definitions: Mapping[NodeKey, Definition]) -> Itera
     while parent is not None:
         yield parent
         parent = definitions.get(parent.parent)
-
-
-def _annotations(node: FunctionNode) -> Iterable[tuple[str, ast.expr]]:
-    args = node.args
-    every = [*args.posonlyargs, *args.args, *args.kwonlyargs, args.vararg, args.kwarg]
-    for arg in every:
-        if arg is not None and arg.annotation is not None:
-            yield arg.arg, arg.annotation
-    if node.returns is not None:
-        yield RETURN, node.returns
 
 
 class _Unquoted(ast.NodeTransformer):

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+from remora.code.syntax.definitions import first_line
 from remora.code.syntax.source import Source, read_source
 from remora.judges.faults.mutants import function_named, probe
 from remora.judges.runner.parent import Order, run_in_child
@@ -51,11 +52,10 @@ def probe_of(
     function = function_named(source.tree, qualname) if isinstance(source, Source) else None
     if not made or function is None:
         return None
-    decorators = (decorator.lineno for decorator in function.decorator_list)
     return {
         "path": str(place.seen / path),
         "qualname": qualname,
-        "header": [min([function.lineno, *decorators]), function.lineno],
+        "header": [first_line(function), function.lineno],
         "probe": made,
     }
 

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from remora.errors import HostError
-from remora.judges.calls.target_function import TargetFunction, find_target
+from remora.judges.calls.target_function import TargetFunction, require_target
 from remora.judges.faults.fault_kinds import CONDITION
 from remora.judges.faults.mutants import Mutant, mutants
 from remora.judges.runner.orders import fault_order, run_orders, test_order
@@ -67,7 +67,7 @@ def prove_together(
     pass. Unless the proof is `whole`, a test is not tried with further mutants after one has made
     an assertion fail.
     """
-    subjects = {name: _subject(place, path, name) for name in groups}
+    subjects = {name: require_target(place, path, name) for name in groups}
     roots = [next(iter(subjects.values())).import_root]
     every = [*dict.fromkeys(test for ids in groups.values() for test in ids)]
     runs = _run_twice(place, path, roots, [*groups.values(), *([every] if len(groups) > 1 else ())])
@@ -110,13 +110,6 @@ def _run_twice(
         run = functools.partial(run_in_child, place, roots, orders)
         runs = [*pool.map(run, CIRCUMSTANCES)]
     return [[results.of(n) or _UNFINISHED for results in runs] for n in range(len(groups))]
-
-
-def _subject(place: ToolTree, path: str, qualname: str) -> TargetFunction:
-    subject = find_target(path, place.read(path), qualname, place.files.exists)
-    if isinstance(subject, str):
-        raise HostError(f"{qualname}: {subject}")
-    return subject
 
 
 def _passing(
@@ -245,7 +238,7 @@ def further_faults(
     `function` is the path and qualname of a function, and `before` the path of the test file and its
     earlier content. Raises HostError like `surviving_mutants`.
     """
-    subject = _subject(place, *function)
+    subject = require_target(place, *function)
     path, earlier = before
     now = place.read(path)
     place.write(path, earlier)

@@ -217,11 +217,10 @@ def _others_of(
 
 
 class _ProjectFiles:
-    """Files of a project, which are read once."""
+    """The words of files of a project, which are read once."""
 
     def __init__(self, place: ToolTree) -> None:
         self._place = place
-        self._trees = dict[str, ast.Module]()
         self._words = dict[str, frozenset[str]]()
 
     def words(self, functions: Iterable[str]) -> frozenset[str]:
@@ -229,14 +228,10 @@ class _ProjectFiles:
         paths = dict.fromkeys(unescape_path(split_node_key(key)[0]) for key in functions)
         for path in paths:
             if path not in self._words:
-                self._words[path] = frozenset(_words(self._tree(path)))
+                source = read_source(path, self._place.read(path))
+                tree = source.tree if isinstance(source, Source) else ast.Module([], [])
+                self._words[path] = frozenset(_words(tree))
         return frozenset().union(*(self._words[path] for path in paths))
-
-    def _tree(self, path: str) -> ast.Module:
-        if path not in self._trees:
-            source = read_source(path, self._place.read(path))
-            self._trees[path] = source.tree if isinstance(source, Source) else ast.Module([], [])
-        return self._trees[path]
 
 
 def _words(tree: ast.AST) -> Iterator[str]:

@@ -8,7 +8,7 @@ import msgspec
 
 from remora.code.pytest_model.pytest_file import is_test_file, pytest_id
 from remora.code.pytest_model.source_blocks import is_test_name
-from remora.code.syntax.definitions import FunctionNode, find_definitions
+from remora.code.syntax.definitions import FunctionNode, find_definitions, first_line
 from remora.code.syntax.source import Source, read_source
 from remora.judges.judged_change import Change
 from remora.judges.tests.claims import Claim, claims_of, effects_of
@@ -32,10 +32,13 @@ class WrittenTest(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return self.function.lineno
 
     @property
+    def last_line(self) -> int:
+        return self.function.end_lineno or self.line
+
+    @property
     def lines(self) -> frozenset[int]:
         """The lines of its body."""
-        last = self.function.end_lineno or self.line
-        return frozenset(range(self.function.body[0].lineno, last + 1))
+        return frozenset(range(self.function.body[0].lineno, self.last_line + 1))
 
     @property
     def name(self) -> str:
@@ -87,10 +90,8 @@ def changed_tests(change: Change) -> Iterator[WrittenTest]:
         if file.after is None:
             continue
         for test in tests_in(path, file.after).values():
-            first = min(
-                [test.line, *(decorator.lineno for decorator in test.function.decorator_list)]
-            )
-            if file.lines & {*range(first, (test.function.end_lineno or first) + 1)}:
+            lines = range(first_line(test.function), test.last_line + 1)
+            if not file.lines.isdisjoint(lines):
                 yield test
 
 

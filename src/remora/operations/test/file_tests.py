@@ -10,7 +10,7 @@ from remora.code.pytest_model.source_blocks import functions_of, reached_names, 
 from remora.code.syntax.source import parse_text
 from remora.errors import HostError
 from remora.judges.calls.project_examples import ProjectExamples
-from remora.judges.calls.target_function import target_at
+from remora.judges.calls.target_function import require_target
 from remora.judges.tests.mutation_check import prove_together
 from remora.judges.tests.tested_names import test_files
 from remora.operations.test.function_plan import (
@@ -18,9 +18,9 @@ from remora.operations.test.function_plan import (
     plan_missing,
 )
 from remora.operations.test.further_plan import plan_further
-from remora.operations.test.host_write import write_examples, write_further
 from remora.operations.test.insert.further_cases import FurtherCase
 from remora.operations.test.insert.new_file import package_of
+from remora.operations.test.insert.test_file import write_examples, write_further
 from remora.operations.test.test_home import home_of
 from remora.tools.tree import ToolTree
 
@@ -106,8 +106,7 @@ def _paths(place: ToolTree, path: str, plans: Mapping[str, FunctionPlan]) -> dic
     """Return the test file of each function. Further cases go into that of the existing ones."""
     tests, found = test_files(place), dict[str, str]()
     for node, plan in plans.items():
-        subject = target_at(place, path, node)
-        assert not isinstance(subject, str)  # it has a plan
+        subject = require_target(place, path, node)
         at = plan.further[0].like.path if plan.further else ""
         found[node] = at or home_of(place, subject, tests).path
     return found
@@ -153,8 +152,7 @@ def _write_further(
     """Write further cases, and return the same as `_write`. Each function is tried alone, too."""
     if not further:
         return {}, {}
-    subject = target_at(place, path, next(iter(further)))
-    assert not isinstance(subject, str)  # it has a plan
+    subject = require_target(place, path, next(iter(further)))
     at = further[next(iter(further))][0].like.path
     home = home_of(place, subject, test_files(place), at)
     try:

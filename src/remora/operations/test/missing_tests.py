@@ -8,9 +8,11 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
+from remora.code.folders import BESIDE, VENDORED
+from remora.code.pytest_model.pytest_file import TEST_FOLDERS, is_conftest, is_test_file
 from remora.code.syntax.definitions import FunctionNode, find_definitions
 from remora.code.syntax.effects import own_nodes
-from remora.code.syntax.nodes import Module, Node
+from remora.code.syntax.nodes import Module, Node, find_node
 from remora.code.syntax.source import Source, Unreadable, read_source
 from remora.errors import HostError
 from remora.judges.calls.project_examples import (
@@ -18,7 +20,6 @@ from remora.judges.calls.project_examples import (
     stated_calls,
 )
 from remora.judges.calls.target_function import is_importable, target_in
-from remora.judges.calls.testable_functions import is_script, needs_test
 from remora.judges.tests.tested_names import NodesWithTests, TestedNames
 from remora.operations.test.trivial_functions import is_trivial
 from remora.tools.tree import ToolTree
@@ -27,6 +28,20 @@ WITHOUT_EXAMPLE = "without an example and its result, which need a person or a m
 WITHOUT_RESULT = "without a result that a test can assert"
 TRIVIAL = "with nothing to test"
 NOT_CALLABLE = "that cannot be called from a test"
+_FOLDERS = BESIDE | VENDORED | TEST_FOLDERS
+_FILES = frozenset(
+    {"setup.py", "conf.py", "__main__.py", "noxfile.py", "tasks.py", "compat.py", "_compat.py"}
+)
+_UNFIT = (
+    "overload",
+    "abstractmethod",
+    "property",
+    "cached_property",
+    "setter",
+    "fixture",
+    "contextmanager",
+    "deleter",
+)
 
 
 class TestNeed:
@@ -48,7 +63,7 @@ class TestNeed:
 
     def amount(self, module: Module, node: Node) -> int | str:
         """Return 1 for a job, 0 if there is nothing to do, or the reason there is no job."""
-        if not needs_test(module, node):
+        if not _may_need_test(module, node):
             return 0
         file = self._file(node.path)
         if not self._missed and (
@@ -64,7 +79,7 @@ class TestNeed:
     def _obstacle(self, file: "_File", node: Node) -> str:
         """Return the reason no test can be proposed, or an empty string."""
         function = file.functions.get(node.qualname)
-        if function is None or is_script(node.path, file.source.tree):
+        if function is None or _is_script(node.path, file.source.tree):
             return NOT_CALLABLE
         exists = self._place.files.exists
         subject = target_in(file.source, node.path, function, node.qualname, exists)
@@ -110,4 +125,47 @@ def _has_result(function: FunctionNode) -> bool:
         isinstance(node, ast.Yield | ast.YieldFrom)
         or (isinstance(node, ast.Return) and node.value is not None)
         for node in own_nodes(function.body)
+    )
+
+
+def _may_need_test(module: Module, node: Node) -> bool:
+    """Return True for public functions and methods that a test can call by name.
+
+    Properties, coroutines, fixtures and similar functions are excluded, and so are files such as
+    tests and examples.
+    """
+    parts = node.qualname.split(".")
+    return (
+        node.node_type == "function"
+        and not _is_excluded_file(node.path)
+        and len(parts) <= 2
+        and _is_importable(module, node)
+        and not any(part.startswith("_") or "#" in part or part == "main" for part in parts)
+        and not (node.signature or "").startswith("async ")
+        and not any(
+            name.partition("(")[0].lstrip("@").rpartition(".")[2] in _UNFIT
+            for name in node.decorators
+        )
+    )
+
+
+def _is_importable(module: Module, node: Node) -> bool:
+    around = find_node(module, node.parent) if node.parent is not None else None
+    return around is not None and around.node_type != "function"
+
+
+def _is_script(path: str, tree: ast.Module) -> bool:
+    """Return True for files at the root that are run rather than imported."""
+    last = tree.body[-1] if tree.body else None
+    return "/" not in path and isinstance(last, ast.If) and "__main__" in ast.unparse(last.test)
+
+
+def _is_excluded_file(path: str) -> bool:
+    *folders, file = path.split("/")
+    return (
+        file in _FILES
+        or is_test_file(path)
+        or is_conftest(path)
+        or not _FOLDERS.isdisjoint(folders)
+        or not all(part.isidentifier() for part in (*folders[-1:], file.removesuffix(".py")))
     )

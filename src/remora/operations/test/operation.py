@@ -34,8 +34,12 @@ def _load() -> Parts:
     from remora.operations.test import checks
     from remora.operations.test.collection_check import require_collection
     from remora.operations.test.file_tests import write_tests
-    from remora.operations.test.host_model_tests import remove_test, run_code, write_test
-    from remora.operations.test.host_write import run_tests
+    from remora.operations.test.host_model_tests import (
+        remove_test,
+        run_code,
+        run_tests,
+        write_test,
+    )
     from remora.operations.test.insert.merge_patches import keep_both_tests, remove_own_tests
     from remora.operations.test.shown_function import show_function
     from remora.tools.host_functions import HostFunction

@@ -6,18 +6,18 @@ from typing import Any
 
 from remora.code.edit.import_edits import Imported
 from remora.code.edit.text_lines import decode, split_lines
-from remora.code.pytest_model.source_blocks import first_line, tests_of, used_names
-from remora.code.syntax.definitions import FunctionNode, find_definitions
+from remora.code.pytest_model.source_blocks import tests_of, used_names
+from remora.code.syntax.definitions import FunctionNode, find_definitions, first_line
 from remora.code.syntax.source import Source, read_source
 from remora.code.syntax.used_definitions import lines_used_by
 from remora.errors import HostError
 from remora.judges.calls.call_input import importable_names
 from remora.judges.calls.project_examples import ProjectExamples
-from remora.judges.calls.target_function import TargetFunction, class_named, target_at
+from remora.judges.calls.target_function import TargetFunction, class_named, require_target
 from remora.judges.faults.mutants import mutants
 from remora.judges.tests.tested_names import test_files
 from remora.operations.test.host_model_tests import surviving_faults, tests_reaching
-from remora.operations.test.host_write import module_import
+from remora.operations.test.insert.test_file import module_import
 from remora.operations.test.insert_location import InsertLocation
 from remora.operations.test.test_home import home_of
 from remora.tools.host.text_files import show_lines
@@ -76,9 +76,7 @@ def _excerpt(place: ToolTree, path: str, name: str) -> tuple[dict[str, Any], str
 
 
 def _needed(place: ToolTree, path: str, node: str) -> tuple[list[str], dict[str, str]]:
-    subject = target_at(place, path, node)
-    if isinstance(subject, str):
-        raise HostError(f"{node}: {subject}")
+    subject = require_target(place, path, node)
     examples = ProjectExamples(place)
     faults = mutants(place.read(path), node)
     alive = surviving_faults(place, subject, tests_reaching(place, subject), faults)

@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any
 
 from remora.code.edit.text_lines import decode
-from remora.code.syntax.definitions import FunctionNode
+from remora.code.syntax.definitions import FunctionNode, first_line
 from remora.errors import HostError
 from remora.judges.types.accepted_annotations import Terms
 from remora.judges.types.project_index import Function
@@ -198,7 +198,7 @@ class FileAnnotations:
     def shown(self, function: Function) -> dict[str, Any]:
         """Return an excerpt with a function, its calls and its class, for `open_functions`."""
         _, node, owner = self.source.functions[function.number]
-        first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+        first = first_line(node)
         last = node.end_lineno or node.lineno
         places = [[first, last]]
         if last - first > _FIRST + _LAST:

@@ -5,7 +5,7 @@ import re
 from collections.abc import Collection, Mapping
 
 from remora.errors import HostError
-from remora.judges.types.slots import RETURN
+from remora.judges.types.slots import RETURN, annotations_of
 from remora.judges.types.terms import members_of, type_in
 from remora.python_text import parse
 
@@ -29,14 +29,8 @@ def types_in(signature: str, owners: Collection[str] = ()) -> dict[str, str]:
         node = None
     if not isinstance(node, ast.FunctionDef):
         raise HostError(f"not a signature: {signature[:200]}")
-    given = node.args
-    every = [*given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg, given.kwarg]
-    annotations = {each.arg: each.annotation for each in every if each is not None}
-    return {
-        name: type_in(annotation, owners)
-        for name, annotation in {**annotations, RETURN: node.returns}.items()
-        if annotation is not None
-    }
+    annotations = annotations_of(node, None)
+    return {name: type_in(annotation, owners) for name, annotation in annotations.items()}
 
 
 def says_something(term: str) -> bool:

@@ -13,14 +13,13 @@ from remora.code.edit.parsed_text import ParsedText
 from remora.code.edit.text_lines import split_lines
 from remora.code.pytest_model.source_blocks import (
     class_of,
-    first_line,
     functions_of,
     is_test_name,
     tests_of,
     with_block,
     without_tests,
 )
-from remora.code.syntax.definitions import DefinitionNode, ImportNode
+from remora.code.syntax.definitions import DefinitionNode, ImportNode, first_line
 from remora.code.syntax.hidden_uses import names_in
 from remora.code.syntax.source import parse_text
 from remora.errors import HostError

@@ -8,7 +8,8 @@ import msgspec
 
 from remora.code.edit.import_edits import Imported, imported_names
 from remora.code.edit.text_lines import split_lines
-from remora.code.pytest_model.source_blocks import first_line, functions_of, is_test_name
+from remora.code.pytest_model.source_blocks import functions_of, is_test_name
+from remora.code.syntax.definitions import first_line
 from remora.code.syntax.source import parse_text
 from remora.errors import HostError
 from remora.operations.test.insert.added_tests import Block, top_level_names
@@ -79,7 +80,8 @@ def _functions(
                 if any(alias.name == "*" for alias in getattr(statement, "names", ())):
                     raise HostError("import names, not *")
             case ast.FunctionDef():
-                yield _class_of(statement, home), statement
+                _check_function(statement, home)
+                yield ("", ""), statement
             case ast.ClassDef():
                 yield from _methods(statement)
             case _:
@@ -89,14 +91,13 @@ def _functions(
                 )
 
 
-def _class_of(function: ast.FunctionDef, home: InsertLocation) -> tuple[str, str]:
-    """Return that a function is in no class. Raises HostError if it has to be in one."""
+def _check_function(function: ast.FunctionDef, home: InsertLocation) -> None:
+    """Raise HostError if a function at the top of a file has to be in a class."""
     if [parameter.arg for parameter in function.args.args][:1] == ["self"]:
         raise HostError(f"{function.name} has the parameter self, but is in no class")
     if home.unittest and is_test_name(function.name):
         what = f"the tests in {home.path} are methods of unittest classes"
         raise HostError(f"{what}: write such a class")
-    return "", ""
 
 
 def _methods(owner: ast.ClassDef) -> Iterator[tuple[tuple[str, str], ast.FunctionDef]]:

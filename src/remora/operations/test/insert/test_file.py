@@ -1,7 +1,6 @@
-"""Host functions with which the test agent writes tests and runs them."""
+"""A test file: its text before a change, and the tests that are written into it."""
 
 import ast
-import textwrap
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,29 +14,26 @@ from remora.code.syntax.source import parse_text
 from remora.errors import HostError
 from remora.judges.calls.call_input import free_names, importable_names
 from remora.judges.calls.case import Case
-from remora.judges.calls.target_function import TargetFunction, target_at
+from remora.judges.calls.target_function import TargetFunction, require_target
 from remora.judges.lint.new_findings import new_findings
-from remora.judges.tests.mutation_check import failure_reason, prove, run_tests_once
 from remora.judges.tests.tested_names import test_files
 from remora.operations.test.assertions import example_test
 from remora.operations.test.insert.added_tests import with_blocks
 from remora.operations.test.insert.further_cases import FurtherCase, with_further_cases
 from remora.operations.test.insert.new_file import NO_PACKAGE, make_package, tolerated_rules
+from remora.operations.test.insert.test_format import formatted_file, formatted_lines
 from remora.operations.test.insert.written_tests import WrittenTests, check_names, written_tests
 from remora.operations.test.insert_location import InsertLocation
 from remora.operations.test.test_home import home_of
 from remora.python_text import parse
 from remora.tools.host.ruff.finding import Finding
-from remora.tools.host.style_config import black_options, formatter_width, width_of
+from remora.tools.host.style_config import width_of
 from remora.tools.tree import ToolTree
 
-MOST_IDS = 50
-_USUAL_INDENT = "    "
 _MOST_SHOWN = 5
 """Findings that a refusal names."""
 _SHOWN = 60
 """Characters of a line with a finding."""
-_UNFORMATTED = b"a  =  1\n"
 
 
 def write_examples(place: ToolTree, path: str, node: str, cases: Sequence[Case]) -> dict[str, Any]:
@@ -48,9 +44,7 @@ def write_examples(place: ToolTree, path: str, node: str, cases: Sequence[Case])
     Return the `path` of the file, and the `ids` of the tests. Raises HostError, without writing
     anything, if the file would have new findings or names would conflict.
     """
-    subject = target_at(place, path, node)
-    if isinstance(subject, str):
-        raise HostError(f"{node}: {subject}")
+    subject = require_target(place, path, node)
     home = home_of(place, subject, test_files(place))
     before = text_before(place, home)
     tree = parse_text(before.body)
@@ -64,7 +58,7 @@ def write_examples(place: ToolTree, path: str, node: str, cases: Sequence[Case])
         for imported in imported_names(parse(text))
         if imported.bound not in own
     ]
-    lines = [fromkey.statement() for fromkey in dict.fromkeys(imports)]
+    lines = [imported.statement() for imported in dict.fromkeys(imports)]
     code = "\n".join([*lines, example_test(name, cases, home)])
     insert_tests(place, subject, home, before, written_tests(code, home))
     return {"path": home.path, "ids": [f"{home.path}::{name}"]}
@@ -133,8 +127,8 @@ def module_import(place: ToolTree, home: InsertLocation) -> Imported:
 def save_tests(place: ToolTree, home: InsertLocation, text: Text) -> None:
     """Write a test file. Raises HostError, without writing anything, if it has new findings."""
     content = content_of(place, home, text)
-    content = content if home.exists else _formatted_file(place, home, content)
-    content = _liked(place, home, content)
+    content = content if home.exists else formatted_file(place, home, content)
+    content = _without_findings(place, home, content)
     (place.write if home.exists else place.create)(home.path, content)
 
 
@@ -163,7 +157,7 @@ def _described(finding: Finding, lines: Sequence[str]) -> str:
     return f"{finding['code']}: {finding['message']} (`{line.strip()[:_SHOWN]}`)"
 
 
-def _liked(place: ToolTree, home: InsertLocation, content: bytes) -> bytes:
+def _without_findings(place: ToolTree, home: InsertLocation, content: bytes) -> bytes:
     """Return the content with sorted imports and other safe fixes, if lint rules require them.
 
     Raises HostError if the change still adds findings, but for rules that other tests do not
@@ -171,18 +165,18 @@ def _liked(place: ToolTree, home: InsertLocation, content: bytes) -> bytes:
     """
     found = place.ruff.check_text(home.path, place.read(home.path)) if home.exists else []
     extra = new_findings(found, place.ruff.check_text(home.path, content))
-    if any(str(each["code"]).startswith("I0") for each in extra):
+    if any(finding["code"].startswith("I0") for finding in extra):
         content = place.ruff.with_sorted_imports(home.path, content)
         extra = new_findings(found, place.ruff.check_text(home.path, content))
-    codes = {str(each["code"]) for each in extra} - {str(each["code"]) for each in found}
+    codes = {finding["code"] for finding in extra} - {finding["code"] for finding in found}
     if codes:
         content, _ = place.ruff.fix_text(home.path, content, fixable=sorted(codes))
         extra = new_findings(found, place.ruff.check_text(home.path, content))
     if extra:
         known = tolerated_rules(place, home.path, found)
-        extra = [each for each in extra if not known or not str(each["code"]).startswith(known)]
+        extra = [finding for finding in extra if not finding["code"].startswith(known)]
     package = ""
-    if {str(each["code"]) for each in extra} == {NO_PACKAGE}:
+    if {finding["code"] for finding in extra} == {NO_PACKAGE}:
         package = make_package(place, home.path)
     if extra and not package:
         lines = split_lines(decode(home.path, content).body)
@@ -191,94 +185,6 @@ def _liked(place: ToolTree, home: InsertLocation, content: bytes) -> bytes:
     if home.unittest and not home.exists and not package:
         make_package(place, home.path)  # from the root, unittest finds tests in packages only
     return content
-
-
-def formatted_lines(place: ToolTree, home: InsertLocation, body: str, *, levels: int) -> str:
-    """Return statements as ruff formats them in a test file, indented by some levels there."""
-    text = "".join(f"{' ' * 4 * level}if 1:\n" for level in range(levels))
-    text += textwrap.indent(body, " " * 4 * levels) + "\n"
-    done = _formatted_file(place, home, text.encode()).decode()
-    return textwrap.dedent("\n".join(split_lines(done)[levels:])).strip("\n")
-
-
-def _formatted_file(place: ToolTree, home: InsertLocation, content: bytes) -> bytes:
-    """Return the content of a test file formatted like a draft.
-
-    Without a formatter, and in a file that the project excludes from formatting, only the width of
-    the lines is the project's.
-    """
-    own = ["--line-length", str(width_of(place, home.path))]
-    is_unusual = home.quote == "'" or home.indent != _USUAL_INDENT
-    if home.quote == "'":
-        own += ["--config", 'format.quote-style="single"']
-    if home.indent != _USUAL_INDENT:
-        spaces = f"indent-width={len(home.indent)}"
-        style = 'format.indent-style="tab"' if home.indent == "\t" else spaces
-        own += ["--config", style]
-    options = black_options(place, home.path)
-    if options is None and (is_unusual or formatter_width(place, home.path) is None):
-        options = own
-    try:
-        if (
-            options is None
-            and place.ruff.format_text(home.path, _UNFORMATTED, None) == _UNFORMATTED
-        ):
-            options = own
-        return place.ruff.format_text(home.path, content, options)
-    except HostError:  # it does not parse, which the checks report
-        return content
-
-
-def run_tests(place: ToolTree, ids: list[str], path: str = "", node: str = "") -> dict[str, Any]:
-    """Run the tests with the given pytest ids, in isolation and without changing the tree.
-
-    Return `passed`, `problem`, and the `outcome`, `message` and `seconds` (an integer) of each
-    test.
-
-    If `path` and `node` are given, the tests run twice on the function as it is, and once with each
-    of its mutants. The result then also contains the counts `killed`, `mutants` and `lines`
-    (executed lines), and the descriptions of the mutants that `survived`.
-    """
-    _check_ids(place, ids)
-    if node:
-        proof = prove(place, path, node, ids)
-        return {
-            "passed": not proof.problem,
-            "problem": proof.problem,
-            "tests": _whole_seconds(proof.tests),
-            "killed": len(proof.killed),
-            "mutants": proof.tried,
-            "survived": list(proof.survived),
-            "lines": len(proof.lines),
-        }
-    results = run_tests_once(place, ids)
-    problem = failure_reason(results, ids)
-    return {
-        "passed": not problem,
-        "problem": problem,
-        "tests": _whole_seconds(results.get("tests") or {}),
-    }
-
-
-def _check_ids(place: ToolTree, ids: list[str]) -> None:
-    if not 0 < len(ids) <= MOST_IDS:
-        raise HostError(f"expected between 1 and {MOST_IDS} test ids, found {len(ids)}")
-    for each in ids:
-        path = each.partition("::")[0]
-        if not place.files.exists(path):
-            raise HostError(f"{path}: there is no such file")
-
-
-def _whole_seconds(tests: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Convert durations to whole seconds, so that repeated runs return equal results."""
-    return {
-        name: {
-            "outcome": str(test.get("outcome")),
-            "message": str(test.get("message"))[:200],
-            "seconds": int(test.get("ms") or 0) // 1000,
-        }
-        for name, test in tests.items()
-    }
 
 
 def own_imports(subject: TargetFunction, home: InsertLocation) -> dict[str, Imported]:

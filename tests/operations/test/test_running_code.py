@@ -1,4 +1,4 @@
-"""What running code of the project shows, and what that code cannot do."""
+"""What trial calls and runs of tests show, and what code of the project cannot do."""
 
 import contextlib
 import sys
@@ -17,7 +17,7 @@ from remora.judges.calls.project_examples import ProjectExamples
 from remora.judges.calls.target_function import TargetFunction, target_at
 from remora.judges.calls.trials import try_calls
 from remora.operations.test.function_plan import plan_missing
-from remora.operations.test.host_write import write_examples
+from remora.operations.test.insert.test_file import write_examples
 from remora.sandbox.interpreters import ProjectPython
 from remora.tools.host_functions import bind
 from remora.tools.tree import ToolTree
