@@ -16,8 +16,8 @@ from remora.judges.calls.case import Case
 from remora.judges.calls.project_examples import ProjectExamples
 from remora.judges.calls.target_function import TargetFunction, target_at
 from remora.judges.calls.trials import try_calls
+from remora.operations.test.file_tests import write_examples
 from remora.operations.test.function_plan import plan_missing
-from remora.operations.test.insert.test_file import write_examples
 from remora.sandbox.interpreters import ProjectPython
 from remora.tools.host_functions import bind
 from remora.tools.tree import ToolTree

@@ -5,14 +5,17 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from remora.code.edit.import_edits import imported_names
 from remora.code.edit.text_lines import decode
-from remora.code.pytest_model.source_blocks import functions_of, reached_names, used_names
+from remora.code.pytest_model.source_blocks import functions_of, reached_names, tests_of, used_names
 from remora.code.syntax.source import parse_text
 from remora.errors import HostError
+from remora.judges.calls.case import Case
 from remora.judges.calls.project_examples import ProjectExamples
 from remora.judges.calls.target_function import require_target
 from remora.judges.tests.mutation_check import prove_together
 from remora.judges.tests.tested_names import test_files
+from remora.operations.test.assertions import example_test
 from remora.operations.test.function_plan import (
     FunctionPlan,
     plan_missing,
@@ -20,8 +23,15 @@ from remora.operations.test.function_plan import (
 from remora.operations.test.further_plan import plan_further
 from remora.operations.test.insert.further_cases import FurtherCase
 from remora.operations.test.insert.new_file import package_of
-from remora.operations.test.insert.test_file import write_examples, write_further
+from remora.operations.test.insert.test_file import (
+    insert_tests,
+    own_imports,
+    text_before,
+    write_further,
+)
+from remora.operations.test.insert.written_tests import written_tests
 from remora.operations.test.test_home import home_of
+from remora.python_text import parse
 from remora.tools.tree import ToolTree
 
 _FUNCTION_S = 150.0
@@ -144,6 +154,34 @@ def _write(
         except HostError as error:
             problems[node] = error.message
     return written, problems
+
+
+def write_examples(place: ToolTree, path: str, node: str, cases: Sequence[Case]) -> dict[str, Any]:
+    """Write a test of a function that repeats examples with their results.
+
+    The test file is chosen according to the project's conventions.
+
+    Return the `path` of the file, and the `ids` of the tests. Raises HostError, without writing
+    anything, if the file would have new findings or names would conflict.
+    """
+    subject = require_target(place, path, node)
+    home = home_of(place, subject, test_files(place))
+    before = text_before(place, home)
+    tree = parse_text(before.body)
+    is_taken = isinstance(tree, ast.Module) and home.test_name in tests_of(tree)
+    name = f"{home.test_name}{'_examples' if is_taken else ''}"
+    own = own_imports(subject, home)
+    imports = [
+        imported
+        for case in cases
+        for text in case.imports
+        for imported in imported_names(parse(text))
+        if imported.bound not in own
+    ]
+    lines = [imported.statement() for imported in dict.fromkeys(imports)]
+    code = "\n".join([*lines, example_test(name, cases, home)])
+    insert_tests(place, subject, home, before, written_tests(code, home))
+    return {"path": home.path, "ids": [f"{home.path}::{name}"]}
 
 
 def _write_further(

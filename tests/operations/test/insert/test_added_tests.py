@@ -12,6 +12,7 @@ from remora.errors import HostError
 from remora.judges.calls.case import Case
 from remora.judges.calls.target_function import TargetFunction, find_target, target_at
 from remora.operations.test.assertions import example_test
+from remora.operations.test.file_tests import write_examples
 from remora.operations.test.insert.added_tests import (
     Block,
     added_tests,
@@ -20,7 +21,6 @@ from remora.operations.test.insert.added_tests import (
 )
 from remora.operations.test.insert.merge_patches import remove_added_tests
 from remora.operations.test.insert.new_file import file_header, package_of
-from remora.operations.test.insert.test_file import write_examples
 from remora.operations.test.insert.test_format import formatted_lines
 from remora.operations.test.insert_location import (
     InsertLocation,

@@ -2,30 +2,23 @@
 
 import ast
 from collections.abc import Sequence
-from typing import Any
 
 from msgspec.structs import replace
 
 from remora.code.edit.import_edits import Imported, imported_names
 from remora.code.edit.parsed_text import ParsedText
 from remora.code.edit.text_lines import Text, decode, newline_of, split_lines, with_newline
-from remora.code.pytest_model.source_blocks import tests_of
 from remora.code.syntax.source import parse_text
 from remora.errors import HostError
 from remora.judges.calls.call_input import free_names, importable_names
-from remora.judges.calls.case import Case
-from remora.judges.calls.target_function import TargetFunction, require_target
+from remora.judges.calls.target_function import TargetFunction
 from remora.judges.lint.new_findings import new_findings
-from remora.judges.tests.tested_names import test_files
-from remora.operations.test.assertions import example_test
 from remora.operations.test.insert.added_tests import with_blocks
 from remora.operations.test.insert.further_cases import FurtherCase, with_further_cases
 from remora.operations.test.insert.new_file import NO_PACKAGE, make_package, tolerated_rules
 from remora.operations.test.insert.test_format import formatted_file, formatted_lines
-from remora.operations.test.insert.written_tests import WrittenTests, check_names, written_tests
+from remora.operations.test.insert.written_tests import WrittenTests, check_names
 from remora.operations.test.insert_location import InsertLocation
-from remora.operations.test.test_home import home_of
-from remora.python_text import parse
 from remora.tools.host.ruff.finding import Finding
 from remora.tools.host.style_config import width_of
 from remora.tools.tree import ToolTree
@@ -34,34 +27,6 @@ _MOST_SHOWN = 5
 """Findings that a refusal names."""
 _SHOWN = 60
 """Characters of a line with a finding."""
-
-
-def write_examples(place: ToolTree, path: str, node: str, cases: Sequence[Case]) -> dict[str, Any]:
-    """Write a test of a function that repeats examples with their results.
-
-    The test file is chosen according to the project's conventions.
-
-    Return the `path` of the file, and the `ids` of the tests. Raises HostError, without writing
-    anything, if the file would have new findings or names would conflict.
-    """
-    subject = require_target(place, path, node)
-    home = home_of(place, subject, test_files(place))
-    before = text_before(place, home)
-    tree = parse_text(before.body)
-    is_taken = isinstance(tree, ast.Module) and home.test_name in tests_of(tree)
-    name = f"{home.test_name}{'_examples' if is_taken else ''}"
-    own = own_imports(subject, home)
-    imports = [
-        imported
-        for case in cases
-        for text in case.imports
-        for imported in imported_names(parse(text))
-        if imported.bound not in own
-    ]
-    lines = [imported.statement() for imported in dict.fromkeys(imports)]
-    code = "\n".join([*lines, example_test(name, cases, home)])
-    insert_tests(place, subject, home, before, written_tests(code, home))
-    return {"path": home.path, "ids": [f"{home.path}::{name}"]}
 
 
 def insert_tests(
