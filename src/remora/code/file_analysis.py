@@ -3,7 +3,6 @@
 import ast
 from collections.abc import Iterable, Sequence
 from hashlib import sha256
-from typing import NamedTuple
 
 import msgspec
 
@@ -29,34 +28,20 @@ from remora.text import REPORT, bug_report_line
 _SOURCE_FOLDER = "src"
 
 
-class FileAnalysis(NamedTuple):
-    facts: FileFacts
-    source: Source
-    definitions: list[Definition]
-    imports: list[ImportNode]
-
-
 def read_facts(path: str, source: bytes) -> FileFacts:
-    """Return the facts about a file. Never raises or warns. `path` is a relative POSIX path."""
-    return analyze_file(path, source).facts
+    """Return the facts about a file. Never raises or warns. `path` is a relative POSIX path.
 
-
-def analyze_file(path: str, source: bytes) -> FileAnalysis:
-    """Return the facts, the syntax tree and the definitions of a file. Never raises.
-
-    If an internal error occurs, return the result for an empty file, marked as partial.
+    If an internal error occurs, return the facts about an empty file, marked as partial.
     """
     try:
-        return _analyze_file(path, source)
+        return _read_facts(path, source)
     except Exception as error:  # noqa: BLE001 - an error in one file must not affect others
-        empty = _analyze_file(path, b"")
-        facts = msgspec.structs.replace(
-            empty.facts,
+        return msgspec.structs.replace(
+            _read_facts(path, b""),
             file_hash=sha256(source).hexdigest(),
             partial=True,
             detail=_why_unread(error),
         )
-        return empty._replace(facts=facts)
 
 
 def _why_unread(error: Exception) -> str:
@@ -65,7 +50,7 @@ def _why_unread(error: Exception) -> str:
     return f"{bug_report_line(error)}; {REPORT}"
 
 
-def _analyze_file(path: str, source: bytes) -> FileAnalysis:
+def _read_facts(path: str, source: bytes) -> FileFacts:
     read = read_source(path, source)
     detail = ""
     if isinstance(read, Unreadable):
@@ -74,7 +59,7 @@ def _analyze_file(path: str, source: bytes) -> FileAnalysis:
     spelled = escape_path(path)
     lowering = lower_module(spelled, read.tree)
     span, file_hash = module_span(read)
-    facts = FileFacts(
+    return FileFacts(
         path=spelled,
         file_hash=file_hash,
         partial=bool(detail),
@@ -82,7 +67,6 @@ def _analyze_file(path: str, source: bytes) -> FileAnalysis:
         nodes=_nodes(path, lowering, read, span),
         lowered=lowering.lowered,
     )
-    return FileAnalysis(facts, read, lowering.definitions, lowering.imports)
 
 
 def _nodes(path: str, lowered: LoweringResult, source: Source, span: Span) -> tuple[NodeFacts, ...]:

@@ -159,11 +159,11 @@ class HubClient:
         from remora.hub.lookup.node_lookup import NameQuery, find_node  # imports name parsing
 
         place = self.root if folder is None else Path(folder)
-        return await find_node(NameQuery(name, self.root, place), self, self._ask_current)
+        return await find_node(NameQuery(name, self.root, place), self)
 
     async def constructor(self, key: str) -> str | None:
         """Return the key of the `__init__` that a class uses, or None if there is none."""
-        return await self._ask_current(lambda current: current.constructor(key))
+        return await self.ask_current(lambda current: current.constructor(key))
 
     async def is_served(self, seconds: float) -> bool:
         """Return True if a daemon answers within `seconds`, even if it is busy."""
@@ -193,7 +193,7 @@ class HubClient:
             self._opened = opened
         return self._opened
 
-    async def _ask_current(self, question: Callable[["CurrentNodes"], _T]) -> _T:
+    async def ask_current(self, question: Callable[["CurrentNodes"], _T]) -> _T:
         """Answer `question` from the current files. There is no deadline."""
 
         def ask() -> _T:

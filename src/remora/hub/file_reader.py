@@ -4,11 +4,10 @@ import errno
 import os
 import stat
 import time
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
-from types import MappingProxyType
 from typing import NamedTuple
 
 import msgspec
@@ -112,38 +111,28 @@ class Reader:
 def open_reader(root: Path, limit: int) -> Iterator[Reader]:
     """Open a reader for files below `root`.
 
-    The reader skips files of more than `limit` bytes. Raises OSError if `root` cannot be opened.
+    The reader skips files of more than `limit` bytes. Raises DiskError if `root` cannot be opened.
     """
-    with closing_fd(os.open(root, _FOLDER)) as folder, closing(Reader(folder, limit)) as reader:
+    try:
+        opened = os.open(root, _FOLDER)
+    except OSError as error:
+        raise DiskError(f"{root}: {error.strerror or error}") from error
+    with closing_fd(opened) as folder, closing(Reader(folder, limit)) as reader:
         yield reader
 
 
-def read_all(
-    root: Path,
-    paths: Iterable[str],
-    *,
-    limit: int = FILE_LIMIT,
-    hashes: Mapping[str, str] = MappingProxyType({}),
-) -> dict[str, FileFacts]:
+def read_all(root: Path, paths: Iterable[str], *, limit: int = FILE_LIMIT) -> dict[str, FileFacts]:
     """Read and analyze files. Return their facts, keyed by path as spelled in node keys.
 
-    Files of more than `limit` bytes have no nodes. Unreadable files, and those that still have the
-    hash that `hashes` contains for their path, are left out. Raises DiskError if `root` cannot be
-    read.
+    Files of more than `limit` bytes have no nodes. Unreadable files are left out. Raises DiskError
+    if `root` cannot be read.
     """
     files: dict[str, FileFacts] = {}
-    try:
-        with open_reader(root, limit) as reader:
-            for path in sorted(paths):
-                try:
-                    content = reader.read(path)
-                except OSError:
-                    continue
-                if content.file_hash != hashes.get(path):
-                    facts = facts_of(path, content)
-                    files[facts.path] = facts
-    except OSError as error:
-        raise DiskError(f"{root}: {error.strerror or error}") from error
+    with open_reader(root, limit) as reader:
+        for path in sorted(paths):
+            with suppress(OSError):
+                facts = facts_of(path, reader.read(path))
+                files[facts.path] = facts
     return files
 
 

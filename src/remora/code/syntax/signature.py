@@ -18,20 +18,14 @@ _UNANNOTATED = ("self", "cls")
 
 def signature(node: DefinitionNode) -> str:
     """Return a one-line signature such as `def foo(x: int) -> str`, without a colon."""
-    try:
-        return printable(
-            _header(node) if getattr(node, "type_params", None) else unparse_header(node)
-        )
-    except (RecursionError, ValueError):
-        # a default is nested too deeply, or an integer has too many digits
-        return f"{_KEYWORDS[type(node)]} {node.name}(…)"
-
-
-def _header(node: DefinitionNode) -> str:
     header = copy.copy(node)
     header.body = []
     header.decorator_list = []
-    return ast.unparse(header).removesuffix(":")
+    try:
+        return printable(ast.unparse(header).removesuffix(":"))
+    except (RecursionError, ValueError):
+        # a default is nested too deeply, or an integer has too many digits
+        return f"{_KEYWORDS[type(node)]} {node.name}(…)"
 
 
 def has_type_hints(node: FunctionNode) -> bool:
@@ -94,59 +88,3 @@ def start_line(node: ast.stmt, source: Source) -> int:
     while not source.line(line).lstrip().startswith(b"@"):
         line -= 1
     return line
-
-
-_PLAIN = frozenset((str, int, bool, type(None), bytes))
-
-
-def unparse_header(node: DefinitionNode) -> str:
-    """Return a definition's header without its colon. It must have no type parameters."""
-    if isinstance(node, ast.ClassDef):
-        inside = _call_arguments(node.bases, node.keywords)
-        return f"class {node.name}({inside})" if inside else f"class {node.name}"
-    keyword = "async def" if isinstance(node, ast.AsyncFunctionDef) else "def"
-    returns = "" if node.returns is None else f" -> {_text(node.returns)}"
-    return f"{keyword} {node.name}({_parameters(node.args)}){returns}"
-
-
-def _parameters(args: ast.arguments) -> str:
-    posonly = args.posonlyargs
-    parts = [_parameter(arg) for arg in (posonly + args.args if posonly else args.args)]
-    for index, default in enumerate(args.defaults, len(parts) - len(args.defaults)):
-        parts[index] = f"{parts[index]}={_text(default)}"
-    if posonly:
-        parts.insert(len(posonly), "/")
-    if args.vararg is not None:
-        parts.append(f"*{_parameter(args.vararg)}")
-    elif args.kwonlyargs:
-        parts.append("*")
-    for arg, value in zip(args.kwonlyargs, args.kw_defaults, strict=True):
-        parts.append(_parameter(arg) if value is None else f"{_parameter(arg)}={_text(value)}")
-    if args.kwarg is not None:
-        parts.append(f"**{_parameter(args.kwarg)}")
-    return ", ".join(parts)
-
-
-def _parameter(arg: ast.arg) -> str:
-    return arg.arg if arg.annotation is None else f"{arg.arg}: {_text(arg.annotation)}"
-
-
-def _call_arguments(args: Sequence[ast.expr], keywords: Sequence[ast.keyword]) -> str:
-    parts = list(map(_text, args))
-    for keyword in keywords:
-        name = "**" if keyword.arg is None else f"{keyword.arg}="
-        parts.append(name + _text(keyword.value))
-    return ", ".join(parts)
-
-
-def _text(node: ast.expr) -> str:
-    match node:
-        case ast.Name(id=name):
-            return name
-        case ast.Constant(value=value, kind=None) if value.__class__ in _PLAIN:
-            return repr(value)
-        case ast.Attribute(value=ast.Name(id=name), attr=attr):
-            return f"{name}.{attr}"
-        case ast.Subscript(value=ast.Name(id=name), slice=ast.Name(id=inner)):
-            return f"{name}[{inner}]"
-    return ast.unparse(node)

@@ -9,7 +9,7 @@ from functools import partial
 from os.path import lexists
 from pathlib import Path
 
-from remora.errors import RemoraError
+from remora.errors import DiskError, RemoraError
 from remora.hub.daemon.analysis_pool import AnalysisPool
 from remora.hub.daemon.change_queue import ChangeQueue
 from remora.hub.daemon.health import release_memory
@@ -219,7 +219,7 @@ class Updater:
         try:
             with open_reader(self._root, self._indexer.file_limit) as reader:
                 content = reader.read(path)
-        except OSError:
+        except (OSError, DiskError):
             content = Content(b"", None, "gone")
         if content.skipped:  # the next refresh reports the reason
             self.pending.put_back({path: number})

@@ -3,12 +3,11 @@
 import gc
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
 from remora.code.file_facts import FileFacts
-from remora.errors import DiskError
 from remora.hub.file_reader import Content, Reader, facts_of, open_reader
 from remora.hub.file_stamp import is_racy
 from remora.hub.index.user_scripts import UserScripts
@@ -145,13 +144,8 @@ class Indexer:
         self._store.seen(path, content.stamp)
         return False
 
-    @contextmanager
-    def _open(self) -> Iterator[Reader]:
-        try:
-            with open_reader(self._root, self._members.file_limit) as reader:
-                yield reader
-        except OSError as error:
-            raise DiskError(f"{self._root}: {error.strerror or error}") from error
+    def _open(self) -> AbstractContextManager[Reader]:
+        return open_reader(self._root, self._members.file_limit)
 
 
 class _Work:

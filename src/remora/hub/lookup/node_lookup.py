@@ -1,19 +1,24 @@
 """Lookup of the node that a name refers to, for `HubClient.find` and the commands."""
 
-from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
+from collections.abc import Awaitable, Collection, Iterable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from remora.code.file_facts import NodeType
 from remora.errors import OutsideError, UsageError
 from remora.hub.lookup.names import as_key, full_keys, line_named, matching_keys, queries
 from remora.hub.lookup.not_found import path_error, unknown_node
-from remora.hub.node import AnsweredNode
 from remora.ids import split_node_key
+
+if TYPE_CHECKING:
+    from remora.hub.client import HubClient
+    from remora.hub.sources.current_nodes import CurrentNodes
 
 _Answer = TypeVar("_Answer")
 _MAX_LISTED = 8
+"""Keys that an error lists (decision)."""
 _MAX_FOUND = 1000
+"""Nodes that one search returns (decision)."""
 
 
 class FoundNode(NamedTuple):
@@ -30,44 +35,6 @@ class FoundNode(NamedTuple):
     """
 
 
-class Hub(Protocol):
-    """Queries that the lookup uses. `HubClient` implements them."""
-
-    async def search(self, query: str, limit: int = 50) -> dict[str, Any] | None: ...
-
-    async def get_context(self, nodes: Iterable[str]) -> dict[str, AnsweredNode]: ...
-
-
-class CurrentFiles(Protocol):
-    """Queries for the nodes of the current files."""
-
-    @property
-    def file_limit(self) -> int:
-        """Size in bytes above which a file is skipped."""
-
-    def keys(self) -> Sequence[str]:
-        """Return all node keys."""
-
-    def at_line(self, paths: Sequence[str], line: int) -> str | None:
-        """Return the key of the innermost node that contains a line.
-
-        The line refers to the first of the paths that exists.
-        """
-
-    def imported(self, dotted: str) -> str | None:
-        """Return the key of the node to which an import of `dotted` refers."""
-
-    def implementation(self, key: str) -> str:
-        """Return the key of the definition that an `@overload` stub belongs to.
-
-        Returns `key` itself if it is not a stub, or if there is no implementation.
-        """
-
-
-RunOnCurrentFiles = Callable[[Callable[[CurrentFiles], Any]], Awaitable[Any]]
-"""Runs a query on the current nodes in another thread."""
-
-
 class NameQuery(NamedTuple):
     """A name to look up, with the project root and the user's current folder."""
 
@@ -76,7 +43,7 @@ class NameQuery(NamedTuple):
     folder: Path
 
 
-async def find_node(lookup: NameQuery, hub: Hub, run_on_files: RunOnCurrentFiles) -> FoundNode:
+async def find_node(lookup: NameQuery, client: "HubClient") -> FoundNode:
     """Return the node that a name refers to.
 
     Raises NotFound with similar names if no node matches, UsageError if several nodes match, and
@@ -86,36 +53,34 @@ async def find_node(lookup: NameQuery, hub: Hub, run_on_files: RunOnCurrentFiles
     name, root, folder = lookup
     spellings = full_keys(name, root, folder)
     for query in queries(name, spellings):
-        answer = await hub.search(query, _MAX_FOUND)
+        answer = await client.search(query, _MAX_FOUND)
         kinds = {n["key"]: n["node_type"] for n in answer["nodes"]} if answer else {}
         meant = _first(spellings, kinds) or matching_keys(name, kinds)
         if len(meant) == 1:
             found = FoundNode(meant[0], kinds[meant[0]], _further_definitions(meant[0], kinds))
-            return await _without_stubs(found, lookup, run_on_files)
+            return await _without_stubs(found, lookup, client)
         if meant:
             raise UsageError(
                 f"{name} is ambiguous: {len(meant)} nodes match", hint=_list_keys(meant)
             )
     # a search ignores unprintable names, and needs a daemon or an index
-    if there := _first(spellings, await hub.get_context(spellings)):
-        return await _without_stubs(FoundNode(there[0]), lookup, run_on_files)
-    elsewhere = await run_on_files(lambda current: _find_outside_search(lookup, current))
+    if there := _first(spellings, await client.get_context(spellings)):
+        return await _without_stubs(FoundNode(there[0]), lookup, client)
+    elsewhere = await client.ask_current(lambda current: _find_outside_search(lookup, current))
     if elsewhere is not None:
         return FoundNode(elsewhere)
-    is_answered = await hub.search(name, 1) is not None
-    raise await run_on_files(
+    is_answered = await client.search(name, 1) is not None
+    raise await client.ask_current(
         lambda current: _unknown_name_error(lookup, current, is_answered=is_answered)
     )
 
 
-async def _without_stubs(
-    found: FoundNode, lookup: NameQuery, run_on_files: RunOnCurrentFiles
-) -> FoundNode:
+async def _without_stubs(found: FoundNode, lookup: NameQuery, client: "HubClient") -> FoundNode:
     """Replace an `@overload` stub by its implementation, unless the name is a complete key."""
     may_be_stub = found.further or found.node_type is None
     if not may_be_stub or lookup.name == found.key:
         return found
-    key = await run_on_files(lambda current: current.implementation(found.key))
+    key = await client.ask_current(lambda current: current.implementation(found.key))
     if key == found.key:
         return found
     later = found.further[found.further.index(key) + 1 :] if key in found.further else ()
@@ -140,7 +105,7 @@ def no_answer_error() -> OutsideError:
     )
 
 
-def _find_outside_search(query: NameQuery, current: CurrentFiles) -> str | None:
+def _find_outside_search(query: NameQuery, current: "CurrentNodes") -> str | None:
     """Return the key of the node at `path.py:LINE`, or of an imported name."""
     if (place := line_named(query.name)) is not None:
         path, line = place
@@ -149,7 +114,9 @@ def _find_outside_search(query: NameQuery, current: CurrentFiles) -> str | None:
     return None if ":" in query.name or "/" in query.name else current.imported(query.name)
 
 
-def _unknown_name_error(query: NameQuery, current: CurrentFiles, *, is_answered: bool) -> Exception:
+def _unknown_name_error(
+    query: NameQuery, current: "CurrentNodes", *, is_answered: bool
+) -> Exception:
     name, root, folder = query
     keys = current.keys()
     paths = {split_node_key(key)[0] for key in keys}
@@ -158,9 +125,9 @@ def _unknown_name_error(query: NameQuery, current: CurrentFiles, *, is_answered:
 
 
 def _further_definitions(key: str, known: Iterable[str]) -> tuple[str, ...]:
-    numbered = [each for each in known if each.startswith(f"{key}#")]
-    further = [each for each in numbered if each.rpartition("#")[2].isdigit()]
-    return tuple(sorted(further, key=lambda each: int(each.rpartition("#")[2])))
+    numbers = [name.rpartition("#")[2] for name in known if name.startswith(f"{key}#")]
+    further = sorted(int(number) for number in numbers if number.isdigit())
+    return tuple(f"{key}#{number}" for number in further)
 
 
 def _first(candidates: Iterable[str], known: Collection[str]) -> list[str]:

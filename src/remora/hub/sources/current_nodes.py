@@ -1,18 +1,16 @@
 """Queries that the protocol does not support, on the nodes of the current files."""
 
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import TypeVar
 
-from remora.code.file_facts import FileFacts
 from remora.hub.file_limits import FileRules
 from remora.hub.file_reader import read_all
-from remora.hub.file_stamp import is_racy
 from remora.hub.members.members import Members
 from remora.hub.query.snapshots import OverlaidSnapshot, Snapshot
-from remora.hub.store.reader import StoredSnapshot, read_snapshot
-from remora.ids import MODULE, escape_path, node_key, split_node_key, unescape_path
+from remora.hub.sources.database_source import DatabaseSource
+from remora.ids import MODULE, node_key, split_node_key, unescape_path
 
 _T = TypeVar("_T")
 
@@ -25,18 +23,22 @@ class CurrentNodes:
 
     def __init__(self, root: Path, db: Path | None, files: FileRules) -> None:
         self.file_limit = files.limit
+        """Size in bytes above which a file is skipped."""
         self._root, self._db = root, db
         self._members = Members(root, files.exclude, file_limit=files.limit)
 
     def keys(self) -> Sequence[str]:
+        """Return all node keys."""
         return self._ask(lambda view: tuple(view.keys())) or ()
 
     def constructor(self, key: str) -> str | None:
+        """Return the key of the `__init__` that a class uses, or None if there is none."""
         from remora.code.callgraph.linker import Linker  # imports the linker
 
         return self._ask(lambda view: Linker(view).constructor(key))
 
     def imported(self, dotted: str) -> str | None:
+        """Return the key of the node to which an import of `dotted` refers."""
         from remora.code.callgraph.linker import Linker
 
         return self._ask(lambda view: Linker(view).resolve_export(dotted))
@@ -48,7 +50,7 @@ class CurrentNodes:
         no implementation.
         """
         path, qualname = split_node_key(key)
-        files = read_all(self._root, [unescape_path(path)], limit=self._members.file_limit)
+        files = read_all(self._root, [unescape_path(path)], limit=self.file_limit)
         nodes = [node for facts in files.values() for node in facts.nodes]
         same = [node for node in nodes if node.qualname.partition("#")[0] == qualname]
         if not same or not is_overload_stub(same[0].decorators):
@@ -57,27 +59,12 @@ class CurrentNodes:
         return next(rest, key)
 
     def at_line(self, paths: Sequence[str], line: int) -> str | None:
+        """Return the key of the innermost node at a line of the first of the paths that exists."""
         return self._ask(lambda view: _at_line(view, paths, line))
 
     def _ask(self, question: Callable[[OverlaidSnapshot], _T | None]) -> _T | None:
-        def ask(view: StoredSnapshot) -> _T | None:
-            return question(OverlaidSnapshot(view, self._changed_files(view)))
-
-        return None if self._db is None else read_snapshot(self._db, ask)
-
-    def _changed_files(self, view: StoredSnapshot) -> Mapping[str, FileFacts | None]:
-        """Return the files whose content changed by path, with None for each deleted file."""
-        began = time.time_ns()
-        now, rows = self._members.sweep(), view.files()
-        deleted = {escape_path(path): None for path in rows.keys() - now.keys()}
-        moved = [
-            path
-            for path, stamp in now.items()
-            if path not in rows or rows[path].stamp != stamp or is_racy(stamp, began)
-        ]
-        hashes = {path: row.file_hash for path, row in rows.items()}
-        read = read_all(self._root, moved, limit=self._members.file_limit, hashes=hashes)
-        return {**deleted, **read}
+        with closing(DatabaseSource(self._root, self._db, self._members)) as source:
+            return source.look(question)
 
 
 def is_overload_stub(decorators: Sequence[str]) -> bool:

@@ -1,8 +1,10 @@
 """Answers from the database, which is read-only here. Changed files are analyzed again."""
 
+import math
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import TypeVar
 
 from remora.code.callgraph.files.program_protocol import OutOfTimeError
 from remora.code.file_facts import FileFacts
@@ -20,6 +22,7 @@ from remora.hub.store.file_rows import FileRow
 from remora.hub.store.reader import StoredSnapshot, open_snapshot
 from remora.ids import escape_path
 
+_T = TypeVar("_T")
 SECONDS_PER_FILE = 10e-6
 """Maximum seconds to check one file in a sweep over all files."""
 LINKS_S = 8.0
@@ -60,6 +63,16 @@ class DatabaseSource:
             return None
         except OutOfTimeError:
             return None
+
+    def look(self, question: Callable[[OverlaidSnapshot], _T]) -> _T | None:
+        """Answer a question about the stored and changed files, however long it takes.
+
+        Returns None if there is no usable database.
+        """
+        if (view := self._open_view()) is None:
+            return None
+        rows = self._index(view, view.generation)
+        return question(OverlaidSnapshot(view, self._changed_files(rows, Budget(math.inf)) or {}))
 
     def _reply(self, view: StoredSnapshot, request: Request, budget: Budget) -> SourceAnswer | None:
         generation = view.generation

@@ -28,7 +28,7 @@ class FileSource:
     def ask(self, request: Request, budget: Budget) -> SourceAnswer | None:
         """Return the answer, or None if the files cannot provide it within the budget.
 
-        Raises NotFound if a requested node does not exist, and OSError if the root cannot be read.
+        Raises NotFound if a requested node does not exist, and DiskError if the root cannot be read.
         """
         if not (keys := nodes_of(request)):
             return None
