@@ -30,9 +30,9 @@ from remora.hub.sources.source_answer import Budget, Busy, SourceAnswer, SourceN
 from remora.text import is_utf8
 
 if TYPE_CHECKING:
-    from remora.hub.lookup.node_lookup import FoundNode
     from remora.hub.sources.current_nodes import CurrentNodes
     from remora.hub.sources.fallbacks import FallbackSources
+    from remora.hub.sources.node_lookup import FoundNode
     from remora.memory.delta import PacketDelta
     from remora.memory.packet import DecisionPacket
 
@@ -156,7 +156,7 @@ class HubClient:
         Raises NotFound if no node has this name, UsageError if the name is ambiguous, and
         OutsideError if there is neither a daemon nor an index.
         """
-        from remora.hub.lookup.node_lookup import NameQuery, find_node  # imports name parsing
+        from remora.hub.sources.node_lookup import NameQuery, find_node  # imports name parsing
 
         place = self.root if folder is None else Path(folder)
         return await find_node(NameQuery(name, self.root, place), self)

@@ -9,8 +9,8 @@ import msgspec
 from remora.bootstrap.invocation import Invocation
 from remora.errors import HostError
 from remora.hub.link_progress import why_unknown
-from remora.hub.lookup.node_lookup import answered
 from remora.hub.protocol import MAX_FOUND
+from remora.hub.sources.node_lookup import answered
 from remora.ids import display_name, unescape_path
 from remora.mcp.answer_page import PAGE, Page, answer_text
 from remora.mcp.code_context import code_context

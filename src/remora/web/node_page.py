@@ -13,8 +13,8 @@ from starlette.responses import Response
 
 from remora.errors import HostError, RemoraError
 from remora.hub.link_progress import why_unknown
-from remora.hub.lookup.node_lookup import answered
 from remora.hub.node import NodeState
+from remora.hub.sources.node_lookup import answered
 from remora.ids import MODULE, split_node_key, unescape_path
 from remora.runs.project import ProjectRecords
 from remora.runs.records.job_view import JobView

@@ -144,7 +144,7 @@ NAMED = {
     ("shop", "../tests/test_cart.py:test_total"): "tests/test_cart.py:test_total",
     ("shop", "{link}/shop/cart.py:Cart"): "shop/cart.py:Cart",
 }
-"""Names as they are typed in a folder; `tests/hub/lookup` has all spellings."""
+"""Names as they are typed in a folder; `tests/hub/client/test_node_lookup.py` has all spellings."""
 ELSEWHERE = {
     "../../elsewhere.py:f": "", "::": "", "/etc/passwd": "is outside the root",
 }  # fmt: skip

@@ -23,8 +23,8 @@ from remora.text import count, escape_line
 if TYPE_CHECKING:
     from remora.cli.hub.node_queries import HubQuery
     from remora.cli.hub.node_view import Link, NodeNotes
-    from remora.hub.lookup.node_lookup import FoundNode
     from remora.hub.node import AnsweredNode
+    from remora.hub.sources.node_lookup import FoundNode
     from remora.usecases.hub.target import HubTarget
 
 _DEPTH = click.IntRange(min=1)

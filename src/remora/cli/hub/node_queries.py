@@ -13,10 +13,10 @@ from remora.cli.app.project_context import invocation_of
 from remora.cli.hub.hub_options import note_root_above
 from remora.hub.client import HubClient
 from remora.hub.coverage_file import read_coverage
-from remora.hub.lookup.node_lookup import FoundNode, answered
 from remora.hub.lookup.not_found import unknown_node
 from remora.hub.node import AnsweredNode
 from remora.hub.process.hub_paths import HubPaths
+from remora.hub.sources.node_lookup import FoundNode, answered
 from remora.ids import split_node_key, unescape_path
 from remora.usecases.hub.open_hub import HubObserver, Progress, open_hub
 from remora.usecases.hub.target import HubTarget, hub_paths_of

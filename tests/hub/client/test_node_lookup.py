@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from remora.errors import NotFound, OutsideError, UsageError
-from remora.hub.lookup.node_lookup import FoundNode
+from remora.hub.sources.node_lookup import FoundNode
 from tests.hub.client.conftest import CART, FILES, TOTAL, House, housed, run
 
 MODULE = "node:shop/cart.py:__module__"

@@ -1,20 +1,20 @@
 """Lookup of the node that a name refers to, for `HubClient.find` and the commands."""
 
-from collections.abc import Awaitable, Collection, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from remora.code.file_facts import NodeType
 from remora.errors import OutsideError, UsageError
 from remora.hub.lookup.names import as_key, full_keys, line_named, matching_keys, queries
 from remora.hub.lookup.not_found import path_error, unknown_node
+from remora.hub.node import AnsweredNode
 from remora.ids import split_node_key
 
 if TYPE_CHECKING:
-    from remora.hub.client import HubClient
     from remora.hub.sources.current_nodes import CurrentNodes
 
-_Answer = TypeVar("_Answer")
+_T = TypeVar("_T")
 _MAX_LISTED = 8
 """Keys that an error lists (decision)."""
 _MAX_FOUND = 1000
@@ -35,6 +35,16 @@ class FoundNode(NamedTuple):
     """
 
 
+class Hub(Protocol):
+    """Queries that the lookup uses. `HubClient` implements them."""
+
+    async def search(self, query: str, limit: int = 50) -> dict[str, Any] | None: ...
+
+    async def get_context(self, nodes: Iterable[str]) -> dict[str, AnsweredNode]: ...
+
+    async def ask_current(self, question: Callable[["CurrentNodes"], _T]) -> _T: ...
+
+
 class NameQuery(NamedTuple):
     """A name to look up, with the project root and the user's current folder."""
 
@@ -43,7 +53,7 @@ class NameQuery(NamedTuple):
     folder: Path
 
 
-async def find_node(lookup: NameQuery, client: "HubClient") -> FoundNode:
+async def find_node(lookup: NameQuery, hub: Hub) -> FoundNode:
     """Return the node that a name refers to.
 
     Raises NotFound with similar names if no node matches, UsageError if several nodes match, and
@@ -53,42 +63,42 @@ async def find_node(lookup: NameQuery, client: "HubClient") -> FoundNode:
     name, root, folder = lookup
     spellings = full_keys(name, root, folder)
     for query in queries(name, spellings):
-        answer = await client.search(query, _MAX_FOUND)
+        answer = await hub.search(query, _MAX_FOUND)
         kinds = {n["key"]: n["node_type"] for n in answer["nodes"]} if answer else {}
         meant = _first(spellings, kinds) or matching_keys(name, kinds)
         if len(meant) == 1:
             found = FoundNode(meant[0], kinds[meant[0]], _further_definitions(meant[0], kinds))
-            return await _without_stubs(found, lookup, client)
+            return await _without_stubs(found, lookup, hub)
         if meant:
             raise UsageError(
                 f"{name} is ambiguous: {len(meant)} nodes match", hint=_list_keys(meant)
             )
     # a search ignores unprintable names, and needs a daemon or an index
-    if there := _first(spellings, await client.get_context(spellings)):
-        return await _without_stubs(FoundNode(there[0]), lookup, client)
-    elsewhere = await client.ask_current(lambda current: _find_outside_search(lookup, current))
+    if there := _first(spellings, await hub.get_context(spellings)):
+        return await _without_stubs(FoundNode(there[0]), lookup, hub)
+    elsewhere = await hub.ask_current(lambda current: _find_outside_search(lookup, current))
     if elsewhere is not None:
         return FoundNode(elsewhere)
-    is_answered = await client.search(name, 1) is not None
-    raise await client.ask_current(
+    is_answered = await hub.search(name, 1) is not None
+    raise await hub.ask_current(
         lambda current: _unknown_name_error(lookup, current, is_answered=is_answered)
     )
 
 
-async def _without_stubs(found: FoundNode, lookup: NameQuery, client: "HubClient") -> FoundNode:
+async def _without_stubs(found: FoundNode, lookup: NameQuery, hub: Hub) -> FoundNode:
     """Replace an `@overload` stub by its implementation, unless the name is a complete key."""
     may_be_stub = found.further or found.node_type is None
     if not may_be_stub or lookup.name == found.key:
         return found
-    key = await client.ask_current(lambda current: current.implementation(found.key))
+    key = await hub.ask_current(lambda current: current.implementation(found.key))
     if key == found.key:
         return found
     later = found.further[found.further.index(key) + 1 :] if key in found.further else ()
     return found._replace(key=key, further=later)
 
 
-async def answered(question: Awaitable[_Answer | None]) -> _Answer:
-    """Return the answer of a client. Raises OutsideError if there is none."""
+async def answered(question: Awaitable[_T | None]) -> _T:
+    """Return the answer of a hub. Raises OutsideError if there is none."""
     answer = await question
     if answer is None:
         raise no_answer_error()
