@@ -21,7 +21,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from remora.agents.job import Job
-from remora.runs.execution.engine import LocalEngine, make_shards
+from remora.runs.execution.engine import run_locally
 from tests.cli.engines.company import DISTANT, Company
 from tests.postgres_server import MISSING, PostgresServer, find_programs
 
@@ -72,7 +72,7 @@ def main() -> dict[str, float]:
 
 
 def _loop() -> float:
-    """Return the CPU time of `LocalEngine` over that of a plain loop, for jobs of a millisecond."""
+    """Return the CPU time of `run_locally` over that of a plain loop, for jobs of a millisecond."""
     jobs = [_job(number) for number in range(LOOPED)]
 
     async def work(_: Job) -> None:
@@ -84,8 +84,7 @@ def _loop() -> float:
             await work(job)
 
     async def engine() -> None:
-        async for _ in LocalEngine(work, 1).run(make_shards(jobs)):
-            pass
+        await run_locally(jobs, work, 1)
 
     pairs = [(_seconds(engine), _seconds(plain)) for _ in range(ROUNDS)]
     best = [min(each) for each in zip(*pairs, strict=True)]  # other processes only slow it down

@@ -15,9 +15,9 @@ from remora.hub.store.owner_lock import is_lock, lock_of, owner
 from remora.ids import unescape_path
 from remora.rmtree import remove_tree
 from remora.runs.project import Project, ProjectRecords
-from remora.runs.retention.clean import find_removable, folder_removal
-from remora.runs.retention.orphaned_copies import orphaned_caches
-from remora.runs.retention.removable import Removal
+from remora.runs.retention.clean import find_removable
+from remora.runs.retention.removable import Removal, folder_removal
+from remora.runs.retention.unused_copies import orphaned_caches
 from remora.workspaces.repository_cache import find_unused, remove_if_unused, repositories_folder
 
 _DAEMON = ".daemon"

@@ -28,8 +28,7 @@ from remora.memory.summarizers import Summarizer
 from remora.pym import InputSpec, Script, load
 from remora.rmtree import try_remove_tree
 from remora.runs.project import Project, ProjectRecords
-from remora.runs.retention.orphaned_bases import remove_idle_bases
-from remora.runs.retention.orphaned_copies import record_project_path
+from remora.runs.retention.unused_copies import record_project_path, remove_idle_bases
 from remora.tools.tool import Tool, ToolRun, failed_load, run_tool
 from remora.tools.tree import ToolTree
 from remora.trace.stream.line_builder import utc_now

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from remora.rmtree import remove_tree, temporary_folder
-from remora.runs.retention.clean import size_of
+from remora.runs.retention.removable import size_of
 from remora.workspaces.copy.slot import SlotDriver
 from remora.workspaces.copy.snapshot import BaseSnapshot
 from tests.workspaces.conftest import tree

@@ -20,7 +20,7 @@ from remora.rmtree import try_remove_tree
 from remora.runs.execution.agent_settings import selected_rules_of
 from remora.runs.execution.run import BaseFiles
 from remora.runs.project import Project
-from remora.runs.retention.orphaned_copies import record_project_path
+from remora.runs.retention.unused_copies import record_project_path
 from remora.tools.host.ruff.ruff_base import RuffBase
 from remora.workspaces.copy.slot import SlotDriver
 from remora.workspaces.copy.snapshot import BaseFile, BaseSnapshot, restore_base

@@ -16,7 +16,7 @@ from remora.errors import UsageError
 from remora.memory.events import Event
 from remora.models.protocol import Model
 from remora.rmtree import try_remove_tree
-from remora.runs.execution.engine import LocalEngine, RemoteWorkers, Work, make_shards
+from remora.runs.execution.engine import RemoteWorkers, Work, run_locally
 from remora.runs.planning.plan import Plan
 from remora.runs.project import Project
 from remora.runs.records.run_stream import RunStream
@@ -182,9 +182,8 @@ class Run:
     """Judges all change sets of a run together, and records it, before the run ends."""
 
     async def work_off(self, jobs: Sequence[Job], work: Work) -> None:
-        """Call `work` for each job in this process. Raises whatever `LocalEngine.run` raises."""
-        async for _ in LocalEngine(work, self.concurrency).run(make_shards(jobs)):
-            pass
+        """Call `work` for each job in this process. Raises whatever `run_locally` raises."""
+        await run_locally(jobs, work, self.concurrency)
 
     @property
     def concurrency(self) -> int:

@@ -1,6 +1,10 @@
 """Items that `clean` can remove, and the result of removing them."""
 
+import os
 from collections.abc import Callable, Iterable
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
 from typing import Literal
 
 import msgspec
@@ -12,11 +16,13 @@ Kind = Literal["workspace", "base", "ref", "run", "stream", "contents", "conflic
 
 
 class Removable(msgspec.Struct, frozen=True, kw_only=True):
-    """An item that can be removed. `bytes` is its size."""
+    """An item that can be removed."""
 
     kind: Kind
     name: str
+    """A path, an ID or another name."""
     bytes: int = 0
+    """The size of the item."""
 
 
 Removal = tuple[Removable, Callable[[], int | None]]
@@ -26,20 +32,42 @@ The function returns the number of freed bytes if it is not the size of the item
 """
 
 
-class CleanResult(msgspec.Struct, frozen=True, kw_only=True):
-    """The removed items, or the items that would be removed if `dry_run` is True.
+def folder_removal(
+    kind: Kind, place: Path, remove: Callable[..., None], *arguments: object
+) -> Removal:
+    """Return the removal of a folder, which calls `remove` with it and the arguments."""
+    what = Removable(kind=kind, name=str(place), bytes=size_of(place))
+    return what, partial(remove, place, *arguments)
 
-    `kept` contains each run whose files are still needed, with the reason.
-    """
+
+def size_of(place: Path) -> int:
+    """Return the disk usage in bytes of all readable files under `place`."""
+    total, waiting = 0, [str(place)]
+    while waiting:  # os.walk recurses, and folders may be nested thousands deep
+        with suppress(OSError), os.scandir(waiting.pop()) as entries:
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    waiting.append(entry.path)
+                else:
+                    total += entry.stat(follow_symlinks=False).st_blocks * 512
+    return total
+
+
+class CleanResult(msgspec.Struct, frozen=True, kw_only=True):
+    """The result of removing items."""
 
     dry_run: bool
+    """True if nothing was removed."""
     removed: tuple[Removable, ...]
+    """The removed items, or those that would be removed."""
     kept: tuple[tuple[str, str], ...]
+    """The runs whose files are still needed, each with the reason."""
     problems: tuple[str, ...]
+    """Why items could not be removed."""
 
     @property
     def bytes(self) -> int:
-        return sum(found.bytes for found in self.removed)
+        return sum(item.bytes for item in self.removed)
 
 
 def remove_all(

@@ -38,8 +38,7 @@ from remora.runs.planning.plan import (
 from remora.runs.planning.source_files import Source, is_notebook, read_modules, with_reasons
 from remora.runs.project import Project, ProjectRecords
 from remora.runs.records.run_listing import earlier_job_seconds
-from remora.runs.retention.orphaned_bases import remove_idle_bases
-from remora.runs.retention.orphaned_copies import record_project_path
+from remora.runs.retention.unused_copies import record_project_path, remove_idle_bases
 from remora.tools.host.ruff.ruff import Ruff
 from remora.tools.host.ruff.ruff_base import RuffBase
 from remora.tools.tree import ToolTree

@@ -10,7 +10,7 @@ from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import open_project
 from remora.runs.project import Project
 from remora.runs.records.run_stream import open_run
-from remora.runs.retention.orphaned_bases import remove_idle_bases
+from remora.runs.retention.unused_copies import remove_idle_bases
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Private copies whose project no longer exists."""
+"""Copies of projects in the user's cache that no command uses any more."""
 
 import os
 from collections.abc import Iterator
@@ -7,13 +7,48 @@ from datetime import datetime
 from pathlib import Path
 
 from remora.config.user_folders import make_private
+from remora.errors import RemoraError
 from remora.files.file_lock import try_lock
 from remora.regular_file import replace_file
-from remora.runs.project import Project, root_name
-from remora.runs.retention.orphaned_bases import GRACE_S
+from remora.rmtree import try_remove_tree
+from remora.runs.project import Project, ProjectRecords, root_name
+from remora.statuses import RUNNING
+from remora.trace.read.reader import stream_status
 
+GRACE_S = 3600
+"""Minimum age of a copy to remove, in seconds. Younger ones may belong to a starting run."""
 _NOTE = "root"
-_MOST = 4096
+"""The file in the folder of a project's copies with the path of the project."""
+_LONGEST_PATH = 4096
+"""Bytes of a path, as limited by Linux."""
+
+
+def remove_idle_bases(project: Project, now: datetime) -> None:
+    """Remove the frozen copies that no run is using. Never raises."""
+    for folder in idle_bases(project, now):
+        try_remove_tree(folder)
+
+
+def idle_bases(project: Project, now: datetime) -> list[Path]:
+    """Return the frozen copies that no run is using. Never raises.
+
+    Recent copies are left out, because a run that is starting may be about to use them.
+    """
+    with suppress(OSError):
+        return [
+            folder
+            for folder in sorted((project.cache / "bases").iterdir())
+            if now.timestamp() - folder.stat().st_mtime > GRACE_S and not _is_live(project, folder)
+        ]
+    return []
+
+
+def _is_live(project: ProjectRecords, folder: Path) -> bool:
+    run_id = folder.name.partition("~")[0]  # the suffix numbers the run's further copies
+    try:
+        return stream_status(project.trace.existing_run(run_id)) == RUNNING
+    except RemoraError:  # it never started, or its records were removed
+        return False
 
 
 def record_project_path(project: Project) -> None:
@@ -43,7 +78,7 @@ def _root_of(place: Path) -> Path | None:
     """Return the project path recorded in a folder, or None if it is missing or invalid."""
     note = place / _NOTE
     with suppress(OSError, ValueError):
-        if place.is_symlink() or note.is_symlink() or note.stat().st_size > _MOST:
+        if place.is_symlink() or note.is_symlink() or note.stat().st_size > _LONGEST_PATH:
             return None
         root = Path(os.fsdecode(note.read_bytes()))
         return root if root.is_absolute() and root_name(root) == place.name else None
