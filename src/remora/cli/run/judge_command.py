@@ -54,11 +54,11 @@ _INDEX = "GIT_INDEX_FILE"
 )
 @unsandboxed_option
 @click.option(
-    "--format", "form", type=click.Choice(("text", "github", "html", "markdown", "sarif")),
+    "--format", "form", type=click.Choice(("text", "github", "markdown", "sarif")),
     default="text", show_default=True, help="Output format; --json prints JSON.",
 )  # fmt: skip
 @click.option(
-    "--reports", type=PATH, metavar="DIR", help="Also write JSON, SARIF, Markdown and HTML to DIR.",
+    "--reports", type=PATH, metavar="DIR", help="Also write JSON, SARIF and Markdown to DIR.",
 )  # fmt: skip
 @click.option(
     "--baseline", type=PATH, metavar="FILE", help="Leave out the known problems in FILE.",
@@ -189,7 +189,7 @@ def _diff(file: Path) -> bytes:
 
 def _print(options: Options, found: "Judgement", form: str) -> None:
     from remora.runs.report.github_annotations import annotations
-    from remora.usecases.judge.judged_documents import judged_html, judged_markdown
+    from remora.usecases.judge.judged_markdown import judged_markdown
 
     unjudged = _unjudged(found)
     if options.json:
@@ -197,9 +197,7 @@ def _print(options: Options, found: "Judgement", form: str) -> None:
     elif form == "sarif":
         print_json(_sarif(found))
     elif form == "markdown":
-        print_lines([judged_markdown(found)])
-    elif form == "html":
-        print_lines([judged_html(found).rstrip("\n")])
+        print_lines(judged_markdown(found))
     elif form == "github":
         print_lines(annotations(found.problems, Path(found.root), None))
         note(options, *(f"not judged: {text}" for text in unjudged))
@@ -210,13 +208,12 @@ def _print(options: Options, found: "Judgement", form: str) -> None:
 
 def _write(found: "Judgement", folder: Path) -> None:
     from remora.runs.report.report_formats import as_json
-    from remora.usecases.judge.judged_documents import judged_html, judged_markdown
+    from remora.usecases.judge.judged_markdown import judged_markdown
 
     texts = {
         "remora.json": as_json(_document(found)),
         "remora.sarif": as_json(_sarif(found)),
-        "remora.md": f"{judged_markdown(found)}\n",
-        "remora.html": judged_html(found),
+        "remora.md": "".join(f"{line}\n" for line in judged_markdown(found)),
     }
     write_files(folder, texts)
 

@@ -30,7 +30,7 @@ def check_markdown(
         fixable = sum(problem.fixable for problem in problems)
         total = count(len(problems), f"{new}problem")
         lines = [f"{code(place)} {escape_markdown(text)}" for place, text in marked_texts(problems)]
-        yield from _listed(f"## Remora: {total}, {fixable:,} with a fix\n", lines)
+        yield from list_lines(f"## Remora: {total}, {fixable:,} with a fix\n", lines)
         if fixable:
             fixes = fixes_text(problems, " (marked [*])", judged=bool(report.gates))
             yield f"\n{escape_markdown(fixes[0].upper() + fixes[1:])}:\n\n{code(command)}"
@@ -39,9 +39,9 @@ def check_markdown(
     if known:
         yield f"\n{count(known, 'known problem')} left out."
     taken_out = [*map(_failed, taken_out_of(report))]
-    yield from _listed("\nTaken out by the project's own checks:\n", taken_out)
+    yield from list_lines("\nTaken out by the project's own checks:\n", taken_out)
     unchecked = [*map(_failed, unchecked_of(report, notebooks=True))]
-    yield from _listed("\nNot checked:\n", unchecked)
+    yield from list_lines("\nNot checked:\n", unchecked)
     if unpatched:
         yield f"\n{escape_markdown(unpatched)}"
     if problems:
@@ -49,7 +49,8 @@ def check_markdown(
         yield f"\n<sub>Remora {escape_markdown(report.version)} changed nothing.</sub>"
 
 
-def _listed(title: str, lines: Sequence[str]) -> Iterator[str]:
+def list_lines(title: str, lines: Sequence[str]) -> Iterator[str]:
+    """Yield a title and a list of lines, which is cut if it is long, or nothing without lines."""
     yield from [title] if lines else []
     yield from (f"- {line}" for line in lines[:_MOST])
     if len(lines) > _MOST:

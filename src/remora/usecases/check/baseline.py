@@ -10,9 +10,9 @@ from collections import Counter
 from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
-from typing import NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from remora.errors import DiskError, UsageError
 from remora.ids import MODULE, node_key, split_node_key
@@ -20,16 +20,27 @@ from remora.regular_file import followed, replace_file
 from remora.runs.execution.run import RunRequest
 from remora.runs.report.problems import ParsedFiles, Problem
 
-Known = tuple[str, str, str]
-"""A problem's node, the hash of its body, and its operation, code and the hash of its message."""
+
+class KnownProblem(
+    msgspec.Struct, frozen=True, array_like=True, order=True, forbid_unknown_fields=True
+):
+    """A problem without its lines and the name of its node, which may change."""
+
+    node: str
+    """The key of the node."""
+    body: str
+    """The hash of the node's body, or an empty string if there is no such node."""
+    text: str
+    """The operation, the code and the hash of the message."""
 
 
-class Baseline(NamedTuple):
-    """A file, and the problems in it. If `update` is true, the check replaces them."""
+class Baseline(msgspec.Struct, frozen=True, kw_only=True):
+    """A file with the known problems of a project."""
 
     file: Path
     update: bool
-    known: Sequence[Known]
+    """True if the check replaces the problems in the file."""
+    problems: Sequence[KnownProblem]
 
 
 def read_baseline(file: Path | None, request: RunRequest, *, update: bool) -> Baseline | None:
@@ -41,21 +52,37 @@ def read_baseline(file: Path | None, request: RunRequest, *, update: bool) -> Ba
         raise UsageError("--update-baseline needs --baseline FILE and checks the whole project")
     if file is None:
         return None
-    known: list[Known] = []
+    known: list[KnownProblem] = []
     try:
         for line in file.read_bytes().splitlines() if file.exists() or not update else ():
-            known.append(msgspec.json.decode(line, type=Known))  # noqa: PERF401
+            known.append(msgspec.json.decode(line, type=KnownProblem))  # noqa: PERF401
     except OSError as error:
         raise UsageError(f"{file}: {error.strerror}", hint="--update-baseline writes it") from error
     except ValueError as error:
         raise UsageError(f"{file}:{len(known) + 1}: not a known problem: {error}") from error
-    return Baseline(file, update, known)
+    return Baseline(file=file, update=update, problems=known)
 
 
-def updated(baseline: Baseline, problems: Sequence[Problem], tree: Path) -> Baseline:
-    """Replace the known problems. Raises DiskError if the file cannot be written."""
+def without_known(
+    baseline: Baseline | None, problems: Sequence[Problem], tree: Path, *, may_update: bool = True
+) -> tuple[tuple[Problem, ...], int | None]:
+    """Return the problems that are not in a baseline, and the number of the others.
+
+    `may_update` is false if problems are missing, which the file must not lose. The number is None
+    without a baseline. Raises DiskError if the file cannot be written.
+    """
+    if baseline is None:
+        return tuple(problems), None
+    if baseline.update and may_update:
+        baseline = _update(baseline, problems, tree)
+    new = new_problems(baseline, problems, tree)
+    return new, len(problems) - len(new)
+
+
+def _update(baseline: Baseline, problems: Sequence[Problem], tree: Path) -> Baseline:
+    """Replace the known problems."""
     files = ParsedFiles(tree)
-    known = sorted(_known(problem, files) for problem in problems)
+    known = sorted(_known_problem(problem, files) for problem in problems)
     try:
         target, content = followed(baseline.file), msgspec.json.Encoder().encode_lines(known)
         if target.is_file() or not target.exists():
@@ -64,7 +91,7 @@ def updated(baseline: Baseline, problems: Sequence[Problem], tree: Path) -> Base
             target.write_bytes(content)
     except OSError as error:
         raise DiskError(f"{baseline.file}: {error.strerror}") from error
-    return baseline._replace(known=known)
+    return replace(baseline, problems=known)
 
 
 def new_problems(
@@ -77,28 +104,30 @@ def new_problems(
     """
     files = ParsedFiles(tree)
     left = Counter(
-        (node if _body(node, files) else body, text) for node, body, text in baseline.known
+        (known.node if _body_hash(known.node, files) else known.body, known.text)
+        for known in baseline.problems
     )
     new = []
     for problem in problems:
-        node, body, text = _known(problem, files)
-        known = (node, text) if left[node, text] else (body, text)
-        left[known] -= 1
-        if left[known] < 0:
+        known = _known_problem(problem, files)
+        by_node, by_body = (known.node, known.text), (known.body, known.text)
+        key = by_node if left[by_node] else by_body
+        left[key] -= 1
+        if left[key] < 0:
             new.append(problem)
     return tuple(new)
 
 
-def _known(problem: Problem, files: ParsedFiles) -> Known:
-    """Return a problem without its lines and the name of its node, which may change."""
+def _known_problem(problem: Problem, files: ParsedFiles) -> KnownProblem:
     node = node_key(problem.path, problem.name or MODULE)
     name = rf"|\b{re.escape(problem.name)}\b" if problem.name else ""
     message = re.sub(rf"\bline \d+{name}", "", problem.message)
     digest = sha256(message.encode("utf-8", "surrogateescape")).hexdigest()[:8]
-    return node, _body(node, files), f"{problem.operation} {problem.code} {digest}"
+    text = f"{problem.operation} {problem.code} {digest}"
+    return KnownProblem(node, _body_hash(node, files), text)
 
 
-def _body(key: str, files: ParsedFiles) -> str:
+def _body_hash(key: str, files: ParsedFiles) -> str:
     """Return the hash of a node's body, or an empty string if there is no such node."""
     node = files.node(split_node_key(key)[0], key)
     return node.body_hash[:12] if node is not None else ""

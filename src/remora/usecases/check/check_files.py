@@ -38,7 +38,7 @@ from remora.runs.report.problems import (
     fixes_problem,
 )
 from remora.runs.report.report_builder import make_report
-from remora.runs.report.report_model import Report
+from remora.runs.report.report_model import JobReport, Report
 from remora.statuses import INTERRUPTED, UNDECIDED
 from remora.text import as_texts
 from remora.tools.tree import ToolTree
@@ -47,7 +47,7 @@ from remora.trace.trace_folder import TraceFolder
 from remora.usecases.analyze.prepare_run import select_source
 from remora.usecases.analyze.run_limits import RunBudget
 from remora.usecases.analyze.session import NO_OBSERVER, Watching, open_session
-from remora.usecases.check.baseline import Baseline, new_problems, read_baseline, updated
+from remora.usecases.check.baseline import Baseline, read_baseline, without_known
 from remora.workspaces.copy.snapshot import BaseSnapshot
 
 _SETTINGS = {"runner.memory.trace_store": "kv", "runner.memory.durability": "none"}
@@ -209,18 +209,10 @@ def _result(
         project.redact.clean(reported.findings),
         project.redact.clean(frozenset(left)),
     )
-    found = len(problems)
-    if baseline is not None:
-        if baseline.update and not (stopped or failures_of(report)):
-            baseline = updated(baseline, problems, base.folder)
-        problems = new_problems(baseline, problems, base.folder)
-        jobs = (
-            job
-            for job in report.jobs
-            if job.review not in UNDECIDED
-            or any(fixes_problem(job, problem) for problem in problems)
-        )
-        report = replaced(report, jobs=tuple(jobs))
+    is_complete = not (stopped or failures_of(report))
+    problems, known = without_known(baseline, problems, base.folder, may_update=is_complete)
+    if known is not None:
+        report = replaced(report, jobs=tuple(_jobs_that_fix(report.jobs, problems)))
     patch, unpatched = combined_patch(report, base.folder, project.redact)
     return CheckResult(
         root=project.root,
@@ -234,16 +226,23 @@ def _result(
         unpatched=unpatched,
         changed=_changed_lines(project, base.folder, request, (*problems, *unchecked_of(report))),
         stopped=stopped,
-        known=None if baseline is None else found - len(problems),
+        known=known,
     )
 
 
+def _jobs_that_fix(jobs: Sequence[JobReport], problems: Sequence[Problem]) -> Iterator[JobReport]:
+    """Yield the jobs without those that are undecided and fix none of the problems."""
+    for job in jobs:
+        if job.review not in UNDECIDED or any(fixes_problem(job, problem) for problem in problems):
+            yield job
+
+
 def _changed_lines(
-    project: ProjectRecords, tree: Path, request: RunRequest, found: Sequence[Problem | Failure]
+    project: ProjectRecords, tree: Path, request: RunRequest, places: Sequence[Problem | Failure]
 ) -> Mapping[str, frozenset[int]] | None:
     if request.changed is None:
         return None
-    paths = sorted({unescape_path(each.path) for each in found})
+    paths = sorted({unescape_path(place.path) for place in places})
     return changed_lines(project.root, tree, request.changed or "HEAD", paths)
 
 

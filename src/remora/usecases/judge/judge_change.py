@@ -1,7 +1,7 @@
 """Judges a change that a person, an agent or a bot has made: the use case of `remora judge`."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
@@ -24,7 +24,7 @@ from remora.runs.report.problems import Problem, reported_problem
 from remora.sandbox.interpreters import ProjectPython
 from remora.text import count
 from remora.tools.tree import ToolTree
-from remora.usecases.check.baseline import Baseline, new_problems, updated
+from remora.usecases.check.baseline import Baseline, without_known
 from remora.usecases.judge.change_trees import ChangeRequest, change_trees
 
 _MOST_FILES = 300
@@ -42,21 +42,39 @@ _RUNNING = "what needs code to run: tests, lines that no test notices, the proje
 
 
 class Judgement(msgspec.Struct, frozen=True, kw_only=True):
-    """What is to be said against a change.
-
-    `problems` are ordered by file and line, and `unjudged` says what could not be judged, and why.
-    `files` is the number of changed Python files. With a baseline, there are only new problems, and
-    `known` is the number of the others. `seconds` is how long it took. `missed` has the changed
-    lines of functions whose tests miss a fault, by operation and node key.
-    """
+    """What is to be said against a change."""
 
     root: str
+    """The root of the project."""
     files: int
+    """The number of changed Python files."""
     problems: tuple[Problem, ...]
+    """The problems, ordered by file and line; with a baseline, only new ones."""
     unjudged: tuple[Unjudged, ...]
+    """What could not be judged, and why."""
     seconds: float
+    """How long it took."""
     known: int | None = None
+    """The number of problems that a baseline left out, or None without one."""
     missed: Mapping[str, Mapping[str, Sequence[int]]] = {}
+    """The changed lines of functions whose tests miss a fault, by operation and node key."""
+
+
+class _Remarks:
+    """What was said against a change so far."""
+
+    def __init__(self) -> None:
+        self.problems: list[Problem] = []
+        self.unjudged: list[Unjudged] = []
+        self.missed: dict[str, Mapping[str, Sequence[int]]] = {}
+
+    def add(self, remarks: Iterable[Problem | Unjudged]) -> None:
+        """Add problems, and what could not be judged."""
+        for remark in remarks:
+            if isinstance(remark, Problem):
+                self.problems.append(remark)
+            else:
+                self.unjudged.append(remark)
 
 
 def judge_change(
@@ -87,35 +105,30 @@ def judge_change(
             files=chosen,
             environ=invocation.environ,
         )
-        said: list[Problem | Unjudged] = [*_unread(chosen)]
-        missed = dict[str, Mapping[str, Sequence[int]]]()
+        remarks = _Remarks()
+        remarks.add(_unread(chosen))
         if chosen or (python is not None and trees.files):
-            said += _worse_gates(project, change, tell)
-            said += [Unjudged(what=_RUNNING, why=why)] if why else []
+            remarks.add(_worse_gates(project, change, tell))
+            remarks.add([Unjudged(what=_RUNNING, why=why)] if why else [])
         left = max(seconds - (time.monotonic() - begun), _LEAST_SECONDS)
-        change = msgspec.structs.replace(change, seconds=left)
-        said += [*_said(project, change, tell, missed)] if chosen else []
+        if chosen:
+            _ask_operations(project, msgspec.structs.replace(change, seconds=left), tell, remarks)
         if len(files) > len(chosen):
             others = count(len(files) - len(chosen), "changed file")
-            said.append(Unjudged(what=others, why=f"at most {_MOST_FILES} are judged"))
+            remarks.add([Unjudged(what=others, why=f"at most {_MOST_FILES} are judged")])
         found = sorted(
-            (each for each in said if isinstance(each, Problem)),
+            remarks.problems,
             key=lambda problem: (problem.path, problem.line, problem.operation, problem.code),
         )
-        problems, known = tuple(project.redact.clean(found)), None
-        if baseline is not None:
-            if baseline.update:
-                baseline = updated(baseline, problems, trees.after)
-            new = new_problems(baseline, problems, trees.after)
-            problems, known = new, len(problems) - len(new)
+        problems, known = without_known(baseline, project.redact.clean(found), trees.after)
     return Judgement(
         root=str(project.root),
         files=len(files),
         problems=problems,
-        unjudged=tuple(project.redact.clean([e for e in said if isinstance(e, Unjudged)])),
+        unjudged=tuple(project.redact.clean(remarks.unjudged)),
         seconds=round(time.monotonic() - begun, 1),
         known=known,
-        missed=_with_problem(missed, problems),
+        missed=_with_problem(remarks.missed, problems),
     )
 
 
@@ -172,37 +185,32 @@ def _python(
         return None, error.with_hint
 
 
-def _said(
-    project: Project,
-    change: Change,
-    tell: Callable[[str], None],
-    missed: dict[str, Mapping[str, Sequence[int]]],
-) -> Iterator[Problem | Unjudged]:
-    """Yield what operations say against a change, and what they could not judge.
-
-    Functions whose tests miss a fault are added to `missed`.
-    """
+def _ask_operations(
+    project: Project, change: Change, tell: Callable[[str], None], remarks: _Remarks
+) -> None:
+    """Add what operations say against a change, and what they could not judge."""
     for operation in project.operations.all:
         report = project.operations.report(operation.name)
         if report is not None:
             tell(f"comparing {operation.name} findings before and after the change")
             options = options_for(project.config, operation.name, RunRequest())
-            for finding in _new_findings(report, change, options):
-                yield reported_problem(operation.name, finding, fixable=False)
+            found = _new_findings(report, change, options)
+            remarks.add(reported_problem(operation.name, item, fixable=False) for item in found)
     for name, judge in project.operations.judges.items():
         judged = judge(change, tell)
-        yield from (reported_problem(name, each, fixable=False) for each in judged.findings)
-        yield from judged.unjudged
-        missed |= {name: judged.missed} if judged.missed else {}
+        remarks.add(reported_problem(name, item, fixable=False) for item in judged.findings)
+        remarks.add(judged.unjudged)
+        remarks.missed |= {name: judged.missed} if judged.missed else {}
 
 
 def _new_findings(
     report: Report, change: Change, options: dict[str, object]
 ) -> list[ReportedFinding]:
     """Return the findings that a change has caused: those that were not there before."""
-    known = {_key(each) for each in report(change.before, _modules(change, after=False), options)}
+    before = report(change.before, _modules(change, after=False), options)
     after = report(change.after, _modules(change, after=True), options)
-    return [each for each in after if _key(each) not in known]
+    known = {_key(finding) for finding in before}
+    return [finding for finding in after if _key(finding) not in known]
 
 
 def _key(finding: ReportedFinding) -> tuple[str, str, str]:

@@ -1,0 +1,22 @@
+"""A judgement in Markdown, for a comment on a pull request."""
+
+from collections.abc import Iterator
+
+from remora.runs.report.check_markdown import list_lines
+from remora.runs.report.markdown import code, escape_markdown
+from remora.text import count
+from remora.usecases.judge.judge_change import Judgement
+
+
+def judged_markdown(judgement: Judgement) -> Iterator[str]:
+    """Yield a heading, the remarks by file, and what was not judged."""
+    files = count(judgement.files, "changed Python file")
+    if not judgement.problems:
+        yield f"## Remora: no remarks on {files}"
+    remarks = [
+        f"{code(f'{problem.path}:{problem.line}')} {escape_markdown(problem.text)}"
+        for problem in judgement.problems
+    ]
+    yield from list_lines(f"## Remora: {count(len(remarks), 'remark')} on {files}\n", remarks)
+    unjudged = [escape_markdown(f"{part.what}: {part.why}") for part in judgement.unjudged]
+    yield from list_lines("\nNot judged:\n", unjudged)
