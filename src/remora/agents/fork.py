@@ -1,6 +1,6 @@
 """Fork points, and the `agent_start` events of forks and retries."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import msgspec
@@ -19,6 +19,9 @@ from remora.models.protocol import Model
 from remora.trace.read.agent_turns import AgentTurn, folded_turns
 from remora.trace.read.reader import decode_part, payload_of
 from remora.trace.redact.redactor import Redactor
+
+UpdateStart = Callable[[Job, AgentStart], AgentStart]
+"""Updates an attempt's start with the current agent or another model."""
 
 
 class ForkPoint(msgspec.Struct, frozen=True, kw_only=True):

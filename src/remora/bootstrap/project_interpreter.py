@@ -1,6 +1,6 @@
 """Interpreter for the project's code: consent, location and checks."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
 from remora.agents.definition.agent import Agent
@@ -33,7 +33,7 @@ def python_for(
     if not may_be_missing and not any(_uses_python(agent, project) for agent in known):
         return None
     try:
-        return _found(invocation, project.root, project.config)
+        return _find_python(invocation, project.root, project.config)
     except RemoraError:
         return None
 
@@ -65,10 +65,10 @@ def interpreter_for(invocation: Invocation, root: Path, config: Config) -> Proje
     check_consent(best_level(), allowed=allowed)
     home = Path(invocation.environ.get("HOME", "/nonexistent")).resolve()
     check_home(root, home, allowed=allowed)
-    return _found(invocation, root, config)
+    return _find_python(invocation, root, config)
 
 
-def _found(invocation: Invocation, root: Path, config: Config) -> ProjectPython:
+def _find_python(invocation: Invocation, root: Path, config: Config) -> ProjectPython:
     allowed = config.workspace.allow_unsandboxed
     active = invocation.environ.get("VIRTUAL_ENV") or invocation.environ.get("CONDA_PREFIX")
     python = find_interpreter(root, config.python, active)
@@ -80,6 +80,18 @@ def _found(invocation: Invocation, root: Path, config: Config) -> ProjectPython:
         activated=is_activated(python, root, active),
         sees_home=home.is_relative_to(root),
     )
+
+
+def checked_python_for(
+    invocation: Invocation, project: Project, agents: Collection[Agent]
+) -> ProjectPython | None:
+    """Return the interpreter that agents need, if any, after checking that it can run them.
+
+    Raises whatever `python_for` and `check_interpreter` raise.
+    """
+    python = python_for(invocation, project, agents)
+    check_interpreter(project, python, agents)
+    return python
 
 
 def check_interpreter(

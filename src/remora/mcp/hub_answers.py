@@ -16,7 +16,7 @@ from remora.mcp.answer_page import PAGE, Page, answer_text
 from remora.mcp.code_context import code_context
 from remora.mcp.project_data import ProjectRedactor
 from remora.mcp.tool_list import BUDGET
-from remora.usecases.hub.shared_hub import SharedHub
+from remora.usecases.hub.open_hub import SharedHub
 from remora.workspaces.rooted_files import RootedFiles
 
 

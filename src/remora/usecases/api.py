@@ -29,8 +29,8 @@ from remora.runs.report.report_model import Report
 from remora.text import as_texts
 from remora.trace.read.reader import read_events
 from remora.usecases.analyze.fork_and_retry import ForkRequest, fork_with_model, prepare_retry
-from remora.usecases.analyze.prepare_run import require_model
 from remora.usecases.analyze.run_limits import RunBudget
+from remora.usecases.analyze.run_models import require_model
 from remora.usecases.analyze.session import (
     NO_OBSERVER,
     RunResult,

@@ -20,7 +20,6 @@ from remora.code.extract import parse_module
 from remora.code.syntax.node_patterns import nearest
 from remora.code.syntax.nodes import Module, Node, find_node
 from remora.errors import HostError, NotFound, ScriptError, UsageError
-from remora.files.project_files import project_files
 from remora.ids import MODULE, NodeKey, escape_path, node_key
 from remora.json_schema import validator
 from remora.memory.context import ContextManager
@@ -28,15 +27,13 @@ from remora.memory.summarizers import Summarizer
 from remora.pym import InputSpec, Script, load
 from remora.rmtree import try_remove_tree
 from remora.runs.project import Project, ProjectRecords
-from remora.runs.retention.unused_copies import record_project_path, remove_idle_bases
 from remora.tools.tool import Tool, ToolRun, failed_load, run_tool
 from remora.tools.tree import ToolTree
 from remora.trace.stream.line_builder import utc_now
-from remora.usecases.analyze.prepare_run import new_run_id
+from remora.usecases.analyze.prepare_run import copy_project, new_run_id
 from remora.usecases.tool_lookup import tool_named
 from remora.workspaces.copy.changes import diff
 from remora.workspaces.copy.slot import SlotDriver
-from remora.workspaces.copy.snapshot import take_base
 from remora.workspaces.copy.workspace import Workspace
 
 _TARGET = "target"
@@ -234,16 +231,13 @@ def _node(path: str, key: NodeKey, source: bytes | None) -> Node | None:
 
 @contextmanager
 def _workspace(project: Project) -> Iterator[Workspace]:
-    remove_idle_bases(project, utc_now())
-    record_project_path(project)
-    files = project_files(project.root, include=project.config.workspace.include)
-    folder = project.cache / "bases" / f"tool-{new_run_id()}"
+    name = f"tool-{new_run_id()}"
     try:
-        base = take_base(project.root, files, folder)
+        _, base = copy_project(project, name)
         with SlotDriver(base, project.cache / "slots").open() as workspace:
             yield workspace
     finally:
-        try_remove_tree(folder)
+        try_remove_tree(project.cache / "bases" / name)
 
 
 def _diffs(workspace: Workspace) -> Iterator[str]:

@@ -19,7 +19,7 @@ from remora.errors import Conflict, NotFound, RemoraError, UsageError
 from remora.local_server.request_guard import LocalOnly
 from remora.text import REPORT, bug_report_line
 from remora.trace.verify.folder_check import verify_all
-from remora.usecases.hub.shared_hub import SharedHub
+from remora.usecases.hub.open_hub import SharedHub
 from remora.web.agent_page import (
     agent_page,
     bars_part,

@@ -20,7 +20,7 @@ from remora.runs.project import ProjectRecords
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import read_run
 from remora.runs.records.run_listing import list_run_lines
-from remora.usecases.hub.shared_hub import SharedHub
+from remora.usecases.hub.open_hub import SharedHub
 from remora.web.agent_records import Records
 from remora.web.html_responses import page
 from remora.workspaces.rooted_files import RootedFiles

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from remora.agents.job import Job
 from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import open_project
-from remora.bootstrap.project_interpreter import check_interpreter, python_for
+from remora.bootstrap.project_interpreter import checked_python_for
 from remora.errors import (
     RemoraError,
     StreamDamaged,
@@ -38,12 +38,8 @@ from remora.trace.postgres.store import AgentRow, PostgresTraceStore
 from remora.trace.read.reader import read_events
 from remora.trace.stream.line_builder import utc_now
 from remora.usecases.analyze.prepare_run import agents_for
-from remora.usecases.analyze.resume_run import (
-    connect_models,
-    models_named_by,
-    recorded_config,
-    recorded_request,
-)
+from remora.usecases.analyze.resume_run import recorded_config, recorded_request
+from remora.usecases.analyze.run_models import connect_models, models_named_by
 from remora.usecases.hub.fact_source import fact_source
 
 _log = logging.getLogger("remora.worker")
@@ -116,8 +112,7 @@ async def _run_jobs(
 ) -> None:
     start = shard.attempts.start
     agents = agents_for(project, sorted({job.operation for job in shard.jobs}))
-    python = python_for(invocation, project, agents)
-    check_interpreter(project, python, agents)
+    python = checked_python_for(invocation, project, agents)
     request = recorded_request(start, concurrency or SHARD_CONCURRENCY)
     prepared = PreparedRun(
         run_id=shard.task.run_id,

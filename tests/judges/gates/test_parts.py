@@ -45,7 +45,7 @@ def is_refused(judged: Judged, done: Verdicts) -> bool:
 def test_a_part_that_makes_a_gate_worse_is_refused(
     judged: Judged, project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("remora.runs.judgement.judge_parts._LONG", 0.0)
+    monkeypatch.setattr("remora.runs.judgement.judgement._LONG", 0.0)
     said: list[str] = []
     run = judged.view.run_id
     done = verdicts.accept_hunks(run, "a.py", [1], root=project, announce=said.append)
@@ -86,5 +86,5 @@ def test_a_part_that_makes_nothing_worse_is_written(judged: Judged, project: Pro
 def test_the_whole_is_not_judged_again(
     judged: Judged, project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("remora.runs.judgement.judge_parts.Judgement", None)
+    monkeypatch.setattr("remora.runs.judgement.judgement.Judgement", None)
     assert remora.accept(judged.view.run_id, every=True, root=project).conflicts == []

@@ -16,8 +16,7 @@ from remora.ids import agent_id
 from remora.memory.events import AgentStart, Event, JobStart, Review, payload
 from remora.memory.packet import packet_json
 from remora.runs.continuation.fork import ForkResult
-from remora.runs.continuation.start_attempts import start_stream
-from remora.runs.records.agent_stream import ancestors
+from remora.runs.records.agent_stream import ancestors, start_stream
 from remora.runs.records.name_lookup import stream_named
 from remora.runs.records.results import job_document, own_run
 from remora.runs.records.run_listing import list_run_lines

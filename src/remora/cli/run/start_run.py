@@ -43,9 +43,10 @@ from remora.runs.records.results import read_run, run_document
 from remora.runs.records.run_events import EventLines, RunResulted
 from remora.runs.records.run_record import read_own_record
 from remora.text import count
-from remora.usecases.analyze.prepare_run import require_model, too_many
+from remora.usecases.analyze.prepare_run import too_many
 from remora.usecases.analyze.resume_run import Resumable
 from remora.usecases.analyze.run_limits import RunBudget
+from remora.usecases.analyze.run_models import require_model
 from remora.usecases.analyze.session import Session, open_session, resume_recorded
 
 

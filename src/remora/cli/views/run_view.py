@@ -23,9 +23,8 @@ from remora.ids import NodeKey, display_name, file_of_key, split_node_key, unesc
 from remora.operations.base import NEEDS_NAME, NEEDS_WRITER, NO_FIX
 from remora.runs.project import ProjectRecords
 from remora.runs.records.change_set_files import shown_hunks
-from remora.runs.records.decision_sources import sources_text
+from remora.runs.records.decision_sources import ModelPart, model_text, sources_text
 from remora.runs.records.job_view import JobView
-from remora.runs.records.model_part import ModelPart, model_text
 from remora.runs.records.results import JobDocuments, RunView
 from remora.runs.records.run_record import is_of_client, is_of_other_program, recorded_selectors
 from remora.runs.records.totals import Document, totals_by_operation

@@ -5,16 +5,15 @@ from typing import Any
 
 import msgspec
 
-from remora.agents.fork import ForkPoint, fork_point_at, fork_start
+from remora.agents.fork import ForkPoint, UpdateStart, fork_point_at, fork_start
 from remora.agents.job import Job
 from remora.errors import HostError, NotFound, UsageError
 from remora.files.reserved_names import reserved
 from remora.ids import unescape_path
-from remora.runs.continuation.start_attempts import AttemptNumbers, UpdateStart, start_stream
 from remora.runs.execution.base_files import BaseFilesCache
 from remora.runs.project import Project, ProjectRecords
-from remora.runs.records.agent_stream import job_start
-from remora.runs.records.attempts import Attempts
+from remora.runs.records.agent_stream import job_start, start_stream
+from remora.runs.records.attempts import AttemptNumbers, Attempts
 from remora.runs.records.run_record import RunRecord
 from remora.runs.records.run_stream import open_run
 from remora.trace.read.reader import last_event, read_events
@@ -76,7 +75,7 @@ def fork(  # noqa: PLR0913 (the options of the command)
     point = fork_point_at(read_events(project.trace.existing_agent(agent_id)), turn)
     with open_run(project, record, clock) as stream:
         attempts = stream.record.attempts
-        job = AttemptNumbers(project, attempts).next_of(_job_of(attempts, agent_id))
+        job = AttemptNumbers(project.trace, attempts).next_of(_job_of(attempts, agent_id))
         _check_contents(project, point)
         if files is not None:
             cache = BaseFilesCache(project, record.run_id, attempts.start)

@@ -10,14 +10,13 @@ from remora.agents.fork import fork_point_at, restart_start
 from remora.agents.job import AgentResult, Job
 from remora.errors import Conflict, StreamDamaged, UsageError
 from remora.memory.events import AgentEnd, AgentStart, Head, RunEnd
-from remora.runs.continuation.start_attempts import AttemptNumbers, start_stream
 from remora.runs.execution.attempt import run_attempt
 from remora.runs.execution.base_files import BaseFilesCache, ChangedJob
 from remora.runs.execution.engine import StartedRun
 from remora.runs.execution.remote_run import RemoteRun
 from remora.runs.execution.run import Run
-from remora.runs.records.agent_stream import agent_emitter, job_end, start_and_end_of
-from remora.runs.records.attempts import Attempts, read_attempts
+from remora.runs.records.agent_stream import agent_emitter, job_end, start_and_end_of, start_stream
+from remora.runs.records.attempts import AttemptNumbers, Attempts, read_attempts
 from remora.runs.records.run_record import RunRecord
 from remora.runs.records.run_stream import RunStream, open_run
 from remora.statuses import INTERRUPTED, SUBMITTED
@@ -102,7 +101,7 @@ class _ResumedJobs:
         self._run = run
         self._project = run.prepared.project
         self._stream = stream
-        self._numbers = AttemptNumbers(run.prepared.project, attempts)
+        self._numbers = AttemptNumbers(run.prepared.project.trace, attempts)
         self._cache = cache
         self._rebases = rebases
         self.damaged: list[StreamDamaged] = []

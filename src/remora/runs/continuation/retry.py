@@ -3,15 +3,15 @@
 from collections.abc import Sequence
 from contextlib import closing
 
-from remora.agents.fork import fork_point_at, fork_start, restart_start
+from remora.agents.fork import UpdateStart, fork_point_at, fork_start, restart_start
 from remora.agents.job import Job
 from remora.errors import StreamDamaged, UsageError
 from remora.ids import display_name
 from remora.memory.events import AgentStart
-from remora.runs.continuation.start_attempts import AttemptNumbers, UpdateStart, start_stream
 from remora.runs.execution.base_files import BaseFilesCache
 from remora.runs.project import Project, ProjectRecords
-from remora.runs.records.agent_stream import job_start
+from remora.runs.records.agent_stream import job_start, start_stream
+from remora.runs.records.attempts import AttemptNumbers
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import RunView, jobs_named
 from remora.runs.records.review_verdict import checked_feedback, review_event
@@ -66,7 +66,7 @@ def retry(
     pinned = checked_feedback(feedback, project.redact)
     with open_run(project, record, clock) as stream:
         attempts = stream.record.attempts
-        numbers = AttemptNumbers(project, attempts)
+        numbers = AttemptNumbers(project.trace, attempts)
         known = {attempt.job.agent_id: attempt for attempt in attempts.begun}
         with closing(BaseFilesCache(project, record.run_id, attempts.start)) as cache:
             starts = [

@@ -1,7 +1,7 @@
-"""The judgement of a project's gates on all changes of a run together."""
+"""The judgement of a project's gates on the changes of a run, or on the part that a user accepts."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import starmap
 
 import msgspec
@@ -21,19 +21,27 @@ from remora.judges.gates.measured_gate import (
 from remora.judges.gates.project_gates import find_gates
 from remora.judges.gates.values_gate import ValuesGate
 from remora.memory.events import GateResult, Gates, TakenOut
+from remora.rmtree import try_remove_tree
 from remora.runs.execution.run import BaseFiles, Run
 from remora.runs.judgement.proposals import Proposals
 from remora.runs.project import Project
-from remora.runs.records.results import read_run
+from remora.runs.records.results import RunView, read_run
 from remora.runs.records.run_stream import RunStream
 from remora.runs.report.job_findings import findings_fixed
-from remora.runs.review.ready_changes import ready_change
+from remora.runs.review.ready_changes import ReadyChange, ready_change
+from remora.runs.review.recheck import Tree
 from remora.runs.review.repeats import reject_repeats
 from remora.sandbox.interpreters import ProjectPython
 from remora.statuses import CHECKED, PARSED, TEST_GATE, TESTED, UNDECIDED
 from remora.text import some_of
 from remora.tools.file_tree import FileTree
+from remora.workspaces.copy.slot import SlotDriver
 from remora.workspaces.copy.snapshot import BaseSnapshot
+
+Announce = Callable[[str], None]
+"""Says how long a judgement will take, and what did not judge although it did in the run."""
+_LONG = 2.0
+"""Seconds of a judgement that users are told about."""
 
 
 def judge_run(run: Run, stream: RunStream, base_files: BaseFiles) -> None:
@@ -52,6 +60,54 @@ def judge_run(run: Run, stream: RunStream, base_files: BaseFiles) -> None:
     with base_files.workspaces.open() as workspace:
         measurements = Measurements(workspace, proposals.files, seconds, run.observer.judging)
         stream.append(Judgement(project, base, proposals, measurements).recorded())
+
+
+def announce_nothing(_text: str) -> None:
+    """Say nothing."""
+
+
+def judge_parts(
+    project: Project,
+    announce: Announce,
+    view: RunView,
+    changes: Sequence[ReadyChange],
+    tree: Tree,
+) -> dict[str, str]:
+    """Return why changes may not be written to a tree, by agent.
+
+    Nothing is judged unless one of them is only a part of what the gates judged in the run. All of
+    them are then judged together.
+    """
+    seconds = project.config.gates.time_s
+    if view.gates is None or not seconds or not any(change.is_part for change in changes):
+        return {}
+    is_long = view.gates.seconds >= _LONG
+    if is_long:
+        took = f"they took {view.gates.seconds:.0f} s in the run"
+        announce(f"the project's own checks judge the part; {took}")
+
+    told = set[str]()  # a gate that runs code is measured twice before the changes
+
+    def tell(gate: str) -> None:
+        if is_long and gate not in told:
+            told.add(gate)
+            announce(f"  {gate}")
+
+    folder = project.cache / "bases" / f"{view.run_id}~part"
+    try_remove_tree(folder)
+    try:
+        base = tree.copy(folder)
+        proposals = Proposals(project, base, changes)
+        with SlotDriver(base, project.cache / "slots").open() as workspace:
+            measurements = Measurements(workspace, proposals.files, seconds, tell)
+            recorded = Judgement(project, base, proposals, measurements).recorded()
+        held = {gate.name for gate in view.gates.results if not gate.missing}
+        for gate in recorded.results:
+            if gate.missing and gate.name in held:
+                announce(f"the part is not judged by {gate.name}: {gate.missing}")
+        return {taken.agent_id: "; ".join(taken.reasons) for taken in recorded.taken_out}
+    finally:
+        try_remove_tree(folder)
 
 
 class Judgement:
@@ -180,4 +236,4 @@ def _python(project: Project) -> tuple[ProjectPython | None, str]:
     try:
         return project.interpreter(), ""
     except RemoraError as error:
-        return None, f"{error.message} ({error.hint})" if error.hint else error.message
+        return None, error.with_hint

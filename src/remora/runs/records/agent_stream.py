@@ -39,6 +39,16 @@ def agent_emitter(project: Project, job: Job, clock: "Clock | None" = None) -> "
     )
 
 
+def start_stream(project: Project, job: Job, start: AgentStart, clock: "Clock") -> None:
+    """Write and sync the first line of an attempt's stream.
+
+    Call this before recording the attempt in the run's stream.
+    """
+    with agent_emitter(project, job, clock) as emitter:
+        emitter.emit(start, turn=0)
+        emitter.sync()
+
+
 def start_of(folder: TraceFolder, agent_id: str) -> AgentStart | None:
     """Return an agent's start event, or None if the agent has not begun.
 

@@ -11,6 +11,7 @@ from remora.ids import agent_id
 from remora.memory.events import Event, JobEnd, JobStart, RunEnd, RunStart
 from remora.statuses import INTERRUPTED
 from remora.trace.read.reader import decode_part, typed_payload
+from remora.trace.trace_folder import TraceFolder
 
 _Planned = TypeVar("_Planned")
 
@@ -94,6 +95,30 @@ class Attempts(msgspec.Struct, frozen=True, kw_only=True):
 def as_attempt(job: Job, attempt: int) -> Job:
     name = agent_id(job.operation, job.run_id, job.node_id, attempt)
     return msgspec.structs.replace(job, attempt=attempt, agent_id=name)
+
+
+class AttemptNumbers:
+    """Assigns a unique number to each new attempt of a job."""
+
+    def __init__(self, folder: TraceFolder, attempts: Attempts) -> None:
+        self._folder = folder
+        self._highest: dict[tuple[str, str], int] = {}
+        for attempt in attempts.begun:
+            key = attempt.job.operation, attempt.job.node_id
+            self._highest[key] = max(self._highest.get(key, 0), attempt.job.attempt)
+
+    def next_of(self, job: Job) -> Job:
+        """Return the job with its next unused attempt number.
+
+        Numbers of streams that the run does not record are skipped. A killed command may have left
+        such streams.
+        """
+        key = job.operation, job.node_id
+        while True:
+            self._highest[key] = self._highest.get(key, 0) + 1
+            following = as_attempt(job, self._highest[key])
+            if self._folder.find_agent(following.agent_id) is None:
+                return following
 
 
 def read_attempts(events: Iterable[Event], before: Attempts | None = None) -> Attempts:

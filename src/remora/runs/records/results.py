@@ -18,11 +18,10 @@ from remora.runs.project import Project, ProjectRecords
 from remora.runs.records.agent_stream import job_start
 from remora.runs.records.attempts import PlannedJob, start_and_jobs
 from remora.runs.records.current_attempt import CurrentAttempts
-from remora.runs.records.decision_sources import SOURCES, total_of
+from remora.runs.records.decision_sources import SOURCES, model_part, total_of
 from remora.runs.records.findings import ListedFinding, codes_left, left_texts
 from remora.runs.records.job_fold import read_job
 from remora.runs.records.job_view import JobView, ReviewState
-from remora.runs.records.model_part import model_part
 from remora.runs.records.name_lookup import run_named
 from remora.runs.records.run_record import RunRecord, read_own_record
 from remora.runs.records.totals import totals_by_operation

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from markupsafe import Markup, escape
 
 from remora.ids import display_name
-from remora.runs.records.decision_sources import sources_text
-from remora.runs.records.model_part import model_text
+from remora.runs.records.decision_sources import model_text, sources_text
 from remora.runs.records.totals import phrases_of
 from remora.runs.report.job_texts import finding_text, fixes_of, has_rule, left_codes, reasons
 from remora.runs.report.report_model import Finding, JobReport, Report

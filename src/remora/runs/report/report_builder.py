@@ -10,10 +10,9 @@ from remora.errors import RemoraError
 from remora.ids import escape_path, split_node_key
 from remora.runs.project import Project, ProjectRecords
 from remora.runs.records.change_set_files import patches_of, shown_hunks
-from remora.runs.records.decision_sources import total_of
+from remora.runs.records.decision_sources import model_part, total_of
 from remora.runs.records.findings import fixed_and_left, written_text
 from remora.runs.records.job_view import JobView
-from remora.runs.records.model_part import model_part
 from remora.runs.records.results import RunView, job_document
 from remora.runs.records.totals import totals_by_operation
 from remora.runs.report.job_findings import findings_fixed, findings_left

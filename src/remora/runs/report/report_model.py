@@ -6,7 +6,7 @@ import msgspec
 
 from remora.ids import MODULE
 from remora.memory.events import Head
-from remora.runs.records.model_part import ModelPart
+from remora.runs.records.decision_sources import ModelPart
 from remora.runs.records.totals import OperationTotals
 
 

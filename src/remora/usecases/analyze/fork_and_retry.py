@@ -1,35 +1,35 @@
 """Starts forks and retries of recorded agents."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from remora.agents.definition.agent import Agent
 from remora.agents.fork import with_agent, with_model
 from remora.agents.job import Job
 from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import connect_helpers, connect_model
-from remora.bootstrap.project_interpreter import check_interpreter, python_for
+from remora.bootstrap.project_interpreter import checked_python_for
 from remora.memory.events import AgentStart
 from remora.models.protocol import Model
 from remora.runs.continuation import fork as forks
 from remora.runs.continuation import retry as retries
 from remora.runs.continuation.fork import ForkResult
 from remora.runs.execution.agent_settings import query_settings_for
-from remora.runs.project import Project, ProjectRecords
+from remora.runs.project import Project
 from remora.runs.records.agent_stream import start_and_end_of
 from remora.runs.records.results import RunView
 from remora.runs.records.run_record import check_continuable, read_own_record
 from remora.usecases.analyze.prepare_run import agents_for
 from remora.usecases.analyze.resume_run import (
     Resumable,
-    connect_models,
-    models_named_by,
     prepare_resume,
     recorded_config,
     recorded_request,
 )
-from remora.usecases.analyze.run_limits import close_models
+from remora.usecases.analyze.run_models import (
+    close_models,
+    connect_models,
+    models_named_by,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,10 +76,10 @@ def prepare_fork(
         models = {model.name: model} | connect_helpers(invocation, begun.config, model)
     else:
         first, _ = start_and_end_of(project.trace, request.agent_id)
-        of_run = start.config.get("model_name")
-        names = [str((first and first.model.get("name")) or of_run)]
-        named = _models_named(project, agents, [request.agent_id])
-        models = connect_models(invocation, begun, start, names, named)
+        used = first.model.get("name") if first is not None else None
+        name = str(used or start.config.get("model_name"))
+        named = models_named_by(agents, [first])
+        models = connect_models(invocation, begun, start, [name], named)
     try:
         made = fork_agent(project, request, model)
         record = read_own_record(project, run_id, trusted=request.trusted)
@@ -88,15 +88,6 @@ def prepare_fork(
     except BaseException:
         close_models(models.values())
         raise
-
-
-def _models_named(
-    project: ProjectRecords, agents: Iterable[Agent], agent_ids: Iterable[str]
-) -> set[str]:
-    """Return the models that definitions of agents name, and that they named when they ran."""
-    starts = (start_and_end_of(project.trace, agent_id)[0] for agent_id in agent_ids)
-    recorded = (start.definition.get("model") for start in starts if start is not None)
-    return models_named_by(agents) | {str(name) for name in recorded if name is not None}
 
 
 def fork_agent(project: Project, request: ForkRequest, model: Model | None = None) -> ForkResult:
@@ -112,15 +103,12 @@ def fork_agent(project: Project, request: ForkRequest, model: Model | None = Non
     start = record.attempts.start
 
     def as_now(_: Job, first: AgentStart) -> AgentStart:
-        found = with_agent(first, agent, project.redact)
+        updated = with_agent(first, agent, project.redact)
         if model is None:
-            return found
+            return updated
         config = recorded_config(project.config, start)
-        return with_model(
-            found,
-            model,
-            query_settings_for(config, agent, model, recorded_request(start)),
-        )
+        settings = query_settings_for(config, agent, model, recorded_request(start))
+        return with_model(updated, model, settings)
 
     return forks.fork(project, record, request.agent_id, request.turn, as_now, files=request.files)
 
@@ -143,7 +131,8 @@ def prepare_retry(
     agents = agents_for(project, sorted({job.operation for job in jobs}))
     begun = replace(project, config=recorded_config(project.config, view.start))
     names = [job.model or "" for job in jobs]
-    named = _models_named(project, agents, (job.agent_id for job in jobs))
+    starts = (start_and_end_of(project.trace, job.agent_id)[0] for job in jobs)
+    named = models_named_by(agents, starts)
     models = connect_models(invocation, begun, view.start, names, named)
     try:
         return retry_jobs(invocation, project, view, node, feedback=feedback), models
@@ -168,8 +157,7 @@ def retry_jobs(
     jobs = retries.jobs_to_retry(view, node)
     operations = sorted({job.operation for job in jobs})
     agents = {a.definition.operation: a for a in agents_for(project, operations)}
-    python = python_for(invocation, project, agents.values())
-    check_interpreter(project, python, agents.values())
+    checked_python_for(invocation, project, agents.values())
 
     def as_now(job: Job, start: AgentStart) -> AgentStart:
         return with_agent(start, agents[job.operation], project.redact)

@@ -2,12 +2,12 @@
 
 import dataclasses
 import secrets
-from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from os.path import realpath
 from pathlib import Path
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -16,17 +16,17 @@ from remora.bootstrap.invocation import Invocation, path_hint
 from remora.bootstrap.open_project import open_project
 from remora.bootstrap.project_interpreter import python_for_some
 from remora.config.schema import Config
-from remora.errors import ModelError, UsageError
+from remora.errors import UsageError
 from remora.files.patterns import IgnoreRules
 from remora.files.project_files import ProjectFiles, project_files
 from remora.hub.coverage_file import read_coverage
-from remora.models.provider import embedded_model, model_is_optional, used_provider, why_none
-from remora.operations.base import Operations
+from remora.models.provider import embedded_model, used_provider
 from remora.rmtree import try_remove_tree
 from remora.runs.execution.agent_settings import driven_operations, is_guided, selected_rules_of
 from remora.runs.execution.run import PreparedRun, RunRequest, options_for
 from remora.runs.measured_models import proved_models
 from remora.runs.planning.changed_nodes import changed_nodes
+from remora.runs.planning.duration import expected_seconds
 from remora.runs.planning.plan import (
     MAX_JOBS,
     AgentWithOptions,
@@ -72,36 +72,22 @@ def prepare(
     request = dataclasses.replace(request, proved=_proved(project))
     workers = workers_for(project, request.engine)
     agents = agents_for(project, request.operations or project.operations.defaults)
-    run_id = new_run_id()
-    config = project.config
+    run_id, config = new_run_id(), project.config
     python, left_out = python_for_some(invocation, project, agents, plan_only=plan_only)
     provider = provider or used_provider(config.model, cache=invocation.folders.cache)
     driven = driven_operations(agents, config, provider, request.proved, config.model.name)
     facts = fact_source(invocation, project, is_read=bool(driven) and not plan_only)
-    remove_idle_bases(project, utc_now())
-    record_project_path(project)
-    # the base is the whole project: `exclude` only limits what agents work on
-    files = project_files(project.root, include=config.workspace.include)
-    base = take_base(project.root, files, project.cache / "bases" / run_id)
+    files, base = copy_project(project, run_id)
     ruff = RuffBase(base.folder, selected_rules_of(config))
     try:
         source, selection = _select_copied(invocation, request, project, base, files)
-        coverage = read_coverage(project.root, [module.path for module in source.modules])
-        work = [
-            AgentWithOptions(
-                agent,
-                {
-                    **options_for(config, agent.definition.operation, request),
-                    "reached_by_tests": frozenset(coverage.tests if coverage else ()),
-                    "python": python,
-                    "open": agent.definition.operation in driven,
-                    "guided": is_guided(config, provider),
-                    "named": request.node is not None
-                    or any(Path(invocation.folder, path).is_file() for path in request.paths),
-                },
-            )
-            for agent in agents
-        ]
+        options = {
+            **_reached_by_tests(project, source),
+            "python": python,
+            "guided": is_guided(config, provider),
+            "named": _is_named(invocation, request),
+        }
+        work = [_with_options(agent, config, request, driven, options) for agent in agents]
         place = ToolTree(base.folder, ruff=partial(Ruff, base=ruff))
         plan = make_plan(run_id, place, source, work, project.operations.needs, selection)
         plan = without_operations(plan, left_out, _NO_ENVIRONMENT)
@@ -123,6 +109,43 @@ def prepare(
         python=python,
         workers=workers,
     )
+
+
+def copy_project(project: Project, name: str) -> tuple[ProjectFiles, BaseSnapshot]:
+    """Copy a project's files to a folder in the cache, and return their list and the copy.
+
+    Copies that commands left there are removed.
+    """
+    remove_idle_bases(project, utc_now())
+    record_project_path(project)
+    # the copy is of the whole project: `exclude` only limits what agents work on
+    files = project_files(project.root, include=project.config.workspace.include)
+    return files, take_base(project.root, files, project.cache / "bases" / name)
+
+
+def _reached_by_tests(project: Project, source: Source) -> dict[str, Any]:
+    """Return the option that names what tests run, as far as coverage was measured."""
+    coverage = read_coverage(project.root, [module.path for module in source.modules])
+    return {"reached_by_tests": frozenset(coverage.tests if coverage else ())}
+
+
+def _is_named(invocation: Invocation, request: RunRequest) -> bool:
+    """Return True if the user named a node or a file to work on."""
+    files = (Path(invocation.folder, path).is_file() for path in request.paths)
+    return request.node is not None or any(files)
+
+
+def _with_options(
+    agent: Agent,
+    config: Config,
+    request: RunRequest,
+    driven: Collection[str],
+    options: Mapping[str, Any],
+) -> AgentWithOptions:
+    """Return an agent with the options that its scripts receive."""
+    operation = agent.definition.operation
+    own = options_for(config, operation, request)
+    return AgentWithOptions(agent, {**own, **options, "open": operation in driven})
 
 
 def select_source(
@@ -218,40 +241,6 @@ def _included(paths: Iterable[str], exclude: Sequence[str]) -> list[str]:
     return [path for path in paths if not rules.ignores(path)]
 
 
-_BY_RULES = 0.2
-"""Seconds for a job of a project's own agent, on two idle cores with two jobs at a time."""
-_START = 1.0
-"""Seconds until the first job works."""
-
-
-def expected_seconds(
-    plan: Plan, operations: Operations, by_model: Mapping[str, float | None]
-) -> float | None:
-    """Return the expected seconds of all jobs, of which two run at a time.
-
-    `by_model` are the seconds of a job by operation where a model decides. Returns None if they are
-    not known for all jobs.
-    """
-    known = {operation.name: operation for operation in operations.all}
-    jobs, amounts = Counter[str](), Counter[str]()
-    for job in plan.jobs:
-        jobs[job.operation] += 1
-        amounts[job.operation] += plan.amounts[job.agent_id]
-    total = _START if plan.jobs else 0.0
-    for name, number in jobs.items():
-        operation = known.get(name)
-        if name in by_model:
-            if (seconds := by_model[name]) is None:
-                return None
-            total += number * seconds
-        elif operation is None:
-            total += number * _BY_RULES
-        else:
-            total += number * operation.job_seconds + amounts[name] * operation.unit_seconds
-            total += operation.shared_seconds
-    return round(total, 1)
-
-
 def _model_seconds(
     invocation: Invocation, project: Project, provider: str, driven: Collection[str]
 ) -> dict[str, float | None]:
@@ -262,11 +251,3 @@ def _model_seconds(
         name, known = model.name, dict(model.seconds)
     known |= earlier_job_seconds(project.trace, name) if driven else {}
     return {operation: known.get(operation) for operation in driven}
-
-
-def require_model(invocation: Invocation, config: Config) -> None:
-    """Raise ModelError if a flag lets a model decide, and there is none."""
-    by_flag = config.layer_of("runner", "decisions") == "flag"
-    is_asked = by_flag and config.runner.decisions == "model" and model_is_optional(config.model)
-    if is_asked and (hint := why_none(invocation.folders.cache)):
-        raise ModelError("no model can decide: none is installed or configured", hint=hint)

@@ -1,7 +1,7 @@
 """Resumes a recorded run with its recorded settings, but with current addresses and consent."""
 
 import json
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -11,14 +11,11 @@ import pydantic
 
 from remora.agents.definition.agent import Agent
 from remora.bootstrap.invocation import Invocation
-from remora.bootstrap.open_project import connect_helpers, connect_model
-from remora.bootstrap.project_interpreter import check_interpreter, python_for
+from remora.bootstrap.project_interpreter import checked_python_for
 from remora.config.schema import Config
-from remora.errors import ModelError, StreamDamaged, UsageError
+from remora.errors import StreamDamaged, UsageError
 from remora.memory.events import RunStart
-from remora.models.agreed_addresses import require_agreed
 from remora.models.protocol import Model
-from remora.models.provider import model_is_optional
 from remora.runs.continuation.resume import check_definition, finish_run
 from remora.runs.execution.run import PreparedRun, Run, RunObserver, RunRequest
 from remora.runs.judgement.judgement import judge_run
@@ -26,10 +23,11 @@ from remora.runs.planning.plan import Plan
 from remora.runs.project import Project
 from remora.runs.records.agent_stream import start_and_end_of
 from remora.runs.records.attempts import Attempt, Attempts
-from remora.runs.records.run_record import RunRecord, check_continuable, is_of_client
+from remora.runs.records.run_record import RunRecord, check_continuable
 from remora.runs.records.run_stream import open_run
 from remora.usecases.analyze.prepare_run import agents_for
 from remora.usecases.analyze.remote_workers import LOCAL, workers_for
+from remora.usecases.analyze.run_models import connect_models, models_named_by
 from remora.usecases.hub.fact_source import fact_source
 
 
@@ -95,8 +93,7 @@ def prepare_resume(
     of_run = attempts.start.config.get("model_name")
     names = [_model_of(project, attempt, agents, of_run) for attempt in left]
     names += [agents[job.operation].definition.model or of_run for job in unbegun]
-    python = python_for(invocation, project, agents.values())
-    check_interpreter(project, python, agents.values())
+    python = checked_python_for(invocation, project, agents.values())
     run = PreparedRun(
         run_id=record.run_id,
         project=project,
@@ -118,63 +115,6 @@ def connect_wanted(invocation: Invocation, wanted: Resumable) -> dict[str, Model
     run = wanted.run
     named = models_named_by(run.agents.values())
     return connect_models(invocation, run.project, wanted.attempts.start, wanted.models, named)
-
-
-def models_named_by(agents: Iterable[Agent]) -> set[str]:
-    """Return the models that definitions of agents name."""
-    return {agent.definition.model for agent in agents if agent.definition.model}
-
-
-def connect_models(
-    invocation: Invocation,
-    project: Project,
-    start: RunStart,
-    names: Iterable[str],
-    by_project: Collection[str],
-) -> dict[str, Model]:
-    """Connect to models at their current addresses, and return them keyed by name.
-
-    `by_project` are the models that agents of the project name, now or when they ran. Nothing is
-    connected before the user has agreed to each of them.
-
-    Raises ConfigError if the user has not, and ModelError if the server has a different model,
-    because a run must never change its model silently. Raises UsageError if no address is
-    configured; the address in `start` is never used, but the error names it.
-    """
-    found: dict[str, Model] = {}
-    names = tuple(dict.fromkeys(names))
-    _require_address(project, start, names)
-    for name in names:
-        require_agreed(project.config, name, by_project=name in by_project)
-    for name in names:
-        model = connect_model(invocation, project.config, name, by_project=name in by_project)
-        if model.name != name:
-            raise ModelError(
-                f"the agents used the model {name}, but the configured "
-                f"server provides {model.name}",
-                hint="use a server with the original model, or fork an agent with --model",
-            )
-        found[name] = model
-    main = next(iter(found.values()), None)
-    return found | ({} if main is None else connect_helpers(invocation, project.config, main))
-
-
-def _require_address(project: Project, start: RunStart, names: Sequence[str]) -> None:
-    recorded = start.config.get("model")
-    address = recorded.get("base_url") if isinstance(recorded, dict) else None
-    model = project.config.model
-    if is_of_client(start) and start.config["model_name"] in names and model_is_optional(model):
-        raise UsageError(
-            "clients of `remora mcp --jobs` decided in this run, in place of a model",
-            hint="let a client call next_job, or pass `--model URL` of a server whose model "
-            "has the client's name",
-        )
-    if names and address and model_is_optional(model):
-        raise UsageError(
-            f"the run used the model {names[0]} at {address}, but no address is configured now",
-            hint=f"pass `--model {address}`, or set model.base_url to the address of a server "
-            "that has this model",
-        )
 
 
 async def run_remaining(

@@ -51,16 +51,6 @@ def planned_within(seconds: float | None) -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-def close_models(models: Iterable[Model]) -> None:
-    """Close models outside an event loop."""
-
-    async def close() -> None:
-        for model in models:
-            await model.aclose()
-
-    asyncio.run(close())
-
-
 class RunBudget:
     """Limits of a run: seconds, requests to models, and tokens of their prompts.
 

@@ -12,15 +12,11 @@ from typing import Any, Self
 
 from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import (
-    connect_helpers,
-    connect_model,
     measured_operations,
-    open_project,
 )
 from remora.bootstrap.project_interpreter import check_interpreter, check_tests_start, python_for
 from remora.errors import DiskError, RemoraError
-from remora.models.protocol import MCP, Model, NoModel
-from remora.models.provider import model_is_optional, wants_none
+from remora.models.protocol import MCP, Model
 from remora.runs.execution.agent_settings import driven_operations, query_settings_for
 from remora.runs.execution.execute import execute
 from remora.runs.execution.run import (
@@ -48,12 +44,8 @@ from remora.usecases.analyze.resume_run import (
     prepare_resume,
     run_remaining,
 )
-from remora.usecases.analyze.run_limits import (
-    RunBudget,
-    close_models,
-    planned_within,
-    run_to_end,
-)
+from remora.usecases.analyze.run_limits import RunBudget, planned_within, run_to_end
+from remora.usecases.analyze.run_models import close_models, connect_new_run
 from remora.workspaces.copy.slot import SlotDriver
 
 NO_OBSERVER = NoObserver()
@@ -146,7 +138,9 @@ class Session:
         check_interpreter(run.project, run.python, run.agents.values())
         if run.base is not None:
             check_tests_start(run.project, run.base.folder, run.python, run.planned_agents)
-        main, models = (model, {model.name: model}) if model else self._connect()
+        main, models = (
+            (model, {model.name: model}) if model else connect_new_run(self.invocation, run)
+        )
         try:
             create_records(run.project)
             connected(main)
@@ -162,16 +156,6 @@ class Session:
             )
         settle_repeats(run.project, run.run_id)
         return RunResult(project=run.project, run_id=run.run_id, stopped=stopped)
-
-    def _connect(self) -> tuple[Model, dict[str, Model]]:
-        """Return the configured model, and all models of the run, keyed by name or role."""
-        model = _model_for(self.invocation, self.run)
-        try:
-            own = connect_own_models(self.invocation, self.run, model)
-        except BaseException:
-            close_models([model])
-            raise
-        return model, {**own, model.name: model}
 
 
 def open_session(
@@ -190,7 +174,6 @@ def open_session(
     """
     budget = budget or RunBudget()
     with planned_within(budget.seconds):
-        project = project or open_project(invocation, request.paths)
         run = prepare(invocation, request, project, plan_only=plan_only, provider=provider)
     return Session(invocation=invocation, run=run, budget=budget)
 
@@ -245,23 +228,6 @@ def retain(done: RunResult) -> RunResult:
     return replace(done, retained=retain_after_run(done.project, done.run_id, utc_now()))
 
 
-def _model_for(invocation: Invocation, run: PreparedRun) -> Model:
-    """Return the configured model, or NoModel in place of the embedded one if no job can ask it.
-
-    Built-in agents ask the embedded model only if it decides, or if the settings name it.
-    """
-    config = run.project.config
-    operations = run.project.operations
-    known = {operation.name for operation in operations.all} - operations.replaced
-    is_asked = config.runner.decisions == "model" or not model_is_optional(config.model)
-    if not is_asked and all(
-        agent.definition.operation in known and agent.definition.model is None
-        for agent in run.planned_agents
-    ):
-        return NoModel()
-    return connect_model(invocation, config)
-
-
 def create_records(project: ProjectRecords) -> None:
     """Create the folder for streams. Raises DiskError if it cannot be created."""
     try:
@@ -272,28 +238,6 @@ def create_records(project: ProjectRecords) -> None:
             hint="make the project root writable, because runs are "
             "recorded there, or work on a copy",
         ) from error
-
-
-def connect_own_models(
-    invocation: Invocation, prepared: PreparedRun, model: Model
-) -> dict[str, Model]:
-    """Return the models that agent definitions select instead of `model`, keyed by name.
-
-    Models that help `model` are keyed by their role.
-
-    All models use the configured server, or are `model` if no model is to be used. Raises
-    ModelError or ConfigError.
-    """
-    config = prepared.project.config
-    helpers = connect_helpers(invocation, config, model)
-    names = {agent.definition.model for agent in prepared.agents.values()}
-    if wants_none(config.model):
-        return dict.fromkeys(filter(None, names), model)
-    return helpers | {
-        name: connect_model(invocation, config, name, by_project=True)
-        for name in sorted(filter(None, names))
-        if name != model.name
-    }
 
 
 async def execute_plan(

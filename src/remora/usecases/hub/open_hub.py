@@ -1,16 +1,18 @@
-"""Opens the Hub of a project for queries."""
+"""Opens the Hub of a project for the queries of a command, or of a server that keeps it open."""
 
+import asyncio
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, closing, contextmanager
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
 
 from remora.bootstrap.invocation import Invocation, is_configured, open_config
 from remora.errors import OutsideError
-from remora.hub.client import HubClient
+from remora.hub.client import Context, HubClient
 from remora.hub.file_limits import FileRules
+from remora.hub.lookup.not_found import unknown_node
 from remora.hub.process import control
 from remora.hub.process.hub_paths import HubPaths
 from remora.hub.process.spawn import tune_gc
@@ -103,3 +105,57 @@ def _make_index(
             index_hub(invocation, target, progress)
     except OutsideError as error:  # the requested file can still be read
         observer.note(f"{error.message}: continuing without an index")
+
+
+class SharedHub:
+    """The Hub of a project, for the questions of one event loop.
+
+    `note` gets messages such as that the index is being built.
+    """
+
+    def __init__(self, invocation: Invocation, note: Callable[[str], None]) -> None:
+        self._invocation = invocation
+        self._observer = HubObserver(note=note, progress=_without_progress)
+        self._open = ExitStack()
+        self._opening: asyncio.Future[OpenedHub] | None = None
+
+    async def opened(self) -> OpenedHub:
+        """Return the Hub. A question that is cancelled does not stop the opening for others.
+
+        Raises ConfigError if the configuration is invalid.
+        """
+        if self._opening is None or _has_failed(self._opening):
+            loop = asyncio.get_running_loop()
+            self._opening = loop.run_in_executor(
+                None,
+                self._open.enter_context,
+                open_hub(self._invocation, HubTarget(), self._observer),
+            )
+        return await asyncio.shield(self._opening)
+
+    async def facts(self, name: str) -> Context:
+        """Return the facts about the symbol that a name refers to.
+
+        Raises NotFound if there is no such symbol, and UsageError if there are several.
+        """
+        hub = await self.opened()
+        key = name if name.startswith("node:") else f"node:{name}"
+        facts = await hub.client.get_context([key])
+        if not facts:
+            meant = await hub.client.find(name, folder=hub.folder)
+            facts = await hub.client.get_context([meant.key])
+            if not facts:  # it was removed since
+                raise unknown_node(meant.key, ())
+        return facts
+
+    def close(self) -> None:
+        self._open.close()
+
+
+def _has_failed(opening: asyncio.Future[OpenedHub]) -> bool:
+    return opening.done() and (opening.cancelled() or opening.exception() is not None)
+
+
+@contextmanager
+def _without_progress() -> Iterator[Progress]:
+    yield lambda _done, _total: None

@@ -42,7 +42,7 @@ _RUNNING = "what needs code to run: tests, lines that no test notices, the proje
 
 
 class Judgement(msgspec.Struct, frozen=True, kw_only=True):
-    """What is to be said against a change."""
+    """The remarks on a change."""
 
     root: str
     """The root of the project."""
@@ -61,7 +61,7 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Remarks:
-    """What was said against a change so far."""
+    """The remarks on a change so far."""
 
     def __init__(self) -> None:
         self.problems: list[Problem] = []

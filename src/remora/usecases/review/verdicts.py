@@ -12,7 +12,7 @@ from pathlib import Path
 
 from remora.bootstrap.open_project import open_with
 from remora.ids import LAST
-from remora.runs.judgement.judge_parts import Announce, announce_nothing, judge_parts
+from remora.runs.judgement.judgement import Announce, announce_nothing, judge_parts
 from remora.runs.project import Project
 from remora.runs.records.results import RunView, read_run
 from remora.runs.records.run_record import read_own_record
