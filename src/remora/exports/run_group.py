@@ -3,12 +3,14 @@
 An export counts what it wrote and what it left out.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 
 from remora.errors import NotFound, RemoraError, StreamDamaged
+from remora.exports.stream_summary import AgentSummary, summarize_stream
 from remora.memory.events import Event, Head, Review
 from remora.runs.records.current_attempt import CurrentAttempts
 from remora.statuses import ACCEPTED
@@ -18,21 +20,23 @@ from remora.trace.trace_folder import TraceFolder, stream_id
 
 
 class RunGroup(msgspec.Struct, frozen=True, kw_only=True):
-    """A run and the requested agents.
-
-    `path` is the run's stream, or None if it was deleted. `agents` are those that have a stream, in
-    the order in which they began, and `begun` is the number of all. `reviews` has the last verdict
-    on each agent's change set. `whole` is True if the run itself was requested.
-    """
+    """A run and the requested agents."""
 
     run_id: str
     path: Path | None
+    """The run's stream, or None if it was deleted."""
     agents: tuple[str, ...]
+    """The agents that have a stream, in the order in which they began."""
     begun: int = 0
+    """The number of all agents that began."""
     reviews: dict[str, Review] = {}
+    """The last verdict on each agent's change set."""
     began: str = ""
+    """The time of the run's first event."""
     head: Head | None = None
+    """The head of the run's stream."""
     whole: bool = True
+    """True if the run itself was requested."""
 
 
 def group_of_agent(folder: TraceFolder, agent_id: str) -> RunGroup:
@@ -132,19 +136,17 @@ def _without_run(
 
 
 class ExportCounts(msgspec.Struct, kw_only=True):
-    """Running counts of an export. `records` counts rows, spans, samples or transcripts.
-
-    `operations` counts training rows by the operation of their agent.
-    `plain` is True if the rows of the file are plain prompts instead of conversations. `left_out`
-    counts omitted records by reason. `damaged` contains the errors of skipped streams.
-    """
+    """Running counts of an export."""
 
     streams: int = 0
     records: int = 0
+    """The number of rows, spans, events or transcripts."""
     operations: dict[str, int] = {}
-    plain: bool = False
+    """Training rows, by the operation of their agent."""
     left_out: dict[str, int] = {}
+    """Omitted records, by reason."""
     damaged: list[str] = []
+    """The errors of skipped streams."""
 
     def leave_out(self, reason: str) -> None:
         self.left_out[reason] = self.left_out.get(reason, 0) + 1
@@ -152,3 +154,38 @@ class ExportCounts(msgspec.Struct, kw_only=True):
     def damage(self, error: RemoraError) -> None:
         if error.message not in self.damaged:
             self.damaged.append(error.message)
+
+
+Groups = Callable[[], Iterable[RunGroup | StreamDamaged]]
+"""Returns an iterator over the runs to export. A damaged run is represented by its error."""
+_Item = TypeVar("_Item")
+
+
+def undamaged_groups(groups: Groups, tally: ExportCounts) -> Iterator[RunGroup]:
+    """Yield the groups that can be read. The others are counted."""
+    for group in groups():
+        if isinstance(group, StreamDamaged):
+            tally.damage(group)
+        else:
+            yield group
+
+
+def map_agents(
+    folder: TraceFolder,
+    group: RunGroup,
+    tally: ExportCounts,
+    convert: Callable[[AgentSummary, Review | None], Iterable[_Item]],
+) -> Iterator[_Item]:
+    """Yield the results of `convert` for each agent of a group, in order."""
+    for agent_id in group.agents:
+        try:
+            path = folder.existing_agent(agent_id)
+            if next(read_events(path), None) is None:
+                tally.leave_out("with an empty stream")
+                continue
+            yield from convert(summarize_stream(path, folder.blobs), group.reviews.get(agent_id))
+            tally.streams += 1
+        except (StreamDamaged, NotFound) as error:
+            if not group.whole:
+                raise
+            tally.damage(error)

@@ -17,9 +17,7 @@ from remora.cli.app.command_list import COMMANDS, GLOBAL_OPTIONS, front_page
 from remora.cli.app.lazy_group import TopGroup
 from remora.cli.app.options import global_options
 from remora.cli.review.verdict_commands import reject, review
-from remora.cli.trace.export import export
 from remora.errors import DISTRIBUTION
-from remora.exports.formats import Format
 from remora.runs.review.pending import GroupBy
 from tests.cli.conftest import Ran, Remora
 
@@ -33,6 +31,7 @@ HELP = READS | {"msgspec", "yaml", "asyncio", "subprocess", "sqlite3"}
 OURS_IN_HELP = (
     "remora.cli.",
     "remora.errors",
+    "remora.exports.",
     "remora.ids",
     "remora.statuses",
     "remora.text",
@@ -115,7 +114,6 @@ def test_choices_are_all_that_the_code_knows() -> None:
         assert isinstance(option.type, click.Choice)
         return tuple(option.type.choices)
 
-    assert choices(export, "form") == get_args(Format)
     assert choices(review, "by") == get_args(GroupBy)
 
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 from remora.chat import ToolCall
-from remora.exports.formats import ExportOptions, export_chunks, request_documents
-from remora.exports.otel.span import Span, any_value, nanoseconds, span_json
+from remora.exports.formats import ExportOptions, export_chunks
+from remora.exports.otel.span import Span, any_value, nanoseconds, request_documents, span_json
 from remora.exports.run_group import ExportCounts, group_of_agent, group_of_run
 from remora.trace.trace_folder import TraceFolder
 from tests.exports.conftest import Attempt, Run, everything, exported, made, only

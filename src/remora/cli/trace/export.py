@@ -1,9 +1,12 @@
 """The `trace export` command, which exports recorded streams in the formats of other tools."""
 
+import os
+import secrets
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 import click
 
@@ -12,18 +15,17 @@ from remora.cli.app.name_parameters import RUN, STREAM
 from remora.cli.app.options import PATH, Options, command
 from remora.cli.app.output import emit, note, print_json, print_lines, wrapped
 from remora.cli.app.project_context import project_of, records_of
+from remora.errors import UsageError
+from remora.exports.formats import FORMATS, ExportOptions, export_chunks
 from remora.text import count
 from remora.version import __version__
 
 if TYPE_CHECKING:
-    from remora.exports.formats import Format, Groups
-    from remora.exports.run_group import ExportCounts
+    from remora.exports.run_group import ExportCounts, Groups
     from remora.trace.trace_folder import TraceFolder
 
-_FORMATS: "tuple[Format, ...]" = (
-    "html", "jsonl", "transcript", "otel", "sft", "functiongemma"
-)  # fmt: skip
-_RECORDS = {"jsonl": "event", "transcript": "transcript", "otel": "span"}
+_HTML = "html"
+"""A file for a browser, which needs the whole project and not only its streams."""
 
 
 @command(
@@ -39,7 +41,9 @@ _RECORDS = {"jsonl": "event", "transcript": "transcript", "otel": "span"}
 @click.argument("agent", type=STREAM, required=False)
 @click.option("--run", "run", type=RUN, metavar="RUN", help="Export a run and all its agents.")
 @click.option("--all", "every", is_flag=True, help="Export all runs and agents.")
-@click.option("--format", "form", type=click.Choice(_FORMATS), required=True, help="Output format.")
+@click.option(
+    "--format", "form", type=click.Choice((_HTML, *FORMATS)), required=True, help="Output format."
+)
 @click.option(
     "-o",
     "--output",
@@ -56,7 +60,7 @@ def export(  # noqa: PLR0913 (one parameter for each option)
     *,
     run: str | None,
     every: bool,
-    form: "Format",
+    form: str,
     output: Path | None,
     content: bool,
 ) -> int:
@@ -71,19 +75,18 @@ def export(  # noqa: PLR0913 (one parameter for each option)
 
     Exit with 1 if a stream cannot be read. The other streams are still written.
     """
-    from remora.exports.formats import ExportOptions, export_chunks
     from remora.exports.run_group import ExportCounts
 
     if sum((agent is not None, run is not None, every)) != 1:
         raise click.UsageError("use exactly one of AGENT, --run RUN and --all")
-    if content and form != "otel":
+    if content and (form == _HTML or not FORMATS[form].has_content):
         raise click.UsageError("--content requires --format otel")
     output = None if str(output) == "-" else output
     if output is None and options.json:
         raise click.UsageError(
             "--json prints only a summary; write the export to a file with -o FILE"
         )
-    if form == "html":
+    if form == _HTML:
         return _export_share_file(options, agent or run, output)
     folder = records_of(options)
     groups = _groups(folder, agent, run)
@@ -113,8 +116,6 @@ def _groups(folder: "TraceFolder", agent: str | None, run: str | None) -> "Group
 
 def _write(chunks: Iterable[bytes], output: Path | None) -> None:
     """Write to a file that is replaced when it is complete, or to stdout."""
-    from remora.exports.formats import replace_when_done
-
     if output is not None:
         with replace_when_done(output) as file:
             file.writelines(chunks)
@@ -125,14 +126,48 @@ def _write(chunks: Iterable[bytes], output: Path | None) -> None:
         output_lost(error)
 
 
+@contextmanager
+def replace_when_done(path: Path) -> Iterator[BinaryIO]:
+    """Open a temporary file that replaces `path` on success and is removed on failure.
+
+    Links are followed. Pipes and devices are written directly. Raises DiskError if the file cannot
+    be written, and UsageError if `path` is a folder.
+    """
+    from remora.regular_file import followed
+    from remora.trace.content.private_files import FILE_MODE, disk_errors
+
+    with disk_errors(path):
+        if path.exists() and not (path.is_file() or path.is_dir()):
+            with path.open("wb") as file:
+                yield file
+            return
+    if path.is_dir():
+        raise UsageError(f"{path} is a folder", hint="choose a file")
+    with disk_errors(path):
+        target = followed(path)
+    temporary = target.with_name(f".{target.stem[:32]}-{secrets.token_hex(4)}{target.suffix}")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+    try:
+        with disk_errors(path):
+            with open(os.open(temporary, flags, FILE_MODE), "wb") as file:  # noqa: PTH123 (descriptor)
+                yield file
+                os.fchmod(file.fileno(), FILE_MODE)
+                file.flush()
+                os.fsync(file.fileno())
+            temporary.replace(target)
+    finally:
+        with suppress(OSError):
+            temporary.unlink()
+
+
 def _print_summary(options: Options, form: str, to: str, tally: "ExportCounts") -> None:
     if options.json:
         document = {"format": form, "to": to, "streams": tally.streams, "records": tally.records}
         rest = {"left_out": tally.left_out, "damaged": tally.damaged}
         print_json({**document, "operations": tally.operations, **rest})
     elif to != "stdout":
-        written = count(tally.records, _RECORDS.get(form, "row"))
-        source = count(tally.streams, "stream" if form == "jsonl" else "agent")
+        written = count(tally.records, FORMATS[form].record)
+        source = count(tally.streams, FORMATS[form].source)
         by_operation = ", ".join(f"{name} {number:,}" for name, number in tally.operations.items())
         print_lines(wrapped(f"{written} from {source}: {to}"))
         if by_operation:

@@ -10,9 +10,13 @@ produce the same spans.
 """
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any
 
+import msgspec
+
 from remora.exports.escaped_events import escaped_events
+from remora.exports.formats import ExportOptions
 from remora.exports.otel.genai_attributes import (
     agent_attributes,
     decoding_attributes,
@@ -22,8 +26,15 @@ from remora.exports.otel.genai_attributes import (
     tool_error,
     usage_attributes,
 )
-from remora.exports.otel.span import CLIENT, Span, nanoseconds, otlp_attributes, span_id
-from remora.exports.run_group import RunGroup
+from remora.exports.otel.span import (
+    CLIENT,
+    Span,
+    nanoseconds,
+    otlp_attributes,
+    request_documents,
+    span_id,
+)
+from remora.exports.run_group import ExportCounts, Groups, RunGroup, map_agents, undamaged_groups
 from remora.exports.stream_summary import AgentSummary
 from remora.memory.events import Event, Review
 from remora.statuses import FAILURES
@@ -32,6 +43,37 @@ from remora.trace.read.agent_turns import Step, agent_turns
 from remora.trace.read.blobs import resolved_data
 from remora.trace.read.reader import event_data, read_events
 from remora.trace.trace_folder import TraceFolder
+
+
+def export_spans(
+    folder: TraceFolder, groups: Groups, options: ExportOptions, tally: ExportCounts
+) -> Iterator[bytes]:
+    """Yield the spans of each run as lines of OTLP JSON."""
+    for group in undamaged_groups(groups, tally):
+        spans = _group_spans(folder, group, tally, content=options.content)
+        for document in request_documents(spans, options.version):
+            yield msgspec.json.encode(document) + b"\n"
+
+
+def _group_spans(
+    folder: TraceFolder, group: RunGroup, tally: ExportCounts, *, content: bool
+) -> Iterator[Span]:
+    """Yield the spans of each agent, then the run's span if the run was requested."""
+    has_run = group.whole and group.path is not None
+    spans_of = partial(
+        agent_spans,
+        folder,
+        content=content,
+        parent=run_span_id(group.run_id) if has_run else "",
+    )
+    ended = group.began
+    for span in map_agents(folder, group, tally, spans_of):
+        tally.records += 1
+        ended = max(ended, span.ended)
+        yield span
+    if has_run:
+        tally.records += 1
+        yield run_span(group, ended)
 
 
 def agent_spans(

@@ -1,6 +1,6 @@
 """Spans and their OTLP JSON. Span IDs are derived from names and numbers in the stream."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from hashlib import sha256
 from math import isfinite
@@ -10,13 +10,16 @@ import msgspec
 
 INTERNAL, CLIENT = 1, 3
 _ERROR = 2
+_MOST = 512
+_LARGEST = 2**21
+"""Maximum number of spans in a request, and of characters in their strings.
+
+Receivers limit the size of a request. A single span is sent whatever its size.
+"""
 
 
 class Span(msgspec.Struct, frozen=True, kw_only=True):
-    """A span of a run's trace. Times have the same format as in streams (RFC 3339).
-
-    `error` contains an error class and a message. `events` are in OTLP's JSON format.
-    """
+    """A span of a run's trace. Times have the same format as in streams (RFC 3339)."""
 
     run_id: str
     span_id: str
@@ -25,9 +28,12 @@ class Span(msgspec.Struct, frozen=True, kw_only=True):
     ended: str
     attributes: dict[str, Any]
     parent: str = ""
+    """The ID of the span that contains it, or an empty string."""
     kind: int = INTERNAL
     error: tuple[str, str] | None = None
+    """An error class and a message."""
     events: tuple[dict[str, Any], ...] = ()
+    """Events in OTLP's JSON format."""
 
 
 def trace_id(run_id: str) -> str:
@@ -96,3 +102,35 @@ def any_value(value: Any) -> dict[str, Any]:
     if isinstance(value, list | tuple):
         return {"arrayValue": {"values": [any_value(item) for item in value]}}
     return {"stringValue": str(value)}
+
+
+def request_documents(spans: Iterable[Span], version: str) -> Iterator[dict[str, Any]]:
+    """Yield each `ExportTraceServiceRequest` as JSON.
+
+    A request contains at most 512 spans.
+    """
+    for batch in _batches(spans):
+        resource = {"service.name": "remora", "service.version": version}
+        scope = {"name": "remora.trace", "version": version}
+        yield {
+            "resourceSpans": [
+                {
+                    "resource": {"attributes": otlp_attributes(resource)},
+                    "scopeSpans": [{"scope": scope, "spans": batch}],
+                }
+            ]
+        }
+
+
+def _batches(spans: Iterable[Span]) -> Iterator[list[dict[str, Any]]]:
+    batch: list[dict[str, Any]] = []
+    size = 0
+    for span in spans:
+        more = sum(len(value) for value in span.attributes.values() if isinstance(value, str))
+        if batch and (len(batch) == _MOST or size + more > _LARGEST):
+            yield batch
+            batch, size = [], 0
+        batch.append(span_json(span))
+        size += more
+    if batch:
+        yield batch

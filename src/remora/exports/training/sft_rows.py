@@ -1,15 +1,23 @@
 """Rows of the training exports `sft` and `functiongemma`: a request, the answer and its result."""
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
 
 from remora.agents.decision.candidates import matches_candidate
 from remora.chat import ToolCall, ToolSchema
+from remora.errors import NotFound, StreamDamaged
 from remora.exports.escaped_events import escaped_events
-from remora.exports.run_group import ExportCounts, verdict_of
+from remora.exports.formats import ExportOptions
+from remora.exports.run_group import (
+    ExportCounts,
+    Groups,
+    map_agents,
+    undamaged_groups,
+    verdict_of,
+)
 from remora.exports.stream_summary import AgentSummary
 from remora.exports.training.decisions import ModelDecision, model_decisions
 from remora.memory.canonical import json_text
@@ -18,26 +26,102 @@ from remora.memory.prompt.functiongemma_prompt import written_value
 from remora.memory.prompt.render import FUNCTIONGEMMA, answerable_calls, render
 from remora.models.decoding.call_formats import FUNCTIONGEMMA_CALLS
 from remora.models.token_counters import tool_declaration
-from remora.trace.read.reader import read_events
+from remora.trace.read.reader import decode_part, read_events
 from remora.trace.trace_folder import TraceFolder
 
 Row = dict[str, Any]
 OTHER_KIND = "with a plain prompt, which cannot be mixed with conversations"
+PLAIN = "functiongemma/"
+"""Begins the names of the renderers of plain prompts."""
 
 
-def sft_rows(
-    folder: TraceFolder, survey: AgentSummary, review: Review | None, tally: ExportCounts
-) -> Iterator[Row]:
-    """Yield a row for each answered request of an agent, in order.
+class _Texts(NamedTuple):
+    """The request and the answer of a row, as messages or strings."""
 
-    All rows have the same keys. They contain either conversations or plain prompts, as selected by
-    `tally.plain`.
+    prompt: list[dict[str, Any]] | str
+    completion: list[dict[str, Any]] | str
+    is_rendered: bool
+    """True if this is not what was sent and received."""
+
+
+_FindTexts = Callable[[ModelDecision, AgentSummary], _Texts | str]
+"""Returns the texts of a decision, or why there is no row for it."""
+
+
+def export_sft(
+    folder: TraceFolder, groups: Groups, _: ExportOptions, tally: ExportCounts
+) -> Iterator[bytes]:
+    """Yield a row for each answered request, in order, as lines of JSON.
+
+    All rows have the same keys. They contain either conversations or plain prompts.
     """
-    for decision in answered_decisions(folder, survey, tally):
-        if (decision.request.prompt is not None) != tally.plain:
-            tally.leave_out(OTHER_KIND)
-            continue
-        yield {**conversation(decision), **provenance(decision, survey, review), "rendered": False}
+    is_plain = _all_plain(folder, groups)
+
+    def find_texts(decision: ModelDecision, _: AgentSummary) -> _Texts | str:
+        is_other = (decision.request.prompt is not None) != is_plain
+        return OTHER_KIND if is_other else _recorded_conversation(decision)
+
+    return _export(folder, groups, tally, find_texts)
+
+
+def export_functiongemma(
+    folder: TraceFolder, groups: Groups, _: ExportOptions, tally: ExportCounts
+) -> Iterator[bytes]:
+    """Yield a row, with the strings `prompt` and `completion`, for each answered request.
+
+    For a FunctionGemma request, these are the exact strings that were sent and received. For other
+    renderers, `prompt` is rendered again from the packet, `completion` is the call of the answer,
+    `rendered` is True, and answers that are not a call are left out. `<bos>` is not included,
+    because tokenizers and servers add it.
+    """
+    return _export(folder, groups, tally, _functiongemma_texts)
+
+
+def _export(
+    folder: TraceFolder, groups: Groups, tally: ExportCounts, find_texts: _FindTexts
+) -> Iterator[bytes]:
+    def rows_of(survey: AgentSummary, review: Review | None) -> Iterator[Row]:
+        for decision in answered_decisions(folder, survey, tally):
+            texts = find_texts(decision, survey)
+            if isinstance(texts, str):
+                tally.leave_out(texts)
+                continue
+            counts = tally.operations
+            counts[survey.operation] = counts.get(survey.operation, 0) + 1
+            yield {
+                "prompt": texts.prompt,
+                "completion": texts.completion,
+                **provenance(decision, survey, review),
+                "rendered": texts.is_rendered,
+            }
+
+    for group in undamaged_groups(groups, tally):
+        for row in map_agents(folder, group, tally, rows_of):
+            tally.records += 1
+            yield msgspec.json.encode(row) + b"\n"
+
+
+class _Start(msgspec.Struct):
+    renderer: str = ""
+
+
+def _all_plain(folder: TraceFolder, groups: Groups) -> bool:
+    """Return True if every agent used plain prompts.
+
+    A file cannot mix plain prompts and conversations.
+    """
+    found = False
+    for group in undamaged_groups(groups, ExportCounts()):
+        for agent_id in group.agents:
+            try:
+                first = next(read_events(folder.existing_agent(agent_id)), None)
+                plain = first is not None and decode_part(first, _Start).renderer.startswith(PLAIN)
+            except (StreamDamaged, NotFound):
+                continue
+            if not plain:
+                return False
+            found = True
+    return found
 
 
 def answered_decisions(
@@ -52,15 +136,12 @@ def answered_decisions(
             yield decision
 
 
-def conversation(decision: ModelDecision) -> Row:
-    """Return `prompt` and `completion` in the form that trainers expect.
-
-    Both are lists of messages, or strings for a plain prompt.
-    """
+def _recorded_conversation(decision: ModelDecision) -> _Texts:
+    """Return the request and the answer in the form that trainers expect."""
     message = answer_message(decision)
     if decision.request.messages is None:
-        return {"prompt": decision.request.prompt or "", "completion": message["content"]}
-    return {"prompt": decision.request.messages, "completion": [message]}
+        return _Texts(decision.request.prompt or "", message["content"], is_rendered=False)
+    return _Texts(decision.request.messages, [message], is_rendered=False)
 
 
 def answer_message(decision: ModelDecision) -> Row:
@@ -131,24 +212,12 @@ def _error(decision: ModelDecision) -> str | None:
     return None
 
 
-def functiongemma_rows(
-    folder: TraceFolder, survey: AgentSummary, review: Review | None, tally: ExportCounts
-) -> Iterator[Row]:
-    """Yield one row, with the strings `prompt` and `completion`, for each answered request.
-
-    For a FunctionGemma request, these are the exact strings that were sent and received. For other
-    renderers, `prompt` is rendered again from the packet, `completion` is the call of the answer,
-    `rendered` is True, and answers that are not a call are left out. `<bos>` is not included,
-    because tokenizers and servers add it.
-    """
-    for decision in answered_decisions(folder, survey, tally):
-        recorded = _recorded_texts(decision)
-        texts = recorded or _rendered_texts(decision, survey)
-        if texts is None:
-            tally.leave_out("without a call that the prompt asks for")
-            continue
-        facts = {**provenance(decision, survey, review), "rendered": recorded is None}
-        yield {"prompt": texts[0], "completion": texts[1], **facts}
+def _functiongemma_texts(decision: ModelDecision, survey: AgentSummary) -> _Texts | str:
+    recorded = _recorded_texts(decision)
+    texts = recorded or _rendered_texts(decision, survey)
+    if texts is None:
+        return "without a call that the prompt asks for"
+    return _Texts(*texts, is_rendered=recorded is None)
 
 
 def written_call(tool: str, args: dict[str, Any]) -> str:
@@ -159,7 +228,7 @@ def written_call(tool: str, args: dict[str, Any]) -> str:
 
 def _recorded_texts(decision: ModelDecision) -> tuple[str, str] | None:
     prompt, answer = decision.request.prompt, decision.answer
-    is_plain = decision.request.renderer.startswith("functiongemma/")
+    is_plain = decision.request.renderer.startswith(PLAIN)
     return (prompt, answer.text) if is_plain and prompt is not None and answer else None
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from remora.cli.trace.export import replace_when_done
 from remora.errors import DiskError, UsageError
-from remora.exports.formats import replace_when_done
 
 
 @pytest.fixture
