@@ -15,7 +15,7 @@ _OTHER_MEANINGS = {
     "code/pytest_model/pytest_file.py": "the role of a function for pytest, and a folder",
     "code/callgraph/rules/call_rules.py": "how the names of tests begin",
     "code/pytest_model/source_blocks.py": "how the names of tests begin",
-    "judges/calls/call_input.py": "where a call was found",
+    "judges/calls/case.py": "where a call was found",
     "judges/calls/own_cases.py": "where a call was found",
     "judges/calls/project_examples.py": "where a call was found",
     "judges/gates/values_plugin.py": "how the names of tests begin",

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from remora.judges.calls.boundaries import boundary_values
-from remora.judges.calls.call_input import CallInput
+from remora.judges.calls.case import CallInput
 from remora.judges.calls.project_examples import ProjectExamples, documented_calls
 from remora.judges.calls.target_function import TargetFunction, find_target
 from remora.tools.tree import ToolTree

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import pytest
 
-from remora.judges.calls.call_input import CallInput
+from remora.judges.calls.case import CallInput
 from remora.judges.calls.equivalent_faults import without_equivalent
 from remora.judges.calls.random_calls import random_calls
 from remora.judges.calls.target_function import TargetFunction, find_target

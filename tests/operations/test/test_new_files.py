@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from remora.errors import HostError
-from remora.judges.calls.call_input import CallInput
-from remora.judges.calls.case import Case, case_of, case_problem
+from remora.judges.calls.case import CallInput, Case, case_of, case_problem
 from remora.judges.calls.target_function import TargetFunction, find_target, import_name, target_at
 from remora.judges.calls.trials import TrialResults
 from remora.judges.runner import orders

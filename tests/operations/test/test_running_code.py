@@ -11,8 +11,7 @@ import pytest
 
 from remora.bootstrap.operations import BUILT_IN
 from remora.errors import HostError
-from remora.judges.calls.call_input import CallInput
-from remora.judges.calls.case import Case
+from remora.judges.calls.case import CallInput, Case
 from remora.judges.calls.project_examples import ProjectExamples
 from remora.judges.calls.target_function import TargetFunction, target_at
 from remora.judges.calls.trials import try_calls

@@ -1,13 +1,12 @@
-"""A test case: a call and what a test asserts about its result."""
+"""A call of the tested function as source code, and the test case that its result makes of it."""
 
 import ast
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal, get_args
 
 import msgspec
 
-from remora.judges.calls.call_input import CallInput
 from remora.python_text import literal, parse
 
 _LONGEST = 300
@@ -22,16 +21,37 @@ _ENVIRONMENT_ERRORS = frozenset(
 _BROAD_ERRORS = frozenset({"Exception", "BaseException"})
 
 
-class Case(CallInput, frozen=True, kw_only=True):
-    """A call and its result, which is a literal `value` or the exception that it `raises`.
+Source = Literal["docstring", "documentation", "call", "test"]
+SOURCES: tuple[Source, ...] = get_args(Source)
+"""Sources of arguments. Those that a reader recognizes as examples come first."""
 
-    If `listed` is true, the call returns an iterator, and `value` is the list of its items.
-    """
+
+class CallInput(msgspec.Struct, frozen=True, kw_only=True):
+    """A call of the tested function, with the statements and imports that it needs."""
+
+    call: str
+    """The call, as source code."""
+    shown: str = ""
+    """The result that an example shows, as source code."""
+    setup: tuple[str, ...] = ()
+    """The statements before the call."""
+    imports: tuple[str, ...] = ()
+    """The import statements."""
+    source: Source = "call"
+    """Where the call is from."""
+
+
+class Case(CallInput, frozen=True, kw_only=True):
+    """A call and its result, which is a literal `value` or the exception that it `raises`."""
 
     value: str = ""
+    """The result, as source code."""
     raises: str = ""
+    """The name of the exception."""
     listed: bool = False
+    """True if the call returns an iterator, whose items `value` lists."""
     lines: tuple[int, ...] = ()
+    """The lines that the call executes."""
 
     @property
     def is_as_shown(self) -> bool:
@@ -53,7 +73,7 @@ def case_of(
     the result.
     """
     first = seen[0]
-    if first is None or any(_comparable(each) != _comparable(first) for each in seen):
+    if first is None or any(_comparable(result) != _comparable(first) for result in seen):
         return None
     lines = tuple(number for number in first.get("lines", ()) if isinstance(number, int))
     case = Case(**{name: getattr(given, name) for name in CallInput.__struct_fields__}, lines=lines)
@@ -90,10 +110,10 @@ def _has_odd_floats(text: str) -> bool:
 
 def _is_too_long(case: Case) -> bool:
     """Return True for a long preparation, and for a text that no formatter splits."""
-    parts = [part for each in (case.call, *case.setup) for part in ast.walk(parse(each))]
-    return sum(len(each.splitlines()) for each in case.setup) > _MOST_SETUP_LINES or any(
-        len(ast.unparse(one)) > _LONGEST_TEXT for one in parts if isinstance(one, ast.Constant)
-    )
+    parts = [part for code in (case.call, *case.setup) for part in ast.walk(parse(code))]
+    texts = [ast.unparse(part) for part in parts if isinstance(part, ast.Constant)]
+    lines = sum(len(statement.splitlines()) for statement in case.setup)
+    return lines > _MOST_SETUP_LINES or any(len(text) > _LONGEST_TEXT for text in texts)
 
 
 def _number(result: Mapping[str, Any]) -> int:
@@ -137,3 +157,9 @@ def _literal_source(value: Any) -> str:
     if isinstance(value, tuple):
         return "(" + ", ".join(map(_literal_source, value)) + ("," if len(value) == 1 else "") + ")"
     return repr(value)
+
+
+def is_call_of(name: str, call: ast.expr) -> bool:
+    """Return True for `f(x)` and `a.f(x)`, and False for a call around them, as in `str(f(x))`."""
+    function = call.func if isinstance(call, ast.Call) else None
+    return name in (getattr(function, "id", ""), getattr(function, "attr", ""))

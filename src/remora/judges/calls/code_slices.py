@@ -7,16 +7,15 @@ from typing import NamedTuple
 import msgspec
 
 from remora.code.edit.import_edits import Imported
-from remora.code.syntax.definitions import ImportNode
-from remora.judges.calls.call_input import (
-    CallInput,
-    Source,
+from remora.code.edit.name_binding import (
     bound_names,
     free_names,
     import_statements,
     importable_names,
     root_name,
 )
+from remora.code.syntax.definitions import ImportNode
+from remora.judges.calls.case import CallInput, Source
 
 _LONGEST_CALL = 160
 _LONGEST_STATEMENT = 400

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from remora.code.edit.text_lines import split_lines
-from remora.judges.calls.call_input import CallInput
+from remora.judges.calls.case import CallInput
 from remora.judges.calls.random_calls import random_calls
 from remora.judges.calls.target_function import TargetFunction
 from remora.judges.calls.trials import call_order

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import msgspec
 
 from remora.code.edit.import_edits import Imported
-from remora.judges.calls.call_input import CallInput, is_call_of
+from remora.judges.calls.case import CallInput, is_call_of
 from remora.judges.calls.code_slices import Snippet, Wanted, calls_in
 from remora.judges.calls.target_function import TargetFunction
 from remora.judges.faults.fault_kinds import is_literal

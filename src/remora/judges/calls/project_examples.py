@@ -9,17 +9,13 @@ from functools import cached_property
 from typing import NamedTuple
 
 from remora.code.edit.import_edits import Imported, imported_names
+from remora.code.edit.name_binding import importable_names
 from remora.code.pytest_model.pytest_file import is_conftest, is_test_file, is_unittest_file
 from remora.code.pytest_model.source_blocks import COMMON_NAMES, tests_of, used_names
 from remora.code.syntax.definitions import DefinitionNode
 from remora.code.syntax.source import Unreadable, read_source
 from remora.errors import HostError
-from remora.judges.calls.call_input import (
-    SOURCES,
-    CallInput,
-    Source,
-    importable_names,
-)
+from remora.judges.calls.case import SOURCES, CallInput, Source
 from remora.judges.calls.code_blocks import code_in
 from remora.judges.calls.code_slices import Snippet, Wanted, calls_in
 from remora.judges.calls.own_cases import OwnCase, own_cases

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from remora.judges.calls.boundaries import boundary_values
-from remora.judges.calls.call_input import CallInput
+from remora.judges.calls.case import CallInput
 from remora.judges.calls.own_cases import arguments_of, with_arguments
 from remora.judges.calls.target_function import TargetFunction
 from remora.python_text import parse

@@ -8,16 +8,10 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from remora.code.edit.name_binding import bound_names, free_names, root_name
 from remora.code.syntax.source import Unreadable, read_source
 from remora.errors import HostError
-from remora.judges.calls.call_input import (
-    CallInput,
-    bound_names,
-    free_names,
-    is_call_of,
-    root_name,
-)
-from remora.judges.calls.case import Case, case_of
+from remora.judges.calls.case import CallInput, Case, case_of, is_call_of
 from remora.judges.calls.target_function import TargetFunction
 from remora.judges.faults.mutants import Mutant
 from remora.judges.runner.parent import CIRCUMSTANCES, Order, Results, run_in_child
@@ -148,13 +142,13 @@ def _with_plain_name(subject: TargetFunction, case: Case) -> Case:
     if "." in subject.qualname or not is_call_of(subject.function.name, call):
         return case
     assert isinstance(call, ast.Call)
-    imported = {name: one for one in case.imports for name in bound_names(parse(one).body[0])}
+    imported = {name: text for text in case.imports for name in bound_names(parse(text).body[0])}
     root = root_name(call.func)
     if isinstance(call.func, ast.Name) or root not in imported:
         return case
     plain = ast.unparse(ast.Call(ast.Name(subject.function.name), call.args, call.keywords))
-    needed = free_names(parse(each) for each in (plain, *case.setup))
-    kept = tuple(one for one in case.imports if one != imported[root] or root in needed)
+    needed = free_names(parse(code) for code in (plain, *case.setup))
+    kept = tuple(text for text in case.imports if text != imported[root] or root in needed)
     return msgspec.structs.replace(case, call=plain, imports=kept)
 
 

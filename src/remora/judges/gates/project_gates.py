@@ -5,6 +5,7 @@ import sys
 from collections.abc import Collection, Iterator, Sequence
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 from remora.errors import HostError
 from remora.judges.gates.code_gates import find_imports, pytest_gate
@@ -24,19 +25,10 @@ from remora.tools.host.declared_type_checker import (
 from remora.tools.host.pytest_settings import configured_folders
 from remora.tools.host.ruff.rule_choice import uses_flake8
 
-_ENDED = (0, 1, 123)
-"""Exit codes of a run that came to its end. Black returns 123 if a file does not parse."""
 _PROBLEM = re.compile(r"^.*\.pyi?\b.*$", re.MULTILINE)
 """A line about a file. Totals and other lines name none."""
 _TRACEBACK = "Traceback (most recent call last)"
 NOT_INSTALLED = "it is not installed in the project's environment"
-_COMMANDS = {
-    "flake8": "flake8 --format=default .",
-    "black": "black --check .",
-    "isort": "isort --check-only .",
-    "ruff": "ruff check --no-fix --no-cache --output-format=pylint .",
-    "ruff format": "ruff format --check --no-cache .",
-}
 _MISTAKES = (
     "ruff check --isolated --no-fix --no-cache --output-format=pylint --select={} "
     f"--target-version=py3{sys.version_info.minor} ."
@@ -44,9 +36,40 @@ _MISTAKES = (
 """Newer syntax than that of this interpreter is an error to Remora, too."""
 _ONE_LINE = {"RUFF_OUTPUT_FORMAT": "concise"}
 """Lets `ruff format` print a line for each file. Versions before 0.12 do so, without an option."""
-_NAMES = {"ruff": "ruff(?:-pre-commit)?", "ruff format": "ruff[-. ]format"}
-"""Patterns of the names of these in settings, where they differ."""
-_FILES = {"flake8": [".flake8"], "isort": [".isort.cfg"], "ruff": ["ruff.toml", ".ruff.toml"]}
+
+
+class StyleTool(NamedTuple):
+    """A linter or formatter."""
+
+    name: str
+    """The name of its gate."""
+    command: str
+    """The command that checks a project, as a module of Python."""
+    pattern: str
+    """A pattern of its name in settings."""
+    files: tuple[str, ...] = ()
+    """The files at the root that configure nothing else."""
+    ended: tuple[int, ...] = (0, 1)
+    """The exit codes of a run that came to its end."""
+
+    @property
+    def module(self) -> str:
+        return self.command.partition(" ")[0]
+
+
+STYLE_TOOLS = (
+    StyleTool("flake8", "flake8 --format=default .", "flake8", (".flake8",)),
+    # black returns 123 if a file does not parse
+    StyleTool("black", "black --check .", "black", ended=(0, 1, 123)),
+    StyleTool("isort", "isort --check-only .", "isort", (".isort.cfg",)),
+    StyleTool(
+        "ruff",
+        "ruff check --no-fix --no-cache --output-format=pylint .",
+        "ruff(?:-pre-commit)?",
+        ("ruff.toml", ".ruff.toml"),
+    ),
+    StyleTool("ruff format", "ruff format --check --no-cache .", "ruff[-. ]format"),
+)
 
 
 def find_gates(
@@ -92,21 +115,21 @@ def mistakes_gate(place: FileTree) -> Gate:
     Which names are undefined is left to flake8, if the project uses it.
     """
     own = ProjectPython(python=Path(sys.executable), root=place.tree, trusted=True)
-    words = _MISTAKES.format("E9" if uses_flake8(place) else "F82").split()
-    return Gate("ruff", "ruff", partial(_style_problems, words, [own]))
+    command = _MISTAKES.format("E9" if uses_flake8(place) else "F82")
+    return Gate("ruff", "ruff", partial(_style_problems, StyleTool("ruff", command, ""), [own]))
 
 
 def is_installed(gate: Gate, python: ProjectPython | None) -> bool:
     """Return True unless a linter or formatter is missing in a project's environment."""
-    name = _COMMANDS.get(gate.name, "ruff").partition(" ")[0]
-    return name == "ruff" or python is None or bool(installed_version(python.python, name))
+    module = next((tool.module for tool in STYLE_TOOLS if tool.name == gate.name), "ruff")
+    return module == "ruff" or python is None or bool(installed_version(python.python, module))
 
 
 def _type_errors(
     checker: ProjectChecker, kept: Path | None, folder: Path, seconds: float, _: tuple[str, ...]
 ) -> Facts:
-    found = checker.check(folder, seconds, kept)
-    return problems(f"{each.path}:{each.line}: {each.rule} {each.message}" for each in found)
+    diagnostics = checker.check(folder, seconds, kept)
+    return problems(f"{d.path}:{d.line}: {d.rule} {d.message}" for d in diagnostics)
 
 
 def _style_gates(place: FileTree, python: ProjectPython | None) -> Iterator[Gate]:
@@ -116,17 +139,18 @@ def _style_gates(place: FileTree, python: ProjectPython | None) -> Iterator[Gate
     """
     own = ProjectPython(python=Path(sys.executable), root=place.tree, trusted=True)
     texts = "\n".join(text for _, text in settings_texts(place))
-    for name, command in _COMMANDS.items():
-        word = _NAMES.get(name, name)
-        is_named = re.search(rf"\btool\.{word}\b|(?<![\w.-]){word}(?![\w.-])", texts)
+    for tool in STYLE_TOOLS:
+        is_named = re.search(
+            rf"\btool\.{tool.pattern}\b|(?<![\w.-]){tool.pattern}(?![\w.-])", texts
+        )
         used = [python] if python else []
-        used += [own] if command.startswith("ruff") else []
-        if used and (is_named or any(map(place.files.exists, _FILES.get(name, ())))):
-            yield Gate(name, name, partial(_style_problems, command.split(), used))
+        used += [own] if tool.module == "ruff" else []
+        if used and (is_named or any(map(place.files.exists, tool.files))):
+            yield Gate(tool.name, tool.name, partial(_style_problems, tool, used))
 
 
 def _style_problems(
-    words: list[str],
+    tool: StyleTool,
     pythons: Sequence[ProjectPython],
     folder: Path,
     seconds: float,
@@ -134,19 +158,20 @@ def _style_problems(
 ) -> Facts:
     """Return the problems of all files in `folder`, by the first interpreter that can run the tool."""
     python, *others = pythons
-    finished = run_python(python, ("-I", "-m", *words), folder, seconds, environment=_ONE_LINE)
+    words = ("-I", "-m", *tool.command.split())
+    finished = run_python(python, words, folder, seconds, environment=_ONE_LINE)
     output, errors = (
         text.decode("utf-8", "replace") for text in (finished.stdout, finished.stderr)
     )
-    is_installed = f"No module named {words[0]}" not in errors
-    has_ended = finished.timed_out or (is_installed and finished.returncode in _ENDED)
+    is_installed = f"No module named {tool.module}" not in errors
+    has_ended = finished.timed_out or (is_installed and finished.returncode in tool.ended)
     if others and not has_ended:  # ruff before 0.1.1 does not know the options
-        return _style_problems(words, others, folder, seconds, _)
+        return _style_problems(tool, others, folder, seconds, _)
     if not is_installed:
         raise HostError(NOT_INSTALLED)
     lines = _PROBLEM.findall((output + errors).replace(f"{folder}/", ""))
     has_crashed = _TRACEBACK in errors or (finished.returncode == 1 and not lines)
-    if finished.timed_out or has_crashed or finished.returncode not in _ENDED:
+    if finished.timed_out or has_crashed or finished.returncode not in tool.ended:
         last = errors.strip().rpartition("\n")[2][:200] or f"exit code {finished.returncode}"
         raise HostError("it did not finish" if finished.timed_out else last)
     return problems(line.removeprefix("./") for line in lines)

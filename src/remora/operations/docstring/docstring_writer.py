@@ -13,11 +13,11 @@ from remora.operations.docstring.given_text import text_lines
 from remora.operations.docstring.literal import (
     InsertionPoint,
     existing_docstring_point,
-    file_bytes,
     new_docstring_point,
     new_literal,
     read_literal,
     updated_literal,
+    with_lines,
 )
 from remora.operations.docstring.mend import mend_of
 
@@ -28,7 +28,7 @@ def mended(found: DocumentedNode) -> bytes:
     Raises HostError if nothing would change, or if anything but the docstring would change.
     """
     spot, literal = _mended(found)
-    content = file_bytes(found.source.raw).with_lines(spot, [literal])
+    content = with_lines(found.source, spot, [literal])
     _check_docstring(found, find_documented(found.path, content, found.qualname, found.related))
     _check_rest(found, content)
     return content
@@ -39,14 +39,13 @@ def written(found: DocumentedNode, text: str, formatting: DocstringFormat) -> by
 
     Raises HostError if anything but the docstring would change.
     """
-    body = file_bytes(found.source.raw)
     if found.text is None:
-        spot = new_docstring_point(found.node, found.source, body)
+        spot = new_docstring_point(found.node, found.source)
     else:
-        spot = existing_docstring_point(found.node, body)
+        spot = existing_docstring_point(found.node, found.source)
     lines = text_lines(text, formatting, spot.indent)
     literal = new_literal(lines, formatting.quotes, spot.indent, below=formatting.below)
-    content = body.with_lines(spot, literal)
+    content = with_lines(found.source, spot, literal)
     find_documented(found.path, content, found.qualname)  # it parses
     _check_rest(found, content)
     return content
@@ -72,9 +71,8 @@ def is_writable(found: DocumentedNode) -> bool:
 
 def _mended(found: DocumentedNode) -> tuple[InsertionPoint, str]:
     """Return the place of a docstring, and its literal with the certain changes."""
-    body = file_bytes(found.source.raw)
-    spot = existing_docstring_point(found.node, body)
-    text = body.raw[spot.start : spot.end].decode()
+    spot = existing_docstring_point(found.node, found.source)
+    text = found.source.raw[spot.start : spot.end].decode()
     source = text.replace("\r\n", "\n").replace("\r", "\n")
     literal = read_literal(source, found.text or "")
     if literal is None:

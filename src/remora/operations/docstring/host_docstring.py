@@ -6,8 +6,6 @@ from functools import lru_cache, partial
 from itertools import islice
 from typing import Any
 
-from msgspec.structs import replace
-
 from remora.code.docstrings.describable_parts import (
     STYLES,
     Describable,
@@ -42,9 +40,9 @@ from remora.operations.docstring.given_text import (
 from remora.operations.docstring.mend import UpdatePlan, update_plan
 from remora.operations.docstring.related_code import (
     callee_docstrings,
+    calls_of_name,
     neighbour_docstrings,
     neighbours_with_docstring,
-    some_calls,
 )
 from remora.operations.docstring.style import StyleCounts, docstring_format
 from remora.tools.host.style_config import convention_of, width_of
@@ -193,7 +191,7 @@ def calls_of(place: ToolTree, node: str, callers: list[str]) -> list[dict[str, A
 
     `callers` are links of the Hub to the callers. Without any, all files are searched.
     """
-    return some_calls(place, node.rpartition(".")[2].partition("#")[0], callers)
+    return calls_of_name(place, node.rpartition(".")[2].partition("#")[0], callers)
 
 
 def _first_line_width(found: DocumentedNode, formatting: DocstringFormat) -> int:
@@ -221,9 +219,8 @@ def _format_for(place: ToolTree, path: str, style: str | None) -> DocstringForma
     near = StyleCounts()
     for habit in habits[1:]:
         near.add(habit)
-    return replace(
-        docstring_format([*habits[:1], near], style=chosen, width=width_of(place, path, prose=True))
-    )
+    width = width_of(place, path, prose=True)
+    return docstring_format([*habits[:1], near], style=chosen, width=width)
 
 
 def related_texts(

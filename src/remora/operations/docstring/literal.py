@@ -6,7 +6,6 @@ import io
 import re
 import tokenize
 from collections.abc import Sequence
-from functools import lru_cache
 
 import msgspec
 
@@ -20,77 +19,67 @@ _SHAPE = re.compile(r"([rRuU]?)(\"\"\"|'''|\"|')(.*)\2", re.DOTALL)
 
 
 class InsertionPoint(msgspec.Struct, frozen=True, kw_only=True):
-    """Byte range of the file, from `start` to `end`, that is replaced with the docstring's lines.
-
-    `indent` is the indentation of the body. `before` and `after` are inserted before and after the
-    lines.
-    """
+    """Bytes of a file that are replaced with the docstring's lines."""
 
     start: int
+    """The offset of the first byte."""
     end: int
+    """The offset after the last byte."""
     indent: str
+    """The indentation of the body."""
     before: str = ""
+    """What is inserted before the lines."""
     after: str = ""
+    """What is inserted after the lines."""
 
 
-class FileBytes:
-    """The bytes of a file without the byte order mark, with its lines and its line ending."""
-
-    def __init__(self, raw: bytes) -> None:
-        self.mark = codecs.BOM_UTF8 if raw.startswith(codecs.BOM_UTF8) else b""
-        self.raw = raw.removeprefix(self.mark)
-        self.lines = self.raw.splitlines(keepends=True)
-        self.starts = [0]
-        for line in self.lines:
-            self.starts.append(self.starts[-1] + len(line))
-        self.newline = self._ending(self.lines[0]) if self.lines else "\n"
-
-    def offset(self, line: int, column: int) -> int:
-        """Return the byte offset of a line and column. Lines are counted from 1."""
-        return self.starts[line - 1] + column
-
-    def with_lines(self, spot: InsertionPoint, lines: Sequence[str]) -> bytes:
-        text = spot.before + "\n".join(lines) + spot.after
-        made = text.replace("\n", self.newline).encode()
-        return self.mark + self.raw[: spot.start] + made + self.raw[spot.end :]
-
-    @staticmethod
-    def _ending(line: bytes) -> str:
-        return line[len(line.rstrip(b"\r\n")) :].decode() or "\n"
+def with_lines(source: Source, spot: InsertionPoint, lines: Sequence[str]) -> bytes:
+    """Return the content of a file with lines at a place, with the line ending of its first line."""
+    first = _line(source, 1)
+    newline = first[len(first.rstrip(b"\r\n")) :].decode() or "\n"
+    text = spot.before + "\n".join(lines) + spot.after
+    made = text.replace("\n", newline).encode()
+    return source.raw[: spot.start] + made + source.raw[spot.end :]
 
 
-@lru_cache(maxsize=4)  # planning needs the same file for each of its nodes
-def file_bytes(raw: bytes) -> FileBytes:
-    return FileBytes(raw)
+def _offset(source: Source, line: int, column: int) -> int:
+    """Return the offset of a position of the tree in the bytes of the file."""
+    has_mark = line == 1 and source.raw.startswith(codecs.BOM_UTF8)
+    return source.raw_starts[line - 1] + len(codecs.BOM_UTF8) * has_mark + column
 
 
-def existing_docstring_point(node: DefinitionNode, body: FileBytes) -> InsertionPoint:
+def _line(source: Source, number: int) -> bytes:
+    """Return the bytes of a line of the file."""
+    return source.raw[_offset(source, number, 0) : source.raw_starts[number]]
+
+
+def existing_docstring_point(node: DefinitionNode, source: Source) -> InsertionPoint:
     literal = node.body[0].value  # type: ignore[attr-defined]
-    start = body.offset(literal.lineno, literal.col_offset)
-    end = body.offset(literal.end_lineno, literal.end_col_offset)
-    line = body.lines[literal.lineno - 1].decode()
+    start = _offset(source, literal.lineno, literal.col_offset)
+    end = _offset(source, literal.end_lineno, literal.end_col_offset)
+    line = _line(source, literal.lineno).decode()
     margin = line[: len(line) - len(line.lstrip())]
-    own_line = not body.lines[literal.lineno - 1][: literal.col_offset].strip()
-    step = "" if own_line else _indent_step(body)
+    own_line = not line.encode()[: literal.col_offset].strip()
+    step = "" if own_line else _indent_step(source)
     return InsertionPoint(start=start, end=end, indent=margin + step)
 
 
-def new_docstring_point(node: DefinitionNode, source: Source, body: FileBytes) -> InsertionPoint:
+def new_docstring_point(node: DefinitionNode, source: Source) -> InsertionPoint:
     """Return where a docstring is inserted. It replaces a lone `pass`."""
     first = node.body[0]
     line = start_line(first, source)
-    before = body.lines[line - 1][: first.col_offset]
+    before = _line(source, line)[: first.col_offset]
     if before.strip():
-        return _one_line_body_point(node, body)
-    indent = re.match(rb"[ \t\f]*", body.lines[line - 1])
+        return _one_line_body_point(node, source)
+    indent = re.match(rb"[ \t\f]*", _line(source, line))
     if is_lone_pass(node.body):
-        at = body.offset(first.lineno, first.col_offset)
+        at = _offset(source, first.lineno, first.col_offset)
         return InsertionPoint(start=at, end=at + len("pass"), indent=before.decode())
-    header = header_end(node, body)
-    while header < line - 1 and re.match(rb"\s*# *type:", body.lines[header]):
+    header = _header_end(node, source)
+    while header < line - 1 and re.match(rb"\s*# *type:", _line(source, header + 1)):
         header += 1
-    start = body.starts[header]
-    following = body.lines[header] if header < len(body.lines) else b""
+    start = source.raw_starts[header]
+    following = _line(source, header + 1) if header < len(source.raw_starts) - 1 else b""
     spaced = isinstance(node, ast.ClassDef) and bool(following.strip())
     margin = indent[0].decode() if indent else ""
     return InsertionPoint(
@@ -102,16 +91,16 @@ def is_lone_pass(body: Sequence[ast.stmt]) -> bool:
     return len(body) == 1 and isinstance(body[0], ast.Pass)
 
 
-def _one_line_body_point(node: DefinitionNode, body: FileBytes) -> InsertionPoint:
+def _one_line_body_point(node: DefinitionNode, source: Source) -> InsertionPoint:
     """Return the insertion point for a node whose body is on the same line as its header.
 
     The body is moved to a new line.
     """
     first = node.body[0]
-    at = body.offset(first.lineno, first.col_offset)
-    colon = body.raw[:at].rstrip()
-    line = body.lines[node.lineno - 1].decode()
-    indent = line[: len(line) - len(line.lstrip())] + _indent_step(body)
+    at = _offset(source, first.lineno, first.col_offset)
+    colon = source.raw[:at].rstrip()
+    line = _line(source, node.lineno).decode()
+    indent = line[: len(line) - len(line.lstrip())] + _indent_step(source)
     if is_lone_pass(node.body):
         end = at + len("pass")
         return InsertionPoint(start=len(colon), end=end, indent=indent, before="\n" + indent)
@@ -125,17 +114,17 @@ def _one_line_body_point(node: DefinitionNode, body: FileBytes) -> InsertionPoin
     )
 
 
-def _indent_step(body: FileBytes) -> str:
-    for line in body.lines:
+def _indent_step(source: Source) -> str:
+    for line in source.raw.splitlines():
         margin = re.match(rb"(\t| +)\S", line)
         if margin and margin[1] != b" " and not line.lstrip().startswith(b"#"):
             return margin[1].decode()
     return "    "
 
 
-def header_end(node: DefinitionNode, body: FileBytes) -> int:
+def _header_end(node: DefinitionNode, source: Source) -> int:
     """Return the number of the header's last line, counted from 1."""
-    text = b"".join(body.lines[node.lineno - 1 :]).decode()
+    text = source.raw[_offset(source, node.lineno, 0) :].decode()
     depth = 0
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type == tokenize.OP:

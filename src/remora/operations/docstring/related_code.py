@@ -100,11 +100,15 @@ def _imported(place: ToolTree, path: str, tree: ast.Module) -> dict[str, Definit
     return known
 
 
-def calls_of(place: ToolTree, name: str, callers: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """Yield some calls of a name, each with the lines around it.
+def calls_of_name(place: ToolTree, name: str, callers: Sequence[str]) -> list[dict[str, Any]]:
+    """Return some calls of a name, each with the lines around it.
 
     `callers` are links of the Hub to nodes that make such calls. Without any, all files are read.
     """
+    return list(islice(_calls_of_name(place, name, callers), _CALLS))
+
+
+def _calls_of_name(place: ToolTree, name: str, callers: Sequence[str]) -> Iterator[dict[str, Any]]:
     paths: dict[str, None] = dict.fromkeys(
         unescape_path(caller.removesuffix("?").rpartition(":")[0]) for caller in callers
     )
@@ -130,10 +134,6 @@ def _calls(tree: ast.Module, path: str) -> Iterator[tuple[str, ast.Call]]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):
             yield inside.get(id(node), ""), node
-
-
-def some_calls(place: ToolTree, name: str, callers: Sequence[str]) -> list[dict[str, Any]]:
-    return list(islice(calls_of(place, name, callers), _CALLS))
 
 
 def _tree(place: ToolTree, path: str) -> ast.Module | None:

@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 
 from remora.ids import escape_path, node_key
-from remora.judges.calls.call_input import CallInput
-from remora.judges.calls.case import Case, case_problem
+from remora.judges.calls.case import CallInput, Case, case_problem
 from remora.judges.calls.equivalent_faults import without_equivalent
 from remora.judges.calls.own_cases import OwnCase, arguments_of
 from remora.judges.calls.project_examples import ProjectExamples, documented_calls

@@ -5,13 +5,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from remora.code.edit.import_edits import Imported
+from remora.code.edit.name_binding import importable_names
 from remora.code.edit.text_lines import decode, split_lines
 from remora.code.pytest_model.source_blocks import tests_of, used_names
 from remora.code.syntax.definitions import FunctionNode, find_definitions, first_line
 from remora.code.syntax.source import Source, read_source
 from remora.code.syntax.used_definitions import lines_used_by
 from remora.errors import HostError
-from remora.judges.calls.call_input import importable_names
 from remora.judges.calls.project_examples import ProjectExamples
 from remora.judges.calls.target_function import TargetFunction, class_named, require_target
 from remora.judges.faults.mutants import mutants

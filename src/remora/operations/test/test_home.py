@@ -5,9 +5,9 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
+from remora.code.edit.name_binding import importable_names
 from remora.code.edit.text_lines import decode
 from remora.code.syntax.source import parse_text
-from remora.judges.calls.call_input import importable_names
 from remora.judges.calls.target_function import TargetFunction
 from remora.operations.test.insert.new_file import RequiredStyle, file_header, required_style
 from remora.operations.test.insert_location import InsertLocation, locate_test, test_path

@@ -9,18 +9,19 @@ from pathlib import Path
 
 from remora.errors import HostError
 from remora.judges.gates.gate import Facts, Gate, PlacedText, worse
-from remora.judges.gates.project_gates import find_gates, mistakes_gate
+from remora.judges.gates.project_gates import STYLE_TOOLS, find_gates, mistakes_gate
 from remora.judges.gates.values_gate import ValuesGate
 from remora.judges.judged_change import Change, Unjudged
 from remora.runs.report.problems import Problem
 from remora.sandbox.interpreters import ProjectPython
 from remora.statuses import TEST_GATE
+from remora.tools.host.declared_type_checker import SETTINGS_FILES
 
 GATE = "gate"
 """The operation in the problems of gates."""
 _CONFIGURATION = (
-    "pyproject.toml", "setup.cfg", "tox.ini", "ruff.toml", ".ruff.toml", ".flake8", "mypy.ini",
-    ".mypy.ini", "pytest.ini", "ty.toml", "pyrightconfig.json", ".isort.cfg",
+    *SETTINGS_FILES, "tox.ini", "pytest.ini", "ty.toml",
+    *(path for tool in STYLE_TOOLS for path in tool.files),
 )  # fmt: skip
 """Files at the root that configure gates."""
 _LONGEST_TESTS = 8.0

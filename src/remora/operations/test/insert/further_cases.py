@@ -8,8 +8,7 @@ from typing import NamedTuple
 from remora.code.edit.edits import Edit, apply_edits
 from remora.code.edit.parsed_text import ParsedText
 from remora.errors import HostError
-from remora.judges.calls.call_input import is_call_of
-from remora.judges.calls.case import Case
+from remora.judges.calls.case import Case, is_call_of
 from remora.judges.calls.own_cases import OwnCase, arguments_of
 from remora.judges.calls.target_function import TargetFunction
 from remora.operations.test.assertions import TRUTHS, with_quotes

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from remora.code.edit.import_edits import Imported, imported_names
+from remora.code.edit.name_binding import free_names, importable_names
 from remora.code.edit.parsed_text import ParsedText
 from remora.code.edit.text_lines import Text, decode, newline_of, split_lines, with_newline
 from remora.code.syntax.source import parse_text
 from remora.errors import HostError
-from remora.judges.calls.call_input import free_names, importable_names
 from remora.judges.calls.target_function import TargetFunction
 from remora.judges.lint.new_findings import new_findings
 from remora.operations.test.insert.added_tests import with_blocks

@@ -1,33 +1,14 @@
-"""A call of the tested function as source code, with the statements and imports that it needs."""
+"""Names that code binds and reads, and the imports that provide them elsewhere."""
 
 import ast
 import builtins
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
-from typing import Literal, get_args
-
-import msgspec
 
 from remora.code.edit.import_edits import Imported, imported_names
 from remora.code.syntax.hidden_uses import names_in, names_with
 
-Source = Literal["docstring", "documentation", "call", "test"]
-SOURCES: tuple[Source, ...] = get_args(Source)
-"""Sources of arguments. Those that a reader recognizes as examples come first."""
 _BUILTINS = frozenset(dir(builtins))
-
-
-class CallInput(msgspec.Struct, frozen=True, kw_only=True):
-    """A call. `setup` contains the statements before it, and `imports` import statements.
-
-    `shown` is the result that an example shows, as source code.
-    """
-
-    call: str
-    shown: str = ""
-    setup: tuple[str, ...] = ()
-    imports: tuple[str, ...] = ()
-    source: Source = "call"
 
 
 def root_name(node: ast.expr) -> str:
@@ -35,12 +16,6 @@ def root_name(node: ast.expr) -> str:
     while isinstance(node, ast.Attribute | ast.Subscript):
         node = node.value
     return node.id if isinstance(node, ast.Name) else ""
-
-
-def is_call_of(name: str, call: ast.expr) -> bool:
-    """Return True for `f(x)` and `a.f(x)`, and False for a call around them, as in `str(f(x))`."""
-    function = call.func if isinstance(call, ast.Call) else None
-    return name in (getattr(function, "id", ""), getattr(function, "attr", ""))
 
 
 def bound_names(statement: ast.stmt) -> set[str]:
@@ -68,13 +43,13 @@ def free_names(nodes: Iterable[ast.AST], *, builtin: bool = False) -> set[str]:
 def _inner_names(node: ast.AST) -> set[str]:
     """Return the names bound by comprehensions, lambdas and functions within the code."""
     found: set[str] = set()
-    for one in ast.walk(node):
-        if isinstance(one, ast.comprehension):
-            found |= names_in(one.target)
-        elif isinstance(one, ast.arg):
-            found.add(one.arg)
-        elif isinstance(one, ast.FunctionDef | ast.ClassDef):
-            found |= {n for statement in one.body for n in bound_names(statement)}
+    for inner in ast.walk(node):
+        if isinstance(inner, ast.comprehension):
+            found |= names_in(inner.target)
+        elif isinstance(inner, ast.arg):
+            found.add(inner.arg)
+        elif isinstance(inner, ast.FunctionDef | ast.ClassDef):
+            found |= {name for statement in inner.body for name in bound_names(statement)}
     return found
 
 
@@ -85,15 +60,17 @@ def importable_names(tree: ast.Module, module: str, *, is_package: bool) -> Mapp
     Names that the module imports are imported from where it imports them.
     """
     found: dict[str, Imported] = {}
-    for one in _top_level(tree.body):
-        match one:
+    for statement in _top_level(tree.body):
+        match statement:
             case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
                 found[name] = Imported(module, name, name)
             case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
                 found[name] = Imported(module, name, name)
             case ast.Import() | ast.ImportFrom():
-                for imported in imported_names(ast.Module(body=[one], type_ignores=[])):
-                    found[imported.bound.partition(".")[0]] = absolute(imported, module, is_package)
+                for imported in imported_names(ast.Module(body=[statement], type_ignores=[])):
+                    found[imported.bound.partition(".")[0]] = _absolute(
+                        imported, module, is_package
+                    )
     return found
 
 
@@ -104,14 +81,14 @@ def _top_level(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
             yield from _top_level(statement.body)
 
 
-def absolute(one: Imported, module: str, is_package: bool) -> Imported:
+def _absolute(imported: Imported, module: str, is_package: bool) -> Imported:
     """Return an import of `module` without leading dots."""
-    level = len(one.module) - len(one.module.lstrip("."))
+    level = len(imported.module) - len(imported.module.lstrip("."))
     if not level:
-        return one
+        return imported
     parts = module.split(".") if is_package else module.split(".")[:-1]
     above = parts[: len(parts) - level + 1]
-    return one._replace(module=".".join([*above, *filter(None, [one.module[level:]])]))
+    return imported._replace(module=".".join([*above, *filter(None, [imported.module[level:]])]))
 
 
 def import_statements(names: Iterable[str], known: Mapping[str, Imported]) -> tuple[str, ...]:
