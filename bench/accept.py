@@ -7,7 +7,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from remora.workspaces.apply.transaction import FilePatch, prepare_changes, write_changes
+from remora.workspaces.apply.merge_change_set import FilePatch, prepare_changes
+from remora.workspaces.apply.transaction import write_changes
 
 FILES = 100
 LINES = 200

@@ -85,7 +85,7 @@ class TestCommits:
         assert (shop.root / "pkg/a.py").read_text() == mine
 
     def test_the_root_may_be_a_folder_of_the_repository(self, shop: Desk) -> None:
-        from remora.workspaces.apply.transaction import FilePatch, prepare_changes
+        from remora.workspaces.apply.merge_change_set import FilePatch, prepare_changes
 
         root = shop.root / "pkg"
         branch = open_branch(root, "fixes")

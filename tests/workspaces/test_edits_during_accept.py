@@ -11,12 +11,8 @@ from typing import Any
 
 import pytest
 
-from remora.workspaces.apply.transaction import (
-    FileConflict,
-    FilePatch,
-    prepare_changes,
-    write_changes,
-)
+from remora.workspaces.apply.merge_change_set import FileConflict, FilePatch, prepare_changes
+from remora.workspaces.apply.transaction import write_changes
 
 BASE = b"a = 1\n\n\nb = 1\n"
 THEIRS = b"a = 2\n\n\nb = 1\n"

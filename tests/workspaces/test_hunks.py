@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remora.workspaces.apply.transaction import FilePatch
+from remora.workspaces.apply.merge_change_set import FilePatch
 from remora.workspaces.hunks import ChangeHunk, hunks_of, named_diff, with_hunks
 
 OLD = b"".join(b"line %d\n" % n for n in range(1, 21))

@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from remora.workspaces.apply.merge_lines import MergedText, merge3
+from remora.workspaces.apply.merge_lines import merge3
 
 SLOW = settings(max_examples=60, deadline=None)  # each example is a process
 WORDS = [b"a", b"b", b"c", b"", b"    return 1", b"x = 1"]
@@ -44,8 +44,8 @@ def test_a_git_merge_is_equal_or_a_conflict_here(base: list[bytes], data: some.D
     sides = [joined(edited(base, data)) for _ in range(2)]
     merged = merge3(joined(base), *sides)
     expected = by_git(joined(base), *sides)
-    if expected is not None and isinstance(merged, MergedText):
-        assert merged.content == expected
+    if expected is not None and isinstance(merged, bytes):
+        assert merged == expected
 
 
 @SLOW
@@ -58,7 +58,7 @@ def test_where_changes_do_not_touch_git_and_we_agree_in_all(
     sides = [apart(replaced(base, data)) for _ in range(2)]
     expected = by_git(apart(base), *sides)
     merged = merge3(apart(base), *sides)
-    assert (merged.content if isinstance(merged, MergedText) else None) == expected
+    assert (merged if isinstance(merged, bytes) else None) == expected
 
 
 def edited(base: list[bytes], data: some.DataObject) -> list[bytes]:
@@ -82,10 +82,10 @@ def test_the_same_insertion_among_equal_lines_is_one() -> None:
     """Both added the last line once more, one of them another line too."""
     base, ours, theirs = b"a\na\nx\n", b"a\nb\na\nx\nx\n", b"a\na\nx\nx\n"
     assert by_git(base, ours, theirs) == ours
-    assert merge3(base, ours, theirs) == MergedText(ours)
+    assert merge3(base, ours, theirs) == ours
 
 
 def test_changes_that_touch_merge_here_and_not_there() -> None:
     sides = b"A\nb\n", b"a\nB\n"
     assert by_git(b"a\nb\n", *sides) is None
-    assert merge3(b"a\nb\n", *sides) == MergedText(b"A\nB\n")
+    assert merge3(b"a\nb\n", *sides) == b"A\nB\n"

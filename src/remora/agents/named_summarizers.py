@@ -1,10 +1,9 @@
 """The summarizers that `agent.yaml` can refer to, including `.pym` scripts."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 from remora.memory.canonical import canonical
@@ -16,7 +15,7 @@ from remora.memory.summarizers import (
     ToolSidePassthrough,
 )
 from remora.memory.tool_results import raw_output_of, stated_summary
-from remora.pym import Limits, Script, ScriptRun, load
+from remora.pym import Limits, Script, ScriptRun
 from remora.text import did_you_mean
 
 _REMEMBERED = 8
@@ -86,15 +85,15 @@ def summarizer_record(
     return {**record, "problem": problem} if problem else record
 
 
-def summarizer_named(name: str, tool: str, folder: Path) -> Summarizer:
-    """Return the summarizer called `name`: `tool`, `linter`, `default`, or a path in `folder`."""
+def summarizer_named(name: str, tool: str, load: Callable[[str], Script]) -> Summarizer:
+    """Return the summarizer called `name`: `tool`, `linter`, `default`, or a script to `load`."""
     if name == "tool":
         return ToolSidePassthrough()
     if name == "linter":
         return LinterSummarizer()
     if name == "default":
         return DefaultSummarizer(tool)
-    return ScriptSummarizer(load(folder / name), tool)
+    return ScriptSummarizer(load(name), tool)
 
 
 def summarizers_in(

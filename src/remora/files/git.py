@@ -134,7 +134,7 @@ def run_with_network(
     folder: Path,
     environ: Mapping[str, str],
     source: str,
-    lock: int | None = None,
+    lock: int,
 ) -> None:
     """Run git with the protocols and the identities that fetching needs.
 
@@ -151,7 +151,7 @@ def run_with_network(
             check=True,
             capture_output=True,
             timeout=_FETCH_S,
-            pass_fds=() if lock is None else (lock,),
+            pass_fds=(lock,),
         )
     except (OSError, subprocess.SubprocessError) as error:
         said = getattr(error, "stderr", b"") or b""

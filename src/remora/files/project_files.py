@@ -2,7 +2,7 @@
 
 import os
 import stat as st
-from collections.abc import Container, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import msgspec
@@ -71,23 +71,29 @@ def _from_git(root: Path) -> tuple[list[str], str | None]:
 
 def _names(root: Path, listing: bytes) -> list[str]:
     """Return tracked files, and untracked files not in virtual environments or `node_modules`."""
-    generated = _MadeByTools(root)
+    own = _Folders(lambda folder: not is_dependency_folder(root, folder))
     named = [(entry[:1], os.fsdecode(entry[2:])) for entry in listing.split(b"\0") if entry]
-    return [path for tag, path in named if tag != b"?" or not generated.contains(path)]
+    return [path for tag, path in named if tag != b"?" or own.contain(path)]
 
 
-class _MadeByTools:
-    """Detects paths in a virtual environment or `node_modules`, whether or not git ignores them."""
+class _Folders:
+    """Folders that are accepted together with all folders above them."""
 
-    def __init__(self, root: Path) -> None:
-        self._root = root
-        self._folders: dict[str, bool] = {"": False}
+    def __init__(self, accepts: Callable[[str], bool]) -> None:
+        self._accepts = accepts
+        self._known: dict[str, bool] = {"": True}
 
-    def contains(self, path: str) -> bool:
-        for folder in _unknown_folders(path, self._folders):
-            parent = self._folders[folder.rpartition("/")[0]]
-            self._folders[folder] = parent or is_dependency_folder(self._root, folder)
-        return self._folders[path.rpartition("/")[0]]
+    def contain(self, path: str) -> bool:
+        """Return True if all folders above a path are accepted."""
+        unknown: list[str] = []
+        above = path.rpartition("/")[0]
+        while above not in self._known:
+            unknown.append(above)
+            above = above.rpartition("/")[0]
+        are_accepted = self._known[above]
+        for folder in reversed(unknown):
+            are_accepted = self._known[folder] = are_accepted and self._accepts(folder)
+        return are_accepted
 
 
 class _Kinds:
@@ -95,7 +101,7 @@ class _Kinds:
 
     def __init__(self, root: Path) -> None:
         self._root = str(root)
-        self._folders: dict[str, bool] = {"": True}
+        self._folders = _Folders(lambda folder: st.S_ISDIR(self._mode(folder)))
 
     def why_not(self, path: str) -> str | None:
         """Return the reason to skip a path, or None for a regular file.
@@ -105,28 +111,14 @@ class _Kinds:
         if path.endswith("/"):
             return "another repository"
         try:
-            mode = os.lstat(f"{self._root}/{path}").st_mode
+            mode = self._mode(path)
         except OSError:
             return ""
-        if not self._is_below_folders(path):
+        if not self._folders.contain(path):
             return "behind a symbolic link"
         if st.S_ISREG(mode):
             return None
         return "symbolic link" if st.S_ISLNK(mode) else "not a regular file"
 
-    def _is_below_folders(self, path: str) -> bool:
-        for folder in _unknown_folders(path, self._folders):
-            parent = self._folders[folder.rpartition("/")[0]]
-            mode = os.lstat(f"{self._root}/{folder}").st_mode
-            self._folders[folder] = parent and st.S_ISDIR(mode)
-        return self._folders[path.rpartition("/")[0]]
-
-
-def _unknown_folders(path: str, known: Container[str]) -> list[str]:
-    """Return the parent folders of a path that are not in `known`, topmost first."""
-    found: list[str] = []
-    folder = path.rpartition("/")[0]
-    while folder not in known:
-        found.append(folder)
-        folder = folder.rpartition("/")[0]
-    return found[::-1]
+    def _mode(self, path: str) -> int:
+        return os.lstat(f"{self._root}/{path}").st_mode

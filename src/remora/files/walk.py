@@ -20,7 +20,7 @@ def walk(root: Path) -> list[str]:
     waiting = [""]
     while waiting:
         prefix = waiting.pop()
-        entries = _scan(root, prefix)
+        entries = list_folder(root / prefix)
         if any(entry.name == "pyvenv.cfg" for entry in entries):
             continue
         if any(entry.name == ".gitignore" for entry in entries):
@@ -34,9 +34,10 @@ def walk(root: Path) -> list[str]:
     return found
 
 
-def _scan(root: Path, prefix: str) -> list[os.DirEntry[str]]:
+def list_folder(folder: Path) -> list[os.DirEntry[str]]:
+    """Return the entries of a folder, or none if it cannot be read."""
     try:
-        with os.scandir(root / prefix) as entries:
+        with os.scandir(folder) as entries:
             return list(entries)
     except OSError:
         return []
@@ -78,7 +79,7 @@ def _walk_all(root: Path, start: str) -> Iterator[str]:
     waiting = [start]
     while waiting:
         prefix = waiting.pop()
-        for entry in _scan(root, prefix):
+        for entry in list_folder(root / prefix):
             if not entry.is_dir(follow_symlinks=False):
                 yield prefix + entry.name
             elif entry.name not in RESERVED_FOLDERS:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from remora.sandbox.interpreters import ProjectPython
     from remora.tools.host_functions import HostFunction
     from remora.tools.tree import ToolTree
-    from remora.workspaces.apply.transaction import FilePatch
+    from remora.workspaces.apply.merge_change_set import FilePatch
 
 Amount = Callable[["Module", "Node"], int | str]
 """Returns how much work a node needs; 0 means none.

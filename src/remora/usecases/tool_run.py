@@ -147,7 +147,10 @@ def _tool(
     )
     if definition.summarizer is None:
         return tool, {}
-    return tool, {tool.name: summarizer_named(definition.summarizer, tool.name, known.folder)}
+    summarizer = summarizer_named(
+        definition.summarizer, tool.name, lambda name: load(known.folder / name)
+    )
+    return tool, {tool.name: summarizer}
 
 
 def _inputs(script: Script, words: Sequence[str]) -> dict[str, Any]:

@@ -6,8 +6,8 @@ from itertools import groupby
 import msgspec
 
 from remora.workspaces.apply.line_diff import Hunk, diff_hunks, split_lines
+from remora.workspaces.apply.merge_change_set import FilePatch, PreparedChanges
 from remora.workspaces.apply.merge_lines import shared_hunks
-from remora.workspaces.apply.transaction import FilePatch, PreparedChanges
 from remora.workspaces.copy.changes import content_diff, diff, hunks_text, is_text, unified_lines
 
 

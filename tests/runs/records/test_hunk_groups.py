@@ -7,7 +7,7 @@ import pytest
 from remora.runs.records.findings import ListedFinding
 from remora.runs.records.hunk_groups import HunkGroup, groups_of
 from remora.runs.records.job_view import JobFindings, JobView
-from remora.workspaces.apply.transaction import FilePatch
+from remora.workspaces.apply.merge_change_set import FilePatch
 
 
 def grouped(

@@ -19,7 +19,7 @@ from remora.runs.review.git_branch import accept_onto_branch
 from remora.runs.review.journals import complete_journals
 from remora.runs.review.revert import revert, undo
 from remora.workspaces.apply.file_swap import FileSwapper
-from remora.workspaces.apply.transaction import FilePatch
+from remora.workspaces.apply.merge_change_set import FilePatch
 from remora.workspaces.hunks import hunks_of
 from tests.runs.conftest import Desk, Kept
 from tests.three_hunks import EDITS, FILES, LOADER, with_edits

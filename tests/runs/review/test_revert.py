@@ -14,7 +14,7 @@ from remora.runs.review.apply_changes import merged, removed_from_others
 from remora.runs.review.journals import complete_journals, recovery_text
 from remora.runs.review.revert import revert, undo
 from remora.workspaces.apply.file_swap import FileSwapper
-from remora.workspaces.apply.transaction import FilePatch
+from remora.workspaces.apply.merge_change_set import FilePatch
 from tests.runs.conftest import RULES, UNUSED, Desk, analyzed
 from tests.runs.review.conftest import verdicts
 

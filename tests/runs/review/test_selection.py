@@ -16,7 +16,7 @@ from remora.runs.review.accept_part import AS_AGENT, accept_edited, proposed_fil
 from remora.runs.review.git_branch import accept_onto_branch
 from remora.runs.review.revert import revert, undo
 from remora.runs.review.selection import apply_filter, parse_filter
-from remora.workspaces.apply.transaction import FilePatch
+from remora.workspaces.apply.merge_change_set import FilePatch
 from tests.runs.conftest import RULES, UNUSED, Desk, Kept, analyzed
 
 MIXED = 'import os\n\n\ndef load():\n    """Read."""\n    import re\n\n    return f"1"\n'

@@ -19,13 +19,8 @@ from remora.errors import Conflict, DiskError
 from remora.workspaces.apply import atomic_rename as exchanges
 from remora.workspaces.apply.atomic_rename import repair_swap, swap_by_renames, swap_names
 from remora.workspaces.apply.journal import Journal
-from remora.workspaces.apply.transaction import (
-    FileConflict,
-    FilePatch,
-    prepare_changes,
-    recover_journal,
-    write_changes,
-)
+from remora.workspaces.apply.merge_change_set import FileConflict, FilePatch, prepare_changes
+from remora.workspaces.apply.transaction import recover_journal, write_changes
 from remora.workspaces.file_syscalls import rename_noreplace
 
 OLD = {"a.py": b"a = 1\n", "pkg/b.py": b"b = 1\r\nc = 1\r\n", "gone.py": b"gone\n"}

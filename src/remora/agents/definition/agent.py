@@ -11,14 +11,13 @@ from msgspec.structs import replace
 from remora.agents.builtin_tools import BUILTIN_SCHEMAS
 from remora.agents.definition.agent_yaml import (
     OWN_FOLDER,
-    SUMMARIZERS,
     AgentDefinition,
     ScriptReference,
     read_definition,
     stated_operation,
 )
 from remora.agents.definition.scripts import HARNESS_INPUTS, load_scripts
-from remora.agents.named_summarizers import ScriptSummarizer, summarizer_named
+from remora.agents.named_summarizers import summarizer_named
 from remora.chat import ToolSchema
 from remora.code.syntax.node_patterns import nearest
 from remora.config.yaml_positions import read_yaml_file
@@ -133,7 +132,7 @@ def _with_scripts(
         ),
         scripts=scripts,
         summarizers={
-            tool.name: _summarizer(scripts, tool.summarizer, tool.name, folder)
+            tool.name: summarizer_named(tool.summarizer, tool.name, scripts.__getitem__)
             for tool in definition.tools
             if tool.summarizer is not None
         },
@@ -195,7 +194,11 @@ def load_agents(
             )
     for name in names or ():
         if name not in taken:
-            raise wrong[0] if wrong else no_agent(name, (one.operation for _, _, one in found))
+            raise (
+                wrong[0]
+                if wrong
+                else no_agent(name, (definition.operation for _, _, definition in found))
+            )
     return agents
 
 
@@ -255,7 +258,7 @@ def no_agent(name: str, known: Iterable[str]) -> NotFound:
     near = " or ".join(nearest(name, names, 2))
     meant = f"did you mean {near}? " if near else ""
     if "," in name and set(name.split(",")) <= set(names):
-        meant = f"repeat the option: `{' '.join(f'-o {one}' for one in name.split(','))}`; "
+        meant = f"repeat the option: `{' '.join(f'-o {part}' for part in name.split(','))}`; "
     return NotFound(f"no agent {name!r}", hint=f"{meant}available agents: {', '.join(names)}")
 
 
@@ -276,12 +279,6 @@ def definition_record(agent: Agent) -> dict[str, Any]:
         if script.path is not None
     }
     return record
-
-
-def _summarizer(scripts: Mapping[str, Script], name: str, tool: str, folder: Path) -> Summarizer:
-    if name in SUMMARIZERS:
-        return summarizer_named(name, tool, folder)
-    return ScriptSummarizer(scripts[name], tool)
 
 
 def _tool(

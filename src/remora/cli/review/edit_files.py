@@ -15,8 +15,8 @@ from remora.cli.review.questions import ask_key
 from remora.errors import OutsideError, UsageError
 from remora.judges.checks import parse_errors
 from remora.text import escape_line
+from remora.workspaces.apply.merge_change_set import FilePatch
 from remora.workspaces.apply.merge_lines import LineConflict, ended
-from remora.workspaces.apply.transaction import FilePatch
 from remora.workspaces.copy.changes import is_text
 
 _MARKER = re.compile(rb"^(?:<<<<<<< yours|>>>>>>> agent)$", re.MULTILINE)

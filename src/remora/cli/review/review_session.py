@@ -34,7 +34,7 @@ from remora.statuses import ACCEPTED, REJECTED, STALE
 from remora.text import count, escape_line
 from remora.usecases.analyze.fork_and_retry import prepare_retry
 from remora.usecases.review import verdicts
-from remora.workspaces.apply.transaction import FilePatch
+from remora.workspaces.apply.merge_change_set import FilePatch
 
 _SKIPPED = "skipped"
 _EDIT_IS_KEPT = "  your edit is kept: [e] continues it"

@@ -7,7 +7,7 @@ from remora.runs.project import ProjectRecords
 from remora.runs.records.hunk_groups import groups_of
 from remora.runs.review.apply_changes import merged
 from remora.runs.review.ready_changes import ReadyChange
-from remora.workspaces.apply.transaction import FilePatch
+from remora.workspaces.apply.merge_change_set import FilePatch
 from remora.workspaces.copy.snapshot import BaseSnapshot
 from remora.workspaces.hunks import hunks_of
 

@@ -12,7 +12,7 @@ from remora.runs.records.job_view import JobView
 from remora.workspaces.copy.changes import diff
 
 if TYPE_CHECKING:
-    from remora.workspaces.apply.transaction import FilePatch
+    from remora.workspaces.apply.merge_change_set import FilePatch
     from remora.workspaces.hunks import ChangeHunk
 
 
@@ -42,7 +42,7 @@ def patches_of(project: ProjectRecords, job: JobView) -> "list[FilePatch]":
 
 def patches_from(project: ProjectRecords, changes: Iterable[Change]) -> "list[FilePatch]":
     """Return recorded changes as patches. Raises whatever `job_diff` raises."""
-    from remora.workspaces.apply.transaction import FilePatch
+    from remora.workspaces.apply.merge_change_set import FilePatch
 
     return [
         FilePatch(

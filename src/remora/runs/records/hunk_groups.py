@@ -30,7 +30,7 @@ from remora.runs.records.findings import ListedFinding, fixed
 from remora.runs.records.job_view import JobView
 from remora.text import some_of
 from remora.workspaces.apply.line_diff import split_lines
-from remora.workspaces.apply.transaction import FilePatch
+from remora.workspaces.apply.merge_change_set import FilePatch
 from remora.workspaces.hunks import ChangeHunk, divided, hunks_of
 
 _WORD = re.compile(rb"[^\W\d]\w*")

@@ -22,7 +22,7 @@ from remora.statuses import UNDECIDED
 from remora.trace.redact.redactor import Redactor
 from remora.version import __version__
 from remora.workspaces.apply.line_diff import diff_hunks, split_lines
-from remora.workspaces.apply.transaction import FilePatch
+from remora.workspaces.apply.merge_change_set import FilePatch
 from remora.workspaces.copy.changes import diff
 
 

@@ -38,7 +38,7 @@ from remora.runs.review.selection import (
 )
 from remora.statuses import ACCEPTED, CONFLICT, REJECTED, STALE
 from remora.text import count
-from remora.workspaces.apply.transaction import FileConflict, FilePatch, PreparedChanges
+from remora.workspaces.apply.merge_change_set import FileConflict, FilePatch, PreparedChanges
 from remora.workspaces.hunks import present_hunks
 
 AcceptChange = Callable[[ReadyChange, Recheck], list[dict[str, Any]]]

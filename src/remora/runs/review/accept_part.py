@@ -28,8 +28,8 @@ from remora.runs.review.ready_changes import ReadyChange, ready_change, written_
 from remora.runs.review.recheck import users_tree
 from remora.runs.review.selection import choose_pending
 from remora.statuses import STALE
+from remora.workspaces.apply.merge_change_set import FilePatch
 from remora.workspaces.apply.merge_lines import LineConflict, resolve3
-from remora.workspaces.apply.transaction import FilePatch
 from remora.workspaces.copy.changes import hunks_text
 from remora.workspaces.hunks import ChangeHunk
 from remora.workspaces.rooted_files import RootedFiles

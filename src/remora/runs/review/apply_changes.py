@@ -17,14 +17,14 @@ from remora.runs.review.journals import JournalNote, details
 from remora.runs.review.ready_changes import ReadyChange
 from remora.runs.review.recheck import Recheck, Tree
 from remora.statuses import STALE
-from remora.workspaces.apply.merge_change_set import ReadFile
-from remora.workspaces.apply.transaction import (
+from remora.workspaces.apply.merge_change_set import (
     FileConflict,
     FilePatch,
     PreparedChanges,
+    ReadFile,
     prepare_changes,
-    write_changes,
 )
+from remora.workspaces.apply.transaction import write_changes
 from remora.workspaces.rooted_files import RootedFiles
 
 

@@ -11,8 +11,8 @@ from remora.runs.records.results import RunView
 from remora.runs.review.apply_changes import merged
 from remora.runs.review.ready_changes import ready_change, written_change
 from remora.workspaces.apply.line_diff import split_lines
-from remora.workspaces.apply.merge_lines import LineConflict, MergeConflict, merge3
-from remora.workspaces.apply.transaction import FilePatch
+from remora.workspaces.apply.merge_change_set import FilePatch
+from remora.workspaces.apply.merge_lines import LineConflict, merge3
 from remora.workspaces.rooted_files import RootedFiles
 
 
@@ -105,5 +105,5 @@ def _overlap(project: ProjectRecords, one: FilePatch, other: FilePatch) -> bool:
 
 
 def _line_conflicts(base: bytes, ours: bytes, theirs: bytes) -> tuple[LineConflict, ...]:
-    merge = merge3(base, ours, theirs)
-    return merge.conflicts if isinstance(merge, MergeConflict) else ()
+    merged = merge3(base, ours, theirs)
+    return () if isinstance(merged, bytes) else merged

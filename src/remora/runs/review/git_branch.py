@@ -39,8 +39,12 @@ from remora.runs.review.ready_changes import ReadyChange, verdict_on
 from remora.runs.review.recheck import Recheck, Tree
 from remora.runs.review.selection import ALL, ReviewFilter
 from remora.statuses import ACCEPTED
-from remora.workspaces.apply.merge_change_set import FilePatch, FileWrite
-from remora.workspaces.apply.transaction import FileConflict, PreparedChanges
+from remora.workspaces.apply.merge_change_set import (
+    FileConflict,
+    FilePatch,
+    FileWrite,
+    PreparedChanges,
+)
 from remora.workspaces.commit_files import read_blobs
 from remora.workspaces.copy.snapshot import BaseSnapshot, restore_base
 from remora.workspaces.rooted_files import READ_LIMIT

@@ -13,7 +13,8 @@ from remora.runs.records.run_stream import open_run
 from remora.statuses import ACCEPTED, CONFLICT, REOPENED, REVERTED
 from remora.trace.read.reader import read_events, typed_payload
 from remora.workspaces.apply.journal import Journal
-from remora.workspaces.apply.transaction import FileConflict, Recovery, recover_journal
+from remora.workspaces.apply.merge_change_set import FileConflict
+from remora.workspaces.apply.transaction import Recovery, recover_journal
 
 
 class JournalNote(msgspec.Struct, frozen=True, kw_only=True):

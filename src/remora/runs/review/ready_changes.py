@@ -16,7 +16,7 @@ from remora.runs.records.job_view import JobView, check_anchored
 from remora.runs.records.results import RunView, select_jobs
 from remora.runs.records.review_verdict import review_event
 from remora.statuses import ACCEPTED
-from remora.workspaces.apply.transaction import FilePatch
+from remora.workspaces.apply.merge_change_set import FilePatch
 from remora.workspaces.hunks import hunk_count, with_hunks
 
 

@@ -24,7 +24,7 @@ from remora.runs.records.run_record import RunRecord, recorded_selectors
 from remora.sandbox.interpreters import ProjectPython, environment_digest
 from remora.tools.host.ruff.ruff import MakeRuff, Ruff
 from remora.tools.tree import ToolTree
-from remora.workspaces.apply.transaction import FileConflict, FileWrite, PreparedChanges
+from remora.workspaces.apply.merge_change_set import FileConflict, FileWrite, PreparedChanges
 from remora.workspaces.copy.slot import SlotDriver
 from remora.workspaces.copy.snapshot import BaseSnapshot, take_base
 from remora.workspaces.rooted_files import RootedFiles

@@ -23,7 +23,7 @@ from remora.runs.review.accept_part import ChooseLines
 from remora.runs.review.git_branch import accept_onto_branch
 from remora.runs.review.selection import parse_filter
 from remora.text import as_texts
-from remora.workspaces.apply.transaction import FilePatch
+from remora.workspaces.apply.merge_change_set import FilePatch
 from remora.workspaces.hunks import ChangeHunk
 
 

@@ -11,7 +11,7 @@ import msgspec
 
 from remora.errors import HostError
 from remora.files.reserved_names import Kind, reserved
-from remora.workspaces.apply.merge_lines import MergedText, merge3
+from remora.workspaces.apply.merge_lines import merge3
 from remora.workspaces.commit_files import committed_mode
 from remora.workspaces.rooted_files import RootedFiles
 
@@ -142,13 +142,9 @@ def _merge(patch: FilePatch, ours: bytes | None) -> bytes:
         raise HostError("was deleted")
     if patch.theirs is None:
         raise HostError("was edited, but the change deletes it")
-    merge = merge3(patch.base, ours, patch.theirs)
-    if isinstance(merge, MergedText):
-        return merge.content
-    conflict = merge.conflicts[0]
-    place = (
-        f"line {conflict.start}"
-        if conflict.end - conflict.start < 2
-        else (f"lines {conflict.start} to {conflict.end - 1}")
-    )
+    merged = merge3(patch.base, ours, patch.theirs)
+    if isinstance(merged, bytes):
+        return merged
+    first, last = merged[0].start, merged[0].end - 1
+    place = f"lines {first} to {last}" if last > first else f"line {first}"
     raise HostError(f"was edited at the same lines after the run started ({place} then)")

@@ -7,31 +7,21 @@ import msgspec
 from remora.workspaces.apply.line_diff import Hunk, diff_hunks, split_lines
 
 
-class MergedText(msgspec.Struct, frozen=True):
-    content: bytes
-
-
 class LineConflict(msgspec.Struct, frozen=True, kw_only=True):
-    """Range of base lines that both sides changed.
-
-    Line numbers start at 1, and `end` is exclusive. If `start` equals `end`, both sides inserted
-    lines at that position.
-    """
+    """Range of base lines that both sides changed."""
 
     start: int
+    """The first line, counted from 1."""
     end: int
+    """The line after the last one. Equal to `start` if both sides inserted lines there."""
     ours: bytes
+    """The lines that one side has in their place."""
     theirs: bytes
+    """The lines that the other side has in their place."""
 
 
-class MergeConflict(msgspec.Struct, frozen=True):
-    """Conflicts between two changes. Nothing is merged if there are any conflicts."""
-
-    conflicts: tuple[LineConflict, ...]
-
-
-def merge3(base: bytes, ours: bytes, theirs: bytes) -> MergedText | MergeConflict:
-    r"""Merge two changes to the same base.
+def merge3(base: bytes, ours: bytes, theirs: bytes) -> bytes | tuple[LineConflict, ...]:
+    r"""Merge two changes to the same base. Return the merged text, or the conflicts if there are any.
 
     Changes to different base lines are merged, even if the lines are adjacent. If both sides made
     the same change, it is applied once. Different insertions at the same position are a conflict,
@@ -42,7 +32,7 @@ def merge3(base: bytes, ours: bytes, theirs: bytes) -> MergedText | MergeConflic
         # one side removed the last newline, the other one appended lines after it
         end = len(split_lines(base))
         conflicts.append(LineConflict(start=end, end=end + 1, ours=ours, theirs=theirs))
-    return MergeConflict(tuple(conflicts)) if conflicts else MergedText(b"".join(out))
+    return tuple(conflicts) or b"".join(out)
 
 
 def resolve3(

@@ -20,43 +20,25 @@ from remora.workspaces.apply.journal import (
     belongs_to,
     new_journal,
 )
-from remora.workspaces.apply.merge_change_set import (
-    FileConflict,
-    FilePatch,
-    FileWrite,
-    PreparedChanges,
-    prepare_changes,
-)
+from remora.workspaces.apply.merge_change_set import FileConflict, PreparedChanges
 from remora.workspaces.rooted_files import RootedFiles
 
-__all__ = [
-    "FileConflict",
-    "FilePatch",
-    "FileWrite",
-    "OnConflict",
-    "PreparedChanges",
-    "Recovery",
-    "prepare_changes",
-    "recover_journal",
-    "write_changes",
-]
+_FREE = "nothing was written; free disk space, then accept the change again"
+Outcome = Literal["none", "completed", "undone", "conflict"]
+OnConflict = Callable[[Sequence[FileConflict]], None]
+"""Records the files whose change could not be written."""
 
 
 class Recovery(msgspec.Struct, frozen=True, kw_only=True):
-    """Outcome of recovering a journal that a killed process left behind.
+    """Result of the recovery from a journal that a killed process left behind."""
 
-    `undone` means that the journal's review had not been recorded. `conflict` means that the
-    changes could not be applied and were rolled back.
-    """
-
-    outcome: Literal["none", "completed", "undone", "conflict"]
+    outcome: Outcome
+    """`undone` if the journal's review had not been recorded, and `conflict` if the changes could
+    not be applied and were rolled back."""
     journal: Journal | None = None
+    """The journal, if there was one."""
     conflicts: tuple[FileConflict, ...] = ()
-
-
-_FREE = "nothing was written; free disk space, then accept the change again"
-
-OnConflict = Callable[[Sequence[FileConflict]], None]
+    """The files with other content, which was kept."""
 
 
 def write_changes(
@@ -64,7 +46,7 @@ def write_changes(
     journal_folder: Path,
     *,
     record: Callable[[], None],
-    note: Mapping[str, str] | None = None,
+    note: Mapping[str, str] = {},
     on_conflict: OnConflict = lambda _: None,
 ) -> list[FileConflict]:
     """Write a prepared change set. Either all of its files are written or none.
@@ -91,16 +73,14 @@ def write_changes(
                 "an earlier accept or revert was interrupted",
                 hint="run `remora show` to complete or undo it, then run this command again",
             )
-        journal = _journal(prepared, note or {})
+        journal = _journal(prepared, note)
         try:
             store.write(journal, _contents(prepared))
         except OSError as error:
             raise DiskError(f"cannot write a journal in {journal_folder}: {error}") from error
         record()
-        with (
-            _interruptions_as_disk_errors(),
-            FileSwapper(RootedFiles(prepared.root), journal, store) as swapper,
-        ):
+        swapper = FileSwapper(RootedFiles(prepared.root), journal, store)
+        with _interruptions_as_disk_errors(), swapper:
             return _apply_journal(swapper, journal, store, on_conflict)
 
 
@@ -129,19 +109,16 @@ def recover_journal(
                 hint="check the files it lists, then remove this folder",
             )
         conflicts: Sequence[FileConflict] = ()
-        outcome: Literal["completed", "undone", "conflict"] = "completed"
-        with _interruptions_as_disk_errors():
+        outcome: Outcome = "completed"
+        swapper = FileSwapper(tree, journal, store, resumed=True)
+        with _interruptions_as_disk_errors(), swapper:
             if store.is_finished():
-                with FileSwapper(tree, journal, store) as swapper:
-                    _clean(swapper, journal, store)
+                _clean(swapper, journal, store)
             elif recorded(journal):
-                with FileSwapper(tree, journal, store, resumed=True) as swapper:
-                    conflicts = _apply_journal(swapper, journal, store, on_conflict)
+                conflicts = _apply_journal(swapper, journal, store, on_conflict)
                 outcome = "conflict" if conflicts else "completed"
             else:
-                with FileSwapper(tree, journal, store, resumed=True) as swapper:
-                    conflicts = _roll_back(swapper, journal)
-                outcome = "undone"
+                conflicts, outcome = _roll_back(swapper, journal), "undone"
                 store.clear()
         return Recovery(outcome=outcome, journal=journal, conflicts=tuple(conflicts))
 
@@ -160,12 +137,12 @@ def _interruptions_as_disk_errors() -> Iterator[None]:
 
 def _contents(prepared: PreparedChanges) -> dict[str, bytes]:
     """Return the new contents and the backups, keyed by their names in the journal."""
-    found: dict[str, bytes] = {}
-    for number, write in enumerate(prepared.writes):
-        for content, suffix in ((write.result, "new"), (write.ours, "old")):
-            if content is not None:
-                found[f"{number}.{suffix}"] = content
-    return found
+    return {
+        f"{number}.{suffix}": content
+        for number, write in enumerate(prepared.writes)
+        for content, suffix in ((write.result, "new"), (write.ours, "old"))
+        if content is not None
+    }
 
 
 def _journal(prepared: PreparedChanges, note: Mapping[str, str]) -> Journal:

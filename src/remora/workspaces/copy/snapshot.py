@@ -11,6 +11,7 @@ import msgspec
 from remora.config.user_folders import make_private
 from remora.errors import DiskError, HostError
 from remora.files.project_files import ProjectFiles, is_private
+from remora.files.walk import list_folder
 from remora.rmtree import try_remove_tree
 from remora.workspaces.commit_files import CommittedFile, committed_files, open_blobs
 from remora.workspaces.copy.scan import is_in_tool_cache
@@ -175,19 +176,11 @@ def _package_files(root: Path, paths: Iterable[str]) -> set[str]:
     packages = {path.rpartition("/")[0] for path in known if path.endswith(".py")} - {""}
     found: set[str] = set()
     for package in packages:
-        for entry in _entries(root / package):
+        for entry in list_folder(root / package):
             path = f"{package}/{entry.name}"
             if path not in known and _is_small(entry) and not is_private(path):
                 found.add(path)
     return found
-
-
-def _entries(folder: Path) -> list[os.DirEntry[str]]:
-    try:
-        with os.scandir(folder) as entries:
-            return list(entries)
-    except OSError:
-        return []
 
 
 def _is_small(entry: os.DirEntry[str]) -> bool:

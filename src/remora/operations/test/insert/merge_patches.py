@@ -21,7 +21,7 @@ from remora.operations.test.insert.added_tests import (
 )
 from remora.tools.host.style_config import width_of
 from remora.tools.tree import ToolTree
-from remora.workspaces.apply.transaction import FilePatch
+from remora.workspaces.apply.merge_change_set import FilePatch
 
 
 def keep_both_tests(root: Path, patch: FilePatch, ours: bytes) -> FilePatch:
