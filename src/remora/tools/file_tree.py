@@ -1,4 +1,4 @@
-"""Files of a tree, and a time limit for work on them."""
+"""Access to the files of a tree, within a time limit."""
 
 import math
 import re
@@ -22,17 +22,15 @@ _PRINTABLE, _DELETE = 0x20, 0x7F
 
 
 class FileTree:
-    """Files of a tree, with a time limit and an isolation level.
-
-    `seen` is the path of the tree inside subprocesses.
-    `isolation` is the weakest isolation level of any subprocess so far.
-    """
+    """Files of a tree, with a time limit and an isolation level."""
 
     def __init__(self, tree: Path) -> None:
         self.tree = tree
         self.seen = tree.resolve()
+        """The path of the tree inside subprocesses."""
         self.files = RootedFiles(tree)
         self.isolation = NO_SUBPROCESS
+        """The weakest isolation level of any subprocess so far."""
         self._seconds = self._ends = math.inf
 
     @contextmanager
@@ -105,19 +103,20 @@ class FileTree:
             return ""
 
     def write(self, path: str, content: bytes) -> None:
-        self._writable(path, content)
+        self._refuse_reserved(path, content)
         self.files.write_bytes(path, content)
 
     def create(self, path: str, content: bytes) -> None:
         """Write a new file. Raises HostError if the file already exists or cannot be written."""
-        self._writable(path, content)
-        if any(0 < ord(one) < _PRINTABLE or ord(one) == _DELETE for one in path):
+        self._refuse_reserved(path, content)
+        if any(0 < ord(letter) < _PRINTABLE or ord(letter) == _DELETE for letter in path):
             raise HostError(f"{path!r}: a new file's name must not contain control characters")
         if re.match(r"[./]*-", path):
             raise HostError(f"{path!r}: begins with `-`, which commands would read as an option")
         self.files.create(path, content)
 
-    def _writable(self, path: str, content: bytes) -> None:
+    def _refuse_reserved(self, path: str, content: bytes) -> None:
+        """Raise HostError if tools must not write the file, or if it would be too large."""
         kind = reserved(path)
         if kind == "records":
             raise HostError(f"{path}: tools must not change version control data or recordings")

@@ -69,7 +69,7 @@ def bind(granted: Iterable[HostFunction], place: ToolTree) -> dict[str, Callable
     Arguments are validated against the function's annotations. An invalid argument raises a
     HostError that contains the argument's name.
     """
-    return {each.name: functools.partial(_call, each, place) for each in granted}
+    return {function.name: functools.partial(_call, function, place) for function in granted}
 
 
 def _call(host: HostFunction, place: ToolTree, /, *args: Any, **kwargs: Any) -> Any:

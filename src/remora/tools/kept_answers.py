@@ -25,9 +25,9 @@ class KeptAnswers:
         with suppress(OSError):
             folder.mkdir(mode=_FOLDER_MODE, parents=True, exist_ok=True)
             oldest = time.time() - _DAYS
-            for each in folder.iterdir():
-                if each.lstat().st_mtime < oldest:
-                    each.unlink()
+            for file in folder.iterdir():
+                if file.lstat().st_mtime < oldest:
+                    file.unlink()
 
     def answer(self, question: bytes, ask: Callable[[], bytes]) -> bytes:
         """Return the kept answer to a question, or else the result of `ask`, which is then kept."""

@@ -227,7 +227,7 @@ def _contract_problem(value: Any) -> str | None:
 
 def _converted(value: dict[str, Any]) -> ToolResult:
     # null counts as absent
-    given = {k: v for k, v in value.items() if v is not None}
+    given = {key: item for key, item in value.items() if item is not None}
     return msgspec.convert({"outcome": _default_outcome(value), **given}, ToolResult)
 
 

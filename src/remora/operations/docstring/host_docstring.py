@@ -219,7 +219,7 @@ def _format_for(place: ToolTree, path: str, style: str | None) -> DocstringForma
     near = StyleCounts()
     for habit in habits[1:]:
         near.add(habit)
-    width = width_of(place, path, prose=True)
+    width = width_of(place, path)
     return docstring_format([*habits[:1], near], style=chosen, width=width)
 
 

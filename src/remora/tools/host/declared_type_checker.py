@@ -89,7 +89,7 @@ def declared_checker(place: FileTree) -> DeclaredChecker | None:
             pin = re.search(rf"(?<![\w-])(?:based)?{name}\s*{_PIN}", joined)
             pin = pin or (re.search(_REVISION, joined) if name == "mypy" else None)
             lines = [line for line in joined.splitlines() if name == "mypy" and word.search(line)]
-            options = dict.fromkeys(each for line in lines for each in _FLAG.findall(f" {line}"))
+            options = dict.fromkeys(flag for line in lines for flag in _FLAG.findall(f" {line}"))
             return DeclaredChecker(name, pin.group(1) if pin else "", tuple(options))
     return None
 
@@ -265,8 +265,8 @@ def _config_of_mypy(settings: Mapping[str, bytes]) -> tuple[str, str]:
     text = settings.get("pyproject.toml", b"").decode("utf-8", "replace")
     name = "remora-mypy.toml"
     if not isinstance(tool_settings(settings).get("mypy"), dict):
-        every = (settings.get(each, b"").decode("utf-8", "replace") for each in _INI_FILES)
-        text = next((each for each in every if "[mypy]" in each), "[mypy]\n")
+        inis = (settings.get(file, b"").decode("utf-8", "replace") for file in _INI_FILES)
+        text = next((ini for ini in inis if "[mypy]" in ini), "[mypy]\n")
         name = "remora-mypy.ini"
     return name, _PLUGINS.sub("", text)
 
@@ -286,8 +286,10 @@ def _label(python: ProjectPython, name: str) -> str:
 
 def installed_version(python: Path, name: str) -> str:
     """Return the version of a package that is installed beside an interpreter, or nothing."""
-    found = python.parent.parent.glob(f"lib*/python3*/site-packages/{name}-*.dist-info")
-    return next((each.name.removesuffix(".dist-info").partition("-")[2] for each in found), "")
+    folders = python.parent.parent.glob(f"lib*/python3*/site-packages/{name}-*.dist-info")
+    return next(
+        (folder.name.removesuffix(".dist-info").partition("-")[2] for folder in folders), ""
+    )
 
 
 def _mypy_errors(output: str) -> list[Diagnostic]:

@@ -85,4 +85,4 @@ def _options(place: FileTree, path: str, section: str) -> Mapping[str, Any] | No
 
 
 def _words(value: Any) -> list[str]:
-    return [str(each) for each in value] if isinstance(value, list) else str(value or "").split()
+    return [str(word) for word in value] if isinstance(value, list) else str(value or "").split()

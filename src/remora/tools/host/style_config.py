@@ -13,7 +13,7 @@ import yaml
 from remora.code.edit.text_lines import split_lines
 from remora.tools.file_tree import FileTree
 
-_OPTION = re.compile(r"(?<![\w-])(?:--line-length|--max-line-length|-l)[= \"',]*(\d+)")
+_OPTION = re.compile(r"(?<![\w-])(?:--line-length|-l)[= \"',]*(\d+)")
 DEFAULT_WIDTH = 88
 _LEAST, _MOST = 60, 160
 _HABITUAL = (79, 120)
@@ -42,37 +42,37 @@ def convention_of(place: FileTree, path: str) -> str | None:
     return None
 
 
-def width_of(place: FileTree, path: str, *, prose: bool = False) -> int:
+def width_of(place: FileTree, path: str) -> int:
     """Return the maximum line length of a file.
 
     If none is configured, it is the length that the file's lines reach, up to the default of ruff
-    and Black. Ruff's limit for docstrings is considered only if `prose` is True.
+    and Black.
     """
-    configured = configured_width(place, path, prose=prose)
+    configured = configured_width(place, path)
     return configured or min(habitual_width(place.text_or_empty(path)), DEFAULT_WIDTH)
 
 
-def configured_width(place: FileTree, path: str, *, prose: bool = False) -> int | None:
+def configured_width(place: FileTree, path: str) -> int | None:
     """Return the maximum line length that is configured for ruff or Black, or None.
 
     If the nearest configuration sets several limits, the smallest limit is used. If there is none,
     it is the length that pre-commit passes to Black, or the length that flake8 or pycodestyle
     reports.
     """
-    width = formatter_width(place, path, prose=prose)
-    if width is None and _hook_arguments(place, "black") is None:
+    width = formatter_width(place, path)
+    if width is None and _black_arguments(place) is None:
         width = _flake8_width(place)
     return _within_limits(width)
 
 
-def formatter_width(place: FileTree, path: str, *, prose: bool = False) -> int | None:
+def formatter_width(place: FileTree, path: str) -> int | None:
     """Return the line length of ruff or Black, by settings or pre-commit, or None."""
-    width = _set_width(place, path, prose=prose)
+    width = _set_width(place, path)
     if width is not None:
         return width
     if any(black or ruff for black, ruff in _settings(place, path)):
         return DEFAULT_WIDTH
-    words = _hook_arguments(place, "black")
+    words = _black_arguments(place)
     return None if words is None else _option_width(" ".join(words)) or DEFAULT_WIDTH
 
 
@@ -86,12 +86,10 @@ def wrapping_width(place: FileTree, path: str, text: str) -> int:
     return width or min(habitual_width(text), reported)
 
 
-def _set_width(place: FileTree, path: str, *, prose: bool = False) -> int | None:
+def _set_width(place: FileTree, path: str) -> int | None:
     """Return the line length in the nearest settings of ruff or Black that contain one, or None."""
     for black, ruff in _settings(place, path):
-        style = {**_table(ruff, "pycodestyle"), **_table(_table(ruff, "lint"), "pycodestyle")}
-        lengths = [ruff.get("line-length"), black.get("line-length")]
-        lengths += [style.get("max-doc-length")] if prose else []
+        lengths = (ruff.get("line-length"), black.get("line-length"))
         widths = [width for width in lengths if isinstance(width, int)]
         if widths:
             return min(widths)
@@ -111,7 +109,7 @@ def habitual_width(text: str) -> int:
     least, most = _HABITUAL
     skipped = set(_lines_of_long_texts(text, least))
     lines = enumerate(split_lines(text), 1)
-    lengths = sorted((len(line) for n, line in lines if n not in skipped), reverse=True)
+    lengths = sorted((len(line) for number, line in lines if number not in skipped), reverse=True)
     usual = lengths[min(_SAMPLE, len(lengths)) - 1] if lengths else least
     return min(max(usual, least), most)
 
@@ -132,21 +130,22 @@ def black_options(place: FileTree, path: str) -> list[str] | None:
     """
     for black, _ in _settings(place, path):
         if black:
-            width = black.get("line-length")
-            options = ["--line-length", str(width)] if isinstance(width, int) else []
-            preserve = black.get("skip-string-normalization") is True
-            return options + ["--config", 'format.quote-style="preserve"'] * preserve
-    words = _hook_arguments(place, "black")
+            keeps_quotes = black.get("skip-string-normalization") is True
+            return _format_options(black.get("line-length"), keeps_quotes=keeps_quotes)
+    words = _black_arguments(place)
     if words is None:
         return None
-    hook_width = _option_width(" ".join(words))
-    options = ["--line-length", str(hook_width)] if hook_width else []
-    preserve = not {"-S", "--skip-string-normalization"}.isdisjoint(words)
-    return options + ["--config", 'format.quote-style="preserve"'] * preserve
+    keeps_quotes = not {"-S", "--skip-string-normalization"}.isdisjoint(words)
+    return _format_options(_option_width(" ".join(words)), keeps_quotes=keeps_quotes)
 
 
-def _hook_arguments(place: FileTree, name: str) -> list[str] | None:
-    """Return the arguments that pre-commit passes to a tool, or None if it does not run it."""
+def _format_options(width: object, *, keeps_quotes: bool) -> list[str]:
+    options = ["--line-length", str(width)] if isinstance(width, int) else []
+    return options + ["--config", 'format.quote-style="preserve"'] * keeps_quotes
+
+
+def _black_arguments(place: FileTree) -> list[str] | None:
+    """Return the arguments that pre-commit passes to Black, or None if it does not run it."""
     try:
         document = yaml.load(place.text_or_empty(_HOOKS), _LOADER)  # noqa: S506 (a safe one)
     except yaml.YAMLError:
@@ -155,7 +154,7 @@ def _hook_arguments(place: FileTree, name: str) -> list[str] | None:
     for repository in repositories if isinstance(repositories, list) else ():
         hooks = repository.get("hooks") if isinstance(repository, dict) else None
         for hook in hooks if isinstance(hooks, list) else ():
-            if isinstance(hook, dict) and hook.get("id") == name:
+            if isinstance(hook, dict) and hook.get("id") == "black":
                 words = hook.get("args")
                 return [str(word) for word in words] if isinstance(words, list) else []
     return None
@@ -168,7 +167,7 @@ def _flake8_width(place: FileTree) -> int | None:
             length = place.ini(name).get(section, "max-line-length", fallback="").strip()
             if length.isdecimal():
                 return int(length)
-    return _option_width(" ".join(_hook_arguments(place, "flake8") or []))
+    return None
 
 
 def _settings(place: FileTree, path: str) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
@@ -188,6 +187,6 @@ def _table(holder: dict[str, Any], name: str) -> dict[str, Any]:
 
 
 def _option_width(arguments: str) -> int | None:
-    """Return the line length in the arguments of Black or flake8, or None."""
+    """Return the line length in the arguments of Black, or None."""
     found = _OPTION.search(arguments)
     return None if found is None else int(found[1])

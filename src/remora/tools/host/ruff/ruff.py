@@ -124,8 +124,8 @@ class Ruff:
             for start in range(0, len(group), _AT_ONCE):
                 words = [*options, "--", *group[start : start + _AT_ONCE]]
                 found += run.findings(words, unsafe=unsafe)
-        known = {path: self._files.files.exists(path) for path in {each["path"] for each in found}}
-        found = sorted((each for each in found if known[each["path"]]), key=_sort_key)
+        known = {path: self._files.files.exists(path) for path in {item["path"] for item in found}}
+        found = sorted((item for item in found if known[item["path"]]), key=_sort_key)
         if run.base is not None and unsafe and select is None and not preview:
             run.base.remember(_python_files(self._files, paths), found)
         return found
@@ -165,7 +165,7 @@ class Ruff:
         run = self._runner()
         words = [*_CHECK, "--ignore-noqa", "--select", ",".join(_NAMES), *run.options.names(path)]
         found = run.findings([*words, *run.stdin_as(path)], content, unsafe=False)
-        return [each for each in found if each["code"] in _NAMES]
+        return [finding for finding in found if finding["code"] in _NAMES]
 
     def with_sorted_imports(self, path: str, content: bytes) -> bytes:
         """Return `content` with its imports sorted according to the project's configuration."""
@@ -225,7 +225,7 @@ class Ruff:
                 options = ["format", "--check", "--no-cache", "--quiet", "--output-format", "json"]
                 words = [*options, *own, "--force-exclude", "--", *group[:_AT_ONCE]]
                 found = run.findings(words, unsafe=False, codes=_CHECKED)
-                changed = {each["path"] for each in found}
+                changed = {finding["path"] for finding in found}
                 for path, content in _python_files(self._files, group[:_AT_ONCE]).items():
                     run.base.remember_format(path, content, is_formatted=path not in changed)
 
@@ -281,8 +281,8 @@ def _grouped(
     groups: dict[tuple[str, ...], list[str]] = {}
     for path in paths:
         files.left()
-        for each in _expanded(files, path, options_of):
-            groups.setdefault(tuple(options_of(each)), []).append(each)
+        for inner in _expanded(files, path, options_of):
+            groups.setdefault(tuple(options_of(inner)), []).append(inner)
     return [(list(own), group) for own, group in groups.items()]
 
 

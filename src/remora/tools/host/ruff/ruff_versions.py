@@ -88,9 +88,9 @@ def _versions(place: FileTree, texts: Sequence[str]) -> Iterator[RuffVersion]:
     for name in SETTINGS:
         pinned += _REQUIRED_VERSION.findall(place.text_or_empty(name))
     for text in texts:
-        for _, number, is_limit, limit in _REQUIRED.findall(text):
+        for _, pin, is_limit, limit in _REQUIRED.findall(text):
             if is_limit:
                 yield RuffVersion(version_of(limit), is_limit=True)
             else:
-                pinned.append(number)
-    yield from (RuffVersion(version_of(each)) for each in pinned)
+                pinned.append(pin)
+    yield from (RuffVersion(version_of(number)) for number in pinned)

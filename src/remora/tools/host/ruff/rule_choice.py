@@ -50,7 +50,7 @@ _MOST_SHOWN = 10
 
 def selectors_in(texts: Iterable[str]) -> list[str]:
     """Return the selectors in comma-separated texts. Raises ValueError if ruff does not know one."""
-    selectors = [each.strip() for text in texts for each in text.split(",") if each.strip()]
+    selectors = [word.strip() for text in texts for word in text.split(",") if word.strip()]
     unknown = unknown_selectors(selector for selector in selectors if selector != DEFAULT)
     if unknown:
         raise ValueError(
@@ -227,11 +227,11 @@ def _newer_codes(settings: Sequence[dict[str, Any]], used: RuffVersion | None) -
     chosen = {*setting_values(settings, "select"), *setting_values(settings, "extend-select")}
     preview = _has_preview(settings)
     return [
-        each.code
-        for each in (all_rules() if used is not None else ())
-        if each.code and used is not None and not used.has(each.since)
-        if (each.is_preview if preview else each.is_stable)
-        if chosen.isdisjoint({each.code, each.name})
+        rule.code
+        for rule in (all_rules() if used is not None else ())
+        if rule.code and used is not None and not used.has(rule.since)
+        if (rule.is_preview if preview else rule.is_stable)
+        if chosen.isdisjoint({rule.code, rule.name})
     ]
 
 

@@ -40,7 +40,7 @@ class Rule(msgspec.Struct):
     @property
     def since(self) -> Version:
         """The version of ruff that has the rule in its present status, or (0, 0, 0)."""
-        return next((version_of(each.since) for each in self.status.values()), (0, 0, 0))
+        return next((version_of(release.since) for release in self.status.values()), (0, 0, 0))
 
 
 def with_name(code: str) -> str:
@@ -93,7 +93,7 @@ def unknown_selectors(selectors: Iterable[str]) -> list[str]:
 def _expand(selectors: _Texts, left_out: _Texts, codes: _Texts) -> _Texts:
     names = {rule.name: rule.code for rule in all_rules() if rule.code}
     on, off = (
-        [names.get(each, each) for each in _expanded(group)] for group in (selectors, left_out)
+        [names.get(part, part) for part in _expanded(group)] for group in (selectors, left_out)
     )
     return tuple(code for code in codes if _specificity(code, on) > _specificity(code, off))
 
