@@ -4,104 +4,78 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from remora.hub.client import HubClient
-    from remora.memory.context import ContextManager
-    from remora.memory.context import ContextManager as PacketBuilder
-    from remora.memory.delta import PacketDelta
-    from remora.memory.events import EventName
-    from remora.memory.packet import DecisionPacket
-    from remora.memory.summarizers import Summarizer
-    from remora.runs.recording import Recording
-    from remora.trace.read.agent_turns import packet_at
-    from remora.trace.read.reader import read_events, replay
-    from remora.usecases.analyze.session import RunResult
-    from remora.usecases.api import (
-        analyze,
-        fork,
-        messages,
-        plan,
-        render,
-        report,
-        resume,
-        retry,
-    )
-    from remora.usecases.check.check_files import CheckResult, check
-    from remora.usecases.record_run import record
-    from remora.usecases.review.verdicts import (
-        accept,
-        accept_edited,
-        accept_hunks,
-        hunks,
-        proposed_files,
-        reject,
-        revert,
-        undo,
-    )
+    from remora.hub.client import HubClient as HubClient
+    from remora.memory.context import ContextManager as ContextManager
+    from remora.memory.context import PacketBuilder as PacketBuilder
+    from remora.memory.delta import PacketDelta as PacketDelta
+    from remora.memory.events import EventName as EventName
+    from remora.memory.packet import DecisionPacket as DecisionPacket
+    from remora.memory.summarizers import Summarizer as Summarizer
+    from remora.runs.recording import Recording as Recording
+    from remora.trace.read.agent_turns import packet_at as packet_at
+    from remora.trace.read.reader import read_events as read_events
+    from remora.trace.read.reader import replay as replay
+    from remora.usecases.analyze.session import RunResult as RunResult
+    from remora.usecases.api import analyze as analyze
+    from remora.usecases.api import fork as fork
+    from remora.usecases.api import messages as messages
+    from remora.usecases.api import plan as plan
+    from remora.usecases.api import render as render
+    from remora.usecases.api import report as report
+    from remora.usecases.api import resume as resume
+    from remora.usecases.api import retry as retry
+    from remora.usecases.check.check_files import CheckResult as CheckResult
+    from remora.usecases.check.check_files import check as check
+    from remora.usecases.record_run import record as record
+    from remora.usecases.review.verdicts import accept as accept
+    from remora.usecases.review.verdicts import accept_edited as accept_edited
+    from remora.usecases.review.verdicts import accept_hunks as accept_hunks
+    from remora.usecases.review.verdicts import hunks as hunks
+    from remora.usecases.review.verdicts import proposed_files as proposed_files
+    from remora.usecases.review.verdicts import reject as reject
+    from remora.usecases.review.verdicts import revert as revert
+    from remora.usecases.review.verdicts import undo as undo
 
-__all__ = [
-    "CheckResult",
-    "ContextManager",
-    "DecisionPacket",
-    "EventName",
-    "HubClient",
-    "PacketBuilder",
-    "PacketDelta",
-    "Recording",
-    "RunResult",
-    "Summarizer",
-    "accept",
-    "accept_edited",
-    "accept_hunks",
-    "analyze",
-    "check",
-    "fork",
-    "hunks",
-    "messages",
-    "packet_at",
-    "plan",
-    "proposed_files",
-    "read_events",
-    "record",
-    "reject",
-    "render",
-    "replay",
-    "report",
-    "resume",
-    "retry",
-    "revert",
-    "undo",
-]
-
-# Imported on first use, so that `remora --help` loads none of them. The others are in `_API`.
-_API = "remora.usecases.api"
 _MODULES = {
-    "CheckResult": "remora.usecases.check.check_files",
-    "ContextManager": "remora.memory.context",
-    "DecisionPacket": "remora.memory.packet",
-    "EventName": "remora.memory.events",
-    "HubClient": "remora.hub.client",
-    "PacketBuilder": "remora.memory.context",
-    "PacketDelta": "remora.memory.delta",
-    "Recording": "remora.runs.recording",
-    "RunResult": "remora.usecases.analyze.session",
-    "Summarizer": "remora.memory.summarizers",
-    "accept": "remora.usecases.review.verdicts",
-    "accept_edited": "remora.usecases.review.verdicts",
-    "accept_hunks": "remora.usecases.review.verdicts",
-    "check": "remora.usecases.check.check_files",
-    "hunks": "remora.usecases.review.verdicts",
-    "proposed_files": "remora.usecases.review.verdicts",
-    "packet_at": "remora.trace.read.agent_turns",
-    "read_events": "remora.trace.read.reader",
-    "record": "remora.usecases.record_run",
-    "reject": "remora.usecases.review.verdicts",
-    "replay": "remora.trace.read.reader",
-    "revert": "remora.usecases.review.verdicts",
-    "undo": "remora.usecases.review.verdicts",
+    "remora.hub.client": ("HubClient",),
+    "remora.memory.context": ("ContextManager", "PacketBuilder"),
+    "remora.memory.delta": ("PacketDelta",),
+    "remora.memory.events": ("EventName",),
+    "remora.memory.packet": ("DecisionPacket",),
+    "remora.memory.summarizers": ("Summarizer",),
+    "remora.runs.recording": ("Recording",),
+    "remora.trace.read.agent_turns": ("packet_at",),
+    "remora.trace.read.reader": ("read_events", "replay"),
+    "remora.usecases.analyze.session": ("RunResult",),
+    "remora.usecases.api": (
+        "analyze",
+        "fork",
+        "messages",
+        "plan",
+        "render",
+        "report",
+        "resume",
+        "retry",
+    ),
+    "remora.usecases.check.check_files": ("CheckResult", "check"),
+    "remora.usecases.record_run": ("record",),
+    "remora.usecases.review.verdicts": (
+        "accept",
+        "accept_edited",
+        "accept_hunks",
+        "hunks",
+        "proposed_files",
+        "reject",
+        "revert",
+        "undo",
+    ),
 }
+"""Public names by module. They are imported on first use, so `remora --help` loads none of them."""
+__all__ = [name for names in _MODULES.values() for name in names]
 
 
 def __getattr__(name: str) -> Any:
-    if name not in __all__:
-        raise AttributeError(f"module 'remora' has no attribute {name!r}")
-    return getattr(import_module(_MODULES.get(name, _API)), name)
+    for module, names in _MODULES.items():
+        if name in names:
+            return getattr(import_module(module), name)
+    raise AttributeError(f"module 'remora' has no attribute {name!r}")

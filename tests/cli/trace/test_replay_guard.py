@@ -45,7 +45,7 @@ REPLAYS = (
     "show {agent}",
     "show {agent} --turn 2",
     "transcript {agent}",
-    "list --tool edit_line",
+    "list",
     "get trace:{run_id}:{operation}:{node_id}:1",
     "tail {agent}",
 )

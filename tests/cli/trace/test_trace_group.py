@@ -198,21 +198,6 @@ def test_a_flipped_byte_exits_with_1_and_names_the_line(
 
 
 class TestQuestions:
-    def test_agents_that_called_a_tool_and_events_of_a_tool_and_file(
-        self, ran: Ran, agent: str
-    ) -> None:
-        streams = ran("trace", "list", "--tool", "edit_line", "--json").document["streams"]
-        assert agent in {stream["agent_id"] for stream in streams}
-        assert ran("trace", "list", "--tool", "nothing", "--json").document["streams"] == []
-        calls = [e for e in events_of(ran, agent) if e["type"] == "tool_call"]
-        shown = ran("trace", "show", agent, "--type", "tool_call", "--json").document["events"]
-        assert [event["seq"] for event in shown] == [event["seq"] for event in calls]
-        listed = ran("trace", "show", agent, "--file", "src/settings.py", "--tool", "edit_line")
-        assert len(listed.out.splitlines()) == 2  # the heads, and the result
-        raw = ran("trace", "show", agent, "--tool", "edit_line", "--raw").out
-        assert len(raw.splitlines()) == 2
-        assert ran("trace", "show", agent, "--turn", "1", "--tool", "x", "--json").code == 2
-
     def test_streams_that_fit_are_listed(self, ran: Ran) -> None:
         counts = {
             "--node read": 1,
@@ -220,7 +205,6 @@ class TestQuestions:
             "--run last": 2,
             "--status verified": 2,
             "--status failed": 0,
-            "--tool edit_line": 1,
         }
         for line, count in counts.items():
             done = ran("trace", "list", *line.split(), "--json")
@@ -253,4 +237,4 @@ class TestQuestions:
         assert done.code == 0
         for words in ("show", "diff"):
             assert ran.remora(words, cwd=copy) == ran.remora(words, cwd=ran.root)
-        assert ran.remora("trace", "list", "--tool", "edit_line", cwd=copy).code == 0
+        assert ran.remora("trace", "list", cwd=copy).code == 0

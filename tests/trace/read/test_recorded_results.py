@@ -1,12 +1,10 @@
-"""Results by their keys, and events by conditions."""
+"""Results by their keys."""
 
 import sys
 
 import pytest
 
-from remora.cli.trace.event_lines import EventFilter
 from remora.errors import NotFound, StreamDamaged, UsageError
-from remora.trace.read.reader import read_events
 from remora.trace.read.verified_reader import recorded_result
 from remora.trace.stream.compression import compress_stream
 from remora.trace.trace_folder import TraceFolder
@@ -76,20 +74,3 @@ def test_only_the_streams_of_the_job_are_read(world: World) -> None:
     assert parsed(recorded_result(world.folder, f"{JOB}:1"))["agent_id"] == world.first.name
     watching = False
     assert opened == [str(world.first.path)]
-
-
-def test_events_are_chosen_by_type_tool_and_changed_file(world: World) -> None:
-    events = list(read_events(world.first.path))
-
-    def seqs(conditions: EventFilter) -> list[int]:
-        return [event.seq for event in filter(conditions.matches, events)]
-
-    assert seqs(EventFilter()) == [event.seq for event in events]
-    calls = [event.seq for event in events if event.type == "tool_call"]
-    assert seqs(EventFilter(type="tool_call")) == calls
-    assert seqs(EventFilter(type="tool_call", tool="read_code")) == [calls[1]]
-    assert len(seqs(EventFilter(tool="read_code"))) == 2
-    changed = world.change("src/a.py")
-    assert EventFilter(file="src/a.py").matches(changed)
-    assert not EventFilter(file="src/b.py").matches(changed)
-    assert seqs(EventFilter(file="src/a.py")) == []

@@ -11,7 +11,6 @@ from remora.memory.events import (
     AgentEnd,
     AgentError,
     AgentStart,
-    Change,
     Event,
     ModelRequest,
     Payload,
@@ -131,12 +130,6 @@ class World:
     @property
     def agents(self) -> list[Agent]:
         return [self.first, self.second, self.doc, self.odd, self.open]
-
-    def change(self, path: str) -> Event:
-        """Record a result that changed a file."""
-        agent = Agent(self.folder, run="run-3")
-        change = Change(path=path, before=None, after="0" * 64, mode=0o644)
-        return agent.whole_turn(changes=(change,))
 
     def lines(self, agent: Agent) -> list[bytes]:
         return agent.path.read_bytes().splitlines()

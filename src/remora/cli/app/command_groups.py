@@ -90,7 +90,7 @@ tools = LazyGroup(
 trace = LazyGroup(
     "trace",
     lazy={
-        "list": ("trace.list_streams:list_", "List streams or matching turns."),
+        "list": ("trace.list_streams:list_", "List the streams of agents."),
         "show": ("trace.show:show", "Show events, or one turn with its packet."),
         "packet": ("trace.packet:packet", "Print the packet of a turn."),
         "diff": ("trace.packet:diff", "Show what changed in the packet between two turns."),

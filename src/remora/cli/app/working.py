@@ -1,4 +1,4 @@
-"""Shows on a terminal that a command is working, also while modules are imported."""
+"""Shows on a terminal that a command is working, and how much is done."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -28,6 +28,34 @@ def working(options: Options, what: str) -> Iterator[Callable[[str], None]]:
     with Progress(*columns, console=error_console(), transient=True) as bar:
         task = bar.add_task(what, total=None)
         yield lambda now: bar.update(task, description=now)
+
+
+@contextmanager
+def progress_bar(options: Options, what: str) -> Iterator[Callable[[int, int], None]]:
+    """Show how much is done, on a terminal until the block exits.
+
+    The block gets a function that takes the number of finished items and the total. The bar appears
+    with its first call, and goes when all are finished.
+    """
+    if options.quiet or not sys.stderr.isatty():
+        yield lambda _done, _total: None
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
+    bar = Progress(*columns, console=error_console(), transient=True)
+    task = bar.add_task(what, total=None)
+
+    def show(done: int, total: int) -> None:
+        bar.start()
+        bar.update(task, completed=done, total=total)
+        if done == total:
+            bar.stop()
+
+    try:
+        yield show
+    finally:
+        bar.stop()
 
 
 def error_console() -> "Console":

@@ -1,8 +1,6 @@
 """The `hub index` command."""
 
-import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,12 +8,12 @@ import click
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import emit, fit_line
 from remora.cli.app.project_context import invocation_of
+from remora.cli.app.working import progress_bar
 from remora.cli.hub.hub_options import target_options
 from remora.text import count, escape_line
 
 if TYPE_CHECKING:
     from remora.usecases.hub.index import Indexed, Links
-    from remora.usecases.hub.index import Progress as Watched
     from remora.usecases.hub.target import HubTarget
 
 _MAX_SHOWN = 20
@@ -46,29 +44,6 @@ def index(options: Options, target: "HubTarget", links: bool) -> int:
     return 0
 
 
-@contextmanager
-def progress_bar(options: Options, what: str = "files") -> "Iterator[Watched]":
-    """Show a progress bar on a terminal, and nothing elsewhere."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    is_hidden = options.quiet or not sys.stderr.isatty()
-    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    shown = Progress(*columns, console=Console(stderr=True), transient=True, disable=is_hidden)
-    task = shown.add_task(what, total=None)
-
-    def show(done: int, of: int) -> None:
-        shown.start()
-        shown.update(task, completed=done, total=of)
-        if done == of:
-            shown.stop()
-
-    try:
-        yield show
-    finally:
-        shown.stop()
-
-
 def _document(made: "Indexed") -> dict[str, Any]:
     document: dict[str, Any] = {
         "files": made.files,
@@ -78,7 +53,7 @@ def _document(made: "Indexed") -> dict[str, Any]:
         "seconds": round(made.seconds, 3),
     }
     if made.links is not None:
-        failed = [{"key": each.key, "why": each.why} for each in made.links.failed]
+        failed = [{"key": node.key, "why": node.why} for node in made.links.failed]
         document["links"] = {"complete": made.links.complete, "failed": failed}
     return document
 

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 from remora.cli.app.options import Options
 from remora.cli.app.output import note
 from remora.cli.app.project_context import invocation_of
+from remora.cli.app.working import progress_bar
 from remora.cli.hub.hub_options import note_root_above
 from remora.hub.client import HubClient
 from remora.hub.coverage_file import read_coverage
@@ -18,7 +19,7 @@ from remora.hub.node import AnsweredNode
 from remora.hub.process.hub_paths import HubPaths
 from remora.hub.sources.node_lookup import FoundNode, answered
 from remora.ids import split_node_key, unescape_path
-from remora.usecases.hub.open_hub import HubObserver, Progress, open_hub
+from remora.usecases.hub.open_hub import HubObserver, open_hub
 from remora.usecases.hub.target import HubTarget, hub_paths_of
 
 
@@ -59,7 +60,8 @@ class HubQuery:
         if answer["tests"] is None or (found := read_coverage(self._places.root, [path])) is None:
             return answer
         known = {test["id"] for test in answer["tests"]}
-        new = [{"id": t, "tier": "covered"} for t in found.tests.get(key, ()) if t not in known]
+        seen = (test for test in found.tests.get(key, ()) if test not in known)
+        new = [{"id": test, "tier": "covered"} for test in seen]
         about = {"file": found.file, "day": found.day, "note": found.note}
         return {**answer, "tests": [*answer["tests"], *new], "coverage": about}
 
@@ -82,12 +84,7 @@ def hub_query(options: Options, target: HubTarget) -> Iterator[HubQuery]:
     """Open the project's Hub. If there is neither a daemon nor an index, build the index first."""
     caller = invocation_of(options)
     note_root_above(options, caller, hub_paths_of(caller, target))
-    observer = HubObserver(note=partial(note, options), progress=partial(_progress, options))
+    progress = partial(progress_bar, options, "files")
+    observer = HubObserver(note=partial(note, options), progress=progress)
     with open_hub(caller, target, observer) as hub, asyncio.Runner() as runner:
         yield HubQuery(hub.client, runner, hub.places, hub.folder)
-
-
-def _progress(options: Options) -> AbstractContextManager[Progress]:
-    from remora.cli.hub.index import progress_bar  # imports the analysis
-
-    return progress_bar(options)

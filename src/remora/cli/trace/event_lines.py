@@ -1,4 +1,4 @@
-"""Selects events, and prints them, either one per line or as one JSON document."""
+"""Prints events, either one per line or as one JSON document."""
 
 import json
 import re
@@ -7,10 +7,8 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
 import click
-import msgspec
 
 from remora.cli.app.output import fit_line, print_failure
 from remora.errors import RemoraError, StreamDamaged
@@ -123,37 +121,3 @@ def string_json(line: bytes) -> str:
 
 def _decoded(line: bytes) -> str:
     return line.decode("utf-8", "surrogateescape")
-
-
-class _Data(msgspec.Struct):
-    tool: Any = None
-    changes: Any = None
-    change_set: Any = None
-
-
-class EventFilter(msgspec.Struct, frozen=True, kw_only=True):
-    """Conditions on events. A condition of None matches everything."""
-
-    type: str | None = None
-    tool: str | None = None
-    file: str | None = None
-
-    def matches(self, event: Event) -> bool:
-        """Return True if an event has the type, is of the tool, and changes the file."""
-        if self.type not in (None, event.type):
-            return False
-        if self.tool is None and self.file is None:
-            return True
-        try:
-            data = msgspec.json.decode(event.data, type=_Data)
-        except (ValueError, RecursionError):  # `trace verify` reports it
-            return False
-        return self.tool in (None, data.tool) and self.file in (None, *_paths(data))
-
-
-def _paths(data: _Data) -> list[Any]:
-    """Return the paths of the files that an event changes."""
-    changes = data.changes if isinstance(data.changes, list) else data.change_set
-    if not isinstance(changes, list):
-        return []
-    return [change.get("path") for change in changes if isinstance(change, dict)]

@@ -1,7 +1,7 @@
 """The `trace list` command, which lists streams."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -12,10 +12,6 @@ from remora.cli.app.project_context import note_invalid_names, records_of
 from remora.ids import NodeKey, display_name
 from remora.statuses import DAMAGED, RUNNING, STATUSES, status_text
 from remora.text import clip
-
-if TYPE_CHECKING:
-    from remora.trace.read.reader import StreamInfo
-    from remora.trace.trace_folder import TraceFolder
 
 _RUN_WIDTH = len("20260131-093000")
 """Length of a run prefix that is usually unique."""
@@ -28,7 +24,7 @@ _MAX_ID = 64
     examples=(
         "remora trace list",
         "remora trace list --run last --status failed",
-        "remora trace list --node 'src/shop/cart.py:*' --tool run_linter",
+        "remora trace list --node 'src/shop/cart.py:*'",
     ),
 )
 @click.option("--run", type=RUN, metavar="RUN", help="Show only streams of this run.")
@@ -41,7 +37,6 @@ _MAX_ID = 64
     type=click.Choice((*STATUSES, RUNNING, DAMAGED)),
     help="Show only agents with this status.",
 )
-@click.option("--tool", metavar="NAME", help="Show only agents that called this tool.")
 def list_(
     options: Options,
     *,
@@ -49,7 +44,6 @@ def list_(
     node: str | None,
     operation: str | None,
     status: str | None,
-    tool: str | None,
 ) -> int:
     """List the streams of agents, sorted by run and node, with the newest run last.
 
@@ -74,26 +68,11 @@ def list_(
         and run in (None, info.run_id)
         and operation in (None, info.operation)
         and status in (None, info.status)
-        and (tool is None or _has_called(folder, info, tool))
     ]
     document = {"streams": [msgspec.structs.asdict(info) for info in found]}
     empty = "no matching streams" if infos else "no streams yet; run `remora analyze`"
     emit(options, document, _lines(document["streams"], empty, verbose=options.verbose))
     return 0
-
-
-def _has_called(folder: "TraceFolder", info: "StreamInfo", tool: str) -> bool:
-    """Return True if the part of a stream that can be read has a call of the tool."""
-    from remora.cli.trace.event_lines import EventFilter
-    from remora.errors import StreamDamaged
-    from remora.memory.events import ToolCalled
-    from remora.trace.read.reader import read_events
-
-    calls = EventFilter(type=ToolCalled.type, tool=tool)
-    try:
-        return any(map(calls.matches, read_events(folder.existing_agent(info.agent_id))))
-    except StreamDamaged:
-        return False
 
 
 def _lines(streams: list[dict[str, Any]], empty: str, *, verbose: bool) -> Iterator[str]:

@@ -2,9 +2,8 @@
 
 import json
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -12,9 +11,6 @@ from remora.cli.app.name_parameters import STREAM
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import emit, print_json, print_lines
 from remora.cli.app.project_context import records_of
-
-if TYPE_CHECKING:
-    from remora.cli.trace.event_lines import EventFilter
 
 _TURN = click.IntRange(min=0)
 
@@ -24,44 +20,28 @@ _TURN = click.IntRange(min=0)
     examples=(
         "remora trace show lint-3f2a",
         "remora trace show src/shop/cart.py:total --turn 3",
-        "remora trace show lint-3f2a --type tool_result --file src/shop/cart.py",
         "remora trace show lint-3f2a --raw",
     ),
 )
 @click.argument("agent", type=STREAM)
 @click.option("--turn", type=_TURN, metavar="N", help="Show one turn: its packet and raw output.")
-@click.option("--type", "kind", metavar="TYPE", help="Show only events of this type.")
-@click.option("--tool", metavar="NAME", help="Show only events of this tool.")
-@click.option("--file", metavar="PATH", help="Show only events that change this file.")
 @click.option("--raw", is_flag=True, help="Print the recorded lines byte for byte.")
-def show(  # noqa: PLR0913 (one parameter for each option)
-    options: Options,
-    agent: str,
-    *,
-    turn: int | None,
-    kind: str | None,
-    tool: str | None,
-    file: str | None,
-    raw: bool,
-) -> int:
+def show(options: Options, agent: str, *, turn: int | None, raw: bool) -> int:
     """Show the events of an agent or a run, one per line.
 
     With --turn N, show the packet of turn N and the raw output of its tool.
     """
-    from remora.cli.trace.event_lines import EventFilter
     from remora.runs.records.name_lookup import stream_named
+    from remora.trace.read.reader import read_lines
     from remora.trace.read.turn_positions import lines_of_turn
 
-    conditions = EventFilter(type=kind, tool=tool, file=file)
-    if turn is not None and conditions != EventFilter():
-        raise click.UsageError("use either --turn, or --type, --tool and --file")
     folder = records_of(options)
     name = stream_named(folder, agent)
     if raw and turn is not None:
         lines = lines_of_turn(folder.existing_agent(name), turn)
         _print_raw(options, name, (line.raw for line in lines))
     elif raw:
-        _print_raw(options, name, _lines(folder.existing_stream(name), conditions))
+        _print_raw(options, name, read_lines(folder.existing_stream(name)))
     elif turn is not None:
         from remora.cli.views.turn_view import turn_lines
         from remora.runs.records.turn_record import turn_document
@@ -69,9 +49,9 @@ def show(  # noqa: PLR0913 (one parameter for each option)
         document = turn_document(folder, name, turn)
         emit(options, document, turn_lines(document))
     elif options.json:
-        _print_document(name, _lines(folder.existing_stream(name), conditions))
+        _print_document(name, read_lines(folder.existing_stream(name)))
     else:
-        _print_listing(folder.existing_stream(name), conditions)
+        _print_listing(folder.existing_stream(name))
     return 0
 
 
@@ -110,23 +90,13 @@ def transcript(options: Options, agent: str, *, messages: bool) -> int:
     return 0
 
 
-def _lines(path: Path, conditions: "EventFilter") -> Iterator[bytes]:
-    """Yield the lines of matching events, and without conditions all lines."""
-    from remora.cli.trace.event_lines import EventFilter
-    from remora.trace.read.reader import parse_event, read_lines
-
-    for number, line in enumerate(read_lines(path), 1):
-        if conditions == EventFilter() or conditions.matches(parse_event(line, number, path)):
-            yield line
-
-
-def _print_listing(path: Path, conditions: "EventFilter") -> None:
+def _print_listing(path: Path) -> None:
     from remora.cli.trace.event_lines import Columns
     from remora.trace.read.reader import read_events
 
     columns = Columns(path)
     click.echo(columns.head)
-    print_lines(map(columns.line, filter(conditions.matches, read_events(path))))
+    print_lines(map(columns.line, read_events(path)))
 
 
 def _print_document(name: str, recorded: Iterable[bytes]) -> None:

@@ -1,22 +1,100 @@
 """Shows the progress of a run, as a live display on a terminal and as plain lines elsewhere."""
 
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import click
+from rich.console import Group
+from rich.live import Live
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    SpinnerColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+from rich.table import Column
+from rich.text import Text
 
 from remora.agents.job import AgentResult, Job
+from remora.agents.loop.stop_rules import sent_tokens
 from remora.cli.app.options import Options
-from remora.cli.views.live_display import RunCounts
+from remora.cli.app.working import error_console, progress_bar
 from remora.ids import display_name
-from remora.runs.records.findings import done_text
-from remora.statuses import status_text
+from remora.memory.events import Event, ModelRequest
+from remora.operations.base import Codes, is_lint_code
+from remora.runs.records.findings import done_text, fixed, known_findings
+from remora.runs.review.accept_and_reject import TrackProgress
+from remora.runs.review.ready_changes import ReadyChange
+from remora.statuses import VERIFIED, status_text
 from remora.text import count, escape_line
 
 if TYPE_CHECKING:
-    from remora.runs.review.accept_and_reject import TrackProgress
+    from remora.runs.planning.plan import Plan
+
+
+class RunCounts:
+    """An observer that counts what happens in a run. It does not print anything."""
+
+    def __init__(self) -> None:
+        self.jobs = 0
+        self.done = 0
+        self.requests = 0
+        self.tokens = 0
+        self.fixed = 0
+        self.written = 0
+        self.gate = ""
+        self.working: dict[str, Job] = {}
+        self.asked: dict[str, tuple[int, float]] = {}
+        self._findings: dict[str, tuple[Codes, Codes]] = {}
+
+    def planned(self, run_id: str, plan: "Plan") -> None:  # noqa: ARG002 (signature of RunObserver)
+        self.jobs = len(plan.jobs)
+
+    def began(self, job: Job) -> None:
+        self.working[job.agent_id] = job
+
+    def event(self, job: Job, event: Event) -> None:
+        """Count requests and tokens sent to the model, and findings reported by scripts."""
+        self.asked.pop(job.agent_id, None)
+        if event.type == ModelRequest.type:
+            self.requests += 1
+            self.tokens += (tokens := sent_tokens(event))
+            self.asked[job.agent_id] = tokens, time.monotonic()
+        left = known_findings(event)
+        if left is not None:
+            first, _ = self._findings.get(job.agent_id, (left, left))
+            self._findings[job.agent_id] = first, left
+
+    def ended(self, job: Job, result: AgentResult) -> None:
+        """Count a finished job. Findings count as fixed only if the changes are verified."""
+        self.done += 1
+        self.working.pop(job.agent_id, None)
+        for code, number in self.fixed_by(job, result)[0].items():
+            self.fixed += number if is_lint_code(code) else 0
+            self.written += 0 if is_lint_code(code) else number
+
+    def waiting(self, job: Job) -> str:
+        """Return the tokens of the request for which a job waits, and the seconds since then."""
+        tokens, since = self.asked.get(job.agent_id, (0, 0.0))
+        return f" (model: {tokens:,} tokens, {time.monotonic() - since:.0f} s)" if since else ""
+
+    def judging(self, gate: str) -> None:
+        """Set the check of the project that judges the changes, or "" if none does."""
+        self.gate = gate and f"checking the project: {gate}"
+
+    def fixed_by(self, job: Job, result: AgentResult) -> tuple[Codes, Codes]:
+        """Return the numbers of fixed and of remaining findings of a job, both keyed by code.
+
+        Findings count as fixed only if the changes are verified.
+        """
+        before, after = self._findings.get(job.agent_id, ({}, {}))
+        return (fixed(before, after), after) if result.status == VERIFIED else ({}, before)
 
 
 class LineProgress(RunCounts):
@@ -52,6 +130,48 @@ class LineProgress(RunCounts):
         click.echo(escape_line(f"{head}  {', '.join(parts)}"), err=True)
 
 
+class LiveDisplay(RunCounts):
+    """A progress bar with counts and the current nodes, or what judges the changes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        columns = BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn()
+        self._bar = Progress(*columns)
+        self._task = self._bar.add_task("", total=None)
+        text = TextColumn("{task.description}", markup=False, table_column=Column())
+        self._checks = Progress(SpinnerColumn(), text, TimeElapsedColumn())
+        self._check = self._checks.add_task("", total=None)
+
+    def planned(self, run_id: str, plan: "Plan") -> None:
+        super().planned(run_id, plan)
+        self._bar.update(self._task, total=self.jobs)
+
+    def ended(self, job: Job, result: AgentResult) -> None:
+        super().ended(job, result)
+        self._bar.update(self._task, completed=self.done)
+
+    def __rich__(self) -> Group:
+        counted = (
+            (self.requests, "request"),
+            (self.tokens, "token"),
+            (self.fixed, "finding"),
+            (self.written, "other change"),
+        )
+        counts = " · ".join(count(number, noun) for number, noun in counted if number)
+        names = [display_name(job.node_id) + self.waiting(job) for job in self.working.values()]
+        nodes = [_one_line(f"  {escape_line(name)}", "dim") for name in names]
+        gate = escape_line(self.gate)
+        if gate != self._checks.tasks[0].description:
+            self._checks.reset(self._check, description=gate)
+        if gate and not self.working:
+            return Group(self._checks, _one_line(counts))
+        return Group(*([self._bar] if self.jobs else []), _one_line(counts), *nodes)
+
+
+def _one_line(text: str, style: str = "") -> Text:
+    return Text(text, style, no_wrap=True, overflow="ellipsis")
+
+
 @contextmanager
 def run_progress(options: Options, *, jobs: bool = True) -> Iterator[RunCounts]:
     """Yield an observer that shows a live display, prints lines, or is silent.
@@ -64,19 +184,20 @@ def run_progress(options: Options, *, jobs: bool = True) -> Iterator[RunCounts]:
     elif not sys.stderr.isatty():
         yield LineProgress(jobs=jobs)
     else:
-        from remora.cli.views.live_display import live_display
-
-        with live_display() as display:
+        display = LiveDisplay()
+        with Live(display, console=error_console(), transient=True, refresh_per_second=8):
             yield display
 
 
 @contextmanager
-def accept_progress(options: Options) -> Iterator["TrackProgress"]:
+def accept_progress(options: Options) -> Iterator[TrackProgress]:
     """Yield a tracker for `accept` that shows a bar on a terminal."""
-    if options.quiet or options.json or not sys.stderr.isatty():
-        yield iter
-        return
-    from remora.cli.views.live_display import accept_bar
+    with progress_bar(options, "changes") as show:
 
-    with accept_bar() as shown:
-        yield shown
+        def track(usable: Sequence[ReadyChange]) -> Iterator[ReadyChange]:
+            show(0, len(usable))
+            for number, change in enumerate(usable, 1):
+                yield change
+                show(number, len(usable))
+
+        yield track
