@@ -55,7 +55,8 @@ class RemoraError(Exception):
     def code(self) -> str:
         """Class name in snake case, as used for `code` in JSON output."""
         name = type(self).__name__
-        return "".join(f"_{c.lower()}" if c.isupper() else c for c in name).lstrip("_")
+        words = (f"_{letter.lower()}" if letter.isupper() else letter for letter in name)
+        return "".join(words).lstrip("_")
 
 
 class UsageError(RemoraError):

@@ -64,12 +64,15 @@ def escape_path(path: str) -> str:
     escaped = path.replace("%", "%25")
     if escaped.isascii():
         return escaped
-    return "".join(f"%{ord(c) - 0xDC00:02X}" if 0xDC80 <= ord(c) <= 0xDCFF else c for c in escaped)
+    return "".join(
+        f"%{ord(letter) - 0xDC00:02X}" if 0xDC80 <= ord(letter) <= 0xDCFF else letter
+        for letter in escaped
+    )
 
 
 def unescape_path(spelled: str) -> str:
     """Return the original path. This is the inverse of `escape_path`."""
     if "%" not in spelled:
         return spelled
-    raw = re.sub(rb"%([0-9A-F]{2})", lambda m: bytes([int(m[1], 16)]), spelled.encode())
+    raw = re.sub(rb"%([0-9A-F]{2})", lambda match: bytes([int(match[1], 16)]), spelled.encode())
     return raw.decode("utf-8", "surrogateescape")

@@ -26,7 +26,7 @@ def escape_line(text: str) -> str:
     """
     if text.isascii() and text.isprintable():
         return text
-    return _HIDDEN_OR_NEWLINE.sub(lambda found: escape_character(found[0]), text)
+    return _HIDDEN_OR_NEWLINE.sub(lambda match: escape_character(match[0]), text)
 
 
 def escape_character(character: str) -> str:

@@ -185,8 +185,8 @@ def _add_project(user: _Layers, layer: ParsedYaml, operations: OperationModels) 
     kept = kept_from_user(user.values, layers.values, user.set_by)
     if not kept:
         return layers
-    nested = _nested((w, value, user.places.get(w, "default")) for w, value in kept.items())
-    return _add(layers, nested, "user", operations)
+    settings = ((path, value, user.places.get(path, "default")) for path, value in kept.items())
+    return _add(layers, _nested(settings), "user", operations)
 
 
 _SEE = "`remora schema config` lists all keys"
@@ -235,7 +235,7 @@ def _from_environ(environ: Mapping[str, str]) -> ParsedYaml:
             value = read_yaml(environ[name].encode("utf-8", "surrogateescape"), name).value
             if name == "REMORA_MODEL" and not isinstance(value, dict):
                 named = _named_model(environ[name])
-                ours.extend((("model", key), found, name) for key, found in named.items())
+                ours.extend((("model", key), setting, name) for key, setting in named.items())
             else:
                 ours.append((path, value, name))
     return _nested(ours)
@@ -278,7 +278,7 @@ def _nested(settings: Iterable[tuple[tuple[str, ...], Any, str]]) -> ParsedYaml:
         for key in reversed(path):
             tree = {key: tree}
         values = _overlay(values, tree)
-        places.update((path[:n], place) for n in range(1, len(path)))
+        places.update((path[:depth], place) for depth in range(1, len(path)))
         places.update((where, place) for where in _paths(value, path))
     return ParsedYaml(values, places, places)
 

@@ -28,10 +28,10 @@ def make_private(folder: Path) -> None:
     while not folder.exists():
         missing.append(folder)
         folder = folder.parent
-    for one in reversed(missing):
+    for parent in reversed(missing):
         with suppress(FileExistsError):
-            one.mkdir(mode=0o700)
-            one.chmod(0o700)
+            parent.mkdir(mode=0o700)
+            parent.chmod(0o700)
 
 
 class UserFolders(NamedTuple):

@@ -66,7 +66,7 @@ class _HttpConnection(H11Protocol):
                     for connection in _http_connections(self.connections)
                     if connection.has_no_request
                 ),
-                key=lambda each: each.last_active,
+                key=lambda connection: connection.last_active,
             )  # this connection itself, if no other one is idle
             self.connections.discard(oldest)
             oldest.transport.abort()

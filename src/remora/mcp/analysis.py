@@ -53,7 +53,7 @@ async def judge_change(
 
 def _analyze_words(arguments: Mapping[str, Any]) -> list[str]:
     words = ["analyze", f"--max-time={arguments.get('max_time', _MAX_TIME_S)}"]
-    words += [f"--operation={each}" for each in arguments.get("operations", ())]
+    words += [f"--operation={operation}" for operation in arguments.get("operations", ())]
     if (revision := arguments.get("changed")) is not None:
         words.append(f"--changed={as_revision(revision)}")
     return [*words, "--", *arguments.get("paths", ())]

@@ -102,9 +102,9 @@ def _shortened(value: Any, length: int) -> Any:
     if isinstance(value, str) and len(value) > length:
         return f"{value[:length]}… ({len(value) - length:,} more characters)"
     if isinstance(value, Mapping):
-        return {key: _shortened(each, length) for key, each in value.items()}
+        return {key: _shortened(member, length) for key, member in value.items()}
     if isinstance(value, list | tuple):
-        return [_shortened(each, length) for each in value]
+        return [_shortened(item, length) for item in value]
     return value
 
 

@@ -114,7 +114,7 @@ def code_context(
     )
     known = [edge for edge in node.callees or () if edge.key in callees]
     waiting = {"callers": node.callers, "tests": node.related_tests, "callees": known}
-    links = {what: deque(_surest(found or ())) for what, found in waiting.items()}
+    links = {what: deque(_surest(edges or ())) for what, edges in waiting.items()}
     show: Mapping[str, Callable[[Any], dict[str, Any]]] = {
         "callers": lambda edge: _caller(edge, numbered),
         "tests": msgspec.to_builtins,

@@ -78,13 +78,13 @@ class RecordAnswers:
         view = read_run(project, run_named(project.trace, run))
         diffs = diff_document(project, view)["diffs"]
         if agent is not None:
-            diffs = [each for each in diffs if each["agent_id"].startswith(agent)]
+            diffs = [entry for entry in diffs if entry["agent_id"].startswith(agent)]
         if not diffs:
             raise NotFound(f"run {view.run_id} has no such changes")
         parts = (
-            f"# {each['agent_id']} {each['operation']} {each['node_id']}: {each['review']}\n"
-            f"{each['diff']}"
-            for each in diffs
+            f"# {entry['agent_id']} {entry['operation']} {entry['node_id']}: {entry['review']}\n"
+            f"{entry['diff']}"
+            for entry in diffs
         )
         return text_page(project.redact.text("\n".join(parts)), ("remora", "diff", view.run_id))
 

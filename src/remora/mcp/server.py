@@ -71,7 +71,7 @@ def read_resource(address: str, records: RecordAnswers) -> tuple[str, str | None
         case _:
             known = ", ".join(kind.uri_template for kind in KINDS)
             raise NotFound(f"no resource {address!r}", hint=f"resources are {known}")
-    return text, next(each.mime_type for each in KINDS if each.name == kind)
+    return text, next(template.mime_type for template in KINDS if template.name == kind)
 
 
 _log = logging.getLogger("remora.mcp")

@@ -131,7 +131,7 @@ TRACE_PACKET = ToolSpec(
     ("agent",),
 )
 _SECONDS = {"type": "number", "minimum": 0.001, "maximum": 100_000_000}
-_OPERATIONS = [each.name for each in BUILT_IN.all]
+_OPERATIONS = [operation.name for operation in BUILT_IN.all]
 ANALYZE = ToolSpec(
     "analyze",
     "Run Remora's agents on private copies after you edited Python files, and list their verified "

@@ -161,7 +161,7 @@ class _DeclarationReader:
     def _import(self, statement: ast.stmt, span: Statement) -> None:
         names = statement.names if isinstance(statement, ast.ImportFrom) else []
         ours = bool(_IMPORT.match(span.text))
-        if ours and any(a.name not in ("external", "Input") or a.asname for a in names):
+        if ours and any(alias.name not in ("external", "Input") or alias.asname for alias in names):
             raise InvalidDeclarationError("import only `external` and `Input`, without `as`")
         _replace(self.runs, span, (statement, statement), "")
         _replace(self.checks, span, (statement, statement), "")

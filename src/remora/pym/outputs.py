@@ -48,14 +48,14 @@ def to_output(value: Any, *, limit: int, levels: int) -> Any:
             copy: Any = TooDeepMarker(levels)
         elif isinstance(item, dict):
             copy = _mapping(item, budget)
-            places += [(copy, k, level + 1, depth) for k in copy]
+            places += [(copy, name, level + 1, depth) for name in copy]
         elif isinstance(item, list | tuple | set | frozenset):
             budget.spend(2 + len(item))
             copy = list(item)
             if isinstance(item, set | frozenset):
                 depth = _deeper(depth, _NESTED_SETS, "sets")
                 sets.append(copy)
-            places += [(copy, k, level + 1, depth) for k in range(len(copy))]
+            places += [(copy, index, level + 1, depth) for index in range(len(copy))]
         else:
             copy = _leaf(item, budget)
         place[key] = copy

@@ -212,5 +212,6 @@ def _any_of(parts: list[ast.expr]) -> _Schema:
         return {}
     if all(set(option) == {"type"} for option in options):
         types = [option["type"] for option in options]
-        return {"type": [t for each in types for t in (each if isinstance(each, list) else [each])]}
+        lists = (kinds if isinstance(kinds, list) else [kinds] for kinds in types)
+        return {"type": [kind for kinds in lists for kind in kinds]}
     return {"anyOf": options}

@@ -156,7 +156,7 @@ def _verdict_text(done: Verdicts) -> str:
     part = [text for job in done.view.jobs if job.node_id in done.accepted and (text := _part(job))]
     numbers = {"accepted": done.accepted, "rejected": done.rejected, "pending again": done.reopened}
     parts = [
-        f"{count(len(found), 'change')} {what}: {names}" for what, found in numbers.items() if found
+        f"{count(len(nodes), 'change')} {what}: {names}" for what, nodes in numbers.items() if nodes
     ]
     parts += part if len(done.accepted) == 1 else []
     parts += [
@@ -181,7 +181,7 @@ def _decide(records: Records, run: str, form: Form) -> Verdicts:
 def _accept(project: Project, run: str, form: Form) -> Verdicts:
     agent = one(form, "agent")
     shown, chosen = (
-        {number(each) for group in form.get(name, ()) for each in group.split()}
+        {number(text) for group in form.get(name, ()) for text in group.split()}
         for name in ("hunks", "hunk")
     )
     if chosen != shown:
@@ -259,7 +259,8 @@ def _part(job: JobView) -> str:
 def _decided(view: RunView) -> list[JobView]:
     """Return the change sets whose verdict can be undone, the last verdict first."""
     reviews = (typed_payload(event) for event in view.record.events if event.type == Review.type)
-    order = {each.agent_id: n for n, each in enumerate(reviews) if isinstance(each, Review)}
+    verdicts_at = enumerate(review for review in reviews if isinstance(review, Review))
+    order = {review.agent_id: place for place, review in verdicts_at}
     verdicts = (job for job in view.jobs if job.review.verdict)
     found = [job for job in verdicts if job.review.state in DECIDED or job.review.left]
     return sorted(found, key=lambda job: -order.get(job.agent_id, -1))

@@ -69,7 +69,7 @@ class _Tables:
         columns = _columns(items)
         if columns:
             return self._table(items, columns, depth)
-        rows = (Markup("<li>{}</li>").format(self.value(one, depth + 1)) for one in _first(items))
+        rows = (Markup("<li>{}</li>").format(self.value(item, depth + 1)) for item in _first(items))
         return Markup("<ul>{}</ul>{}").format(_join(rows), _more(items))
 
     def _table(self, items: Sequence[Any], columns: Sequence[str], depth: int) -> Markup:

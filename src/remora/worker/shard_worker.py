@@ -90,7 +90,7 @@ def _read_shard(project: ProjectRecords, task: ShardTask) -> _Shard:
     if len(jobs) < len(wanted):  # some are further attempts, which are not planned
         begun = read_attempts(read_events(path)).begun
         known = {job.agent_id for job in jobs}
-        jobs += [a.job for a in begun if a.job.agent_id in wanted - known]
+        jobs += [attempt.job for attempt in begun if attempt.job.agent_id in wanted - known]
     return _Shard(task, jobs, attempts)
 
 

@@ -36,7 +36,8 @@ def list_(options: Options) -> int:
     listed, wrong = list_agents(root, open_operations(invocation, root))
     document = {"agents": listed, "errors": [error.message for error in wrong]}
     rows = [
-        [each["operation"], each["name"], _origin(each), each["description"]] for each in listed
+        (agent["operation"], agent["name"], _origin(agent), agent["description"])
+        for agent in listed
     ]
     emit(options, document, table(_HEAD, rows))
     for error in wrong:
@@ -96,24 +97,24 @@ def validate(options: Options, paths: tuple[Path, ...]) -> int:
     invocation, config = config_of(options)
     root = invocation.find_root()
     checked = check_definitions(root, open_operations(invocation, root), paths, config.model)
-    wrong = [one for one in checked if one.error]
+    wrong = [definition for definition in checked if definition.error]
     document = {
         "ok": not wrong,
         "agents": [
             {
-                "path": str(one.path),
-                "name": one.name,
-                "ok": not one.error,
-                "error": one.error,
-                "warnings": list(one.warnings),
+                "path": str(definition.path),
+                "name": definition.name,
+                "ok": not definition.error,
+                "error": definition.error,
+                "warnings": list(definition.warnings),
             }
-            for one in checked
+            for definition in checked
         ],
     }
     emit(options, document, _verdicts(checked))
-    note(options, *(f"warning: {warning}" for one in checked for warning in one.warnings))
-    for one in wrong:
-        print_error("config_error", one.error, one.hint, as_json=False)
+    note(options, *(f"warning: {text}" for definition in checked for text in definition.warnings))
+    for definition in wrong:
+        print_error("config_error", definition.error, definition.hint, as_json=False)
     return 2 if wrong else 0
 
 
@@ -185,6 +186,6 @@ def _next_steps(document: dict[str, Any], folder: Path, model: str) -> Iterator[
 
 
 def _verdicts(checked: "list[CheckedDefinition]") -> Iterator[str]:
-    for one in checked:
-        word = click.style("wrong", fg="red") if one.error else click.style("ok   ", fg="green")
-        yield f"{word}  {escape_line(str(one.path))}"
+    for definition in checked:
+        color, word = ("red", "wrong") if definition.error else ("green", "ok   ")
+        yield f"{click.style(word, fg=color)}  {escape_line(str(definition.path))}"

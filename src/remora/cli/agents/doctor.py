@@ -53,7 +53,7 @@ def doctor(options: Options) -> int:
         "isolation": {
             "level": level,
             "name": LEVEL_NAMES[level],
-            "lacking": [msgspec.to_builtins(each) for each in better],
+            "lacking": [msgspec.to_builtins(missing) for missing in better],
         },
         "checks": [msgspec.to_builtins(check) for check in checks],
     }
@@ -100,10 +100,12 @@ def _agents(root: Path, operations: "Operations") -> "DoctorCheck":
     from remora.runs.planning.agent_definitions import check_definitions
 
     checked = check_definitions(root, operations)
-    wrong = next((one for one in checked if one.error), None)
+    wrong = next((definition for definition in checked if definition.error), None)
     if wrong is not None:
         return DoctorCheck(name="agents", ok=False, detail=wrong.error, hint=wrong.hint)
-    return DoctorCheck(name="agents", ok=True, detail=", ".join(one.name for one in checked))
+    return DoctorCheck(
+        name="agents", ok=True, detail=", ".join(definition.name for definition in checked)
+    )
 
 
 def _lines(checks: "Sequence[DoctorCheck]") -> Iterator[str]:

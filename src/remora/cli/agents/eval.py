@@ -85,13 +85,13 @@ def eval_(
 def _lines(document: Mapping[str, Any], *, verbose: bool) -> Iterator[str]:
     from remora.evals.phrases import details, failures, head, heading, row
 
-    for found in document["operations"]:
-        yield from (click.style(line, bold=True) for line in wrapped(heading(found)))
-        rows = [row(found, arm) for arm in found["arms"] if not arm["error"]]
-        yield from table(head(found), rows) if rows else ()
-        for arm in found["arms"]:
-            yield from (line for text in details(found, arm) for line in wrapped(text, "  "))
-        examples = found["examples"]
+    for operation in document["operations"]:
+        yield from (click.style(line, bold=True) for line in wrapped(heading(operation)))
+        rows = [row(operation, arm) for arm in operation["arms"] if not arm["error"]]
+        yield from table(head(operation), rows) if rows else ()
+        for arm in operation["arms"]:
+            yield from (line for text in details(operation, arm) for line in wrapped(text, "  "))
+        examples = operation["examples"]
         shown = examples if verbose else examples[:_FEW]
         yield from (line for example in shown for line in indented(_example(example), "  "))
         if len(shown) < len(examples):

@@ -129,8 +129,8 @@ def _model_lines(document: Mapping[str, Any], no_key: str) -> Iterator[str]:
 
 def measured_lines(document: Mapping[str, Any]) -> Iterator[str]:
     """Yield a line for each operation that may ask the model, from `model status --json`."""
-    for operation, found in document["measured"].items():
-        yield escape_line(f"{operation:<9} {_figures(operation, found)}")
+    for operation, measured in document["measured"].items():
+        yield escape_line(f"{operation:<9} {_figures(operation, measured)}")
 
 
 def _figures(operation: str, found: Mapping[str, Any] | None) -> str:

@@ -63,7 +63,7 @@ def check(options: Options, paths: tuple[Path, ...]) -> int:
 
     invocation = invocation_of(options)
     checked = check_scripts(invocation.find_root(), invocation.operations, paths)
-    ok = all(one.ok for one in checked)
+    ok = all(script.ok for script in checked)
     emit(options, {"ok": ok, "scripts": msgspec.to_builtins(checked)}, _verdicts(checked))
     return 0 if ok else 1
 
@@ -189,11 +189,11 @@ def _block(head: str, about: str) -> Iterator[str]:
 
 
 def _verdicts(checked: "Sequence[ScriptCheck]") -> Iterator[str]:
-    for one in checked:
-        word = click.style("ok   ", fg="green") if one.ok else click.style("wrong", fg="red")
-        yield f"{word}  {escape_line(one.path)}"
-        yield from (f"       {escape_line(error)}" for error in one.errors)
-        yield from (f"       warning: {escape_line(warning)}" for warning in one.warnings)
+    for script in checked:
+        word = click.style("ok   ", fg="green") if script.ok else click.style("wrong", fg="red")
+        yield f"{word}  {escape_line(script.path)}"
+        yield from (f"       {escape_line(error)}" for error in script.errors)
+        yield from (f"       warning: {escape_line(warning)}" for warning in script.warnings)
 
 
 def _run_lines(tried: "ToolTrial") -> Iterator[str]:

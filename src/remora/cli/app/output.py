@@ -155,7 +155,7 @@ def wrap_text(text: str, width: int | None, indent: str = "") -> list[str]:
     import textwrap
 
     lines = textwrap.wrap(
-        _COMMAND.sub(lambda found: found[0].replace(" ", "\0"), text),
+        _COMMAND.sub(lambda command: command[0].replace(" ", "\0"), text),
         width,
         subsequent_indent=indent,
         break_long_words=False,
@@ -204,7 +204,8 @@ def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> list[str]:
         min(_MAX_WIDTH, max([len(title), *(len(row[column]) for row in texts)]))
         for column, title in enumerate(head)
     ]
-    right = [bool(rows) and all(isinstance(row[c], int) for row in rows) for c in range(len(head))]
+    cells = [[row[column] for row in rows] for column in range(len(head))]
+    right = [bool(rows) and all(isinstance(cell, int) for cell in column) for column in cells]
     terminal, before = terminal_width(), sum(widths[:-1]) + 2 * (len(widths) - 1)
     is_wide = terminal is not None and before + widths[-1] > terminal
     if terminal is not None and is_wide and (right[-1] or before > terminal):

@@ -198,7 +198,7 @@ def _note_constructor(options: Options, hub: "HubQuery", meant: "FoundNode") -> 
 
 def _note_other_definitions(options: Options, meant: "FoundNode") -> None:
     if meant.further:
-        first, *_, last = (each.removeprefix("node:") for each in (meant.key, *meant.further))
+        first, *_, last = (key.removeprefix("node:") for key in (meant.key, *meant.further))
         times = len(meant.further) + 1
         note(options, f"{first} is the first of {times} definitions; the last is {last}")
 

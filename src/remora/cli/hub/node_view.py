@@ -133,7 +133,7 @@ def _facts(node: AnsweredNode, width: int | None) -> Iterator[str]:
         "imports": escape_line(", ".join(node.imports or ())),
         "measures": ", ".join(_measures(node)),
         "attention": "; ".join(_warnings(node)),
-        **{escape_line(name): escape_line(json.dumps(found)) for name, found in node.extra.items()},
+        **{escape_line(name): escape_line(json.dumps(fact)) for name, fact in node.extra.items()},
     }
     label = max(len(name) for name, text in rows.items() if text)
     for name, text in rows.items():

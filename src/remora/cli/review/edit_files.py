@@ -59,10 +59,10 @@ def edit_files(files: Sequence[FilePatch], environ: Mapping[str, str]) -> list[F
     """
     with TemporaryDirectory(prefix="remora-edit-") as folder:
         return [
-            _edited(each, each.theirs, Path(folder, str(number)), environ)
-            if each.theirs is not None and is_text(each.theirs)
-            else each
-            for number, each in enumerate(files)
+            _edited(file, file.theirs, Path(folder, str(number)), environ)
+            if file.theirs is not None and is_text(file.theirs)
+            else file
+            for number, file in enumerate(files)
         ]
 
 

@@ -49,7 +49,7 @@ def _decide(review: Review) -> None:
 
 def _sum_up(review: Review, again: str) -> None:
     """Print what was decided, and the command `again` if changes are still pending."""
-    numbers = [f"{n} {what}" for what, n in review.done.items() if n]
+    numbers = [f"{number} {what}" for what, number in review.done.items() if number]
     numbers += [count(review.conflicts, "conflict")] if review.conflicts else []
     click.echo(", ".join(numbers) or "no verdicts")
     if left := len(review.pending()):

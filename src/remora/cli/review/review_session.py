@@ -259,7 +259,7 @@ class Review:
         proposed = verdicts.proposed_files(self.view, job.agent_id, **where)
         before = self.edits.get(job.agent_id, proposed)
         edited = edit_files(before, invocation_of(self.options).environ)
-        if [each.theirs for each in edited] == [each.theirs for each in proposed]:
+        if [file.theirs for file in edited] == [file.theirs for file in proposed]:
             self.edits.pop(job.agent_id, None)
             click.echo("  not edited, so nothing is decided")
             return False
@@ -283,7 +283,7 @@ class Review:
         if done.conflicts:
             return False
         self._decided(ACCEPTED, [job.agent_id])
-        now = next(each for each in self.view.jobs if each.agent_id == job.agent_id)
+        now = next(other for other in self.view.jobs if other.agent_id == job.agent_id)
         click.echo(f"  written: {written_text(now)}")
         return True
 
@@ -293,12 +293,12 @@ class Review:
         if len(alike) == 1:
             click.echo("  no other change corrects the same: [y] accepts this one")
             return False
-        files = len({split_node_key(each.node_id)[0] for each in alike})
+        files = len({split_node_key(other.node_id)[0] for other in alike})
         number = f"{count(len(alike), 'change')} of {job.operation} in {count(files, 'file')}"
         print_lines(wrapped(f"  {number}: {rules_text(job)}", "  "))
         if not click.confirm("  accept all of them?"):
             return False
-        agents = [each.agent_id for each in alike]
+        agents = [other.agent_id for other in alike]
         try:
             with accept_progress(self.options) as pace:
                 done = verdicts.accept(self.view, *agents, progress=pace, **self._where)
@@ -311,7 +311,7 @@ class Review:
         self._show_conflicts(done.conflicts)
         self._decided(ACCEPTED, self._accepted(agents))
         nodes = {conflict["node_id"] for conflict in done.conflicts}
-        refused = [each.agent_id for each in alike if each.node_id in nodes]
+        refused = [other.agent_id for other in alike if other.node_id in nodes]
         self.passed.update(refused)
         self.conflicts += len(refused)
         if done.error is not None:

@@ -19,7 +19,11 @@ if TYPE_CHECKING:
     from remora.runs.review.pending import GroupBy
     from remora.usecases.review.verdicts import Chosen
 
+_RUN = click.argument("run", type=RUN)
+_NODES = click.argument("nodes", type=NODE, metavar="[NODE]...", nargs=-1)
 _CHOOSING = (
+    _RUN,
+    _NODES,
     click.option("--all", "every", is_flag=True, help="Select all pending changes."),
     rule_option,
     click.option(
@@ -33,8 +37,8 @@ _CHOOSING = (
 )
 
 
-def choosing(function: Callable[..., int]) -> Callable[..., int]:
-    """Add the options that choose changes, and pass their values as the argument `chosen`."""
+def choose_changes(function: Callable[..., int]) -> Callable[..., int]:
+    """Add what chooses changes to a command, and pass the options' values as `chosen`."""
 
     @functools.wraps(function)
     def command(
@@ -66,9 +70,7 @@ def choosing(function: Callable[..., int]) -> Callable[..., int]:
         "remora accept last --rule F401 --pr",
     ),
 )
-@click.argument("run", type=RUN)
-@click.argument("nodes", type=NODE, metavar="[NODE]...", nargs=-1)
-@choosing
+@choose_changes
 @click.option(
     "--hunk",
     "hunks",
@@ -151,9 +153,7 @@ def accept(  # noqa: PLR0913 (one parameter for each option)
 
 
 @command("reject", examples=("remora reject last load_orders --feedback 'keep the name'",))
-@click.argument("run", type=RUN)
-@click.argument("nodes", type=NODE, metavar="[NODE]...", nargs=-1)
-@choosing
+@choose_changes
 @click.option("--feedback", metavar="TEXT", help="Reason to record with the verdict.")
 def reject(
     options: Options, chosen: "Chosen", *, run: str, nodes: tuple[str, ...], feedback: str | None
@@ -180,8 +180,8 @@ def reject(
 
 
 @command("revert", examples=("remora revert last", "remora revert last load_orders 'src/shop/*'"))
-@click.argument("run", type=RUN)
-@click.argument("nodes", type=NODE, metavar="[NODE]...", nargs=-1)
+@_RUN
+@_NODES
 @trust_option
 def revert(options: Options, run: str, nodes: tuple[str, ...], *, trust_run: bool) -> int:
     """Undo accepted changes, or the rejection of NODE.
@@ -210,13 +210,7 @@ def revert(options: Options, run: str, nodes: tuple[str, ...], *, trust_run: boo
     help="Group changes by file, rule or agent.",
 )
 @trust_option
-def review(
-    options: Options,
-    run: str,
-    by: "GroupBy",
-    *,
-    trust_run: bool,
-) -> int:
+def review(options: Options, run: str, by: "GroupBy", *, trust_run: bool) -> int:
     """Review pending changes one by one in a terminal, with one key per verdict.
 
     Each verdict is recorded immediately, so you can stop at any time and continue later. RUN is a

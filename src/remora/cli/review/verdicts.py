@@ -169,9 +169,9 @@ def _conflict(
     options: Options, project: ProjectRecords, done: Verdicts, node: str
 ) -> Iterator[str]:
     yield escape_line(f"  {display_name(node)}")
-    for found in done.conflicts:
-        if found["node_id"] == node:
-            yield from indented(f"{found['path']}: {found['detail']}")
+    for conflict in done.conflicts:
+        if conflict["node_id"] == node:
+            yield from indented(f"{conflict['path']}: {conflict['detail']}")
     view = done.view
     for job in jobs_named(view, node):
         if job.review.state == CONFLICT:
@@ -198,9 +198,9 @@ def _reverted(options: Options, project: ProjectRecords, done: Verdicts) -> Iter
     if done.conflicts:
         number = count(len(done.conflicts), "conflict")
         yield click.style(f"{number}, not reverted:", fg="yellow")
-    for found in done.conflicts:
-        yield escape_line(f"  {display_name(found['node_id'])}")
-        yield from indented(f"{found['path']}: {found['detail']}")
+    for conflict in done.conflicts:
+        yield escape_line(f"  {display_name(conflict['node_id'])}")
+        yield from indented(f"{conflict['path']}: {conflict['detail']}")
     if done.conflicts:
         yield f"next: remove the change yourself; `remora diff {done.run_id}` shows it"
     if done.reverted:

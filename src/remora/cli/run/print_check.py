@@ -129,7 +129,7 @@ def _total(result: CheckResult, command: str, output: CheckOutput) -> Iterator[s
         return
     if left:
         yield f"ruff reports {count(left, 'other finding')} (-v lists them)"
-    files = count(len({each.path for each in result.problems}), "file")
+    files = count(len({problem.path for problem in result.problems}), "file")
     total = f"{count(len(result.problems), f'{new}problem')} in {files}"
     if not any(problem.fixable for problem in result.problems):
         need, them = ("needs", "it") if len(result.problems) == 1 else ("need", "them")

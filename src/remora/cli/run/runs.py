@@ -161,8 +161,11 @@ def _runs(options: Options, project: "ProjectRecords", found: "list[RunLine]") -
         return
     now = datetime.now(UTC)
     rows = [
-        (r.run_id, _age(r, now), r.status, _operations(r), clip(r.model, _MODEL), *_numbers(r))
-        for r in reversed(found)
+        (
+            *(run.run_id, _age(run, now), run.status, _operations(run), clip(run.model, _MODEL)),
+            *(run.failed, run.pending + run.conflicts),
+        )
+        for run in reversed(found)
     ]
     yield from table(("RUN", "AGE", "STATUS", "OPERATIONS", "MODEL", "FAILED", "PENDING"), rows)
     if any(run.status == DAMAGED for run in found):
@@ -172,10 +175,6 @@ def _runs(options: Options, project: "ProjectRecords", found: "list[RunLine]") -
         show = next_command(options, project.root, "show", older[-1].run_id)
         number = count(len(older), "older run")
         yield from wrapped(f"pending changes in {number}; for the newest, run `{show}`")
-
-
-def _numbers(run: "RunLine") -> tuple[int, int]:
-    return run.failed, run.pending + run.conflicts
 
 
 def _operations(run: "RunLine") -> str:

@@ -111,7 +111,7 @@ def event_json(line: bytes) -> str:
 
     Non-ASCII characters occur only in strings, where they are escaped.
     """
-    return _NON_ASCII.sub(lambda found: json.dumps(found[0])[1:-1], _decoded(line))
+    return _NON_ASCII.sub(lambda match: json.dumps(match[0])[1:-1], _decoded(line))
 
 
 def string_json(line: bytes) -> str:

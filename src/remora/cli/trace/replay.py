@@ -44,12 +44,12 @@ def replay(options: Options, agent: str | None, *, every: bool) -> int:
     if agent is not None:
         names = [_agent(stream_named(folder, agent), names)]
     replays = [replay_agent(folder, name) for name in names]
-    ok = all(one.ok for one in replays)
+    ok = all(run.ok for run in replays)
     document = {"ok": ok, "agents": msgspec.to_builtins(replays)}
     emit(options, document, _lines(replays, verbose=options.verbose))
-    for one in replays:
-        if one.error:
-            print_error("stream_damaged", one.error, "see `remora trace verify`", as_json=False)
+    for run in replays:
+        if run.error:
+            print_error("stream_damaged", run.error, "see `remora trace verify`", as_json=False)
     return 0 if ok else 1
 
 
@@ -62,12 +62,12 @@ def _agent(name: str, agents: Sequence[str]) -> str:
 
 
 def _lines(replays: "Sequence[AgentReplay]", *, verbose: bool) -> Iterator[str]:
-    for one in replays:
-        yield from _agent_lines(one, whole=verbose or len(replays) == 1)
+    for run in replays:
+        yield from _agent_lines(run, whole=verbose or len(replays) == 1)
     if not replays:
         yield "no agents yet; run `remora analyze` to start some"
         return
-    totals = Counter(script.same for one in replays for script in one.scripts)
+    totals = Counter(script.same for run in replays for script in run.scripts)
     parts = [
         f"{totals[same]} {_RESULTS[same][0]}" for same in (True, False, None) if same in totals
     ]

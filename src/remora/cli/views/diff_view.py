@@ -25,7 +25,9 @@ def print_diffs(options: Options, diffs: list[dict[str, Any]], why: str = "") ->
         click.echo(f"no verified changes to show{why}", err=True)
     for entry in diffs:
         _print_diff(entry)
-    settled = Counter(e["review"] for e in diffs if e["review"] not in ("", None, PENDING))
+    settled = Counter(
+        entry["review"] for entry in diffs if entry["review"] not in ("", None, PENDING)
+    )
     if settled:
         pending = len(diffs) - settled.total()
         note(

@@ -181,7 +181,9 @@ def _work_text(job: Document) -> str:
         work += "" if job["whole"] else "; others are rejected or reverted"
     if job.get("present"):
         work += f" · {count(len(job['present']), 'hunk')} of it was in your files before"
-    by_others = {who: n for who, n in job["decided_by"].items() if n and who != "rule"}
+    by_others = {
+        who: number for who, number in job["decided_by"].items() if number and who != "rule"
+    }
     where = f"on branch {escape_line(job['branch'])}" if job["branch"] else ""
     return " · ".join(part for part in (work, _deciders(by_others), where) if part)
 

@@ -27,7 +27,7 @@ def plan_lines(
 ) -> Iterator[str]:
     """Yield the output lines of `--dry-run`. `paths` are the paths given by the user."""
     plan, width = prepared.plan, terminal_width()
-    units = {each.name: each.unit for each in prepared.project.operations.all}
+    units = {operation.name: operation.unit for operation in prepared.project.operations.all}
     jobs = [
         {**job, "work": _amount(plan, job, units.get(job["operation"], ""))}
         for job in document["jobs"]

@@ -93,7 +93,7 @@ def _stays(number: int, reasons: Mapping[str, int]) -> str:
     for reason, found in (*reasons.items(), (OPEN, number)):
         known[reason] = min(found, rest)
         rest -= known[reason]
-    known = {reason: found for reason, found in known.items() if found}
+    known = {reason: left for reason, left in known.items() if left}
     if len(known) == 1:
         return with_reasons(known, "finding")
     return f"{number:,} findings stay: {with_reasons(known)}"

@@ -184,13 +184,13 @@ def _problem_lines(
     options: Options, project: ProjectRecords, view: RunView, jobs: Sequence[Document]
 ) -> Iterator[str]:
     """Yield the first jobs that failed, and the commands that list the others."""
-    wrong = {status: [j for j in view.jobs if j.status == status] for status in FAILURES}
-    first = [job for each in wrong.values() for job in each[:_MOST_PROBLEMS]]
+    wrong = {status: [job for job in view.jobs if job.status == status] for status in FAILURES}
+    first = [job for group in wrong.values() for job in group[:_MOST_PROBLEMS]]
     yield from job_lines(JobDocuments(first), terminal_width(), verbose=False)
-    for status, found in wrong.items():
-        if len(found) > _MOST_PROBLEMS:
+    for status, failed in wrong.items():
+        if len(failed) > _MOST_PROBLEMS:
             show = next_command(options, project.root, "show", view.run_id, "--status", status)
-            yield f"{len(found) - _MOST_PROBLEMS:,} more with the status {status}: `{show}`"
+            yield f"{len(failed) - _MOST_PROBLEMS:,} more with the status {status}: `{show}`"
     show = next_command(options, project.root, "show", view.run_id)
     yield f"`{show}` lists all {len(jobs):,}"
 
@@ -222,7 +222,7 @@ def unreadable_lines(totals: Mapping[str, Any], width: int | None) -> Iterator[s
         at_line = _AT_LINE.fullmatch(file["detail"])
         what = f":{at_line[1]}: {at_line[2]}" if at_line else f": {file['detail']}"
         line = escape_line(f"not checked: {file['path']}{what}")
-        yield from (click.style(each, fg="yellow") for each in wrap_text(line, width, "  "))
+        yield from (click.style(part, fg="yellow") for part in wrap_text(line, width, "  "))
 
 
 def decision_lines(document: Document, width: int | None, *, verbose: bool) -> Iterator[str]:
