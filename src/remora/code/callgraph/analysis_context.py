@@ -55,7 +55,6 @@ class Context(Solver):
         self._program = program
         self._modules = ModuleLookup(program.paths())
         self._files = files.for_program(program)
-        self._imports: dict[tuple[str, int, str], Value | None] = {}
         self.subclass_cache: dict[str, tuple[tuple[tuple[str, int], ...], int]] = {}
         """Maps a name to the classes with a base of that name, in the form cached by `memoize`."""
         self._star_sources: dict[str, dict[str, tuple[str, ...]]] = {}
@@ -131,7 +130,7 @@ class Context(Solver):
         """Return the names under which `name` is imported, in all files or only in `path`."""
         self.inputs |= self._bit(incremental.ALIAS, name)
         paths = self._program.mentioning(name) if path is None else (path,)
-        files = (self._files.file(each) for each in paths)
+        files = map(self._files.file, paths)
         return {alias for file in files if file is not None for alias in file.aliases.get(name, ())}
 
     def resolve_import(self, path: str, level: int, dotted: str) -> Value | None:
@@ -158,13 +157,8 @@ class Context(Solver):
         return self._all_star_sources(path).get(name, ())
 
     def _resolve_import(self, path: str, level: int, dotted: str) -> Value | None:
-        key = (path, level, dotted)
-        if key not in self._imports:
-            lookup = self._modules
-            self._imports[key] = (
-                lookup.relative(path, level, dotted) if level else lookup.absolute(path, dotted)
-            )
-        return self._imports[key]
+        lookup = self._modules
+        return lookup.relative(path, level, dotted) if level else lookup.absolute(path, dotted)
 
     def _all_star_sources(self, path: str) -> Mapping[str, tuple[str, ...]]:
         if (known := self._star_sources.get(path)) is None:
@@ -172,7 +166,7 @@ class Context(Solver):
             for module in self._star_modules(path):
                 for name in self._names_by_star(module):
                     sources.setdefault(name, {})[module] = None
-            known = {name: tuple(found) for name, found in sources.items()}
+            known = {name: tuple(modules) for name, modules in sources.items()}
             self._star_sources[path] = known
         return known
 

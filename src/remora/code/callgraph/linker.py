@@ -1,6 +1,6 @@
 """On-demand queries for the callees, callers, importers and subclasses of a node."""
 
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Set
 from typing import NamedTuple
 
 from remora.code.callgraph.abstract_values import CLASS, FUNCTION, INSTANCE, MODULE, Value, Values
@@ -22,10 +22,7 @@ from remora.code.ir.model import (
     CLASS_SCOPE,
     IMPORT,
     IMPORT_FROM,
-    AttributeRead,
-    AttributeWrite,
     Binding,
-    Call,
     unqualified_name,
 )
 from remora.code.links import TIERS, Edge
@@ -89,7 +86,7 @@ class Linker:
         calls = self.callees(key)
         path, qualname = split_node_key(key)
         imports = self._imports_of(path) if qualname == MODULE_NAME else frozenset()
-        edges = tuple(Edge(key=each, tier=TIERS[0], lines=()) for each in sorted(imports))
+        edges = tuple(Edge(key=node, tier=TIERS[0], lines=()) for node in sorted(imports))
         return NodeLinks(calls, edges, self._ctx.inputs)
 
     @property
@@ -176,7 +173,7 @@ class Linker:
         found: EdgeLines = {}
         for kind, numbers in enumerate(file.sites_by_owner.get(qualname, ())):
             for number in numbers:
-                line = _record(file, kind, number).line
+                line = file.sites[kind][number].line
                 site = (file.path, kind, number)
                 for target, tier in self._site_targets(site).items():
                     if self._is_caller_site(target, site):
@@ -204,7 +201,7 @@ class Linker:
             targets = self._site_targets(site)
             other = self._ctx.file(site[0])
             if key in targets and other is not None:
-                record = _record(other, site[1], site[2])
+                record = other.sites[site[1]][site[2]]
                 owner = node_key(other.path, other.scopes[record.scope].qualname)
                 _add_edge(found, owner, targets[key], record.line)
         return _edges(found)
@@ -218,16 +215,6 @@ class Linker:
         return self._ctx.memoize(
             self._imports, path, lambda: frozenset(_imports_of(self._ctx, path))
         )
-
-
-def _record(file: IndexedFile, kind: int, number: int) -> Call | AttributeRead | AttributeWrite:
-    lowered = file.lowered
-    records: tuple[Sequence[Call | AttributeRead | AttributeWrite], ...] = (
-        lowered.calls,
-        lowered.reads,
-        lowered.stores,
-    )
-    return records[kind][number]
 
 
 def _add_edge(found: EdgeLines, key: str, tier: int, line: int) -> None:

@@ -138,16 +138,18 @@ class AliasSearch:
         return search
 
     def _target_filter(self, file: IndexedFile, scope: int) -> TargetFilter:
-        found = file.scopes[scope]
-        in_class = found.parent >= 0 and file.scopes[found.parent].kind == CLASS_SCOPE
-        if found.kind == CLASS_SCOPE or (in_class and found.name in CONSTRUCTORS):
-            owner = scope if found.kind == CLASS_SCOPE else found.parent
-            places = class_family(self._ctx, file, owner) | {(file.path, scope)}
-            return TargetFilter(self._ctx, places, (kinds.CLASS, kinds.OWN_CLASS, kinds.FUNCTION))
-        if in_class and found.name == "__call__":
-            places = class_family(self._ctx, file, found.parent) | {(file.path, scope)}
-            return TargetFilter(self._ctx, places, (kinds.INSTANCE, kinds.SELF, kinds.FUNCTION))
-        return TargetFilter(self._ctx, {(file.path, scope)}, (kinds.FUNCTION,))
+        definition, owner = file.scopes[scope], file.owner_class(scope)
+        accepted: tuple[str, ...] = (kinds.FUNCTION,)
+        if definition.kind == CLASS_SCOPE:
+            owner, accepted = scope, (kinds.CLASS, kinds.OWN_CLASS, kinds.FUNCTION)
+        elif definition.name in CONSTRUCTORS:
+            accepted = (kinds.CLASS, kinds.OWN_CLASS, kinds.FUNCTION)
+        elif definition.name == "__call__":
+            accepted = (kinds.INSTANCE, kinds.SELF, kinds.FUNCTION)
+        else:
+            owner = None
+        family = set() if owner is None else class_family(self._ctx, file, owner)
+        return TargetFilter(self._ctx, family | {(file.path, scope)}, accepted)
 
     def _further_names(
         self, alias: Name, accepted: TargetFilter, search: SearchScope, known: Container[Name]
@@ -240,12 +242,9 @@ def _is_passed_as_value(file: IndexedFile, scope: int) -> bool:
 
     This is impossible for a property getter.
     """
-    found = file.scopes[scope]
-    in_class = found.parent >= 0 and file.scopes[found.parent].kind == CLASS_SCOPE
-    is_getter = in_class and bool(file.decorator_names(scope) & GETTERS)
     if is_special_method(file, scope):
         return bool(file.scopes[scope].decorators)
-    return not is_getter
+    return file.owner_class(scope) is None or not file.decorator_names(scope) & GETTERS
 
 
 def _receiving_parameters(

@@ -9,7 +9,6 @@ from remora.code.callgraph.files.dataflow import RESULT
 from remora.code.callgraph.files.ir_index import IndexedFile
 from remora.code.callgraph.names.call_targets import BUILTINS_BY_METHOD, is_operator_method
 from remora.code.callgraph.names.search_scope import MAX_CLASS_NAME_FILES
-from remora.code.callgraph.rules.class_attributes import CLASS_METHODS
 from remora.code.ir.model import CLASS_SCOPE, FUNCTION_SCOPE
 
 CONSTRUCTORS = frozenset(("__init__", "__new__"))
@@ -24,18 +23,17 @@ class Name(NamedTuple):
 
 def direct_names(ctx: Context, file: IndexedFile, scope: int) -> Iterator[Name]:
     """Yield the direct names of a function or class."""
-    found = file.scopes[scope]
-    in_class = found.parent >= 0 and file.scopes[found.parent].kind == CLASS_SCOPE
-    if found.kind == CLASS_SCOPE:
+    definition, owner = file.scopes[scope], file.owner_class(scope)
+    if definition.kind == CLASS_SCOPE:
         yield from class_names(ctx, file, scope, "")
-    elif in_class and found.name in CONSTRUCTORS:
-        yield from class_names(ctx, file, found.parent, "")
-    elif in_class and found.name == "__call__":
-        yield from class_names(ctx, file, found.parent, RESULT)
+    elif owner is not None and definition.name in CONSTRUCTORS:
+        yield from class_names(ctx, file, owner, "")
+    elif owner is not None and definition.name == "__call__":
+        yield from class_names(ctx, file, owner, RESULT)
     if is_special_method(file, scope):
         yield from _operator_names(ctx, file, scope)
     else:
-        yield Name(found.name, file.path if file.is_local(scope) else "")
+        yield Name(definition.name, file.path if file.is_local(scope) else "")
 
 
 def _operator_names(ctx: Context, file: IndexedFile, scope: int) -> Iterator[Name]:
@@ -83,16 +81,11 @@ def class_family(ctx: Context, file: IndexedFile, scope: int) -> set[tuple[str, 
 
 
 def is_special_method(file: IndexedFile, scope: int) -> bool:
-    found = file.scopes[scope]
-    in_class = found.parent >= 0 and file.scopes[found.parent].kind == CLASS_SCOPE
-    return in_class and is_operator_method(found.name)
+    return file.owner_class(scope) is not None and is_operator_method(file.scopes[scope].name)
 
 
 def _first_parameters(file: IndexedFile, scope: int, *, of_type: bool) -> Iterator[str]:
     for number, method in enumerate(file.scopes):
-        if method.kind == FUNCTION_SCOPE and method.parent == scope and method.params:
-            takes_class = (
-                "classmethod" in file.decorator_names(number) or method.name in CLASS_METHODS
-            )
-            if takes_class == of_type:
-                yield method.params[0].name
+        is_method = method.kind == FUNCTION_SCOPE and method.parent == scope
+        if is_method and method.params and file.takes_class(number) == of_type:
+            yield method.params[0].name

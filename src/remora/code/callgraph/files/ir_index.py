@@ -22,6 +22,7 @@ from remora.code.ir.model import (
 _MAX_DEPTH = 40
 PARAMETER = -1  # used instead of the index of a binding: the parameter itself
 
+_CLASS_METHODS = frozenset(("__new__", "__init_subclass__", "__class_getitem__"))
 _NOT_IMPLEMENTED = frozenset(("NotImplementedError", "NotImplemented"))
 
 
@@ -160,16 +161,16 @@ class IndexedFile:
                 _add_variable(found, store.term, (owner, name))
         return found
 
+    @property
+    def sites(self) -> tuple[Sequence[Call | AttributeRead | AttributeWrite], ...]:
+        """The calls, the reads and the stores of the file."""
+        return self.lowered.calls, self.lowered.reads, self.lowered.stores
+
     @cached_property
     def sites_by_owner(self) -> dict[str, tuple[list[int], list[int], list[int]]]:
         """Maps the qualname of each node to the numbers of its calls, reads and stores."""
         found: dict[str, tuple[list[int], list[int], list[int]]] = {}
-        kinds: tuple[Sequence[Call | AttributeRead | AttributeWrite], ...] = (
-            self.lowered.calls,
-            self.lowered.reads,
-            self.lowered.stores,
-        )
-        for kind, sites in enumerate(kinds):
+        for kind, sites in enumerate(self.sites):
             for number, site in enumerate(sites):
                 owner = self.scopes[site.scope].qualname
                 found.setdefault(owner, ([], [], []))[kind].append(number)
@@ -197,13 +198,22 @@ class IndexedFile:
                 break
         return unqualified_name(term)
 
+    def owner_class(self, number: int) -> int | None:
+        """Return the class whose body contains a definition directly, or None."""
+        parent = self.scopes[number].parent
+        return parent if parent >= 0 and self.scopes[parent].kind == ir.CLASS_SCOPE else None
+
+    def takes_class(self, number: int) -> bool:
+        """Return True if the first parameter of a method is the class."""
+        is_class_method = "classmethod" in self.decorator_names(number)
+        return is_class_method or self.scopes[number].name in _CLASS_METHODS
+
     def enclosing_method(self, scope: int) -> int | None:
         """Return `scope` if it is a method, otherwise its nearest enclosing method or None."""
         while scope > 0:
-            found = self.scopes[scope]
-            if found.kind == ir.FUNCTION_SCOPE and self.scopes[found.parent].kind == ir.CLASS_SCOPE:
+            if self.scopes[scope].kind == ir.FUNCTION_SCOPE and self.owner_class(scope) is not None:
                 return scope
-            scope = found.parent
+            scope = self.scopes[scope].parent
         return None
 
     def class_of_self(self, scope: int, base: Any) -> int | None:

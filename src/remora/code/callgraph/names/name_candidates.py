@@ -12,7 +12,6 @@ from remora.code.callgraph.files.dataflow import (
     mentioned_name,
 )
 from remora.code.callgraph.files.ir_index import IndexedFile
-from remora.code.ir.model import CLASS_SCOPE, FUNCTION_SCOPE
 from remora.ids import node_key
 
 _MAX_FILES: Final = 24
@@ -134,9 +133,6 @@ def unique_method(ctx: Context, name: str) -> str | None:
     path = next(iter(paths))
     if (file := ctx.file(path)) is None:
         return None
-    found = [s for s in file.scopes if s.name == name and s.kind in {CLASS_SCOPE, FUNCTION_SCOPE}]
-    if len(found) != 1 or found[0].kind != FUNCTION_SCOPE:
-        return None
-    if file.scopes[found[0].parent].kind != CLASS_SCOPE:
-        return None
-    return node_key(path, found[0].qualname)
+    numbers = [number for number in file.nodes.values() if file.scopes[number].name == name]
+    is_method = len(numbers) == 1 and numbers[0] == file.enclosing_method(numbers[0])
+    return node_key(path, file.scopes[numbers[0]].qualname) if is_method else None

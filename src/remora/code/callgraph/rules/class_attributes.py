@@ -17,14 +17,13 @@ from remora.code.callgraph.analysis_context import Context
 from remora.code.callgraph.files.ir_index import IndexedFile, VisibleBinding
 from remora.code.callgraph.rules.hierarchy import delegates_to_base, has_external_base, project_mro
 from remora.code.callgraph.rules.points_to import binding_values
-from remora.code.ir.model import CLASS_SCOPE, FUNCTION_SCOPE
+from remora.code.ir.model import FUNCTION_SCOPE
 
 GETTERS = frozenset(("property", "cached_property", "abstractproperty", "lazy_property", "getter"))
 _CONTAINER_KINDS = (
     *(kinds.CONTAINER, kinds.BUILT_CONTAINER, kinds.TYPED_CONTAINER),
     *(kinds.VARIADIC, kinds.PAIR),
 )
-CLASS_METHODS = frozenset(("__new__", "__init_subclass__", "__class_getitem__"))
 _MAX_INSTANCE_OVERRIDES = 4  # overrides of an abstract method; more are not informative
 _MAX_PARAMETER_OVERRIDES = 24  # leaves room for other values below the limit of `join`
 
@@ -190,13 +189,10 @@ def bind_methods(ctx: Context, values: Values, receiver: Value) -> Values:
 
 def _is_bound(ctx: Context, value: Value, receiver: Value) -> bool:
     file = ctx.definition_file(value[1], value[2])
-    decorators = set() if file is None else file.decorator_names(value[2])
-    if "staticmethod" in decorators:
+    if file is not None and "staticmethod" in file.decorator_names(value[2]):
         return False
-    name = "" if file is None else file.scopes[value[2]].name
-    if "classmethod" in decorators or name in CLASS_METHODS:
-        return True
-    return receiver[0] in {kinds.INSTANCE, kinds.SELF}
+    takes_class = file is not None and file.takes_class(value[2])
+    return takes_class or receiver[0] in {kinds.INSTANCE, kinds.SELF}
 
 
 def special(ctx: Context, level: int, value: Value, name: str) -> Values:
@@ -213,14 +209,11 @@ def self_value(ctx: Context, path: str, scope: int) -> Values:
     """
     if (file := ctx.definition_file(path, scope)) is None:
         return EMPTY
-    found = file.scopes[scope]
-    if found.kind != FUNCTION_SCOPE or file.scopes[found.parent].kind != CLASS_SCOPE:
+    owner = file.owner_class(scope)
+    is_method = owner is not None and file.scopes[scope].kind == FUNCTION_SCOPE
+    if not is_method or "staticmethod" in file.decorator_names(scope):
         return EMPTY
-    decorators = file.decorator_names(scope)
-    if "staticmethod" in decorators:
-        return EMPTY
-    of_type = "classmethod" in decorators or found.name in CLASS_METHODS
-    return exact_value(kinds.OWN_CLASS if of_type else kinds.SELF, path, found.parent)
+    return exact_value(kinds.OWN_CLASS if file.takes_class(scope) else kinds.SELF, path, owner)
 
 
 def member(ctx: Context, level: int, value: Value, name: str) -> Values:

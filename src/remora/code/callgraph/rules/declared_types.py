@@ -70,7 +70,7 @@ def _plain_type(ctx: Context, point: ProgramPoint, term: Any) -> Values:
 
 def _type_values(ctx: Context, point: ProgramPoint, term: Any) -> Values:
     if term.__class__ is str:
-        return ctx.read(("name", point.path, point.scope, point.at, term))
+        return ctx.read(("term", 0, point.path, point.scope, point.at, term))
     if term[0] != ATTRIBUTE:
         return EMPTY
     bases = _type_values(ctx, point, term[1])

@@ -16,18 +16,12 @@ from remora.code.callgraph.rules import (
 )
 
 
-def _name(ctx: Context, path: str, scope: int, at: int, name: str) -> Values:
-    """Return the values of a name at level 0, that is, without following callers."""
-    return points_to.name_values(ctx, ProgramPoint(0, path, scope, at), name)
-
-
 def _term(ctx: Context, level: int, path: str, scope: int, at: int, term: Any) -> Values:
     """Return the values of a term at a program point."""
     return points_to.evaluate(ctx, ProgramPoint(level, path, scope, at), term)
 
 
 RULES: Mapping[str, Callable[..., Values]] = {
-    "name": _name,
     "term": _term,
     "bind": points_to.bind,
     "export": points_to.export,

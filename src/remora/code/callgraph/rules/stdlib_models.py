@@ -109,14 +109,8 @@ def _super(ctx: Context, _level: int, site: Site) -> Values:
     scope = file.lowered.calls[site[1]].scope
     if (method := file.enclosing_method(scope)) is None:
         return EMPTY
-    found = file.scopes[method]
-    of_type = "classmethod" in file.decorator_names(method) or found.name in {
-        "__new__",
-        "__init_subclass__",
-    }
-    return exact_value(
-        kinds.SUPER, site[0], found.parent, kinds.OWN_CLASS if of_type else kinds.INSTANCE
-    )
+    receiver = kinds.OWN_CLASS if file.takes_class(method) else kinds.INSTANCE
+    return exact_value(kinds.SUPER, site[0], file.scopes[method].parent, receiver)
 
 
 def _type(ctx: Context, _level: int, site: Site) -> Values:
