@@ -10,7 +10,6 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from remora.code.docstrings.describable_parts import STYLES, DocstringFormat
 from remora.code.docstrings.docstring_sections import Style
 from remora.code.docstrings.documented_node import find_documented
 from remora.code.syntax.source import read_source
@@ -23,7 +22,7 @@ from remora.operations.docstring.given_text import (
     text_problem,
 )
 from remora.operations.docstring.mend import mend_of
-from remora.operations.docstring.style import StyleCounts, docstring_format
+from remora.operations.docstring.style import STYLES, DocstringFormat, StyleCounts, docstring_format
 from tests.operations.lint.fixed_files import versions
 
 NAMES = st.sampled_from(["a", "b", "count", "path", "to_file", "x1"])

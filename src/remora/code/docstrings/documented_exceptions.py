@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from typing import Any
 
-from remora.code.syntax.definitions import DEFINITIONS
+from remora.code.syntax.definitions import DEFINITIONS, DefinitionNode
 from remora.code.syntax.effects import (
     builtin_exceptions,
     exception_name,
+    is_stub,
     may_be_subclass,
     unqualified_name,
 )
@@ -59,14 +60,14 @@ class ExceptionClasses:
     @cached_property
     def _bases(self) -> dict[str, set[str]]:
         known = {
-            name: {base.__name__ for base in each.__mro__[1:-1]}
-            for name, each in builtin_exceptions().items()
+            name: {base.__name__ for base in error.__mro__[1:-1]}
+            for name, error in builtin_exceptions().items()
         }
         for name, bases in _STANDARD.items():
             known.setdefault(name, set()).update(bases)
         for content in self._read():
-            for name, found in class_bases(content).items():
-                known.setdefault(name, set()).update(found)
+            for name, names in class_bases(content).items():
+                known.setdefault(name, set()).update(names)
         return known
 
     def _find_bases(self, name: str) -> frozenset[str] | None:
@@ -99,6 +100,12 @@ def class_bases(content: bytes) -> Mapping[str, Sequence[str]]:
         )
         for name, bases in _CLASS.findall(content)
     }
+
+
+def listable_exceptions(node: DefinitionNode) -> tuple[str, ...]:
+    """Return the exceptions that a docstring may list: those that a function raises by itself."""
+    is_function = not isinstance(node, ast.ClassDef) and not is_stub(node, node.body)
+    return raised_exceptions(node.body) if is_function else ()
 
 
 def raised_exceptions(body: Sequence[ast.stmt]) -> tuple[str, ...]:
@@ -137,9 +144,9 @@ def _names(statement: ast.Raise, caught: tuple[str, ...]) -> Iterator[str]:
 def _caught(kind: ast.expr | None) -> Iterator[str]:
     if kind is None:
         yield "BaseException"
-    for each in kind.elts if isinstance(kind, ast.Tuple) else [kind]:
-        if each is not None:
-            yield unqualified_name(each)
+    for error in kind.elts if isinstance(kind, ast.Tuple) else [kind]:
+        if error is not None:
+            yield unqualified_name(error)
 
 
 def _suppressed(statement: ast.With | ast.AsyncWith) -> tuple[str, ...]:

@@ -7,16 +7,22 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
-from remora.code.docstrings.describable_parts import Describable, describable_parts
 from remora.code.docstrings.docstring_sections import Item, Kind, ParsedDocstring, parse_docstring
-from remora.code.docstrings.documented_exceptions import ExceptionClasses
-from remora.code.syntax.definitions import DEFINITIONS, DefinitionNode
-from remora.code.syntax.effects import unqualified_name
+from remora.code.docstrings.documented_exceptions import ExceptionClasses, listable_exceptions
+from remora.code.syntax.definitions import DEFINITIONS, DefinitionNode, FunctionNode
+from remora.code.syntax.effects import (
+    is_none_or_missing,
+    is_stub,
+    returns_or_yields,
+    unqualified_name,
+)
 from remora.code.syntax.signature import docstring_text
 from remora.code.syntax.source import Source
 
 _ENOUGH = 3
 """Lists of exceptions that show a habit."""
+_RECEIVERS = ("self", "cls", "mcs", "mcls", "metacls")
+_PROPERTIES = ("property", "cached_property")
 _RESULT: Mapping[Kind, Kind] = {"yields": "returns"}
 
 
@@ -123,16 +129,15 @@ def collect_texts(source: Source) -> FileTexts:
         if not text:
             continue
         parsed = parse_docstring(text)
-        describable = describable_parts(node)
         names = {name for item in _items(parsed) for name in item.names}
         listed.update(names)
         if names:
-            left_out.update({parameter.name for parameter in describable.parameters} - names)
+            left_out.update({*_public_parameters(node)} - names)
         if not node.name.startswith("_"):
             kinds = {_RESULT.get(section.kind, section.kind) for section in parsed.sections}
-            could = list(possible_sections(describable))
+            could = list(possible_sections(node))
             possible.update(could)
-            written.update(each for each in could if each in kinds)
+            written.update(kind for kind in could if kind in kinds)
     return FileTexts(
         listed=listed,
         left_out=left_out,
@@ -153,13 +158,35 @@ def _definitions(body: Sequence[ast.stmt], owner: str) -> Iterator[tuple[Definit
                 yield from _definitions(node.body, node.name)
 
 
-def possible_sections(describable: Describable) -> Iterator[Kind]:
-    if describable.parameters:
+def possible_sections(node: DefinitionNode) -> Iterator[Kind]:
+    """Yield the sections that a docstring may have. That of a property describes its value."""
+    if isinstance(node, ast.ClassDef):
+        return
+    if _public_parameters(node):
         yield "parameters"
-    if describable.outcome != "nothing":
+    if _has_result(node):
         yield "returns"
-    if describable.raises:
+    if listable_exceptions(node):
         yield "raises"
+
+
+def _has_result(node: FunctionNode) -> bool:
+    if any(unqualified_name(decorator) in _PROPERTIES for decorator in node.decorator_list):
+        return False
+    is_promised = is_stub(node, node.body) and not is_none_or_missing(node.returns)
+    return returns_or_yields(node.body) or is_promised
+
+
+def _public_parameters(node: DefinitionNode) -> list[str]:
+    """Return the names of parameters, without those that are private and `self` or `cls`."""
+    if isinstance(node, ast.ClassDef):
+        return []
+    args = node.args
+    plain = [argument.arg for argument in (*args.posonlyargs, *args.args)]
+    named = [argument.arg for argument in args.kwonlyargs]
+    stars = [argument.arg for argument in (args.vararg, args.kwarg) if argument is not None]
+    own = plain[1:] if plain[:1] and plain[0] in _RECEIVERS else plain
+    return [name for name in (*own, *named) if not name.startswith("_")] + stars
 
 
 def _items(parsed: ParsedDocstring) -> Iterator[Item]:

@@ -75,7 +75,6 @@ def _is_possible(call: CallInput, subject: TargetFunction) -> bool:
 class _Scope(NamedTuple):
     """A module, class or function, with the names of what it and its docstring call."""
 
-    node: ast.AST
     line: int
     body: list[ast.stmt]
     docstring: str
@@ -92,7 +91,7 @@ def _scope(node: ast.AST) -> _Scope:
     called = {getattr(call, "id", "") or getattr(call, "attr", "") for call in calls}
     documented = _CALLED.findall(docstring) if ">>>" in docstring or "::" in docstring else ()
     line = getattr(node, "lineno", 0)
-    return _Scope(node, line, body, docstring, frozenset(called), frozenset(documented))
+    return _Scope(line, body, docstring, frozenset(called), frozenset(documented))
 
 
 class ProjectExamples:

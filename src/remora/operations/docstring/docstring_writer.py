@@ -3,7 +3,6 @@
 import copy
 import dataclasses
 
-from remora.code.docstrings.describable_parts import DocstringFormat
 from remora.code.docstrings.documented_node import DocumentedNode, find_documented
 from remora.code.syntax.source import parse_text
 from remora.errors import HostError
@@ -20,6 +19,7 @@ from remora.operations.docstring.literal import (
     with_lines,
 )
 from remora.operations.docstring.mend import mend_of
+from remora.operations.docstring.style import DocstringFormat
 
 
 def mended(found: DocumentedNode) -> bytes:

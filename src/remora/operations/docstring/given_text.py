@@ -5,13 +5,12 @@ import re
 import textwrap
 from collections.abc import Iterator, Mapping
 
-from remora.code.docstrings.describable_parts import DocstringFormat, Mood
 from remora.code.docstrings.docstring_sections import (
     Kind,
     Style,
     parse_docstring,
 )
-from remora.operations.docstring.style import in_mood
+from remora.operations.docstring.style import DocstringFormat, Mood, in_mood
 
 _QUOTED = re.compile(r"[rR]?(\"\"\"|''')(.*)\1", re.DOTALL)
 _LONGEST = 4000

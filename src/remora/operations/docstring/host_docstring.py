@@ -6,14 +6,8 @@ from functools import lru_cache, partial
 from itertools import islice
 from typing import Any
 
-from remora.code.docstrings.describable_parts import (
-    STYLES,
-    Describable,
-    DocstringFormat,
-    describable_parts,
-)
 from remora.code.docstrings.docstring_sections import Style
-from remora.code.docstrings.documented_exceptions import ExceptionClasses
+from remora.code.docstrings.documented_exceptions import ExceptionClasses, listable_exceptions
 from remora.code.docstrings.documented_node import DocumentedNode, find_documented
 from remora.code.docstrings.related_texts import (
     FileTexts,
@@ -44,7 +38,7 @@ from remora.operations.docstring.related_code import (
     neighbour_docstrings,
     neighbours_with_docstring,
 )
-from remora.operations.docstring.style import StyleCounts, docstring_format
+from remora.operations.docstring.style import STYLES, DocstringFormat, StyleCounts, docstring_format
 from remora.tools.host.style_config import convention_of, width_of
 from remora.tools.tree import ToolTree
 
@@ -69,15 +63,17 @@ def docstring_plan(
     - `ascii`: True if the node's code is ASCII
     """
     found = documented(place, path, node)
-    describable = describable_parts(found.node)
     formatting = _format_for(place, path, style)
     sections: list[str] = []
     if found.text is None:
-        usual = _usual_parts(describable, found.related)
         plan = UpdatePlan()
         state = "inherited" if found.related.inherits_docstring(found.node.name) else "missing"
         problems = ["the docstring is missing"] if state == "missing" else []
-        sections = [section_title(part, formatting.style) for part in possible_sections(usual)]
+        sections = [
+            section_title(kind, formatting.style)
+            for kind in possible_sections(found.node)
+            if not found.related.leaves_out(kind)
+        ]
     else:
         plan = update_plan(found)
         problems = list(_problems(found, plan))
@@ -162,13 +158,12 @@ def write_docstring(
 def related_facts(place: ToolTree, path: str, node: str) -> dict[str, Any]:
     """Return what helps to write a node's docstring, as facts for a packet."""
     found = documented(place, path, node)
-    describable = describable_parts(found.node)
     texts = neighbour_docstrings(found)
     facts = {
         **neighbours_with_docstring(found),
         **{f"docstring of {name}": text for name, text in texts.items()},
         "calls": callee_docstrings(place, found),
-        "exceptions": list(describable.raises),
+        "exceptions": list(listable_exceptions(found.node)),
     }
     return {name: fact for name, fact in facts.items() if fact}
 
@@ -196,17 +191,6 @@ def calls_of(place: ToolTree, node: str, callers: list[str]) -> list[dict[str, A
 
 def _first_line_width(found: DocumentedNode, formatting: DocstringFormat) -> int:
     return max(32, formatting.width - found.node.col_offset - 4 - _QUOTES)
-
-
-def _usual_parts(describable: Describable, related: RelatedTexts) -> Describable:
-    """Return the parts of the sections that most other docstrings have."""
-    omitted = [section for section in possible_sections(describable) if related.leaves_out(section)]
-    return Describable(
-        parameters=() if "parameters" in omitted else describable.parameters,
-        outcome="nothing" if "returns" in omitted else describable.outcome,
-        raises=() if "raises" in omitted else describable.raises,
-        annotation=describable.annotation,
-    )
 
 
 def _format_for(place: ToolTree, path: str, style: str | None) -> DocstringFormat:
@@ -255,7 +239,7 @@ def folder_texts(place: ToolTree, folder: str) -> list[tuple[str, _FileSummary |
 
 def _siblings(path: str, texts_of: TextsOfFolder) -> list[_FileSummary]:
     """Return the texts of the first other files in the folder of a file."""
-    others = [seen for each, seen in texts_of(path.rpartition("/")[0]) if each != path]
+    others = [seen for other, seen in texts_of(path.rpartition("/")[0]) if other != path]
     return [seen for seen in others[:MAX_SIBLINGS] if seen is not None]
 
 

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from remora.code.docstrings.describable_parts import Describable, describable_parts
 from remora.code.docstrings.docstring_sections import Item
+from remora.code.docstrings.documented_exceptions import listable_exceptions
 from remora.code.docstrings.documented_node import DocumentedNode
 from remora.code.docstrings.documented_parameters import (
     are_similar,
@@ -144,17 +144,17 @@ def update_plan(found: DocumentedNode) -> UpdatePlan:
     code = found.code
     if code is None:
         return UpdatePlan()
-    describable = describable_parts(found.node)
+    listable = listable_exceptions(found.node)
     extra = [wrong.name for wrong in found.contradictions if wrong.code == "missing-exception"]
-    raised = [name for name in describable.raises if name.rpartition(".")[2] in extra]
-    if not raised and _lacks_list(found, describable):
-        raised = list(describable.raises)
+    raised = [name for name in listable if name.rpartition(".")[2] in extra]
+    if not raised and _lacks_list(found, listable):
+        raised = list(listable)
     parameters = missing_parameters(code, found.contradictions)
     left = [f"parameters.{name}" for name in parameters] + [f"raises.{name}" for name in raised]
     return UpdatePlan(left=tuple(left), mend=mend_of(found))
 
 
-def _lacks_list(found: DocumentedNode, describable: Describable) -> bool:
+def _lacks_list(found: DocumentedNode, listable: Sequence[str]) -> bool:
     """Return True if the docstring should list exceptions as most others do."""
     code = found.code
     if code is None or code.function is None or code.node.name.startswith("_"):
@@ -163,5 +163,5 @@ def _lacks_list(found: DocumentedNode, describable: Describable) -> bool:
     has_list = any(section.kind == "raises" for section in code.parsed.sections)
     if nested or has_list or not found.related.lists_exceptions:
         return False
-    names = [name.rpartition(".")[2] for name in describable.raises]
+    names = [name.rpartition(".")[2] for name in listable]
     return not any(name in code.text for name in names)  # the text may already say it

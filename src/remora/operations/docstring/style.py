@@ -4,13 +4,17 @@ import ast
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, Literal
 
-from remora.code.docstrings.describable_parts import DocstringFormat, Mood
+import msgspec
+
 from remora.code.docstrings.docstring_sections import Style, parse_docstring
 from remora.code.syntax.definitions import DEFINITIONS
 from remora.code.syntax.signature import docstring_text
 from remora.code.syntax.source import Source
+
+Mood = Literal["imperative", "indicative"]
+STYLES: tuple[Style, ...] = ("google", "numpy", "rest")
 
 _VERBS = frozenset(
     (
@@ -33,6 +37,23 @@ _AND = re.compile(r"((?:,|,? and) )(\w+)")
 _Y = re.compile(r"(?<![aeiou])y$")
 _FORMS = {_Y.sub("ie", verb) + ("es" if _HISSING.search(verb) else "s"): verb for verb in _VERBS}
 _OTHERS = {verb: form for form, verb in _FORMS.items()}
+
+
+class DocstringFormat(msgspec.Struct, frozen=True, kw_only=True):
+    """Docstring conventions of a file."""
+
+    style: Style = "google"
+    """The form of sections."""
+    width: int = 88
+    """The length of the longest line."""
+    below: bool = False
+    """True if a text of several lines starts on the line below the opening quotes."""
+    quotes: str = '"""'
+    """The quotes."""
+    step: str = "    "
+    """The indentation of an entry's description."""
+    mood: Mood = "imperative"
+    """The mood of a function's first verb."""
 
 
 class StyleCounts:
@@ -69,7 +90,7 @@ def docstring_format(
     `width` is used as given, and so is `style` unless it is None. Every other property is taken
     from the first entry of `seen` that determines it.
     """
-    habits = [each.counts for each in seen]
+    habits = [counts.counts for counts in seen]
 
     def most(feature: str, default: Any) -> Any:
         return _most([habit[feature] for habit in habits]) or default
