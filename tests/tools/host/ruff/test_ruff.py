@@ -357,6 +357,7 @@ def test_a_process_that_did_not_answer_in_time_is_not_used_again(tmp_path: Path)
             session.run(["/bin/echo", "fresh"], b"", 5.0)
 
 
+CI = "name: x\njobs:\n  tests:\n    strategy:\n      matrix:\n        {}\n"
 NEEDS_3_11 = """import datetime
 
 
@@ -376,11 +377,17 @@ def _write(tree: Path, files: dict[str, str]) -> ToolTree:
     ("files", "minor"),
     [
         ({}, None),
-        ({"setup.py": "setup(python_requires='>=3.8')"}, 8),
+        ({"setup.py": "setup(python_requires='>=3.8')", "tox.ini": "[tox]\nenvlist=py36"}, 8),
         ({"setup.py": "more['python_requires'] = '>=3.6'\n"}, 6),
+        ({"tox.ini": "[tox]\nenvlist = py{39,310,311}-django{32,42}, pypy3, lint\n"}, 9),
+        ({"tox.ini": "[tox]\nenv_list =\n    3.11\n    3.12\n"}, 11),
+        ({"tox.ini": "[tox]\nenvlist = py3{9-13}\n"}, 9),
+        ({".github/workflows/a.yml": CI.format('python-version: ["3.11", "3.12"]')}, 11),
+        ({".github/workflows/a.yml": CI.format("python:\n        - '3.9'\n        - '3.13'")}, 9),
+        ({".github/workflows/a.yml": "steps:\n- with:\n    python-version: '3.13'\n"}, None),
     ],
 )
-def test_the_oldest_version_that_is_declared(
+def test_the_oldest_version_that_is_declared_or_tested(
     tmp_path: Path, files: dict[str, str], minor: int | None
 ) -> None:
     assert oldest_minor(_write(tmp_path, files)) == minor
@@ -391,6 +398,7 @@ def test_the_oldest_version_that_is_declared(
     [
         ({}, []),
         ({"setup.py": "setup(python_requires='>=3.11')"}, ["UP017"]),
+        ({"tox.ini": "[tox]\nenvlist = py312\n"}, ["UP017"]),
         ({"tox.ini": "[testenv:lint]\ncommands = ruff check\n"}, ["UP017"]),
         ({"ruff.toml": "lint.select = ['UP']\n"}, ["UP017"]),
     ],

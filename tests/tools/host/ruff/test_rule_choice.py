@@ -182,6 +182,7 @@ def test_a_prefix_does_not_select_orders_comments_calls_and_habits(
     ("name", "text", "ending"),
     [
         ("setup.cfg", "[options]\npython_requires = >=3.7\n", "; target: 3.7 from setup.cfg"),
+        ("tox.ini", "[tox]\nenvlist = py38,py311\n", "; target: 3.8 from tox or workflows"),
         ("setup.cfg", "[options]\npython_requires = >=3.10\n", "--select default adds them"),
         ("pyproject.toml", f"{POETRY}[tool.ruff]\n", "; target: 3.8 from pyproject.toml"),
         ("pyproject.toml", f"{POETRY}[tool.ruff]\ntarget-version = 'py38'\n", "adds them"),

@@ -24,6 +24,12 @@ _CODE_2 = re.compile(
     rb"|^from __future__ import .*(?:print_function|unicode_literals)",
     re.MULTILINE,
 )
+_TOX_VERSION = re.compile(r"(?<![\w.])(?:py)?3\.?\{?(\d{1,2})(?!\d)")
+_OTHER_FACTOR = re.compile(r"\b(?!py3?\{)[a-z][\w.]*\{[^}]*\}")
+_MATRIX = re.compile(
+    r"\bpython(?:[-_]?versions?)?['\"]?:[ \t]*(\[[^\]]*\]|(?:\s*(?:#[^\n]*)?\n[ \t]*-[^\n]*)+)"
+)
+_MATRIX_VERSION = re.compile(r"(?<![\d.])3\.(\d{1,2})")
 _IN_SETUP_PY = re.compile(
     r"""(?m)^[^#\n]*\bpython_requires\b['"\]\s]*[=:]\s*\(?\s*['"]([^'"\n]+)"""
 )
@@ -121,15 +127,32 @@ def declared_minor(place: FileTree) -> tuple[int, str] | None:
     """Return the minor version of the oldest Python 3 that the project supports, and its source.
 
     The version is read from pyproject.toml, setup.cfg or setup.py, without running any of them. If
-    none requires a version, the lowest one that a classifier names is returned.
+    none requires a version, the lowest one that a classifier names is returned, or else the lowest
+    one that tox or a matrix in the workflows of GitHub tests.
     """
     files = ("pyproject.toml", "setup.cfg", "setup.py")
     for file, required in zip(files, _requirements(place), strict=True):
         if lowest := _LOWEST.search(required):
             return int(lowest[1]), file
     named = (minor for major, minor in _classified(place) if major == _PYTHON and minor)
-    lowest_named = min(named, default=None)
-    return None if lowest_named is None else (lowest_named, "classifiers")
+    for source, minors in (("classifiers", named), ("tox or workflows", _tested(place))):
+        if minor := min(minors, default=None):
+            return minor, source
+    return None
+
+
+def _tested(place: FileTree) -> Iterator[int]:
+    """Yield the minor versions of Python 3 that the project's tests run on.
+
+    A workflow that names a single version says nothing about older ones.
+    """
+    for key in ("envlist", "env_list"):
+        names = _OTHER_FACTOR.sub("", place.ini("tox.ini").get("tox", key, fallback=""))
+        yield from map(int, _TOX_VERSION.findall(names))
+    for path in place.files.glob(".github/workflows/*.y*ml", look=place.left):
+        for versions in _MATRIX.findall(place.text_or_empty(path)):
+            minors = [int(minor) for minor in _MATRIX_VERSION.findall(versions)]
+            yield from minors if len(minors) > 1 else ()
 
 
 def supports_python_2(place: FileTree) -> bool:
