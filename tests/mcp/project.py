@@ -4,7 +4,6 @@ import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
-from typing import Any
 
 import mcp_types as types
 from mcp.client.client import Client
@@ -92,9 +91,3 @@ def error_of(result: types.CallToolResult) -> str:
     assert isinstance(content, types.TextContent)
     assert result.is_error
     return content.text
-
-
-def read_text(result: Any) -> str:
-    (content,) = result.contents
-    assert isinstance(content, types.TextResourceContents)
-    return data_in(content.text)

@@ -16,11 +16,11 @@ PARAMS: tuple[dict[str, Any], ...] = (
     {"name": "runs", "arguments": {"run": "last", "status": "failed", "offset": 0}},
     {"name": "trace_packet", "arguments": {"agent": "lint", "turn": 0}},
     {"name": "verify_edit", "arguments": {"path": "a.py", "edits": [{"old": "a", "new": "b"}]}},
-    {"cursor": "a", "_meta": {"progressToken": 1}, "uri": "remora://packet/last/0"},
+    {"cursor": "a", "_meta": {"progressToken": 1}},
     {"requestId": 1, "reason": "late", "progressToken": 1, "progress": 0.5},
     {"protocolVersion": "2025-06-18", "capabilities": {}},
 )
-METHODS = ("tools/list", "resources/read", "notifications/cancelled", "initialize")
+METHODS = ("tools/list", "notifications/cancelled", "initialize")
 DEEP = json.loads("[" * 150 + "]" * 150)
 WRONG: tuple[Any, ...] = (
     None, True, -1, 2**70, 1.5, float("nan"), float("inf"), "", "\0", "\ud800", "é\u2028\ufeff", "x" * 50_000,

@@ -3,14 +3,12 @@
 import asyncio
 import json
 import re
-import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 from mcp.client.client import Client
-from mcp.shared.exceptions import MCPError
 
 from remora.bootstrap.invocation import Invocation
 from remora.errors import UsageError
@@ -54,7 +52,7 @@ def invocation(tmp_path_factory: pytest.TempPathFactory, home: Path) -> Invocati
 
 
 def texts(invocation: Invocation) -> dict[str, str]:
-    """Return what the server sends about the project, by tool, resource and prompt."""
+    """Return what the server sends about the project, by tool."""
 
     async def run() -> dict[str, str]:
         async with connected(invocation, allow_run=True) as client:
@@ -75,12 +73,6 @@ async def _everything(client: Client) -> dict[str, str]:
             tool, arguments | ({"agent": agent} if "agent" in arguments else {})
         )
     found["error"] = await called("context", {"name": f"{END} password='{PASSWORD}' {TOKEN}"})
-    for name in (f"packet/{agent}/0", f"transcript/{agent}", "diff/last"):
-        (content,) = (await client.read_resource(f"remora://{name}")).contents
-        found[name.partition("/")[0]] = content.text  # type: ignore[union-attr]
-    with pytest.raises(MCPError) as error:
-        await client.read_resource(f"remora://diff/{TOKEN}")
-    found["refusal"] = error.value.message
     return found
 
 
@@ -131,21 +123,6 @@ def _outside(text: str, mark: str) -> str:
     before, rest = text.split(f"<{mark}>\n")
     _, after = rest.split(f"\n</{mark}>")
     return before + after
-
-
-def test_a_file_whose_name_is_an_order_is_not_listed_as_a_run(
-    invocation: Invocation, home: Path, tmp_path: Path
-) -> None:
-    root = tmp_path / "copy"
-    shutil.copytree(invocation.folder, root)
-    (first,) = (root / ".agentfs/runs").glob("*.jsonl")
-    shutil.copy(first, first.with_name(f"9 {ORDER}.jsonl"))
-
-    async def listed() -> list[str]:
-        async with connected(invocation_in(root, home)) as client:
-            return [each.uri for each in (await client.list_resources()).resources]
-
-    assert asyncio.run(listed()) == [f"remora://diff/{first.stem}"]
 
 
 def test_an_agent_is_told_what_the_marks_mean(invocation: Invocation) -> None:

@@ -63,6 +63,5 @@ def _next_steps(document: Mapping[str, Any]) -> dict[str, str]:
     if not document.get("jobs"):
         return {"next": "nothing to do: no symbol needs work"}
     run = document["run_id"]
-    return {
-        "next": f"read remora://diff/{run}; only a person can accept, with `remora review {run}`"
-    }
+    shown = f"`remora diff {run}` shows the changes"
+    return {"next": f"{shown}; only a person can accept, with `remora review {run}`"}

@@ -60,21 +60,6 @@ def neutral(text: str) -> str:
     return neutralize_control_tokens(escape_surrogates(text), (*KNOWN_TOKENS, *MARKS))
 
 
-def text_page(text: str, command: Sequence[str]) -> str:
-    """Return the beginning of a text, and the command that prints all if it is too long.
-
-    The text is cut at the end of a line, or within a line that is longer than half a page.
-    """
-    text = neutral(text)
-    if _fits(text):
-        return text
-    page = text.encode()[:MAX_BYTES].decode(errors="ignore")
-    end = page.rfind("\n")
-    kept = page[:end] if end > len(page) // 2 else page
-    left_out = len(text) - len(kept)
-    return f"{kept}\n[{left_out:,} characters left out; `{join(command)}` prints all]\n"
-
-
 def _sizes(limit: int) -> Sequence[int]:
     sizes = [limit]
     while sizes[-1] > 1:

@@ -1,4 +1,4 @@
-"""Answers about recorded runs: the tools `runs` and `trace_packet`, and the text of resources."""
+"""Answers about recorded runs: the tools `runs` and `trace_packet`."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -6,19 +6,16 @@ from typing import Any
 import msgspec
 
 from remora.bootstrap.invocation import Invocation
-from remora.bootstrap.open_project import open_project, open_records
-from remora.errors import NotFound, UsageError
-from remora.ids import LAST, is_id
-from remora.mcp.answer_page import PAGE, answer_text, text_page
+from remora.bootstrap.open_project import open_project
+from remora.errors import UsageError
+from remora.ids import LAST
+from remora.mcp.answer_page import PAGE, answer_text
 from remora.memory.packet import packet_json
 from remora.runs.project import ProjectRecords
-from remora.runs.records.json_documents import diff_document
 from remora.runs.records.name_lookup import run_named, stream_named
 from remora.runs.records.results import JobDocuments, read_run, run_document
 from remora.runs.records.run_listing import list_run_lines
-from remora.runs.records.stored_run_lines import RunLine
 from remora.trace.read.agent_turns import packet_at
-from remora.trace.read.event_summary import transcript
 from remora.trace.read.reader import read_events
 from remora.trace.read.turn_positions import last_turn
 
@@ -63,35 +60,6 @@ class RecordAnswers:
         document = project.redact.clean(packet_json(packet_at(read_events(path), number)))
         command = ("remora", "trace", "packet", agent, "--turn", str(number), "--json")
         return answer_text(document, command)
-
-    def transcript(self, agent: str) -> str:
-        """Return an agent's stream as readable text."""
-        project = open_project(self._invocation)
-        name = _agent(project, agent)
-        events = read_events(project.trace.existing_agent(name))
-        text = "".join(f"{line}\n" for line in transcript(events))
-        return text_page(project.redact.text(text), ("remora", "trace", "transcript", name))
-
-    def diff(self, run: str, agent: str | None = None) -> str:
-        """Return the diffs of a run's pending and accepted changes, or those of one agent."""
-        project = open_project(self._invocation)
-        view = read_run(project, run_named(project.trace, run))
-        diffs = diff_document(project, view)["diffs"]
-        if agent is not None:
-            diffs = [entry for entry in diffs if entry["agent_id"].startswith(agent)]
-        if not diffs:
-            raise NotFound(f"run {view.run_id} has no such changes")
-        parts = (
-            f"# {entry['agent_id']} {entry['operation']} {entry['node_id']}: {entry['review']}\n"
-            f"{entry['diff']}"
-            for entry in diffs
-        )
-        return text_page(project.redact.text("\n".join(parts)), ("remora", "diff", view.run_id))
-
-    def newest_runs(self) -> list[RunLine]:
-        """Return the newest runs, newest first. Files with other names are not runs of Remora."""
-        lines = list_run_lines(open_records(self._invocation).trace)
-        return [line for line in lines if is_id(line.run_id)][: -_NEWEST - 1 : -1]
 
 
 def _agent(project: ProjectRecords, name: str) -> str:

@@ -1,18 +1,16 @@
-"""The MCP server: tools and resources on the protocol's official implementation."""
+"""The MCP server: tools on the protocol's official implementation."""
 
 import json
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote
 
 import anyio
 import anyio.to_thread
 import mcp_types as types
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
-from mcp.shared.exceptions import MCPError
 
 from remora.bootstrap.invocation import Invocation
 from remora.errors import NotFound, RemoraError
@@ -40,39 +38,6 @@ from remora.version import __version__
 
 if TYPE_CHECKING:  # a server without jobs plans and runs nothing in its own process
     from remora.mcp.jobs.job_answers import JobAnswers
-
-SCHEME = "remora://"
-_MAX_DIGITS = 10
-_TEXT, _DIFF = "text/plain", "text/x-diff"
-KINDS = tuple(
-    types.ResourceTemplate(
-        name=name, uri_template=f"remora://{address}", description=about, mime_type=kind
-    )
-    for name, address, kind, about in (
-        ("packet", "packet/{agent}/{turn}", _TEXT, "What an agent's model saw at a turn."),
-        ("transcript", "transcript/{agent}", _TEXT, "An agent's stream as text."),
-        ("diff", "diff/{run}", _DIFF, "The changes that a run proposes, as unified diffs."),
-        ("diff of an agent", "diff/{run}/{agent}", _DIFF, "The changes of one agent of a run."),
-    )
-)
-"""The kinds of resources. The first part of an address is the name of its kind."""
-
-
-def read_resource(address: str, records: RecordAnswers) -> tuple[str, str | None]:
-    """Return the text of a resource and its MIME type. Raises NotFound if there is none."""
-    kind, *parts = [unquote(part) for part in address.removeprefix(SCHEME).split("/")]
-    match kind, parts if address.startswith(SCHEME) else ():
-        case "packet", [*agent, turn] if agent and turn.isdecimal() and len(turn) < _MAX_DIGITS:
-            text = records.packet({"agent": "/".join(agent), "turn": int(turn)})
-        case "transcript", [_, *_]:
-            text = records.transcript("/".join(parts))
-        case "diff", [run] | [run, _]:
-            text = records.diff(run, *parts[1:])
-        case _:
-            known = ", ".join(kind.uri_template for kind in KINDS)
-            raise NotFound(f"no resource {address!r}", hint=f"resources are {known}")
-    return text, next(template.mime_type for template in KINDS if template.name == kind)
-
 
 _log = logging.getLogger("remora.mcp")
 _INSTRUCTIONS = (
@@ -111,7 +76,6 @@ class Handlers:
 
         With `may_write`, `verify_edit` writes edits that nothing is said against.
         """
-        self._records = records
         self._project = project
         self._invocation = invocation
         self._may_run = may_run
@@ -183,37 +147,6 @@ class Handlers:
             return "runs are not allowed: the person can start `remora mcp --allow-run`"
         return f"call one of: {', '.join(self._offered)}"
 
-    async def list_resources(self, *_: Any) -> types.ListResourcesResult:
-        found = {
-            f"{SCHEME}diff/{run.run_id}": f"{run.pending} pending, {run.accepted} accepted"
-            for run in await self._requested(self._records.newest_runs)
-            if run.pending or run.accepted
-        }
-        resources = [
-            types.Resource(name=address, uri=address, description=about, mime_type=_DIFF)
-            for address, about in found.items()
-        ]
-        return types.ListResourcesResult(resources=resources)
-
-    async def list_templates(self, *_: Any) -> types.ListResourceTemplatesResult:
-        return types.ListResourceTemplatesResult(resource_templates=[*KINDS])
-
-    async def read_resource(
-        self, _context: Any, params: types.ReadResourceRequestParams
-    ) -> types.ReadResourceResult:
-        text, kind = await self._requested(read_resource, params.uri, self._records)
-        contents = types.TextResourceContents(uri=params.uri, text=marked(text), mime_type=kind)
-        return types.ReadResourceResult(contents=[contents])
-
-    async def _requested(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Run a function in a thread. What it raises becomes an error of the protocol."""
-        try:
-            return await _in_thread(function, *arguments)
-        except Exception as error:
-            known = isinstance(error, RemoraError)
-            code = types.INVALID_PARAMS if known else types.INTERNAL_ERROR
-            raise MCPError(code, await self._error_text(error)) from error
-
     async def _error_text(self, error: Exception) -> str:
         if not isinstance(error, RemoraError):
             _log.error("the request was answered with an error", exc_info=error)
@@ -230,9 +163,6 @@ def create_server(handlers: Handlers) -> Server[Any]:
         instructions=_INSTRUCTIONS,
         on_list_tools=handlers.list_tools,
         on_call_tool=handlers.call_tool,
-        on_list_resources=handlers.list_resources,
-        on_list_resource_templates=handlers.list_templates,
-        on_read_resource=handlers.read_resource,
     )
     server.middleware.append(with_arguments)
     return server

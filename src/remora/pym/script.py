@@ -1,4 +1,4 @@
-"""Loading, checking and running `.pym` scripts."""
+"""A `.pym` script, which is checked when it is loaded, and its runs."""
 
 import dataclasses
 import hashlib
@@ -36,22 +36,23 @@ SOURCE_LIMIT = 256 * 1024
 
 @dataclass(frozen=True, kw_only=True)
 class Script:
-    """A checked script.
-
-    `path` is None if the script was not read from a file. `label` identifies the script in
-    messages. `raw` is the content of the file, and `sha256` is its hash. `description` is the
-    script's docstring. `source` is the code to run, without the declarations.
-    """
+    """A checked script."""
 
     name: str
     path: Path | None
+    """The script's file, or None if it was not read from one."""
     label: str
+    """The name of the script in messages."""
     sha256: str
+    """The hash of `raw`."""
     description: str
+    """The script's docstring."""
     inputs: tuple[InputSpec, ...]
     externals: tuple[ExternalSpec, ...]
     source: str = field(repr=False)
+    """The code to run, without the declarations."""
     raw: bytes = field(repr=False)
+    """The content of the file."""
 
     @cached_property
     def arguments(self) -> ScriptArguments:
@@ -79,7 +80,7 @@ class Script:
         must be timezone-aware. `random` is seeded with `seed`. Thread-safe.
         """
         answer = GrantedFunctions(externals, limits)
-        return _run(self, inputs, answer, limits=limits, clock=clock, seed=seed)
+        return _execute(self, inputs, answer, limits=limits, clock=clock, seed=seed)
 
 
 def load(path: Path) -> Script:
@@ -128,7 +129,7 @@ def _examine(
     raw: bytes, name: str, path: Path | None, label: str, *, checked: bool = True
 ) -> tuple[Script | None, list[ScriptError]]:
     try:
-        declared = parse_declarations(_text(raw, label), label)
+        declared = parse_declarations(_decode_source(raw, label), label)
     except ScriptError as error:
         return None, [error]
     errors = []
@@ -152,7 +153,7 @@ def _examine(
     return script, []
 
 
-def _text(raw: bytes, label: str) -> str:
+def _decode_source(raw: bytes, label: str) -> str:
     if len(raw) > SOURCE_LIMIT:
         raise script_error_at(label, "syntax", f"larger than {SOURCE_LIMIT} bytes", 1)
     try:
@@ -177,7 +178,7 @@ def replay(
     If the calls differ from the recording, the run's error is a ReplayMismatch.
     """
     answer = RecordedCalls(host_calls)
-    run = _run(script, inputs, answer, limits=limits, clock=clock, seed=seed)
+    run = _execute(script, inputs, answer, limits=limits, clock=clock, seed=seed)
     mismatched = isinstance(run.error, ReplayMismatch)
     if not mismatched and answer.count < len(host_calls):
         message = f"{answer.count} calls were made, {len(host_calls)} are recorded"
@@ -186,7 +187,7 @@ def replay(
     return run
 
 
-def _run(
+def _execute(
     script: Script,
     inputs: Mapping[str, Any],
     answer: CallHandler,
@@ -200,7 +201,7 @@ def _run(
     printed = PrintedOutput(limits.print_bytes)
     value, error = None, None
     try:
-        values = _inputs(script, inputs, limits)
+        values = _fill_inputs(script, inputs, limits)
         with open_sandbox(script.label, limits, clock=clock, seed=seed) as sandbox:
             raw = execution.run(sandbox, script.source, values, printed)
         value = to_output(raw, limit=limits.result_bytes, levels=limits.recursion)
@@ -226,7 +227,7 @@ def _run(
     )
 
 
-def _inputs(script: Script, inputs: Mapping[str, Any], limits: Limits) -> dict[str, Any]:
+def _fill_inputs(script: Script, inputs: Mapping[str, Any], limits: Limits) -> dict[str, Any]:
     if problem := script.arguments.problem(inputs):
         raise script_error_at(script.label, "contract", problem, None)
     try:
@@ -236,57 +237,3 @@ def _inputs(script: Script, inputs: Mapping[str, Any], limits: Limits) -> dict[s
     except (NotJsonError, TooLargeError) as error:
         raise script_error_at(script.label, "contract", f"an argument is {error}", None) from None
     return filled
-
-
-CHECK_LIMIT_S = 30.0
-"""Time limit for checking all scripts of a command, in seconds. A check takes milliseconds, and is
-stopped after a few seconds. Only many slow scripts together exceed this limit."""
-_HINT = "`remora tools check FILE` checks a single script"
-
-CheckResult = tuple[Script | None, list[ScriptError]]
-
-
-class ScriptChecks:
-    """Caches the results of `examine`.
-
-    Once the time limit is reached, the remaining scripts get an error. `built_in` is True if the
-    scripts of built-in agents are checked, too. Tests of Remora check them, so few commands do.
-    """
-
-    def __init__(
-        self,
-        seconds: float = CHECK_LIMIT_S,
-        clock: Callable[[], float] = time.monotonic,
-        *,
-        built_in: bool = False,
-    ) -> None:
-        self.built_in = built_in
-        self._seconds = seconds
-        self._clock = clock
-        self._spent = 0.0
-        self._slowest: tuple[float, str] = (0.0, "")
-        self._results: dict[Path, CheckResult] = {}
-
-    def examine(self, path: Path) -> CheckResult:
-        """Return the script and its problems. The script is None if it cannot be run.
-
-        Raises NotFound if the path is not a file that can be read.
-        """
-        if path not in self._results:
-            if self._spent > self._seconds:
-                return None, [self._out_of_time(path)]
-            began = self._clock()
-            self._results[path] = examine(path)
-            took = self._clock() - began
-            self._spent += took
-            self._slowest = max(self._slowest, (took, "/".join(path.parts[-2:])))
-        return self._results[path]
-
-    def _out_of_time(self, path: Path) -> ScriptError:
-        seconds, slowest = self._slowest
-        message = (
-            f"not checked, because other scripts took {self._spent:.0f} s (total limit "
-            f"{self._seconds:g} s); the slowest is {slowest} ({seconds:.1f} s)"
-        )
-        error = script_error_at(path.name, "limit", message, 1)
-        return ScriptError(error.message, kind=error.kind, line=1, hint=_HINT)

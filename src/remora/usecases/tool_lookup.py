@@ -19,17 +19,24 @@ _LISTED = 20
 
 @dataclass(frozen=True, kw_only=True)
 class DeclaredTool:
+    """A tool that an agent declares."""
+
     agent: str
+    """The agent's name."""
     builtin: bool
+    """True if the agent is part of Remora."""
     folder: Path
+    """The agent's folder."""
     definition: ToolDefinition
 
     @property
     def name(self) -> str:
+        """The name with that of the agent, which no other tool has."""
         return f"{self.agent}/{self.definition.name}"
 
     @property
     def path(self) -> Path:
+        """The tool's script."""
         return self.folder / self.definition.script
 
 
