@@ -81,7 +81,7 @@ class LintedFile:
     @property
     def pins_other_ruff(self) -> bool:
         use = self.place.once(ruff_use)
-        return use.version is not None and use.version.number[:2] != version_of(version("ruff"))[:2]
+        return use.version is not None and use.version[:2] != version_of(version("ruff"))[:2]
 
     @property
     def has_other_linter(self) -> bool:

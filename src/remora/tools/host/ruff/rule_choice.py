@@ -9,11 +9,11 @@ from remora.text import some_of
 from remora.tools.file_tree import FileTree
 from remora.tools.host.ruff.config_files import settings_for
 from remora.tools.host.ruff.import_style import tool_settings
-from remora.tools.host.ruff.ruff_versions import RuffVersion, ruff_use
+from remora.tools.host.ruff.ruff_versions import Version, ruff_use
 from remora.tools.host.ruff.rules import all_rules, expand, rule_codes, unknown_selectors
 
 CLASSIC = ("E4", "E7", "E9", "F")
-"""Ruff's default rules from 0.1 to 0.15."""
+"""Ruff's default rules before 0.16."""
 DEFAULT = "default"
 """A selector of the rules that `ruff check` checks in a project."""
 TASTE = (
@@ -41,8 +41,7 @@ They remove `noqa` comments and calls, or replace a habit of authors: quotes, fo
 
 Those of order, which may have a meaning, are such rules unless the project selects them.
 """
-_FIRST = ("E", "F")
-_CLASSIC_SINCE, _WIDE_SINCE = (0, 1, 0), (0, 16, 0)
+_WIDE_SINCE = (0, 16, 0)
 _FLAKE8_HOOK = re.compile(r"^\s*-?\s*id:\s*flake8\b", re.MULTILINE)
 _PATTERN = re.compile(r"(?=.*\w)(?:[\w./-]|(?<!\*)\*)+")
 _MOST_SHOWN = 10
@@ -142,10 +141,10 @@ def _flake8_values(place: FileTree, *keys: str) -> Iterator[str]:
 def _of_project(place: FileTree, path: str, *, has_taste: bool) -> RuleChoice:
     settings = settings_for(place, path)
     use = ruff_use(place)
-    used, defaults = use.version, _defaults(use.version)
+    used = use.version
     if setting_values(settings, "select"):
         return RuleChoice(_ignoring(_newer_codes(settings, used)))
-    if defaults is None:
+    if used is None or used >= _WIDE_SINCE:
         text = f"the defaults of ruff {version('ruff')}"
         why = "because the project does not select any"
         if has_taste or (used is not None and (use.is_chosen or settings)):
@@ -159,12 +158,13 @@ def _of_project(place: FileTree, path: str, *, has_taste: bool) -> RuleChoice:
         left_out = _codes_of_taste(settings)
         text += f" without rules of taste, {why}; --select default adds them"
         return RuleChoice(_ignoring(left_out), text)
-    selectors = [*defaults, *setting_values(settings, "extend-select")]
+    selectors = [*CLASSIC, *setting_values(settings, "extend-select")]
     left_out = [*setting_values(settings, "ignore"), *setting_values(settings, "extend-ignore")]
     left_out += _newer_codes(settings, used)
     # not single codes: pydocstyle's convention applies only to rules that a prefix selects
     options = ("--select", ",".join(selectors), *_ignoring(left_out))
-    return RuleChoice(options, f"{_shown(selectors)}, because the project uses ruff {used}")
+    number = ".".join(map(str, used))
+    return RuleChoice(options, f"{_shown(selectors)}, because the project uses ruff {number}")
 
 
 def _ignoring(codes: Sequence[str]) -> tuple[str, ...]:
@@ -211,25 +211,20 @@ def _shown(selectors: Iterable[str]) -> str:
     return some_of(list(dict.fromkeys(selectors)), _MOST_SHOWN)
 
 
-def _defaults(used: RuffVersion | None) -> Sequence[str] | None:
-    """Return the default rules of a version, or None if they are those of the bundled ruff."""
-    if used is None or used.has(_WIDE_SINCE):
-        return None
-    return CLASSIC if used.has(_CLASSIC_SINCE) else _FIRST
-
-
-def _newer_codes(settings: Sequence[dict[str, Any]], used: RuffVersion | None) -> list[str]:
+def _newer_codes(settings: Sequence[dict[str, Any]], used: Version | None) -> list[str]:
     """Return the rules that the pinned version of ruff does not have.
 
     Rules that are selected by their own code or name are not returned. In preview mode, a rule that
     has become stable later may have been there before.
     """
+    if used is None:
+        return []
     chosen = {*setting_values(settings, "select"), *setting_values(settings, "extend-select")}
     preview = _has_preview(settings)
     return [
         rule.code
-        for rule in (all_rules() if used is not None else ())
-        if rule.code and used is not None and not used.has(rule.since)
+        for rule in all_rules()
+        if rule.code and rule.since > used
         if (rule.is_preview if preview else rule.is_stable)
         if chosen.isdisjoint({rule.code, rule.name})
     ]
