@@ -8,7 +8,7 @@ from typing import Any
 from remora.code.edit.import_edits import ImportStyle
 from remora.code.edit.text_lines import decode, lines_of, split_lines
 from remora.judges.lint.conversions import repetitions
-from remora.judges.lint.fixable_findings import FixableFindings, Place, place_of
+from remora.judges.lint.fixable_findings import Place, has_fix, place_of
 from remora.judges.lint.left_alone import LeftAlone, is_generated
 from remora.judges.lint.new_findings import new_findings
 from remora.judges.lint.used_imports import bound_names, imported_names
@@ -90,7 +90,6 @@ class _Fixer:
         self._format = FileFormat(place, path, decode(path, content))
         self._checked: dict[bytes, list[Finding]] = {}
         self._is_configured = is_configured(place, path)
-        self._fixes = FixableFindings(place, unsafe=unsafe)
         self.before = self.check(content)
         self._left_alone = LeftAlone(place, path, self.before)
 
@@ -133,30 +132,17 @@ class _Fixer:
         return tidy if not new_findings(self.check(content), self.check(tidy)) else content
 
     def with_tried_fixes(self, content: bytes) -> bytes:
-        """Try ruff's fixes together, also those in preview mode, and keep those that add no finding."""
-        tries_preview = True
+        """Try ruff's fixes together, and keep those that add no finding."""
         for _ in range(_MAX_TRIALS):
             present = self.check(content)
             body = decode(self._path, content).body
             left_alone = self._left_alone.reasons(present, body)
-            own = [
-                finding
-                for finding in self.targets(content, present)
-                if place_of(finding) not in left_alone
-            ]
             wanted = [
                 finding
-                for finding in own
-                if not self._allows(finding)
-                and self._fixes.may_be_fixed_in_preview(self._path, finding)
+                for finding in self.targets(content, present)
+                if place_of(finding) not in left_alone and self._allows(finding)
             ]
-            proposals = [*_ruff_fixes(body, filter(self._allows, own))]
-            if tries_preview:
-                check = partial(self._place.ruff.check_text, self._path, body.encode())
-                in_preview = filter(self._allows, self._fixes.in_preview(wanted, check))
-                preview_fixes = [*_ruff_fixes(body, in_preview)]
-                proposals += preview_fixes
-                tries_preview = bool(preview_fixes)  # one may have overlapped another
+            proposals = [*_ruff_fixes(body, wanted)]
             settle = partial(self._settled, before=present)
             changed = apply_proposals(
                 body, proposals, present, settle=settle, check=self._check_body
@@ -192,7 +178,9 @@ class _Fixer:
 
     def _allows(self, finding: Finding) -> bool:
         """Return True if ruff has a fix for the finding that may be applied."""
-        return finding["code"] not in self._left_alone.rules and self._fixes.has_fix(finding)
+        return finding["code"] not in self._left_alone.rules and has_fix(
+            finding, unsafe=self._unsafe
+        )
 
     def with_ruff_fixes(self) -> bytes:
         """Fix the whole file, or the findings of the nodes, as ruff does.

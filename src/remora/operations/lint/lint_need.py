@@ -7,7 +7,7 @@ from typing import Any
 from remora.code.edit.text_lines import decode
 from remora.code.syntax.nodes import Module, Node, node_at_line
 from remora.errors import ConfigError, HostError
-from remora.judges.lint.fixable_findings import FixableFindings, Place, place_of
+from remora.judges.lint.fixable_findings import Place, has_fix, place_of
 from remora.judges.lint.left_alone import kept_findings
 from remora.operations.base import KEPT, NEEDS_UNSAFE, NO_FIX, FindingCounts
 from remora.tools.host.ruff.finding import Finding
@@ -37,23 +37,17 @@ def fixable_findings(
 ) -> FindingCounts:
     """Return a function that counts a node's findings that can be fixed.
 
-    A finding can be fixed if ruff has a fix, also in preview mode. Unsafe fixes count only if the
+    A finding can be fixed if ruff has a fix. Unsafe fixes count only if the
     option `unsafe_fixes` is set. Findings without a fix count if the option `open` is True, because
     a model can write lines. Findings of generated files cannot be fixed. Raises ConfigError if ruff
     fails.
     """
-    fixes = FixableFindings(place, unsafe=bool(options.get("unsafe_fixes")))
+    is_unsafe = bool(options.get("unsafe_fixes"))
     ruff = _RuffRuns(place, modules)
     every = ruff.findings()
     kept = _kept(place, every)
     found = [finding for finding in every if place_of(finding) not in kept]
-    fixable = [finding for finding in found if fixes.has_fix(finding)]
-    others = [
-        finding
-        for finding in found
-        if not fixes.has_fix(finding) and fixes.may_be_fixed_in_preview(finding["path"], finding)
-    ]
-    fixable += fixes.in_preview(others, ruff.findings)
+    fixable = [finding for finding in found if has_fix(finding, unsafe=is_unsafe)]
     place.ruff.find_formatted(sorted({finding["path"] for finding in fixable}))
     if options.get("open"):
         known = {place_of(finding) for finding in fixable}
@@ -135,23 +129,21 @@ class _RuffRuns:
         self._place = place
         self._modules = modules
 
-    def findings(self, preview: Sequence[str] = ()) -> list[Finding]:
+    def findings(self) -> list[Finding]:
         """Return the findings of all files. Raises ConfigError if ruff fails in another way."""
         paths = [module.path for module in self._modules if module.path not in self.unchecked]
         try:
-            return self._check(paths, preview) if paths else []
+            return self._check(paths) if paths else []
         except RuffStoppedError:
-            return self._findings_in_parts(paths, preview)
+            return self._findings_in_parts(paths)
         except HostError as error:  # most likely caused by the project's ruff settings
             hint = "correct the project's ruff settings"
             raise ConfigError(error.message, hint=hint) from error
 
-    def _check(self, paths: list[str], preview: Sequence[str]) -> list[Finding]:
-        """Return the findings of files, or of some rules in preview mode."""
-        select = list(preview) or None
-        return self._place.ruff.check(paths, select, unsafe=True, preview=bool(preview))
+    def _check(self, paths: list[str]) -> list[Finding]:
+        return self._place.ruff.check(paths, unsafe=True)
 
-    def _findings_in_parts(self, paths: Sequence[str], preview: Sequence[str]) -> list[Finding]:
+    def _findings_in_parts(self, paths: Sequence[str]) -> list[Finding]:
         """Check each large file alone, and divide groups of others that ruff does not finish."""
         sizes = {path: (self._place.tree / path).lstat().st_size for path in paths}
         small = [path for path in paths if sizes[path] <= _SMALL]
@@ -162,7 +154,7 @@ class _RuffRuns:
             half = len(group) // 2
             try:
                 with self._place.within(_ALONE_S):
-                    found += self._check(group, preview)
+                    found += self._check(group)
             except HostError as error:
                 if half:
                     groups += [group[half:], group[:half]]

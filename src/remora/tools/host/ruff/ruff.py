@@ -141,19 +141,16 @@ class Ruff:
             return []
         return self.check_text(path, self._files.files.read_bytes(path))
 
-    def check_text(self, path: str, content: bytes, preview: Sequence[str] = ()) -> list[Finding]:
+    def check_text(self, path: str, content: bytes) -> list[Finding]:
         """Return the ruff findings for `content` as if it were the content of the file at `path`.
 
-        The file does not have to exist. If `preview` is given, only these rules are checked, and
-        their fixes include those that ruff offers in preview mode.
+        The file does not have to exist.
         """
         run = self._runner()
-        known = run.base.known_findings(path, content) if run.base and not preview else None
+        known = run.base.known_findings(path, content) if run.base else None
         if known is not None:
             return known
-        own = run.options.config(path) if preview else run.options.check(path)
-        more = [*_rules(list(preview)), "--preview"] if preview else []
-        words = [*_CHECK, *own, "--force-exclude", *more, *run.stdin_as(path)]
+        words = [*_CHECK, *run.options.check(path), "--force-exclude", *run.stdin_as(path)]
         return sorted(run.findings(words, content, unsafe=True), key=_sort_key)
 
     def check_names(self, path: str, content: bytes) -> list[Finding]:

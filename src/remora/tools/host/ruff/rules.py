@@ -26,7 +26,6 @@ class Rule(msgspec.Struct):
 
     code: str | None
     name: str = ""
-    fix_availability: str = ""
     status: Mapping[str, _Since] = {}
 
     @property
@@ -51,14 +50,6 @@ def with_name(code: str) -> str:
 def rule_codes() -> frozenset[str]:
     """Return the codes of all rules, or an empty set if ruff cannot list them."""
     return frozenset(rule.code for rule in all_rules() if rule.code)
-
-
-@cache
-def fixable_codes() -> frozenset[str]:
-    """Return the codes of the rules that ruff has fixes for, at least in preview mode."""
-    return frozenset(
-        rule.code for rule in all_rules() if rule.code and rule.fix_availability != "None"
-    )
 
 
 @cache
