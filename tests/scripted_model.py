@@ -3,10 +3,10 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from remora.chat import ToolCall, Usage
+from remora.chat import Answer, ToolCall, Usage
 from remora.errors import ModelError
 from remora.models.client.openai_client import count_tokens
-from remora.models.protocol import Answer, Capabilities, Request, TokenCounter
+from remora.models.protocol import Capabilities, Request, TokenCounter
 from remora.models.token_counters import Basis, UpperBound
 
 Reply = str | ToolCall
@@ -49,7 +49,7 @@ class ScriptedModel:
         if isinstance(reply, ModelError):
             raise reply
         usage = Usage(prompt_tokens=count_tokens(self.counter, request))
-        return _answer(reply, usage=usage, model=self.name)
+        return _answer(reply, usage=usage)
 
     async def aclose(self) -> None:
         """Do nothing, because there are no connections."""
@@ -64,11 +64,9 @@ class ScriptedModel:
         return self._answers[number - 1]
 
 
-def _answer(reply: Reply, *, usage: Usage, model: str) -> Answer:
+def _answer(reply: Reply, *, usage: Usage) -> Answer:
     if isinstance(reply, str):
         raw: dict[str, Any] = {"text": reply}
-        return Answer(text=reply, usage=usage, finish_reason="stop", model=model, raw=raw)
+        return Answer(text=reply, usage=usage, finish_reason="stop", raw=raw)
     raw = {"call": {"tool": reply.tool, "args": reply.args}}
-    return Answer(
-        text="", call=reply, usage=usage, finish_reason="tool_calls", model=model, raw=raw
-    )
+    return Answer(call=reply, usage=usage, finish_reason="tool_calls", raw=raw)

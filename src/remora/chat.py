@@ -67,6 +67,24 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True):
     evaluated: int | None = None
 
 
+class Answer(msgspec.Struct, frozen=True, kw_only=True):
+    """A model's answer."""
+
+    text: str = ""
+    """What the model wrote, without its thinking if an answer follows that."""
+    thinking: int = 0
+    """How many characters of `raw` are thinking."""
+    changed_keys: dict[str, str] = {}
+    """Keys of the request that the server refused: their other name, or an empty text."""
+    call: ToolCall | None = None
+    """The call that the server read, not validated yet."""
+    usage: Usage = Usage()
+    finish_reason: str | None = None
+    """Why the server ended the answer, in its words."""
+    raw: Any = None
+    """The JSON that the server sent."""
+
+
 class AnswerForm(msgspec.Struct, frozen=True, kw_only=True):
     """Form of a model's answer, shared by the code that builds, sends and reads requests.
 

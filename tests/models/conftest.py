@@ -13,12 +13,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from remora.chat import Message
+from remora.chat import Answer, Message
 from remora.config.user_folders import UserFolders
 from remora.models.client.retry_policy import RequestLimits
 from remora.models.embedded import weights
 from remora.models.embedded.embedded_model import EmbeddedModel
-from remora.models.protocol import Answer, Decoding, Request
+from remora.models.protocol import Decoding, Request
 
 
 class Seen(msgspec.Struct, frozen=True):

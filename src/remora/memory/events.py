@@ -172,7 +172,7 @@ _DECODERS: dict[str, msgspec.json.Decoder[Any]] = {
     name: msgspec.json.Decoder(kind) for name, kind in PAYLOADS.items()
 }
 _ANY_FIELDS: dict[str, frozenset[str]] = {
-    name: frozenset(f for f, hint in kind.__annotations__.items() if "Any" in str(hint))
+    name: frozenset(f.name for f in msgspec.structs.fields(kind) if "Any" in str(f.type))
     for name, kind in PAYLOADS.items()
 }
 """Fields that accept any type. Values that JSON cannot represent have a marked form there."""

@@ -4,7 +4,7 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from remora.chat import ToolCall, ToolSchema, Usage
+from remora.chat import Answer, ToolCall, ToolSchema
 from remora.memory.packet import DecisionPacket
 
 GENESIS = "0" * 64
@@ -119,7 +119,7 @@ class ModelRequest(Payload, frozen=True, kw_only=True):
     omitted_events: int = 0
 
 
-class ModelResponse(Payload, frozen=True, kw_only=True):
+class ModelResponse(Answer, Payload, frozen=True, kw_only=True):
     """A model's complete answer.
 
     `thinking` is how many characters of `raw` are thinking, which `text` leaves out if an answer
@@ -128,13 +128,6 @@ class ModelResponse(Payload, frozen=True, kw_only=True):
     """
 
     type: ClassVar[str] = "model_response"
-    text: str = ""
-    thinking: int = 0
-    changed_keys: dict[str, str] = {}
-    call: ToolCall | None = None
-    usage: Usage = Usage()
-    finish_reason: str | None = None
-    raw: Any = None
 
 
 class ToolCalled(Payload, frozen=True, kw_only=True):

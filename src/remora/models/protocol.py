@@ -4,7 +4,7 @@ from typing import Any, Literal, Protocol
 
 import msgspec
 
-from remora.chat import Message, ToolCall, ToolSchema, Usage
+from remora.chat import Answer, Message, ToolSchema
 from remora.errors import ModelError
 from remora.models.token_counters import Basis, UpperBound
 
@@ -40,25 +40,6 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     decoding: Decoding
     messages: tuple[Message, ...] | None = None
     prompt: str | None = None
-
-
-class Answer(msgspec.Struct, frozen=True, kw_only=True):
-    """A model's answer.
-
-    With `tool_call`, `call` is the tool call, whose arguments have not been validated yet. `raw` is
-    the JSON sent by the server, and `thinking` is how many characters of it are thinking, which
-    `text` leaves out if an answer follows. `changed_keys` are keys of the request that the server
-    does not take: their other name, or an empty text.
-    """
-
-    text: str
-    thinking: int = 0
-    changed_keys: dict[str, str] = {}
-    call: ToolCall | None = None
-    usage: Usage
-    finish_reason: str | None
-    model: str
-    raw: dict[str, Any]
 
 
 class Capabilities(msgspec.Struct, frozen=True, kw_only=True):

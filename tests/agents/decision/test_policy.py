@@ -8,12 +8,12 @@ from msgspec.structs import replace
 from remora.agents.decision.candidates import valid_candidates
 from remora.agents.decision.query_settings import strategy_for
 from remora.agents.definition.agent import Agent
-from remora.chat import ToolCall, ToolSchema, Usage
+from remora.chat import Answer, ToolCall, ToolSchema, Usage
 from remora.errors import ModelError
 from remora.memory.events import AgentError, ModelRequest, ModelResponse, ToolCalled
 from remora.memory.packet import Candidate
 from remora.models.embedded.embedded_model import EmbeddedModel
-from remora.models.protocol import Answer, Request
+from remora.models.protocol import Request
 from tests.agents.conftest import SUBMIT, Play, Theatre, scripted
 from tests.offered_calls import choose
 from tests.scripted_model import ScriptedModel
@@ -149,13 +149,7 @@ class _Truncating(ScriptedModel):
 
     async def ask(self, request: Request) -> Answer:
         answer = await super().ask(request)
-        return Answer(
-            text=answer.text,
-            usage=Usage(prompt_tokens=3, evaluated=3),
-            finish_reason=None,
-            model="",
-            raw={},
-        )
+        return Answer(text=answer.text, usage=Usage(prompt_tokens=3, evaluated=3), raw={})
 
 
 def test_a_server_that_cuts_the_prompt_ends_the_job(theatre: Theatre) -> None:

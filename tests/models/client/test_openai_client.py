@@ -9,14 +9,15 @@ from typing import Any, TypeVar
 import msgspec
 import pytest
 
-from remora.chat import Message, ToolCall, Usage
+from remora.chat import Answer, Message, ToolCall, Usage
 from remora.errors import ContextTooLarge, ModelError
 from remora.models.client.openai_client import OpenAIClient
 from remora.models.client.retry_policy import RequestLimits
 from remora.models.client.server_address import parse_address
 from remora.models.client.server_probe import ServerFacts
 from remora.models.client.sync_http import ServerConnection
-from remora.models.protocol import Answer, Capabilities, Decoding, Request
+from remora.models.client.wire_format import answering_model
+from remora.models.protocol import Capabilities, Decoding, Request
 from remora.models.token_counters import MARGIN, TokenRatio, UpperBound, UsageCounter
 
 CHAT = "/v1/chat/completions"
@@ -245,7 +246,11 @@ class TestStreamedAnswers:
         parts = tuple(whole[at : at + size] for at in range(0, len(whole), size))
         misbehaving.routes[CHAT] = canned(parts=parts)
         answer = ask(misbehaving.address)
-        assert (answer.text, answer.finish_reason, answer.model) == ("hello", "stop", "m")
+        assert (answer.text, answer.finish_reason, answering_model(answer.raw)) == (
+            "hello",
+            "stop",
+            "m",
+        )
         assert answer.usage == Usage(prompt_tokens=9, completion_tokens=2)
         assert answer.raw["choices"][0]["message"] == {"role": "assistant", "content": "hello"}
 

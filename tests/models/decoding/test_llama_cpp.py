@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 import pytest
 
 from remora.agents.decision.strategies import STRATEGIES
-from remora.chat import Message, ToolCall, ToolSchema
+from remora.chat import Answer, Message, ToolCall, ToolSchema
 from remora.config.schema import ModelConfig
 from remora.memory.events import ModelResponse
 from remora.models.embedded import weights
-from remora.models.protocol import Answer, Decoding, Model, Request, Strategy
+from remora.models.protocol import Decoding, Model, Request, Strategy
 from remora.models.provider import open_model
 from tests.models.decoding.written_calls import parse_call
 

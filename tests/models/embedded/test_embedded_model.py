@@ -60,7 +60,7 @@ def test_a_grammar_answer_is_a_valid_call(embedded: Any) -> None:
     answer = embedded.ask(decoding, STABLE, "Edit line 3 of src/a.py.")
     assert parse_call(answer.text, TOOLS).tool in ("stop", "edit")
     assert answer.finish_reason == "stop"
-    assert answer.model == embedded.model.name == "SmolLM2-135M-Instruct"
+    assert answer.raw["model"] == embedded.model.name == "SmolLM2-135M-Instruct"
 
 
 @pytest.mark.parametrize(

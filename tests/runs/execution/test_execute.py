@@ -10,6 +10,7 @@ import pytest
 from remora.agents.job import Job
 from remora.agents.loop.agent_start import first_context
 from remora.agents.loop.dependencies import AgentDependencies
+from remora.chat import Answer
 from remora.errors import DiskError, ModelError, StreamError
 from remora.memory.context import ContextManager
 from remora.memory.events import (
@@ -22,7 +23,7 @@ from remora.memory.events import (
     ToolCalled,
     payload,
 )
-from remora.models.protocol import Answer, Request
+from remora.models.protocol import Request
 from remora.runs.execution.run import RunRequest
 from remora.runs.project import root_name
 from remora.runs.review.accept_and_reject import accept

@@ -9,7 +9,7 @@ import msgspec
 
 from remora.agents.decision.query_settings import QuerySettings, Rung
 from remora.agents.decision.strategies import STRATEGIES, letter_decoding
-from remora.chat import ToolSchema, answer_form
+from remora.chat import Answer, ToolSchema, answer_form
 from remora.errors import ContextTooLarge
 from remora.memory.budget import FittedPacket, fit
 from remora.memory.canonical import canonical_sha256
@@ -18,7 +18,7 @@ from remora.memory.packet import DecisionPacket
 from remora.memory.prompt.base import RenderedRequest, callable_tools
 from remora.memory.prompt.history import Step, later_steps
 from remora.memory.prompt.render import answerable_calls, lettered_answers, reads_history, render
-from remora.models.protocol import Answer, Decoding, Request, Strategy, TokenCounter
+from remora.models.protocol import Decoding, Request, Strategy, TokenCounter
 from remora.threads import run_in_thread
 
 _WARMER, _WARMEST = 0.4, 0.8
@@ -126,7 +126,8 @@ async def _ask(
     answer = await model.ask(
         Request(messages=rendered.messages, prompt=rendered.prompt, decoding=decoding)
     )
-    recorder.emit(_response_event(recorder.clean(answer)), shown.turn)
+    response = ModelResponse(**msgspec.structs.asdict(recorder.clean(answer)))
+    recorder.emit(response, shown.turn)
     return None
 
 
@@ -199,16 +200,4 @@ def _request_event(
         least_tokens=least,
         model=question.model,
         omitted_events=question.omitted_events,
-    )
-
-
-def _response_event(answer: Answer) -> ModelResponse:
-    return ModelResponse(
-        text=answer.text,
-        thinking=answer.thinking,
-        changed_keys=answer.changed_keys,
-        call=answer.call,
-        usage=answer.usage,
-        finish_reason=answer.finish_reason,
-        raw=answer.raw,
     )

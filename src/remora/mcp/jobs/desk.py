@@ -21,11 +21,11 @@ import msgspec
 
 from remora.agents.job import AgentResult, Job
 from remora.agents.loop.state import FLOOR
-from remora.chat import Message, ToolCall, Usage
+from remora.chat import Answer, Message, ToolCall
 from remora.errors import ModelError, NotFound, UsageError
 from remora.memory.delta import PacketDelta
 from remora.memory.events import Event, ToolCalled
-from remora.models.protocol import MCP, Answer, Capabilities, Request, TokenCounter
+from remora.models.protocol import MCP, Capabilities, Request, TokenCounter
 from remora.models.token_counters import TokenRatio, UsageCounter
 from remora.runs.execution.run import NoObserver
 from remora.runs.planning.plan import Plan
@@ -304,11 +304,5 @@ class ClientModel:
 
 def answer_of(tool: str, arguments: dict[str, Any], client: str) -> Answer:
     """Return the answer of a client that calls a tool."""
-    return Answer(
-        text="",
-        call=ToolCall(tool=tool, args=arguments),
-        usage=Usage(),
-        finish_reason=None,
-        model=client,
-        raw={"client": client, "name": tool, "arguments": arguments},
-    )
+    raw = {"client": client, "name": tool, "arguments": arguments}
+    return Answer(call=ToolCall(tool=tool, args=arguments), raw=raw)

@@ -16,7 +16,7 @@ import httpx2
 import msgspec
 from msgspec.structs import replace
 
-from remora.chat import answer_form
+from remora.chat import Answer, answer_form
 from remora.config.schema import ModelConfig
 from remora.config.user_folders import make_private
 from remora.errors import ContextTooLarge, ModelError, RefusedRequest, UnparsedAnswer
@@ -37,7 +37,7 @@ from remora.models.client.retry_policy import (
 from remora.models.client.server_address import Address
 from remora.models.client.server_probe import ServerFacts, probe_server
 from remora.models.client.sync_http import ServerConnection, open_http
-from remora.models.protocol import Answer, Request, Strategy, TokenCounter, without_cache
+from remora.models.protocol import Request, Strategy, TokenCounter, without_cache
 from remora.models.token_counters import (
     SPARSEST,
     ServerTokenizer,
@@ -173,7 +173,7 @@ class OpenAIClient:
                 answer = await self._ask(request)
             except wire_format.UnusableAnswer as error:
                 raise unusable_answer(self._address, str(error)) from error
-        self._check_model(request.decoding.strategy, answer.model)
+        self._check_model(request.decoding.strategy, wire_format.answering_model(answer.raw))
         if isinstance(self.counter, UsageCounter):
             self.counter.learn(count_tokens(UpperBound(), request), answer.usage.prompt_tokens)
         return answer

@@ -5,12 +5,12 @@ from typing import Any
 
 import msgspec
 
-from remora.chat import ToolCall, Usage, answer_form
+from remora.chat import Answer, ToolCall, Usage, answer_form
 from remora.models.decoding.call_formats import MARKS
 from remora.models.decoding.call_parsing import split_thinking
 from remora.models.decoding.call_validation import BadCall
 from remora.models.decoding.native_calls import THINKING, native_item, read_native_call
-from remora.models.protocol import Answer, Decoding, Request
+from remora.models.protocol import Decoding, Request
 from remora.models.token_counters import tool_declaration
 
 _MAX_WORD_CHARS = 200
@@ -72,9 +72,13 @@ def read_choice(body: dict[str, Any]) -> Answer:
         call=written and ToolCall(tool=written.name, args=written.args),
         usage=read_usage(body),
         finish_reason=_word(choice.get("finish_reason")),
-        model=_word(body.get("model")) or "",
         raw=body,
     )
+
+
+def answering_model(body: dict[str, Any]) -> str:
+    """Return the name of the model that answered, or an empty string if the server does not say."""
+    return _word(body.get("model")) or ""
 
 
 def decode_body(body: bytes) -> dict[str, Any]:

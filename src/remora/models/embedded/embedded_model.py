@@ -5,6 +5,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
+from remora.chat import Answer
 from remora.errors import ContextTooLarge, ModelError
 from remora.models.client.openai_client import OpenAIClient
 from remora.models.client.retry_policy import RequestLimits
@@ -20,7 +21,7 @@ from remora.models.embedded.server_process import (
     usable_cores,
 )
 from remora.models.embedded.weights import CAPABILITIES, require_engine
-from remora.models.protocol import Answer, Request
+from remora.models.protocol import Request
 from remora.models.token_counters import ServerTokenizer
 
 _CACHE_MIB = 256
