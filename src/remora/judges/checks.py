@@ -19,7 +19,7 @@ def broken_code(submission: Submission) -> tuple[str, str]:
     for path, (before, after) in submission.files.items():
         if after is None or before == after or not path.endswith((".py", ".pyi")):
             continue
-        old, new = (read_source(path, each or b"") for each in (before, after))
+        old, new = (read_source(path, side or b"") for side in (before, after))
         error = compile_error(new)
         if error and not compile_error(old):
             return "parses", f"{path}: {error}"

@@ -220,7 +220,7 @@ class Operations:
 
     def __init__(self, operations: Iterable[Operation]) -> None:
         self.all = tuple(operations)
-        _unique("operation", [each.name for each in self.all])
+        _unique("operation", [operation.name for operation in self.all])
 
     def __or__(self, other: Operation) -> "Operations":
         return Operations((*self.all, other))
@@ -257,7 +257,7 @@ class Operations:
     @property
     def defaults(self) -> tuple[str, ...]:
         """Names of the operations that run by default."""
-        return tuple(each.name for each in self.all if each.by_default)
+        return tuple(operation.name for operation in self.all if operation.by_default)
 
     @property
     def folders(self) -> tuple[Path, ...]:
@@ -265,19 +265,19 @@ class Operations:
 
     @property
     def totals(self) -> tuple[Totals, ...]:
-        return tuple(each.totals for each in self.all if each.totals is not None)
+        return tuple(operation.totals for operation in self.all if operation.totals is not None)
 
     @property
     def checks_run_code(self) -> frozenset[str]:
-        return frozenset[str]().union(*(each.checks_run_code for each in self.all))
+        return frozenset[str]().union(*(operation.checks_run_code for operation in self.all))
 
     @property
     def checks_try_code(self) -> frozenset[str]:
-        return frozenset[str]().union(*(each.checks_try_code for each in self.all))
+        return frozenset[str]().union(*(operation.checks_try_code for operation in self.all))
 
     @property
     def checks_read_packages(self) -> frozenset[str]:
-        return frozenset[str]().union(*(each.checks_read_packages for each in self.all))
+        return frozenset[str]().union(*(operation.checks_read_packages for operation in self.all))
 
     def measurement_text(self, measurements: Mapping[str, int]) -> str:
         """Return a description of the numbers that a job's tools reported, or an empty string."""
@@ -291,42 +291,44 @@ class Operations:
         from remora.config.schema import OperationConfig
 
         return {
-            each.name: each.settings() if each.settings else OperationConfig for each in self.all
+            operation.name: operation.settings() if operation.settings else OperationConfig
+            for operation in self.all
         }
 
     @cached_property
     def needs(self) -> Mapping[str, Need]:
         """Needs, keyed by their name in `agent.yaml`, including `always`."""
         always = Need(prepare=lambda _tree, _modules, _options: lambda _module, _node: 1)
-        return _merged("need", [*(parts.needs for parts in self._parts), {"always": always}])
+        return _merged(
+            "need", [*(parts.needs for parts in self._parts.values()), {"always": always}]
+        )
 
     @cached_property
     def checks(self) -> Mapping[str, "Check"]:
         """Checks, keyed by their name in `agent.yaml`, including the general checks."""
         from remora.judges.checks import CHECKS
 
-        return _merged("check", [CHECKS, *(parts.checks for parts in self._parts)])
+        return _merged("check", [CHECKS, *(parts.checks for parts in self._parts.values())])
 
     @cached_property
     def host_functions(self) -> Mapping[str, "HostFunction"]:
         """Host functions, keyed and sorted by name, including the general host functions."""
         from remora.tools.host_functions import GENERIC
 
-        given = [
-            {function.name: function for function in parts.host_functions} for parts in self._parts
-        ]
-        merged = _merged("host function", [{each.name: each for each in GENERIC}, *given])
+        groups = [GENERIC, *(parts.host_functions for parts in self._parts.values())]
+        given = [{function.name: function for function in group} for group in groups]
+        merged = _merged("host function", given)
         return dict(sorted(merged.items()))
 
     @cached_property
     def merges(self) -> tuple[Merge, ...]:
         """Functions that merge a change set into files that have changed since."""
-        return tuple(parts.merge for parts in self._parts if parts.merge is not None)
+        return tuple(parts.merge for parts in self._parts.values() if parts.merge is not None)
 
     @cached_property
     def unmerges(self) -> tuple[Merge, ...]:
         """Functions that merge a reversed change set into files that have changed since."""
-        return tuple(parts.unmerge for parts in self._parts if parts.unmerge is not None)
+        return tuple(parts.unmerge for parts in self._parts.values() if parts.unmerge is not None)
 
     def check_project(self, place: "ToolTree", used: Collection[str]) -> None:
         """Check that the checks and host functions named in `used` can work on a project.
@@ -344,38 +346,37 @@ class Operations:
 
         If `used` is None, all are checked. Raises HostError if the interpreter cannot run them.
         """
-        for parts in self._parts if used is None else self._parts_used(used):
+        for parts in self._parts.values() if used is None else self._parts_used(used):
             if parts.check_interpreter:
                 parts.check_interpreter(python)
 
     def _parts_used(self, used: Collection[str]) -> Iterator[Parts]:
         """Yield the parts with a check or host function in `used` that needs what it may use."""
-        for parts in self._parts:
+        for parts in self._parts.values():
             names = {*parts.checks, *(function.name for function in parts.host_functions)}
             if not (names - self.checks_try_code).isdisjoint(used):
                 yield parts
 
     def report(self, name: str) -> Report | None:
         """Return the function that reports the findings of an operation, if it has one."""
-        return next((each.load().report for each in self.all if each.name == name), None)
+        return next(
+            (operation.load().report for operation in self.all if operation.name == name), None
+        )
 
     @property
     def judges(self) -> "Mapping[str, JudgeChange]":
         """The functions that judge a change, by operation."""
-        found = zip(self.all, self._parts, strict=True)
-        return {each.name: parts.judge for each, parts in found if parts.judge is not None}
+        return {name: parts.judge for name, parts in self._parts.items() if parts.judge is not None}
 
-    @cached_property
+    @property
     def restorers(self) -> "Mapping[str, Restorer]":
-        """The restorers of the operations that have one, keyed by the operation's name."""
-        found = (
-            (each.name, parts.restorer) for each, parts in zip(self.all, self._parts, strict=True)
-        )
+        """The restorers of the operations that have one, by operation."""
+        found = ((name, parts.restorer) for name, parts in self._parts.items())
         return {name: restorer for name, restorer in found if restorer is not None}
 
     @cached_property
-    def _parts(self) -> tuple[Parts, ...]:
-        return tuple(each.load() for each in self.all)
+    def _parts(self) -> Mapping[str, Parts]:
+        return {operation.name: operation.load() for operation in self.all}
 
 
 def _general_parts(load: Callable[[], Parts]) -> Parts:
@@ -383,8 +384,8 @@ def _general_parts(load: Callable[[], Parts]) -> Parts:
 
 
 def _merged(kind: str, given: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    _unique(kind, [name for each in given for name in each])
-    return {name: value for each in given for name, value in each.items()}
+    _unique(kind, [name for mapping in given for name in mapping])
+    return {name: value for mapping in given for name, value in mapping.items()}
 
 
 def _unique(kind: str, names: Sequence[str]) -> None:

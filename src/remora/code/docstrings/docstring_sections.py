@@ -77,7 +77,7 @@ def parse_docstring(text: str) -> ParsedDocstring:
         "numpy": list(_numpy(lines)),
         "rest": list(_rest(lines)),
     }
-    style = max(found, key=lambda each: len(found[each]))
+    style = max(found, key=lambda name: len(found[name]))
     summary = next((line.strip() for line in lines if line.strip()), "")
     return ParsedDocstring(
         tuple(lines), summary, style if found[style] else None, tuple(found[style])
@@ -155,7 +155,7 @@ def _rest(lines: Sequence[str]) -> Iterator[Section]:
             named = _FIELD_PARAMETER.fullmatch(field[2].replace("\\", ""))
             names = [named[1]] if named else []
         elif kind == "raises":
-            names = [_exception(each) for each in field[2].split(",")]
+            names = [_exception(name) for name in field[2].split(",")]
         same_line = "" if field[1] in _OF_TYPES else (field[3] or "")
         text = _joined([same_line, *lines[number + 1 : last + 1]])
         yield Section(kind, number, last, (Item(tuple(filter(None, names)), number, last, text),))

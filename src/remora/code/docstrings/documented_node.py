@@ -112,4 +112,4 @@ def _definitions(path: str, content: bytes) -> tuple[Source, dict[NodeKey, Defin
     if isinstance(source, Unreadable):
         raise HostError(f"{path}: {source.detail}")
     found = find_definitions(source.tree, escape_path(path))
-    return source, {each.key: each for each in found}
+    return source, {definition.key: definition for definition in found}

@@ -130,7 +130,7 @@ def are_similar(old: str, new: str) -> bool:
     if len(short) < 2 or short[:1] != long[:1]:
         return False
     letters = iter(long)
-    return len(short) + _MIN_ABBREVIATION <= 12 and all(each in letters for each in short)
+    return len(short) + _MIN_ABBREVIATION <= 12 and all(letter in letters for letter in short)
 
 
 def lower_words(text: str) -> list[str]:
@@ -176,9 +176,9 @@ def _renamed(
     """Pair unknown and missing names that are alike, or alone between the same known names."""
     found: dict[str, str] = {}
     for old in unknown if len(unknown) * len(missing) <= _MOST_PAIRS else ():
-        new = [each for each in missing if are_similar(old, each)]
+        new = [name for name in missing if are_similar(old, name)]
         others = [
-            each for each in unknown if each != old and any(are_similar(each, n) for n in new)
+            other for other in unknown if other != old and any(are_similar(other, n) for n in new)
         ]
         if len(new) == 1 and not others:
             found[old] = new[0]
@@ -237,7 +237,7 @@ def stated_and_annotated(code: DocumentedCode, item: Item, name: str) -> tuple[s
     """Return the type that an entry states, and the simple type that a parameter is annotated with."""
     arguments = code.signature.args if code.signature is not None else None
     every = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs) if arguments else ()
-    annotations = (each.annotation for each in every if each.arg == name)
+    annotations = (argument.annotation for argument in every if argument.arg == name)
     return _stated(code, item), _simple_type(next(annotations, None))
 
 

@@ -50,7 +50,7 @@ def always_raises(body: Sequence[ast.stmt]) -> bool:
     if body and isinstance(body[-1], ast.Raise):
         return True
     raised = (node.exc for node in own_nodes(body) if isinstance(node, ast.Raise))
-    return any(exception_name(each) == "NotImplementedError" for each in raised)
+    return any(exception_name(error) == "NotImplementedError" for error in raised)
 
 
 def _only_returns(body: Sequence[ast.stmt]) -> bool:
@@ -80,7 +80,7 @@ def _documented_results(code: DocumentedCode) -> Iterator[int]:
     """Yield the lines on which a result is documented."""
     summary = code.parsed.summary
     if _RETURNS.match(summary):
-        yield next(n for n, each in enumerate(code.parsed.lines) if each.strip())
+        yield next(n for n, line in enumerate(code.parsed.lines) if line.strip())
     for section in code.parsed.sections:
         if section.kind not in ("returns", "yields") or not section.items:
             continue
@@ -118,8 +118,8 @@ def exception_findings(code: DocumentedCode) -> Iterator[DriftFinding]:
 
 def _documented(code: DocumentedCode) -> dict[str, Item]:
     """Return the documented exceptions, or nothing if an entry may name others."""
-    sections = [each for each in code.parsed.sections if each.kind == "raises"]
-    for each in (item for section in sections for item in section.items if not item.names):
-        if _NAMES_ONE.search(code.parsed.lines[each.first]):
+    sections = [section for section in code.parsed.sections if section.kind == "raises"]
+    for nameless in (item for section in sections for item in section.items if not item.names):
+        if _NAMES_ONE.search(code.parsed.lines[nameless.first]):
             return {}
     return {name: item for section in sections for item in section.items for name in item.names}

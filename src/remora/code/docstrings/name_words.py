@@ -63,7 +63,9 @@ def _words(text: str) -> list[str]:
 @cache
 def _stem(word: str) -> str:
     """Return a word without its ending: "decodes", "decoding" and "decoder" are the same word."""
-    endings = (each for each in _ENDINGS if word.endswith(each) and len(word) - len(each) >= _LEAST)
+    endings = (
+        ending for ending in _ENDINGS if word.endswith(ending) and len(word) - len(ending) >= _LEAST
+    )
     ending = next(endings, "")
     if not ending or word.endswith("ss"):
         return word

@@ -142,7 +142,7 @@ def collect_texts(source: Source) -> FileTexts:
         listed=listed,
         left_out=left_out,
         methods=frozenset(methods),
-        bases={name: frozenset(found) for name, found in bases.items()},
+        bases={name: frozenset(names) for name, names in bases.items()},
         extended=frozenset().union(*bases.values()),
         possible=possible,
         written=written,

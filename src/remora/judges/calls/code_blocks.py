@@ -50,7 +50,9 @@ def code_in(text: str) -> list[ast.stmt]:
                 tree = parse_text(_COMMENTED.sub(_as_assertion, code))
                 if isinstance(tree, ast.Module):
                     found.append((match.start(), tree.body))
-    return [statement for _, body in sorted(found, key=lambda each: each[0]) for statement in body]
+    return [
+        statement for _, body in sorted(found, key=lambda block: block[0]) for statement in body
+    ]
 
 
 def _interactive(text: str) -> Iterator[tuple[int, list[ast.stmt]]]:

@@ -46,7 +46,7 @@ class Snippet(NamedTuple):
 def calls_in(snippet: Snippet, wanted: Wanted, most: int) -> Iterator[CallInput]:
     """Yield about `most` calls of the function whose names are all known."""
     seen: set[tuple[str, tuple[str, ...], str]] = set()
-    bound = [bound_names(each) for each in snippet.statements]
+    bound = [bound_names(statement) for statement in snippet.statements]
     for number, statement in enumerate(snippet.statements):
         for call in _calls_of(statement, wanted):
             found, shown = _sliced(snippet, bound, number, call), _result(statement, call)
@@ -102,8 +102,8 @@ def _sliced(
     ):
         return None
     imports, assigned = {*snippet.known}, set[str]()
-    for each, names in zip(snippet.statements, bound, strict=True):
-        (imports if isinstance(each, ImportNode) else assigned).update(names)
+    for statement, names in zip(snippet.statements, bound, strict=True):
+        (imports if isinstance(statement, ImportNode) else assigned).update(names)
     own = free_names([call], builtin=True) & assigned  # `iter`, if the code assigns it
     before = _Before(snippet, imports - assigned, free_names([call]) | own)
     for n in reversed(range(number)):
@@ -112,11 +112,11 @@ def _sliced(
     needed = before.needed
     if not needed <= snippet.known.keys() or any(name.startswith("_") for name in needed):
         return None
-    if needed & {name for one in before.setup for name in bound_names(one)}:
+    if needed & {name for statement in before.setup for name in bound_names(statement)}:
         return None  # in a function, `table = table()` has no value of `table` to call
     return CallInput(
         call=ast.unparse(call),
-        setup=tuple(ast.unparse(one) for one in reversed(before.setup)),
+        setup=tuple(ast.unparse(statement) for statement in reversed(before.setup)),
         imports=(*{**before.imports, **dict.fromkeys(import_statements(needed, snippet.known))},),
         source=snippet.source,
     )
@@ -173,8 +173,8 @@ def _changes(statement: ast.stmt, names: set[str]) -> bool:
             return root_name(function) not in _DISPLAYS and bool(roots & names)
         case ast.Assign(targets=targets):
             return any(
-                isinstance(each, ast.Attribute | ast.Subscript) and root_name(each) in names
-                for each in targets
+                isinstance(target, ast.Attribute | ast.Subscript) and root_name(target) in names
+                for target in targets
             )
         case ast.AugAssign(target=target):
             return root_name(target) in names

@@ -60,7 +60,7 @@ def _is_possible(call: CallInput, subject: TargetFunction) -> bool:
     root = re.split(r"\W", call.call, maxsplit=1)[0]
     if "." not in subject.qualname:
         imports = (imported for text in call.imports for imported in imported_names(parse(text)))
-        given = [one for one in imports if one.bound == root]
+        given = [imported for imported in imports if imported.bound == root]
         names = [*filter(None, (given[0].module, given[0].name))] if given else ["?"]
         module = ".".join(names[:-1] if names[1:] == [subject.function.name] else names)
         return f"{subject.module}.".startswith(f"{module}.")
@@ -87,7 +87,7 @@ def _scope(node: ast.AST) -> _Scope:
     docstring = ast.get_docstring(node) or ""
     body = [] if isinstance(node, ast.ClassDef) else node.body
     parts = [statement for statement in body if not isinstance(statement, DefinitionNode)]
-    calls = (one.func for part in parts for one in ast.walk(part) if isinstance(one, ast.Call))
+    calls = (node.func for part in parts for node in ast.walk(part) if isinstance(node, ast.Call))
     called = {getattr(call, "id", "") or getattr(call, "attr", "") for call in calls}
     documented = _CALLED.findall(docstring) if ">>>" in docstring or "::" in docstring else ()
     line = getattr(node, "lineno", 0)
@@ -112,13 +112,13 @@ class ProjectExamples:
         wanted = Wanted(subject.function.name, "." not in subject.qualname)
         found: dict[tuple[str, tuple[str, ...]], CallInput] = {}
         for snippet in self._snippets(wanted.name, subject):
-            for each in calls_in(snippet, wanted, _MOST_PER_SNIPPET):
-                known = found.setdefault((each.call, each.setup), each)
-                if each.shown and not known.shown:
-                    found[each.call, each.setup] = each
+            for call in calls_in(snippet, wanted, _MOST_PER_SNIPPET):
+                known = found.setdefault((call.call, call.setup), call)
+                if call.shown and not known.shown:
+                    found[call.call, call.setup] = call
             if len(found) >= _MOST_CALLS:
                 break
-        return sorted(found.values(), key=lambda each: SOURCES.index(each.source))[:_MOST_CALLS]
+        return sorted(found.values(), key=lambda call: SOURCES.index(call.source))[:_MOST_CALLS]
 
     def tests_of(self, subject: TargetFunction) -> list[str]:
         """Return the pytest ids of the tests that call a function of that name."""
@@ -209,7 +209,7 @@ class ProjectExamples:
         names = importable_names(tree, module, is_package=path.endswith("__init__.py"))
         is_importable = all(part.isidentifier() for part in module.split("."))
         if not is_importable or is_test_file(path) or is_conftest(path):
-            return {n: one for n, one in names.items() if one.module != module}
+            return {n: imported for n, imported in names.items() if imported.module != module}
         return names
 
     def _public_names(self, subject: TargetFunction) -> dict[str, Imported]:

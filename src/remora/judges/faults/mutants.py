@@ -184,9 +184,9 @@ def _mutable_nodes(function: FunctionNode) -> list[ast.AST]:
     found: list[ast.AST] = [function]
     waiting: list[ast.AST] = list(reversed(without_docstring(function)))
     returned = {
-        one.value.id
-        for one in ast.walk(function)
-        if isinstance(one, ast.Return) and isinstance(one.value, ast.Name)
+        node.value.id
+        for node in ast.walk(function)
+        if isinstance(node, ast.Return) and isinstance(node.value, ast.Name)
     }
     while waiting:
         node = waiting.pop()

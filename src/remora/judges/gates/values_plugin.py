@@ -236,10 +236,10 @@ def _is_large(value: object) -> bool:
 def _items(value: object) -> list[object]:
     """Return the first items of a built-in container."""
     if type(value) in (list, tuple, set, frozenset):
-        return [each for each, _ in zip(value, range(_MOST_ITEMS), strict=False)]  # type: ignore[call-overload]
+        return [item for item, _ in zip(value, range(_MOST_ITEMS), strict=False)]  # type: ignore[call-overload]
     if type(value) is dict:
         pairs = [pair for pair, _ in zip(value.items(), range(_MOST_ITEMS), strict=False)]
-        return [each for pair in pairs for each in pair]
+        return [item for pair in pairs for item in pair]
     return []
 
 

@@ -117,7 +117,9 @@ def _of_statement(
             yield from _claims(statement.body, values, header)
             yield from _claims(statement.orelse, values, header + "else ")
         case ast.Try(body=body, orelse=orelse, finalbody=final, handlers=handlers):
-            caught = "".join(ast.unparse(each.type) if each.type else "all" for each in handlers)
+            caught = "".join(
+                ast.unparse(handler.type) if handler.type else "all" for handler in handlers
+            )
             yield from _claims(body, values, f"{around}try {caught}: ")
             for handler in handlers:
                 yield from _claims(handler.body, values, f"{around}except {caught}: ")

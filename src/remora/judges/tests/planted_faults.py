@@ -113,8 +113,8 @@ def faults_detected(
     faults = {key: _faults(place, key, _MANY_FAULTS) for key in functions if key not in untried}
     groups = [
         group
-        for key, found in faults.items()
-        if (group := _group(place, key, found, functions[key]))
+        for key, planted in faults.items()
+        if (group := _group(place, key, planted, functions[key]))
     ]
     results = run_orders(place, [{**group.order, "whole": True} for group in groups])
     detected: dict[str, dict[str, set[int]] | None] = {

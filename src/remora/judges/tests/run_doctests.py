@@ -81,7 +81,7 @@ class RunDoctests:
         """The Python files whose examples have a command of their own."""
         found: set[str] = set()
         for match in _OF_FILES.finditer(self._commands):
-            words = [each for each in match[1].split() if not each.startswith("-")]
+            words = [word for word in match[1].split() if not word.startswith("-")]
             found.update(path for word in words or ["*.py"] for path in self._matching(word))
         for match in _SCRIPT.finditer(self._commands):
             inner = (match[1] or "").replace(".", "/")

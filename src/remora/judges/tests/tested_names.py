@@ -45,7 +45,7 @@ class NodesWithTests:
     def tests_of(self, key: str) -> list[str]:
         """Return the pytest ids of the tests that may reach the node, nearest first."""
         try:
-            return [each.id for each in self._related.of(key)]
+            return [test.id for test in self._related.of(key)]
         except Exception:  # drop the half-built result
             self.__dict__.pop("_related", None)
             raise
@@ -114,11 +114,11 @@ class TestedNames:
 
     def _runs_examples(self, node: Node, tree: ast.Module) -> bool:
         """Return True if the function's docstring has examples, and they run as tests."""
-        found = (one for qualname, one in _definitions(tree) if qualname == node.qualname)
+        found = (body for qualname, body in _definitions(tree) if qualname == node.qualname)
         return any(
-            self._doctests.are_tests_of(one, node.path)
-            for one in found
-            if isinstance(one, FunctionNode)
+            self._doctests.are_tests_of(body, node.path)
+            for body in found
+            if isinstance(body, FunctionNode)
         )
 
     @cached_property
@@ -142,16 +142,16 @@ class TestedNames:
 
 def _definitions(tree: ast.Module) -> Iterator[tuple[str, ast.stmt]]:
     """Yield the functions, methods and variables of a file, by qualname."""
-    for one in tree.body:
-        match one:
+    for statement in tree.body:
+        match statement:
             case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
-                yield name, one
+                yield name, statement
             case ast.ClassDef(name=name, body=body):
-                for each in body:
-                    if isinstance(each, FunctionNode):
-                        yield f"{name}.{each.name}", each
+                for member in body:
+                    if isinstance(member, FunctionNode):
+                        yield f"{name}.{member.name}", member
             case ast.Assign(targets=[ast.Name(id=name)]) if name != "__all__":
-                yield name, one
+                yield name, statement
 
 
 class _Names(NamedTuple):
@@ -172,8 +172,8 @@ def _names(text: str) -> _Names:
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return found
     variables = _variables(tree)
-    for one in ast.walk(tree):
-        match one:
+    for node in ast.walk(tree):
+        match node:
             case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)):
                 found.called.add(name)
             case ast.FunctionDef(name=name) if name.startswith("test_"):
@@ -191,16 +191,16 @@ def _names(text: str) -> _Names:
 def _variables(tree: ast.Module) -> set[str]:
     """Return the names of variables and parameters."""
     stored = {*names_with(ast.Store, tree)}
-    return stored | {one.arg for one in ast.walk(tree) if isinstance(one, ast.arg)}
+    return stored | {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
 
 
 def _classes_with(name: str, tree: ast.Module) -> set[str]:
     """Return the classes of a file that define a method."""
     return {
-        one.name
-        for one in tree.body
-        if isinstance(one, ast.ClassDef)
-        and any(isinstance(each, FunctionNode) and each.name == name for each in one.body)
+        owner.name
+        for owner in tree.body
+        if isinstance(owner, ast.ClassDef)
+        and any(isinstance(member, FunctionNode) and member.name == name for member in owner.body)
     }
 
 

@@ -58,17 +58,18 @@ def settle(
 def _of_unchecked(group: Terms, added: Iterable[Diagnostic], index: ProjectIndex) -> set[Key]:
     """Return the annotations of functions with diagnostics in their bodies, and with no others."""
     found: set[tuple[str, int]] = set()
-    for each in added:
+    for diagnostic in added:
         around = {
             slot.number
             for path, slot in group
-            if path == each.path and _is_inside(each.line, index.files[path].functions[slot.number])
+            if path == diagnostic.path
+            and _is_inside(diagnostic.line, index.files[path].functions[slot.number])
         }
         innermost = max(around, default=None)
         if innermost is not None and _is_in_body(
-            each.line, index.files[each.path].functions[innermost]
+            diagnostic.line, index.files[diagnostic.path].functions[innermost]
         ):
-            found.add((each.path, innermost))
+            found.add((diagnostic.path, innermost))
     return {
         (path, slot)
         for path, slot in group
@@ -89,7 +90,9 @@ def independent_groups(paths: Iterable[str], index: ProjectIndex) -> list[list[s
     """Divide files into groups in which no file imports another."""
     groups: list[list[str]] = []
     for path in sorted(paths):
-        free = (group for group in groups if not any(_imports(path, each, index) for each in group))
+        free = (
+            group for group in groups if not any(_imports(path, other, index) for other in group)
+        )
         chosen = next(free, [])
         if not chosen:
             groups.append(chosen)
@@ -100,14 +103,14 @@ def independent_groups(paths: Iterable[str], index: ProjectIndex) -> list[list[s
 def _imports(path: str, other: str, index: ProjectIndex) -> bool:
     """Return True if one of two files may import the other."""
     return any(
-        module_name(one).rpartition(".")[2] in index.files[importer].imported_words
-        for one, importer in ((path, other), (other, path))
+        module_name(imported).rpartition(".")[2] in index.files[importer].imported_words
+        for imported, importer in ((path, other), (other, path))
     )
 
 
 def _parts(group: Terms, added: Iterable[Diagnostic], index: ProjectIndex) -> list[Terms]:
     """Return the annotations to try again in parts. The last part is free of suspects."""
-    causes = [_suspects(group, each, index) for each in added]
+    causes = [_suspects(group, diagnostic, index) for diagnostic in added]
     certain = {next(iter(keys)) for keys in causes if len(keys) == 1}
     possible = {key for keys in causes if not keys & certain for key in keys}
     rest = {key: term for key, term in group.items() if key not in certain | possible}

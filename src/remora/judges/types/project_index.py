@@ -51,7 +51,7 @@ class Function:
         return self.node.name
 
     def parameter(self, name: str) -> Parameter | None:
-        return next((each for each in self.parameters if each.name == name), None)
+        return next((parameter for parameter in self.parameters if parameter.name == name), None)
 
     def terms(self) -> Iterator[tuple[str, str]]:
         """Yield the name and the term of each annotation."""
@@ -141,10 +141,10 @@ class ProjectIndex:
 
     def _add(self, file: File) -> None:
         self.files[file.path] = file
-        for each in file.classes.values():
-            self.classes[each.name.rpartition(".")[2]].append(each)
-            for base in each.bases:
-                self.subclasses[base].append(each)
+        for owner in file.classes.values():
+            self.classes[owner.name.rpartition(".")[2]].append(owner)
+            for base in owner.bases:
+                self.subclasses[base].append(owner)
         for name in file.bindings:
             self.aliases[name].append(file.path)
 
@@ -155,7 +155,7 @@ class ProjectIndex:
     def find_class(self, name: str, path: str) -> Class | None:
         """Return the class that a short name means in a file: of this file, or the only one."""
         found = self.classes.get(name, [])
-        own = [each for each in found if each.path == path]
+        own = [owner for owner in found if owner.path == path]
         return (own or found)[0] if len(own) == 1 or len(found) == 1 else None
 
     def ancestors(self, given: Class) -> list[Class]:
@@ -177,11 +177,11 @@ class ProjectIndex:
             return
         names = [function.owner.name.rpartition(".")[2]]
         for base in names:
-            for each in self.subclasses.get(base, ()):
-                name = each.name.rpartition(".")[2]
+            for subclass in self.subclasses.get(base, ()):
+                name = subclass.name.rpartition(".")[2]
                 if name not in names:
                     names.append(name)
-                method = each.methods.get(function.short)
+                method = subclass.methods.get(function.short)
                 if method is not None and method is not function:
                     yield method
 
@@ -195,7 +195,7 @@ class ProjectIndex:
         if owner is None:
             return set()
         above = (ancestor.methods.get(function.short) for ancestor in self.ancestors(owner))
-        stated = {dict(each.terms()).get(name, "") for each in above if each is not None}
+        stated = {dict(method.terms()).get(name, "") for method in above if method is not None}
         beside = [dict(method.terms()).get(name, "") for method in owner.methods.values()]
         shown = Counter(term for term in beside if term and name != RETURN)
         if len(shown) == 1 and shown.total() > 1:
@@ -208,7 +208,7 @@ def _file(path: str, source: SourceText) -> File:
         name: Class(path=path, name=name, node=node, bases=tuple(_base_names(node)))
         for name, node in _classes(source.tree.body, "")
     }
-    by_node = {id(each.node): each for each in classes.values()}
+    by_node = {id(owner.node): owner for owner in classes.values()}
     functions = []
     for number, (name, node, owner) in enumerate(functions_of(source.tree)):
         holder = by_node.get(id(owner)) if owner is not None else None
@@ -218,8 +218,8 @@ def _file(path: str, source: SourceText) -> File:
         functions.append(function)
         if holder is not None:
             holder.methods.setdefault(node.name, function)
-    for each in classes.values():
-        _read_members(each)
+    for made in classes.values():
+        _read_members(made)
     body = source.tree.body
     imports = dict(_imports(_top_level(body)))
     blocks = [

@@ -3,7 +3,6 @@
 import ast
 import re
 import tokenize
-from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import Literal
 
@@ -15,6 +14,7 @@ from remora.code.syntax.effects import unqualified_name
 
 Kind = Literal["parameter", "args", "kwargs", "return"]
 RETURN = "return"
+_REPEAT = re.compile(r"#\d+")
 _LEFT_ALONE = re.compile(
     r"#\s*type:(?!\s*ignore)|#\s*type:\s*ignore(?!\[)|#\s*type:\s*ignore\[[^]]*untyped"
     r"|#\s*noqa(?!:)|#\s*noqa:[^#]*\bANN"
@@ -23,16 +23,16 @@ _LEFT_ALONE = re.compile(
 
 
 class Slot(msgspec.Struct, frozen=True, kw_only=True):
-    """A missing annotation: of a parameter, or of a function's result.
-
-    `function` is the qualified name of the function, and `number` its position among the functions
-    of the file. `name` is the parameter's name, or `return`.
-    """
+    """A missing annotation: of a parameter, or of a function's result."""
 
     function: str
+    """The qualified name of the function."""
     number: int
+    """The position of the function among those of the file."""
     name: str
+    """The parameter's name, or `return`."""
     kind: Kind
+    """What the annotation is of."""
 
 
 class SourceText(ParsedText):
@@ -41,7 +41,7 @@ class SourceText(ParsedText):
     @cached_property
     def functions(self) -> list[tuple[str, FunctionNode, ast.ClassDef | None]]:
         """The result of `functions_of`."""
-        return list(functions_of(self.tree))
+        return functions_of(self.tree)
 
     @cached_property
     def qualnames(self) -> list[str]:
@@ -96,22 +96,19 @@ class SourceText(ParsedText):
         return ends
 
 
-def functions_of(tree: ast.Module) -> Iterator[tuple[str, FunctionNode, ast.ClassDef | None]]:
-    """Yield each function with its qualified name and the class whose body contains it."""
-    yield from _functions(tree.body, "", None)
-
-
-def _functions(
-    body: Iterable[ast.AST], prefix: str, owner: ast.ClassDef | None
-) -> Iterator[tuple[str, FunctionNode, ast.ClassDef | None]]:
-    for node in body:
-        if isinstance(node, FunctionNode):
-            yield prefix + node.name, node, owner
-            yield from _functions(node.body, f"{prefix}{node.name}.", None)
-        elif isinstance(node, ast.ClassDef):
-            yield from _functions(node.body, f"{prefix}{node.name}.", node)
-        elif isinstance(node, ast.stmt | ast.ExceptHandler | ast.match_case):
-            yield from _functions(ast.iter_child_nodes(node), prefix, owner)
+def functions_of(tree: ast.Module) -> list[tuple[str, FunctionNode, ast.ClassDef | None]]:
+    """Return each function with its qualified name and the class whose body contains it."""
+    definitions = find_definitions(tree, "")
+    nodes = {definition.key: definition.node for definition in definitions}
+    found: list[tuple[str, FunctionNode, ast.ClassDef | None]] = []
+    for definition in definitions:
+        owner = nodes.get(definition.parent)
+        if isinstance(definition.node, FunctionNode):
+            name = _REPEAT.sub("", definition.qualname)
+            found.append(
+                (name, definition.node, owner if isinstance(owner, ast.ClassDef) else None)
+            )
+    return found
 
 
 def is_static(node: FunctionNode) -> bool:

@@ -107,7 +107,7 @@ def union(terms: Iterable[str]) -> str:
     """Return the union of types, without duplicates and with `None` last."""
     members = dict.fromkeys(member for term in terms for member in members_of(term))
     last = ["None"] if "None" in members else []
-    return " | ".join([*(each for each in members if each != "None"), *last])
+    return " | ".join([*(member for member in members if member != "None"), *last])
 
 
 def same(first: str, second: str) -> bool:

@@ -225,14 +225,14 @@ def new_diagnostics(before: Iterable[Diagnostic], after: Iterable[Diagnostic]) -
     line, those with another message are the new ones.
     """
     before = list(before)
-    known = Counter((each.path, each.rule, each.line) for each in before)
-    said = {(each.path, each.line, each.message) for each in before}
+    known = Counter((old.path, old.rule, old.line) for old in before)
+    said = {(old.path, old.line, old.message) for old in before}
     found = []
-    for each in sorted(after, key=lambda each: (each.path, each.line, each.message) not in said):
-        key = (each.path, each.rule, each.line)
+    for new in sorted(after, key=lambda new: (new.path, new.line, new.message) not in said):
+        key = (new.path, new.rule, new.line)
         known[key] -= 1
         if known[key] < 0:
-            found.append(each)
+            found.append(new)
     return found
 
 
@@ -264,7 +264,7 @@ def _by_imports(files: Mapping[str, str], paths: Iterable[str]) -> list[str]:
 def site_packages(python: Path) -> list[tuple[str, int]]:
     """Return the folders of packages of an environment, and when packages were last installed."""
     found = python.parent.parent.glob("lib*/python3*/site-packages")
-    return [(str(each), each.stat().st_mtime_ns) for each in sorted(found)]
+    return [(str(folder), folder.stat().st_mtime_ns) for folder in sorted(found)]
 
 
 def _report(output: bytes) -> Report:

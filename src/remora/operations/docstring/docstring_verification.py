@@ -157,7 +157,9 @@ def tree_without_docstring(path: str, content: bytes, key: str) -> _TreeAndComme
         holder = source.tree
     else:
         found = find_definitions(source.tree, spelled)
-        holder = next((each.node for each in found if each.key == NodeKey(key)), None)
+        holder = next(
+            (definition.node for definition in found if definition.key == NodeKey(key)), None
+        )
     if holder is None:
         return None
     return _hash_without_docstring(source, holder), _comments(source)

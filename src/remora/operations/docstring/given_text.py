@@ -79,7 +79,7 @@ def fitted_summary(text: str, room: int, mood: Mood | None = None) -> str:
 
 
 def _cut(text: str, ends: re.Pattern[str], room: int) -> str:
-    starts = [found.start() for found in ends.finditer(text, _LEAST, room)]
+    starts = [match.start() for match in ends.finditer(text, _LEAST, room)]
     kept = (text[:start] for start in reversed(starts))
     return next((f"{part}." for part in kept if not _DANGLING.search(part)), text)
 

@@ -157,7 +157,7 @@ def _related_texts(contents: Mapping[str, bytes]) -> dict[str, RelatedTexts]:
     found = {}
     for files in folders.values():
         for path, own in files.items():
-            near = [each for other, each in files.items() if other != path]
+            near = [texts for other, texts in files.items() if other != path]
             found[path] = RelatedTexts(own=own, near=tuple(near[:MAX_SIBLINGS]), classes=classes)
     return found
 

@@ -199,7 +199,7 @@ def _format_for(place: ToolTree, path: str, style: str | None) -> DocstringForma
     chosen: Style | None = style or convention_of(place, path)  # type: ignore[assignment]
     own = _texts_of_content(place.read(path))
     near_files = _siblings(path, partial(folder_texts, place))
-    habits = [own[1], *(found[1] for found in near_files)] if own else []
+    habits = [own[1], *(summary[1] for summary in near_files)] if own else []
     near = StyleCounts()
     for habit in habits[1:]:
         near.add(habit)

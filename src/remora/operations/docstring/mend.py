@@ -113,7 +113,7 @@ def _is_certain(code: DocumentedCode, finding: DriftFinding) -> bool:
     text = " ".join(code.parsed.lines[item.first : item.last + 1]).lower()
     told = {*lower_words(text.replace(finding.old.lower(), " ", 1))}
     old, new = {*lower_words(finding.old)}, {*lower_words(finding.new)}
-    is_plural = old != new and {each.rstrip("s") for each in old} == {n.rstrip("s") for n in new}
+    is_plural = old != new and {word.rstrip("s") for word in old} == {n.rstrip("s") for n in new}
     if is_plural or any(len(word) > 2 for word in (old - new) & told):
         return False
     return are_similar(finding.old, finding.new) or bool((new - old) & told)

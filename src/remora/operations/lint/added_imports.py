@@ -37,7 +37,7 @@ def with_added_imports_moved(before: str, after: str, style: ImportStyle) -> str
     text = apply_edits(after, [Edit(start, end, "") for start, end in lines])
     needed = [name for node in added for name in _names(node)]
     moved = apply_edits(text, import_edits(ParsedText(text), needed, style))
-    return after if _is_used_too_early(moved, {each.bound for each in needed}) else moved
+    return after if _is_used_too_early(moved, {name.bound for name in needed}) else moved
 
 
 def _is_beside_another(node: ast.stmt, statements: Sequence[ast.stmt]) -> bool:

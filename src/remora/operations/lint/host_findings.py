@@ -79,9 +79,9 @@ def _kinds(body: str, found: Sequence[Finding]) -> list[str]:
     kinds = [str(fix.get("applicability", "none")) for fix in fixes]
     kinds = [kind if kind in ("safe", "unsafe") else "none" for kind in kinds]
     safe = {n: edits_of(body, fixes[n], lines) for n, kind in enumerate(kinds) if kind == "safe"}
-    for one, edits in safe.items():
-        if any(one != other and overlap(edits, others) for other, others in safe.items()):
-            kinds[one] = "overlap"
+    for number, edits in safe.items():
+        if any(number != other and overlap(edits, others) for other, others in safe.items()):
+            kinds[number] = "overlap"
     return kinds
 
 

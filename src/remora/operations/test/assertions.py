@@ -67,7 +67,7 @@ def with_quotes(text: str, quote: str) -> str:
 
 
 def _requoted(literal: str, quote: str) -> str:
-    literal = _INVISIBLE.sub(lambda found: ascii(found[0])[1:-1], literal)
+    literal = _INVISIBLE.sub(lambda match: ascii(match[0])[1:-1], literal)
     prefix, _, rest = literal.partition("'")
     body = rest[:-1]
     plain = (

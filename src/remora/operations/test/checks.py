@@ -46,7 +46,11 @@ def test_findings(submission: Submission) -> str:
                 known = submission.in_tree(partial(tolerated_rules, path=path, found=found))
             except HostError as error:
                 return error.message
-            extra = [each for each in extra if not known or not str(each["code"]).startswith(known)]
+            extra = [
+                finding
+                for finding in extra
+                if not known or not str(finding["code"]).startswith(known)
+            ]
         if extra:
             return f"{path}: new finding {extra[0]['code']} {extra[0]['message']}"
     return ""
@@ -69,7 +73,7 @@ def test_kills_mutant(submission: Submission) -> str:
     proofs, groups = _proofs(submission), _groups(submission)
     if isinstance(proofs, str) or isinstance(groups, str):
         return str(proofs)
-    detecting = {one for name, proof in proofs.items() if proof.killed for one in groups[name]}
+    detecting = {test for name, proof in proofs.items() if proof.killed for test in groups[name]}
     for name, proof in proofs.items():
         if proof.problem:
             return proof.problem
@@ -140,7 +144,7 @@ def _groups(submission: Submission) -> dict[str, list[str]] | str:
     if isinstance(ids, str):
         return ids
     ((path, (_, after)),) = _without_package(submission).items()
-    by_name = {each.partition("::")[2].replace("::", "."): each for each in ids}
+    by_name = {test.partition("::")[2].replace("::", "."): test for test in ids}
     found = tests_by_function(after or b"", [*by_name], nodes, path)
     known = {name for own in found.values() for name in own}
     stray = [name for name in by_name if name not in known]
@@ -159,7 +163,7 @@ def _proofs(submission: Submission) -> dict[str, Proof] | str:
         return groups
     if submission.in_tree is None:
         return "running the project's code is not permitted"
-    key = (_proofs, *(each for ids in groups.values() for each in ids))
+    key = (_proofs, *(test for ids in groups.values() for test in ids))
     if key not in submission.results:
 
         def work(place: ToolTree) -> dict[str, Proof]:

@@ -68,7 +68,9 @@ def write_tests(
     while plans:
         restore = restorer(place, home)
         written, problems = _write(place, path, plans)
-        problems |= _unproved(place, path, {name: each["ids"] for name, each in written.items()})
+        problems |= _unproved(
+            place, path, {name: result["ids"] for name, result in written.items()}
+        )
         if not problems:
             break
         restore()
@@ -76,11 +78,11 @@ def write_tests(
         written = {}
         plans = {name: plan for name, plan in plans.items() if name not in problems}
     return {
-        "path": next((each["path"] for each in written.values()), ""),
+        "path": next((result["path"] for result in written.values()), ""),
         "tests": {
-            name: [] if plans[name].further else each["ids"] for name, each in written.items()
+            name: [] if plans[name].further else result["ids"] for name, result in written.items()
         },
-        "ids": [one for each in written.values() for one in each["ids"]],
+        "ids": [test for result in written.values() for test in result["ids"]],
         "extended": [
             *dict.fromkeys(case.like.test for name in written for case in plans[name].further)
         ],
@@ -125,14 +127,14 @@ def _paths(place: ToolTree, path: str, plans: Mapping[str, FunctionPlan]) -> dic
 def restorer(place: ToolTree, path: str) -> Callable[[], None]:
     """Return a function that restores the current content of a test file, or removes new files."""
     before = place.read(path) if place.files.exists(path) else None
-    new = [each for each in (path, package_of(path)) if not place.files.exists(each)]
+    new = [file for file in (path, package_of(path)) if not place.files.exists(file)]
 
     def restore() -> None:
         if before is not None:
             place.write(path, before)
-        for each in new:
-            if place.files.exists(each):
-                place.files.remove(each)
+        for file in new:
+            if place.files.exists(file):
+                place.files.remove(file)
 
     return restore
 
@@ -238,7 +240,7 @@ def tests_by_function(
     """
     tree = parse_text(decode(path, content).body)
     functions = functions_of(tree) if isinstance(tree, ast.Module) else {}
-    uses = {name: _used_by(one) for name, one in functions.items()}
+    uses = {name: _used_by(function) for name, function in functions.items()}
     used = {name: reached_names([name], uses) for name in names if name in functions}
     methods = Counter(node.rpartition(".")[2] for node in nodes)
     found: dict[str, list[str]] = {}

@@ -86,7 +86,9 @@ def _fault_problem(chosen: Sequence[Case], dead: frozenset[int], faults: Sequenc
     if not dead:
         return "its examples detect no planted fault"
     run = {line for case in chosen for line in case.lines}
-    near = {n for n, one in enumerate(faults) if one.line in run and one.kind in (CONDITION, CALL)}
+    near = {
+        n for n, fault in enumerate(faults) if fault.line in run and fault.kind in (CONDITION, CALL)
+    }
     if len(near - dead) > _MOST_MISSED * len(near):
         return f"{NEEDS_WRITER}its examples do not show what a condition or a call is for"
     return ""

@@ -99,7 +99,7 @@ def chosen_cases(found: TrialResults, usable: Sequence[Case]) -> list[Case]:
     chosen: list[Case] = []
     known: frozenset[int] = frozenset()
     while len(chosen) < _MOST_CASES:
-        useful = [one for one in left if one[1] - known]
+        useful = [tried for tried in left if tried[1] - known]
         if not useful:
             break
         case, killed = min(

@@ -24,29 +24,32 @@ _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
 class InsertLocation(msgspec.Struct, frozen=True, kw_only=True):
-    """The test file for a new test. `exists` is false if the file has to be created.
-
-    `imports_from` is the name of the target's module in imports. `quote` is the quote character of
-    the surrounding tests, and `typed` is true if these tests are annotated with `-> None`. If
-    `unittest` is true, these tests are methods of unittest classes. `alias` is the name of the
-    target's module, if the tests import it whole. `test_name` is the name of the new test, and
-    `docstring` the source of its docstring. Functions are inserted after the last test that uses
-    one of the names in `related`. A new file starts with `header`. `indent` is that of a level: two
-    or four spaces, or a tab.
-    """
+    """The test file for a new test, and the style of its tests."""
 
     path: str
+    """The path of the file."""
     exists: bool
+    """False if the file has to be created."""
     imports_from: str
+    """The name of the target's module in imports."""
     quote: str
+    """The quote character of the tests."""
     typed: bool
+    """True if the tests are annotated with `-> None`."""
     unittest: bool = False
+    """True if the tests are methods of unittest classes."""
     alias: str = ""
+    """The name of the target's module, if the tests import it whole."""
     test_name: str = "test_it"
+    """The name of the new test."""
     docstring: str = ""
+    """The source of the docstring of the new test."""
     related: tuple[str, ...] = ()
+    """Names: functions are inserted after the last test that uses one of them."""
     header: str = ""
+    """The beginning of a new file."""
     indent: str = "    "
+    """The indentation of a level: two or four spaces, or a tab."""
 
 
 def locate_test(
@@ -147,8 +150,10 @@ def import_form(modules: Sequence[str], texts: Sequence[str]) -> tuple[str, str]
     for module in modules:
         name = re.escape(module)
         parent, _, last = module.rpartition(".")
-        inside = [each.rpartition(".")[2] for each in modules if each.rpartition(".")[0] == module]
-        others = "".join(rf"(?!{re.escape(each)}\b(?! *,))" for each in inside)
+        inside = [
+            other.rpartition(".")[2] for other in modules if other.rpartition(".")[0] == module
+        ]
+        others = "".join(rf"(?!{re.escape(inner)}\b(?! *,))" for inner in inside)
         for text in texts:
             found[module, ""] += len(re.findall(rf"(?m)^from {name} import {others}", text))
             inner = rf"(?m)^from {re.escape(parent)} import (?:.*[ ,])?{re.escape(last)}(?: as (\w+))?(?:,|$)"
@@ -157,7 +162,7 @@ def import_form(modules: Sequence[str], texts: Sequence[str]) -> tuple[str, str]
             for alias in re.findall(rf"(?m)^import {name}(?: as (\w+))?[ \t]*$", text):
                 if alias or "." not in module:
                     found[module, alias or module] += 1
-    best = max(found, key=lambda each: found[each], default=None)
+    best = max(found, key=lambda form: found[form], default=None)
     return best if best is not None and found[best] else None
 
 
@@ -175,8 +180,8 @@ def _existing_path(
 
     A file that is named after another module, or that imports a namesake, is not taken.
     """
-    for each in (stem, stem.removesuffix("s"), f"{stem}s", *new_stems(subject, stem)):
-        names = (f"test_{each}.py", f"{each}_test.py", f"test{each}.py")
+    for name in (stem, stem.removesuffix("s"), f"{stem}s", *new_stems(subject, stem)):
+        names = (f"test_{name}.py", f"{name}_test.py", f"test{name}.py")
         named = {p: text for p, text in tests.items() if _name(p) in names}
         uses = {p: _uses(subject, text) for p, text in named.items()}
         own = [p for p in sorted(named) if _is_own(subject, named[p])]
@@ -185,7 +190,7 @@ def _existing_path(
     if len(tests) == 1:
         ((path, text),) = tests.items()
         package = subject.module.partition(".")[0]
-        imports_package = any(each.module == package for each in _imports(text))
+        imports_package = any(imported.module == package for imported in _imports(text))
         return path if imports_package or _uses(subject, text) else None
     if "." not in subject.module:
         return None
@@ -218,12 +223,12 @@ def _tested_stem(path: str) -> str:
 def _uses(subject: TargetFunction, text: str) -> int:
     """Return how often a test file uses what it imports from the module or a package above."""
     own = module_names(subject.source.tree)
-    imported = _imports(text)
-    if not any(_is_of_module(each, subject.module) for each in imported):
+    imports = _imports(text)
+    if not any(_is_of_module(imported, subject.module) for imported in imports):
         own = [
-            one.name
-            for one in imported
-            if one.name in own and subject.module.startswith(f"{one.module}.")
+            imported.name
+            for imported in imports
+            if imported.name in own and subject.module.startswith(f"{imported.module}.")
         ]
         if not own:
             return 0
@@ -258,8 +263,8 @@ def _is_own(subject: TargetFunction, text: str) -> bool:
 def _imports_namesake(subject: TargetFunction, text: str) -> bool:
     """Return True if a test file imports another module whose name ends alike."""
     last = subject.module.rpartition(".")[2]
-    found = {each.module for each in _imports(text) if each.module.endswith(f".{last}")}
-    return any(each.strip(".") != last and each != subject.module for each in found)
+    found = {imported.module for imported in _imports(text) if imported.module.endswith(f".{last}")}
+    return any(module.strip(".") != last and module != subject.module for module in found)
 
 
 def module_names(tree: ast.Module) -> list[str]:
@@ -269,7 +274,7 @@ def module_names(tree: ast.Module) -> list[str]:
 
 def _is_relative(path: str, tests: Mapping[str, str]) -> bool:
     folder = path.rpartition("/")[0]
-    near = [text for each, text in tests.items() if each.rpartition("/")[0] == folder]
+    near = [text for other, text in tests.items() if other.rpartition("/")[0] == folder]
     return sum("\nfrom ." in text for text in near) * 2 > len(near) > 0
 
 
@@ -312,7 +317,7 @@ def _tests_in(text: str) -> tuple[ast.FunctionDef, ...]:
     """Return the tests in a file. The location of each new test is found from the same files."""
     tree = parse_text(text)
     return tuple(
-        one
-        for one in (ast.walk(tree) if isinstance(tree, ast.Module) else ())
-        if isinstance(one, ast.FunctionDef) and one.name.startswith("test")
+        node
+        for node in (ast.walk(tree) if isinstance(tree, ast.Module) else ())
+        if isinstance(node, ast.FunctionDef) and node.name.startswith("test")
     )

@@ -53,12 +53,12 @@ def new_path(
     folders = Counter(
         folder
         for folder in (path.rpartition("/")[0] for path in tests)
-        if not new.folders or any(f"{folder}/".startswith(f"{each}/") for each in new.folders)
+        if not new.folders or any(f"{folder}/".startswith(f"{known}/") for known in new.folders)
     )
     near = [folder for folder in folders if subject.path.startswith(_parent_prefix(folder))]
     pool = {folder: folders[folder] for folder in near or folders}
     usual = (*new.folders, _folder_with_module(subject, exists))
-    folder = max(sorted(pool), key=lambda each: pool[each]) if pool else usual[0]
+    folder = max(sorted(pool), key=lambda path: pool[path]) if pool else usual[0]
     inner = subject.path.removeprefix(subject.import_root).strip("/").split("/")[1:-1]
     mirrored = "/".join(filter(None, (folder, *inner)))
     if mirrored in folders or exists(f"{mirrored}/__init__.py"):
@@ -74,7 +74,7 @@ def _folder_with_module(subject: TargetFunction, exists: Callable[[str], bool]) 
     package = "/".join(subject.path.removeprefix(subject.import_root).strip("/").split("/")[:1])
     above = ["", f"{subject.import_root.strip('/')}/".lstrip("/")]
     above.append(f"{above[1]}{package}/")
-    folders = [f"{each}{name}" for each in above for name in ("tests", "test")]
+    folders = [f"{start}{name}" for start in above for name in ("tests", "test")]
     files = ("__init__.py", "conftest.py")
     found = (folder for folder in folders if any(exists(f"{folder}/{file}") for file in files))
     return next(found, "tests")

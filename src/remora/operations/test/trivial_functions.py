@@ -24,7 +24,11 @@ _LOGGERS = frozenset({"debug", "info", "warning", "error", "exception", "log", "
 
 def is_trivial(subject: TargetFunction) -> bool:
     """Return True if a test of the function would only test what it has or calls."""
-    body = [one for one in without_docstring(subject.function) if not _is_without_result(one)]
+    body = [
+        statement
+        for statement in without_docstring(subject.function)
+        if not _is_without_result(statement)
+    ]
     nodes = [node for statement in body for node in ast.walk(statement)]
     calls = [node for node in nodes if isinstance(node, ast.Call)]
     tables = {name for name, _ in assigned_values(subject.source.tree.body)}
@@ -49,4 +53,4 @@ def _decides(call: ast.Call, tables: set[str]) -> bool:
     """Return True for a call with a constant, or of something in a variable of the module."""
     given = [*call.args, *(word.value for word in call.keywords)]
     root = ast.unparse(call.func).partition(".")[0].partition("[")[0]
-    return root in tables or any(isinstance(each, ast.Constant) for each in given)
+    return root in tables or any(isinstance(argument, ast.Constant) for argument in given)

@@ -94,7 +94,7 @@ class AnnotatedProject:
         return every | self._changed(annotations)
 
     def _changed(self, annotations: Mapping[tuple[str, Slot], str]) -> dict[str, str]:
-        return {path: each.text for path, each in self._files(annotations).items()}
+        return {path: file.text for path, file in self._files(annotations).items()}
 
     def _files(self, annotations: Mapping[tuple[str, Slot], str]) -> dict[str, AnnotatedFile]:
         by_path: dict[str, dict[Slot, str]] = defaultdict(dict)
@@ -115,7 +115,7 @@ class AnnotatedProject:
     def writable(self, terms: Terms) -> Terms:
         """Return the annotations whose names the files can refer to."""
         written = {
-            (path, slot) for path, each in self._files(terms).items() for slot in each.written
+            (path, slot) for path, file in self._files(terms).items() for slot in file.written
         }
         return {key: term for key, term in terms.items() if key in written}
 
@@ -156,12 +156,14 @@ class AnnotatedProject:
         """Return new diagnostics of other texts of files, with the lines of the original files."""
         lines = {
             path: line_map(self._original.files[path].source.text, texts[path])
-            for path in {each.path for each in after} & texts.keys()
+            for path in {diagnostic.path for diagnostic in after} & texts.keys()
             if path in self._original.files
         }
         moved = [
-            each._replace(line=lines[each.path].get(each.line, 0)) if each.path in lines else each
-            for each in after
+            diagnostic._replace(line=lines[diagnostic.path].get(diagnostic.line, 0))
+            if diagnostic.path in lines
+            else diagnostic
+            for diagnostic in after
         ]
         return new_diagnostics(before, moved)
 

@@ -30,7 +30,7 @@ class Calls:
 
     def passing(self, function: Function, parameter: str) -> int:
         """Return how many calls that may be of a function, by its name, pass a parameter."""
-        names = [each.name for each in function.parameters if each.kind == "parameter"]
+        names = [given.name for given in function.parameters if given.kind == "parameter"]
         if parameter not in names:
             return 0
         position = names.index(parameter)

@@ -124,7 +124,7 @@ def _plain(term: str, aliases: Mapping[str, str]) -> str:
     include.
     """
     for _ in range(_MOST_ALIASES):
-        expanded = _WORD.sub(lambda found: aliases.get(found[0], found[0]), term)
+        expanded = _WORD.sub(lambda word: aliases.get(word[0], word[0]), term)
         if expanded == term:
             break
         term = canonical(expanded) or term

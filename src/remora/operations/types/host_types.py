@@ -128,7 +128,7 @@ def open_functions(
     chosen = [*islice(callers_first([work.file.functions[number] for number in left]), _MOST)]
     return {
         "count": len(left),
-        "functions": [work.described(each, left[each.number]) for each in chosen],
+        "functions": [work.described(function, left[function.number]) for function in chosen],
         "shown": work.shown(chosen[0]) if chosen else None,
         "known": sorted({*work.file.imports, *work.file.classes}),
     }

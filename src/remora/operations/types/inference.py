@@ -117,7 +117,7 @@ class Inference:
 
     def why_left(self, path: str, number: int) -> str:
         """Return why the signature of a function was not found, in words."""
-        slots = [each for each in self.original.files[path].source.slots if each.number == number]
+        slots = [slot for slot in self.original.files[path].source.slots if slot.number == number]
         left = [
             slot
             for slot in slots
@@ -166,7 +166,7 @@ class Inference:
         """Yield types as people write them."""
         for (path, slot), term in found.items():
             function = self.original.files[path].functions[slot.number]
-            members = [each for each in members_of(term) if each != "NotImplementedType"]
+            members = [member for member in members_of(term) if member != "NotImplementedType"]
             owner = function.owner.name.rpartition(".")[2] if function.owner else ""
             if owner and (slot.name != RETURN or not self.original.subclasses.get(owner)):
                 members = [owner if member == "Self" else member for member in members]

@@ -35,12 +35,12 @@ def _load() -> Parts:
         },
         host_functions=(
             *(
-                HostFunction(function=each, seconds=600.0, reads_packages=True)
-                for each in (open_functions, reveal)
+                HostFunction(function=function, seconds=600.0, reads_packages=True)
+                for function in (open_functions, reveal)
             ),
             *(
-                HostFunction(function=each, seconds=600.0, reads_packages=True, writes=True)
-                for each in (annotate, write_annotations)
+                HostFunction(function=function, seconds=600.0, reads_packages=True, writes=True)
+                for function in (annotate, write_annotations)
             ),
             HostFunction(function=missing_annotations),
         ),

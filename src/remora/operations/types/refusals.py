@@ -59,7 +59,10 @@ def _is_wide(candidate: Candidate) -> bool:
 
 def _has_mixed_items(term: str) -> bool:
     every = arguments_of(term)
-    return any(len(members_of(without_none(each))) > 1 or _has_mixed_items(each) for each in every)
+    return any(
+        len(members_of(without_none(argument))) > 1 or _has_mixed_items(argument)
+        for argument in every
+    )
 
 
 def _is_of_empty(candidate: Candidate) -> bool:
@@ -69,9 +72,9 @@ def _is_of_empty(candidate: Candidate) -> bool:
 def is_placeholder(node: FunctionNode) -> bool:
     """Return True if a function does nothing, or only raises, so that others override it."""
     return all(
-        isinstance(each, ast.Pass | ast.Raise)
-        or (isinstance(each, ast.Expr | ast.Return) and _is_constant(each.value))
-        for each in without_docstring(node.body)
+        isinstance(statement, ast.Pass | ast.Raise)
+        or (isinstance(statement, ast.Expr | ast.Return) and _is_constant(statement.value))
+        for statement in without_docstring(node.body)
     )
 
 

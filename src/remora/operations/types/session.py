@@ -123,7 +123,7 @@ class Session:
                     self._inference.promising(self._inference.slots(paths))
                 )
             left_out = self.checker.left_out
-            return [each for each in self._selected[every] if each[0] not in left_out]
+            return [key for key in self._selected[every] if key[0] not in left_out]
 
     def annotations(self, path: str, place: ToolTree, own: Collection[str]) -> Terms:
         """Return the annotations of a file that add no diagnostic without those of other files.
@@ -134,12 +134,12 @@ class Session:
         with self._locked(place.left):
             self.checker.left = place.left
             if path not in self._done:
-                together = self._inference.slots({path, *(each for each, _ in self.select(own))})
+                together = self._inference.slots({path, *(other for other, _ in self.select(own))})
                 if len(together) > _MAX_TOGETHER:
                     together = self._inference.slots([path])
                 self._inference.run(together)
                 self._ask_other_checker()
-                self._done |= {path, *(each for each, _ in together)}
+                self._done |= {path, *(other for other, _ in together)}
                 self._alone.clear()
             if path not in self._alone:
                 self._settle_alone(path)
@@ -155,11 +155,11 @@ class Session:
             by_path.setdefault(key[0], {})[key] = term
         left = by_path.keys() - self._alone.keys()
         groups = independent_groups(left, self.index)
-        group = next(each for each in groups if path in each)
-        kept = self._inference.settle({k: t for each in group for k, t in by_path[each].items()})
-        for each in group:
-            self._alone[each] = {key: term for key, term in kept.items() if key[0] == each}
-            self._accepted.add((each, self.text(each, self._alone[each])))
+        group = next(files for files in groups if path in files)
+        kept = self._inference.settle({k: t for file in group for k, t in by_path[file].items()})
+        for file in group:
+            self._alone[file] = {key: term for key, term in kept.items() if key[0] == file}
+            self._accepted.add((file, self.text(file, self._alone[file])))
 
     def _ask_other_checker(self) -> None:
         """Remove annotations that the project's own type checker refuses, if it can be run."""

@@ -166,7 +166,10 @@ def _families(index: ProjectIndex) -> list[list[FunctionKey]]:
     for file in index.files.values():
         for given in file.classes.values() if not is_of_tests(file.path) else ():
             line = [given, *index.ancestors(given)]
-            names = {given.name.rpartition(".")[2], *(base for each in line for base in each.bases)}
+            names = {
+                given.name.rpartition(".")[2],
+                *(base for owner in line for base in owner.bases),
+            }
             related = [name for name in names - _UNRELATED if not is_builtin(name)]
             for short, method in given.methods.items():
                 for name in related if not _is_special(method) else ():

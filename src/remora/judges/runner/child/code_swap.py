@@ -12,16 +12,16 @@ def functions_at(path: str, qualname: str, first: int, last: int) -> List[Functi
     """Return the function objects that were defined between two lines of the file `path`."""
     name = qualname.rpartition(".")[2]
     found: List[FunctionType] = []
-    for each in gc.get_objects():
-        if type(each) is not FunctionType:
+    for candidate in gc.get_objects():
+        if type(candidate) is not FunctionType:
             continue
-        code = each.__code__
+        code = candidate.__code__
         if (
             code.co_name == name
             and first <= code.co_firstlineno <= last
             and os.path.realpath(code.co_filename) == path
         ):
-            found.append(each)
+            found.append(candidate)
     return found
 
 
@@ -29,7 +29,7 @@ def mutated_code(text: str, path: str, qualname: str) -> CodeType | None:
     """Return the code of the last definition of a function in the source `text`."""
     codes = [compile(text, path, "exec")]
     for name in qualname.split("."):
-        codes = [one for code in codes for one in _inner(code) if one.co_name == name][-1:]
+        codes = [inner for code in codes for inner in _inner(code) if inner.co_name == name][-1:]
     return codes[0] if codes else None
 
 

@@ -76,7 +76,7 @@ def _texts(values: Any, depth: int) -> List[str] | None:
     found = (
         [as_literal(value, depth + 1) for value in values] if len(values) <= _MOST_ITEMS else [None]
     )
-    texts = [one for one in found if one is not None]
+    texts = [text for text in found if text is not None]
     return texts if len(texts) == len(found) else None
 
 
@@ -95,7 +95,7 @@ def as_text(value: Any, root: str, depth: int = 0) -> str | None:
             if len(value) <= _MOST_ITEMS
             else [None]
         )
-        texts = [one for one in found if one is not None]
+        texts = [text for text in found if text is not None]
         return type(value).__name__ + repr(texts) if len(texts) == len(found) else None
     if isinstance(value, type):
         return value.__qualname__

@@ -24,7 +24,7 @@ def environment_texts(package: str) -> List[str]:
     """Return texts that are different on another machine, or in another version of the package."""
     own = getattr(sys.modules.get(package.partition(".")[0]), "__version__", "")
     texts = [platform.python_version(), platform.release(), platform.node(), sys.executable]
-    return [each for each in (*texts, own) if isinstance(each, str) and len(each) >= _SHORTEST]
+    return [text for text in (*texts, own) if isinstance(text, str) and len(text) >= _SHORTEST]
 
 
 def block_network() -> None:

@@ -82,7 +82,7 @@ def run_mutants(asked: Order, name: str, order: Order, module: Any, steady: List
     def unchanged() -> None:
         alone = {n: signature(read(asked["out"], f"{name}-{n}")) for n in steady}
         runs = [outcomes(steady), outcomes(steady)]
-        lines = [n for n in steady if all(found.get(n) == alone[n] for found in runs)]
+        lines = [n for n in steady if all(run.get(n) == alone[n] for run in runs)]
         write(asked["out"], place, {"lines": lines})
 
     limit = _MUTANT_S * len(steady) + 1.0
@@ -124,7 +124,7 @@ def outcome(asked: Order, module: Any, call: Any, seconds: float) -> Any:
 
 
 def signature(found: Order) -> Any:
-    claims = [list(one) for one in found.get("claims", [])]
+    claims = [list(claim) for claim in found.get("claims", [])]
     return [found.get("how"), claims, found.get("type"), found.get("listed")]
 
 
@@ -186,7 +186,9 @@ def recorded(found: List[str]) -> Iterator[None]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         yield
-    found += [str(each.message) for each in caught if issubclass(each.category, _DEPRECATED)]
+    found += [
+        str(warning.message) for warning in caught if issubclass(warning.category, _DEPRECATED)
+    ]
 
 
 def evaluated(code: Any, names: Dict[str, Any], items: List[Taken], root: str, *around: Any) -> Any:
@@ -194,8 +196,8 @@ def evaluated(code: Any, names: Dict[str, Any], items: List[Taken], root: str, *
 
     An iterator or a lazy collection is added to `items` before its items are read.
     """
-    for each in around:
-        each.__enter__()
+    for context in around:
+        context.__enter__()
     try:
         value = eval(code, names)
         several = type(value) is tuple and value and all(map(is_iterator, value))
@@ -205,8 +207,8 @@ def evaluated(code: Any, names: Dict[str, Any], items: List[Taken], root: str, *
             return items[0]
         return value
     finally:
-        for each in reversed(around):
-            each.__exit__(None, None, None)
+        for context in reversed(around):
+            context.__exit__(None, None, None)
 
 
 def is_iterator(value: Any) -> bool:

@@ -168,8 +168,8 @@ class Effects:
     def __init__(self, root: str, scratch: str) -> None:
         self.seen: list[str] = []
         self.inside = tuple(
-            os.path.realpath(each) + os.sep
-            for each in (root, sys.prefix, sys.base_prefix, os.path.dirname(__file__))
+            os.path.realpath(folder) + os.sep
+            for folder in (root, sys.prefix, sys.base_prefix, os.path.dirname(__file__))
         )
         self.scratch = scratch
 
@@ -221,7 +221,7 @@ def foreign_module_error(asked: Order) -> str:
 
     Modules of the project must be imported from the workspace.
     """
-    prefixes = tuple(os.path.realpath(each) + os.sep for each in {sys.prefix, sys.base_prefix})
+    prefixes = tuple(os.path.realpath(prefix) + os.sep for prefix in {sys.prefix, sys.base_prefix})
     for name, module in sorted(sys.modules.items()):
         origin = getattr(module, "__file__", None)
         if not isinstance(origin, str):

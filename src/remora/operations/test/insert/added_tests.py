@@ -54,10 +54,10 @@ def with_blocks(
     """
     tree = _parsed(before, home)
     bound, present = top_level_names(tree), {*imported_names(tree)}
-    new = [one for one in needed if one not in present]
-    for one in new:
-        if one.bound.partition(".")[0] in bound:
-            raise HostError(f"{home.path} uses the name {one.bound} for something else")
+    new = [imported for imported in needed if imported not in present]
+    for imported in new:
+        if imported.bound.partition(".")[0] in bound:
+            raise HostError(f"{home.path} uses the name {imported.bound} for something else")
     text = _with_imports(before, new, home.imports_from, width)
     for block in blocks:
         text = with_block(text, block.owner, block.base, block.text, home.related, home.indent)
@@ -162,7 +162,7 @@ def _decoded(content: bytes) -> str:
 
 def _dumped(statements: Sequence[ast.stmt]) -> list[str]:
     kept = (statement for statement in statements if not isinstance(statement, ImportNode))
-    return [ast.dump(one) for one in kept]
+    return [ast.dump(statement) for statement in kept]
 
 
 def _lines(content: bytes | None, tree: ast.Module, tests: Sequence[str]) -> list[str]:
@@ -208,7 +208,7 @@ def merge_added_tests(
         return None
     known = {*imported_names(mine), *imported_names(base)}
     needed = [imported for imported in imported_names(tree) if imported not in known]
-    if any(each.bound in top_level_names(mine) for each in needed):
+    if any(imported.bound in top_level_names(mine) for imported in needed):
         return None
     text = _with_imports(text, needed, "", width)
     if set(names) & (top_level_names(mine) | set(tests_of(mine))):

@@ -39,7 +39,7 @@ def keep_both_tests(root: Path, patch: FilePatch, ours: bytes) -> FilePatch:
     extra = new_findings(
         place.ruff.check_text(patch.path, ours), place.ruff.check_text(patch.path, made)
     )
-    if any(str(each["code"]).startswith("I0") for each in extra):
+    if any(str(finding["code"]).startswith("I0") for finding in extra):
         made = place.ruff.with_sorted_imports(patch.path, made)
     return msgspec.structs.replace(patch, base=ours, theirs=made)
 
@@ -71,7 +71,7 @@ def remove_added_tests(
     if not is_known or b"\r" in ours or ours.startswith(BOM_UTF8):
         return None
     try:
-        texts = [(each or b"").decode() for each in (before, after, ours)]
+        texts = [(version or b"").decode() for version in (before, after, ours)]
     except UnicodeDecodeError:
         return None
     trees = [parse_text(text) for text in texts]
@@ -122,7 +122,7 @@ def _without(
     """Return a file without some functions, and without those of `imports` that are not used."""
     lines, left = text.split("\n"), without_tests(tree, names)
     used = names_in(*(node for node in left if not isinstance(node, ImportNode)))
-    needless = {one for one in imports if one.bound not in used}
+    needless = {imported for imported in imports if imported.bound not in used}
     kept = {node.name for node in left if isinstance(node, ast.ClassDef)}
     classes = (node for node in tree.body if isinstance(node, ast.ClassDef))
     emptied = [node for node in classes if node.name not in kept]
@@ -166,7 +166,11 @@ def _drop(lines: list[str], statement: ast.stmt, needless: set[Imported]) -> Non
     assert isinstance(statement, ImportNode)
     first, last = statement.lineno - 1, statement.end_lineno or statement.lineno
     alone = imported_names(ast.Module(body=[statement], type_ignores=[]))
-    kept = [alias for alias, one in zip(statement.names, alone, strict=True) if one not in needless]
+    kept = [
+        alias
+        for alias, imported in zip(statement.names, alone, strict=True)
+        if imported not in needless
+    ]
     if len(kept) == len(statement.names) or any("#" in line for line in lines[first:last]):
         return
     statement.names = kept

@@ -48,7 +48,7 @@ def make_package(place: ToolTree, path: str) -> str:
     Return its path, or an empty string if the folder has other files.
     """
     folder = path.rpartition("/")[0]
-    if not folder or any(each != path for each in place.files.glob(f"{folder}/*.py")):
+    if not folder or any(other != path for other in place.files.glob(f"{folder}/*.py")):
         return ""
     package = package_of(path)
     required = {str(finding["code"]) for finding in place.ruff.check_text(package, b"")}
@@ -74,7 +74,7 @@ def file_header(path: str, module: str, tests: Mapping[str, str], *, docstring: 
     files have. `docstring` is true if the file must have a docstring.
     """
     folder = path.rpartition("/")[0]
-    near = [text for each, text in tests.items() if each.rpartition("/")[0] == folder]
+    near = [text for other, text in tests.items() if other.rpartition("/")[0] == folder]
     texts = near if len(near) > 1 else [*tests.values()]
     trees = [tree for tree in map(parse_text, texts) if isinstance(tree, ast.Module)]
     found = sum(bool(ast.get_docstring(tree)) for tree in trees)

@@ -147,7 +147,7 @@ class FileNames:
     def _imported(self, name: str) -> "_Local | None":
         """Return a name that must be imported, or that an imported module has."""
         index = self._project.index
-        own = [each.path for each in index.classes.get(name, []) if "." not in each.name]
+        own = [owner.path for owner in index.classes.get(name, []) if "." not in owner.name]
         own = own or index.aliases.get(name, [])
         module = self._project.usual_module(name) or STDLIB_NAMES.get(name, "")
         if len(own) + bool(module and not own) != 1:
@@ -203,7 +203,7 @@ class _Writer:
 
     def union(self, term: str) -> str | None:
         written = [self._member(member) for member in members_of(term)]
-        parts = [each for each in written if each is not None]
+        parts = [part for part in written if part is not None]
         if len(parts) != len(written):
             return None
         if len(parts) == 1 or self._names.joins:
@@ -228,7 +228,7 @@ class _Writer:
         if head == "Literal":
             return f"{name}{term[len(head) :]}"
         written = [self.union(argument) for argument in arguments]
-        parts = [each for each in written if each is not None]
+        parts = [part for part in written if part is not None]
         return f"{name}[{', '.join(parts)}]" if len(parts) == len(written) else None
 
     def _arguments(self, inner: str) -> str | None:
@@ -254,7 +254,7 @@ def _imports_relatively(file: File) -> bool | None:
     if any(module.startswith(".") for module in modules):
         return True
     package = _parts(file.path)[0]
-    return False if any(each.partition(".")[0] == package for each in modules) else None
+    return False if any(module.partition(".")[0] == package for module in modules) else None
 
 
 def module_of(path: str, importer: File, *, relative: bool) -> str | None:

@@ -44,7 +44,7 @@ def without_findings(
             return file.formatted(after), []
         after = file.formatted(file.fixed(after, kept))
         added = file.added(after)
-        if any(each["code"] == "I001" for each in added):
+        if any(finding["code"] == "I001" for finding in added):
             after = place.ruff.with_sorted_imports(path, after.encode()).decode()
             added = file.added(after)
         if not added:
@@ -84,9 +84,11 @@ class _File:
         What was there before stays: only new annotations are rewritten, and only imports on new
         lines, unless the old text has no such finding.
         """
-        wanted = [each for each in self.added(after) if each["code"] in _FIXED and each["fix"]]
-        about_imports = {each["code"] for each in wanted} - _NOTATION
-        fresh = sorted(about_imports - {each["code"] for each in self.known or ()})
+        wanted = [
+            finding for finding in self.added(after) if finding["code"] in _FIXED and finding["fix"]
+        ]
+        about_imports = {finding["code"] for finding in wanted} - _NOTATION
+        fresh = sorted(about_imports - {finding["code"] for finding in self.known or ()})
         if fresh:
             content = after.encode()
             fixed = self._place.ruff.fix_text(self._path, content, fixable=fresh, unsafe=True)
@@ -94,11 +96,11 @@ class _File:
         new = new_lines(self._before.encode(), after.encode())
         own = _own_annotations(SourceText(after), kept)
         edits: list[Edit] = []
-        for each in wanted:
-            found = edits_of(after, each["fix"])
+        for finding in wanted:
+            found = edits_of(after, finding["fix"])
             start = found[0].start if found else -1
             is_own = any(first <= start < last for first, last in own)
-            is_import = each["code"] in about_imports and each["line"] in new
+            is_import = finding["code"] in about_imports and finding["line"] in new
             if (is_own or is_import) and not overlap(found, edits):
                 edits += found
         return apply_edits(after, edits)
@@ -117,7 +119,11 @@ def _own_annotations(source: SourceText, kept: Terms) -> list[tuple[int, int]]:
     """Return the start and the end of each annotation that was added."""
     wanted = {(slot.number, slot.name) for _, slot in kept}
     written = written_annotations(source).items()
-    return [(source.start(each), source.end(each)) for key, each in written if key in wanted]
+    return [
+        (source.start(annotation), source.end(annotation))
+        for key, annotation in written
+        if key in wanted
+    ]
 
 
 def _causes(
@@ -178,7 +184,7 @@ def _wrapped(source: SourceText, node: FunctionNode) -> Iterator[Edit]:
     tokens = [token for token in source.tokens if start <= source.at(token.start) < end]
     if any(token.type == tokenize.COMMENT or token.string == "lambda" for token in tokens):
         return
-    first = next(index for index, each in enumerate(tokens) if each.string == "(")
+    first = next(index for index, token in enumerate(tokens) if token.string == "(")
     opening = source.at(tokens[first].end)
     parts = [part.strip() for part in _parts(source, tokens[first + 1 :], opening, end - 1)]
     parts = [part for part in parts if part]
