@@ -10,7 +10,6 @@ from starlette.testclient import TestClient
 from remora.bootstrap.invocation import Invocation
 from remora.memory.events import GENESIS
 from remora.trace.content.line_format import line_hash, line_with_hash
-from remora.web.agent_records import Records
 from remora.web.application import create_app
 from remora.web.session import Session
 from tests.cli.conftest import Remora
@@ -23,9 +22,7 @@ def client_of(root: Path, home: Path, *, is_open: bool = True) -> TestClient:
     """Return a client of a project's pages, with the cookie that a link sets."""
     environ = Remora(home).environment
     session = Session(PORT)
-    app = create_app(
-        Records(Invocation(environ=environ, folder=root)), session, link_used=lambda: None
-    )
+    app = create_app(Invocation(environ=environ, folder=root), session, link_used=lambda: None)
     client = TestClient(app, base_url=f"http://127.0.0.1:{PORT}")
     if is_open:
         client.get(session.new_link())

@@ -14,7 +14,6 @@ from starlette.testclient import TestClient
 from starlette.types import Message
 
 from remora.bootstrap.invocation import Invocation
-from remora.web.agent_records import Records
 from remora.web.application import create_app
 from remora.web.session import START, Session
 from tests.cli.conftest import Remora, user_without_weights
@@ -38,8 +37,8 @@ def session() -> Session:
 @pytest.fixture
 def stranger(failed: Planted, tmp_path: Path, session: Session) -> Iterator[TestClient]:
     """A client without a cookie."""
-    records = Records(Invocation(environ=Remora(tmp_path).environment, folder=failed.root))
-    app = create_app(records, session, used)
+    invocation = Invocation(environ=Remora(tmp_path).environment, folder=failed.root)
+    app = create_app(invocation, session, used)
     with TestClient(app, base_url=HOST, raise_server_exceptions=False) as client:
         yield client
 
@@ -94,7 +93,7 @@ def test_a_fault_is_a_page_with_the_headers_of_all_pages(
     stranger: TestClient, session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stranger.get(session.new_link())
-    monkeypatch.setattr(Records, "whole_project", lambda _: 1 // 0)
+    monkeypatch.setattr("remora.web.review_page.open_project", lambda _: 1 // 0)
     answer = stranger.get("/runs/x/review")
     assert answer.status_code == 500
     assert "a fault in Remora: ZeroDivisionError" in answer.text

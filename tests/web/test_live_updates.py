@@ -9,7 +9,6 @@ from starlette.requests import Request
 from starlette.testclient import TestClient
 
 from remora.bootstrap.invocation import Invocation
-from remora.web.agent_records import Records
 from remora.web.live_updates import live_agent
 from tests.cli.conftest import Remora
 from tests.diagnosis.planted_failures import Planted
@@ -33,13 +32,13 @@ def test_a_browser_that_connects_again_gets_the_rows_that_it_lacks(
 def test_a_stream_that_is_removed_while_it_is_followed_ends(
     failed: Planted, copied: Path, tmp_path: Path
 ) -> None:
-    records = Records(Invocation(environ=Remora(tmp_path).environment, folder=copied))
+    invocation = Invocation(environ=Remora(tmp_path).environment, folder=copied)
     scope = {"type": "http", "path_params": {"agent": failed.agent_id}, "headers": []}
     request = Request(scope | {"query_string": b""})
 
     async def follow() -> list[Any]:
         sent: list[Any] = []
-        async for event in (await live_agent(records, request)).body_iterator:
+        async for event in (await live_agent(invocation, request)).body_iterator:
             stream_of(copied, failed.agent_id).unlink(missing_ok=True)
             sent.append(event)
         return sent

@@ -19,8 +19,6 @@ from remora.trace.read.agent_turns import packet_at
 from remora.trace.read.reader import read_events
 from remora.trace.read.turn_positions import last_turn
 
-_NEWEST = 10
-
 
 class RecordAnswers:
     """Answers from a project's streams, which are read again for each answer.

@@ -163,7 +163,11 @@ def failed_load(name: str, error: ScriptError, *, clock: datetime, seed: int) ->
 
 
 def _tool_run(name: str, run: ScriptRun, clock: datetime, seed: int, isolation: str) -> ToolRun:
-    result, error_kind = _result_and_kind(name, run)
+    error_kind = "contract" if _contract_problem(run.value) is not None else None
+    result = as_result(run.value)
+    if run.error is not None:
+        error_kind = run.error.kind
+        result = ToolResult(summary=f"{name} failed", outcome="error", error=run.error.message)
     return ToolRun(
         result=result,
         raw_output=run.value,
@@ -175,15 +179,6 @@ def _tool_run(name: str, run: ScriptRun, clock: datetime, seed: int, isolation: 
         clock=clock,
         seed=seed,
     )
-
-
-def _result_and_kind(name: str, run: ScriptRun) -> tuple[ToolResult, str | None]:
-    if run.error is not None:
-        summary = f"{name} failed"
-        failed = ToolResult(summary=summary, outcome="error", error=run.error.message)
-        return failed, run.error.kind
-    kind = None if _contract_problem(run.value) is None else "contract"
-    return as_result(run.value), kind
 
 
 def as_result(value: Any) -> ToolResult:

@@ -5,19 +5,20 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
+from remora.bootstrap.invocation import Invocation
 from remora.errors import NotFound
 from remora.statuses import RUNNING
 from remora.web.addresses import query_number
-from remora.web.agent_records import ROWS, AgentRecord, Records
+from remora.web.agent_records import ROWS, AgentRecord, open_agent
 from remora.web.html_responses import download, page
 from remora.web.tabs.recorded_tabs import sent_bytes
 from remora.web.tabs.tab_list import tab_values
 from remora.web.turn_rows import turn_bars
 
 
-def agent_page(records: Records, request: Request) -> Response:
+def agent_page(invocation: Invocation, request: Request) -> Response:
     """Return the page of an agent, with the rows around the selected turn."""
-    agent = records.agent(request.path_params["agent"])
+    agent = open_agent(invocation, request.path_params["agent"])
     turn, first = query_number(request, "turn"), query_number(request, "from")
     if turn is None:
         turn = agent.turn_to_show
@@ -35,9 +36,9 @@ def agent_page(records: Records, request: Request) -> Response:
     )
 
 
-def rows_part(records: Records, request: Request) -> Response:
+def rows_part(invocation: Invocation, request: Request) -> Response:
     """Return rows of an agent: all around a turn, or those before or after the ones of a page."""
-    agent = records.agent(request.path_params["agent"])
+    agent = open_agent(invocation, request.path_params["agent"])
     before, after = query_number(request, "before"), query_number(request, "after")
     first = query_number(request, "from") or 0
     if before is not None:
@@ -56,23 +57,23 @@ def rows_part(records: Records, request: Request) -> Response:
     )
 
 
-def turn_part(records: Records, request: Request) -> Response:
+def turn_part(invocation: Invocation, request: Request) -> Response:
     """Return the tabs of a turn, for a page that shows the rows."""
-    agent = records.agent(request.path_params["agent"])
+    agent = open_agent(invocation, request.path_params["agent"])
     turn = request.path_params["turn"]
     values = _requested_values(request, agent, turn, request.query_params.get("tab", "packet"))
     return page("turn.html", agent=agent, turn=turn, **values)
 
 
-def bars_part(records: Records, request: Request) -> Response:
+def bars_part(invocation: Invocation, request: Request) -> Response:
     """Return the bars of all turns, which take a pass over the stream."""
-    agent = records.agent(request.path_params["agent"])
+    agent = open_agent(invocation, request.path_params["agent"])
     return page("bars.html", agent=agent, bars=turn_bars(agent.rows(0, None)))
 
 
-def line_file(records: Records, request: Request) -> Response:
+def line_file(invocation: Invocation, request: Request) -> Response:
     """Return the recorded bytes of a line."""
-    agent = records.agent(request.path_params["agent"])
+    agent = open_agent(invocation, request.path_params["agent"])
     turn, number = request.path_params["turn"], request.path_params["line"]
     for line in agent.turn(turn).lines:
         if line.number == number:
@@ -80,9 +81,9 @@ def line_file(records: Records, request: Request) -> Response:
     raise NotFound(f"turn {turn} of {agent.agent_id} has no line {number}")
 
 
-def prompt_file(records: Records, request: Request) -> Response:
+def prompt_file(invocation: Invocation, request: Request) -> Response:
     """Return the bytes of a turn's last prompt, as they were sent."""
-    agent = records.agent(request.path_params["agent"])
+    agent = open_agent(invocation, request.path_params["agent"])
     turn = request.path_params["turn"]
     record = agent.turn(turn)
     requests = record.data(step.event for step in record.events.requests)

@@ -1,4 +1,4 @@
-"""The records that the page shows, which are read again for each request."""
+"""The record of an agent, which is read again for each request."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from remora.bootstrap.invocation import Invocation
-from remora.bootstrap.open_project import open_project, open_records
+from remora.bootstrap.open_project import open_records
 from remora.errors import NotFound, RemoraError, StreamError
 from remora.memory.events import AgentStart, Event
 from remora.memory.packet import DecisionPacket
 from remora.runs.diagnosis.why_line import Diagnosis, why
-from remora.runs.project import Project, ProjectRecords
+from remora.runs.project import ProjectRecords
 from remora.statuses import DAMAGED, RUNNING, WITHOUT_RESULT
 from remora.trace.content.objects import ObjectStore
 from remora.trace.read.agent_turns import packet_at, turn_of_events
@@ -31,28 +31,6 @@ ROWS = 100
 """Rows of turns that are sent at a time."""
 _LARGE = 4_000_000
 _TOO_DEEP = "the event's data is nested too deeply to show"
-
-
-class Records:
-    """The records of a project. Nothing is kept between requests."""
-
-    def __init__(self, invocation: Invocation) -> None:
-        self.invocation = invocation
-
-    def project(self) -> ProjectRecords:
-        """Open the project. Raises ConfigError if its database cannot be used."""
-        return open_records(self.invocation)
-
-    def whole_project(self) -> Project:
-        """Open the project with its configuration. Raises whatever `open_project` raises."""
-        return open_project(self.invocation)
-
-    def agent(self, agent_id: str) -> "AgentRecord":
-        """Return an agent's record. Raises NotFound if there is no such agent."""
-        project = self.project()
-        path = project.trace.existing_agent(agent_id)
-        project.trace.refresh(path)
-        return AgentRecord(project, agent_id, path)
 
 
 class AgentRecord:
@@ -164,6 +142,14 @@ class AgentRecord:
                 f"{self.agent_id} has no turn {turn}", hint=f"its turns are 0 to {self.last_turn}"
             )
         return TurnRecord(self, turn, [read_line(line) for _, line in found])
+
+
+def open_agent(invocation: Invocation, agent_id: str) -> AgentRecord:
+    """Return an agent's record. Raises NotFound if there is no such agent."""
+    project = open_records(invocation)
+    path = project.trace.existing_agent(agent_id)
+    project.trace.refresh(path)
+    return AgentRecord(project, agent_id, path)
 
 
 class TurnRecord:

@@ -15,6 +15,8 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
+from remora.bootstrap.invocation import Invocation
+from remora.bootstrap.open_project import open_records
 from remora.errors import Conflict, NotFound, RemoraError, UsageError
 from remora.local_server.request_guard import LocalOnly
 from remora.text import REPORT, bug_report_line
@@ -28,7 +30,6 @@ from remora.web.agent_page import (
     rows_part,
     turn_part,
 )
-from remora.web.agent_records import Records
 from remora.web.html_responses import PageHeaders, error_page, page
 from remora.web.live_updates import live_agent, live_run
 from remora.web.node_page import node_page, nodes_page
@@ -37,13 +38,13 @@ from remora.web.run_pages import run_page, runs_page
 from remora.web.session import START, CookieCheck, Session
 
 
-def _badge(template: str, records: Records, request: Request) -> Response:
+def _badge(template: str, invocation: Invocation, request: Request) -> Response:
     """Return the badge of an agent's or a run's stream, from all its bytes."""
-    report = verify_all(records.project().trace, request.path_params["stream"]).streams[0]
+    report = verify_all(open_records(invocation).trace, request.path_params["stream"]).streams[0]
     return page(template, report=report, checked=datetime.now(UTC).isoformat())
 
 
-_PAGES: dict[str, Callable[[Records, Request], Response]] = {
+_PAGES: dict[str, Callable[[Invocation, Request], Response]] = {
     "/": runs_page,
     "/runs/{run}": run_page,
     "/agents/{agent}": agent_page,
@@ -58,20 +59,20 @@ _PAGES: dict[str, Callable[[Records, Request], Response]] = {
 """Pages and parts of pages by path. Each is computed in a thread."""
 
 
-def create_app(records: Records, session: Session, link_used: Callable[[], None]) -> ASGIApp:
+def create_app(invocation: Invocation, session: Session, link_used: Callable[[], None]) -> ASGIApp:
     """Return the application. `link_used` is called when a browser was let in."""
-    hub = SharedHub(records.invocation, lambda _text: None)
+    hub = SharedHub(invocation, lambda _text: None)
 
     pages = Starlette(
         routes=[
             Route(START + "{code}", partial(_start, session, link_used)),
-            *(Route(path, partial(handler, records)) for path, handler in _PAGES.items()),
-            Route("/runs/{run}/review", partial(review_page, records, session), methods=["GET"]),
-            Route("/runs/{run}/review", partial(decide, records, session), methods=["POST"]),
-            Route("/nodes", partial(nodes_page, records, hub)),
-            Route("/nodes/{node:path}", partial(node_page, records, hub)),
-            Route("/live/agents/{agent}", partial(live_agent, records)),
-            Route("/live/runs/{run}", partial(live_run, records)),
+            *(Route(path, partial(handler, invocation)) for path, handler in _PAGES.items()),
+            Route("/runs/{run}/review", partial(review_page, invocation, session), methods=["GET"]),
+            Route("/runs/{run}/review", partial(decide, invocation, session), methods=["POST"]),
+            Route("/nodes", partial(nodes_page, invocation, hub)),
+            Route("/nodes/{node:path}", partial(node_page, invocation, hub)),
+            Route("/live/agents/{agent}", partial(live_agent, invocation)),
+            Route("/live/runs/{run}", partial(live_run, invocation)),
             Mount("/static", StaticFiles(packages=[("remora.web", "static")])),
         ],
         lifespan=partial(_closing, hub),

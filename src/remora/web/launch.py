@@ -13,9 +13,9 @@ from threading import Thread
 from markupsafe import escape
 
 from remora.bootstrap.invocation import Invocation
+from remora.bootstrap.open_project import open_records
 from remora.errors import OutsideError
 from remora.local_server.serving import listen, serve, url_of
-from remora.web.agent_records import Records
 from remora.web.application import create_app
 from remora.web.session import Session
 
@@ -33,8 +33,7 @@ def serve_pages(
     Raises NotFound if there is no project, and OutsideError if all ports are in use.
     """
     invocation = replace(invocation, root=invocation.find_root())
-    records = Records(invocation)
-    records.project()  # report a damaged configuration now
+    open_records(invocation)  # report a damaged configuration now
     with _listen_on_first(ports) as listener:
         url = url_of(listener)
         session = Session(listener.getsockname()[1])
@@ -44,7 +43,7 @@ def serve_pages(
 
         # a request that reads a whole stream must not delay the others
         sys.setswitchinterval(_SWITCH_S)
-        app = create_app(records, session, show_next_link)
+        app = create_app(invocation, session, show_next_link)
         show_next_link()
         serve(app, listener)
 

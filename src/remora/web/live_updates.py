@@ -7,16 +7,18 @@ from pathlib import Path
 from sse_starlette import EventSourceResponse, ServerSentEvent
 from starlette.requests import Request
 
+from remora.bootstrap.invocation import Invocation
+from remora.bootstrap.open_project import open_records
 from remora.errors import RemoraError
 from remora.trace.read.follow import StreamFollower
 from remora.web.addresses import number_in, query_number
-from remora.web.agent_records import Records
+from remora.web.agent_records import open_agent
 from remora.web.html_responses import render, state_html
 
 _PAUSE_S = 0.1
 
 
-async def live_agent(records: Records, request: Request) -> EventSourceResponse:
+async def live_agent(invocation: Invocation, request: Request) -> EventSourceResponse:
     """Send each turn from `after` on as a row, again whenever it changes, until the agent ends.
 
     A browser that connects again names the last turn that it got.
@@ -24,17 +26,19 @@ async def live_agent(records: Records, request: Request) -> EventSourceResponse:
     agent_id = request.path_params["agent"]
     seen = number_in(request.headers.get("last-event-id"))
     after = query_number(request, "after") if seen is None else seen
-    agent = await asyncio.to_thread(records.agent, agent_id)
+    agent = await asyncio.to_thread(open_agent, invocation, agent_id)
 
     async def events() -> AsyncIterator[ServerSentEvent]:
         first = after or 0
         try:
             async for is_written in _changes(agent.path):
-                for turn, html in await asyncio.to_thread(_rows, records, agent_id, first):
+                for turn, html in await asyncio.to_thread(_rows, invocation, agent_id, first):
                     yield ServerSentEvent(html, event="row", id=str(turn))
                     first = turn
                 if not is_written:
-                    status = await asyncio.to_thread(lambda: records.agent(agent_id).status)
+                    status = await asyncio.to_thread(
+                        lambda: open_agent(invocation, agent_id).status
+                    )
                     yield ServerSentEvent(str(state_html(status)), event="end")
         except RemoraError:
             yield ServerSentEvent(str(state_html("removed")), event="end")
@@ -42,16 +46,16 @@ async def live_agent(records: Records, request: Request) -> EventSourceResponse:
     return EventSourceResponse(events())
 
 
-def _rows(records: Records, agent_id: str, first: int) -> list[tuple[int, str]]:
+def _rows(invocation: Invocation, agent_id: str, first: int) -> list[tuple[int, str]]:
     """Return the rows from a turn on as HTML, each with its turn."""
-    agent = records.agent(agent_id)
+    agent = open_agent(invocation, agent_id)
     rows = agent.rows(first, None)
     return [(row.turn, render("row.html", agent=agent, row=row, turn=None)) for row in rows]
 
 
-async def live_run(records: Records, request: Request) -> EventSourceResponse:
+async def live_run(invocation: Invocation, request: Request) -> EventSourceResponse:
     """Send `change` whenever the run's stream has grown, and `end` when it is complete."""
-    project = await asyncio.to_thread(records.project)
+    project = await asyncio.to_thread(open_records, invocation)
     path = await asyncio.to_thread(project.trace.existing_run, request.path_params["run"])
 
     async def events() -> AsyncIterator[ServerSentEvent]:

@@ -11,6 +11,8 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
+from remora.bootstrap.invocation import Invocation
+from remora.bootstrap.open_project import open_records
 from remora.errors import HostError, RemoraError
 from remora.hub.link_progress import why_unknown
 from remora.hub.node import NodeState
@@ -21,7 +23,6 @@ from remora.runs.records.job_view import JobView
 from remora.runs.records.results import read_run
 from remora.runs.records.run_listing import list_run_lines
 from remora.usecases.hub.open_hub import SharedHub
-from remora.web.agent_records import Records
 from remora.web.html_responses import page
 from remora.workspaces.rooted_files import RootedFiles
 
@@ -42,7 +43,7 @@ class PastJob(NamedTuple):
     job: JobView
 
 
-async def node_page(records: Records, hub: SharedHub, request: Request) -> Response:
+async def node_page(invocation: Invocation, hub: SharedHub, request: Request) -> Response:
     """Return the page of the node that the path names."""
     context = await hub.facts(request.path_params["node"])
     (node,) = context.values()
@@ -51,7 +52,7 @@ async def node_page(records: Records, hub: SharedHub, request: Request) -> Respo
         opened = await hub.opened()
         unknown = await asyncio.to_thread(why_unknown, opened.places) or ""
     facts = _facts(node)
-    project = await asyncio.to_thread(records.project)
+    project = await asyncio.to_thread(open_records, invocation)
     jobs = await asyncio.to_thread(lambda: [*_jobs_on(project, node.key)])
     return page(
         "node.html",
@@ -65,7 +66,7 @@ async def node_page(records: Records, hub: SharedHub, request: Request) -> Respo
     )
 
 
-async def nodes_page(_records: Records, hub: SharedHub, request: Request) -> Response:
+async def nodes_page(_invocation: Invocation, hub: SharedHub, request: Request) -> Response:
     """Return the nodes whose path or name contains all words of a query."""
     words = request.query_params.get("name", "").strip()
     found: list[dict[str, Any]] = []

@@ -12,6 +12,8 @@ from urllib.parse import parse_qs, quote
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
+from remora.bootstrap.invocation import Invocation
+from remora.bootstrap.open_project import open_project
 from remora.code.syntax.diff_parts import diff_lines
 from remora.errors import Conflict, RemoraError, UsageError
 from remora.ids import display_name
@@ -31,7 +33,6 @@ from remora.text import count
 from remora.trace.read.reader import typed_payload
 from remora.usecases.review import verdicts
 from remora.web.addresses import number_in
-from remora.web.agent_records import Records
 from remora.web.html_responses import error_page, page
 from remora.web.session import Session
 from remora.workspaces.copy.changes import hunks_text
@@ -101,9 +102,9 @@ class ShownGroup(NamedTuple):
         return [change for change in self.changes if not change.conflicts]
 
 
-def review_page(records: Records, session: Session, request: Request) -> Response:
+def review_page(invocation: Invocation, session: Session, request: Request) -> Response:
     """Return the pending change sets of a run, and the last verdicts, which can be undone."""
-    project = records.whole_project()
+    project = open_project(invocation)
     by = _group_by(request.query_params.get("by", "file"))
     view = read_run(project, read_own_record(project, request.path_params["run"]))
     pending = pending_changes(view, by)
@@ -123,7 +124,7 @@ def review_page(records: Records, session: Session, request: Request) -> Respons
     )
 
 
-async def decide(records: Records, session: Session, request: Request) -> Response:
+async def decide(invocation: Invocation, session: Session, request: Request) -> Response:
     """Record the verdict of a form, and return to the review with a message about it."""
     form = await read_form(session, request)
     if isinstance(form, Response):
@@ -131,7 +132,7 @@ async def decide(records: Records, session: Session, request: Request) -> Respon
     run = request.path_params["run"]
     place = one(form, "agent")
     try:
-        done = await to_thread(_decide, records, run, form)
+        done = await to_thread(_decide, invocation, run, form)
     except Conflict as error:
         message = f"Nothing was written: {error.with_hint}"
     except RemoraError as error:
@@ -167,7 +168,7 @@ def _verdict_text(done: Verdicts) -> str:
     return "; ".join(parts) or "nothing was decided"
 
 
-def _decide(records: Records, run: str, form: Form) -> Verdicts:
+def _decide(invocation: Invocation, run: str, form: Form) -> Verdicts:
     """Carry out the verdict of a form."""
     verb = one(form, "verb")
     if not verb:
@@ -175,7 +176,7 @@ def _decide(records: Records, run: str, form: Form) -> Verdicts:
     act = _VERBS.get(verb)
     if act is None:
         raise UsageError(f"{verb!r} is not a verdict", hint="load the review again")
-    return act(replace(records.whole_project(), surface="web"), run, form)
+    return act(replace(open_project(invocation), surface="web"), run, form)
 
 
 def _accept(project: Project, run: str, form: Form) -> Verdicts:

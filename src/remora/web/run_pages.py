@@ -9,6 +9,8 @@ from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import Response
 
+from remora.bootstrap.invocation import Invocation
+from remora.bootstrap.open_project import open_records
 from remora.errors import RemoraError
 from remora.runs.diagnosis.why_line import why
 from remora.runs.project import ProjectRecords
@@ -19,7 +21,6 @@ from remora.runs.records.run_listing import list_run_lines
 from remora.runs.report.job_texts import gate_texts
 from remora.statuses import CONFLICT, RUNNING, UNDECIDED, WITHOUT_RESULT
 from remora.web.addresses import query_number
-from remora.web.agent_records import Records
 from remora.web.html_responses import page, page_in_two_parts, render
 
 _JOBS = 200
@@ -27,15 +28,15 @@ _JOBS = 200
 _MOST_CAUSES = 20
 
 
-def runs_page(records: Records, _request: Request) -> Response:
+def runs_page(invocation: Invocation, _request: Request) -> Response:
     """Return the list of all runs, newest first."""
-    project = records.project()
+    project = open_records(invocation)
     return page("runs.html", project=project, runs=list_run_lines(project.trace)[::-1])
 
 
-def run_page(records: Records, request: Request) -> Response:
+def run_page(invocation: Invocation, request: Request) -> Response:
     """Return the page of a run. Its jobs are read after the beginning was sent."""
-    project = records.project()
+    project = open_records(invocation)
     run_id = run_named(project.trace, request.path_params["run"])
     start = query_number(request, "start") or 0
     body = partial(_body, project, run_id, request.query_params, start)

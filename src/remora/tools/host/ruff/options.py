@@ -20,7 +20,6 @@ from remora.tools.host.ruff.import_style import imports_one_per_line
 from remora.tools.host.ruff.ruff_versions import ruff_use
 from remora.tools.host.ruff.rule_choice import (
     RuleChoice,
-    SelectedRules,
     rule_choice,
     setting_values,
 )
@@ -94,10 +93,6 @@ class RuffOptions:
         if is_known or declared is None or declared[0] == DEFAULT_MINOR:
             return text
         return f"{text}; target: 3.{declared[0]} from {declared[1]}"
-
-    def selected_rules(self) -> SelectedRules:
-        """Return the rules that the user or the project selects."""
-        return SelectedRules(self.files, self.selected)
 
     @_once_for_folder
     def config(self, path: str) -> list[str]:

@@ -83,7 +83,7 @@ class Ruff:
 
     def selected_rules(self) -> SelectedRules:
         """Return the rules that the user or the project selects, not because they are defaults."""
-        return self._own.selected_rules()
+        return SelectedRules(self._files, self.selected)
 
     @contextmanager
     def one_process(self) -> Iterator[None]:
