@@ -27,14 +27,14 @@ def init(options: Options, *, worker: str | None) -> int:
     a schema. Existing tables are left as they are. A role given with --worker can append events,
     but neither change nor delete one.
     """
-    with _opened(options) as owner:
+    with _open_owner(options) as owner:
         owner.install(worker)
         if find_spec("procrastinate") is not None:
             import asyncio
 
             from remora.engines.task_queue import install_queue
 
-            asyncio.run(install_queue(_dsn(options), worker))
+            asyncio.run(install_queue(_read_dsn(options), worker))
         address = owner.status().address
     document = {"address": address, "worker": worker}
     granted = f"; {worker} can append to streams" if worker else ""
@@ -51,11 +51,11 @@ def status(options: Options) -> int:
     """
     import msgspec
 
-    with _opened(options) as owner:
+    with _open_owner(options) as owner:
         found = owner.status()
     head = f"{found.address}: {size_text(found.bytes)}"
     other = f"other tables: {size_text(found.other_bytes)}"
-    lines = [escape_line(head), *map(_line, found.months), other]
+    lines = [escape_line(head), *map(_month_line, found.months), other]
     emit(options, msgspec.to_builtins(found), lines)
     return 0
 
@@ -87,7 +87,7 @@ def prune(options: Options, *, keep_days: int | None, dry_run: bool, yes: bool) 
     days = config.runner.memory.retention.keep_days if keep_days is None else keep_days
     if days is None:
         raise UsageError("runner.memory.retention.keep_days is null", hint="use --keep-days N")
-    with _opened(options) as owner:
+    with _open_owner(options) as owner:
         done = owner.prune(days, dry_run=True)
         if done.removed and not dry_run:
             if not yes:
@@ -98,8 +98,8 @@ def prune(options: Options, *, keep_days: int | None, dry_run: bool, yes: bool) 
                 )
             done = owner.prune(days)
     would = "would be " if dry_run else ""
-    lines = [f"{would}removed  {_line(month)}" for month in done.removed]
-    lines += [f"kept  {_line(month)}" for month in done.kept]
+    lines = [f"{would}removed  {_month_line(month)}" for month in done.removed]
+    lines += [f"kept  {_month_line(month)}" for month in done.kept]
     emit(
         options,
         {**msgspec.to_builtins(done), "bytes": done.bytes},
@@ -108,23 +108,23 @@ def prune(options: Options, *, keep_days: int | None, dry_run: bool, yes: bool) 
     return 0
 
 
-def _line(month: "Month") -> str:
+def _month_line(month: "Month") -> str:
     runs, streams = count(month.runs, "run"), count(month.streams, "stream")
     return f"{month.month}: {runs}, {streams}, {size_text(month.bytes)}"
 
 
 @contextmanager
-def _opened(options: Options) -> "Iterator[DatabaseOwner]":
+def _open_owner(options: Options) -> "Iterator[DatabaseOwner]":
     from remora.bootstrap.open_trace import require_extra
 
     require_extra("psycopg", "postgres")
     from remora.trace.postgres.administration import DatabaseOwner
     from remora.trace.postgres.database import Database
 
-    with closing(Database(_dsn(options))) as database:
+    with closing(Database(_read_dsn(options))) as database:
         yield DatabaseOwner(database)
 
 
-def _dsn(options: Options) -> str:
+def _read_dsn(options: Options) -> str:
     _, config = config_of(options)
     return config.postgres.dsn or ""

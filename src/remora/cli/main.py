@@ -11,10 +11,10 @@ def main() -> None:
     """Run the command in `sys.argv` and exit with its code."""
     args = sys.argv[1:]
     if args in (["--help"], ["-h"]) and sys.stdout is not None:
-        _print(front_page())
+        _print_text(front_page())
         return
     if args in (["--version"], ["-V"]) and sys.stdout is not None:
-        _print(f"remora {__version__}\n")
+        _print_text(f"remora {__version__}\n")
         return
     gc.set_threshold(50_000)  # importing creates many objects and almost no garbage
     from remora.cli.app.entry import start
@@ -22,7 +22,7 @@ def main() -> None:
     sys.exit(start(args))
 
 
-def _print(text: str) -> None:
+def _print_text(text: str) -> None:
     try:
         sys.stdout.write(text)
         sys.stdout.flush()

@@ -111,7 +111,7 @@ def validate(options: Options, paths: tuple[Path, ...]) -> int:
             for definition in checked
         ],
     }
-    emit(options, document, _verdicts(checked))
+    emit(options, document, _verdict_lines(checked))
     note(options, *(f"warning: {text}" for definition in checked for text in definition.warnings))
     for definition in wrong:
         print_error("config_error", definition.error, definition.hint, as_json=False)
@@ -185,7 +185,7 @@ def _next_steps(document: dict[str, Any], folder: Path, model: str) -> Iterator[
     yield escape_line(f"test it    python3 {test}")
 
 
-def _verdicts(checked: "list[CheckedDefinition]") -> Iterator[str]:
+def _verdict_lines(checked: "list[CheckedDefinition]") -> Iterator[str]:
     for definition in checked:
         color, word = ("red", "wrong") if definition.error else ("green", "ok   ")
         yield f"{click.style(word, fg=color)}  {escape_line(str(definition.path))}"

@@ -43,8 +43,8 @@ def doctor(options: Options) -> int:
         checks = [
             *check_machine(root, invocation.folders),
             check_ruff_settings(root),
-            *_configured(invocation),
-            _agents(root, invocation.operations),
+            *_check_configuration(invocation),
+            _check_agents(root, invocation.operations),
         ]
         level, better = best_level(), list(missing_levels())
     ok = all(check.ok for check in checks if check.needed)
@@ -57,11 +57,11 @@ def doctor(options: Options) -> int:
         },
         "checks": [msgspec.to_builtins(check) for check in checks],
     }
-    emit(options, document, [*_lines(checks), *_isolation_lines(level, better)])
+    emit(options, document, [*_check_lines(checks), *_isolation_lines(level, better)])
     return 0 if ok else 1
 
 
-def _configured(invocation: "Invocation") -> "list[DoctorCheck]":
+def _check_configuration(invocation: "Invocation") -> "list[DoctorCheck]":
     """Check the configuration, and the interpreter and model that it selects."""
     from remora.bootstrap.invocation import open_config
     from remora.bootstrap.open_project import model_status, withheld_key
@@ -95,7 +95,7 @@ def _configured(invocation: "Invocation") -> "list[DoctorCheck]":
     return checks
 
 
-def _agents(root: Path, operations: "Operations") -> "DoctorCheck":
+def _check_agents(root: Path, operations: "Operations") -> "DoctorCheck":
     from remora.runs.doctor import DoctorCheck
     from remora.runs.planning.agent_definitions import check_definitions
 
@@ -108,7 +108,7 @@ def _agents(root: Path, operations: "Operations") -> "DoctorCheck":
     )
 
 
-def _lines(checks: "Sequence[DoctorCheck]") -> Iterator[str]:
+def _check_lines(checks: "Sequence[DoctorCheck]") -> Iterator[str]:
     for check in checks:
         mark, color = ("ok", "green") if check.ok else ("--", "yellow")
         if not check.ok and check.needed:
@@ -124,7 +124,7 @@ def _isolation_lines(level: int, better: "Sequence[MissingLevel]") -> Iterator[s
     from remora.sandbox.isolation import SAFE_LEVEL, describe_level
 
     ok, detail = level >= SAFE_LEVEL, f"subprocesses are {describe_level(level)}"
-    yield from _lines([DoctorCheck(name="isolation", ok=ok, detail=detail, needed=False)])
+    yield from _check_lines([DoctorCheck(name="isolation", ok=ok, detail=detail, needed=False)])
     for missing in better:
         yield from indented(f"L{missing.level}, {missing.name}: {missing.problem}", _MARGIN)
         yield from indented(missing.hint, _MARGIN)

@@ -78,11 +78,11 @@ def eval_(
     )
     document = eval_document(report)
     note(options, *report.notes)
-    emit(options, document, _lines(document, verbose=options.verbose))
+    emit(options, document, _report_lines(document, verbose=options.verbose))
     return report.exit_code
 
 
-def _lines(document: Mapping[str, Any], *, verbose: bool) -> Iterator[str]:
+def _report_lines(document: Mapping[str, Any], *, verbose: bool) -> Iterator[str]:
     from remora.evals.phrases import details, failures, head, heading, row
 
     for operation in document["operations"]:
@@ -93,7 +93,7 @@ def _lines(document: Mapping[str, Any], *, verbose: bool) -> Iterator[str]:
             yield from (line for text in details(operation, arm) for line in wrapped(text, "  "))
         examples = operation["examples"]
         shown = examples if verbose else examples[:_FEW]
-        yield from (line for example in shown for line in indented(_example(example), "  "))
+        yield from (line for example in shown for line in indented(_example_text(example), "  "))
         if len(shown) < len(examples):
             yield f"  {count(len(examples) - len(shown), 'more different text')}: -v lists them"
         yield ""
@@ -101,7 +101,7 @@ def _lines(document: Mapping[str, Any], *, verbose: bool) -> Iterator[str]:
         yield from (click.style(part, fg="red") for part in wrapped(line, "  "))
 
 
-def _example(found: Mapping[str, Any]) -> str:
+def _example_text(found: Mapping[str, Any]) -> str:
     texts = (clip(" ".join(found[key].split()), _LONGEST) for key in ("people", "written"))
     people, written = texts
     place = f"{found['path']}:{found['name']}"

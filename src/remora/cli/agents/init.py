@@ -40,7 +40,7 @@ def init(options: Options) -> int:
                 hint="edit this file; `remora config show` lists all settings",
             )
         found = look_at_project(invocation)
-    text = _settings(found)
+    text = _settings_text(found)
     try:
         with path.open("x", encoding="utf-8") as file:
             file.write(text)
@@ -52,12 +52,12 @@ def init(options: Options) -> int:
     analyze = next_command(options, root, "analyze")
     document = {"path": str(path), "found": found._asdict()}
     emit(
-        options, document, [*_found_lines(found), "", *wrapped(f"wrote {path}"), f"next: {analyze}"]
+        options, document, [*_look_lines(found), "", *wrapped(f"wrote {path}"), f"next: {analyze}"]
     )
     return 0
 
 
-def _found_lines(found: "ProjectLook") -> Iterator[str]:
+def _look_lines(found: "ProjectLook") -> Iterator[str]:
     """Yield what was found, and what is missing."""
     folders = sorted(found.folders, key=lambda name: -found.folders[name])
     yield from wrapped(
@@ -71,7 +71,7 @@ def _found_lines(found: "ProjectLook") -> Iterator[str]:
         yield from wrapped(f"missing   {gap}", " " * 10)
 
 
-def _settings(found: "ProjectLook") -> str:
+def _settings_text(found: "ProjectLook") -> str:
     """Return the file's text. An interpreter outside the project is not the same for everybody."""
     is_inside = found.python and not Path(found.python).is_absolute()
     python = f"python: {found.python}" if is_inside else "# python: .venv/bin/python"

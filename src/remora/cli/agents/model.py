@@ -130,10 +130,10 @@ def _model_lines(document: Mapping[str, Any], no_key: str) -> Iterator[str]:
 def measured_lines(document: Mapping[str, Any]) -> Iterator[str]:
     """Yield a line for each operation that may ask the model, from `model status --json`."""
     for operation, measured in document["measured"].items():
-        yield escape_line(f"{operation:<9} {_figures(operation, measured)}")
+        yield escape_line(f"{operation:<9} {_figures_text(operation, measured)}")
 
 
-def _figures(operation: str, found: Mapping[str, Any] | None) -> str:
+def _figures_text(operation: str, found: Mapping[str, Any] | None) -> str:
     command = f"`remora eval -o {operation} --arm rules --arm configured`"
     if found is None:
         return f"not measured; run {command}"

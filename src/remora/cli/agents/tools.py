@@ -36,7 +36,7 @@ def list_(options: Options) -> int:
     functions = [
         _function_document(function) for function in invocation.operations.host_functions.values()
     ]
-    emit(options, {"tools": found, "host_functions": functions}, _listed(found, functions))
+    emit(options, {"tools": found, "host_functions": functions}, _list_lines(found, functions))
     for tool in found:
         if tool["error"]:
             note(options, f"warning: {tool['name']}: {tool['error']}")
@@ -64,7 +64,7 @@ def check(options: Options, paths: tuple[Path, ...]) -> int:
     invocation = invocation_of(options)
     checked = check_scripts(invocation.find_root(), invocation.operations, paths)
     ok = all(script.ok for script in checked)
-    emit(options, {"ok": ok, "scripts": msgspec.to_builtins(checked)}, _verdicts(checked))
+    emit(options, {"ok": ok, "scripts": msgspec.to_builtins(checked)}, _verdict_lines(checked))
     return 0 if ok else 1
 
 
@@ -155,10 +155,10 @@ def _function_document(host: "HostFunction") -> dict[str, str]:
     return {"name": name, "signature": signature, "description": about}
 
 
-def _listed(found: list[dict[str, Any]], functions: list[dict[str, str]]) -> Iterator[str]:
+def _list_lines(found: list[dict[str, Any]], functions: list[dict[str, str]]) -> Iterator[str]:
     yield click.style("TOOLS", bold=True)
     for tool in found:
-        yield from _block(
+        yield from _block_lines(
             f"{tool['name']}({_parameters_text(tool['parameters'])})", tool["description"]
         )
         if tool["grants"]:
@@ -166,7 +166,7 @@ def _listed(found: list[dict[str, Any]], functions: list[dict[str, str]]) -> Ite
     yield ""
     yield click.style("HOST FUNCTIONS", bold=True)
     for function in functions:
-        yield from _block(function["signature"], function["description"])
+        yield from _block_lines(function["signature"], function["description"])
 
 
 def _parameters_text(parameters: dict[str, Any] | None) -> str:
@@ -183,12 +183,12 @@ def _parameters_text(parameters: dict[str, Any] | None) -> str:
     return ", ".join(listed)
 
 
-def _block(head: str, about: str) -> Iterator[str]:
+def _block_lines(head: str, about: str) -> Iterator[str]:
     yield from (click.style(line, bold=True) for line in wrapped(head, "        "))
     yield from indented(about)
 
 
-def _verdicts(checked: "Sequence[ScriptCheck]") -> Iterator[str]:
+def _verdict_lines(checked: "Sequence[ScriptCheck]") -> Iterator[str]:
     for script in checked:
         word = click.style("ok   ", fg="green") if script.ok else click.style("wrong", fg="red")
         yield f"{word}  {escape_line(script.path)}"

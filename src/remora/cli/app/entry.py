@@ -24,11 +24,11 @@ _BUG_HINT = "this is a bug in Remora; please report it, with the traceback from 
 
 def start(args: Sequence[str]) -> int:
     """Set up streams and signals, run a command line and return its exit code."""
-    _open_missing()
+    _open_missing_streams()
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):  # escape what the terminal cannot encode
             stream.reconfigure(errors="backslashreplace")
-    signal.signal(signal.SIGTERM, _interrupt)
+    signal.signal(signal.SIGTERM, _raise_interrupt)
     code = run(args)
     try:
         sys.stdout.flush()
@@ -43,17 +43,17 @@ def output_lost(error: OSError) -> int:
     If the reader has closed the pipe, nothing is reported and the exit code is 0.
     """
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return 0 if isinstance(error, BrokenPipeError) else _disk_error((), error)
+    return 0 if isinstance(error, BrokenPipeError) else _report_disk_error((), error)
 
 
-def _open_missing() -> None:
+def _open_missing_streams() -> None:
     """Use /dev/null for streams closed at startup (`<&-`), which Python sets to None."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:  # in this order each gets its own number
             setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode))
 
 
-def _interrupt(*_: object) -> None:
+def _raise_interrupt(*_: object) -> None:
     """Handle SIGTERM like Ctrl-C, so that everything is cleaned up."""
     raise KeyboardInterrupt
 
@@ -70,10 +70,10 @@ def run(args: Sequence[str]) -> int:
         return print_completions(root, asked)
     colors = use_colors(args, os.environ)
     with click.Context(root, info_name="remora", color=colors).scope(cleanup=False):
-        return _run(root, args, color=colors)
+        return _run_command(root, args, color=colors)
 
 
-def _run(root: click.Group, args: Sequence[str], *, color: bool | None) -> int:
+def _run_command(root: click.Group, args: Sequence[str], *, color: bool | None) -> int:
     verbose = "-v" in args or "--verbose" in args
     if verbose:
         _show_tracebacks()
@@ -81,17 +81,17 @@ def _run(root: click.Group, args: Sequence[str], *, color: bool | None) -> int:
         result = root.main(list(args), "remora", standalone_mode=False, color=color)
         return result if isinstance(result, int) else 0
     except click.ClickException as error:
-        return _usage_error(error, args)
+        return _report_usage_error(error, args)
     except RemoraError as error:
         return _print_error(args, error.exit_code, error.code, error.message, error.hint)
     except (click.Abort, KeyboardInterrupt):
         return _print_error(args, 130, "interrupted", "interrupted", _INTERRUPTED_HINT)
     except OSError as error:  # unexpected; printing may also fail
-        return _disk_error(args, error)
+        return _report_disk_error(args, error)
     except Exception as error:
         if verbose:
             raise
-        return _bug(args, error)
+        return _report_bug(args, error)
 
 
 def _show_tracebacks() -> None:
@@ -102,7 +102,7 @@ def _show_tracebacks() -> None:
         logging.getLogger("remora.bugs").addHandler(logging.lastResort)
 
 
-def _bug(args: Sequence[str], error: Exception) -> int:
+def _report_bug(args: Sequence[str], error: Exception) -> int:
     if isinstance(error, MemoryError):
         return _print_error(args, 3, "out_of_memory", str(error) or "out of memory", _MEMORY_HINT)
     if isinstance(error, RuntimeError) and str(error) == _NO_THREAD:
@@ -112,7 +112,7 @@ def _bug(args: Sequence[str], error: Exception) -> int:
     return _print_error(args, 1, "bug", f"{type(error).__name__}: {error}", _BUG_HINT)
 
 
-def _disk_error(args: Sequence[str], error: OSError) -> int:
+def _report_disk_error(args: Sequence[str], error: OSError) -> int:
     with suppress(OSError):  # stderr itself may fail
         if error.errno == ENOMEM:
             return _print_error(args, 3, "out_of_memory", str(error), _MEMORY_HINT)
@@ -120,7 +120,7 @@ def _disk_error(args: Sequence[str], error: OSError) -> int:
     return 3
 
 
-def _usage_error(error: click.ClickException, args: Sequence[str]) -> int:
+def _report_usage_error(error: click.ClickException, args: Sequence[str]) -> int:
     ctx, message = getattr(error, "ctx", None), error.format_message()
     if isinstance(error, click.MissingParameter):  # click puts each choice on its own line
         message = " ".join(message.split())

@@ -65,10 +65,10 @@ class LazyGroup(StrictCommand, click.Group):
         """
         known = [*self.lazy]
         if args and args[0] not in known and not args[0].startswith("-"):
-            raise click.UsageError(f"no command {args[0]!r}{self._nearest(args[0], known)}", ctx)
+            raise click.UsageError(f"no command {args[0]!r}{self._suggest(args[0], known)}", ctx)
         return super().resolve_command(ctx, args)
 
-    def _nearest(self, name: str, known: Sequence[str]) -> str:
+    def _suggest(self, name: str, known: Sequence[str]) -> str:
         if name in self.suggestions:
             return f"; use `remora {self.suggestions[name]}`"
         if name in COMMANDS:

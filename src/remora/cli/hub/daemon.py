@@ -66,7 +66,7 @@ def start(
         if detached:
             announce(status)
         else:
-            _print(options, places, status)
+            _print_status(options, places, status)
 
     is_new = run_hub(caller, target, ready=ready, log_file=detached)
     if not (is_new or detached):
@@ -106,7 +106,7 @@ def status(options: Options, target: "HubTarget") -> int:
     places = hub_paths_of(invocation, target)
     note_root_above(options, invocation, places)
     status = control.status(places)
-    _print(options, places, status)
+    _print_status(options, places, status)
     try:
         # a daemon has read it already
         if not status.running and is_configured(invocation, places.root):
@@ -119,7 +119,7 @@ def status(options: Options, target: "HubTarget") -> int:
 def _print_running(
     options: Options, places: "HubPaths", status: "StatusResult", http: str | None
 ) -> None:
-    _print(options, places, status)
+    _print_status(options, places, status)
     if http is not None and status.http is None:
         note(
             options,
@@ -128,10 +128,10 @@ def _print_running(
         )
 
 
-def _print(options: Options, places: "HubPaths", status: "StatusResult") -> None:
+def _print_status(options: Options, places: "HubPaths", status: "StatusResult") -> None:
     from remora.hub.process import control
 
-    emit(options, _document(status), _lines(places, status))
+    emit(options, _document(status), _status_lines(places, status))
     if status.running:
         note(options, *(f"note: {text}" for text in control.notes(places)))
 
@@ -142,7 +142,7 @@ def _document(status: "StatusResult") -> Any:
     return msgspec.to_builtins(status)
 
 
-def _lines(places: "HubPaths", status: "StatusResult") -> Iterator[str]:
+def _status_lines(places: "HubPaths", status: "StatusResult") -> Iterator[str]:
     pid = f" (process {status.pid})" if status.pid is not None else ""
     head = f"the daemon is running{pid}" if status.running else "no daemon is running"
     yield click.style(head, fg="green" if status.running else None, bold=True)

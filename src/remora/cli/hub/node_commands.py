@@ -32,7 +32,7 @@ _LIMIT = click.IntRange(min=1, max=10_000)
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
-def _depth(about: str) -> Callable[[_Command], _Command]:
+def _depth_option(about: str) -> Callable[[_Command], _Command]:
     return click.option("--depth", type=_DEPTH, default=1, metavar="N", help=about)
 
 
@@ -66,7 +66,7 @@ def get(options: Options, node: str, target: "HubTarget") -> int:
         emit(
             options,
             document,
-            node_page(found, terminal_width(), _notes_on(hub, found), verbose=options.verbose),
+            node_page(found, terminal_width(), _node_notes(hub, found), verbose=options.verbose),
         )
     return 0
 
@@ -76,7 +76,7 @@ def get(options: Options, node: str, target: "HubTarget") -> int:
     examples=("remora hub callers Cart.total", "remora hub callers Cart.total --depth 3 --json"),
 )
 @click.argument("node", type=HUB_NODE, metavar="NODE")
-@_depth("Include callers of callers, up to N steps. [default: 1]")
+@_depth_option("Include callers of callers, up to N steps. [default: 1]")
 @target_options
 def callers(options: Options, node: str, depth: int, target: "HubTarget") -> int:
     """Show the callers of a node.
@@ -86,7 +86,7 @@ def callers(options: Options, node: str, depth: int, target: "HubTarget") -> int
     or possible (one of several inferred alternatives). Calls by
     `getattr`, or through values that are only known at run time, may be missing.
     """
-    return _links(options, target, "callers", node, depth)
+    return _print_links(options, target, "callers", node, depth)
 
 
 @command(
@@ -94,14 +94,14 @@ def callers(options: Options, node: str, depth: int, target: "HubTarget") -> int
     examples=("remora hub callees Cart.total", "remora hub callees cart.py:checkout --depth 2"),
 )
 @click.argument("node", type=HUB_NODE, metavar="NODE")
-@_depth("Include callees of callees, up to N steps. [default: 1]")
+@_depth_option("Include callees of callees, up to N steps. [default: 1]")
 @target_options
 def callees(options: Options, node: str, depth: int, target: "HubTarget") -> int:
     """Show what a node calls.
 
     Names outside the project start with ext:. `remora hub callers --help` explains the tiers.
     """
-    return _links(options, target, "callees", node, depth)
+    return _print_links(options, target, "callees", node, depth)
 
 
 @command(
@@ -109,7 +109,7 @@ def callees(options: Options, node: str, depth: int, target: "HubTarget") -> int
     examples=("remora hub tests Cart.total", "remora hub tests Cart.total | xargs -r pytest"),
 )
 @click.argument("node", type=HUB_NODE, metavar="NODE")
-@_depth("Include tests of callers, up to N - 1 steps. [default: 1]")
+@_depth_option("Include tests of callers, up to N - 1 steps. [default: 1]")
 @target_options
 def tests(options: Options, node: str, depth: int, target: "HubTarget") -> int:
     """Show the tests that exercise a node, as pytest IDs.
@@ -119,7 +119,7 @@ def tests(options: Options, node: str, depth: int, target: "HubTarget") -> int:
     line and may be empty. Use `xargs -r`, because pytest without an ID runs all tests. Exit with 3
     if the tests are unknown.
     """
-    return _links(options, target, "tests", node, depth)
+    return _print_links(options, target, "tests", node, depth)
 
 
 @command("search", examples=("remora hub search total", "remora hub search cart total --limit 5"))
@@ -134,11 +134,11 @@ def search(options: Options, query: tuple[str, ...], limit: int, target: "HubTar
 
     with hub_query(options, target) as hub:
         found = hub.search(" ".join(query), limit)
-    emit(options, found, _found(found["nodes"], limit))
+    emit(options, found, _match_lines(found["nodes"], limit))
     return 0
 
 
-def _notes_on(hub: "HubQuery", node: "AnsweredNode") -> "NodeNotes":
+def _node_notes(hub: "HubQuery", node: "AnsweredNode") -> "NodeNotes":
     from remora.cli.hub.node_view import NodeNotes
 
     lacks = None in (node.callers, node.callees, node.related_tests)
@@ -149,7 +149,7 @@ def _notes_on(hub: "HubQuery", node: "AnsweredNode") -> "NodeNotes":
     )
 
 
-def _links(options: Options, target: "HubTarget", kind: str, name: str, depth: int) -> int:
+def _print_links(options: Options, target: "HubTarget", kind: str, name: str, depth: int) -> int:
     from remora.cli.hub.node_queries import hub_query
 
     with hub_query(options, target) as hub:
@@ -159,11 +159,11 @@ def _links(options: Options, target: "HubTarget", kind: str, name: str, depth: i
         )
         _note_other_definitions(options, meant)
         if answer[kind] is None:
-            return _unknown(options, hub, kind, answer)
+            return _print_unknown(options, hub, kind, answer)
         if options.json:
             emit(options, answer, ())
             return 0
-        print_lines(_lines(kind, meant.key, answer, verbose=options.verbose))
+        print_lines(_output_lines(kind, meant.key, answer, verbose=options.verbose))
         if note_on_coverage := answer.get("coverage", {}).get("note"):
             note(options, escape_line(note_on_coverage))
         if not answer["fresh"]:
@@ -177,7 +177,7 @@ def _links(options: Options, target: "HubTarget", kind: str, name: str, depth: i
         return 0
 
 
-def _unknown(options: Options, hub: "HubQuery", kind: str, answer: dict[str, Any]) -> int:
+def _print_unknown(options: Options, hub: "HubQuery", kind: str, answer: dict[str, Any]) -> int:
     """Print an error that explains why links are unknown, and return the exit code."""
     name = escape_line(answer["node"].removeprefix("node:"))
     because = escape_line(hub.unknown_because())
@@ -203,13 +203,13 @@ def _note_other_definitions(options: Options, meant: "FoundNode") -> None:
         note(options, f"{first} is the first of {times} definitions; the last is {last}")
 
 
-def _lines(kind: str, key: str, answer: dict[str, Any], *, verbose: bool) -> Iterable[str]:
+def _output_lines(kind: str, key: str, answer: dict[str, Any], *, verbose: bool) -> Iterable[str]:
     if kind == "tests" and terminal_width() is None:
         return [escape_line(link["id"]) for link in answer[kind]]
-    return _shown(key, kind, answer, verbose=verbose)
+    return _link_page(key, kind, answer, verbose=verbose)
 
 
-def _shown(key: str, kind: str, answer: dict[str, Any], *, verbose: bool) -> Iterator[str]:
+def _link_page(key: str, kind: str, answer: dict[str, Any], *, verbose: bool) -> Iterator[str]:
     import msgspec
 
     from remora.cli.hub.node_view import legend, link_lines
@@ -229,7 +229,7 @@ def _shown(key: str, kind: str, answer: dict[str, Any], *, verbose: bool) -> Ite
         yield click.style(line, fg="bright_black")
 
 
-def _found(nodes: list[dict[str, Any]], limit: int) -> Iterator[str]:
+def _match_lines(nodes: list[dict[str, Any]], limit: int) -> Iterator[str]:
     if not nodes:
         yield "no matching nodes"
         return

@@ -59,14 +59,14 @@ def edit_files(files: Sequence[FilePatch], environ: Mapping[str, str]) -> list[F
     """
     with TemporaryDirectory(prefix="remora-edit-") as folder:
         return [
-            _edited(file, file.theirs, Path(folder, str(number)), environ)
+            _edit(file, file.theirs, Path(folder, str(number)), environ)
             if file.theirs is not None and is_text(file.theirs)
             else file
             for number, file in enumerate(files)
         ]
 
 
-def _edited(file: FilePatch, before: bytes, folder: Path, environ: Mapping[str, str]) -> FilePatch:
+def _edit(file: FilePatch, before: bytes, folder: Path, environ: Mapping[str, str]) -> FilePatch:
     folder.mkdir()
     copy = folder / Path(file.path).name  # the editor recognizes the language by its name
     copy.write_bytes(before)

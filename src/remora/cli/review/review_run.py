@@ -25,13 +25,13 @@ def review_run(options: Options, run: str, by: GroupBy, *, trust_run: bool) -> i
     review = Review(options, project, view, by, trust_run)
     grouped = [] if by == "file" else ["--by", by]
     try:
-        _decide(review)
+        _decide_changes(review)
     finally:
-        _sum_up(review, next_command(options, project.root, "review", run_id, *grouped))
+        _print_summary(review, next_command(options, project.root, "review", run_id, *grouped))
     return int(bool(review.conflicts or view.damaged))
 
 
-def _decide(review: Review) -> None:
+def _decide_changes(review: Review) -> None:
     """Review until the user quits. An undo is also offered at the end."""
     while True:
         review.decide_all()
@@ -47,7 +47,7 @@ def _decide(review: Review) -> None:
             return
 
 
-def _sum_up(review: Review, again: str) -> None:
+def _print_summary(review: Review, again: str) -> None:
     """Print what was decided, and the command `again` if changes are still pending."""
     numbers = [f"{number} {what}" for what, number in review.done.items() if number]
     numbers += [count(review.conflicts, "conflict")] if review.conflicts else []

@@ -230,7 +230,7 @@ class Review:
         self.done["tried again"] += 1
         for after in self.view.jobs:
             if after.agent_id in (wanted.only or ()):
-                print_lines(wrapped(_tried(after), "  "))
+                print_lines(wrapped(_retry_text(after), "  "))
         return True
 
     def split(self, job: JobView) -> bool:
@@ -383,7 +383,7 @@ _HELP = {
 }
 
 
-def _tried(job: JobView) -> str:
+def _retry_text(job: JobView) -> str:
     """Return the reason why a retry has no new diff, or an empty string if there is a new diff."""
     if job.proposal.same:
         return f"  {SAME_CHANGE}"

@@ -36,14 +36,14 @@ def print_accepted(
         where = f" on the branch {git_branch}" if git_branch else f"; to fix them, run `{redo}`"
         note(options, f"applying the changes together caused these findings{where}")
     document = _document(done, "accepted", "conflicts")
-    emit(options, document, _accepted(options, project, done, git_branch))
+    emit(options, document, _accepted_lines(options, project, done, git_branch))
     return _exit_code(done)
 
 
 def print_rejected(options: Options, project: ProjectRecords, done: Verdicts, *, why: bool) -> int:
     """Print what was rejected, `why` if there was feedback, and return the exit code."""
     note(options, *skipped_lines(options, done.skipped), *done.damaged)
-    emit(options, _document(done, "rejected"), _rejected(options, project, done))
+    emit(options, _document(done, "rejected"), _rejected_lines(options, project, done))
     has_model = done.view.start.config.get("model_name") != NO_MODEL
     if why and done.rejected and has_model:  # rules would propose the same again
         names = [escape_line(display_name(node)) for node in dict.fromkeys(done.rejected)]
@@ -59,7 +59,7 @@ def print_reverted(options: Options, project: ProjectRecords, done: Verdicts) ->
     emit(
         options,
         _document(done, "reverted", "reopened", "conflicts"),
-        _reverted(options, project, done),
+        _reverted_lines(options, project, done),
     )
     return _exit_code(done)
 
@@ -110,15 +110,15 @@ def written_text(job: JobView) -> str:
     return "edited" if edited else f"{len(job.review.written.hunks)} of {of}"
 
 
-def _no_change_set(done: Verdicts) -> str:
+def _no_change_text(done: Verdicts) -> str:
     return f"no {'such ' if done.skipped or done.notes else ''}change is pending"
 
 
-def _accepted(
+def _accepted_lines(
     options: Options, project: ProjectRecords, done: Verdicts, branch: str | None
 ) -> Iterator[str]:
     if not done.accepted and not done.conflicts:
-        yield _no_change_set(done)
+        yield _no_change_text(done)
         if any(job.review.state == REVERTED for job in done.view.jobs):
             again = next_command(options, project.root, "analyze")
             yield f"reverted changes are not pending; `{again}` proposes them again"
@@ -129,10 +129,10 @@ def _accepted(
         and (job.review.left or not job.review.is_whole)
         and job.node_id in done.accepted
     }
-    yield from _named(ACCEPTED, "green", done.accepted, parts)
+    yield from _change_lines(ACCEPTED, "green", done.accepted, parts)
     yield from (escape_line(f"created {path}") for path in done.created)
     if branch and done.accepted:
-        yield from wrapped(_on_branch(done, branch))
+        yield from wrapped(_branch_text(done, branch))
     if done.pull_request:
         yield "the text of the pull request:"
         yield escape_line(f"  {done.pull_request['body_file']}")
@@ -143,10 +143,10 @@ def _accepted(
         back = next_command(options, project.root, "revert", done.run_id)
         yield f"to take them back, run `{back}`"
     if done.accepted or done.conflicts:
-        yield from _recorded(options, done)
+        yield from _record_lines(options, done)
 
 
-def _on_branch(done: Verdicts, branch: str) -> str:
+def _branch_text(done: Verdicts, branch: str) -> str:
     """Return what was committed to the branch."""
     number = len(done.accepted) - len(done.already)
     if not number:
@@ -162,10 +162,10 @@ def conflict_lines(options: Options, project: ProjectRecords, done: Verdicts) ->
         where = f"{count(len(done.conflicts), 'conflict')}, whose lines are not written:"
         yield click.style(where, fg="yellow")
     for node in dict.fromkeys(conflict["node_id"] for conflict in done.conflicts):
-        yield from _conflict(options, project, done, node)
+        yield from _conflict_lines(options, project, done, node)
 
 
-def _conflict(
+def _conflict_lines(
     options: Options, project: ProjectRecords, done: Verdicts, node: str
 ) -> Iterator[str]:
     yield escape_line(f"  {display_name(node)}")
@@ -187,11 +187,11 @@ def _conflict(
             yield f"    next: {next_command(options, project.root, *words)}"
 
 
-def _reverted(options: Options, project: ProjectRecords, done: Verdicts) -> Iterator[str]:
-    yield from _named("pending again", "yellow", done.reopened)
+def _reverted_lines(options: Options, project: ProjectRecords, done: Verdicts) -> Iterator[str]:
+    yield from _change_lines("pending again", "yellow", done.reopened)
     if not done.reverted and not done.conflicts and not done.reopened:
         yield on_branches(done.view) or "no change of this run has been accepted"
-    yield from _named(REVERTED, "yellow", done.reverted)
+    yield from _change_lines(REVERTED, "yellow", done.reverted)
     if done.reverted and (rejected := sum(job.review.state == REJECTED for job in done.view.jobs)):
         back = next_command(options, project.root, "revert", done.run_id, "FILE")
         yield f"{count(rejected, 'rejection')} not withdrawn: `{back}`"
@@ -204,7 +204,7 @@ def _reverted(options: Options, project: ProjectRecords, done: Verdicts) -> Iter
     if done.conflicts:
         yield f"next: remove the change yourself; `remora diff {done.run_id}` shows it"
     if done.reverted:
-        yield from _recorded(options, done)
+        yield from _record_lines(options, done)
 
 
 def on_branches(view: RunView) -> str:
@@ -215,17 +215,17 @@ def on_branches(view: RunView) -> str:
     return escape_line(f"committed to {', '.join(branches)}: undo it with `git revert` there")
 
 
-def _rejected(options: Options, project: ProjectRecords, done: Verdicts) -> Iterator[str]:
+def _rejected_lines(options: Options, project: ProjectRecords, done: Verdicts) -> Iterator[str]:
     if not done.rejected:
-        yield _no_change_set(done)
-    yield from _named(REJECTED, "yellow", done.rejected)
+        yield _no_change_text(done)
+    yield from _change_lines(REJECTED, "yellow", done.rejected)
     if done.rejected:
         back = next_command(options, project.root, "revert", done.run_id, "FILE")
         yield f"to withdraw a rejection, run `{back}`"
-        yield from _recorded(options, done)
+        yield from _record_lines(options, done)
 
 
-def _named(
+def _change_lines(
     verdict: str, color: str, nodes: Sequence[str], parts: Mapping[str, str] = {}
 ) -> Iterator[str]:
     """Yield the changes with a verdict. `parts` says how much of a change has it, if not all."""
@@ -237,7 +237,7 @@ def _named(
         yield escape_line(f"  {display_name(node)}{f' ({much})' if much else ''}")
 
 
-def _recorded(options: Options, done: Verdicts) -> Iterator[str]:
+def _record_lines(options: Options, done: Verdicts) -> Iterator[str]:
     """Yield the place and the hash of the verdict in the run's record, with -v."""
     if options.verbose:
         place = f"recorded in run {done.run_id}: entry {done.head.count}, hash {done.head.hash}"

@@ -68,19 +68,19 @@ def clean(options: Options, *, older_than: int | None, dry_run: bool, yes: bool)
     shown = remove_all(acts, kept, dry_run=True)
     if dry_run:
         return _print_result(options, shown)
-    if acts and not yes and not _confirm(options, shown):
+    if acts and not yes and not _confirm_removal(options, shown):
         return 0
     return _print_result(options, remove_all(acts, kept, dry_run=False))
 
 
-def _confirm(options: Options, shown: "CleanResult") -> bool:
+def _confirm_removal(options: Options, shown: "CleanResult") -> bool:
     """Ask the user whether to remove the items. Raises UsageError without a terminal."""
     if options.json or not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError(
             f"{size_text(shown.bytes)} could be freed; nothing was removed",
             hint="use --yes to remove it, --dry-run to list it",
         )
-    print_lines(_lines(options, shown))
+    print_lines(_removal_lines(options, shown))
     return click.confirm(f"free {size_text(shown.bytes)}?")
 
 
@@ -89,12 +89,12 @@ def _print_result(options: Options, done: "CleanResult") -> int:
 
     document = {**msgspec.to_builtins(done), "bytes": done.bytes}
     document["kept"] = [{"run_id": run_id, "reason": reason} for run_id, reason in done.kept]
-    emit(options, document, _lines(options, done))
+    emit(options, document, _removal_lines(options, done))
     note(options, *done.problems)
     return 1 if done.problems else 0
 
 
-def _lines(options: Options, done: "CleanResult") -> Iterator[str]:
+def _removal_lines(options: Options, done: "CleanResult") -> Iterator[str]:
     would = "would free" if done.dry_run else "freed"
     for kind, group in groupby(done.removed, key=lambda removable: removable.kind):
         removed = list(group)

@@ -113,17 +113,17 @@ def judge(  # noqa: PLR0913 (one parameter for each option)
         invocation = invocation_of(options, flags)
         name = invocation.environ.get(_INDEX)
         index = invocation.folder / name if name else None
-        request = ChangeRequest(revisions, staged, None if diff is None else _diff(diff), index)
+        request = ChangeRequest(revisions, staged, None if diff is None else _read(diff), index)
         found = judge_change(
             invocation, request, tell, seconds=seconds, static=static, baseline=known
         )
     if reports is not None:
-        _write(found, reports)
+        _write_reports(found, reports)
     if add_tests and options.json:
         code, run = _run_added_tests(options, invocation, found)
-        print_json({**_document(found), "run": run})
+        print_json({**_judgement_document(found), "run": run})
         return code or _exit_code(found)
-    _print(options, found, form)
+    _print_judgement(options, found, form)
     if add_tests:
         return _run_added_tests(options, invocation, found)[0] or _exit_code(found)
     return _exit_code(found)
@@ -178,7 +178,7 @@ def _exit_code(found: "Judgement") -> int:
     return 1 if found.problems else 0
 
 
-def _diff(file: Path) -> bytes:
+def _read(file: Path) -> bytes:
     if str(file) == "-":
         return sys.stdin.buffer.read()
     try:
@@ -187,38 +187,38 @@ def _diff(file: Path) -> bytes:
         raise UsageError(f"{file}: {error.strerror}", hint="name a file with a diff") from error
 
 
-def _print(options: Options, found: "Judgement", form: str) -> None:
+def _print_judgement(options: Options, found: "Judgement", form: str) -> None:
     from remora.runs.report.github_annotations import annotations
     from remora.usecases.judge.judged_markdown import judged_markdown
 
     unjudged = _unjudged(found)
     if options.json:
-        print_json(_document(found))
+        print_json(_judgement_document(found))
     elif form == "sarif":
-        print_json(_sarif(found))
+        print_json(_sarif_document(found))
     elif form == "markdown":
         print_lines(judged_markdown(found))
     elif form == "github":
         print_lines(annotations(found.problems, Path(found.root), None))
         note(options, *(f"not judged: {text}" for text in unjudged))
     else:
-        print_lines(_lines(found))
+        print_lines(_judgement_lines(found))
         note(options, *(f"not judged: {text}" for text in unjudged))
 
 
-def _write(found: "Judgement", folder: Path) -> None:
+def _write_reports(found: "Judgement", folder: Path) -> None:
     from remora.runs.report.report_formats import as_json
     from remora.usecases.judge.judged_markdown import judged_markdown
 
     texts = {
-        "remora.json": as_json(_document(found)),
-        "remora.sarif": as_json(_sarif(found)),
+        "remora.json": as_json(_judgement_document(found)),
+        "remora.sarif": as_json(_sarif_document(found)),
         "remora.md": "".join(f"{line}\n" for line in judged_markdown(found)),
     }
     write_files(folder, texts)
 
 
-def _document(found: "Judgement") -> Any:
+def _judgement_document(found: "Judgement") -> Any:
     import msgspec
 
     document = msgspec.to_builtins(found)
@@ -226,7 +226,7 @@ def _document(found: "Judgement") -> Any:
     return document
 
 
-def _sarif(found: "Judgement") -> Any:
+def _sarif_document(found: "Judgement") -> Any:
     from remora.runs.report.sarif import sarif_of_problems
     from remora.version import __version__
 
@@ -237,7 +237,7 @@ def _unjudged(found: "Judgement") -> list[str]:
     return [f"{part.what}: {part.why}" for part in found.unjudged]
 
 
-def _lines(found: "Judgement") -> Iterator[str]:
+def _judgement_lines(found: "Judgement") -> Iterator[str]:
     from remora.text import count, escape_line
 
     for problem in found.problems:

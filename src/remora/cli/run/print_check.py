@@ -89,12 +89,12 @@ def run_check(
     elif output.form == "sarif":
         print_json(sarif(result.report, result.problems))
     else:
-        print_lines(_lines(result, command, output))
+        print_lines(_check_lines(result, command, output))
     _note_gaps(options, result, output)
     return _exit_code(result, request.paths)
 
 
-def _lines(result: CheckResult, command: str, output: CheckOutput) -> Iterator[str]:
+def _check_lines(result: CheckResult, command: str, output: CheckOutput) -> Iterator[str]:
     width = terminal_width()
     if output.form == "github":
         failures = unchecked_of(result.report)
@@ -110,11 +110,11 @@ def _lines(result: CheckResult, command: str, output: CheckOutput) -> Iterator[s
         yield ""
     lost = [failure.text for failure in taken_out_of(result.report)]
     judged = [*map(escape_line, result.report.gates), *lost] if output.form != "github" else []
-    for line in (*_total(result, command, output), *judged):
+    for line in (*_total_lines(result, command, output), *judged):
         yield from wrap_text(line, None if line.startswith("  ") else width, "  ")
 
 
-def _total(result: CheckResult, command: str, output: CheckOutput) -> Iterator[str]:
+def _total_lines(result: CheckResult, command: str, output: CheckOutput) -> Iterator[str]:
     """Yield the number of problems, and the indented command that fixes them."""
     new = "" if result.known is None else "new "
     left = 0 if new else sum(number for _, number, _ in lint_left(result.view))
@@ -148,13 +148,13 @@ def _next_command(
 ) -> str:
     if not any(problem.fixable for problem in result.problems):
         return escape_line(next_command(options, result.root, "analyze", "--decisions", "model"))
-    words = [*_words(request, flags), *_paths(result, request)]
+    words = [*_command_words(request, flags), *_command_paths(result, request)]
     analyze = next_command(options, result.root, "analyze", *words)
     accept = next_command(options, result.root, "accept", "last", "--all")
     return escape_line(f"{analyze} && {accept}")  # GitHub would obey a line of a file name
 
 
-def _words(request: RunRequest, flags: Mapping[str, Any]) -> list[str]:
+def _command_words(request: RunRequest, flags: Mapping[str, Any]) -> list[str]:
     """Return the arguments of `analyze` that select the same work."""
     words = [word for name in request.operations for word in ("-o", name)]
     words += ["--unsafe-fixes"] if request.unsafe_fixes else []
@@ -167,7 +167,7 @@ def _words(request: RunRequest, flags: Mapping[str, Any]) -> list[str]:
     return words
 
 
-def _paths(result: CheckResult, request: RunRequest) -> list[str]:
+def _command_paths(result: CheckResult, request: RunRequest) -> list[str]:
     """Return the files with problems, or if they are many, the given Python files and folders."""
     given = [str(path) for path in request.paths if path.suffix == ".py" or path.is_dir()]
     fixable = {unescape_path(problem.path) for problem in result.problems if problem.fixable}

@@ -54,14 +54,14 @@ def report(options: Options, run: str, form: str | None, *, changed: str | None,
     project = project_of(options)
     view = read_run(project, run_named(project.trace, run))
     if form == "github":
-        _annotate(project, make_report(project, view, raw=raw), changed)
+        _print_annotations(project, make_report(project, view, raw=raw), changed)
         return 1 if view.damaged else 0
     name = form or ("json" if options.json else "md")
     click.echo(FORMATS[name](make_report(project, view, raw=raw)), nl=name in ("sarif", "json"))
     return 1 if view.damaged else 0
 
 
-def _annotate(project: "Project", report: "Report", revision: str | None) -> None:
+def _print_annotations(project: "Project", report: "Report", revision: str | None) -> None:
     """Print annotations for the undecided changes of a run.
 
     With a revision, an empty one being HEAD, only lines that differ from it are annotated.

@@ -45,7 +45,7 @@ def runs(options: Options) -> int:
     project = recorded_project(options)
     found = list_run_lines(project.trace)
     note_invalid_names(options, project.trace)
-    emit(options, {"runs": msgspec.to_builtins(found)}, _runs(options, project, found))
+    emit(options, {"runs": msgspec.to_builtins(found)}, _run_rows(options, project, found))
     return 0
 
 
@@ -151,7 +151,7 @@ def diff(options: Options, run: str, nodes: tuple[str, ...], rules: tuple[str, .
     return 1 if unusable else 0
 
 
-def _runs(options: Options, project: "ProjectRecords", found: "list[RunLine]") -> Iterator[str]:
+def _run_rows(options: Options, project: "ProjectRecords", found: "list[RunLine]") -> Iterator[str]:
     from remora.statuses import DAMAGED
 
     if not found:

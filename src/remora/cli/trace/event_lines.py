@@ -60,7 +60,7 @@ def json_document(name: str, member: str) -> Iterator[Write]:
     def write(item: str) -> None:
         nonlocal between
         with delay_interrupt():  # Ctrl-C takes effect between items
-            click.echo((between or _opening(name, member)) + item)
+            click.echo((between or _opening_text(name, member)) + item)
             between = ","  # printed with the next item, so that readers get each line at once
 
     ending = "]}"
@@ -75,7 +75,7 @@ def json_document(name: str, member: str) -> Iterator[Write]:
         raise click.exceptions.Exit(error.exit_code) from error
     finally:
         if ending:
-            click.echo(ending if between else f"{_opening(name, member)}{ending}")
+            click.echo(ending if between else f"{_opening_text(name, member)}{ending}")
 
 
 @contextmanager
@@ -102,7 +102,7 @@ def delay_interrupt() -> Iterator[None]:
         raise KeyboardInterrupt
 
 
-def _opening(name: str, member: str) -> str:
+def _opening_text(name: str, member: str) -> str:
     return f'{{"agent_id": {json.dumps(name)}, "{member}": [\n'
 
 
@@ -111,13 +111,13 @@ def event_json(line: bytes) -> str:
 
     Non-ASCII characters occur only in strings, where they are escaped.
     """
-    return _NON_ASCII.sub(lambda match: json.dumps(match[0])[1:-1], _decoded(line))
+    return _NON_ASCII.sub(lambda match: json.dumps(match[0])[1:-1], _decode_text(line))
 
 
 def string_json(line: bytes) -> str:
     """Return a recorded line as a JSON string. The line may be invalid UTF-8."""
-    return json.dumps(_decoded(line))
+    return json.dumps(_decode_text(line))
 
 
-def _decoded(line: bytes) -> str:
+def _decode_text(line: bytes) -> str:
     return line.decode("utf-8", "surrogateescape")

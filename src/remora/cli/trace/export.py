@@ -89,15 +89,15 @@ def export(  # noqa: PLR0913 (one parameter for each option)
     if form == _HTML:
         return _export_share_file(options, agent or run, output)
     folder = records_of(options)
-    groups = _groups(folder, agent, run)
+    groups = _select_groups(folder, agent, run)
     export_options = ExportOptions(format=form, version=__version__, content=content)
     tally = ExportCounts()
-    _write(export_chunks(folder, groups, export_options, tally), output)
+    _write_chunks(export_chunks(folder, groups, export_options, tally), output)
     _print_summary(options, form, str(output or "stdout"), tally)
     return 1 if tally.damaged else 0
 
 
-def _groups(folder: "TraceFolder", agent: str | None, run: str | None) -> "Groups":
+def _select_groups(folder: "TraceFolder", agent: str | None, run: str | None) -> "Groups":
     from remora.exports.run_group import all_groups, group_of_agent, group_of_run
     from remora.runs.records.name_lookup import run_named, stream_named
     from remora.trace.trace_folder import stream_id
@@ -114,7 +114,7 @@ def _groups(folder: "TraceFolder", agent: str | None, run: str | None) -> "Group
     return lambda: (group,)
 
 
-def _write(chunks: Iterable[bytes], output: Path | None) -> None:
+def _write_chunks(chunks: Iterable[bytes], output: Path | None) -> None:
     """Write to a file that is replaced when it is complete, or to stdout."""
     if output is not None:
         with replace_when_done(output) as file:
@@ -194,7 +194,7 @@ def _export_share_file(options: Options, name: str | None, output: Path | None) 
     found = stream_named(project.trace, name)
     is_run = found in map(stream_id, project.trace.run_streams())
     made = (share_run if is_run else share_agent)(project, found)
-    _write([made.html.encode("utf-8", "replace")], output)
+    _write_chunks([made.html.encode("utf-8", "replace")], output)
     if output is not None:
         size = len(made.html) / 1e6
         line = f"{count(made.agents, 'agent')}, {size:,.1f} MB: {output}"

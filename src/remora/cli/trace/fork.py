@@ -66,15 +66,15 @@ def fork(  # noqa: PLR0913 (one parameter for each option)
     )
     configured = bool(model)
     if go_on:
-        return _run(
+        return _continue_fork(
             options, project, *prepare_fork(invocation, project, request, configured=configured)
         )
     made = fork_with_model(invocation, project, request, configured=configured)
-    emit(options, made.document(), _lines(options, project, made, request.files))
+    emit(options, made.document(), _fork_lines(options, project, made, request.files))
     return 0
 
 
-def _run(
+def _continue_fork(
     options: Options,
     project: "ProjectRecords",
     made: "ForkResult",
@@ -103,7 +103,7 @@ def _run(
     return jobs_exit_code([job])
 
 
-def _lines(
+def _fork_lines(
     options: Options, project: "ProjectRecords", made: "ForkResult", files: Path | None
 ) -> Iterator[str]:
     parent = made.parent

@@ -71,11 +71,11 @@ def list_(
     ]
     document = {"streams": [msgspec.structs.asdict(info) for info in found]}
     empty = "no matching streams" if infos else "no streams yet; run `remora analyze`"
-    emit(options, document, _lines(document["streams"], empty, verbose=options.verbose))
+    emit(options, document, _stream_lines(document["streams"], empty, verbose=options.verbose))
     return 0
 
 
-def _lines(streams: list[dict[str, Any]], empty: str, *, verbose: bool) -> Iterator[str]:
+def _stream_lines(streams: list[dict[str, Any]], empty: str, *, verbose: bool) -> Iterator[str]:
     if not streams:
         yield empty
         return

@@ -42,18 +42,18 @@ def replay(options: Options, agent: str | None, *, every: bool) -> int:
     folder = records_of(options)
     names = [stream_id(path) for path in folder.agent_streams()]
     if agent is not None:
-        names = [_agent(stream_named(folder, agent), names)]
+        names = [_require_agent(stream_named(folder, agent), names)]
     replays = [replay_agent(folder, name) for name in names]
     ok = all(run.ok for run in replays)
     document = {"ok": ok, "agents": msgspec.to_builtins(replays)}
-    emit(options, document, _lines(replays, verbose=options.verbose))
+    emit(options, document, _replay_lines(replays, verbose=options.verbose))
     for run in replays:
         if run.error:
             print_error("stream_damaged", run.error, "see `remora trace verify`", as_json=False)
     return 0 if ok else 1
 
 
-def _agent(name: str, agents: Sequence[str]) -> str:
+def _require_agent(name: str, agents: Sequence[str]) -> str:
     if name not in agents:
         raise UsageError(
             f"{name} is a run, not an agent", hint="only agents run scripts: use an agent ID"
@@ -61,7 +61,7 @@ def _agent(name: str, agents: Sequence[str]) -> str:
     return name
 
 
-def _lines(replays: "Sequence[AgentReplay]", *, verbose: bool) -> Iterator[str]:
+def _replay_lines(replays: "Sequence[AgentReplay]", *, verbose: bool) -> Iterator[str]:
     for run in replays:
         yield from _agent_lines(run, whole=verbose or len(replays) == 1)
     if not replays:

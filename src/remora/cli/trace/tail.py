@@ -95,14 +95,14 @@ class _TailedStreams:
                 self._folder.refresh(follower.path)
                 with suppress(NotFound):  # started, but nothing written yet
                     for line in follower.lines():
-                        event = _decode(line, follower.path)
+                        event = _decode_line(line, follower.path)
                         shown(follower.path, line, event)
-                        self._notice(event)
+                        self._follow_agent(event)
             if not goes_on:
                 return
             time.sleep(_PAUSE_S)
 
-    def _notice(self, event: "Event") -> None:
+    def _follow_agent(self, event: "Event") -> None:
         """If the event starts a job, follow the stream of its agent."""
         from remora.memory.events import JobStart
         from remora.trace.read.follow import StreamFollower
@@ -146,7 +146,7 @@ def _running_agents(path: Path) -> list[str]:
     return [agent for agent, is_over in attempts.is_over.items() if not is_over]
 
 
-def _decode(line: bytes, path: Path) -> "Event":
+def _decode_line(line: bytes, path: Path) -> "Event":
     from remora.memory.events import decode_event
 
     try:

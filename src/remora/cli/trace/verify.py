@@ -55,7 +55,7 @@ def _report_lines(report: "VerifyReport", *, verbose: bool) -> Iterator[str]:
     each = verbose or len(report.streams) <= _FEW
     for stream in report.streams:
         if each or not stream.ok:
-            yield _stream(stream)
+            yield _stream_line(stream)
         for problem in stream.problems:
             yield from wrapped(f"  line {problem.line}: {problem.kind}: {problem.detail}", "    ")
     if not report.streams:
@@ -72,7 +72,7 @@ def _report_lines(report: "VerifyReport", *, verbose: bool) -> Iterator[str]:
         yield click.style("verified: ", fg="green") + looked + unended
 
 
-def _stream(stream: "StreamReport") -> str:
+def _stream_line(stream: "StreamReport") -> str:
     state = click.style("ok ", fg="green") if stream.ok else click.style("BAD", fg="red")
     kind = "run" if stream.of_run else "agent"
     text = f"{kind} {escape_line(stream.name)}  head {stream.head.count} {stream.head.hash}"

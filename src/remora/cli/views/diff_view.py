@@ -64,10 +64,10 @@ def styled_lines(diff: str) -> list[str]:
     Removed lines are red and added ones green. Keywords are bold, strings and comments italic, and
     words that another version of the line does not have are underlined.
     """
-    return [_styled(line) for line in diff_lines(diff)]
+    return [_styled_line(line) for line in diff_lines(diff)]
 
 
-def _styled(line: DiffLine) -> str:
+def _styled_line(line: DiffLine) -> str:
     shown = ""
     for number, part in enumerate(line.parts, 1):
         is_last = number == len(line.parts)

@@ -34,7 +34,7 @@ def job_lines(jobs: Sequence[Document], width: int | None, *, verbose: bool) -> 
     each job has its own line, followed by its agent ID, number of turns and deciders.
     """
     states = max((len(state_word(job)) for job in jobs), default=0)
-    names = _names(jobs)
+    names = _job_names(jobs)
     longest = max(map(len, names), default=0)
     columns = states, longest if width is None else min(longest, max(_LONGEST, width - 48))
     named = zip(_with_errors_once(jobs), names, strict=True)
@@ -49,7 +49,7 @@ def job_lines(jobs: Sequence[Document], width: int | None, *, verbose: bool) -> 
             if verbose:
                 yield from _verbose_lines(job, " " * (states + 4), width)
         if len(unchanged) > 1:
-            yield from _unchanged(unchanged, columns, width)
+            yield from _unchanged_lines(unchanged, columns, width)
 
 
 def code_lines(jobs: Sequence[Document], width: int | None) -> Iterator[str]:
@@ -90,7 +90,7 @@ def review_counts(jobs: Sequence[Document]) -> str:
 
 def turns_text(job: Document) -> str:
     """Return the number of turns and the deciders of a job, such as `4 turns: rule 3, model 1`."""
-    deciders = _deciders(job["decided_by"])
+    deciders = _deciders_text(job["decided_by"])
     return count(job["turns"], "turn") + (f": {deciders}" if deciders else "")
 
 
@@ -102,7 +102,7 @@ def conflict_lines(job: Document) -> Iterator[str]:
 
 def _job(job: Document, name: str, columns: tuple[int, int], width: int | None) -> Iterator[str]:
     yield from _state_lines(state_word(job), name, _work_text(job), columns, width)
-    for reason in _reasons(job):
+    for reason in _reason_lines(job):
         yield from _indented(reason, " " * (columns[0] + 4), width)
 
 
@@ -136,7 +136,7 @@ def _is_unchanged(job: Document) -> bool:
     return job["status"] == NO_CHANGE and not job["error"]
 
 
-def _unchanged(
+def _unchanged_lines(
     jobs: Sequence[Document], columns: tuple[int, int], width: int | None
 ) -> Iterator[str]:
     """Return one line for all unchanged jobs of a file, with their remaining findings."""
@@ -185,10 +185,10 @@ def _work_text(job: Document) -> str:
         who: number for who, number in job["decided_by"].items() if number and who != "rule"
     }
     where = f"on branch {escape_line(job['branch'])}" if job["branch"] else ""
-    return " · ".join(part for part in (work, _deciders(by_others), where) if part)
+    return " · ".join(part for part in (work, _deciders_text(by_others), where) if part)
 
 
-def _reasons(job: Document) -> Iterator[str]:
+def _reason_lines(job: Document) -> Iterator[str]:
     if job["review"] == STALE:
         yield "you edited it while the agent was working on it"
     elif job["review"] == CONFLICT:
@@ -200,19 +200,19 @@ def _reasons(job: Document) -> Iterator[str]:
         yield SAME_CHANGE
 
 
-def _deciders(decided_by: Mapping[str, int]) -> str:
+def _deciders_text(decided_by: Mapping[str, int]) -> str:
     return ", ".join(f"{who} {number}" for who, number in decided_by.items() if number)
 
 
-def _names(jobs: Sequence[Document]) -> list[str]:
+def _job_names(jobs: Sequence[Document]) -> list[str]:
     """Return the name of each job in its file, preceded by the operation if there are several."""
-    names = [escape_line(_name(job)) for job in jobs]
+    names = [escape_line(_job_name(job)) for job in jobs]
     if len({job["operation"] for job in jobs}) < 2:
         return names
     return [f"{job['operation']} {name}" for job, name in zip(jobs, names, strict=True)]
 
 
-def _name(job: Document) -> str:
+def _job_name(job: Document) -> str:
     """Return the qualname of a job's node, or what part of the file the job works on."""
     nodes, name = job.get("nodes"), split_node_key(job["node_id"])[1]
     if nodes:

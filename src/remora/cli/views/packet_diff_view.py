@@ -29,13 +29,13 @@ def change_lines(between: dict[str, Any], changes: Sequence[PacketChange]) -> It
         if section != last:
             yield click.style(section.replace("_", " "), fg="cyan")
             last = section
-        yield from _change(section, change)
+        yield from _change_lines(section, change)
 
 
-def _change(section: str, change: PacketChange) -> Iterator[str]:
+def _change_lines(section: str, change: PacketChange) -> Iterator[str]:
     sign = _SIGNS[change.op]
     if section == "excerpt":
-        yield from _excerpt(change.before, change.after)
+        yield from _excerpt_lines(change.before, change.after)
     elif section in _ITEMS:
         if change.op == "change":
             yield _signed("-", _ITEMS[section](change.before))
@@ -44,22 +44,22 @@ def _change(section: str, change: PacketChange) -> Iterator[str]:
             item = change.after if change.op == "add" else change.before
             yield _signed(sign, _ITEMS[section](item))
     else:
-        yield _signed(sign, _value_change(_name(change), change))
+        yield _signed(sign, _change_text(_key_text(change), change))
 
 
-def _value_change(name: str, change: PacketChange) -> str:
+def _change_text(name: str, change: PacketChange) -> str:
     """Return a change as `key: before → after`.
 
     The key is left out if the whole field changed, because the heading already contains its name.
     """
-    before, after = _text(change.before), _text(change.after)
+    before, after = _value_text(change.before), _value_text(change.after)
     value = {"add": after, "remove": before}.get(change.op, f"{before} → {after}")
     if change.op == "change" and before == after:  # a repeated fact
         value = f"{after}, again in turn {change.after['source_turn']}"
     return f"{name}: {value}" if name else value
 
 
-def _excerpt(before: Any, after: Any) -> Iterator[str]:
+def _excerpt_lines(before: Any, after: Any) -> Iterator[str]:
     """Yield the files and line ranges of two excerpts, and the differences between their text."""
     for sign, excerpt in (("-", before), ("+", after)):
         if excerpt:
@@ -80,7 +80,7 @@ def _candidate(item: dict[str, Any]) -> str:
     return f"{call_text(item)} - {item['reason']}" if item["reason"] else call_text(item)
 
 
-def _text(value: Any) -> str:
+def _value_text(value: Any) -> str:
     """Return a value, or a fact's value, as text: strings unchanged, other values as JSON."""
     if isinstance(value, dict) and set(value) == {"value", "source_turn"}:
         value = value["value"]
@@ -89,14 +89,14 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else json_text(value)
 
 
-_ITEMS = {"recent_actions": _action, "candidate_actions": _candidate, "diagnostics": _text}
+_ITEMS = {"recent_actions": _action, "candidate_actions": _candidate, "diagnostics": _value_text}
 
 
 def _section(change: PacketChange) -> str:
     return change.path.split("/")[1]
 
 
-def _name(change: PacketChange) -> str:
+def _key_text(change: PacketChange) -> str:
     return "/".join(change.path.split("/")[2:]).replace("~1", "/").replace("~0", "~")
 
 

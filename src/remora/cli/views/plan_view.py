@@ -29,7 +29,7 @@ def plan_lines(
     plan, width = prepared.plan, terminal_width()
     units = {operation.name: operation.unit for operation in prepared.project.operations.all}
     jobs = [
-        {**job, "work": _amount(plan, job, units.get(job["operation"], ""))}
+        {**job, "work": _amount_text(plan, job, units.get(job["operation"], ""))}
         for job in document["jobs"]
     ]
     yield from job_lines(jobs, width, verbose=verbose)
@@ -47,7 +47,7 @@ def plan_lines(
         yield "nothing was run; repeat without --dry-run to run this"
 
 
-def _amount(plan: Plan, job: Mapping[str, Any], unit: str) -> str:
+def _amount_text(plan: Plan, job: Mapping[str, Any], unit: str) -> str:
     most = "up to " if job["operation"] in plan.judges else ""
     return most + count(plan.amounts[job["agent_id"]], unit) if unit else ""
 

@@ -80,14 +80,14 @@ def run_sentence(
                     with_reasons({NEEDS_WRITER: number}, units.get(name) or name)
                     for name, number in needing.items()
                 ),
-                f"{_stays(stays, reasons)}{lists}" if stays > 0 else "",
+                f"{_stays_text(stays, reasons)}{lists}" if stays > 0 else "",
                 f"{count(others, 'function')} left out{says}" if others else "",
             ),
         )
     )
 
 
-def _stays(number: int, reasons: Mapping[str, int]) -> str:
+def _stays_text(number: int, reasons: Mapping[str, int]) -> str:
     """Return how many findings stay and why, such as `3 findings stay: 2 have no fix, …`."""
     known, rest = dict[str, int](), number
     for reason, found in (*reasons.items(), (OPEN, number)):

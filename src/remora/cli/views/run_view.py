@@ -57,11 +57,11 @@ def run_lines(
     """
     jobs, width = document["jobs"], terminal_width()
     if heading:
-        yield from _heading(view, document)
+        yield from _heading_lines(view, document)
     if brief and len(jobs) > _MOST_LISTED and not options.verbose:
         yield from _problem_lines(options, project, view, jobs)
     else:
-        groups = dict(_groups(project, view)) if options.verbose else {}
+        groups = dict(_hunk_groups(project, view)) if options.verbose else {}
         jobs = [{**job, "groups": groups.get(job["agent_id"])} for job in jobs] if groups else jobs
         yield from job_lines(jobs, width, verbose=options.verbose)
         yield from code_lines(jobs, width)
@@ -72,7 +72,7 @@ def run_lines(
     if not is_of_other_program(view.start):
         yield from decision_lines(document, width, verbose=options.verbose)
     yield from (line for text in gate_texts(view) for line in wrap_text(escape_line(text), width))
-    for line in _next(options, project, view):
+    for line in _resume_lines(options, project, view):
         yield from wrap_text(line, None if line.startswith("  ") else width)
     yield from _end_lines(options, project, view, document)
 
@@ -144,7 +144,7 @@ def writer_lines(
         yield from wrap_text(f"to let a model try: {missing or f'`{command}`'}", terminal_width())
 
 
-def _groups(project: ProjectRecords, view: RunView) -> Iterator[tuple[str, str]]:
+def _hunk_groups(project: ProjectRecords, view: RunView) -> Iterator[tuple[str, str]]:
     """Yield each agent's ID with the groups of its hunks, if these can be read."""
     for job in view.jobs:
         with suppress(RemoraError):
@@ -163,13 +163,13 @@ def status_lines(
     if not jobs:
         yield f"no job has the status {' or '.join(dict.fromkeys(statuses))}"
         return
-    yield from _heading(view, document)
+    yield from _heading_lines(view, document)
     yield from job_lines(jobs, terminal_width(), verbose=options.verbose)
     yield ""
     yield totals_line(document)
 
 
-def _heading(view: RunView, document: Document) -> Iterator[str]:
+def _heading_lines(view: RunView, document: Document) -> Iterator[str]:
     began = str(view.started)[:16].replace("T", " ")
     yield click.style(
         escape_line(f"run {view.run_id} · {view.status} · started {began} UTC"), bold=True
@@ -202,7 +202,7 @@ def attempt_lines(
     verbose = options.verbose or len(jobs) == 1
     yield from job_lines(JobDocuments(jobs), terminal_width(), verbose=verbose)
     yield from why_lines(project.trace, jobs, terminal_width())
-    yield from _wrong(options, project, view, jobs)
+    yield from _problem_commands(options, project, view, jobs)
     nodes = dict.fromkeys(display_name(job.node_id) for job in jobs if job.review.state == PENDING)
     if nodes:
         yield f"see the changes: {next_command(options, project.root, 'diff', view.run_id, *nodes)}"
@@ -234,15 +234,17 @@ def decision_lines(document: Document, width: int | None, *, verbose: bool) -> I
         yield from wrap_text(model_text(ModelPart(**part)), width)
 
 
-def _next(options: Options, project: ProjectRecords, view: RunView) -> Iterator[str]:
+def _resume_lines(options: Options, project: ProjectRecords, view: RunView) -> Iterator[str]:
     left = view.planned - sum(job.status != INTERRUPTED for job in view.jobs)
     if view.status == INTERRUPTED and left and not is_of_other_program(view.start):
         title = f"to run the {left:,} that did not finish:"
-        yield from _repeats(options, project, view, title, [("analyze", "--resume", view.run_id)])
-    yield from _wrong(options, project, view, view.jobs)
+        yield from _repeat_lines(
+            options, project, view, title, [("analyze", "--resume", view.run_id)]
+        )
+    yield from _problem_commands(options, project, view, view.jobs)
 
 
-def _wrong(
+def _problem_commands(
     options: Options, project: ProjectRecords, view: RunView, jobs: Sequence[JobView]
 ) -> Iterator[str]:
     unread = sorted(job.agent_id for job in view.damaged)
@@ -262,14 +264,14 @@ def _wrong(
         "to ask the model again:": again,
     }
     for title, commands in repeats.items():
-        yield from _repeats(options, project, view, title, commands)
+        yield from _repeat_lines(options, project, view, title, commands)
     verify = [("trace", "verify", agent) for agent in unread]
-    yield from _commands(options, project, "to see what cannot be read:", verify)
+    yield from _command_lines(options, project, "to see what cannot be read:", verify)
     why = [("trace", "why", agent) for agent in islice(wrong, 1)]
-    yield from _commands(options, project, "to see why it failed, with the evidence:", why)
+    yield from _command_lines(options, project, "to see why it failed, with the evidence:", why)
 
 
-def _repeats(
+def _repeat_lines(
     options: Options,
     project: ProjectRecords,
     view: RunView,
@@ -280,10 +282,10 @@ def _repeats(
     if commands and is_of_client(view.start):
         yield from ["", title, "  let a client call next_job"]
     else:
-        yield from _commands(options, project, title, commands)
+        yield from _command_lines(options, project, title, commands)
 
 
-def _commands(
+def _command_lines(
     options: Options, project: ProjectRecords, title: str, commands: Sequence[Sequence[str]]
 ) -> Iterator[str]:
     if commands:

@@ -18,18 +18,18 @@ def turn_lines(document: dict[str, Any]) -> Iterator[str]:
     yield click.style(f"turn {document['turn']} of {document['agent_id']}", bold=True)
     texts = (decision_line(event["type"], event["data"]) for event in document["events"])
     yield from map(escape_line, filter(None, texts))
-    packet, raw = _packet(document), _raw(document["raw_output"])
+    packet, raw = _packet_lines(document), _raw_lines(document["raw_output"])
     yield ""
-    yield from _styled(packet)
+    yield from _styled_lines(packet)
     if raw:
         yield ""
-        yield from _styled(raw)
+        yield from _styled_lines(raw)
 
 
 _EMPTY: tuple[Any, ...] = (None, "", [], {})
 
 
-def _packet(document: dict[str, Any]) -> list[str]:
+def _packet_lines(document: dict[str, Any]) -> list[str]:
     import yaml
 
     packet = {key: value for key, value in document["packet"].items() if value not in _EMPTY}
@@ -38,24 +38,24 @@ def _packet(document: dict[str, Any]) -> list[str]:
     asked = f"{count(tokens, 'token')} as sent" if tokens else "no model was used"
     title = f"── packet of this turn: {count(size, 'byte')} of JSON, {asked} ──"
     text = yaml.safe_dump(packet, sort_keys=False, allow_unicode=True, width=100)
-    return [title, *_text(text)]
+    return [title, *_first_lines(text)]
 
 
-def _raw(raw: Any) -> list[str]:
+def _raw_lines(raw: Any) -> list[str]:
     if raw is None:
         return []
     text = raw if isinstance(raw, str) else msgspec.json.format(msgspec.json.encode(raw)).decode()
     title = f"── raw output of the tool: {count(len(text.encode()), 'byte')} ──"
-    return [title, *_text(text)]
+    return [title, *_first_lines(text)]
 
 
-def _text(text: str) -> Iterator[str]:
+def _first_lines(text: str) -> Iterator[str]:
     lines = plain_lines(text.rstrip("\n"))
     yield from lines[:_LINES]
     if len(lines) > _LINES:
         yield f"… {count(len(lines) - _LINES, 'more line')}; use --json or --raw to show them all"
 
 
-def _styled(lines: list[str]) -> Iterator[str]:
+def _styled_lines(lines: list[str]) -> Iterator[str]:
     yield click.style(lines[0], fg="cyan")
     yield from lines[1:]
