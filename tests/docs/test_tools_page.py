@@ -11,9 +11,9 @@ from remora.bootstrap.operations import BUILT_IN
 from remora.errors import ScriptError
 from remora.pym import Limits, ScriptChecks, load_source
 from remora.tools.host.text_files import LIST_LIMIT
-from remora.tools.script_check import check_script
 from remora.tools.tool import Tool, ToolResult, failed_load, run_tool
 from remora.tools.tree import ToolTree
+from remora.usecases.tool_lookup import check_script
 
 PAGE = (Path(__file__).parents[2] / "docs/reference/tools.md").read_text(encoding="utf-8")
 CLOCK = datetime(2026, 1, 1, tzinfo=UTC)
@@ -36,7 +36,7 @@ def test_the_script_tells_where_a_name_is_used(tmp_path: Path) -> None:
     script = load_source(source, name="where_used")
     tool = Tool(name="where_used", description="", script=script, grants=grants)
     made = run_tool(tool, {"name": "total"}, ToolTree(tmp_path), clock=CLOCK, seed=0)
-    assert check_script(path, ScriptChecks(), known, grants=None).warnings == []
+    assert check_script(path, ScriptChecks(), known, grants=None).ok
     assert made.error_kind is None
     assert made.result.result == ["a.py:1", "b.py:1", "b.py:2"]
     assert made.result.summary == "total is mentioned in 3 lines"

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from remora.bootstrap.operations import BUILT_IN
 from remora.errors import ReplayMismatch
-from remora.pym import HostCall, Limits, ScriptChecks, load_source
-from remora.tools.script_check import check_script
+from remora.pym import HostCall, Limits, load_source
 from remora.tools.tool import Tool, ToolResult, ToolRun, as_result, replay_tool, run_tool
 from remora.tools.tree import ToolTree
 
@@ -115,31 +114,6 @@ def test_subprocess_isolation_is_on_record(tmp_path: Path) -> None:
 
     assert made.result.result == []
     assert made.isolation.startswith("L")
-
-
-def test_checking_a_file_names_what_it_will_not_get(tmp_path: Path) -> None:
-    path = tmp_path / "t.pym"
-    path.write_text(READ + "@external\ndef unheard() -> int: ...\nread_text(path)\n")
-
-    free = check_script(path, ScriptChecks(), BUILT_IN.host_functions, grants=None)
-    bound = check_script(path, ScriptChecks(), [*BUILT_IN.host_functions, "unheard"], grants=[])
-
-    assert (free.ok, free.warnings) == (False, [])
-    assert free.errors == ["t.pym:7: there is no host function `unheard`"]
-    assert bound.errors == [
-        "t.pym:5: `read_text` is not granted",
-        "t.pym:7: `unheard` is not granted",
-    ]
-
-
-def test_checking_a_file_that_is_wrong_lists_its_errors(tmp_path: Path) -> None:
-    path = tmp_path / "t.pym"
-    path.write_text('x: int = "a"\n')
-
-    found = check_script(path, ScriptChecks(), BUILT_IN.host_functions, grants=None)
-
-    assert not found.ok
-    assert found.errors[0].startswith("t.pym:1: ")
 
 
 @pytest.mark.parametrize(

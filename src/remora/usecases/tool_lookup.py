@@ -1,18 +1,19 @@
-"""Finds the tools of agents by name, without loading any scripts."""
+"""Finds the tools of agents by name, and checks the scripts of tools."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from os.path import realpath
 from pathlib import Path
+
+import msgspec
 
 from remora.agents.definition.agent import Found, read_definitions
 from remora.agents.definition.agent_yaml import ToolDefinition, script_uses
 from remora.code.syntax.node_patterns import nearest
 from remora.errors import NotFound, UsageError
 from remora.operations.base import Operations
-from remora.pym import ScriptChecks
+from remora.pym import Script, ScriptChecks
 from remora.text import some_of
-from remora.tools.script_check import ScriptCheck, check_script
 
 _LISTED = 20
 
@@ -38,6 +39,16 @@ class DeclaredTool:
     def path(self) -> Path:
         """The tool's script."""
         return self.folder / self.definition.script
+
+
+class ScriptCheck(msgspec.Struct, frozen=True, kw_only=True):
+    """Result of checking a script file."""
+
+    path: str
+    ok: bool
+    """True if there are no errors."""
+    errors: list[str]
+    """The errors, each of which begins with `FILE.pym:LINE: `."""
 
 
 def known_tools(root: Path, operations: Operations) -> list[DeclaredTool]:
@@ -88,6 +99,31 @@ def check_scripts(root: Path, operations: Operations, paths: Sequence[Path]) -> 
         check_script(path, checks, operations.host_functions, grants=granted.get(realpath(path)))
         for path in paths
     ]
+
+
+def check_script(
+    path: Path, checks: ScriptChecks, offered: Collection[str], *, grants: Collection[str] | None
+) -> ScriptCheck:
+    """Check a script. Raises NotFound if the file does not exist.
+
+    `offered` contains the names of all known externals. If `grants` is None, all known externals
+    count as granted.
+    """
+    script, problems = checks.examine(path)
+    errors = [problem.message for problem in problems]
+    if script:
+        errors += _denied_externals(script, offered, offered if grants is None else grants)
+    return ScriptCheck(path=str(path), ok=not errors, errors=errors)
+
+
+def _denied_externals(
+    script: Script, known: Collection[str], granted: Collection[str]
+) -> Iterator[str]:
+    for spec in script.externals:
+        if spec.name not in known:
+            yield f"{script.label}:{spec.line}: there is no host function `{spec.name}`"
+        elif spec.name not in granted:
+            yield f"{script.label}:{spec.line}: `{spec.name}` is not granted"
 
 
 def _tools(found: Found) -> list[DeclaredTool]:

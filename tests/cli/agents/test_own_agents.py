@@ -173,8 +173,7 @@ class TestNew:
         checked = poor("agents", "validate", "todo", "--json", cwd=project).document
         assert (checked["ok"], checked["agents"][0]["warnings"]) == (True, [])
         scripts = sorted((project / ".remora/agents/todo").glob("*.pym"))
-        warned = poor("tools", "check", *scripts, "--json", cwd=project).document["scripts"]
-        assert [script["warnings"] for script in warned] == [[]] * 5
+        assert poor("tools", "check", *scripts, cwd=project).code == 0
         write(project, {"src/price.py": COMMENTED.replace("# total", "# TODO: total")})
         without = poor("analyze", "src", "-o", "todo", cwd=project)
         assert "1 todo needs a person or a model\nto let a model try: run" in without.out

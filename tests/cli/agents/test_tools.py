@@ -111,7 +111,6 @@ def test_check_reports_errors_by_line_and_missing_grants(poor: Remora, own: Path
         "path": "free.pym",
         "ok": False,
         "errors": [f"free.pym{unheard}"],
-        "warnings": [],
     }
     assert not wrong["ok"]
     assert wrong["errors"][0].startswith("wrong.pym:2: ")
@@ -120,30 +119,6 @@ def test_check_reports_errors_by_line_and_missing_grants(poor: Remora, own: Path
     write(own, {"free.pym": COUNT.replace("unheard", "read_text")})
     assert poor("tools", "check", "free.pym", cwd=own).code == 0
     assert poor("tools", "check", ours, cwd=own).code == 1
-
-
-def test_a_summary_that_only_repeats_the_name_is_a_warning(poor: Remora, own: Path) -> None:
-    contract = '{{"result": 1, "summary": {}, "knowledge_delta": {{}}, "outcome": "success"}}'
-    head = "from remora.pym import Input\n\npath: str = Input('path', default='a.py')\n"
-    said = {
-        "'Executed read_lines'": True,
-        "f'read_lines on {path}: done'": True,
-        "f'{2 * 250} lines read'": False,
-        "f'{path}'": False,
-        "''": False,
-    }
-    names = {f"read_{number}.pym": summary for number, summary in enumerate(said)}
-    for name, summary in names.items():
-        tool = summary.replace("read_lines", name.removesuffix(".pym"))
-        write(own, {name: head + contract.format(tool)})
-    scripts = poor("tools", "check", *names, "--json", cwd=own).document["scripts"]
-    for (name, summary), script in zip(names.items(), scripts, strict=True):
-        repeated = f"{name}:4: the summary only repeats the tool's name"
-        found = [text.startswith(repeated) for text in script["warnings"]]
-        assert found == [True] * said[summary], summary
-    write(own, {"read_lines.pym": head + contract.format("'Executed ' + 'read_lines'")})
-    ran = poor("tools", "run", "read_lines.pym", cwd=own)
-    assert "warning: the summary only repeats the tool's name" in ran.err
 
 
 def test_run_gives_the_contract_with_calls_kind_and_outcome(poor: Remora, own: Path) -> None:

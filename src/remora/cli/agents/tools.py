@@ -15,8 +15,7 @@ from remora.text import escape_line
 if TYPE_CHECKING:
     from remora.pym import ScriptChecks
     from remora.tools.host_functions import HostFunction
-    from remora.tools.script_check import ScriptCheck
-    from remora.usecases.tool_lookup import DeclaredTool
+    from remora.usecases.tool_lookup import DeclaredTool, ScriptCheck
     from remora.usecases.tool_run import ToolTrial
 
 _EXIT = {"success": 0, "partial": 0, "error": 1}
@@ -107,7 +106,6 @@ def run(
     inputs.
     """
     from remora.memory.encode_values import encode_value
-    from remora.tools.script_check import REPEATED_NAME, repeats_name
     from remora.usecases.tool_run import ToolRequest, try_tool
 
     # `--input a=1 b=2`: words without an option belong to the preceding option
@@ -119,10 +117,6 @@ def run(
     emit(options, encode_value(tried.document), _run_lines(tried))
     if options.json and tried.run.printed:
         note(options, "it printed:", *tried.run.printed.rstrip("\n").split("\n"))
-    raw = tried.run.raw_output  # a script for candidates or contexts has no summary to give
-    is_without = isinstance(raw, dict) and raw.get("summary") == ""
-    if not is_without and repeats_name(str(tried.document["summary"]), Path(name).stem):
-        note(options, f"warning: {REPEATED_NAME}")
     if tried.problem:
         note(options, f"warning: {tried.problem}")
     return _EXIT[tried.run.result.outcome]
@@ -193,7 +187,6 @@ def _verdict_lines(checked: "Sequence[ScriptCheck]") -> Iterator[str]:
         word = click.style("ok   ", fg="green") if script.ok else click.style("wrong", fg="red")
         yield f"{word}  {escape_line(script.path)}"
         yield from (f"       {escape_line(error)}" for error in script.errors)
-        yield from (f"       warning: {escape_line(warning)}" for warning in script.warnings)
 
 
 def _run_lines(tried: "ToolTrial") -> Iterator[str]:
