@@ -219,7 +219,7 @@ class TestWhatIsLoaded:
     @pytest.mark.slow
     def test_the_http_client_is_loaded_only_where_a_server_is_contacted(self) -> None:
         clients = ("remora.models.client", "remora.models.embedded.embedded_model",
-                   "remora.models.embedded.download", "tests.scripted_model")  # fmt: skip
+                   "tests.scripted_model")  # fmt: skip
         plugin = "remora.judges.gates.values_plugin"  # loaded by a project's pytest
         code = (
             "import importlib, pkgutil, sys, remora\n"

@@ -35,7 +35,7 @@ class ScriptSummarizer(Summarizer):
     def __init__(self, script: Script, tool: str) -> None:
         self.script = script
         self._otherwise = DefaultSummarizer(tool)
-        self._run = lru_cache(_REMEMBERED)(self._asked)
+        self._run = lru_cache(_REMEMBERED)(self._run_script)
 
     def summarize(self, raw_result: Any) -> str:
         value = self.output(raw_result).get("summary")
@@ -63,7 +63,7 @@ class ScriptSummarizer(Summarizer):
             return f"{self.script.label}: no key {key!r}{did_you_mean(str(key), _KEYS)}"
         return ""
 
-    def _asked(self, raw: bytes) -> ScriptRun:
+    def _run_script(self, raw: bytes) -> ScriptRun:
         inputs = {"raw": json.loads(raw)}
         return self.script.run(inputs, {}, limits=Limits(), clock=EPOCH, seed=0)
 

@@ -78,7 +78,7 @@ def replay_agent(folder: TraceFolder, agent_id: str) -> AgentReplay:
         found.extend(replay_scripts(events, folder.blobs, folder.objects))
     except RemoraError as broken:
         error = broken.message
-    ok = not error and all(one.same is not False for one in found)
+    ok = not error and all(script.same is not False for script in found)
     return AgentReplay(agent_id=agent_id, ok=ok, scripts=tuple(found), error=error)
 
 

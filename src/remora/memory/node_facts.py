@@ -67,12 +67,8 @@ def facts_view(facts: Mapping[str, Any], room: int, known: str) -> dict[str, Any
 
 
 def _warnings(facts: Mapping[str, Any]) -> dict[str, Any]:
-    view: dict[str, Any] = {}
-    if facts.get("changed_by_user"):
-        view["changed_by_user"] = True
-    if facts.get("fresh") is False:
-        view["fresh"] = False
-    return view
+    changed = {"changed_by_user": True} if facts.get("changed_by_user") else {}
+    return changed | ({"fresh": False} if facts.get("fresh") is False else {})
 
 
 def _own_facts(facts: Mapping[str, Any], known: str) -> dict[str, Any]:
@@ -131,8 +127,8 @@ def _link(link: Mapping[str, Any]) -> str:
 def _with_extra(view: dict[str, Any], facts: Mapping[str, Any], room: int) -> dict[str, Any]:
     """Add as many results of the user's scripts as fit in `room` characters."""
     extra: dict[str, Any] = {}
-    for name, found in (facts.get("extra") or {}).items():
-        more = extra | {name: to_packet_value(found)}
+    for name, result in (facts.get("extra") or {}).items():
+        more = extra | {name: to_packet_value(result)}
         if _size(view | {"extra": more}) <= room:
             extra = more
     return view | {"extra": extra} if extra else view

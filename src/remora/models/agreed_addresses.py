@@ -50,8 +50,12 @@ _LONGEST_FILE = 1 << 20
 
 
 class _Agreed(msgspec.Struct, frozen=True, kw_only=True):
+    """The content of the file."""
+
     root: str
+    """The root, escaped as in a node key."""
     addresses: tuple[str, ...]
+    """What was agreed to, as `Destination.entry` spells it."""
 
 
 def with_agreed(
@@ -96,10 +100,8 @@ def require_agreed(config: Config, name: str | None = None, *, by_project: bool 
 
     The parameters are those of `unagreed_addresses`.
     """
-    left = [
-        destination.entry for destination in unagreed_addresses(config, name, by_project=by_project)
-    ]
-    if left:
+    unagreed = unagreed_addresses(config, name, by_project=by_project)
+    if left := [destination.entry for destination in unagreed]:
         wanted = json.dumps(list(dict.fromkeys(left)))
         raise ConfigError(
             f"the project's settings send its code to {', '.join(left)}, and you have not agreed",
@@ -110,8 +112,8 @@ def require_agreed(config: Config, name: str | None = None, *, by_project: bool 
 
 def keep_agreed(file: Path, root: Path, addresses: Sequence[str]) -> None:
     """Add addresses to the consent for a root. Raises DiskError if it cannot be written."""
-    every = tuple(dict.fromkeys((*_read(file, root), *addresses)))
-    content = msgspec.json.encode(_Agreed(root=escape_path(str(root)), addresses=every))
+    agreed = tuple(dict.fromkeys((*_read(file, root), *addresses)))
+    content = msgspec.json.encode(_Agreed(root=escape_path(str(root)), addresses=agreed))
     try:
         make_private(file.parent)
         replace_file(file, content)

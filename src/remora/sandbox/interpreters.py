@@ -88,10 +88,9 @@ def interpreter_paths(python: Path, *, trusted: bool) -> tuple[Path, ...]:
     found = [python]
     for place in _steps(python):
         prefix = place.parent.parent
-        for each in (prefix, *_base(prefix)):
-            if _is_installation(each):
-                found += _parts(each)
-                found += _added(each) if trusted else []
+        for installation in filter(_is_installation, (prefix, *_base(prefix))):
+            found += _parts(installation)
+            found += _path_file_folders(installation) if trusted else []
     return tuple(dict.fromkeys(path for path in found if path.exists()))
 
 
@@ -129,7 +128,7 @@ def _base(prefix: Path) -> Iterator[Path]:
             yield Path(value.strip()).parent
 
 
-def _added(prefix: Path) -> Iterator[Path]:
+def _path_file_folders(prefix: Path) -> Iterator[Path]:
     """Yield the folders that `.pth` files add, such as the folders of editable installs."""
     for file in sorted(prefix.glob("lib*/python3*/site-packages/*.pth")):
         try:

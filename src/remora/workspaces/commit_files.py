@@ -90,7 +90,7 @@ def open_blobs(root: Path, blobs: Sequence[str]) -> "Iterator[BlobContent]":
     """
     if not blobs:
         return
-    settings = (word for one in _IN_PIECES for word in ("-c", one))
+    settings = (word for setting in _IN_PIECES for word in ("-c", setting))
     with start_git(root, *settings, "cat-file", "--batch") as git:
         assert git.stdin
         assert git.stdout

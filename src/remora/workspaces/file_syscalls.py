@@ -42,12 +42,12 @@ def _renameat2(folder: int, old: bytes, new: bytes, flags: int) -> None:
     check_result(call(folder, old, folder, new, ctypes.c_uint(flags)))
 
 
-def rename_exchange(folder: int, one: bytes, other: bytes) -> None:
+def rename_exchange(folder: int, name: bytes, other: bytes) -> None:
     """Atomically swap two names in a folder.
 
     Raises OSError. The error is ENOSYS or EINVAL if atomic swaps are not supported.
     """
-    _renameat2(folder, one, other, _RENAME_EXCHANGE)
+    _renameat2(folder, name, other, _RENAME_EXCHANGE)
 
 
 def rename_noreplace(folder: int, old: bytes, new: bytes) -> None:

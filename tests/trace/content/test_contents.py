@@ -20,7 +20,6 @@ from remora.errors import DiskError, NotFound, StreamDamaged, StreamError
 from remora.memory.events import GENESIS
 from remora.trace.content import line_format as module
 from remora.trace.content.byte_source import FileSource
-from remora.trace.content.content_file import MAX_COMPRESSED_CONTENT
 from remora.trace.content.group_commit import GroupCommit
 from remora.trace.content.line_format import (
     complete_lines,
@@ -30,7 +29,7 @@ from remora.trace.content.line_format import (
     line_hash,
     line_with_hash,
 )
-from remora.trace.content.objects import ObjectStore, run_all
+from remora.trace.content.objects import MAX_COMPRESSED_CONTENT, ObjectStore, run_all
 from remora.trace.content.zstd_file import compressed, decompressed, temporary_copy
 from remora.trace.trace_folder import TraceFolder
 from tests.memory_limit import memory_limit

@@ -16,7 +16,9 @@ from remora.models.decoding.call_validation import BadCall, find_tool, validate_
 from remora.tools.tool import CandidateAction
 
 _MOST_LOOKED_AT = 200
+"""Candidates of a script that are validated, so that a turn does not wait. Decision."""
 _MOST_OFFERED = 20
+"""Candidates that a packet has room for. Decision."""
 
 
 def as_candidates(actions: Any, base: bytes | None) -> tuple[tuple[Candidate, ...], str]:
@@ -53,20 +55,20 @@ def valid_candidates(
     """
     valid: dict[tuple[str, bytes], Candidate] = {}
     problem = ""
-    for one in candidates[:_MOST_LOOKED_AT]:
-        wrong = _candidate_error(one, tools, whole=complete)
-        problem = problem or wrong
-        if not wrong:
-            valid.setdefault((one.tool, canonical(one.args)), one)
+    for offer in candidates[:_MOST_LOOKED_AT]:
+        fault = _candidate_error(offer, tools, whole=complete)
+        problem = problem or fault
+        if not fault:
+            valid.setdefault((offer.tool, canonical(offer.args)), offer)
     return tuple(islice(valid.values(), _MOST_OFFERED)), problem
 
 
-def _candidate_error(one: Candidate, tools: Sequence[ToolSchema], *, whole: bool) -> str:
+def _candidate_error(offer: Candidate, tools: Sequence[ToolSchema], *, whole: bool) -> str:
     try:
-        tool = find_tool(one.tool, tools)
+        tool = find_tool(offer.tool, tools)
         if not whole:
             tool = replace(tool, parameters={**tool.parameters, "required": []})
-        validate_call(ToolCall(tool=one.tool, args=one.args), tool)
+        validate_call(ToolCall(tool=offer.tool, args=offer.args), tool)
     except BadCall as bad:
         return f"not a valid candidate: {bad.message}"
     return ""

@@ -34,6 +34,7 @@ _LETTER_TOKENS = 32
 """Maximum tokens of a letter in a JSON object, with spaces. Alone, it is one token."""
 _LOGPROBS = 20
 """Tokens whose log-probabilities are asked for: the most that OpenAI's API and vLLM allow."""
+_ENDS_OF_COMPLETION = ("<end_of_turn>", "<start_function_response>")
 _LETTER = re.compile(r'(?:\{\s*"answer"\s*:\s*")?([A-Z])(?:"\s*\})?')
 
 
@@ -68,7 +69,7 @@ class DecisionStrategy:
         call = _with_whole_texts(known_call(written, asked), candidates)
         if self.fills_in:
             call = granted_call(_filled_in(call, candidates), tools)
-        fitting = [i for i, one in enumerate(candidates) if matches_candidate(call, one)]
+        fitting = [n for n, offer in enumerate(candidates) if matches_candidate(call, offer)]
         choice = max(fitting, key=lambda index: len(candidates[index].args), default=None)
         return ToolCalled(
             tool=call.tool,
@@ -95,14 +96,6 @@ def _with_whole_texts(call: ToolCall, candidates: Sequence[Candidate]) -> ToolCa
         texts = (str(whole[name]) for whole in given if name in whole)
         args[name] = next((whole for whole in texts if whole.startswith(text[:-1])), text)
     return replace(call, args=args)
-
-
-def _constrain_string_tool_call(base: Decoding, tools: Tools) -> Decoding:
-    return replace(base, tools=tuple(map(string_declaration, tools)))
-
-
-def _constrain_completion(base: Decoding, _tools: Tools) -> Decoding:
-    return replace(base, stop=("<end_of_turn>", "<start_function_response>"))
 
 
 def _written(response: ModelResponse, tools: Tools) -> Written:
@@ -141,7 +134,12 @@ STRATEGIES: Mapping[Strategy, DecisionStrategy] = MappingProxyType(
             is_supported=lambda able: able.tools,
             refusal="does not take tools, or does not show them to the model",
         ),
-        "string_tool_call": DecisionStrategy(constrain=_constrain_string_tool_call, fills_in=True),
+        "string_tool_call": DecisionStrategy(
+            constrain=lambda base, tools: replace(
+                base, tools=tuple(map(string_declaration, tools))
+            ),
+            fills_in=True,
+        ),
         "json_schema": DecisionStrategy(
             constrain=lambda base, tools: replace(
                 base, grammar=json.dumps(tool_call_schema(tools))
@@ -151,7 +149,7 @@ STRATEGIES: Mapping[Strategy, DecisionStrategy] = MappingProxyType(
         ),
         "text": DecisionStrategy(constrain=lambda base, _tools: base),
         "completion": DecisionStrategy(
-            constrain=_constrain_completion,
+            constrain=lambda base, _tools: replace(base, stop=_ENDS_OF_COMPLETION),
             is_supported=lambda able: able.completions,
             fills_in=True,
             refusal="does not support plain completions, which the functiongemma renderer requires",

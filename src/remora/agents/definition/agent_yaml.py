@@ -206,11 +206,13 @@ class AgentDefinition(_YamlModel):
 
 
 class ScriptUse(NamedTuple):
-    """A reference to a script: its position in the definition, its role and its grants."""
+    """A reference to a script."""
 
     where: KeyPath
+    """The position of its path in the definition."""
     role: Role
     script: str
+    """The path of the script, relative to the agent's folder."""
     grants: tuple[str, ...] = ()
 
 
@@ -241,8 +243,8 @@ def read_definition(path: Path, operations: Operations) -> AgentDefinition:
         seen.add(tool.name)
     for use in script_uses(definition):
         _check_script(path.parent, use.script, place_of(marked, use.where)[1])
-    for where, reference in _parts(definition):
-        _check_grants(reference, where, marked, operations)
+    for use in script_uses(definition):
+        _check_grants(use, marked, operations)
     return definition
 
 
@@ -255,14 +257,8 @@ def stated_operation(path: Path) -> str | None:
         return None
 
 
-def _parts(definition: AgentDefinition) -> Iterator[tuple[KeyPath, ScriptReference]]:
-    yield from ((("tools", index), tool) for index, tool in enumerate(definition.tools))
-    yield from ((("context", index), part) for index, part in enumerate(definition.context))
-    if definition.candidates is not None:
-        yield ("candidates",), definition.candidates
-
-
 def script_uses(definition: AgentDefinition) -> Iterator[ScriptUse]:
+    """Yield each reference to a script, in the order of the definition's parts."""
     for index, tool in enumerate(definition.tools):
         yield ScriptUse(("tools", index, "script"), "tool", tool.script, tuple(tool.grants))
         if tool.summarizer not in (None, *SUMMARIZERS):
@@ -311,13 +307,11 @@ def _check_script(folder: Path, script: str, place: str) -> None:
         )
 
 
-def _check_grants(
-    reference: ScriptReference, where: KeyPath, marked: ParsedYaml, operations: Operations
-) -> None:
+def _check_grants(use: ScriptUse, marked: ParsedYaml, operations: Operations) -> None:
     known = operations.host_functions
-    for index, name in enumerate(reference.grants):
+    for index, name in enumerate(use.grants):
         if name not in known:
-            place = place_of(marked, (*where, "grants", index))[1]
+            place = place_of(marked, (*use.where[:-1], "grants", index))[1]
             raise ConfigError(
                 f"{place}: unknown host function {name}{did_you_mean(name, known)}",
                 hint=f"host functions: {', '.join(sorted(known))}",

@@ -277,11 +277,11 @@ class AgentState:
         """Begin without invalid calls and without steps, because another model decides now."""
         self.model = replace(self.model, is_escalated=True)
         self.turn = replace(self.turn, is_asked=True, steps=())
-        self._stop_rules.good_call()
+        self._stop_rules.bad_calls = 0
 
     def _called(self, event: Event) -> None:
         self.turn = replace(self.turn, call=self._whole(event, ToolCalled))
-        self._stop_rules.good_call()
+        self._stop_rules.bad_calls = 0
         self._before = self.context.packet
 
     def _resulted(self, event: Event) -> None:

@@ -89,9 +89,6 @@ class StopRules:
         self._idle_turns = 0
         self.bad_calls = 0
 
-    def good_call(self) -> None:
-        self.bad_calls = 0
-
     def after(self, before: DecisionPacket, now: DecisionPacket, *, changed: bool) -> Ending | None:
         """Return the agent's ending after a turn, or None if the agent continues.
 

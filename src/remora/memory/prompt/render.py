@@ -157,7 +157,7 @@ RENDERERS: Mapping[str, Renderer] = MappingProxyType(
     }
 )
 """All renderers, keyed by their recorded names."""
-RENDERER_STRATEGIES = frozenset(filter(None, (found.strategy for found in RENDERERS.values())))
+RENDERER_STRATEGIES = frozenset(filter(None, (known.strategy for known in RENDERERS.values())))
 """Strategies that only one renderer supports."""
 
 

