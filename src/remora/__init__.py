@@ -27,14 +27,14 @@ if TYPE_CHECKING:
     from remora.usecases.check.check_files import CheckResult as CheckResult
     from remora.usecases.check.check_files import check as check
     from remora.usecases.record_run import record as record
+    from remora.usecases.review.accept_part import accept_edited as accept_edited
+    from remora.usecases.review.accept_part import accept_hunks as accept_hunks
+    from remora.usecases.review.accept_part import hunks as hunks
+    from remora.usecases.review.accept_part import proposed_files as proposed_files
+    from remora.usecases.review.revert import revert as revert
+    from remora.usecases.review.revert import undo as undo
     from remora.usecases.review.verdicts import accept as accept
-    from remora.usecases.review.verdicts import accept_edited as accept_edited
-    from remora.usecases.review.verdicts import accept_hunks as accept_hunks
-    from remora.usecases.review.verdicts import hunks as hunks
-    from remora.usecases.review.verdicts import proposed_files as proposed_files
     from remora.usecases.review.verdicts import reject as reject
-    from remora.usecases.review.verdicts import revert as revert
-    from remora.usecases.review.verdicts import undo as undo
 
 _MODULES = {
     "remora.hub.client": ("HubClient",),
@@ -59,16 +59,14 @@ _MODULES = {
     ),
     "remora.usecases.check.check_files": ("CheckResult", "check"),
     "remora.usecases.record_run": ("record",),
-    "remora.usecases.review.verdicts": (
-        "accept",
+    "remora.usecases.review.accept_part": (
         "accept_edited",
         "accept_hunks",
         "hunks",
         "proposed_files",
-        "reject",
-        "revert",
-        "undo",
     ),
+    "remora.usecases.review.revert": ("revert", "undo"),
+    "remora.usecases.review.verdicts": ("accept", "reject"),
 }
 """Public names by module. They are imported on first use, so `remora --help` loads none of them."""
 __all__ = [name for names in _MODULES.values() for name in names]

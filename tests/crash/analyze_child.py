@@ -26,13 +26,12 @@ from remora.runs.execution.run import RunRequest
 from remora.runs.project import Project
 from remora.runs.records.results import own_run
 from remora.runs.records.run_listing import list_run_lines
-from remora.runs.review.accept_and_reject import accept, reject
-from remora.runs.review.git_branch import accept_onto_branch
-from remora.runs.review.revert import revert
 from remora.trace.stream.line_builder import utc_now
 from remora.usecases.analyze.fork_and_retry import retry_jobs
 from remora.usecases.analyze.prepare_run import prepare
 from remora.usecases.analyze.session import execute_plan
+from remora.usecases.review.revert import revert
+from remora.usecases.review.verdicts import accept, reject
 from tests.offered_calls import choose
 from tests.scripted_model import ScriptedModel
 from tests.step_lint.operations import OPERATIONS
@@ -95,13 +94,13 @@ def analyze(caller: Invocation, fuse: Fuse) -> None:
 
 def decide(what: str, caller: Invocation, project: Project, run_id: str) -> None:
     if what == "accept":
-        accept(project, run_id, [], every=True)
+        accept(run_id, root=project, every=True)
     elif what == "branch":
-        accept_onto_branch(project, run_id, (), name="fixes", every=True)
+        accept(run_id, root=project, git_branch="fixes", every=True)
     elif what == "reject":
-        reject(project, run_id, [], every=True)
+        reject(run_id, root=project, every=True)
     elif what == "revert":
-        revert(project, run_id, [])
+        revert(run_id, root=project)
     else:
         assert what == "retry"
         retry_jobs(caller, project, own_run(project, run_id), NODE, feedback="be careful")

@@ -5,10 +5,9 @@ from collections.abc import Callable
 
 import pytest
 
-from remora.runs.review.accept_and_reject import accept, reject
-from remora.runs.review.git_branch import accept_onto_branch
 from remora.runs.review.journals import complete_journals
-from remora.runs.review.revert import revert
+from remora.usecases.review.revert import revert
+from remora.usecases.review.verdicts import accept, reject
 from tests.crash.analyze_child import NODE
 from tests.crash.conftest import run, start
 from tests.runs.conftest import RULES, Desk, Kept
@@ -32,7 +31,7 @@ def accepted(tmp_path_factory: pytest.TempPathFactory) -> Kept:
     desk = Desk(tmp_path_factory.mktemp("accepted"))
     desk.write(dict.fromkeys(NAMES, OLD) | {"ruff.toml": RULES})
     desk.analyze()
-    accept(desk.project, desk.newest, [], every=True)
+    accept(desk.newest, root=desk.project, every=True)
     return Kept(desk)
 
 
@@ -52,7 +51,7 @@ def accepts(desk: Desk) -> None:
     assert complete_journals(desk.project).outcome == "none", "once is enough"
     expected = {name: NEW if state == "accepted" else OLD for name, state in states(desk).items()}
     assert texts(desk) == expected
-    accept(desk.project, desk.newest, [], every=True)
+    accept(desk.newest, root=desk.project, every=True)
     assert texts(desk) == dict.fromkeys(NAMES, NEW)
 
 
@@ -68,7 +67,7 @@ def branch(desk: Desk) -> None:
     unrecorded = set(committed()) - set(recorded)
     assert set(recorded) <= set(committed())
     assert len(unrecorded) <= 1, "the one that was being accepted"
-    done = accept_onto_branch(desk.project, desk.newest, (), name="fixes", every=True)
+    done = accept(desk.newest, root=desk.project, git_branch="fixes", every=True)
     assert len(done.already) == len(unrecorded)
     assert sorted(committed()) == [f"lint: {name}:load" for name in NAMES]
     assert set(states(desk).values()) == {"accepted"}
@@ -78,13 +77,13 @@ def reverted(desk: Desk) -> None:
     complete_journals(desk.project)
     expected = {name: OLD if state == "reverted" else NEW for name, state in states(desk).items()}
     assert texts(desk) == expected
-    revert(desk.project, desk.newest, [])
+    revert(desk.newest, root=desk.project)
     assert texts(desk) == dict.fromkeys(NAMES, OLD)
 
 
 def rejected(desk: Desk) -> None:
     assert set(states(desk).values()) <= {"rejected", "pending"}
-    reject(desk.project, desk.newest, [], every=True)
+    reject(desk.newest, root=desk.project, every=True)
     assert set(states(desk).values()) == {"rejected"}
     assert texts(desk) == dict.fromkeys(NAMES, OLD)
 
@@ -95,7 +94,7 @@ def retried(desk: Desk) -> None:
     attempts = {job.node_id: job.attempt for job in desk.view(desk.newest).jobs}
     assert attempts[f"node:{NODE}"] in (1, 2)
     assert all(job.status == "verified" for job in desk.view(desk.newest).jobs)
-    accept(desk.project, desk.newest, [], every=True)
+    accept(desk.newest, root=desk.project, every=True)
     assert texts(desk) == dict.fromkeys(NAMES, NEW)
 
 
@@ -175,5 +174,5 @@ def test_two_accepts_of_different_runs_at_once(number: int, kept: Kept) -> None:
     assert desk.problems() == []
     assert [path.name for path in desk.root.rglob("*.remora-*")] == []
     for run_id in runs:  # whoever was in the other's way can be tried again
-        accept(desk.project, run_id, [], every=True)
+        accept(run_id, root=desk.project, every=True)
     assert texts(desk) == dict.fromkeys(NAMES, NEW)

@@ -12,9 +12,9 @@ from typing import Any
 from remora.agents.definition.agent import load_agent
 from remora.models.protocol import Request
 from remora.runs.execution.run import RunRequest
-from remora.runs.review.accept_and_reject import accept, reject
 from remora.testing import golden_packets
 from remora.trace.read.reader import read_events
+from remora.usecases.review.verdicts import accept, reject
 from tests.agents.conftest import Play, Played, Theatre
 from tests.agents.every_script import everything
 from tests.offered_calls import offered
@@ -107,8 +107,8 @@ def record_run(desk: Desk) -> str:
     run_id = desk.analyze(
         second, request=RunRequest(concurrency=1, seed=7), run_id="golden-1", clock=ticking()
     )
-    accept(desk.project, run_id, ["a%25b.py:load"])
-    reject(desk.project, run_id, ["a%25b.py:__module__"], feedback="not now")
+    accept(run_id, "a%25b.py:load", root=desk.project)
+    reject(run_id, "a%25b.py:__module__", root=desk.project, feedback="not now")
     return run_id
 
 

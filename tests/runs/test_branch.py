@@ -13,10 +13,11 @@ from remora.memory.events import Review
 from remora.runs.records.results import own_run
 from remora.runs.records.run_stream import RunStream
 from remora.runs.review import git_branch
-from remora.runs.review.accept_and_reject import Verdicts
-from remora.runs.review.git_branch import accept_onto_branch, open_branch, write_tree
+from remora.runs.review.accepted_changes import Verdicts
+from remora.runs.review.git_branch import open_branch, write_tree
 from remora.runs.review.ready_changes import ReadyChange
-from remora.runs.review.revert import revert
+from remora.usecases.review.revert import revert
+from remora.usecases.review.verdicts import accept
 from tests.runs.conftest import RULES, UNUSED, Desk, Kept
 
 ONE = "pkg/a.py:load"
@@ -41,7 +42,7 @@ def shop(kept: Kept) -> Desk:
 def onto(desk: Desk, name: str = "fixes", wanted: str = "") -> Verdicts:
     """Accept a function, or everything, onto a branch."""
     nodes = [wanted] if wanted else []
-    return accept_onto_branch(desk.project, desk.newest, nodes, name=name, every=not wanted)
+    return accept(desk.newest, *nodes, root=desk.project, git_branch=name, every=not wanted)
 
 
 def snapshot(desk: Desk) -> tuple[dict[str, bytes], bytes, str]:
@@ -117,13 +118,13 @@ class TestCommits:
 
     def test_it_is_not_in_the_files_and_cannot_be_reverted_there(self, shop: Desk) -> None:
         onto(shop, wanted=ONE)
-        undone = revert(shop.project, shop.newest, [])
+        undone = revert(shop.newest, root=shop.project)
         assert (undone.reverted, {job.review.branch for job in undone.view.jobs}) == (
             [],
             {"fixes", None},
         )
         with pytest.raises(UsageError, match="committed to the branch fixes"):
-            revert(shop.project, shop.newest, ["pkg/a.py:load"])
+            revert(shop.newest, "pkg/a.py:load", root=shop.project)
 
 
 class TestRepositories:

@@ -15,11 +15,11 @@ from remora.hub.query.node_queries import NodeQueries
 from remora.hub.query.snapshots import MemorySnapshot
 from remora.memory.events import ContextUpdate, Event, Review, ToolResulted, payload
 from remora.runs.execution.run import RunRequest
-from remora.runs.review.accept_and_reject import accept, reject
 from remora.trace.read.reader import read_events
 from remora.trace.stream.line_builder import utc_now
 from remora.usecases.analyze.session import execute_plan
 from remora.usecases.hub import fact_source
+from remora.usecases.review.verdicts import accept, reject
 from tests.runs.conftest import RULES, UNUSED, Desk, Watching, first
 from tests.scripted_model import ScriptedModel
 
@@ -170,7 +170,7 @@ class TestStale:
         assert context[LOAD]["changed_by_user"] is True
         assert states(desk, run_id) == {"load": "stale"}
         before = desk.tree()
-        said = accept(desk.project, run_id, ["load"])
+        said = accept(run_id, "load", root=desk.project)
         assert (said.accepted, desk.tree()) == ([], before)
         (conflict,) = said.conflicts
         assert conflict["node_id"] == LOAD
@@ -178,20 +178,20 @@ class TestStale:
         assert [review.verdict for review in desk.payloads(run_id, Review)] == ["conflict"]
         assert states(desk, run_id) == {"load": "stale"}
         assert desk.problems() == []
-        assert reject(desk.project, run_id, ["load"]).rejected == [LOAD]
+        assert reject(run_id, "load", root=desk.project).rejected == [LOAD]
         assert states(desk, run_id) == {"load": "rejected"}
 
     @pytest.mark.slow
     def test_an_edit_elsewhere_in_the_file_is_merged(self, desk: Desk) -> None:
         run_id = meddled(desk, {"a.py": "# mine\n" + UNUSED})
         assert states(desk, run_id) == {"load": "pending"}
-        assert accept(desk.project, run_id, ["load"]).accepted == [LOAD]
+        assert accept(run_id, "load", root=desk.project).accepted == [LOAD]
         assert (desk.root / "a.py").read_text().startswith("# mine\n")
 
     def test_a_removed_node_is_changed_and_a_reverted_edit_does_not_count(self, desk: Desk) -> None:
         run_id = meddled(desk, {"a.py": "import os\n"})
         assert states(desk, run_id) == {"load": "stale"}
-        assert accept(desk.project, run_id, [], every=True).conflicts
+        assert accept(run_id, root=desk.project, every=True).conflicts
         desk.write(FILES)
         assert states(desk, run_id) == {"load": "stale"}
-        assert accept(desk.project, run_id, ["load"]).accepted == [LOAD]
+        assert accept(run_id, "load", root=desk.project).accepted == [LOAD]

@@ -11,7 +11,7 @@ import pytest
 from remora.errors import NotFound, StreamDamaged, UsageError
 from remora.memory.events import Head
 from remora.runs.provenance import install_key, remember_head
-from remora.runs.review.accept_and_reject import accept, reject
+from remora.usecases.review.verdicts import accept, reject
 from tests.runs.conftest import CLEAN, RULES, UNUSED, Desk, Kept, analyzed
 from tests.trace.conftest import rechained
 
@@ -54,16 +54,16 @@ class TestRun:
         before = desk.tree()
         for act in (accept, reject):
             with pytest.raises(UsageError, match=words) as caught:
-                act(desk.project, run_id, [], every=True)
+                act(run_id, root=desk.project, every=True)
             assert caught.value.exit_code == 2
             assert "--trust-run" in caught.value.hint
         assert desk.tree() == before
 
     def test_our_own_may_have_grown(self, shop: Desk) -> None:
         run_id = shop.newest
-        accept(shop.project, run_id, ["a.py:load"])
-        reject(shop.project, run_id, ["a.py:__module__"])
-        assert accept(shop.project, run_id, [], every=True).accepted == []
+        accept(run_id, "a.py:load", root=shop.project)
+        reject(run_id, "a.py:__module__", root=shop.project)
+        assert accept(run_id, root=shop.project, every=True).accepted == []
 
     def test_a_copied_folder_is_not(self, shop: Desk) -> None:
         """The same user, the same key, another root: nothing was recorded for it."""
@@ -71,7 +71,7 @@ class TestRun:
         other = Desk(shop.folder, "other")
         shutil.copytree(shop.root, other.root, dirs_exist_ok=True)
         self.refused(other, run_id, "the state folder has no record of it")
-        assert len(accept(other.project, run_id, [], every=True, trusted=True).accepted) == 2
+        assert len(accept(run_id, root=other.project, every=True, trust_run=True).accepted) == 2
 
     def test_another_installations_is_not_even_if_its_head_is_known(self, shop: Desk) -> None:
         run_id = shop.newest
@@ -96,7 +96,7 @@ class TestRun:
             self.refused(shop, shop.newest, words)
         path.unlink()
         with pytest.raises(NotFound):
-            accept(shop.project, shop.newest, [], every=True)
+            accept(shop.newest, root=shop.project, every=True)
 
     def test_one_that_was_rewritten_is_not(self, shop: Desk) -> None:
         path = shop.project.trace.run_stream(shop.newest)
@@ -117,7 +117,7 @@ class TestRun:
         for text in (b"", b"{}", b"\xff", b'{"count": 1}', b"null"):
             record.write_bytes(text)
             with pytest.raises(UsageError):
-                accept(shop.project, shop.newest, [], every=True)
+                accept(shop.newest, root=shop.project, every=True)
 
 
 class TestAgent:
@@ -140,7 +140,7 @@ class TestAgent:
         before = shop.tree()
         for trusted in (False, True):
             with pytest.raises((StreamDamaged, NotFound)):
-                accept(shop.project, run_id, ["a.py:load"], trusted=trusted)
+                accept(run_id, "a.py:load", root=shop.project, trust_run=trusted)
             assert shop.tree() == before
 
     def test_contents_that_are_others_are_refused(self, shop: Desk) -> None:
@@ -151,7 +151,7 @@ class TestAgent:
         place.write_bytes(b"import evil\n")
         before = shop.tree()
         with pytest.raises(StreamDamaged):
-            accept(shop.project, run_id, ["a.py:load"])
+            accept(run_id, "a.py:load", root=shop.project)
         assert shop.tree() == before
 
 

@@ -23,7 +23,7 @@ from remora.rmtree import try_remove_tree
 from remora.runs.project import Project
 from remora.runs.records.decision_sources import total_of
 from remora.runs.retention.clean import EVALUATIONS, LOCK
-from remora.runs.review.accept_and_reject import accept
+from remora.runs.review.accepted_changes import Verdicts
 from remora.statuses import WITH_RESULT
 from remora.version import __version__
 from remora.workspaces.copy.snapshot import BaseSnapshot, take_base
@@ -87,19 +87,20 @@ class ArmFolder:
 
 
 class CopyRun(msgspec.Struct, frozen=True, kw_only=True):
-    """A run on a private copy that has ended.
+    """A run on a private copy that has ended."""
 
-    `run_id` is None if there was nothing to do. `seconds` is the time that this process took.
-    """
-
-    project: Project
-    run_id: str | None
+    tree: Path
+    """The copy, with the changes of the run."""
+    verdicts: Verdicts | None
+    """The acceptance of the changes, or None if there was nothing to do."""
     seconds: float
+    """The time of the run in this process."""
     resumed: bool
+    """True if an earlier command started the run."""
 
 
 RunOnCopy = Callable[[ArmFolder, str, Arm, Targets], CopyRun]
-"""Runs an operation on the targets of a copy, or resumes the run that is recorded there.
+"""Runs an operation on the targets of a copy, or resumes the run there, and accepts its changes.
 
 Raises KeyboardInterrupt if the user stopped it, and RemoraError if the arm cannot run.
 """
@@ -206,14 +207,14 @@ def _versions() -> dict[str, str]:
 
 
 def _arm_result(name: str, targets: Targets, done: CopyRun) -> ArmResult:
-    """Accept the changes of a run on its copy, and return what became of the targets.
+    """Return what became of the targets.
 
     Raises StreamDamaged or DiskError if the run's records cannot be read.
     """
-    seconds, copy = round(done.seconds, 1), done.project.root
-    if done.run_id is None:
-        return ArmResult(name=name, results=tuple(targets.results(copy, None)), seconds=seconds)
-    verdicts = accept(done.project, done.run_id, (), every=True)
+    seconds, verdicts = round(done.seconds, 1), done.verdicts
+    if verdicts is None:
+        results = targets.results(done.tree, None)
+        return ArmResult(name=name, results=tuple(results), seconds=seconds)
     view = verdicts.view
     model_failed = any(job.outcome.stop_reason == "model_error" for job in view.jobs)
     failed = [
@@ -223,7 +224,7 @@ def _arm_result(name: str, targets: Targets, done: CopyRun) -> ArmResult:
     ]
     return ArmResult(
         name=name,
-        results=tuple(targets.results(copy, view)),
+        results=tuple(targets.results(done.tree, view)),
         model=view.start.config.get("model_name"),
         jobs=Counter(job.status or "" for job in view.jobs),
         job_errors=Counter(job.outcome.error for job in failed if job.outcome.error),

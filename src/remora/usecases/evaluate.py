@@ -30,6 +30,7 @@ from remora.sandbox.interpreters import find_interpreter
 from remora.text import count
 from remora.usecases.analyze.prepare_run import agents_for, refuse_whole_disk
 from remora.usecases.analyze.session import Watching, open_session, resume_recorded
+from remora.usecases.review.verdicts import accept
 
 
 class EvalRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -136,7 +137,10 @@ class _CopyRunner:
             self._notify(f"{name}, arm {arm.name}: stopped, {done}; the same command continues")
             raise
         seconds = time.monotonic() - started
-        return CopyRun(project=copy, run_id=run_id, seconds=seconds, resumed=record is not None)
+        verdicts = None if run_id is None else accept(run_id, every=True, root=copy)
+        return CopyRun(
+            tree=copy.root, verdicts=verdicts, seconds=seconds, resumed=record is not None
+        )
 
     def _invocation_for(self, folder: ArmFolder, arm: Arm) -> Invocation:
         given = self._invocation.config_file

@@ -24,14 +24,15 @@ from remora.runs.records.hunk_groups import labelled_hunks
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import RunView, job_document, read_run
 from remora.runs.records.run_record import read_own_record
-from remora.runs.review.accept_and_reject import Verdicts
+from remora.runs.review.accepted_changes import Verdicts
 from remora.runs.review.conflicts import ChangeConflict, conflicting_jobs, conflicts_now
 from remora.runs.review.pending import GroupBy, pending_changes
 from remora.runs.review.ready_changes import ready_change
 from remora.statuses import DECIDED
 from remora.text import count
 from remora.trace.read.reader import typed_payload
-from remora.usecases.review import verdicts
+from remora.usecases.review import accept_part, verdicts
+from remora.usecases.review import revert as reverting
 from remora.web.addresses import number_in
 from remora.web.html_responses import error_page, page
 from remora.web.session import Session
@@ -186,7 +187,7 @@ def _accept(project: Project, run: str, form: Form) -> Verdicts:
         for name in ("hunks", "hunk")
     )
     if chosen != shown:
-        done = verdicts.accept_hunks(run, agent, chosen, root=project)
+        done = accept_part.accept_hunks(run, agent, chosen, root=project)
         rest = None if done.conflicts else verdicts.reject(run, agent, root=project)
         return done if rest is None else replace(done, view=rest.view)
     return verdicts.accept(run, agent, root=project)
@@ -204,7 +205,7 @@ def _reject(project: Project, run: str, form: Form) -> Verdicts:
 
 
 def _undo(project: Project, run: str, form: Form) -> Verdicts:
-    return verdicts.undo(run, one(form, "agent"), root=project)
+    return reverting.undo(run, one(form, "agent"), root=project)
 
 
 _VERBS: dict[str, Callable[[Project, str, Form], Verdicts]] = {

@@ -8,7 +8,7 @@ import pytest
 
 from remora.cli.app import entry
 from remora.errors import DiskError
-from remora.runs.review.accept_and_reject import accept_one
+from remora.runs.review.accepted_changes import accept_one
 from tests.cli.conftest import Done, Remora, on_terminal, tree, write
 
 TWO = 'def load_a():\n    return f"a"\n\n\ndef load_b():\n    return f"b"\n'
@@ -122,7 +122,7 @@ def test_what_was_accepted_before_an_error_is_printed(
         accepted.append(change.job.node_id)
         return accept_one(project, stream, change, *args)
 
-    monkeypatch.setattr("remora.runs.review.accept_and_reject.accept_one", fails_at_second)
+    monkeypatch.setattr("remora.usecases.review.verdicts.accept_one", fails_at_second)
     code = entry.run(["--root", str(shop.root), "accept", "last", "--all", "--json"])
     printed = capsys.readouterr()
     assert (code, "error: the disk is full" in printed.err) == (3, True)

@@ -9,8 +9,8 @@ import remora
 from remora.bootstrap.open_project import invocation_for, open_project
 from remora.bootstrap.operations import BUILT_IN
 from remora.runs.project import Project
-from remora.runs.review.accept_and_reject import Verdicts
-from remora.usecases.review import verdicts
+from remora.runs.review.accepted_changes import Verdicts
+from remora.usecases.review import accept_part
 from tests.judges.gates.conftest import Judge, Judged
 from tests.judges.gates.plant.operation import OPERATION
 
@@ -48,7 +48,7 @@ def test_a_part_that_makes_a_gate_worse_is_refused(
     monkeypatch.setattr("remora.runs.judgement.judgement._LONG", 0.0)
     said: list[str] = []
     run = judged.view.run_id
-    done = verdicts.accept_hunks(run, "a.py", [1], root=project, announce=said.append)
+    done = accept_part.accept_hunks(run, "a.py", [1], root=project, announce=said.append)
     assert is_refused(judged, done)
     took = f"they took {judged.gates.seconds:.0f} s in the run"
     assert said[0] == f"the project's own checks judge the part; {took}"
@@ -61,7 +61,7 @@ def test_a_gate_that_judged_the_run_and_not_the_part_is_named(
     project = open_project(invocation_for(judged.root, {}, BUILT_IN | OPERATION))
     said: list[str] = []
     run = judged.view.run_id
-    verdicts.accept_hunks(run, "a.py", [1], root=project, announce=said.append)
+    accept_part.accept_hunks(run, "a.py", [1], root=project, announce=said.append)
     assert [text.partition(":")[0] for text in said if "not judged" in text] == [
         "the part is not judged by imports",
         "the part is not judged by pytest",
@@ -70,16 +70,16 @@ def test_a_gate_that_judged_the_run_and_not_the_part_is_named(
 
 def test_an_edit_that_makes_a_gate_worse_is_refused(judged: Judged, project: Project) -> None:
     run = judged.view.run_id
-    (file,) = verdicts.proposed_files(run, "a.py", root=project)
+    (file,) = accept_part.proposed_files(run, "a.py", root=project)
     edited = replace(file, theirs=SOURCE.replace("1", "3").encode())
-    assert is_refused(judged, verdicts.accept_edited(run, "a.py", [edited], root=project))
+    assert is_refused(judged, accept_part.accept_edited(run, "a.py", [edited], root=project))
 
 
 def test_a_part_that_makes_nothing_worse_is_written(judged: Judged, project: Project) -> None:
     run = judged.view.run_id
-    (file,) = verdicts.proposed_files(run, "a.py", root=project)
+    (file,) = accept_part.proposed_files(run, "a.py", root=project)
     edited = replace(file, theirs=SOURCE.replace("f()\n", "f() * 1\n").encode())
-    done = verdicts.accept_edited(run, "a.py", [edited], root=project)
+    done = accept_part.accept_edited(run, "a.py", [edited], root=project)
     assert done.conflicts == []
 
 

@@ -22,12 +22,12 @@ from remora.runs.records.results import job_document, own_run
 from remora.runs.records.run_listing import list_run_lines
 from remora.runs.records.run_stream import open_run
 from remora.runs.records.totals import totals_by_operation
-from remora.runs.review.accept_and_reject import accept, reject
 from remora.trace.read.agent_turns import packet_at
 from remora.trace.read.reader import read_events
 from remora.trace.stream.compression import compress_stream
 from remora.trace.stream.line_builder import utc_now
 from remora.usecases.analyze.fork_and_retry import ForkRequest, fork_agent, retry_jobs
+from remora.usecases.review.verdicts import accept, reject
 from tests.runs.conftest import ONE_BY_ONE, RULES, TEN_TURNS, UNUSED, Desk, Kept, eager, first, last
 from tests.runs.continuation.test_resume import at, stopped
 from tests.scripted_model import ScriptedModel
@@ -289,7 +289,7 @@ class TestARetry:
         assert desk.problems() == []
 
     def test_without_feedback_it_gets_that_of_the_rejection(self, desk: Desk) -> None:
-        reject(desk.project, RUN, ["guarded"], feedback="keep the name")
+        reject(RUN, "guarded", root=desk.project, feedback="keep the name")
         made = self.retry(desk)
         job = desk.job(RUN, "guarded")
         assert (job.agent_id, job.attempt, job.review.state) == (
@@ -306,13 +306,13 @@ class TestARetry:
         start = start_of(desk, made)
         assert list(start.rebased) == ["a.py"]
         assert start.packet.knowledge["feedback"].value == "again"
-        assert accept(desk.project, RUN, ["guarded"]).conflicts == []
+        assert accept(RUN, "guarded", root=desk.project).conflicts == []
         assert desk.tree()["a.py"].startswith(b"# mine\n")
 
     @pytest.mark.slow
     def test_after_an_accept_there_may_be_nothing_left(self, desk: Desk) -> None:
         self.retry(desk)
-        accept(desk.project, RUN, ["guarded"])
+        accept(RUN, "guarded", root=desk.project)
         self.retry(desk, feedback="once more")
         assert desk.job(RUN, "guarded").status == "no_change"
         assert desk.problems() == []
@@ -350,7 +350,7 @@ class TestWhichAttemptCounts:
         (line,) = list_run_lines(desk.project.trace)
         assert line.pending == waiting
         assert desk.job(RUN, "guarded").review.state == "pending"
-        accept(desk.project, RUN, ["guarded"])
+        accept(RUN, "guarded", root=desk.project)
         assert [review.agent_id for review in desk.payloads(RUN, Review)] == [made]
         # a retry does at once
         wanted = retry_jobs(desk.caller(), desk.project, own_run(desk.project, RUN), "guarded")

@@ -32,9 +32,9 @@ from remora.runs.records.attempts import read_attempts
 from remora.runs.records.job_view import StreamState
 from remora.runs.records.run_record import read_own_record
 from remora.runs.records.run_stream import open_run
-from remora.runs.review.accept_and_reject import accept
 from remora.trace.read.reader import read_events
 from remora.usecases.analyze.resume_run import prepare_resume
+from remora.usecases.review.verdicts import accept
 from tests.offered_calls import offered
 from tests.runs.conftest import ONE_BY_ONE, RULES, UNUSED, Desk, Kept, Watching, first
 from tests.scripted_model import ScriptedModel
@@ -333,7 +333,7 @@ class TestAFileThatMovedOn:
         half.write({"a.py": self.EDITED})
         half.resume(first)
         assert half.job(RUN, "guarded").status == "verified"
-        done = accept(half.project, RUN, [], every=True)
+        done = accept(RUN, root=half.project, every=True)
         assert done.conflicts == []
         assert half.tree()["a.py"].startswith(b"# mine\n")
         assert b"from" in half.tree()["a.py"]

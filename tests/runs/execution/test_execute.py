@@ -26,10 +26,10 @@ from remora.memory.events import (
 from remora.models.protocol import Request
 from remora.runs.execution.run import RunRequest
 from remora.runs.project import root_name
-from remora.runs.review.accept_and_reject import accept
 from remora.trace.read.reader import last_event, read_events
 from remora.trace.stream.line_builder import utc_now
 from remora.usecases.analyze.session import execute_plan
+from remora.usecases.review.verdicts import accept
 from tests.runs.conftest import (
     CHOICE,
     ONE_BY_ONE,
@@ -116,7 +116,7 @@ class TestTheLastTurn:
         assert [(call.tool, call.decided_by) for call in calls[-2:]] == [
             ("edit_line", "model"), ("submit_result", "rule"),
         ]  # fmt: skip
-        accept(desk.project, run_id, [], every=True)
+        accept(run_id, root=desk.project, every=True)
         assert desk.tree()["a.py"].count(b" from ") == 4
         # nothing was corrected after the first one; a project's own limits hold
         desk.write({"remora.yaml": "operations: {lint: {max_turns: 1}}\n"})
@@ -132,7 +132,7 @@ def test_findings_alike_in_one_line_are_reported_apart_by_column(desk: Desk) -> 
     run_id = desk.analyze(first, request=WISH)
     (job,) = desk.view(run_id).jobs
     assert (job.status, job.findings.before, job.findings.after) == ("verified", {"E711": 3}, {})
-    accept(desk.project, run_id, [], every=True)
+    accept(run_id, root=desk.project, every=True)
     assert desk.tree()["a.py"].count(b" is None") == 3
 
 

@@ -15,8 +15,8 @@ from remora.operations.docstring.docstring_need import lacks_docstring
 from remora.rmtree import remove_tree
 from remora.runs.execution.run import RunRequest
 from remora.runs.planning.plan import MAX_JOBS, Plan, without_operations
-from remora.runs.review.accept_and_reject import accept
 from remora.usecases.analyze.prepare_run import prepare, too_many
+from remora.usecases.review.verdicts import accept
 from tests.runs.conftest import CLEAN, RULES, UNUSED, Desk
 
 OWN = """
@@ -260,7 +260,7 @@ class TestUnreadable:
         assert {job.status for job in jobs} == {"verified"}
         changed = {change.path for job in jobs for change in job.proposal.changes}
         assert changed == set(map(escape_path, names))
-        assert accept(desk.project, run_id, [], every=True).conflicts == []
+        assert accept(run_id, root=desk.project, every=True).conflicts == []
         assert not [name for name in names if b"import" in desk.tree()[name]]
         assert desk.problems() == []
 

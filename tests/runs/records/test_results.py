@@ -10,7 +10,7 @@ from remora.errors import NotFound
 from remora.runs.records.change_set_files import job_diff
 from remora.runs.records.results import run_document
 from remora.runs.records.run_listing import list_run_lines
-from remora.runs.review.accept_and_reject import accept, reject
+from remora.usecases.review.verdicts import accept, reject
 from tests.runs.conftest import CHOICE, RULES, UNUSED, Desk, Kept, analyzed, last
 
 JOB = {
@@ -121,8 +121,8 @@ def test_the_list_of_runs(shop: Desk) -> None:
     (runs / "empty.jsonl").write_bytes(b"")
     (runs / "text.jsonl").write_bytes(b"hello\n")
     (runs / "folder.jsonl").mkdir()
-    accept(shop.project, one, ["load"])
-    reject(shop.project, one, ["guarded"])
+    accept(one, "load", root=shop.project)
+    reject(one, "guarded", root=shop.project)
     listed: list[dict[str, Any]] = msgspec.to_builtins(list_run_lines(shop.project.trace))
     assert {run["run_id"] for run in listed} == {one, other}
     assert all(

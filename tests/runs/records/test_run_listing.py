@@ -8,9 +8,9 @@ import pytest
 from remora.runs.records import run_listing, stored_run_lines
 from remora.runs.records.run_listing import list_run_lines
 from remora.runs.retention.inventory import DAMAGE, take_inventory
-from remora.runs.review.accept_and_reject import accept
 from remora.trace.stream.compression import compress_stream
 from remora.trace.stream.line_builder import utc_now
+from remora.usecases.review.verdicts import accept
 from tests.runs.conftest import CHOICE, Desk
 from tests.trace.conftest import RUN, RunRecorder
 
@@ -18,7 +18,7 @@ from tests.trace.conftest import RUN, RunRecorder
 def test_the_counts_are_those_of_the_jobs(ran: Desk) -> None:
     run_id = ran.newest
     ran.write({"b.py": CHOICE.replace("ValueError(1)", "ValueError(2)")})
-    accept(ran.project, run_id, [], every=True)
+    accept(run_id, root=ran.project, every=True)
     (run,) = list_run_lines(ran.project.trace)
     reviews = [job.review.state for job in ran.view(run_id).jobs]
     counted = [reviews.count(word) for word in ("pending", "accepted", "conflict")]
@@ -57,7 +57,7 @@ def test_the_stream_of_a_large_run_is_read_again_only_after_a_change(
     monkeypatch.setattr(run_listing, "read_run_line", noted)
     assert list_run_lines(trace) == [before]
     assert read == []
-    accept(ran.project, run_id, [], every=True)
+    accept(run_id, root=ran.project, every=True)
     (after,) = list_run_lines(trace)
     assert (read, after.accepted, after.pending) == ([run_id], before.pending, 0)
 

@@ -17,7 +17,7 @@ from remora.runs.report.markdown import markdown
 from remora.runs.report.report_builder import make_report, redacted
 from remora.runs.report.report_formats import FORMATS
 from remora.runs.report.report_model import Edit, FileChange, Finding, Report
-from remora.runs.review.accept_and_reject import accept, reject
+from remora.usecases.review.verdicts import accept, reject
 from tests.runs.conftest import RULES, Desk, Kept, analyzed, last
 from tests.runs.report.sarif_schema import LOG
 
@@ -97,8 +97,8 @@ class TestRecord:
 
     @pytest.mark.slow
     def test_verdicts_change_it(self, shop: Desk) -> None:
-        accept(shop.project, shop.newest, ["a.py:__module__"])
-        reject(shop.project, shop.newest, ["a.py:load"])
+        accept(shop.newest, "a.py:__module__", root=shop.project)
+        reject(shop.newest, "a.py:load", root=shop.project)
         report = told(shop)
         assert (report.states["accepted"], report.states["rejected"], report.waiting) == (1, 1, 1)
         (job,) = [job for job in report.jobs if job.name == "load"]
@@ -187,7 +187,7 @@ class TestSarif:
         assert sorted(found) == [("B904", False), *[("remora/lint", True)] * 3]
         rules = [rule["id"] for rule in run["tool"]["driver"]["rules"]]
         assert all(rules[r["ruleIndex"]] == r["ruleId"] for r in run["results"])
-        accept(shop.project, shop.newest, [], every=True)
+        accept(shop.newest, root=shop.project, every=True)
         (run,) = self.log(told(shop))["runs"]
         assert [result["ruleId"] for result in run["results"]] == ["B904"], "nothing is proposed"
 
@@ -242,10 +242,10 @@ class TestMarkdown:
         assert len(rows) == 1 + len(report.jobs)
         assert "| `a.py:load` lint | verified | fixed F401 |  | rule 3 |" in rows
         (shop.root / "a.py").unlink()
-        accept(shop.project, shop.newest, ["a.py:load"])
+        accept(shop.newest, "a.py:load", root=shop.project)
         (row,) = [line for line in markdown(told(shop)).splitlines() if "`a.py:load` lint" in line]
         assert row.endswith("| would fix F401 |  | rule 3 |")
-        reject(shop.project, shop.newest, ["a.py:load"])
+        reject(shop.newest, "a.py:load", root=shop.project)
         told_in_rows = markdown(told(shop)).splitlines()
         assert "| `a.py:load` lint | rejected |  | F401 | rule 3 |" in told_in_rows
 
@@ -283,7 +283,7 @@ def spoiled(value: Any) -> Any:
 
 
 def test_nothing_in_it_is_obeyed_or_turned_around(shop: Desk) -> None:
-    reject(shop.project, shop.newest, ["a.py:load"])
+    reject(shop.newest, "a.py:load", root=shop.project)
     report = of_all_agents(told(shop))
     jobs = tuple(
         replace(job, branch="b", error="e", conflicts=({"path": "p"},)) for job in report.jobs

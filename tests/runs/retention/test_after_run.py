@@ -11,9 +11,9 @@ import pytest
 from remora.files.file_lock import try_lock
 from remora.runs.provenance import known_head
 from remora.runs.retention.old_records import Retained, retain_after_run
-from remora.runs.review.accept_and_reject import accept
 from remora.trace.removal import read_expired
 from remora.trace.trace_folder import stream_id
+from remora.usecases.review.verdicts import accept
 from tests.runs.conftest import UNUSED, Desk
 from tests.runs.retention.test_old_records import after, files, project_with
 
@@ -23,7 +23,7 @@ NOTHING = Retained()
 @pytest.fixture
 def reviewed(ran: Desk) -> Desk:
     """`SHOP` after a run of which everything was accepted."""
-    accept(ran.project, ran.newest, [], every=True)
+    accept(ran.newest, root=ran.project, every=True)
     return ran
 
 
@@ -81,7 +81,7 @@ def test_a_second_pass_waits_a_day(two: tuple[Desk, str, str]) -> None:
     project, start = project_with(desk, after_runs=True), after(29)
     assert retain_after_run(project, young, start).runs == 0
     almost = start + timedelta(hours=23)
-    accept(desk.project, young, [], every=True)
+    accept(young, root=desk.project, every=True)
     old_enough = project_with(desk, after_runs=True, keep_days=1)
     assert retain_after_run(old_enough, young, almost) == NOTHING
     assert retain_after_run(old_enough, young, start + timedelta(days=1)).runs == 1

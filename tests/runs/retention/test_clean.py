@@ -18,9 +18,9 @@ from remora.memory.events import JobStart
 from remora.runs.project import root_name
 from remora.runs.records.run_stream import open_run
 from remora.runs.retention.removable import CleanResult, remove_all
-from remora.runs.review.accept_and_reject import accept
 from remora.trace.stream.line_builder import utc_now
 from remora.usecases.clean_up import cleanable, is_hub_in_use
+from remora.usecases.review.verdicts import accept
 from remora.workspaces.apply.journal import JournalEntry, JournalFolder, new_journal
 from remora.workspaces.repository_cache import repositories_folder
 from tests.runs.conftest import RULES, UNUSED, Desk, Kept
@@ -62,12 +62,12 @@ def test_a_run_that_waits_keeps_its_commit_and_contents(shop: Desk) -> None:
     assert kinds(done) == {"workspace"}
     assert [run_id for run_id, _ in done.kept] == [shop.newest]
     assert shop.git("for-each-ref", "refs/remora/")
-    assert len(accept(shop.project, shop.newest, [], every=True).accepted) == 2
+    assert len(accept(shop.newest, root=shop.project, every=True).accepted) == 2
 
 
 @pytest.mark.slow
 def test_after_the_verdicts_the_commit_may_go_and_a_dry_run_removes_nothing(shop: Desk) -> None:
-    accept(shop.project, shop.newest, [], every=True)
+    accept(shop.newest, root=shop.project, every=True)
     before = files(shop)
     done = clean(shop, days=DAYS, dry_run=True)
     assert done.dry_run
@@ -210,7 +210,7 @@ def test_the_ref_of_a_run_that_is_starting_stays(shop: Desk) -> None:
 @pytest.mark.parametrize("is_over", [True, False])
 def test_what_a_run_needs_since_it_was_listed_stays(shop: Desk, is_over: bool) -> None:
     run_id = shop.newest
-    accept(shop.project, run_id, [], every=True)
+    accept(run_id, root=shop.project, every=True)
     base = shop.project.cache / "bases" / run_id
     base.mkdir(parents=True)
     os.utime(base, (time.time() - 7200,) * 2)

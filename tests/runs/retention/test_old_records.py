@@ -24,19 +24,19 @@ from remora.runs.retention.inventory import DAMAGE, take_inventory
 from remora.runs.retention.old_records import Retained, retain
 from remora.runs.retention.removable import remove_all
 from remora.runs.retention.retention_rules import limits_of
-from remora.runs.review.accept_and_reject import accept, reject
 from remora.trace.read.reader import list_streams, read_events
 from remora.trace.read.verified_reader import verified_head
 from remora.trace.removal import log_expired, read_expired, remove_stream
 from remora.trace.stream.compression import compress_stream, open_for_writing
 from remora.trace.trace_folder import TraceFolder, stream_id
+from remora.usecases.review.verdicts import accept, reject
 from tests.runs.conftest import SHOP, UNUSED, Desk
 
 
 @pytest.fixture
 def reviewed(ran: Desk) -> Desk:
     """`SHOP` after a run of which everything was accepted."""
-    accept(ran.project, ran.newest, [], every=True)
+    accept(ran.newest, root=ran.project, every=True)
     return ran
 
 
@@ -123,7 +123,7 @@ class TestCompression:
 
     def test_a_compressed_run_can_still_be_reviewed(self, ran: Desk) -> None:
         run_id = ran.newest
-        reject(ran.project, run_id, [], every=True)
+        reject(run_id, root=ran.project, every=True)
         retained(ran.project, 3)
         with open_run(ran.project, run_id) as stream:
             stream.append(JobStart(agent_id="lint-x", operation="lint", node_id="node:a.py:f"))
@@ -154,7 +154,7 @@ class TestExpiring:
         anchors = {("agent", s.agent_id): s.events for s in streams}
         path = reviewed.project.trace.run_stream(old)
         anchors["run", old] = len(list(read_events(path)))
-        accept(reviewed.project, young, [], every=True)
+        accept(young, root=reviewed.project, every=True)
         aged(reviewed)
         first = reviewed.run_events(old)[-1].timestamp
         now = datetime.fromisoformat(first) + timedelta(days=30, microseconds=1)
@@ -173,7 +173,7 @@ class TestExpiring:
         desk.write(SHOP)
         desk.commit()
         run_id = desk.analyze()
-        reject(desk.project, run_id, [], every=True)
+        reject(run_id, root=desk.project, every=True)
         assert desk.git("for-each-ref", "refs/remora")
         retained(desk.project, 31)
         assert desk.git("for-each-ref", "refs/remora") == ""

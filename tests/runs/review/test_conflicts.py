@@ -5,8 +5,8 @@ from msgspec.structs import replace
 
 from remora.memory.events import Change
 from remora.runs.records.job_view import JobView, Proposal, ReviewState
-from remora.runs.review.accept_and_reject import accept
 from remora.runs.review.conflicts import conflicting_jobs
+from remora.usecases.review.verdicts import accept
 from tests.runs.conftest import RULES, UNUSED, Desk, Kept, analyzed
 
 BASE = b"one\ntwo\nthree\nfour\nfive\n"
@@ -21,7 +21,7 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Kept:
 def test_an_edit_of_the_users_is_not_a_collision(shop: Desk) -> None:
     run_id = shop.newest
     shop.write({"a.py": UNUSED.replace("import re", "import re as r")})
-    accept(shop.project, run_id, [], every=True)
+    accept(run_id, root=shop.project, every=True)
     job = shop.job(run_id, "load")
     assert job.review.state == "conflict"
     assert conflicting_jobs(shop.project, shop.view(run_id), job) == []

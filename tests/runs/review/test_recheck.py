@@ -6,9 +6,8 @@ import pytest
 
 from remora.errors import OutsideError
 from remora.runs.execution.run import RunRequest
-from remora.runs.review.accept_and_reject import accept
-from remora.runs.review.git_branch import accept_onto_branch
 from remora.sandbox.interpreters import ProjectPython
+from remora.usecases.review.verdicts import accept
 from tests.runs.conftest import Desk, Kept
 
 YAML = """\
@@ -122,7 +121,7 @@ def documents(desk: Desk) -> Desk:
 def said(desk: Desk, run_id: str) -> str:
     """Why it is a conflict, and nothing was written."""
     before = desk.tree()
-    done = accept(desk.project, run_id, ["mod.py:load"])
+    done = accept(run_id, "mod.py:load", root=desk.project)
     assert desk.tree() == before
     assert done.accepted == []
     assert desk.job(run_id, "load").review.state == "conflict"
@@ -134,7 +133,7 @@ def test_a_merge_that_passes_is_written(documents: Desk) -> None:
     run_id = analyzed(documents)
     mine = MODULE.replace("return 1", "return 2")
     documents.write({"mod.py": mine})
-    assert accept(documents.project, run_id, ["mod.py:load"]).conflicts == []
+    assert accept(run_id, "mod.py:load", root=documents.project).conflicts == []
     assert documents.tree()["mod.py"].decode() == mine.replace("):", DOCUMENTED, 1)
 
 
@@ -153,7 +152,7 @@ def test_a_merge_that_fails_is_a_conflict(documents: Desk, mine: str, why: str) 
 
 
 def test_more_findings_are_a_conflict_for_agents_that_check_them(desk: Desk) -> None:
-    """The user no longer uses a module that the agent imports; of others, see test_accept_and_reject."""
+    """The user no longer uses a module that the agent imports; of others, see test_verdicts."""
     desk.write({"mod.py": MODULE.replace("return 1", "return os.name")})
     agent(desk, "parses, no_new_findings", "mod.py", 1, "import os\n\n\ndef load(")
     run_id = analyzed(desk)
@@ -176,7 +175,7 @@ def test_a_change_of_several_nodes_is_checked_for_all_of_them(desk: Desk) -> Non
     desk.write({"mod.py": 'def load():\n    return f"text"\n'})
     run_id = desk.analyze([], request=RunRequest(operations=("lint",)))
     desk.write({"mod.py": 'def load():\n    return f"text"\n\n\n# mine\n'})
-    assert accept(desk.project, run_id, [], every=True).conflicts == []
+    assert accept(run_id, root=desk.project, every=True).conflicts == []
     assert desk.tree()["mod.py"] == b'def load():\n    return "text"\n\n\n# mine\n'
 
 
@@ -193,7 +192,7 @@ def test_an_agent_that_is_not_what_it_was_proves_nothing(documents: Desk) -> Non
 def test_an_unmerged_change_is_not_checked_again(documents: Desk) -> None:
     run_id = analyzed(documents)
     documents.write({".remora/agents/own/agent.yaml": "{"})
-    assert accept(documents.project, run_id, ["mod.py:load"]).conflicts == []
+    assert accept(run_id, "mod.py:load", root=documents.project).conflicts == []
 
 
 def test_onto_a_branch_the_branch_is_the_base(documents: Desk) -> None:
@@ -205,7 +204,7 @@ def test_onto_a_branch_the_branch_is_the_base(documents: Desk) -> None:
     documents.git("switch", "-q", "main")
     documents.git("config", "user.name", "t")
     documents.git("config", "user.email", "t@example.org")
-    done = accept_onto_branch(documents.project, run_id, (), name="fixes", every=True)
+    done = accept(run_id, root=documents.project, git_branch="fixes", every=True)
     (conflict,) = done.conflicts
     assert conflict["detail"].startswith("after the merge, it fails nothing.pym")
     assert documents.git("rev-list", "--count", "main..fixes") == "1"
@@ -243,7 +242,7 @@ class TestOfTests:
         return desk.newest
 
     def test_that_still_passes(self, desk: Desk, run_id: str) -> None:
-        assert accept(desk.project, run_id, ["mod.py:load"]).conflicts == []
+        assert accept(run_id, "mod.py:load", root=desk.project).conflicts == []
         text = desk.tree()["tests/test_mod.py"].decode()
         assert "assert x > 0" in text
         assert "assert load(1) == 2" in text
@@ -258,7 +257,7 @@ class TestOfTests:
         desk.write({"mod.py": TESTED.replace("n + 1", "n + 2")})
         monkeypatch.setattr("remora.runs.review.recheck.environment_digest", lambda _: "other")
         with pytest.raises(OutsideError, match="is not the environment that `analyze` used"):
-            accept(desk.project, run_id, ["mod.py:load"])
+            accept(run_id, "mod.py:load", root=desk.project)
 
     def test_that_notices_nothing_any_more(self, desk: Desk, run_id: str) -> None:
         desk.write({"mod.py": "def real(n):\n    return n + 1\n\n\nload = real\n"})

@@ -25,15 +25,16 @@ from remora.runs.project import Project
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import RunView, read_run
 from remora.runs.records.run_record import read_own_record
-from remora.runs.review.accept_and_reject import Verdicts
-from remora.runs.review.accept_part import AS_AGENT
+from remora.runs.review.accepted_changes import Verdicts
 from remora.runs.review.conflicts import conflicts_now
 from remora.runs.review.pending import GroupBy, is_alike, pending_changes, rules_text
 from remora.runs.review.ready_changes import ready_change
 from remora.statuses import ACCEPTED, REJECTED, STALE
 from remora.text import count, escape_line
 from remora.usecases.analyze.fork_and_retry import prepare_retry
-from remora.usecases.review import verdicts
+from remora.usecases.review import accept_part, verdicts
+from remora.usecases.review import revert as reverting
+from remora.usecases.review.accept_part import AS_AGENT
 from remora.workspaces.apply.merge_change_set import FilePatch
 
 _SKIPPED = "skipped"
@@ -146,7 +147,7 @@ class Review:
             if not self.partly.isdisjoint(step.agents) and ask_key(_UNDO_BOTH) != "y":
                 return False
             try:
-                done = verdicts.undo(self.view, *step.agents, **self._where)
+                done = reverting.undo(self.view, *step.agents, **self._where)
             except NotFound:  # another process has undone it
                 self.steps.pop()
                 raise
@@ -175,13 +176,13 @@ class Review:
         key = ""
         if self._collides(job):
             where = {**self._where, "choose": both_versions}
-            both = verdicts.proposed_files(self.view, job.agent_id, **where)
+            both = accept_part.proposed_files(self.view, job.agent_id, **where)
             key = ask_whose(both)
         if key == "e":
             return self.edit(job)
         if key == "a":
             where = {**self._where, "choose": AS_AGENT}
-            files = verdicts.proposed_files(self.view, job.agent_id, **where)
+            files = accept_part.proposed_files(self.view, job.agent_id, **where)
             return self._accept_edited(job, files)
         done = verdicts.accept(self.view, job.agent_id, **self._where)
         self.view = done.view
@@ -235,7 +236,7 @@ class Review:
 
     def split(self, job: JobView) -> bool:
         """Ask which groups of hunks to accept, and accept them."""
-        hunks = verdicts.hunks(self.view, job.agent_id, **self._where)
+        hunks = accept_part.hunks(self.view, job.agent_id, **self._where)
         if len(hunks) < 2:
             click.echo("  this change has one hunk: [y] accepts it, [n] rejects it")
             return False
@@ -245,7 +246,7 @@ class Review:
             return False
         announce = partial(note, self.options)
         where = {**self._where, "announce": announce}
-        done = verdicts.accept_hunks(self.view, job.agent_id, chosen, **where)
+        done = accept_part.accept_hunks(self.view, job.agent_id, chosen, **where)
         if not self._written(job, done):
             return False
         if len(chosen) < len(hunks):
@@ -256,7 +257,7 @@ class Review:
     def edit(self, job: JobView) -> bool:
         """Open the proposed files in the editor, and accept the edited version."""
         where = {**self._where, "choose": both_versions}
-        proposed = verdicts.proposed_files(self.view, job.agent_id, **where)
+        proposed = accept_part.proposed_files(self.view, job.agent_id, **where)
         before = self.edits.get(job.agent_id, proposed)
         edited = edit_files(before, invocation_of(self.options).environ)
         if [file.theirs for file in edited] == [file.theirs for file in proposed]:
@@ -273,7 +274,9 @@ class Review:
 
     def _accept_edited(self, job: JobView, files: list[FilePatch]) -> bool:
         judged = {**self._where, "announce": partial(note, self.options)}
-        return self._written(job, verdicts.accept_edited(self.view, job.agent_id, files, **judged))
+        return self._written(
+            job, accept_part.accept_edited(self.view, job.agent_id, files, **judged)
+        )
 
     def _written(self, job: JobView, done: Verdicts) -> bool:
         """Show the result of a partial or edited accept. Return True if it was written."""

@@ -120,12 +120,12 @@ def accept(  # noqa: PLR0913 (one parameter for each option)
         )
     from remora.cli.review.verdicts import print_accepted
     from remora.cli.views.progress import accept_progress
-    from remora.usecases.review import verdicts
+    from remora.usecases.review import accept_part, verdicts
     from remora.usecases.review.pull_request import branch_for, with_pull_request
 
     project, announce = project_of(options), functools.partial(note, options)
     if hunks:
-        done = verdicts.accept_hunks(
+        done = accept_part.accept_hunks(
             run, nodes[0], hunks, root=project, trust_run=chosen.trust_run, announce=announce
         )
         return print_accepted(options, project, done)
@@ -192,11 +192,11 @@ def revert(options: Options, run: str, nodes: tuple[str, ...], *, trust_run: boo
     again, and later runs propose it again.
     """
     from remora.cli.review.verdicts import print_reverted
-    from remora.usecases.review import verdicts
+    from remora.usecases.review import revert as reverting
 
     project = project_of(options)
     with working(options, "taking changes back"):
-        done = verdicts.revert(run, *nodes, root=project, trust_run=trust_run)
+        done = reverting.revert(run, *nodes, root=project, trust_run=trust_run)
     return print_reverted(options, project, done)
 
 

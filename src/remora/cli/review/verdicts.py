@@ -17,7 +17,7 @@ from remora.ids import display_name
 from remora.runs.project import ProjectRecords
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import RunView, jobs_named
-from remora.runs.review.accept_and_reject import Verdicts
+from remora.runs.review.accepted_changes import Verdicts
 from remora.runs.review.conflicts import conflicting_jobs
 from remora.statuses import ACCEPTED, CONFLICT, REJECTED, REVERTED, STALE
 from remora.text import count, escape_line

@@ -29,7 +29,7 @@ from remora.ids import display_name
 from remora.memory.events import Event, ModelRequest
 from remora.operations.base import Codes, is_lint_code
 from remora.runs.records.findings import done_text, fixed, known_findings
-from remora.runs.review.accept_and_reject import TrackProgress
+from remora.runs.review.accepted_changes import TrackProgress
 from remora.runs.review.ready_changes import ReadyChange
 from remora.statuses import VERIFIED, status_text
 from remora.text import count, escape_line

@@ -7,7 +7,7 @@ records the verdict.
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
@@ -21,23 +21,18 @@ from remora.files.git import git_output
 from remora.ids import display_name, escape_path, split_node_key, unescape_path
 from remora.memory.events import RunStart
 from remora.runs.project import Project
-from remora.runs.records.results import RunView
 from remora.runs.records.run_stream import RunStream
-from remora.runs.review.accept_and_reject import (
-    Judge,
+from remora.runs.review.accepted_changes import (
+    SelectedChanges,
     TrackProgress,
     Verdicts,
     accept_each,
-    opened_review,
     refuse,
-    select_changes,
-    unjudged,
     without_collisions,
 )
 from remora.runs.review.apply_changes import merged, objections, store_contents
 from remora.runs.review.ready_changes import ReadyChange, verdict_on
 from remora.runs.review.recheck import Recheck, Tree
-from remora.runs.review.selection import ALL, ReviewFilter
 from remora.statuses import ACCEPTED
 from remora.workspaces.apply.merge_change_set import (
     FileConflict,
@@ -100,37 +95,29 @@ class Branch(msgspec.Struct, frozen=True, kw_only=True):
         return content, _REGULAR[mode]
 
 
-def accept_onto_branch(  # noqa: PLR0913 (the options of the command)
+def accept_onto_branch(
     project: Project,
-    run: str | RunView,
-    nodes: Sequence[str],
-    *,
-    name: str,
-    every: bool = False,
-    narrow: ReviewFilter = ALL,
-    trusted: bool = False,
-    progress: TrackProgress = iter,
-    judge: Judge = unjudged,
+    stream: RunStream,
+    picked: SelectedChanges,
+    branch: Branch,
+    progress: TrackProgress,
+    refused: Mapping[str, str],
 ) -> Verdicts:
-    """Commit each chosen change set to a branch.
+    """Commit each selected change set to a branch, except those of the agents in `refused`.
 
-    If the branch does not exist, it is created at HEAD. Raises whatever `accept` raises, and
-    UsageError if it is not possible to commit to the branch.
+    If the branch does not exist, it is created at HEAD. Raises whatever `accept_each` raises.
     """
-    with opened_review(project, run, trusted=trusted) as (stream, view):
-        branch, already = open_branch(project.root, name), list[str]()
-        picked = select_changes(project, view, nodes, every=every, narrow=narrow)
+    already: list[str] = []
 
-        def commit(change: ReadyChange, recheck: Recheck) -> list[dict[str, Any]]:
-            now = _reread(branch)
-            if lacking := _lacking(stream.record.attempts.start, change, now):
-                return refuse(project, stream, change, lacking)
-            return _accept_one(project, stream, change, now, recheck, already)
+    def commit(change: ReadyChange, recheck: Recheck) -> list[dict[str, Any]]:
+        now = _reread(branch)
+        if lacking := _lacking(stream.record.attempts.start, change, now):
+            return refuse(project, stream, change, lacking)
+        return _accept_one(project, stream, change, now, recheck, already)
 
-        refused = judge(view, picked.usable, _tree(project, branch))
-        done = accept_each(project, stream, picked, commit, progress, refused)
-        name = branch.name if _reread(branch).exists else ""
-        return replace(done, created=(), branch=name, already=already)  # no files of the user
+    done = accept_each(project, stream, picked, commit, progress, refused)
+    name = branch.name if _reread(branch).exists else ""
+    return replace(done, created=(), branch=name, already=already)  # no files of the user
 
 
 def _accept_one(
@@ -154,7 +141,7 @@ def _accept_one(
     change, prepared = without_collisions(change, prepare)
     job = change.job
     converted = _converted_on_commit(project.root, change.patches)
-    before = converted or objections(change, prepared, recheck, _tree(project, branch))
+    before = converted or objections(change, prepared, recheck, tree_of(project, branch))
     if before:
         return refuse(project, stream, change, before)
     store_contents(project, prepared)
@@ -186,7 +173,7 @@ def _lacking(start: RunStart, change: ReadyChange, branch: Branch) -> list[FileC
     return [FileConflict(path=unescape_path(path), detail=detail)]
 
 
-def _tree(project: Project, branch: Branch) -> Tree:
+def tree_of(project: Project, branch: Branch) -> Tree:
     """Return the tree at the tip of the branch."""
 
     def copy(folder: Path) -> BaseSnapshot:

@@ -16,7 +16,7 @@ from remora.runs.project import Project
 from remora.runs.records.name_lookup import run_named
 from remora.runs.report.job_texts import gate_texts
 from remora.runs.report.markdown import code, escape_markdown
-from remora.runs.review.accept_and_reject import Verdicts
+from remora.runs.review.accepted_changes import Verdicts
 from remora.runs.review.git_branch import TRAILER, open_branch, subject_of
 from remora.runs.review.ready_changes import ReadyChange, written_change
 from remora.text import count, some_of

@@ -1,27 +1,31 @@
-"""Acceptance of a part of a change, or of an edited version.
+"""Acceptance of a part of a change, or of an edited version, as Python functions.
 
 Both must pass the checks that the agent's submission had to pass, and the project's gates. If they
-do not, nothing is written or recorded, and the change is still pending.
+do not, nothing is written or recorded, and the change is still pending. The arguments have the same
+meaning as in `remora.usecases.api`. `node` needs one pending change, or is the ID of an agent, which
+names exactly one. Each function raises whatever `accept` raises, and UsageError if `node` has
+several pending changes.
 """
 
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from operator import attrgetter
+from pathlib import Path
 
+from remora.bootstrap.open_project import open_with
 from remora.errors import Conflict, UsageError
 from remora.ids import display_name
+from remora.runs.judgement.judgement import Announce, announce_nothing, judge_parts
 from remora.runs.project import Project
 from remora.runs.records.change_set_files import reverse_patches, shown_hunks
 from remora.runs.records.job_view import JobView, check_anchored
 from remora.runs.records.results import RunView, own_record, read_run
-from remora.runs.review.accept_and_reject import (
-    Judge,
+from remora.runs.review.accepted_changes import (
     SelectedChanges,
     Verdicts,
     accept_each,
     accept_one,
     opened_review,
-    unjudged,
 )
 from remora.runs.review.apply_changes import merged, removed_from_others
 from remora.runs.review.ready_changes import ReadyChange, ready_change, written_change
@@ -39,19 +43,34 @@ ChooseLines = Callable[[LineConflict], bytes]
 AS_AGENT: ChooseLines = attrgetter("theirs")
 
 
+def hunks(
+    run: str | RunView,
+    node: str,
+    *,
+    root: str | Path | Project | None = None,
+    trust_run: bool = False,
+) -> list[ChangeHunk]:
+    """Return the hunks of a pending change set, in the order of its diff."""
+    project = open_with(root)[1]
+    return shown_hunks(project, _pending_job(project, run, node, trusted=trust_run))
+
+
 def accept_hunks(
-    project: Project,
     run: str | RunView,
     node: str,
     numbers: Collection[int],
     *,
-    trusted: bool = False,
-    judge: Judge = unjudged,
+    root: str | Path | Project | None = None,
+    trust_run: bool = False,
+    announce: Announce = announce_nothing,
 ) -> Verdicts:
-    """Write only some hunks of a change set to the user's files.
+    """Write only some hunks of a change set to the project's files.
 
-    `numbers` are those of `hunks_of`. The other hunks stay pending. Raises whatever `accept`
-    raises, and UsageError if a hunk is not pending or if `node` has several pending change sets.
+    `numbers` are those that `hunks` returns. The other hunks stay pending. The result is verified
+    first, with the checks that the agent's submission had to pass and by the project's gates. If
+    one fails, nothing is written or recorded, and `conflicts` of the result contains the reason.
+    `announce` is told how long the gates may take, and which cannot judge. Raises UsageError if a
+    hunk is not pending.
     """
 
     def choose(change: ReadyChange) -> ReadyChange:
@@ -62,24 +81,25 @@ def accept_hunks(
             raise UsageError(f"no such hunks: {named}", hint=f"pending: {pending}")
         return change.only(numbers)._replace(is_exact=len({*numbers}) < len(change.hunks))
 
-    return _accept(project, run, node, choose, judge, trusted=trusted)
+    return _accept(open_with(root)[1], run, node, choose, announce, trusted=trust_run)
 
 
 def accept_edited(
-    project: Project,
     run: str | RunView,
     node: str,
     files: Sequence[FilePatch],
     *,
-    trusted: bool = False,
-    judge: Judge = unjudged,
+    root: str | Path | Project | None = None,
+    trust_run: bool = False,
+    announce: Announce = announce_nothing,
 ) -> Verdicts:
-    """Write an edited version of a change set to the user's files.
+    """Write an edited version of a change set to the project's files.
 
-    `files` is what `proposed_files` returned, with other contents in `theirs`. Raises whatever
-    `accept` raises, and UsageError if the edit changes nothing or another file, or if `node` has
-    several pending change sets.
+    `files` is what `proposed_files` returned, with other contents in `theirs`. The result is
+    verified first, as in `accept_hunks`. Raises UsageError if the edit changes nothing or another
+    file.
     """
+    project = open_with(root)[1]
 
     def choose(change: ReadyChange) -> ReadyChange:
         name = display_name(change.job.node_id)
@@ -94,7 +114,7 @@ def accept_edited(
         edited = _with_accepted_part(project, change.job, files)
         return change._replace(patches=[*files], is_exact=True, is_edited=True, recorded=edited)
 
-    return _accept(project, run, node, choose, judge, trusted=trusted)
+    return _accept(project, run, node, choose, announce, trusted=trust_run)
 
 
 def _with_accepted_part(
@@ -120,29 +140,22 @@ def _with_accepted_part(
     return [*edited.values()]
 
 
-def pending_hunks(
-    project: Project, run: str | RunView, node: str, *, trusted: bool
-) -> list[ChangeHunk]:
-    """Return the pending hunks of a change set. Raises whatever `accept` raises."""
-    return shown_hunks(project, _pending_job(project, run, node, trusted=trusted))
-
-
 def proposed_files(
-    project: Project,
     run: str | RunView,
     node: str,
     *,
-    trusted: bool,
+    root: str | Path | Project | None = None,
+    trust_run: bool = False,
     choose: ChooseLines | None = None,
 ) -> list[FilePatch]:
-    """Return the files that accepting a change set would write, with the user's current contents.
+    """Return the files that accepting a change set would write.
 
-    In each patch, `base` is the user's file and `theirs` is the file after the change. Lines that
-    both changed are what `choose` returns. Raises whatever `accept` raises, and Conflict if the
-    change set cannot be merged with the user's files, and there is no `choose` or it is not lines
-    that conflict.
+    `base` of each is the current content, and `theirs` the content after the change, with what
+    `choose` returns where the same lines were edited. Raises Conflict if the change set cannot be
+    merged with the project's files, unless `choose` can decide it.
     """
-    job = _pending_job(project, run, node, trusted=trusted)
+    project = open_with(root)[1]
+    job = _pending_job(project, run, node, trusted=trust_run)
     patches = ready_change(project, job).patches
     prepared = merged(project, patches)
     conflicts = {conflict.path: conflict.detail for conflict in prepared.conflicts}
@@ -169,16 +182,16 @@ def _accept(
     run: str | RunView,
     node: str,
     choose: Callable[[ReadyChange], ReadyChange],
-    judge: Judge,
+    announce: Announce,
     *,
     trusted: bool,
 ) -> Verdicts:
     with opened_review(project, run, trusted=trusted) as (stream, view):
         change = choose(ready_change(project, _one_pending(view, node)))
         picked = SelectedChanges(view=view, usable=[change], skipped=[], damaged=[])
-        accept = partial(accept_one, project, stream)
-        refused = judge(view, [change], users_tree(project))
-        return accept_each(project, stream, picked, accept, iter, refused)
+        refused = judge_parts(project, announce, view, [change], users_tree(project))
+        write = partial(accept_one, project, stream)
+        return accept_each(project, stream, picked, write, iter, refused)
 
 
 def _pending_job(project: Project, run: str | RunView, node: str, *, trusted: bool) -> JobView:
@@ -187,11 +200,11 @@ def _pending_job(project: Project, run: str | RunView, node: str, *, trusted: bo
 
 
 def _one_pending(view: RunView, node: str) -> JobView:
-    found = choose_pending(view, [node], every=False, verb="accept")
-    if len(found) > 1:
+    jobs = choose_pending(view, [node], every=False, verb="accept")
+    if len(jobs) > 1:
         raise UsageError(
-            f"{node} has {len(found)} pending changes",
-            hint=f"use the ID of an agent: {', '.join(job.agent_id for job in found)}",
+            f"{node} has {len(jobs)} pending changes",
+            hint=f"use the ID of an agent: {', '.join(job.agent_id for job in jobs)}",
         )
-    check_anchored(found[0])
-    return found[0]
+    check_anchored(jobs[0])
+    return jobs[0]

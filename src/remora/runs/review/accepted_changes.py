@@ -1,4 +1,4 @@
-"""Acceptance and rejection of changes."""
+"""Acceptance of selected changes, one after the other."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -8,50 +8,40 @@ from typing import Any
 
 import msgspec
 
-from remora.errors import DiskError, NotFound, RemoraError, StreamDamaged
+from remora.errors import RemoraError
 from remora.ids import display_name
 from remora.memory.events import Head, Review
 from remora.runs.project import Project, ProjectRecords
 from remora.runs.records.hunk_groups import groups_of
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import RunView, own_record, read_run
-from remora.runs.records.review_verdict import checked_feedback, review_event
+from remora.runs.records.review_verdict import review_event
 from remora.runs.records.run_stream import RunStream, open_run
 from remora.runs.review.apply_changes import merged, objections, write_change_set
 from remora.runs.review.journals import complete_journals, details
 from remora.runs.review.ready_changes import (
     ReadyChange,
-    ready_change,
     split_damaged,
     unreadable_streams,
     verdict_on,
 )
-from remora.runs.review.recheck import Recheck, Tree, users_tree
-from remora.runs.review.repeats import hunk_digests
+from remora.runs.review.recheck import Recheck, users_tree
 from remora.runs.review.selection import (
-    ALL,
     ReviewFilter,
     apply_filter,
     choose_groups,
     choose_pending,
     tied_text,
 )
-from remora.statuses import ACCEPTED, CONFLICT, REJECTED, STALE
+from remora.statuses import ACCEPTED, CONFLICT, STALE
 from remora.text import count
 from remora.workspaces.apply.merge_change_set import FileConflict, FilePatch, PreparedChanges
 from remora.workspaces.hunks import present_hunks
 
 AcceptChange = Callable[[ReadyChange, Recheck], list[dict[str, Any]]]
 """Accepts a change set and returns its conflicts, which are empty on success."""
-Judge = Callable[[RunView, Sequence[ReadyChange], Tree], Mapping[str, str]]
-"""Returns why changes may not be written to a tree, by agent."""
 TrackProgress = Callable[[Sequence[ReadyChange]], Iterable[ReadyChange]]
 """Yields the changes one by one, and may show progress."""
-
-
-def unjudged(_view: RunView, _changes: Sequence[ReadyChange], _tree: Tree) -> Mapping[str, str]:
-    """Refuse nothing, as for callers without a user."""
-    return {}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,74 +96,6 @@ def opened_review(
         yield stream, read_run(project, stream.record, known)
 
 
-def accept(  # noqa: PLR0913 (the options of the command)
-    project: Project,
-    run: str | RunView,
-    nodes: Sequence[str],
-    *,
-    every: bool = False,
-    narrow: ReviewFilter = ALL,
-    trusted: bool = False,
-    progress: TrackProgress = iter,
-    judge: Judge = unjudged,
-) -> Verdicts:
-    """Write the chosen change sets to the user's files. Each change set is written atomically.
-
-    If `run` is a view of a verified record, its streams are not read again. Raises UsageError if
-    nothing was chosen or the run is from another installation, NotFound if a node does not exist,
-    StreamLocked if the run is still running, and StreamDamaged if all chosen change sets are
-    damaged. An error that comes after the verdict on a change set is not raised, but is `error` of
-    the result, and the other change sets are still pending.
-    """
-    with opened_review(project, run, trusted=trusted) as (stream, view):
-        picked = select_changes(project, view, nodes, every=every, narrow=narrow)
-        write = partial(accept_one, project, stream)
-        refused = judge(view, picked.usable, users_tree(project))
-        return accept_each(project, stream, picked, write, progress, refused)
-
-
-def reject(  # noqa: PLR0913 (the options of the command)
-    project: Project,
-    run: str | RunView,
-    nodes: Sequence[str],
-    *,
-    every: bool = False,
-    narrow: ReviewFilter = ALL,
-    feedback: str | None = None,
-    trusted: bool = False,
-) -> Verdicts:
-    """Reject the chosen change sets.
-
-    Raises whatever `accept` raises, and UsageError if the feedback is too long.
-    """
-    reason = checked_feedback(feedback, project.redact)
-    with opened_review(project, run, trusted=trusted) as (stream, view):
-        jobs = choose_pending(view, nodes, every=every or bool(narrow and not nodes), verb="reject")
-        unread = unreadable_streams(view, nodes)
-        jobs, left = apply_filter(project, view, jobs, narrow)
-        rejected: list[str] = []
-        for job in jobs:
-            try:
-                change, others = choose_groups(ready_change(project, job), narrow, nodes)
-            except (DiskError, NotFound, StreamDamaged):  # only the whole of it can be rejected
-                stream.append(review_event(project, job, REJECTED, feedback=reason))
-            else:
-                left += others
-                if change is None:
-                    continue
-                refused = (*hunk_digests(change).values(),)
-                review = verdict_on(project, change, REJECTED, feedback=reason)
-                stream.append(msgspec.structs.replace(review, refused=refused))
-            rejected.append(job.node_id)
-        return Verdicts(
-            run_id=stream.run_id,
-            rejected=rejected,
-            damaged=unread,
-            view=read_run(project, stream.record, view.jobs),
-            skipped=left,
-        )
-
-
 @dataclass(frozen=True, kw_only=True)
 class SelectedChanges:
     """The jobs that can be accepted, and messages about those that the filter left out.
@@ -206,7 +128,8 @@ def select_changes(
 ) -> SelectedChanges:
     """Return the chosen change sets of a run.
 
-    Raises whatever `accept` raises.
+    Raises UsageError if nothing was chosen, NotFound if a node does not exist, and StreamDamaged
+    if all chosen change sets are damaged.
     """
     everything = every or bool(narrow and not nodes)
     jobs = choose_pending(view, nodes, every=everything, verb="accept")

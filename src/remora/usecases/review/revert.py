@@ -1,19 +1,24 @@
-"""The `revert` command, which removes accepted changes, and the withdrawal of verdicts."""
+"""Removal of accepted changes, and withdrawal of verdicts, as Python functions.
+
+The arguments have the same meaning as in `remora.usecases.api`.
+"""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from remora.bootstrap.open_project import open_with
 from remora.errors import NotFound, RemoraError, UsageError
-from remora.ids import NodeKey, display_name
+from remora.ids import LAST, NodeKey, display_name
 from remora.runs.project import Project
 from remora.runs.records.change_set_files import reverse_patches
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import RunView, jobs_named, read_run, select_jobs
 from remora.runs.records.review_verdict import review_event
 from remora.runs.records.run_stream import RunStream
-from remora.runs.review.accept_and_reject import Verdicts, opened_review
+from remora.runs.review.accepted_changes import Verdicts, opened_review
 from remora.runs.review.apply_changes import removed_from_others, write_change_set
 from remora.runs.review.journals import details
 from remora.runs.review.ready_changes import ReadyChange, split_damaged, written_change
@@ -28,35 +33,40 @@ _NAMED = 5
 
 
 def revert(
-    project: Project, run_id: str, nodes: Sequence[str], *, trusted: bool = False
+    run: str = LAST, *nodes: str, root: str | Path | Project | None = None, trust_run: bool = False
 ) -> Verdicts:
-    """Revert the accepted change sets of `nodes`, or of the whole run if `nodes` is empty.
+    """Undo accepted changes in the project's files.
 
-    If nothing of `nodes` was accepted, withdraw their rejections. Change sets are reverted one at a
-    time. Edits made after a change set was accepted are kept. If this is not possible, the change
-    set is still accepted, and the result has a conflict. Raises
-    whatever `accept` raises, NotFound if a node has no accepted change set, and UsageError if its
-    change set was committed to a branch or covers other nodes, too. As in `accept`, a later error
-    is `error` of the result.
+    Without `nodes`, all accepted changes of the run are undone. If nothing of `nodes` was accepted,
+    withdraw their rejections. Change sets are reverted one at a time. Later edits are kept. If this
+    is not possible, the change set is still accepted, and the result has a conflict. Raises whatever
+    `accept` raises, NotFound if a node has no accepted change set, and UsageError if its change set
+    was committed to a branch or covers other nodes, too.
     """
-    with opened_review(project, run_id, trusted=trusted) as (stream, view):
+    project = open_with(root)[1]
+    with opened_review(project, run, trusted=trust_run) as (stream, view):
         named = [job for name in nodes for job in jobs_named(view, name)]
         rejected = [job for job in named if job.review.verdict == REJECTED]
         if not rejected or any(job.review.is_written for job in named):
             return _take_back(project, stream, view, _accepted(view, nodes), REVERTED)
-    return undo(project, run_id, nodes, trusted=trusted)
+    return undo(run, *nodes, root=project, trust_run=trust_run)
 
 
 def undo(
-    project: Project, run: str | RunView, nodes: Sequence[str], *, trusted: bool = False
+    run: str | RunView,
+    *nodes: str,
+    root: str | Path | Project | None = None,
+    trust_run: bool = False,
 ) -> Verdicts:
-    """Withdraw the last verdict on each change set of `nodes`, the latest change set first.
+    """Withdraw the last verdict on each change set of `nodes`, so that it is pending again.
 
-    What an accepted change set wrote is removed from the user's files, as in `revert`. What other
-    runs rejected because of the verdict is withdrawn. Raises whatever `accept` raises, NotFound if a node has no verdict, and UsageError if its change set was
-    committed to a branch. As in `accept`, a later error is `error` of the result.
+    The latest change set is first. What an accepted change set wrote is removed from the project's
+    files, as in `revert`. What other runs rejected because of the verdict is withdrawn. Raises
+    whatever `accept` raises, NotFound if a node has no verdict, and UsageError if its change set was
+    committed to a branch.
     """
-    with opened_review(project, run, trusted=trusted) as (stream, view):
+    project = open_with(root)[1]
+    with opened_review(project, run, trusted=trust_run) as (stream, view):
         jobs = _decided(view, nodes)
         refused = refused_by(project, view.run_id, jobs)
         done = _take_back(project, stream, view, jobs, REOPENED)

@@ -9,10 +9,10 @@ import pytest
 from remora.errors import DiskError, NotFound, UsageError
 from remora.memory.events import Review
 from remora.runs.records.change_set_files import reverse_patches
-from remora.runs.review.accept_and_reject import accept, reject
 from remora.runs.review.apply_changes import merged, removed_from_others
 from remora.runs.review.journals import complete_journals, recovery_text
-from remora.runs.review.revert import revert, undo
+from remora.usecases.review.revert import revert, undo
+from remora.usecases.review.verdicts import accept, reject
 from remora.workspaces.apply.file_swap import FileSwapper
 from remora.workspaces.apply.merge_change_set import FilePatch
 from tests.runs.conftest import RULES, UNUSED, Desk, analyzed
@@ -24,9 +24,9 @@ DONE = UNUSED.replace("    import re\n", "")
 class TestAll:
     def test_revert_restores_the_accepted_file(self, shop: Desk) -> None:
         before = shop.tree()
-        accept(shop.project, shop.newest, [], every=True)
+        accept(shop.newest, root=shop.project, every=True)
         assert shop.tree() != before
-        done = revert(shop.project, shop.newest, [])
+        done = revert(shop.newest, root=shop.project)
         assert (len(done.reverted), done.conflicts, shop.tree()) == (4, [], before)
         assert verdicts(shop) == ["accepted"] * 4 + ["reverted"] * 4
         assert {job.review.state for job in shop.view(shop.newest).jobs} == {"reverted"}
@@ -36,47 +36,47 @@ class TestAll:
 
 class TestChosen:
     def test_one_of_a_file_leaves_the_others_in(self, shop: Desk) -> None:
-        accept(shop.project, shop.newest, [], every=True)
+        accept(shop.newest, root=shop.project, every=True)
         job = next(j for j in shop.view(shop.newest).jobs if j.node_id == "node:a.py:load")
-        assert revert(shop.project, shop.newest, ["a.py:load"]).reverted == ["node:a.py:load"]
+        assert revert(shop.newest, "a.py:load", root=shop.project).reverted == ["node:a.py:load"]
         assert (shop.root / "a.py").read_text() == UNUSED.replace("import os\n", "")
         last = shop.payloads(shop.newest, Review)[-1]
         assert (last.change_set_sha256, last.head) == (job.proposal.sha256, job.stream.head)
 
     def test_what_is_not_accepted_or_a_run_that_is_not_ours_is_refused(self, shop: Desk) -> None:
-        reject(shop.project, shop.newest, ["b.py:load"])
-        assert revert(shop.project, shop.newest, []).reverted == []
-        assert revert(shop.project, shop.newest, ["b.py:load"]).reopened == ["node:b.py:load"]
-        accept(shop.project, shop.newest, ["a.py:load"])
+        reject(shop.newest, "b.py:load", root=shop.project)
+        assert revert(shop.newest, root=shop.project).reverted == []
+        assert revert(shop.newest, "b.py:load", root=shop.project).reopened == ["node:b.py:load"]
+        accept(shop.newest, "a.py:load", root=shop.project)
         with pytest.raises(NotFound, match=r"no accepted change \(pending\)") as caught:
-            revert(shop.project, shop.newest, ["b.py:load"])
+            revert(shop.newest, "b.py:load", root=shop.project)
         assert caught.value.hint == "accepted: a.py:load"
         (shop.project.state / "heads" / f"{shop.newest}.json").unlink()
         with pytest.raises(UsageError, match="belongs to another installation"):
-            revert(shop.project, shop.newest, [])
-        assert revert(shop.project, shop.newest, [], trusted=True).reverted == ["node:a.py:load"]
+            revert(shop.newest, root=shop.project)
+        assert revert(shop.newest, root=shop.project, trust_run=True).reverted == ["node:a.py:load"]
 
 
 class TestMovedOn:
     @pytest.fixture
     def taken(self, shop: Desk) -> Desk:
-        accept(shop.project, shop.newest, ["a.py:load"])
+        accept(shop.newest, "a.py:load", root=shop.project)
         return shop
 
     def test_an_edit_elsewhere_stays(self, taken: Desk) -> None:
         more = "\n\ndef new():\n    return 9\n"
         taken.write({"a.py": DONE + more})
-        assert revert(taken.project, taken.newest, []).reverted == ["node:a.py:load"]
+        assert revert(taken.newest, root=taken.project).reverted == ["node:a.py:load"]
         assert (taken.root / "a.py").read_text() == UNUSED + more
 
     def test_an_edit_of_the_same_place_is_a_conflict_that_writes_nothing(self, taken: Desk) -> None:
         mine = DONE.replace('    """Read."""\n\n', '    """Mine."""\n    x = 1\n')
         taken.write({"a.py": mine})
-        done = revert(taken.project, taken.newest, [])
+        done = revert(taken.newest, root=taken.project)
         assert (done.reverted, len(done.conflicts)) == ([], 1)
         assert (taken.root / "a.py").read_text() == mine
         taken.write({"a.py": None})
-        assert revert(taken.project, taken.newest, []).conflicts[0]["detail"] == "was deleted"
+        assert revert(taken.newest, root=taken.project).conflicts[0]["detail"] == "was deleted"
         assert verdicts(taken) == ["accepted"]
 
     def test_one_that_is_saved_in_that_very_moment_keeps_the_edit(
@@ -89,7 +89,7 @@ class TestMovedOn:
             return forward(placing, entry)  # type: ignore[arg-type]
 
         monkeypatch.setattr(FileSwapper, "put_in_place", saving)
-        done = revert(taken.project, taken.newest, [])
+        done = revert(taken.newest, root=taken.project)
         assert (done.reverted, len(done.conflicts)) == ([], 1)
         assert (taken.root / "a.py").read_text() == "x = 1\n"
         assert verdicts(taken) == ["accepted", "reverted", "accepted"], "it is still in the file"
@@ -105,20 +105,20 @@ class TestAlreadyInTheFiles:
     def test_what_another_run_wrote_stays_until_that_one_is_reverted(self, shop: Desk) -> None:
         before, first = shop.tree(), shop.newest
         shop.analyze()
-        accept(shop.project, first, ["a.py:load"])
+        accept(first, "a.py:load", root=shop.project)
         changed = shop.tree()
-        done = accept(shop.project, shop.newest, ["a.py:load"])
+        done = accept(shop.newest, "a.py:load", root=shop.project)
         assert done.notes == ["a.py:load: your files already contain 1 hunk of it"]
-        taken = revert(shop.project, shop.newest, ["a.py:load"])
+        taken = revert(shop.newest, "a.py:load", root=shop.project)
         assert (len(taken.reverted), taken.notes, shop.tree()) == (1, [self.STAYS], changed)
-        taken = revert(shop.project, first, ["a.py:load"])
+        taken = revert(first, "a.py:load", root=shop.project)
         assert (len(taken.reverted), taken.notes, shop.tree()) == (1, [], before)
         assert shop.problems() == []
 
     def test_what_the_user_wrote_stays(self, shop: Desk) -> None:
         shop.write({"a.py": DONE})
-        accept(shop.project, shop.newest, ["a.py:load"])
-        undone = undo(shop.project, shop.newest, ["a.py:load"])
+        accept(shop.newest, "a.py:load", root=shop.project)
+        undone = undo(shop.newest, "a.py:load", root=shop.project)
         assert len(undone.reopened) == 1
         assert (shop.root / "a.py").read_text() == DONE
 
@@ -128,15 +128,15 @@ class TestAlreadyInTheFiles:
         desk = analyzed(tmp_path, {"a.py": both, "ruff.toml": RULES}).again()
         mine = both.replace("    import re\n", "")
         desk.write({"a.py": mine})
-        accept(desk.project, desk.newest, [], every=True)
+        accept(desk.newest, root=desk.project, every=True)
         assert (desk.root / "a.py").read_text() == mine.replace("    import os\n", "")
-        assert revert(desk.project, desk.newest, []).notes
+        assert revert(desk.newest, root=desk.project).notes
         assert (desk.root / "a.py").read_text() == mine
         assert desk.problems() == []
 
 
 def killed_revert(shop: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    accept(shop.project, shop.newest, ["a.py:load"])
+    accept(shop.newest, "a.py:load", root=shop.project)
 
     def killed(*_: object) -> str:
         raise KeyboardInterrupt
@@ -144,7 +144,7 @@ def killed_revert(shop: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patched:
         patched.setattr(FileSwapper, "put_in_place", killed)
         with pytest.raises(KeyboardInterrupt):
-            revert(shop.project, shop.newest, [])
+            revert(shop.newest, root=shop.project)
 
 
 def test_a_revert_that_was_killed_is_completed(shop: Desk, monkeypatch: pytest.MonkeyPatch) -> None:

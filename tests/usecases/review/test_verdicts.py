@@ -13,11 +13,13 @@ from remora.errors import DiskError, NotFound, StreamDamaged, StreamLocked, Usag
 from remora.memory.events import Review
 from remora.runs.records.change_set_files import job_diff, patches_of, reverse_patches
 from remora.runs.records.run_stream import open_run
-from remora.runs.review.accept_and_reject import accept, accept_one, reject
+from remora.runs.review.accepted_changes import accept_one
 from remora.runs.review.apply_changes import secrets_in
 from remora.runs.review.journals import complete_journals
 from remora.tools.tree import ToolTree
-from remora.workspaces.apply.merge_change_set import FilePatch, prepare_changes
+from remora.usecases.review.verdicts import accept, reject
+from remora.workspaces.apply.merge_change_set import FilePatch
+from remora.workspaces.apply.transaction import prepare_changes
 from tests.runs.conftest import RULES, UNUSED, Desk
 from tests.runs.review.test_recheck import MODULE, agent
 from tests.runs.review.test_recheck import analyzed as analyzed_by_own
@@ -42,7 +44,7 @@ class TestAccept:
         (shop.root / "a.py").chmod(0o750)
         before = shop.tree()
         job = next(job for job in shop.view(run_id).jobs if job.node_id == "node:a.py:load")
-        said = accept(shop.project, run_id, ["a.py:load"])
+        said = accept(run_id, "a.py:load", root=shop.project)
         assert (said.accepted, said.conflicts) == (["node:a.py:load"], [])
         expected = UNUSED.replace("    import re\n", "").encode()
         assert shop.tree() == {**before, "a.py": expected}
@@ -59,12 +61,12 @@ class TestAccept:
         assert shop.view(run_id).head == said.head
         assert shop.problems() == []
         with pytest.raises(NotFound, match=r"\(accepted\)"):
-            accept(shop.project, run_id, ["a.py:load"])
+            accept(run_id, "a.py:load", root=shop.project)
 
     def test_all_jobs_of_one_file_and_its_line_ends_stay(self, desk: Desk) -> None:
         desk.write({"many.py": MANY.replace("\n", "\r\n"), "ruff.toml": RULES})
         run_id = desk.analyze()
-        said = accept(desk.project, run_id, [], every=True)
+        said = accept(run_id, root=desk.project, every=True)
         assert (len(said.accepted), said.conflicts) == (4, [])
         text = (desk.root / "many.py").read_bytes().decode()
         assert "import" not in text
@@ -96,9 +98,9 @@ class TestAccept:
     def test_a_conflict_may_be_tried_again(self, shop: Desk) -> None:
         run_id = shop.newest
         shop.write({"a.py": UNUSED.replace("import re", "import json")})
-        assert accept(shop.project, run_id, ["a.py:load"]).conflicts
+        assert accept(run_id, "a.py:load", root=shop.project).conflicts
         shop.write({"a.py": UNUSED})
-        assert accept(shop.project, run_id, ["a.py:load"]).accepted == ["node:a.py:load"]
+        assert accept(run_id, "a.py:load", root=shop.project).accepted == ["node:a.py:load"]
         assert [review.verdict for review in reviews(shop, run_id)] == ["conflict", "accepted"]
 
     @pytest.mark.slow
@@ -113,11 +115,11 @@ class TestAccept:
         conflict = {"node_id": "node:mod.py:load", "path": "mod.py", "detail": "saved"}
         with monkeypatch.context() as patched:
             patched.setattr(
-                "remora.runs.review.accept_and_reject.write_change_set", lambda *_: [conflict]
+                "remora.runs.review.accepted_changes.write_change_set", lambda *_: [conflict]
             )
-            done = accept(desk.project, run_id, ["mod.py:load"])
+            done = accept(run_id, "mod.py:load", root=desk.project)
         assert (done.conflicts, done.notes, done.new_findings) == ([conflict], [], [])
-        done = accept(desk.project, run_id, ["mod.py:load"])
+        done = accept(run_id, "mod.py:load", root=desk.project)
         assert done.accepted == ["node:mod.py:load"], done.conflicts
         assert done.new_findings == ["mod.py:1: new finding F401 `os` imported but unused"]
         assert done.notes == done.new_findings
@@ -134,31 +136,31 @@ def test_what_was_accepted_before_an_error_is_returned_with_it(
             raise error
         return accept_one(project, stream, change, *args)
 
-    monkeypatch.setattr("remora.runs.review.accept_and_reject.accept_one", accept_or_fail)
-    done = accept(shop.project, shop.newest, [], every=True)
+    monkeypatch.setattr("remora.usecases.review.verdicts.accept_one", accept_or_fail)
+    done = accept(shop.newest, root=shop.project, every=True)
     assert done.error is error
     assert len(done.accepted) == 3
     assert states(shop, shop.newest)["b.py:load"] == "pending"
     with pytest.raises(DiskError, match="full"):
-        accept(shop.project, shop.newest, [], every=True)
+        accept(shop.newest, root=shop.project, every=True)
 
 
 class TestChosen:
     def test_names_mean_nodes_that_wait_in_a_run_that_has_ended(self, shop: Desk) -> None:
         run_id = shop.newest
         with pytest.raises(UsageError, match="specify nodes to accept, or use --all") as caught:
-            accept(shop.project, run_id, [])
+            accept(run_id, root=shop.project)
         assert "a.py:load" in caught.value.hint
         with pytest.raises(UsageError, match="specify nodes to reject"):
-            reject(shop.project, run_id, [])
+            reject(run_id, root=shop.project)
         with pytest.raises(NotFound) as missing:
-            accept(shop.project, run_id, ["a.py:lod"])
+            accept(run_id, "a.py:lod", root=shop.project)
         assert "a.py:load" in missing.value.hint
         before = shop.tree()
         with open_run(shop.project, run_id), pytest.raises(StreamLocked):
-            accept(shop.project, run_id, [], every=True)
+            accept(run_id, root=shop.project, every=True)
         assert shop.tree() == before
-        said = accept(shop.project, run_id, ["load", "a.py:load", "node:b.py:load"])
+        said = accept(run_id, "load", "a.py:load", "node:b.py:load", root=shop.project)
         assert sorted(said.accepted) == ["node:a.py:load", "node:b.py:load"]
         assert len(reviews(shop, run_id)) == 2
 
@@ -167,7 +169,7 @@ class TestReject:
     def test_it_is_recorded_with_its_reason_and_writes_nothing(self, shop: Desk) -> None:
         run_id = shop.newest
         before = shop.tree()
-        said = reject(shop.project, run_id, ["a.py:load"], feedback="keep it")
+        said = reject(run_id, "a.py:load", root=shop.project, feedback="keep it")
         assert said.rejected == ["node:a.py:load"]
         (review,) = reviews(shop, run_id)
         assert (review.verdict, review.feedback) == ("rejected", "keep it")
@@ -182,7 +184,7 @@ class TestMoved:
         run_id = desk.newest
         desk.write(files)
         before = desk.tree()
-        said = accept(desk.project, run_id, ["a.py:load"])
+        said = accept(run_id, "a.py:load", root=desk.project)
         if said.conflicts:
             assert desk.tree() == before, "a conflict writes nothing"
             (review,) = reviews(desk, run_id)
@@ -213,7 +215,7 @@ class TestMoved:
         (shop.root / "a.py").unlink()
         (shop.folder / "secret.py").write_text(UNUSED)
         (shop.root / "a.py").symlink_to(shop.folder / "secret.py")
-        assert accept(shop.project, run_id, ["a.py:load"]).conflicts
+        assert accept(run_id, "a.py:load", root=shop.project).conflicts
         assert (shop.folder / "secret.py").read_text() == UNUSED
 
     def test_a_merge_that_no_longer_parses_is_a_conflict(self, shop: Desk) -> None:
@@ -225,7 +227,7 @@ class TestMoved:
     def test_one_of_several_may_conflict(self, shop: Desk) -> None:
         run_id = shop.newest
         shop.write({"a.py": UNUSED.replace("import re", "import json")})
-        said = accept(shop.project, run_id, [], every=True)
+        said = accept(run_id, root=shop.project, every=True)
         assert [conflict["node_id"] for conflict in said.conflicts] == ["node:a.py:load"]
         assert len(said.accepted) == 3
         assert all(set(c) == {"node_id", "path", "detail"} for c in said.conflicts)
@@ -245,13 +247,13 @@ class TestAround:
         content.unlink()
         if put is not None:
             put(content)
-        done = accept(shop.project, shop.newest, [], every=True)
+        done = accept(shop.newest, root=shop.project, every=True)
         assert done.accepted == ["node:a.py:__module__", "node:b.py:__module__"]
         assert all(digest in problem and message in problem for problem in done.damaged)
         names = [problem.partition(": ")[0] for problem in done.damaged]
         assert names == ["a.py:load", "b.py:load"], "both have the same content"
         with pytest.raises(StreamDamaged, match=f"a.py:load: .* {message}"):
-            accept(shop.project, shop.newest, ["a.py:load"])
+            accept(shop.newest, "a.py:load", root=shop.project)
 
 
 def test_no_placeholder_is_accepted_in_the_place_of_a_secret() -> None:
