@@ -10,7 +10,6 @@ from remora.runs.measured_models import (
     MeasuredModel,
     ModelUse,
     keep_measured,
-    measured_use,
     proved_models,
     read_measured,
 )
@@ -28,8 +27,7 @@ def test_newer_figures_replace_those_of_the_same_use(tmp_path: Path) -> None:
     keep_measured(state, [FIGURES, OTHER])
     newer = replace(FIGURES, right=31)
     keep_measured(state, [newer])
-    assert measured_use(read_measured(state), USE) == newer
-    assert measured_use(read_measured(state), OTHER.use) == OTHER
+    assert read_measured(state) == (newer, OTHER)
     assert state.stat().st_mode & 0o777 == 0o700
 
 
@@ -54,7 +52,6 @@ def test_weaker_figures_replace_none(
 
 def test_a_missing_or_damaged_file_says_nothing(tmp_path: Path) -> None:
     assert read_measured(tmp_path) == ()
-    assert measured_use((), USE) is None
     keep_measured(tmp_path, [FIGURES])
     (file,) = tmp_path.iterdir()
     file.write_text("[{}]")

@@ -45,9 +45,14 @@ class Invocation:
     def agreed_file(self, root: Path) -> Path:
         """Return the file with the user's consent to addresses, which may not exist."""
         from remora.models.agreed_addresses import FILE
+
+        return self.state_of(root) / FILE
+
+    def state_of(self, root: Path) -> Path:
+        """Return the folder for a root in the user's state folder, which may not exist."""
         from remora.runs.project import root_name
 
-        return self.folders.state / "roots" / root_name(root) / FILE
+        return self.folders.state / "roots" / root_name(root)
 
     def find_root(self, paths: Sequence[Path] = ()) -> Path:
         """Return the folder given with `--root`, or the project root.

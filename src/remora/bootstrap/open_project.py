@@ -2,7 +2,7 @@
 
 import os
 import resource
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from os.path import lexists
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,6 @@ if TYPE_CHECKING:  # a command that only reads records loads none of these
     from remora.models.protocol import Model
     from remora.models.provider import ModelStatus
     from remora.operations.base import Operations
-    from remora.runs.measured_models import MeasuredModel
     from remora.sandbox.interpreters import ProjectPython
     from remora.trace.redact.redactor import Redactor
 
@@ -37,7 +36,7 @@ def open_records(invocation: Invocation) -> ProjectRecords:
     invocation.check_config_file()
     root = invocation.find_root()
     trace = open_trace_folder(invocation, root)
-    state = invocation.folders.state / "roots" / root_name(root)
+    state = invocation.state_of(root)
     return ProjectRecords(root=root, operations=invocation.operations, trace=trace, state=state)
 
 
@@ -56,7 +55,6 @@ def open_project(invocation: Invocation, paths: Sequence[Path] = ()) -> Project:
     config = open_config(invocation, root)
     require_level(config.workspace.require_isolation)
     trace = open_trace(invocation, root, config)
-    name = root_name(root)
     key = install_key(invocation.folders.state)
     return Project(
         root=root,
@@ -64,8 +62,8 @@ def open_project(invocation: Invocation, paths: Sequence[Path] = ()) -> Project:
         operations=with_replaced(root, invocation.operations, config.agents.replace),
         trace=trace.folder,
         open_store=trace.open_store,
-        cache=invocation.folders.cache / "roots" / name,
-        state=invocation.folders.state / "roots" / name,
+        cache=invocation.folders.cache / "roots" / root_name(root),
+        state=invocation.state_of(root),
         install_key=key,
         redact=_redactor(invocation, config, key),
         interpreter=lambda: _interpreter(invocation, root, config),
@@ -264,40 +262,16 @@ def measured_uses(
     import msgspec
 
     from remora.models.provider import model_is_optional
+    from remora.runs.measured_models import measured_operations
 
     model = status.document["name"]
     if status.is_optional or model_is_optional(config.model) or model is None:
         return {}
     names = [operation.name for operation in invocation.operations.all]
-    found = measured_operations(invocation, root, config, str(model), names)
+    measured = measured_operations(invocation.state_of(root), config, str(model), names)
     return {
-        name: None if one is None else {**msgspec.to_builtins(one), "helps": one.helps}
-        for name, one in found.items()
-    }
-
-
-def measured_operations(
-    invocation: Invocation, root: Path, config: "Config", model: str, operations: Iterable[str]
-) -> "dict[str, MeasuredModel | None]":
-    """Return what a model was worth on a project with the configured settings, by operation.
-
-    The figures of an operation are None if it was not measured.
-    """
-    from remora.runs.measured_models import ModelUse, measured_use, read_measured
-
-    known = read_measured(invocation.folders.state / "roots" / root_name(root))
-    settings = config.model
-    return {
-        name: measured_use(
-            known,
-            ModelUse(
-                operation=name,
-                model=model,
-                decoding=settings.decoding,
-                renderer=settings.renderer,
-            ),
-        )
-        for name in operations
+        name: None if figures is None else {**msgspec.to_builtins(figures), "helps": figures.helps}
+        for name, figures in measured.items()
     }
 
 

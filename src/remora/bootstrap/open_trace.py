@@ -123,7 +123,6 @@ def shared_database(dsn: str, *, is_durable: bool) -> "Database":
 
 def _open_database(invocation: Invocation, root: Path, config: "Config") -> OpenedTrace:
     require_extra("psycopg", "postgres")
-    from remora.bootstrap.open_trace import project_key
     from remora.trace.postgres.copied_folder import CopiedTraceFolder
     from remora.trace.postgres.store import PostgresTraceStore
 

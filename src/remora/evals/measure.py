@@ -25,6 +25,7 @@ from remora.runs.records.decision_sources import total_of
 from remora.runs.retention.clean import EVALUATIONS, LOCK
 from remora.runs.review.accepted_changes import Verdicts
 from remora.statuses import WITH_RESULT
+from remora.trace.content.private_files import disk_errors
 from remora.version import __version__
 from remora.workspaces.copy.snapshot import BaseSnapshot, take_base
 
@@ -52,10 +53,8 @@ class ArmFolder:
 
     def keep(self, result: ArmResult) -> None:
         """Store the result, then remove the copy."""
-        try:
+        with disk_errors(self._result):
             replace_file(self._result, msgspec.json.encode(result))
-        except OSError as error:
-            raise DiskError(f"{self._result}: {error.strerror}") from error
         self.remove_copy()
 
     def remove_copy(self) -> None:

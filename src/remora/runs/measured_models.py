@@ -11,8 +11,8 @@ import msgspec
 
 from remora.config.schema import Config
 from remora.config.user_folders import make_private
-from remora.errors import DiskError
 from remora.regular_file import replace_file
+from remora.trace.content.private_files import disk_errors
 
 _FILE = "measured_models.json"
 LEAST_SLOTS, LEAST_FILES = 20, 5
@@ -76,16 +76,14 @@ def keep_measured(state: Path, found: Sequence[MeasuredModel]) -> None:
     """
     if not found:
         return
-    kept = {each.use: each for each in read_measured(state)}
-    for each in found:
-        earlier = kept.get(each.use)
-        if earlier is None or _evidence(each) >= _evidence(earlier):
-            kept[each.use] = each
-    try:
+    kept = {measured.use: measured for measured in read_measured(state)}
+    for measured in found:
+        earlier = kept.get(measured.use)
+        if earlier is None or _evidence(measured) >= _evidence(earlier):
+            kept[measured.use] = measured
+    with disk_errors(state / _FILE):
         make_private(state)
         replace_file(state / _FILE, msgspec.json.encode([*kept.values()]))
-    except OSError as error:
-        raise DiskError(f"{state / _FILE}: {error.strerror}") from error
 
 
 def _evidence(found: MeasuredModel) -> tuple[bool, bool]:
@@ -107,6 +105,22 @@ def proved_models(state: Path, config: Config) -> frozenset[tuple[str, str]]:
     )
 
 
-def measured_use(known: Iterable[MeasuredModel], use: ModelUse) -> MeasuredModel | None:
-    """Return the figures of a use, or None if it was not measured."""
-    return next((each for each in known if each.use == use), None)
+def measured_operations(
+    state: Path, config: Config, model: str, operations: Iterable[str]
+) -> dict[str, MeasuredModel | None]:
+    """Return the figures of a model with the configured settings, by operation.
+
+    The figures of an operation are None if it was not measured.
+    """
+    known = {measured.use: measured for measured in read_measured(state)}
+    return {
+        name: known.get(
+            ModelUse(
+                operation=name,
+                model=model,
+                decoding=config.model.decoding,
+                renderer=config.model.renderer,
+            )
+        )
+        for name in operations
+    }

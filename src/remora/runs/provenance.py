@@ -16,7 +16,7 @@ from remora.errors import DiskError, UsageError
 from remora.memory.canonical import canonical
 from remora.memory.encode_values import encode_value
 from remora.memory.events import Event, Head, RunStart
-from remora.trace.content.private_files import sync_folder
+from remora.trace.content.private_files import disk_errors, sync_folder
 
 _KEY_BYTES = 32
 
@@ -28,15 +28,11 @@ def install_key(state: Path) -> bytes:
     be created or read, or if it is incomplete.
     """
     path = state / "install.key"
-    try:
+    with disk_errors(path):
         make_private(state)
         if not path.exists():
             _make_key(path)
         key = path.read_bytes()
-    except OSError as error:
-        raise DiskError(
-            f"{path}: {error.strerror}", hint="check the folder's permissions"
-        ) from error
     if len(key) != _KEY_BYTES:  # with an empty key anyone could sign
         raise DiskError(
             f"{path} is not a valid key ({_KEY_BYTES} bytes expected)",
@@ -74,7 +70,7 @@ def remember_head(state: Path, run_id: str, head: Head) -> None:
     from another installation, whereas an outdated head is harmless.
     """
     folder = state / "heads"
-    try:
+    with disk_errors(folder):
         make_private(folder)
         is_first = not (folder / f"{run_id}.json").exists()
         temporary = folder / f"{run_id}.new"
@@ -86,20 +82,12 @@ def remember_head(state: Path, run_id: str, head: Head) -> None:
         temporary.replace(folder / f"{run_id}.json")
         if is_first:
             sync_folder(folder)
-    except OSError as error:
-        raise DiskError(
-            f"{folder}: {error.strerror}", hint="check the folder's permissions"
-        ) from error
 
 
 def forget_head(state: Path, run_id: str) -> None:
     """Delete the stored head of a removed run. Raises DiskError if it cannot be deleted."""
-    try:
+    with disk_errors(state):
         (state / "heads" / f"{run_id}.json").unlink(missing_ok=True)
-    except OSError as error:
-        raise DiskError(
-            f"{state}: {error.strerror}", hint="check the folder's permissions"
-        ) from error
 
 
 def known_head(state: Path, run_id: str) -> Head:

@@ -11,9 +11,6 @@ from functools import cached_property
 from typing import Any, Self
 
 from remora.bootstrap.invocation import Invocation
-from remora.bootstrap.open_project import (
-    measured_operations,
-)
 from remora.bootstrap.project_interpreter import check_interpreter, check_tests_start, python_for
 from remora.errors import DiskError, RemoraError
 from remora.models.protocol import MCP, Model
@@ -28,7 +25,7 @@ from remora.runs.execution.run import (
     RunRequest,
 )
 from remora.runs.judgement.judgement import judge_run
-from remora.runs.measured_models import MeasuredModel
+from remora.runs.measured_models import MeasuredModel, measured_operations
 from remora.runs.project import Project, ProjectRecords
 from remora.runs.records.results import RunView, read_run
 from remora.runs.records.run_record import RunRecord
@@ -118,7 +115,7 @@ class Session:
         """Return what evaluations measured of a model on this project, for what it drives."""
         project, driven = self.run.project, self.driven(model)
         known = [o.name for o in self.invocation.operations.all if o.name in driven]
-        return measured_operations(self.invocation, project.root, project.config, model.name, known)
+        return measured_operations(project.state, project.config, model.name, known)
 
     def execute(
         self,

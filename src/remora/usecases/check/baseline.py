@@ -14,11 +14,12 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
-from remora.errors import DiskError, UsageError
+from remora.errors import UsageError
 from remora.ids import MODULE, node_key, split_node_key
 from remora.regular_file import followed, replace_file
 from remora.runs.execution.run import RunRequest
 from remora.runs.report.problems import ParsedFiles, Problem
+from remora.trace.content.private_files import disk_errors
 
 
 class KnownProblem(
@@ -83,14 +84,12 @@ def _update(baseline: Baseline, problems: Sequence[Problem], tree: Path) -> Base
     """Replace the known problems."""
     files = ParsedFiles(tree)
     known = sorted(_known_problem(problem, files) for problem in problems)
-    try:
+    with disk_errors(baseline.file):
         target, content = followed(baseline.file), msgspec.json.Encoder().encode_lines(known)
         if target.is_file() or not target.exists():
             replace_file(target, content, mode=0o666)
         else:  # a pipe or a device
             target.write_bytes(content)
-    except OSError as error:
-        raise DiskError(f"{baseline.file}: {error.strerror}") from error
     return replace(baseline, problems=known)
 
 
