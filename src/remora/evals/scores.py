@@ -126,7 +126,11 @@ def _measured(
     totals: Sequence[Counts], share: Share, measure: Callable[[Sequence[float]], float]
 ) -> float | None:
     parts = [(getattr(counts, share[0]), getattr(counts, share[1])) for counts in totals]
-    return measure([part / whole for part, whole in parts]) if all(w for _, w in parts) else None
+    return (
+        measure([part / whole for part, whole in parts])
+        if all(whole for _, whole in parts)
+        else None
+    )
 
 
 def _by_file(results: Sequence[TargetResult]) -> Mapping[str, Counts]:

@@ -58,7 +58,7 @@ def record(  # noqa: PLR0913 (one keyword for each fact about the run)
         limit=limit,
     )
     _, project = open_with(root)
-    if operation in (each.name for each in project.operations.all):
+    if operation in {known.name for known in project.operations.all}:
         raise UsageError(
             f"{operation} is an operation of Remora's", hint="choose another name for the task"
         )

@@ -89,7 +89,7 @@ def message_attributes(request: Mapping[str, Any], answer: Mapping[str, Any] | N
     messages = request.get("messages")
     if messages is None:
         messages = [{"role": "user", "content": request.get("prompt")}]
-    attributes = {"gen_ai.input.messages": json_text([_message(each) for each in messages])}
+    attributes = {"gen_ai.input.messages": json_text([_message(message) for message in messages])}
     if answer is not None:
         message = _message({"role": "assistant", "content": answer.get("text")})
         call = answer.get("call")
@@ -108,7 +108,7 @@ def _message(message: Mapping[str, Any]) -> Attributes:
         return {"role": "tool", "parts": [part]}
     parts = [{"type": "text", "content": text}] if text or "tool_calls" not in message else []
     calls = [call for call in message.get("tool_calls") or () if isinstance(call, dict)]
-    parts += [{"type": "tool_call", "id": one.get("id"), **one["function"]} for one in calls]
+    parts += [{"type": "tool_call", "id": call.get("id"), **call["function"]} for call in calls]
     return {"role": message.get("role"), "parts": parts}
 
 

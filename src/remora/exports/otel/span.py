@@ -85,7 +85,11 @@ _INT64 = 2**63
 
 def otlp_attributes(attributes: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return an OTLP attribute for each value that is not None, in the same order."""
-    return [{"key": key, "value": any_value(v)} for key, v in attributes.items() if v is not None]
+    return [
+        {"key": key, "value": any_value(value)}
+        for key, value in attributes.items()
+        if value is not None
+    ]
 
 
 def any_value(value: Any) -> dict[str, Any]:

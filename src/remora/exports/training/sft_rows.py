@@ -244,5 +244,7 @@ def _rendered_texts(decision: ModelDecision, survey: AgentSummary) -> tuple[str,
     made = render(FUNCTIONGEMMA, shown, survey.tools, "completion", instructions=text)
     asked = answerable_calls(FUNCTIONGEMMA, shown, survey.tools)
     known = next((tool.parameters for tool in asked if tool.name == taken.tool), {})
-    args = {k: v for k, v in taken.args.items() if k in known.get("properties", {})}
+    args = {
+        name: value for name, value in taken.args.items() if name in known.get("properties", {})
+    }
     return made.prompt or "", written_call(taken.tool, args)

@@ -59,21 +59,24 @@ def dropped_parts(packet: DecisionPacket, shown: DecisionPacket) -> list[Place]:
     """Return what the budget removed from a packet: the lines that the shown one does not have."""
     left = text_of(shown)
     parts = packet_places(packet) if packet != shown else ()
-    lines = ((p.name, [x for x in p.text.split("\n") if x and x not in left]) for p in parts)
-    return [Place(name, "\n".join(found)) for name, found in lines if found]
+    dropped = []
+    for place in parts:
+        lines = [line for line in place.text.split("\n") if line and line not in left]
+        dropped += [Place(place.name, "\n".join(lines))] if lines else []
+    return dropped
 
 
 def occurs(name: str, text: str) -> bool:
     """Return True if a text contains a name as a whole word. White space is folded."""
-    folded, found = " ".join(name.split()), " ".join(text.split())
+    folded, line = " ".join(name.split()), " ".join(text.split())
     pattern = rf"(?<!\w){re.escape(folded)}(?!\w)"
-    return bool(folded) and folded in found and re.search(pattern, found) is not None
+    return bool(folded) and folded in line and re.search(pattern, line) is not None
 
 
 def find_names(text: str) -> list[str]:
     """Return the identifiers, paths, line numbers and quoted texts in an error message."""
     text = text[:_MAX_MESSAGE]
-    quoted = [next(filter(None, found)) for found in _QUOTED.findall(text)]
+    quoted = [next(filter(None, groups)) for groups in _QUOTED.findall(text)]
     return list(dict.fromkeys([*quoted, *_NAME.findall(text)]))
 
 
@@ -113,9 +116,9 @@ def _leaves(value: Any) -> Iterator[tuple[str, bool]]:
     while stack:
         item, is_error = stack.pop()
         if isinstance(item, dict):
-            members = [(one, is_error or name in _ERROR_KEYS) for name, one in item.items()]
+            members = [(member, is_error or name in _ERROR_KEYS) for name, member in item.items()]
             stack.extend(reversed(members))
         elif isinstance(item, list):
-            stack.extend((one, is_error) for one in reversed(item))
+            stack.extend((member, is_error) for member in reversed(item))
         elif isinstance(item, str):
             yield item, is_error

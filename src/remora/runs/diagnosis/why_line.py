@@ -229,12 +229,16 @@ def _find_lost_summary(history: AgentHistory, failure: Failure) -> Cause | None:
         later = next((after for after in history.turns[at + 1 :] if after.call), None)
         if later is None or not later.is_of_model:
             continue
-        results = [x for x in history.turns if x.tool == turn.tool and x.result_seq is not None]
+        results = [
+            other
+            for other in history.turns
+            if other.tool == turn.tool and other.result_seq is not None
+        ]
         is_repaired = results and not (results[-1].reported or results[-1].is_error)
         lines = () if is_repaired else turn.reported
         if failure.is_of_tool or failure.check or turn.is_error:  # another one is known
             names = [] if turn is failure.turn else _names_of(failure)
-            lines = tuple(x for x in lines if any(occurs(name, x) for name in names))
+            lines = tuple(line for line in lines if any(occurs(name, line) for name in names))
         shown = text_of(later.state.shown())
         lost = next((line for line in lines if not _is_shown(line, shown)), None)
         if lost is not None and turn.number <= failure.turn.number:

@@ -180,7 +180,7 @@ class Judgement:
         job, hunks = self._proposals.jobs[agent_id], self._proposals.hunks[agent_id]
         kept = {n for part in self._parts if part.agent_id == agent_id for n in part.hunks}
         lost = {line for hunk in hunks if hunk.number not in kept for line in hunk.lines}
-        back = [found for found in findings_fixed(job) if kept and found.line in lost]
+        back = [finding for finding in findings_fixed(job) if kept and finding.line in lost]
         clean = self._project.redact.clean
         return TakenOut(
             agent_id=agent_id,

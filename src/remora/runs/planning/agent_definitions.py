@@ -53,7 +53,7 @@ def check_definitions(
     """
     checker = _Checker(root, operations, ScriptChecks(built_in=bool(paths)), model)
     if paths:
-        return [each for path in paths for each in checker.named(path)]
+        return [checked for path in paths for checked in checker.named(path)]
     folders = agent_folders(root, operations)
     return [checker.check(folder, builtin=builtin) for folder, builtin in folders]
 
@@ -136,12 +136,13 @@ class _Checker:
         """Check the definition in `folder`. A folder of the project is checked as a run does."""
         folders = agent_folders(self.root, self.operations)
         real = realpath(folder)
-        known = next((one for one in folders if realpath(one[0]) == real), None)
-        builtin = known is not None and known[1]
-        return self._with_others(known[0] if known else folder, builtin=builtin)
+        known, builtin = next(
+            (pair for pair in folders if realpath(pair[0]) == real), (folder, False)
+        )
+        return self._with_others(known, builtin=builtin)
 
     def _with_others(self, folder: Path, *, builtin: bool) -> list[CheckedDefinition]:
-        names = {at: {each.name, each.operation} for at, _, each in self._valid}
+        names = {at: {definition.name, definition.operation} for at, _, definition in self._valid}
         others = [
             at
             for at, is_builtin, _ in self._valid

@@ -114,8 +114,8 @@ def make_plan(
         if need is not None:
             amounts[agent.definition.operation] = need.prepare(place, with_wanted, options)
             counting |= {agent.definition.operation} if need.counts_findings else set()
-    every = [agent for agent, _ in agents]
-    planner = _FilePlanner(run_id, place.tree, every, wanted, amounts, frozenset(counting))
+    planned = [agent for agent, _ in agents]
+    planner = _FilePlanner(run_id, place.tree, planned, wanted, amounts, frozenset(counting))
     unreadable = [*source.unreadable, *_unchecked(amounts.values())]
     parts: list[_Part] = []
     room = selection.max_nodes
@@ -131,7 +131,7 @@ def make_plan(
             )
     return Plan(
         jobs=tuple(job for part in parts for job in part.jobs),
-        operations=tuple(agent.definition.operation for agent in every),
+        operations=tuple(agent.definition.operation for agent in planned),
         nodes=len(nodes),
         files=len(source.modules),
         selected=sum(part.selected for part in parts),
@@ -139,19 +139,17 @@ def make_plan(
         skipped=sum(part.skipped for part in parts),
         left_nodes=_left_nodes(parts),
         left_findings=_left_findings(amounts.values(), with_wanted, wanted),
-        rules=next(
-            (each.rules for each in amounts.values() if isinstance(each, FindingCounts)), ""
-        ),
+        rules=next((counts.rules for counts in _finding_counts(amounts.values())), ""),
         judges={
-            operation: each.judges
-            for operation, each in amounts.items()
-            if isinstance(each, JudgedAmount)
+            operation: amount.judges
+            for operation, amount in amounts.items()
+            if isinstance(amount, JudgedAmount)
         },
         findings=sum(
-            each.amount
+            work.amount
             for part in parts
-            for each in part.work
-            if each.agent.definition.operation in counting
+            for work in part.work
+            if work.agent.definition.operation in counting
         ),
         amounts={name: amount for part in parts for name, amount in part.amounts.items()},
         unreadable=tuple(unreadable),
@@ -203,21 +201,21 @@ class _Part(NamedTuple):
     @property
     def nodes(self) -> int:
         """Number of nodes with jobs."""
-        return len({each.node.key for each in self.work})
+        return len({work.node.key for work in self.work})
 
 
 def _worked_on(parts: Iterable[_Part]) -> dict[str, frozenset[NodeKey]]:
     found: dict[str, set[NodeKey]] = {}
-    for each in (each for part in parts for each in part.work):
-        found.setdefault(each.agent.definition.operation, set()).add(each.node.key)
+    for work in (work for part in parts for work in part.work):
+        found.setdefault(work.agent.definition.operation, set()).add(work.node.key)
     return {operation: frozenset(keys) for operation, keys in found.items()}
 
 
 def _left_nodes(parts: Iterable[_Part]) -> dict[str, dict[str, tuple[NodeKey, ...]]]:
     """Return the nodes without a job in all files, by operation and reason."""
     found: dict[str, dict[str, list[NodeKey]]] = {}
-    for operation, reason, node in (each for part in parts for each in part.left):
-        found.setdefault(operation, {}).setdefault(reason, []).append(node)
+    for left in (left for part in parts for left in part.left):
+        found.setdefault(left.operation, {}).setdefault(left.reason, []).append(left.node)
     return {
         operation: {reason: tuple(nodes) for reason, nodes in reasons.items()}
         for operation, reasons in found.items()
@@ -230,17 +228,21 @@ def _left_findings(
     """Return the lint findings that no job would fix, by reason."""
     nodes = [(module, node) for module in modules for node in module.nodes if node.key in wanted]
     found: dict[str, list[str]] = {}
-    for counts in (amount for amount in amounts if isinstance(amount, FindingCounts)):
+    for counts in _finding_counts(amounts):
         for module, node in nodes:
             for reason, findings in counts.left(module, node).items():
                 found.setdefault(reason, []).extend(findings)
     return {reason: tuple(findings) for reason, findings in found.items()}
 
 
+def _finding_counts(amounts: Iterable[Amount]) -> list[FindingCounts]:
+    return [amount for amount in amounts if isinstance(amount, FindingCounts)]
+
+
 def _unchecked(amounts: Iterable[Amount]) -> list[dict[str, Any]]:
     """Return the files whose findings are not known, in the form of unreadable files."""
     found: dict[str, str] = {}
-    for counts in (amount for amount in amounts if isinstance(amount, FindingCounts)):
+    for counts in _finding_counts(amounts):
         found |= counts.unchecked
     return [{"path": path, "detail": why} for path, why in found.items()]
 
@@ -294,10 +296,10 @@ class _FilePlanner:
         for agent in self.agents:
             if agent.definition.unit != "file":
                 continue
-            here = [each for each in work if each.agent is agent]
-            if here:
-                job = self._file_job(agent, module, [each.node for each in here], full=full)
-                together.append((job, sum(each.amount for each in here)))
+            own = [part for part in work if part.agent is agent]
+            if own:
+                job = self._file_job(agent, module, [part.node for part in own], full=full)
+                together.append((job, sum(part.amount for part in own)))
         alone = [
             (_job(self.run_id, agent, node), amount)
             for agent, node, amount in work

@@ -65,7 +65,7 @@ def with_reasons(source: Source, reasons: Mapping[str, str]) -> Source:
     Settings of ruff that could not be copied are added, because nothing else reports them.
     """
     unreadable = [
-        {**each, "detail": reasons.get(each["path"], each["detail"])} for each in source.unreadable
+        {**file, "detail": reasons.get(file["path"], file["detail"])} for file in source.unreadable
     ]
     unreadable += [
         {"path": path, "detail": detail}

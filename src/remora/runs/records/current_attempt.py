@@ -52,14 +52,17 @@ class CurrentAttempts:
         elif isinstance(data, Gates):
             self.gates = data
             self.proofs |= dict.fromkeys(data.judged, data.proof)
-            self.taken_out |= {each.agent_id: each for each in data.taken_out}
+            self.taken_out |= {taken.agent_id: taken for taken in data.taken_out}
         elif isinstance(data, RunEnd):
             self.ended = True
 
     def _add_verdict(self, review: Review) -> None:
         if review.verdict in (REOPENED, WITHDRAWN):
-            refused = self.refused.items()
-            self.refused = {key: one for key, one in refused if one.agent_id != review.agent_id}
+            self.refused = {
+                hunk: verdict
+                for hunk, verdict in self.refused.items()
+                if verdict.agent_id != review.agent_id
+            }
         if review.verdict == REOPENED:
             self.verdicts.pop(review.agent_id, None)
         else:

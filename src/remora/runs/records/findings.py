@@ -35,7 +35,7 @@ def known_findings(event: Event) -> dict[str, int] | None:
     delta = event.packet_delta
     if delta is not None and isinstance((delta.update_knowledge or {}).get("findings"), str):
         listed = listed_findings(event)
-        return dict(Counter(each.code for each in listed)) if listed is not None else None
+        return dict(Counter(finding.code for finding in listed)) if listed is not None else None
     return _known_counts(event, "findings")
 
 

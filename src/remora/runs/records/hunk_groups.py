@@ -17,6 +17,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import msgspec
 
@@ -162,10 +163,46 @@ class _Version:
             if first:  # an `elif` is an `if` of the tree, which sets its line again
                 self.blocks[first] = part, range(first, (body[-1].end_lineno or 0) + 1)
 
+    def all_names(self) -> set[str]:
+        return set[str]().union(*self.names.values())
+
     def owner(self, line: int) -> str:
         if not isinstance(self._module, Module):
             return MODULE
         return split_node_key(node_at_line(self._module, line))[1]
+
+
+class _Side(NamedTuple):
+    """The lines of a hunk in one version of its file."""
+
+    version: _Version
+    at: range
+
+    @property
+    def lines(self) -> list[int]:
+        """The lines that are not blank."""
+        return [line for line in self.at if self.version.lines[line - 1].strip()]
+
+    def owners(self) -> Iterator[str]:
+        """Yield the function, class or module of each line."""
+        return map(self.version.owner, self.lines)
+
+    def words(self) -> Counter[bytes]:
+        """Count the words of the lines."""
+        text = b"".join(self.version.lines[line - 1] for line in self.at)
+        return Counter(_WORD.findall(text))
+
+    def names(self) -> set[str]:
+        """Return the names that the lines import or define."""
+        return set[str]().union(*(self.version.names.get(line, ()) for line in self.at))
+
+    def blocks(self) -> list[tuple[str, range]]:
+        """Return the kinds and the lines of the blocks that begin here."""
+        return [self.version.blocks[line] for line in self.at if line in self.version.blocks]
+
+    def is_signed(self) -> bool:
+        """Return True if there is a line of a signature."""
+        return not self.version.signatures.isdisjoint(self.lines)
 
 
 def _hunks(patches: Sequence[FilePatch]) -> Iterator[_Hunk]:
@@ -181,31 +218,30 @@ def _hunks(patches: Sequence[FilePatch]) -> Iterator[_Hunk]:
             old = range(start, hunk.end + 1)
             new = range(start + added, start + added + len(hunk.lines))
             added += len(new) - len(old)
-        sides = (before, old), (after, new)
-        lines = [(v, line) for v, at in sides for line in at if v.lines[line - 1].strip()]
-        owners = list(dict.fromkeys(v.owner(line) for v, line in lines)) or [MODULE]
-        is_signed = any(line in v.signatures for v, line in lines)
-        counts = [Counter(_WORD.findall(b"".join(v.lines[i - 1] for i in at))) for v, at in sides]
-        changed = (counts[0] - counts[1]) + (counts[1] - counts[0])
-        words = {word.decode("utf-8", "replace") for word in changed}
-        words |= {name for v, line in lines for name in v.names.get(line, ())}
-        words |= {_FUTURE} if is_signed else set()
-        known = [set[str]().union(*v.names.values()) for v in (before, after)]
-        bound = [set[str]().union(*(v.names.get(i, ()) for i in at)) for v, at in sides]
-        needed = (words & (known[0] ^ known[1])) | (bound[0] ^ bound[1])
-        blocks = [[v.blocks[i] for i in at if i in v.blocks] for v, at in sides]
-        kinds = [Counter(kind for kind, _ in side) for side in blocks]
-        is_other = kinds[0] != kinds[1]
-        yield _Hunk(
-            number=number,
-            path=path,
-            old=old,
-            new=new,
-            owners=owners,
-            signed={owner.partition(".")[0] for owner in owners if is_signed},
-            blocks=[(n, b) for n in (False, True) for _, b in blocks[n]] if is_other else [],
-            keys={("", str(number)), *((path, name) for name in needed)},
-        )
+        yield _make_hunk(number, path, _Side(before, old), _Side(after, new))
+
+
+def _make_hunk(number: int, path: str, before: _Side, after: _Side) -> _Hunk:
+    owners = list(dict.fromkeys((*before.owners(), *after.owners()))) or [MODULE]
+    is_signed = before.is_signed() or after.is_signed()
+    old, new = before.words(), after.words()
+    words = {word.decode("utf-8", "replace") for word in (old - new) + (new - old)}
+    words |= before.names() | after.names() | ({_FUTURE} if is_signed else set())
+    needed = words & (before.version.all_names() ^ after.version.all_names())
+    needed |= before.names() ^ after.names()
+    blocks = [(False, *block) for block in before.blocks()]
+    blocks += [(True, *block) for block in after.blocks()]
+    kinds = [Counter(kind for is_new, kind, _ in blocks if is_new == side) for side in (0, 1)]
+    return _Hunk(
+        number=number,
+        path=path,
+        old=before.at,
+        new=after.at,
+        owners=owners,
+        signed={owner.partition(".")[0] for owner in owners if is_signed},
+        blocks=[(is_new, lines) for is_new, _, lines in blocks if kinds[0] != kinds[1]],
+        keys={("", str(number)), *((path, name) for name in needed)},
+    )
 
 
 def _join_blocks(hunks: Sequence[_Hunk]) -> None:

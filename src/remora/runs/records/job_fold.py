@@ -62,7 +62,9 @@ def read_job(
         path = folder.existing_agent(start.agent_id)
         is_written = end is None and is_being_written(path)
         fold = _JobFold(folder, start.node_id)
-        events = events_with_heads(path) if hashed else ((e, None) for e in read_events(path))
+        events = (
+            events_with_heads(path) if hashed else ((event, None) for event in read_events(path))
+        )
         for turn in agent_turns(fold.noted(events)):
             fold.add(turn)
         if (

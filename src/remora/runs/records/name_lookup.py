@@ -102,7 +102,7 @@ def _agent_of_node(nodes: dict[str, list[str]], name: str) -> str | None:
 def _by_prefix(known: Sequence[str], name: str, kind: str) -> str | None:
     if name in known:
         return name
-    begins = [found for found in known if name and found.startswith(name)]
+    begins = [stream for stream in known if name and stream.startswith(name)]
     if len(begins) > 1:
         raise UsageError(
             f"{name!r} is a prefix of more than one {kind}", hint=some_of(begins, _FEW)

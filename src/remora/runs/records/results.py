@@ -213,8 +213,8 @@ def run_document(project: ProjectRecords, view: RunView) -> dict[str, Any]:
             },
             "by_model": msgspec.to_builtins(model_part(view.jobs)),
             "operations": [
-                each.document()
-                for each in totals_by_operation(jobs, plan, project.operations.totals)
+                total.document()
+                for total in totals_by_operation(jobs, plan, project.operations.totals)
             ],
         },
     }

@@ -66,7 +66,7 @@ def list_run_lines(folder: TraceFolder) -> list[RunLine]:
             found = replace(found, line=replace(found.line, status=DAMAGED, **_NOT_COUNTED))
         lines |= {path.name: found} if found is not None else {}
     write_stored_lines(folder.runs, lines, known)
-    entries = (found.line for found in lines.values())
+    entries = (stored.line for stored in lines.values())
     return sorted(entries, key=lambda line: (line.started, line.run_id))
 
 

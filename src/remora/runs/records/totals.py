@@ -62,12 +62,14 @@ def totals_by_operation(
         for name, measure in measured.items():
             measures[name][total.key] = measure
     sums = [_sum(name, counts[name], verified[name], measures[name], totals) for name in counts]
-    return tuple(sorted(sums, key=lambda one: [one.measures[each.key] is None for each in totals]))
+    return tuple(
+        sorted(sums, key=lambda found: [found.measures[total.key] is None for total in totals])
+    )
 
 
 def phrases_of(sums: Sequence[OperationTotals]) -> list[Phrase]:
     """Return the phrases of all operations, in the order of the operations."""
-    return [phrase for one in sums for phrase in one.phrases]
+    return [phrase for total in sums for phrase in total.phrases]
 
 
 def _sum(

@@ -98,8 +98,11 @@ def failures_of(report: Report) -> tuple[Failure, ...]:
 def unchecked_of(report: Report, *, notebooks: bool = False) -> tuple[Failure, ...]:
     """Return the jobs that ended with an error, and, without an operation, files that failed."""
     files = ((file["path"], file["detail"]) for file in report.unreadable)
-    files = (each for each in files if notebooks or not is_notebook(each[0]))
-    unread = (Failure(operation="", path=path, name="", error=why) for path, why in files)
+    unread = (
+        Failure(operation="", path=path, name="", error=why)
+        for path, why in files
+        if notebooks or not is_notebook(path)
+    )
     return (*failures_of(report), *unread)
 
 

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from operator import attrgetter, itemgetter
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -30,14 +31,18 @@ def annotations(
     and only unread files that have some.
     """
     if changed is not None:
-        failures = [e for e in failures if e.operation or changed.get(unescape_path(e.path))]
+        failures = [
+            failure
+            for failure in failures
+            if failure.operation or changed.get(unescape_path(failure.path))
+        ]
     failed = failures[:MAX_ANNOTATIONS]
-    yield from (_failure_command(each, root) for each in failed)
+    yield from (_failure_command(failure, root) for failure in failed)
     found = list(problems)
     if changed is not None:
         found = [placed for problem in problems if (placed := _on_changed_line(problem, changed))]
     shown = _most_useful(found)[: MAX_ANNOTATIONS - len(failed)]
-    yield from (_command(each, root) for each in shown)
+    yield from (_command(problem, root) for problem in shown)
     left, outside = len(found) - len(shown), len(problems) - len(found)
     parts = [count(left, "more problem")] if left else []
     parts += [f"{count(outside, 'problem')} on lines that did not change"] if outside else []
@@ -55,11 +60,11 @@ def _on_changed_line(problem: Problem, changed: ChangedLines) -> Problem | None:
 def _most_useful(problems: Sequence[Problem]) -> list[Problem]:
     seen: Counter[tuple[str, str]] = Counter()
     ranked = []
-    for each in sorted(problems, key=lambda each: each.fixable):
-        kind = each.operation, each.code
+    for problem in sorted(problems, key=attrgetter("fixable")):
+        kind = problem.operation, problem.code
         seen[kind] += 1
-        ranked.append((seen[kind], each))
-    return [each for _, each in sorted(ranked, key=lambda pair: pair[0])]
+        ranked.append((seen[kind], problem))
+    return [problem for _, problem in sorted(ranked, key=itemgetter(0))]
 
 
 def _command(problem: Problem, root: Path) -> str:

@@ -34,7 +34,7 @@ def markdown(report: Report) -> str:
 
 def _lines(report: Report) -> Iterator[str]:
     phrases = phrases_of(report.sums)
-    yield f"## Remora: {escape_markdown(_headline(report, [each.brief for each in phrases]))}\n"
+    yield f"## Remora: {escape_markdown(_headline(report, [phrase.brief for phrase in phrases]))}\n"
     yield f"Run {code(report.run_id)} · {escape_markdown(_run(report))}\n"
     yield escape_markdown(f"{_totals(report)}. {_decisions(report)}.")
     details = [*(phrase.whole for phrase in phrases if phrase.more), *report.gates]

@@ -26,7 +26,7 @@ def combined_patch(report: Report, tree: Path, redact: Redactor) -> tuple[str, s
     while True:
         lost: set[str] = set()
         edits = _edits(report, secret, lost)
-        diffs = {path: _diff(files, path, found) for path, found in sorted(edits.items())}
+        diffs = {path: _diff(files, path, edited) for path, edited in sorted(edits.items())}
         found = {path for path, text in diffs.items() if redact.text(text) != text}
         if not found:
             why = "which have a secret or cannot be in a patch"
@@ -62,9 +62,9 @@ def _fits(
     )
 
 
-def _overlap(one: Edit, other: Edit) -> bool:
+def _overlap(edit: Edit, other: Edit) -> bool:
     """Return True if two different edits touch."""
-    return one != other and one.start <= other.end and other.start <= one.end
+    return edit != other and edit.start <= other.end and other.start <= edit.end
 
 
 def _diff(files: RootedFiles, path: str, edits: Sequence[Edit]) -> str:
@@ -72,6 +72,6 @@ def _diff(files: RootedFiles, path: str, edits: Sequence[Edit]) -> str:
     with suppress(HostError):  # a new file
         before = files.read_bytes(unescape_path(path))
     lines = split_lines(before or b"")
-    for edit in sorted(edits, key=lambda each: each.start, reverse=True):
+    for edit in sorted(edits, key=lambda edit: edit.start, reverse=True):
         lines[edit.start - 1 : edit.end - 1] = [edit.text.encode()]
     return diff(unescape_path(path), before, b"".join(lines))

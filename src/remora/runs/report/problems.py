@@ -70,14 +70,19 @@ def find_problems(
         for operation, findings in (reported or {}).items()
         for finding in findings
     ]
-    known = {(each.operation, each.path, each.name) for each in found}
+    known = {(problem.operation, problem.path, problem.name) for problem in found}
     found += [
-        each
+        problem
         for job in jobs
-        for each in _of_job(job, files)
-        if (each.operation, each.path, each.name) not in known
+        for problem in _problems_of(job, files)
+        if (problem.operation, problem.path, problem.name) not in known
     ]
-    return tuple(sorted(found, key=lambda each: (each.path, each.line, each.operation, each.code)))
+    return tuple(sorted(found, key=problem_order))
+
+
+def problem_order(problem: Problem) -> tuple[str, int, str, str]:
+    """Return the key by which problems are sorted."""
+    return problem.path, problem.line, problem.operation, problem.code
 
 
 def finding_key(operation: str, finding: ReportedFinding) -> FindingKey:
@@ -125,7 +130,7 @@ def reported_problem(operation: str, finding: ReportedFinding, *, fixable: bool)
     )
 
 
-def _of_job(job: JobReport, files: "ParsedFiles") -> Iterator[Problem]:
+def _problems_of(job: JobReport, files: "ParsedFiles") -> Iterator[Problem]:
     """Yield the findings that a change set fixes, or else the functions that it changes."""
     first, last = files.span(job.path, job.node_id)
     edited = [edit for file in job.files if file.path == job.path for edit in file.edits or ()]
@@ -194,10 +199,10 @@ class ParsedFiles:
 
     def _module(self, path: str) -> Module | None:
         if path not in self._known:
-            self._known[path] = self._parsed(unescape_path(path))
+            self._known[path] = self._parse(unescape_path(path))
         return self._known[path]
 
-    def _parsed(self, path: str) -> Module | None:
+    def _parse(self, path: str) -> Module | None:
         try:
             found = parse_module(path, self._tree.read_bytes(path))
         except HostError:

@@ -50,7 +50,9 @@ def _raw(project: ProjectRecords, view: RunView) -> Report:
     )
     sums = totals_by_operation(documents, plan, project.operations.totals)
     keys = [total.key for total in project.operations.totals if total.counts_findings]
-    linted = [found for one in sums for key in keys if (found := one.measures[key]) is not None]
+    linted = [
+        measure for total in sums for key in keys if (measure := total.measures[key]) is not None
+    ]
     return Report(
         run_id=view.run_id,
         project=project.root.name,
@@ -66,8 +68,8 @@ def _raw(project: ProjectRecords, view: RunView) -> Report:
         unreadable=tuple(plan.get("unreadable", [])),
         states=dict(Counter(job.state for job in jobs)),
         waiting=sum(job.review.state in UNDECIDED for job in view.jobs),
-        fixed=sum(found["fixed"] for found in linted) if linted else None,
-        findings=sum(found["of"] for found in linted) if linted else None,
+        fixed=sum(measure["fixed"] for measure in linted) if linted else None,
+        findings=sum(measure["of"] for measure in linted) if linted else None,
         sums=sums,
         decisions=total_of(job.decisions for job in view.jobs),
         by_model=model_part(view.jobs),

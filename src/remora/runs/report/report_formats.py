@@ -16,7 +16,7 @@ def as_json(document: dict[str, Any]) -> str:
 
 
 def _report_json(report: Report) -> str:
-    sums = [each.document() for each in report.sums]
+    sums = [total.document() for total in report.sums]
     return as_json({**msgspec.to_builtins(report), "sums": sums})
 
 

@@ -284,7 +284,7 @@ def _converted_on_commit(root: Path, patches: Sequence[FilePatch]) -> list[FileC
     fields = git_output(root, *words, stdin=query).split(b"\0")[:-1]
     found = []
     for at in range(0, len(fields), 3):
-        path, name, value = (p.decode("utf-8", "surrogateescape") for p in fields[at : at + 3])
+        path, name, value = map(os.fsdecode, fields[at : at + 3])
         if value in _OFF or (name == "filter" and not _runs(root, value)):
             continue
         attribute = name if value == "set" else f"{name}={value}"

@@ -66,7 +66,7 @@ def _pending(project: ProjectRecords, job: JobView) -> ReadyChange | None:
 def reject_repeats(project: Project, stream: RunStream) -> Mapping[str, CurrentAttempts]:
     """Reject the groups of a run's pending hunks that were rejected before. Return all runs."""
     read = {stream_id(path): read_run_line(path) for path in project.trace.run_streams()}
-    runs = {name: found[1] for name, found in read.items() if found is not None}
+    runs = {name: line[1] for name, line in read.items() if line is not None}
     refused = dict(ChainMap(*(counted.refused for counted in runs.values())))
     for job in read_run(project, stream.run_id).jobs if refused else ():  # groups need details
         change = _pending(project, job)
@@ -74,7 +74,7 @@ def reject_repeats(project: Project, stream: RunStream) -> Mapping[str, CurrentA
         if change is None or refused.keys().isdisjoint(known.values()):
             continue
         groups = [known.keys() & {*group.hunks} for group in groups_of(change.whole, job)]
-        repeated = (each for each in groups if all(known[number] in refused for number in each))
+        repeated = (group for group in groups if all(known[number] in refused for number in group))
         change = change.only(set[int]().union(*repeated))
         if change.hunks:
             again = tuple(known[number] for number in change.hunks)

@@ -83,7 +83,7 @@ def named_nodes(job: JobView, names: Sequence[str]) -> set[NodeKey]:
     if job.agent_id in names:
         return set()
     named = {key for name in names for key in match_nodes([*keys, NodeKey(job.node_id)], name)}
-    covers_all = all(any(is_in(key, each) for each in named) for key in keys)
+    covers_all = all(any(is_in(key, outer) for outer in named) for key in keys)
     return set() if covers_all or (job.node_id in named and job.node_id not in keys) else named
 
 
@@ -188,7 +188,7 @@ def choose_groups(
         group
         for group in pending
         if (not narrow.rules or all(_passes(rule, narrow.rules) for rule in group.rules))
-        and (not named or all(any(is_in(key, each) for each in named) for key in _own(group)))
+        and (not named or all(any(is_in(key, outer) for outer in named) for key in _own(group)))
     ]
     left = [f"{g.label} ({hunks_text(g.hunks)})" for g in pending if g not in chosen]
     kept = {number for group in chosen for number in group.hunks}

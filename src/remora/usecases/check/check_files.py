@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import cache
+from operator import attrgetter
 from pathlib import Path
 from shutil import copyfile, copytree
 from tempfile import TemporaryDirectory
@@ -268,9 +269,9 @@ def findings_in_base(
     found: dict[str, tuple[ReportedFinding, ...]] = {}
     for name in request.operations or project.operations.defaults:
         if report := project.operations.report(name):
-            every = report(place, source.modules, options_for(project.config, name, request))
-            own = (each for each in every if each.node_id in wanted)
-            found[name] = tuple(sorted(own, key=lambda each: (each.path, each.line)))
+            reported = report(place, source.modules, options_for(project.config, name, request))
+            own = (finding for finding in reported if finding.node_id in wanted)
+            found[name] = tuple(sorted(own, key=attrgetter("path", "line")))
     files = len({split_node_key(key)[0] for key in wanted})
     return FindingsReport(findings=found, nodes=len(wanted), files=files)
 
@@ -304,8 +305,12 @@ def findings_left(
                 module = parse_module(escape_path(path), after)
                 modules = (module,) if isinstance(module, Module) else ()
                 found = report(ToolTree(tree), modules, options)
-                own = (each for each in found if each.node_id in (job.node_id, *(job.nodes or ())))
-                left.update(finding_key(job.operation, each) for each in own)
+                nodes = {job.node_id, *(job.nodes or ())}
+                left.update(
+                    finding_key(job.operation, finding)
+                    for finding in found
+                    if finding.node_id in nodes
+                )
                 (tree / path).write_bytes(before)
     return left
 

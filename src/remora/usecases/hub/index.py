@@ -165,9 +165,9 @@ def _passes(
             progress(first, len(paths))
             portion = paths[first : first + at_once]
             done = indexer.refresh(portion, source=source, defer_over=DEFER_OVER)
-            for each in (done, *(refresh_large(path, source) for path in done.deferred)):
-                rebuilt = rebuilt or each.rebuilt
-                yield each
+            for part in (done, *(refresh_large(path, source) for path in done.deferred)):
+                rebuilt = rebuilt or part.rebuilt
+                yield part
         progress(len(paths), len(paths))
 
 

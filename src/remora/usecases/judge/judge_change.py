@@ -20,7 +20,7 @@ from remora.judges.judged_change import Change, ChangedFile, ReportedFinding, Un
 from remora.operations.base import Report
 from remora.runs.execution.run import RunRequest, options_for
 from remora.runs.project import Project
-from remora.runs.report.problems import Problem, reported_problem
+from remora.runs.report.problems import Problem, problem_order, reported_problem
 from remora.sandbox.interpreters import ProjectPython
 from remora.text import count
 from remora.tools.tree import ToolTree
@@ -116,10 +116,7 @@ def judge_change(
         if len(files) > len(chosen):
             others = count(len(files) - len(chosen), "changed file")
             remarks.add([Unjudged(what=others, why=f"at most {_MOST_FILES} are judged")])
-        found = sorted(
-            remarks.problems,
-            key=lambda problem: (problem.path, problem.line, problem.operation, problem.code),
-        )
+        found = sorted(remarks.problems, key=problem_order)
         problems, known = without_known(baseline, project.redact.clean(found), trees.after)
     return Judgement(
         root=str(project.root),
