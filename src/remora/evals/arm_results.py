@@ -43,32 +43,35 @@ class TargetResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ArmResult(msgspec.Struct, frozen=True, kw_only=True):
-    """The results of one arm on one operation.
-
-    `jobs` counts jobs by status, `job_errors` the errors of jobs that failed or whose model did,
-    and `decisions` calls by what chose them. `conflicts` is the number of verified change sets that
-    did not fit together. `invalid` and `refused` count calls of the model. `requests` and `tokens`
-    count what models were sent. `seconds` is the time of the run in this process, or since it was
-    resumed. `error` is the reason why the arm could not run. `exit_code` is not 0 if the arm could
-    not run, or if the model of a job failed.
-    """
+    """The results of one arm on one operation."""
 
     name: str
     results: tuple[TargetResult, ...] = ()
     model: str | None = None
     jobs: Mapping[str, int] = {}
+    """Jobs, counted by status."""
     job_errors: Mapping[str, int] = {}
+    """The errors of jobs that failed or whose model did."""
     decisions: Mapping[str, int] = {}
+    """Calls, counted by what chose them."""
     conflicts: int = 0
+    """The number of verified change sets that did not fit together."""
     turns: int = 0
     invalid: int = 0
+    """Calls of the model that were not valid."""
     refused: int = 0
+    """Calls of the model that were not permitted."""
     requests: int = 0
+    """Requests to models."""
     tokens: int = 0
+    """Tokens of their prompts."""
     seconds: float = 0.0
+    """The time of the run in this process, or since it was resumed."""
     resumed: bool = False
     error: str = ""
+    """The reason why the arm could not run."""
     exit_code: int = 0
+    """Not 0 if the arm could not run, or if the model of a job failed."""
 
 
 class OperationResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -82,17 +85,16 @@ class OperationResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
-    """The results of an evaluation.
-
-    `versions` contains versions of Remora and of the programs that it uses. `commit` is the
-    project's commit, if any. `notes` names the files that were left out, with the reasons.
-    """
+    """The results of an evaluation."""
 
     seed: int
     versions: Mapping[str, str]
+    """Versions of Remora and of the programs that it uses."""
     commit: str | None
+    """The project's commit, if any."""
     operations: Sequence[OperationResult]
     notes: Sequence[str]
+    """The files that were left out, with the reasons."""
 
     @property
     def exit_code(self) -> int:

@@ -17,11 +17,7 @@ from remora.trace.read.verified_reader import verified_events
 
 
 class AgentSummary(msgspec.Struct, frozen=True, kw_only=True):
-    """The start, end and totals of an agent, as recorded in its stream.
-
-    `status` is that of the end event. `verified` is None if nothing was submitted. Token counts are
-    the totals reported by the servers.
-    """
+    """The start, end and totals of an agent, as recorded in its stream."""
 
     start: AgentStart
     agent_id: str
@@ -32,11 +28,15 @@ class AgentSummary(msgspec.Struct, frozen=True, kw_only=True):
     ended: str
     head: Head
     status: str
+    """The status of the end event."""
     stop_reason: str = ""
     error: str | None = None
     verified: bool | None = None
+    """None if nothing was submitted."""
     input_tokens: int = 0
+    """The total that servers reported."""
     output_tokens: int = 0
+    """The total that servers reported."""
     turns: int
 
     @property

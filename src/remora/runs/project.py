@@ -19,15 +19,14 @@ if TYPE_CHECKING:  # importing pydantic and the redaction rules takes longer tha
 
 @dataclass(frozen=True, kw_only=True)
 class ProjectRecords:
-    """A project as far as its records are read. Its configuration may be invalid.
-
-    Streams are read from `trace`. `state` is the folder for this root in the user's state folder.
-    """
+    """A project as far as its records are read. Its configuration may be invalid."""
 
     root: Path
     operations: Operations
     trace: TraceFolder
+    """The streams."""
     state: Path
+    """The folder for this root in the user's state folder."""
 
     @property
     def has_unfinished_accept(self) -> bool:
@@ -37,22 +36,21 @@ class ProjectRecords:
 
 @dataclass(frozen=True, kw_only=True)
 class Project(ProjectRecords):
-    """An opened project.
-
-    Streams are written to the store that `open_store` returns. `cache` is the folder for this root
-    in the user's cache folder. `install_key` is the secret that identifies the runs started by this
-    installation. Everything written to a stream passes through `redact`.
-    `interpreter` is called only if project code must run. It raises UsageError if the user has not
-    given consent. `surface` is recorded with each verdict.
-    """
+    """An opened project."""
 
     config: "Config"
     open_store: "Callable[[], TraceStore]"
+    """Opens the store that streams are written to."""
     cache: Path
+    """The folder for this root in the user's cache folder."""
     install_key: bytes
+    """The secret that identifies runs of this installation."""
     redact: "Redactor"
+    """Cleans all that is written to a stream."""
     interpreter: "Callable[[], ProjectPython] | None" = None
+    """Finds the interpreter for project code. Raises UsageError without consent."""
     surface: Literal["cli", "web"] = "cli"
+    """Recorded with each verdict."""
 
 
 def root_name(root: Path) -> str:

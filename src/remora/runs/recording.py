@@ -52,18 +52,16 @@ _NOT_RUN = "the tool was not run: the call was refused, or its result was not re
 
 
 class RecordedTask(msgspec.Struct, frozen=True, kw_only=True):
-    """Job of another program's agent, and its tools.
-
-    `model` is the model's name. `limit` is the maximum size of a request, with the tools, in
-    tokens. A byte counts as a token, so no tokenizer exceeds it.
-    """
+    """Job of another program's agent, and its tools."""
 
     goal: str
     instructions: str = ""
     tools: tuple[ToolSchema, ...] = ()
     model: str = ""
+    """The model's name."""
     max_turns: int
     limit: int
+    """The most tokens of a request with the tools. A byte counts as a token, so no tokenizer exceeds it."""
 
 
 class Recording:

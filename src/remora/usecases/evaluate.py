@@ -34,18 +34,17 @@ from remora.usecases.review.verdicts import accept
 
 
 class EvalRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """Request for a comparison.
-
-    `names` are agents or operations; none means all that restore what people wrote. At most
-    `number` targets of each are chosen, by `seed`. With `fresh`, results of earlier commands are
-    not used.
-    """
+    """Request for a comparison."""
 
     names: tuple[str, ...] = ()
+    """Agents or operations; none means all that restore what people wrote."""
     arms: tuple[Arm, ...]
     number: int
+    """The most targets of each."""
     seed: int = 0
+    """The seed by which targets are chosen."""
     fresh: bool = False
+    """True to use no results of earlier commands."""
 
 
 def evaluate(

@@ -14,18 +14,19 @@ from remora.tools.tree import ToolTree
 
 
 class ProjectLook(NamedTuple):
-    """Contents of a project. `folders` are the top folders of its Python files with their numbers.
-
-    `python` is the interpreter, relative to the root where it is inside, or empty if there is none;
-    `problem` says why. `gates` judge changes, and `missing` says what cannot.
-    """
+    """Contents of a project."""
 
     folders: dict[str, int]
+    """The top folders of its Python files, with their numbers."""
     tests: int
     python: str
+    """The interpreter, relative to the root where it is inside, or empty if there is none."""
     problem: str
+    """Why there is no interpreter."""
     gates: tuple[str, ...]
+    """What judges changes."""
     missing: tuple[str, ...]
+    """What cannot judge changes."""
 
 
 def look_at_project(invocation: Invocation) -> ProjectLook:

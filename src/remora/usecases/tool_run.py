@@ -42,15 +42,14 @@ _SEED = 0
 
 @dataclass(frozen=True, kw_only=True)
 class ToolRequest:
-    """The arguments of `tools run`.
-
-    `name` is a tool or a `.pym` file, `inputs` are `KEY=VALUE` strings, and `grants` are names of
-    host functions.
-    """
+    """The arguments of `tools run`."""
 
     name: str
+    """A tool or a `.pym` file."""
     inputs: Sequence[str]
+    """`KEY=VALUE` strings."""
     grants: Sequence[str]
+    """Names of host functions."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -31,21 +31,22 @@ from remora.trace.read.reader import decode_part
 
 
 class ModelDecision(msgspec.Struct, frozen=True, kw_only=True):
-    """A model request, its event, and the packet at that point.
-
-    `written` is the call that the answer was read as, or
-    `problem` is the reason why it is not a call. `call` and `result` are None unless this answer led
-    to the turn's call.
-    """
+    """A model request and what followed."""
 
     event: Event
+    """The event of the request."""
     request: ModelRequest
     packet: DecisionPacket
+    """The packet at that point."""
     answer: ModelResponse | None = None
     written: ToolCall | None = None
+    """The call that the answer was read as."""
     problem: str = ""
+    """Why the answer is not a call."""
     call: ToolCalled | None = None
+    """The turn's call, or None unless this answer led to it."""
     result: EventData | None = None
+    """The result of the call."""
     error: AgentError | None = None
 
     @property

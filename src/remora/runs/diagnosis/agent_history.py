@@ -19,27 +19,29 @@ _BY_MODEL = frozenset({"model", "escalation", "fallback"})
 
 
 class Turn(msgspec.Struct):
-    """A turn of an agent.
-
-    `state` is the packet that the model saw. `call` is the decision as text. `problem` is an error
-    that ended the turn without a call. `result_seq` is the event of the call's result, `summary`
-    the text that the packet keeps of it, and `reported` the first lines of the raw output that
-    report an error.
-    """
+    """A turn of an agent."""
 
     number: int
     state: DecisionState
+    """The packet that the model saw."""
     seq: int | None = None
+    """The event of the decision."""
     tool: str = ""
     call: str = ""
+    """The decision as text."""
     is_of_model: bool = False
     problem: tuple[str, str] | None = None
+    """The kind and the text of an error that ended the turn without a call."""
     result_seq: int | None = None
+    """The event of the call's result."""
     is_error: bool = False
     error: str = ""
     summary: str = ""
+    """The text that the packet keeps of the result."""
     has_changed: bool = False
+    """True if the call changed files."""
     reported: tuple[str, ...] = ()
+    """The first lines of the raw output that report an error."""
 
 
 class AgentHistory(msgspec.Struct):

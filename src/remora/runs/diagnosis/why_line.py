@@ -42,41 +42,41 @@ _PROBLEMS: dict[str, tuple[CauseKind, str]] = {
 
 
 class Evidence(msgspec.Struct, frozen=True):
-    """A fact from an event of a turn. `seq` is null for facts from several events."""
+    """A fact from an event of a turn."""
 
     turn: int
     seq: int | None
+    """Null for facts from several events."""
     text: str
 
 
 class Cause(msgspec.Struct, frozen=True):
-    """Why an agent failed. `turn` is null if no turn is to blame.
-
-    `look_at` is the turn whose packet shows the cause, if it is another one.
-    """
+    """Why an agent failed."""
 
     kind: CauseKind
     turn: int | None
+    """Null if no turn is to blame."""
     sentence: str
     evidence: tuple[Evidence, ...] = ()
     look_at: int | None = None
+    """The turn whose packet shows the cause, if it is another one."""
 
 
 class Failure(msgspec.Struct, frozen=True):
-    """The turn to which a failure is attributed, and the error of a tool, a check or the end."""
+    """The end of an agent that is to be explained."""
 
     turn: Turn
+    """The turn to which the failure is attributed."""
     message: str
+    """The error of a tool, a check or the end."""
     is_of_tool: bool = False
+    """True if a tool failed."""
     check: str = ""
+    """The check that refused the change, or an empty string."""
 
 
 class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
-    """Why an agent failed.
-
-    `dropped` is what the budget removed from the packet of the cause's turn, and `look_at` the turn
-    whose packet shows most.
-    """
+    """Why an agent failed."""
 
     agent_id: str
     run_id: str
@@ -86,8 +86,10 @@ class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
     stop_reason: str | None
     turns: int
     look_at: int
+    """The turn whose packet shows most."""
     cause: Cause
     dropped: tuple[Place, ...]
+    """What the budget removed from the packet of the cause's turn."""
 
 
 def why(folder: TraceFolder, agent_id: str) -> Diagnosis:

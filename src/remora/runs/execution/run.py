@@ -101,23 +101,24 @@ class FactSource(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class PreparedRun:
-    """A planned or resumed run that can be started.
-
-    `base` is the snapshot that a new run starts from, and `ruff` checks its files; both are None
-    for a resumed run. `python` is the interpreter for agents that run the project's code, or None.
-    Jobs run in this process if there are no `workers`.
-    """
+    """A planned or resumed run that can be started."""
 
     run_id: str
     project: Project
     request: RunRequest
     plan: Plan
     agents: Mapping[str, Agent]
+    """The agents of the run, by operation."""
     source: FactSource
+    """Where agents get facts about nodes."""
     base: BaseSnapshot | None
+    """The snapshot that a new run starts from, or None for a resumed run."""
     ruff: RuffBase | None
+    """Checks the files of the base, or None for a resumed run."""
     python: ProjectPython | None
+    """The interpreter for agents that run the project's code, or None."""
     workers: RemoteWorkers | None = None
+    """Workers elsewhere, or None if jobs run in this process."""
 
     @property
     def planned_agents(self) -> tuple[Agent, ...]:
@@ -165,19 +166,19 @@ class NoObserver:
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """A prepared run that has everything its jobs need.
-
-    `models` maps model names to connected models. `settings` is the configuration recorded in the
-    run's stream: its `model_name` is used for agents that do not name a model.
-    """
+    """A prepared run that has everything its jobs need."""
 
     prepared: PreparedRun
     models: Mapping[str, Model]
+    """The connected models, by name or role."""
     facts: NodeFacts
+    """Facts about nodes."""
     settings: Mapping[str, Any]
+    """The configuration in the run's stream, with the `model_name` of agents that name no model."""
     observer: RunObserver
     clock: Callable[[], datetime]
     lost_jobs: LostJobs = field(default_factory=LostJobs)
+    """Counts jobs that end early."""
     judge: "Callable[[Run, RunStream, BaseFiles], None] | None" = None
     """Judges all change sets of a run together, and records it, before the run ends."""
 
@@ -206,16 +207,15 @@ class Run:
 
 @dataclass(frozen=True, kw_only=True)
 class BaseFiles:
-    """The files that an agent starts from, and a driver that makes private copies of them.
-
-    `ruff` checks the files of the base and of its copies. `rebased` contains the files that differ
-    from the run's recorded base, as `{path: {sha256, mode}}`.
-    """
+    """The files that an agent starts from."""
 
     base: BaseSnapshot
     workspaces: SlotDriver
+    """Makes private copies of them."""
     ruff: RuffBase
+    """Checks the files of the base and of its copies."""
     rebased: Mapping[str, Any] = field(default_factory=dict)
+    """The files that differ from the run's recorded base, as `{path: {sha256, mode}}`."""
     _known: dict[str, list[dict[str, Any]]] = field(default_factory=dict, repr=False)
 
     @cached_property

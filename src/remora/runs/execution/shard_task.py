@@ -9,34 +9,35 @@ import msgspec
 
 
 class Repository(msgspec.Struct, frozen=True, kw_only=True):
-    """Source of the project's files for a worker.
-
-    `machine` is the driver's machine, on which `path` is the project's root. Elsewhere, the commit
-    is fetched from `url`, or else from the git bundle with the hash `bundle` in the object store.
-    `folder` is the project's root in the repository.
-    """
+    """Source of the project's files for a worker."""
 
     machine: str
+    """The driver's machine."""
     path: str
+    """The project's root on that machine."""
     commit: str | None
+    """The commit to fetch elsewhere, if there is one."""
     folder: str = ""
+    """The project's root in the repository."""
     url: str = ""
+    """The address of a repository that has the commit, or an empty string."""
     bundle: str = ""
+    """The hash of a git bundle in the object store that has it, or an empty string."""
 
 
 class ShardTask(msgspec.Struct, frozen=True, kw_only=True):
-    """The jobs of a shard, by agent ID.
-
-    `start_hash` is the hash of the line with the run's `run_start`, which holds the plan and the
-    settings. `code` is the digest of the driver's installation, which the worker's must equal.
-    """
+    """The jobs of a shard."""
 
     run_id: str
     project: str
     number: int
+    """The number of the shard."""
     agents: tuple[str, ...]
+    """The IDs of the agents."""
     start_hash: str
+    """The hash of the line with the run's `run_start`, which holds the plan and the settings."""
     code: str
+    """The digest of the driver's installation, which the worker's must equal."""
     repository: Repository
 
 

@@ -28,46 +28,49 @@ MAX_JOBS = 200
 
 
 class Selection(msgspec.Struct, frozen=True, kw_only=True):
-    """Nodes selected for a run.
-
-    `node` is a glob. `changed` contains the keys of nodes that differ from a revision, and `keys`
-    those of all nodes that may be selected. `max_nodes` is the maximum number of nodes with jobs.
-    """
+    """Nodes selected for a run."""
 
     node: str | None
+    """A glob."""
     changed: frozenset[str] | None = None
+    """The keys of nodes that differ from a revision."""
     keys: frozenset[str] | None
+    """The keys of all nodes that may be selected."""
     max_nodes: int | None
+    """The most nodes with jobs."""
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
-    """Planned jobs, ordered by file and line. A job on several nodes of a file comes first.
-
-    `nodes` and `files` are the numbers of all nodes and files, and `selected` that of selected nodes. `worked_on` contains
-    the nodes that jobs work on, by operation. `skipped` is the number of node-operation pairs
-    without a job. `left_nodes` contains the nodes that need work for which no proposal can be made,
-    by operation and reason. `findings` is the number of lint findings on the nodes of lint jobs.
-    `left_findings` lists those that no job would fix, by reason, and `rules` describes the rules if
-    the project does not select any. `judges` describes the programs that must accept the proposals,
-    by operation. `amounts` has the amount of work of each job, by agent ID, in the unit of its
-    need. `seconds` is their expected duration, or None if it depends on a model server.
-    """
+    """Planned jobs, ordered by file and line. A job on several nodes of a file comes first."""
 
     jobs: tuple[Job, ...] = ()
     operations: tuple[str, ...] = ()
     nodes: int = 0
+    """The number of all nodes."""
     files: int = 0
+    """The number of all files."""
     selected: int = 0
+    """The number of selected nodes."""
     worked_on: Mapping[str, frozenset[NodeKey]] = {}
+    """The nodes that jobs work on, by operation."""
     skipped: int = 0
+    """The number of pairs of a node and an operation without a job."""
     left_nodes: Mapping[str, Mapping[str, tuple[NodeKey, ...]]] = {}
+    """Nodes that need work for which no proposal can be made, by operation and reason."""
     findings: int = 0
+    """The number of lint findings on the nodes of lint jobs."""
     left_findings: Mapping[str, tuple[str, ...]] = {}
+    """Lint findings that no job would fix, by reason."""
     rules: str = ""
+    """The rules, if the project does not select any."""
     judges: Mapping[str, str] = {}
+    """The programs that must accept the proposals, by operation."""
     amounts: Mapping[str, int] = {}
+    """The work of each job in the unit of its need, by agent ID."""
     seconds: float | None = 0.0
+    """The expected duration, or None if it depends on a model server."""
     unreadable: tuple[dict[str, Any], ...] = ()
+    """The files that no job can work on, with the reasons."""
 
     @property
     def skipped_nodes(self) -> int:
@@ -186,17 +189,19 @@ class _Left(NamedTuple):
 
 
 class _Part(NamedTuple):
-    """The part of a plan for one file. `work` includes each node that a job works on.
-
-    `amounts` is keyed by agent ID. `left` contains the nodes that need work but have no job.
-    """
+    """The part of a plan for one file."""
 
     jobs: list[Job]
     work: list[_Work]
+    """The work on each node that a job works on."""
     amounts: Mapping[str, int]
+    """The amounts of work, by agent ID."""
     selected: int
+    """The number of selected nodes."""
     skipped: int
+    """The number of pairs of a node and an agent without a job."""
     left: list[_Left]
+    """The nodes that need work but have no job."""
 
     @property
     def nodes(self) -> int:
@@ -249,18 +254,17 @@ def _unchecked(amounts: Iterable[Amount]) -> list[dict[str, Any]]:
 
 @dataclass(frozen=True)
 class _FilePlanner:
-    """Plans jobs one file at a time.
-
-    `amounts` is keyed by operation, for operations with a built-in need. `counting` contains the
-    operations whose need counts findings.
-    """
+    """Plans jobs one file at a time."""
 
     run_id: str
     tree: Path
     agents: Sequence[Agent]
     wanted: set[NodeKey]
+    """The keys of the selected nodes."""
     amounts: Mapping[str, Amount]
+    """Finds the amount of work on a node, by operation with a built-in need."""
     counting: frozenset[str]
+    """The operations whose need counts findings."""
 
     def plan_file(self, module: Module, room: int | None) -> _Part:
         """Return the jobs for the nodes of a file.

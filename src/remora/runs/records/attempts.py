@@ -51,23 +51,24 @@ class _StartFields(msgspec.Struct):
 
 
 class Attempt(msgspec.Struct, frozen=True, kw_only=True):
-    """An attempt of a job. `status` is null until the attempt's `job_end` is recorded."""
+    """An attempt of a job."""
 
     job: Job
     status: str | None = None
+    """Null until the attempt's `job_end` is recorded."""
 
 
 class Attempts(msgspec.Struct, frozen=True, kw_only=True):
-    """The planned jobs of a run, and their attempts in the order in which they first started.
-
-    The plan in `start` has no jobs; they are in `jobs`. `ended` is True if the run's stream
-    contains a `run_end`.
-    """
+    """The planned jobs of a run, and their attempts."""
 
     start: RunStart
+    """The data of `run_start`, whose plan has no jobs."""
     jobs: tuple[Job, ...]
+    """The planned jobs."""
     begun: tuple[Attempt, ...]
+    """The attempts, in the order in which they first started."""
     ended: bool
+    """True if the run's stream contains a `run_end`."""
 
     @property
     def newest(self) -> dict[tuple[str, str], Attempt]:

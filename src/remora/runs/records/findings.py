@@ -56,16 +56,16 @@ def _known_counts(event: Event, key: str) -> dict[str, int] | None:
 
 
 class ListedFinding(msgspec.Struct, frozen=True):
-    """A finding that a tool listed. `line` counts from 1, or is null if it is unknown.
-
-    `kept` and `fix_kind` have the same meaning as in the list of `file_findings`.
-    """
+    """A finding that a tool listed."""
 
     code: str
     message: str
     line: int | None = None
+    """The line, from 1, or null if it is unknown."""
     kept: str = ""
+    """The same as in the list of `file_findings`."""
     fix_kind: str = ""
+    """The same as in the list of `file_findings`."""
 
     @property
     def reason(self) -> str:

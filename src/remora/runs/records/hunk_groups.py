@@ -44,18 +44,18 @@ _NAMED = 3
 
 
 class HunkGroup(msgspec.Struct, frozen=True, kw_only=True):
-    """Hunks of a change set that need each other.
-
-    `number` counts the groups from 1, and `hunks` has the numbers of `hunks_of`. `rules` are the
-    codes of the findings that the group fixes, `nodes` the functions, classes and modules that it
-    changes. `label` names the rules of a linter, or else the functions.
-    """
+    """Hunks of a change set that need each other."""
 
     number: int
+    """The number of the group, from 1."""
     hunks: tuple[int, ...]
+    """The numbers of `hunks_of`."""
     label: str
+    """The rules of a linter, or else the functions."""
     rules: tuple[str, ...]
+    """The codes of the findings that the group fixes."""
     nodes: frozenset[NodeKey]
+    """The functions, classes and modules that it changes."""
 
 
 def groups_of(patches: Sequence[FilePatch], job: JobView) -> list[HunkGroup]:
@@ -100,21 +100,24 @@ def labelled_hunks(
 
 @dataclass(eq=False)
 class _Hunk:
-    """A hunk, with its lines before and after. Hunks that share one of `keys` are one group.
-
-    `owners` are the functions, classes or modules of its lines, and `signed` the outermost ones of
-    its signatures. `blocks` are the lines of the blocks that it adds (True) or removes.
-    """
+    """A hunk, as it is grouped."""
 
     number: int
     path: str
     old: range
+    """Its lines before the change."""
     new: range
+    """Its lines after the change."""
     owners: list[str]
+    """The functions, classes or modules of its lines."""
     signed: set[str]
+    """The outermost of them whose signatures it changes."""
     blocks: list[tuple[bool, range]]
+    """The lines of the blocks that it adds (True) or removes."""
     keys: set[tuple[str, str]]
+    """Hunks that share a key are one group."""
     rules: set[str] = field(default_factory=set)
+    """The codes of the findings that it fixes."""
 
     def distance(self, line: int) -> int:
         """Return the number of lines from a line of the old version to the hunk."""

@@ -13,17 +13,15 @@ Op = Literal["add", "remove", "change"]
 
 
 class PacketChange(msgspec.Struct, frozen=True, kw_only=True):
-    """A difference between two packets.
-
-    `path` is a JSON Pointer. For list items, it contains the index in the later packet, or in the
-    earlier packet if the item was removed. `before` is null if the value was added, and `after` is
-    null if the value was removed.
-    """
+    """A difference between two packets."""
 
     op: Op
     path: str
+    """A JSON Pointer, with the index in the later packet, or in the earlier one of a removed item."""
     before: Any
+    """Null if the value was added."""
     after: Any
+    """Null if the value was removed."""
 
 
 def packet_changes(before: DecisionPacket, after: DecisionPacket) -> list[PacketChange]:

@@ -31,21 +31,22 @@ from remora.trace.trace_folder import TraceFolder
 
 
 class RunView(msgspec.Struct, frozen=True, kw_only=True):
-    """A run and the current attempt of each job.
-
-    The plan in `start` has no jobs. `planned` is their number. `head` is the head of the run's
-    stream. `record` has no events if the run was read by its ID.
-    """
+    """A run and the current attempt of each job."""
 
     run_id: str
     started: str
     status: str
     start: RunStart
+    """The data of `run_start`, whose plan has no jobs."""
     planned: int
+    """The number of planned jobs."""
     jobs: tuple[JobView, ...]
     head: Head
+    """The head of the run's stream."""
     record: RunRecord
+    """The record, without events if the run was read by its ID."""
     gates: Gates | None = None
+    """The last judgement of the project's gates."""
 
     @property
     def damaged(self) -> tuple[JobView, ...]:

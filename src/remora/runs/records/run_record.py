@@ -19,18 +19,16 @@ OTHER_PROGRAM = {"recorded_by": "another program"}
 
 
 class RunRecord(msgspec.Struct, frozen=True, kw_only=True, dict=True):
-    """The events of a run.
-
-    `is_written` is True if a writer held the stream's lock while the stream was read. `verified` is
-    True if every line matches its hash, and the run is `trusted` or was started by this
-    installation.
-    """
+    """The events of a run."""
 
     run_id: str
     events: tuple[Event, ...]
     is_written: bool = False
+    """True if a writer held the stream's lock while the stream was read."""
     verified: bool = False
+    """True if every line matches its hash, and the run is trusted or of this installation."""
     trusted: bool = False
+    """True if the user trusts a run of another installation."""
 
     @property
     def head(self) -> Head:

@@ -21,21 +21,21 @@ _FORMAT = 6
 
 
 class RunLine(msgspec.Struct, frozen=True, kw_only=True):
-    """An entry of `runs --json`, with the numbers of change sets in each state of review.
-
-    `operations` are those that were planned, and `model` is the name of the model or `none`.
-    `jobs` is the number of planned jobs, and `failed` the number of those that failed or ended with
-    an error. If a run cannot be read completely, its status is `damaged` and its change sets are
-    not counted. If not even its first event can be read, `started` is empty.
-    """
+    """An entry of `runs --json`, with the numbers of change sets in each state of review."""
 
     run_id: str
     started: str
+    """The time of the first event, or empty if it cannot be read."""
     status: str
+    """The status of the run; a damaged run is not counted further."""
     jobs: int
+    """The number of planned jobs."""
     operations: tuple[str, ...] = ()
+    """The planned operations."""
     model: str = ""
+    """The name of the model, or `none`."""
     failed: int = 0
+    """The number of jobs that failed or ended with an error."""
     pending: int = 0
     accepted: int = 0
     rejected: int = 0
@@ -49,15 +49,15 @@ class RunLine(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StoredLine(msgspec.Struct, frozen=True):
-    """The entry of a run, and the size and time of its stream before it was read.
-
-    `ended` is True if the stream has a `run_end`.
-    """
+    """The entry of a run, and the state of its stream before it was read."""
 
     line: RunLine
     ended: bool
+    """True if the stream has a `run_end`."""
     bytes: int
+    """The size of the stream."""
     modified_ns: int
+    """The time of its last change."""
 
     def is_current(self, status: os.stat_result) -> bool:
         return (self.bytes, self.modified_ns) == (status.st_size, status.st_mtime_ns)

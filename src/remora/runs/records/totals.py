@@ -15,18 +15,16 @@ Document = Mapping[str, Any]
 
 
 class OperationTotals(msgspec.Struct, frozen=True, kw_only=True):
-    """Totals of the started jobs of one operation.
-
-    `verified` is the number of change sets that are accepted or pending. Rejected and conflicting
-    change sets are counted neither here nor in `measures`. `measures` maps the key of each kind of
-    totals to its numbers, or to null if they are unknown for every job.
-    """
+    """Totals of the started jobs of one operation."""
 
     operation: str
     jobs: int
     verified: int
+    """The number of change sets that are accepted or pending."""
     measures: dict[str, dict[str, int] | None]
+    """The numbers of each kind of totals by key, or null if they are unknown for every job."""
     phrases: tuple[Phrase, ...]
+    """The numbers as texts."""
 
     @property
     def remaining(self) -> int:

@@ -39,28 +39,19 @@ class FileChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """A remaining finding, or several equal ones whose lines were not recorded.
-
-    `line` is its line number at the start of the run, or null if the line was not recorded.
-    `reason` says why the finding is left, if the tools do.
-    """
+    """A remaining finding, or several equal ones whose lines were not recorded."""
 
     code: str
     message: str
     line: int | None = None
+    """The line at the start of the run, or null if it was not recorded."""
     count: int = 1
     reason: str = ""
+    """Why the finding is left, if the tools say it."""
 
 
 class JobReport(msgspec.Struct, frozen=True, kw_only=True):
-    """A job's result, changes and remaining findings.
-
-    `state` is the verdict, or the status if there is no verdict. `fixes` contains the findings that
-    the change set fixes, as far as tools listed them. `reasons` has what the model left or took
-    back, and how far what it edited is tested. `taken_out` says why gates took out parts of the
-    change set, or all of it. `written` describes what was accepted if it is not
-    the whole change set, such as `2 of 3 hunks`. `proof` is that of `JobView`.
-    """
+    """A job's result, changes and remaining findings."""
 
     agent_id: str
     operation: str
@@ -70,22 +61,30 @@ class JobReport(msgspec.Struct, frozen=True, kw_only=True):
     status: str
     review: str
     state: str
+    """The verdict, or the status if there is no verdict."""
     turns: int
     decided_by: dict[str, int]
     fixed: dict[str, int]
+    """The fixed findings, counted by code."""
     measurements: dict[str, int] | None = msgspec.field(name="worth")
     measurement_text: str = msgspec.field(name="worth_text")
     fixes: tuple[Finding, ...] = ()
+    """The findings that the change set fixes, as far as tools listed them."""
     left: tuple[Finding, ...]
+    """The findings that remain."""
     files: tuple[FileChange, ...]
     conflicts: tuple[dict[str, Any], ...]
     branch: str | None
     error: str | None
     reasons: tuple[str, ...] = ()
+    """What the model left or took back, and how far what it edited is tested."""
     taken_out: tuple[str, ...] = ()
+    """Why gates took out parts of the change set, or all of it."""
     head: Head
     written: str = ""
+    """What was accepted if it is not the whole change set, such as `2 of 3 hunks`."""
     proof: str = ""
+    """The same as in `JobView`."""
 
     @property
     def qualname(self) -> str:
@@ -94,15 +93,7 @@ class JobReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
-    """The report of a run.
-
-    `sums` contains the totals of each operation. `findings` is the number of lint findings, and
-    `fixed` is the number of findings fixed by accepted or pending changes. Both are null if they
-    are unknown for every job. `waiting` is the number of change sets that are pending review.
-    `skipped` is the number of node-operation pairs without a job, and `skipped_nodes` is the number
-    of nodes without a job. `decisions` counts decisions by what made them. `by_model` is the
-    model's part, or null. `gates` says what stands behind the change sets.
-    """
+    """The report of a run."""
 
     run_id: str
     project: str
@@ -113,15 +104,27 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     head: Head
     commit: str | None
     planned: int
+    """The number of planned jobs."""
     skipped: int
+    """The number of pairs of a node and an operation without a job."""
     skipped_nodes: int
+    """The number of nodes without a job."""
     unreadable: tuple[dict[str, Any], ...]
+    """The files that no job could work on."""
     states: dict[str, int]
+    """The number of jobs by state."""
     waiting: int
+    """The number of change sets that are pending review."""
     fixed: int | None
+    """The number of findings fixed by accepted or pending changes, or null if it is unknown."""
     findings: int | None
+    """The number of lint findings, or null if it is unknown."""
     sums: tuple[OperationTotals, ...]
+    """The totals of each operation."""
     decisions: dict[str, int]
+    """Decisions, counted by what made them."""
     by_model: ModelPart | None
+    """The model's part, or null."""
     gates: tuple[str, ...]
+    """The proof of the change sets, and the gaps."""
     jobs: tuple[JobReport, ...]

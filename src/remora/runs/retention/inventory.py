@@ -29,23 +29,23 @@ _FIRST = datetime.min.replace(tzinfo=UTC)
 
 
 class RunFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """Facts about a run, or about a damaged agent of an unknown run, as used by the rules.
-
-    `first` and `last` are the times of its first and last event, or None if unknown. `hands_off` is
-    the reason for keeping the run unchanged, or an empty string. `begun` is True if part of the run
-    has already been removed. `streams` maps the path of each stream to its size in bytes. The last
-    one is the run's stream, and `heads` are the agents' heads recorded there. `names` contains the
-    hashes of the contents that the streams reference, or is None if a stream cannot be read.
-    """
+    """Facts about a run, or about a damaged agent of an unknown run."""
 
     run_id: str
     first: datetime | None = None
+    """The time of the first event, if it is known."""
     last: datetime | None = None
+    """The time of the last event, if it is known."""
     hands_off: str = ""
+    """The reason for keeping the run unchanged, or an empty string."""
     begun: bool = False
+    """True if part of the run has already been removed."""
     streams: dict[Path, int]
+    """The size of each stream in bytes, by path. The last one is the run's."""
     heads: dict[str, Head] = {}
+    """The agents' heads in the run's stream."""
     names: frozenset[str] | None
+    """The hashes of referenced contents, or None if a stream cannot be read."""
 
     @property
     def bytes(self) -> int:
@@ -53,15 +53,13 @@ class RunFacts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Inventory(msgspec.Struct, frozen=True):
-    """All runs, with the oldest run first, and all contents.
-
-    `freed` contains the hashes of contents that expired runs referenced and that have not been
-    stored again since.
-    """
+    """All runs and contents of a project."""
 
     runs: Sequence[RunFacts] = ()
+    """The runs, the oldest first."""
     contents: Sequence[StoredContent] = ()
     freed: Collection[str] = ()
+    """The hashes of contents that expired runs referenced and that were not stored again since."""
 
 
 def take_inventory(folder: TraceFolder, now: datetime) -> Inventory:

@@ -46,35 +46,37 @@ TrackProgress = Callable[[Sequence[ReadyChange]], Iterable[ReadyChange]]
 
 @dataclass(frozen=True, kw_only=True)
 class Verdicts:
-    """Result of a review.
-
-    Each item of `conflicts` is `{node_id, path, detail}`. `skipped` contains a message about each
-    change set that the filter left out, and `notes` all others. `new_findings` contains those of
-    `notes` that are about findings caused by a merge. `damaged` contains
-    messages about streams or contents that differ from the record. `created` contains the paths of new files among the user's
-    files. `reverted` contains the nodes whose accepted change set was removed, and `reopened` those
-    whose verdict was withdrawn. `error` is set if the review ended early, after some verdicts.
-    `branch` is the branch that has what was accepted, if any, and `already` has the nodes whose
-    changes were there, or in HEAD, before. `view` is the run after the review. `pull_request` has a
-    title, a file of text, and commands.
-    """
+    """Result of a review."""
 
     run_id: str
     view: RunView = field(repr=False)
+    """The run after the review."""
     accepted: list[str] = field(default_factory=list)
     rejected: list[str] = field(default_factory=list)
     conflicts: list[dict[str, Any]] = field(default_factory=list)
+    """The conflicts, as `{node_id, path, detail}`."""
     notes: list[str] = field(default_factory=list)
+    """Messages about change sets that were decided."""
     damaged: list[str]
+    """Messages about streams or contents that differ from the record."""
     skipped: Sequence[str] = ()
+    """A message about each change set that the filter left out."""
     new_findings: Sequence[str] = ()
+    """Those of `notes` that are about findings caused by a merge."""
     created: Sequence[str] = ()
+    """The paths of new files among the user's files."""
     branch: str = ""
+    """The branch that has what was accepted, if any."""
     already: Sequence[str] = ()
+    """The nodes whose changes were on the branch, or in HEAD, before."""
     reverted: Sequence[str] = ()
+    """The nodes whose accepted change set was removed."""
     reopened: Sequence[str] = ()
+    """The nodes whose verdict was withdrawn."""
     error: RemoraError | None = None
+    """Set if the review ended early, after some verdicts."""
     pull_request: Mapping[str, Any] | None = None
+    """A title, a file of text, and commands."""
 
     @property
     def head(self) -> Head:
@@ -98,16 +100,17 @@ def opened_review(
 
 @dataclass(frozen=True, kw_only=True)
 class SelectedChanges:
-    """The jobs that can be accepted, and messages about those that the filter left out.
-
-    `damaged` contains messages about the jobs that cannot be accepted.
-    """
+    """The change sets of a run that were chosen."""
 
     view: RunView
     usable: list[ReadyChange]
+    """Those that can be accepted."""
     skipped: list[str]
+    """Messages about those that the filter left out."""
     damaged: list[str]
+    """Messages about those that cannot be accepted."""
     notes: Sequence[str] = ()
+    """Messages about hunks that were left."""
 
     @property
     def as_view(self) -> RunView:

@@ -53,18 +53,16 @@ _OFF = ("unspecified", "unset")
 
 
 class Branch(msgspec.Struct, frozen=True, kw_only=True):
-    """A git branch. `tip` is the commit on which the next one is made.
-
-    `old` is the commit at which the branch is, or zeros if it does not exist. It differs from `tip`,
-    which is HEAD, if the branch does not exist or has only commits that HEAD has. `prefix` is the
-    path from the top of the repository to `root`.
-    """
+    """A git branch."""
 
     root: Path
     name: str
     tip: str
+    """The commit on which the next one is made: HEAD if the branch has no commits of its own."""
     old: str
+    """The commit at which the branch is, or zeros if it does not exist."""
     prefix: bytes
+    """The path from the top of the repository to `root`."""
 
     @property
     def ref(self) -> str:

@@ -18,18 +18,17 @@ from remora.workspaces.apply.transaction import Recovery, recover_journal
 
 
 class JournalNote(msgspec.Struct, frozen=True, kw_only=True):
-    """The note of a journal, which names the review that the journal belongs to.
-
-    `seq` is the number of the review's event. `verdict` is the recorded verdict, and `otherwise`
-    the one to record if there is a conflict.
-    """
+    """The note of a journal, which names the review that the journal belongs to."""
 
     run_id: str
     agent_id: str
     node_id: str
     seq: str
+    """The number of the review's event."""
     verdict: str
+    """The recorded verdict."""
     otherwise: str
+    """The verdict to record if there is a conflict."""
 
 
 def recover(project: Project) -> list[str]:

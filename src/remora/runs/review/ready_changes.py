@@ -21,23 +21,23 @@ from remora.workspaces.hunks import hunk_count, with_hunks
 
 
 class ReadyChange(NamedTuple):
-    """The pending hunks of a change set, or some of them.
-
-    `whole` has the patches of the whole change set, `hunks` the numbers of the hunks to decide, and
-    `patches` what they change, or a user's edited version. `is_exact` is true if a user chose
-    exactly these: a conflict then says nothing about the change set. `recorded` has an edited
-    version with the parts that were accepted before, which is recorded instead of them.
-    `collisions` are the conflicts of hunks that were left out because of them.
-    """
+    """The pending hunks of a change set, or some of them."""
 
     job: JobView
     whole: list[FilePatch]
+    """The patches of the whole change set."""
     hunks: tuple[int, ...]
+    """The numbers of the hunks to decide."""
     patches: list[FilePatch]
+    """What the hunks change, or a user's edited version."""
     is_exact: bool = False
+    """True if a user chose exactly these: a conflict then says nothing about the change set."""
     is_edited: bool = False
+    """True if a user has edited it."""
     recorded: Sequence[FilePatch] = ()
+    """An edited version with the parts that were accepted before, which is recorded instead of them."""
     collisions: Sequence[dict[str, Any]] = ()
+    """The conflicts of hunks that were left out because of them."""
 
     @property
     def is_whole(self) -> bool:

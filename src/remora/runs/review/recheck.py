@@ -41,14 +41,12 @@ a merge only if the file then has more findings than before, and the agent check
 
 @dataclass(frozen=True, kw_only=True)
 class Tree:
-    """The files that a change set is merged with.
-
-    `read` returns the content of a file, or None if the file is missing. `copy` copies the files to
-    a folder.
-    """
+    """The files that a change set is merged with."""
 
     read: Callable[[str], bytes | None]
+    """Returns the content of a file, or None if the file is missing."""
     copy: Callable[[Path], BaseSnapshot]
+    """Copies the files to a folder."""
 
 
 def users_tree(project: Project) -> Tree:

@@ -39,15 +39,13 @@ All other rules have the letters of `--rule`.
 
 @dataclass(frozen=True, kw_only=True)
 class ReviewFilter:
-    """A filter for change sets.
-
-    If `rules` is not empty, only groups of hunks pass that fix findings of these rules and of no
-    other rules. A rule is a code, the beginning of codes such as `UP0`, or a name such as `missing annotation`.
-    `conditions` contains keys of CONDITIONS, and a change set must meet all of them.
-    """
+    """A filter for change sets."""
 
     rules: frozenset[str] = frozenset()
+    """Codes, beginnings of codes such as `UP0`, or names such as `missing annotation`. Only groups of hunks
+    pass that fix findings of these rules and of no others. All pass if it is empty."""
     conditions: frozenset[str] = frozenset()
+    """Keys of CONDITIONS, all of which a change set must meet."""
 
     def __bool__(self) -> bool:
         return bool(self.rules or self.conditions)

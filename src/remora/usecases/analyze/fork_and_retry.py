@@ -34,12 +34,14 @@ from remora.usecases.analyze.run_models import (
 
 @dataclass(frozen=True, kw_only=True)
 class ForkRequest:
-    """The arguments of `trace fork`. `files` is the folder to write the turn's files to, if any."""
+    """The arguments of `trace fork`."""
 
     agent_id: str
     turn: int
     files: Path | None = None
+    """The folder to write the turn's files to, if any."""
     trusted: bool = False
+    """True if the user trusts a run of another installation."""
 
 
 def fork_with_model(

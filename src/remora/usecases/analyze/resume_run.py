@@ -33,17 +33,16 @@ from remora.usecases.hub.fact_source import fact_source
 
 @dataclass(frozen=True, kw_only=True)
 class Resumable:
-    """A run to resume, or some of its agents.
-
-    `run.project` has the recorded configuration for all settings that affect agents. `models`
-    contains the names of the models that are needed.
-    """
+    """A run to resume, or some of its agents."""
 
     run: PreparedRun
+    """The run, with the recorded configuration for all settings that affect agents."""
     record: RunRecord
     attempts: Attempts
     models: tuple[str, ...]
+    """The names of the models that are needed."""
     only: frozenset[str] | None
+    """The IDs of the agents to resume, or None for all."""
 
     @property
     def nothing_to_do(self) -> bool:

@@ -55,19 +55,18 @@ def _unobserved() -> AbstractContextManager[RunObserver]:
 
 @dataclass(frozen=True, kw_only=True)
 class RunResult:
-    """A run that has finished or was stopped.
-
-    `stopped` is the reason for stopping, or an empty string if the run finished. `only` contains
-    the IDs of the agents that ran, or is None if all agents ran. `retained` says what retention
-    removed after the run, and its problems. `had_ended` is true if nothing was left to run.
-    """
+    """A run that has finished or was stopped."""
 
     project: Project
     run_id: str
     stopped: str = ""
+    """The reason for stopping, or an empty string if the run finished."""
     only: frozenset[str] | None = None
+    """The IDs of the agents that ran, or None if all agents ran."""
     retained: Retained = Retained()  # noqa: RUF009 (immutable)
+    """What retention removed after the run, and its problems."""
     had_ended: bool = False
+    """True if nothing was left to run."""
 
     @cached_property
     def view(self) -> RunView:

@@ -57,28 +57,30 @@ _SETTINGS = {"runner.memory.trace_store": "kv", "runner.memory.durability": "non
 
 @dataclass(frozen=True, kw_only=True)
 class CheckResult:
-    """What the agents would change, and what operations report.
-
-    `problems` are ordered by file and line. `report` and `view` describe the run, whose records no
-    longer exist. `nodes` and `files` are the numbers of selected ones. `patch` contains the changes
-    for `git apply`, and `unpatched` says what it leaves out. `changed` has the changed lines of the
-    files with problems, or that cannot be parsed, if a revision was given. `stopped` is the reason
-    if the check was stopped early. With a baseline, there are only new problems, and the changes
-    that fix them, and `known` is the number of the others.
-    """
+    """What the agents would change, and what operations report."""
 
     root: Path
     plan: Plan
     nodes: int
+    """The number of selected nodes."""
     files: int
+    """The number of their files."""
     problems: tuple[Problem, ...]
+    """The problems, ordered by file and line; with a baseline, only new ones."""
     report: Report
+    """The report of the run, with a baseline only with the changes that fix new problems."""
     view: RunView
+    """The run, whose records no longer exist."""
     patch: str
+    """The changes for `git apply`."""
     unpatched: str
+    """What the patch leaves out."""
     changed: ChangedLines | None
+    """With a revision, the changed lines of files with problems, or that cannot be parsed."""
     stopped: str
+    """The reason if the check was stopped early."""
     known: int | None = None
+    """The number of problems that a baseline left out."""
 
 
 def check(  # noqa: PLR0913 (one keyword for each option of the command)

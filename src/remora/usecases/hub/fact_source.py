@@ -72,17 +72,16 @@ class FactsAhead:
 
 @dataclass(frozen=True, kw_only=True)
 class HubFactSource:
-    """The target and the settings of the Hub client.
-
-    `indexing` brings the index up to date, if a model reads the facts.
-    """
+    """The target and the settings of the Hub client."""
 
     root: Path
     enabled: Literal["auto"] | bool
     places: HubPaths
     files: FileRules
     deadline: float
+    """The most seconds of a question."""
     indexing: Thread | None
+    """Brings the index up to date, if a model reads the facts."""
 
     @asynccontextmanager
     async def opened(self, nodes: Iterable[str] = ()) -> AsyncIterator[NodeFacts]:

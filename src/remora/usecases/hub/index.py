@@ -42,29 +42,25 @@ _WRITER_LOOK_S = 0.05
 
 
 class Links(NamedTuple):
-    """The result of precomputing links.
-
-    `complete` is True if all links are stored. `failed` contains the nodes whose links could not be
-    computed.
-    """
+    """The result of precomputing links."""
 
     complete: bool
+    """True if all links are stored."""
     failed: Sequence[Unlinked] = ()
+    """The nodes whose links could not be computed."""
 
 
 class Indexed(NamedTuple):
-    """The result of updating the index.
-
-    `changed` is the number of nodes whose facts changed. `by` is the process ID of the daemon that
-    updated the index, or None if this process did.
-    """
+    """The result of updating the index."""
 
     files: int
     nodes: int
     changed: int
+    """The number of nodes whose facts changed."""
     errors: Sequence[FileError]
     seconds: float
     by: int | None = None
+    """The process ID of the daemon that updated the index, or None if this process did."""
     links: Links | None = None
     """Result of precomputing links, or None if links were not requested."""
 

@@ -28,18 +28,17 @@ _LINK = b"120000"
 
 
 class ChangeRequest(NamedTuple):
-    """Which change is judged.
-
-    `revisions` is `A..B`, `A...B` (from their merge base) or `A`, which is compared with the files
-    of the project; empty means HEAD. With `staged`, the index is compared with HEAD. `diff` has a
-    unified diff, which is applied to a copy of the project's files. `index_file` is the index to use
-    instead of the repository's: `git commit -a` has its own while hooks run.
-    """
+    """Which change is judged."""
 
     revisions: str = ""
+    """`A..B`, `A...B` (from their merge base) or `A`, which is compared with the files of the project; empty
+    means HEAD."""
     staged: bool = False
+    """True to compare the index with HEAD."""
     diff: bytes | None = None
+    """A unified diff, which is applied to a copy of the project's files."""
     index_file: Path | None = None
+    """The index to use instead of the repository's: `git commit -a` has its own while hooks run."""
 
 
 class ChangeTrees(NamedTuple):
