@@ -18,8 +18,7 @@ from remora.runs.review.apply_changes import secrets_in
 from remora.runs.review.journals import complete_journals
 from remora.tools.tree import ToolTree
 from remora.usecases.review.verdicts import accept, reject
-from remora.workspaces.apply.merge_change_set import FilePatch
-from remora.workspaces.apply.transaction import prepare_changes
+from remora.workspaces.apply.merge_change_set import FilePatch, prepare_changes
 from tests.runs.conftest import RULES, UNUSED, Desk
 from tests.runs.review.test_recheck import MODULE, agent
 from tests.runs.review.test_recheck import analyzed as analyzed_by_own
