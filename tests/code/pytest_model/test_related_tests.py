@@ -37,13 +37,13 @@ class Cart:
 """
 
 
-def related(key: str, files: dict[str, str] | str, *, depth: int = 10) -> dict[str, str]:
+def related(key: str, files: dict[str, str] | str) -> dict[str, str]:
     """Return the pytest ID and tier of each related test. A text is that of `tests/test_x.py`."""
     more = {"tests/test_x.py": files} if isinstance(files, str) else files
     sources = {"app.py": APP, **more}
     facts = {p: read_facts(p, textwrap.dedent(text).encode()) for p, text in sources.items()}
     view = MemorySnapshot({one.path: one for one in facts.values()})
-    found = RelatedTests(Linker(view), view).of(f"node:{key}", depth=depth)
+    found = RelatedTests(Linker(view), view).of(f"node:{key}")
     assert list(found) == sorted(found, key=lambda r: TIERS.index(r.tier))
     return {one.id: one.tier for one in found}
 
@@ -56,7 +56,10 @@ def test_a_test_that_calls_the_node() -> None:
 def test_through_other_nodes_up_to_a_depth() -> None:
     test = "from app import middle\n\n\ndef test_it():\n    assert middle()\n"
     assert related("app.py:low", test) == {"tests/test_x.py::test_it": "exact"}
-    assert related("app.py:low", test, depth=1) == {}
+    chain = "".join(f"def f{n}():\n    return f{n + 1}()\n" for n in range(11))
+    tests = {"chain.py": chain, "test_chain.py": "from chain import *\ndef test():\n    f0()\n"}
+    assert related("chain.py:f9", tests) == {"test_chain.py::test": "exact"}
+    assert related("chain.py:f10", tests) == {}
 
 
 def test_the_nearest_test_comes_first_within_a_tier() -> None:

@@ -3,13 +3,15 @@
 import heapq
 import re
 from collections.abc import Iterator, Sequence
+from functools import cache
 from typing import Protocol
 
+from remora.code.callgraph.abstract_values import EXACT, INFERRED, POSSIBLE, UNIQUE
 from remora.code.callgraph.files.program_protocol import Program
 from remora.code.callgraph.linker import Linker
 from remora.code.callgraph.names.name_candidates import EXTERNAL_METHOD_NAMES
 from remora.code.ir.model import CLASS_SCOPE, FUNCTION_SCOPE, IMPORT_FROM, LoweredFile
-from remora.code.links import TIERS, Edge
+from remora.code.links import TIER_RANK, Edge
 from remora.code.pytest_model.pytest_file import (
     FIXTURE_REQUEST_FUNCTIONS,
     PytestFile,
@@ -89,36 +91,31 @@ class KnownLinks(Protocol):
         """Return the stored result of `Linker.importers`."""
 
 
-class ReverseLinks:
-    """The callers and importers of nodes. Links that are not stored are computed."""
+class LinkLookup:
+    """The links of nodes: those that are stored, and otherwise those that a linker computes."""
 
-    def __init__(self, linker: Linker, known: KnownLinks | None) -> None:
+    def __init__(self, linker: Linker, stored: KnownLinks | None) -> None:
         self._linker = linker
-        self._known = known
-        self._importers: dict[str, tuple[Edge, ...]] = {}
-        self._callers: dict[str, tuple[Edge, ...]] = {}
-
-    def importers(self, key: str) -> tuple[Edge, ...]:
-        known = None if self._known is None else self._known.importers(key)
-        if known is not None:
-            return known
-        if key not in self._importers:
-            self._importers[key] = self._linker.importers(key)
-        return self._importers[key]
+        self._stored = stored
+        self._computed_callers = cache(linker.callers)
+        self._computed_importers = cache(linker.importers)
 
     def callers(self, key: str) -> tuple[Edge, ...]:
-        known = None if self._known is None else self._known.callers(key)
-        if known is not None:
-            return known
-        if key not in self._callers:
-            self._callers[key] = self._linker.callers(key)
-        return self._callers[key]
+        stored = None if self._stored is None else self._stored.callers(key)
+        return self._computed_callers(key) if stored is None else stored
+
+    def callees(self, key: str) -> tuple[Edge, ...]:
+        stored = None if self._stored is None else self._stored.callees(key)
+        return self._linker.callees(key) if stored is None else stored
+
+    def importers(self, key: str) -> tuple[Edge, ...]:
+        stored = None if self._stored is None else self._stored.importers(key)
+        return self._computed_importers(key) if stored is None else stored
 
 
+DEPTH = 10
+"""Maximum number of calls between a test and a node."""
 _MAX_NODES = 6_000  # maximum number of nodes visited per search
-_EXACT, _INFERRED, _UNIQUE, _POSSIBLE = (
-    TIERS.index(tier) for tier in ("exact", "inferred", "unique", "possible")
-)
 _MAX_FILES_BY_NAME = 24
 """If no more files than this use a method name, every call of that name may be a caller."""
 _DUNDER = re.compile(r"__\w+__")
@@ -126,22 +123,19 @@ _CONSTRUCTORS = ("__init__", "__new__")
 
 
 class CallerSearch:
-    """A search through the callers of a node, up to `depth` calls deep."""
+    """A search through the callers of a node, up to `DEPTH` calls deep."""
 
     def __init__(
         self,
         linker: Linker,
         program: Program,
-        reverse_links: ReverseLinks,
+        links: LinkLookup,
         project: PytestProject,
-        *,
-        depth: int,
     ) -> None:
         self._linker = linker
         self._program = program
-        self._reverse_links = reverse_links
+        self._links = links
         self._project = project
-        self._depth = depth
         self._queue: list[tuple[int, int, str]] = []
         self._seen: set[str] = set()
         self._seen_classes: set[str] = set()
@@ -150,7 +144,7 @@ class CallerSearch:
     def from_node(self, key: str) -> None:
         """Find tests that reach the node through calls, or that import and use it."""
         for start in self._starts(key):
-            self._push(_EXACT, 0, start)
+            self._push(EXACT, 0, start)
         self._run()
         self._add_importing_tests(key)
 
@@ -164,16 +158,16 @@ class CallerSearch:
 
     def _add_importing_tests(self, key: str) -> None:
         _, qualname = split_node_key(key)
-        for edge in self._reverse_links.importers(key):
+        for edge in self._links.importers(key):
             path, _ = split_node_key(edge.key)
             file = self._project.file(path)
             lowered = self._program.lowered(path)
             if file is None or lowered is None or not is_test_file(path):
                 continue
-            rank = max(_INFERRED, TIERS.index(edge.tier))
+            rank = max(INFERRED, TIER_RANK[edge.tier])
             for alias in _aliases(lowered, qualname):
                 for test in file.functions_using(alias):
-                    self._add_tests(rank, self._depth, file, test)
+                    self._add_tests(rank, DEPTH, file, test)
 
     def _starts(self, key: str) -> Iterator[str]:
         """Yield the node and, if it is a class or module, all nodes inside it."""
@@ -195,14 +189,14 @@ class CallerSearch:
         path, qualname = split_node_key(key)
         file = self._project.file(path)
         has_role = file is not None and self._add_tests(rank, depth, file, qualname)
-        if depth >= self._depth:
+        if depth >= DEPTH:
             return
-        callers = self._reverse_links.callers(key)
+        callers = self._links.callers(key)
         for edge in callers:
-            self._push(max(rank, TIERS.index(edge.tier)), depth + 1, edge.key)
+            self._push(max(rank, TIER_RANK[edge.tier]), depth + 1, edge.key)
         if not has_role:
             uncalled = not any(self._runs_later(edge) for edge in callers)
-            self._follow_implicit_calls(max(rank, _INFERRED), depth + 1, key, uncalled=uncalled)
+            self._follow_implicit_calls(max(rank, INFERRED), depth + 1, key, uncalled=uncalled)
 
     def _runs_later(self, edge: Edge) -> bool:
         """Return True unless the caller is the body of a module or class, which runs on import."""
@@ -230,7 +224,7 @@ class CallerSearch:
 
     def _follow_method_name(self, rank: int, depth: int, name: str) -> None:
         """Follow calls of a method with this name on objects of unknown type."""
-        rank = max(rank, _UNIQUE if self._project.defines_once(name) else _POSSIBLE)
+        rank = max(rank, UNIQUE if self._project.defines_once(name) else POSSIBLE)
         paths = self._program.mentioning(name)
         for path in paths if len(paths) <= _MAX_FILES_BY_NAME else ():
             for key in self._project.nodes_calling(path, name):
@@ -250,15 +244,15 @@ class CallerSearch:
                 self._push(rank, depth, maker)
                 pending += self._import_time_users(rank, depth, maker)
             extending = reversed(self._linker.subclasses(key))
-            pending += [(max(rank, TIERS.index(edge.tier)), edge.key) for edge in extending]
+            pending += [(max(rank, TIER_RANK[edge.tier]), edge.key) for edge in extending]
 
     def _import_time_users(self, rank: int, depth: int, maker: str) -> list[tuple[int, str]]:
         """Queue the nodes that `maker` decorates, and return the classes whose bodies call it."""
         found = []
-        for edge in self._reverse_links.callers(maker):
+        for edge in self._links.callers(maker):
             if self._runs_later(edge):
                 continue
-            weaker = max(rank, TIERS.index(edge.tier))
+            weaker = max(rank, TIER_RANK[edge.tier])
             _, qualname = split_node_key(edge.key)
             decorated = self._project.decorated_at(edge)
             for key in decorated:
@@ -272,7 +266,7 @@ class CallerSearch:
         path, qualname = split_node_key(key)
         if (file := self._project.file(path)) is not None:
             for test in file.functions_using(qualname):
-                self._add_tests(rank, self._depth, file, test)
+                self._add_tests(rank, DEPTH, file, test)
         self._add_importing_tests(key)
 
     def _add_tests(self, rank: int, depth: int, file: PytestFile, qualname: str) -> bool:
@@ -288,7 +282,7 @@ class CallerSearch:
             if file.is_autouse(outer):
                 self.found.add_served(rank, depth, file, outer)
             for user_file, user in self.found.fixture_users(file, file.fixture_name(outer)):
-                if depth < self._depth and user_file.role(user) != ("test", user):
+                if depth < DEPTH and user_file.role(user) != ("test", user):
                     self._push(rank, depth + 1, node_key(user_file.path, user))
                 else:
                     self.found.add(rank, depth, user_file, user)

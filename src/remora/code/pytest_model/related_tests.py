@@ -6,15 +6,13 @@ from typing import NamedTuple
 
 from remora.code.callgraph.files.program_protocol import OutOfTimeError, Program
 from remora.code.callgraph.linker import Linker
-from remora.code.links import TIERS, Related, Tier
-from remora.code.pytest_model.caller_search import CallerSearch, KnownLinks, ReverseLinks
+from remora.code.links import TIER_RANK, TIERS, Related, Tier
+from remora.code.pytest_model.caller_search import DEPTH, CallerSearch, KnownLinks, LinkLookup
 from remora.code.pytest_model.pytest_file import PytestFile, is_test_file, pytest_id
 from remora.code.pytest_model.pytest_project import PytestProject
 from remora.ids import MODULE, split_node_key
 
 _WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z0-9]+|[A-Z]+")
-DEPTH = 10
-"""Maximum number of calls between a test and a node."""
 
 
 class SearchResult(NamedTuple):
@@ -30,32 +28,30 @@ class RelatedTests:
     def __init__(self, linker: Linker, program: Program, known: KnownLinks | None = None) -> None:
         self._linker = linker
         self._program = program
-        self._reverse_links = ReverseLinks(linker, known)
+        self.links = LinkLookup(linker, known)
         self._project = PytestProject(linker, program)
 
-    def of(self, key: str, *, depth: int = DEPTH) -> tuple[Related, ...]:
+    def of(self, key: str) -> tuple[Related, ...]:
         """Return the tests related to a node, ordered by tier, then by distance.
 
-        A test is related if it reaches the node through at most `depth` calls (including fixtures),
+        A test is related if it reaches the node through at most `DEPTH` calls (including fixtures),
         imports and uses the node, or is named after the node. The tier of a test is the tier of the
         weakest link between the test and the node. A link by name alone is `unique` if nothing else
         in the project has the name, and `possible` otherwise. An unknown node has no related tests.
         """
-        return self.search(key, depth=depth).tests
+        return self.search(key).tests
 
-    def search(self, key: str, *, depth: int = DEPTH) -> SearchResult:
+    def search(self, key: str) -> SearchResult:
         """Return the result of `of`, or what was found until the program raised OutOfTimeError.
 
         The most certain and nearest tests are found first. A stopped search keeps its caches, so
         that the next search for the node gets further.
         """
-        search = CallerSearch(
-            self._linker, self._program, self._reverse_links, self._project, depth=depth
-        )
+        search = CallerSearch(self._linker, self._program, self.links, self._project)
         complete = True
         try:
             for file, test, tier in _tests_named_after(self._program, self._project, key):
-                search.found.add(TIERS.index(tier), depth, file, test)
+                search.found.add(TIER_RANK[tier], DEPTH, file, test)
             search.from_node(key)
         except OutOfTimeError:
             complete = False

@@ -47,8 +47,9 @@ class NodeQueries:
         self.fresh = True
         self.partial_links = partial_links
         self._known = view.links()
-        self._linker = Linker(view, files, max_answers=most)
-        self._related = RelatedTests(self._linker, view, self._known)
+        linker = Linker(view, files, max_answers=most)
+        self._related = RelatedTests(linker, view, self._known)
+        self._links = self._related.links
         self._tests_until: float | None = None
         """Time limit for finding tests, or None if this request has no time left."""
         self._cache: dict[str, NodeState] = {}
@@ -98,14 +99,14 @@ class NodeQueries:
 
         Raises NotFound if the node does not exist.
         """
-        return self._answer(key, "callers", lambda: _reachable(self._callers, key, depth))
+        return self._answer(key, "callers", lambda: _reachable(self._links.callers, key, depth))
 
     def callees(self, key: str, depth: int = 1) -> dict[str, Any]:
         """Return callees within `depth` steps. Code outside the project is not followed.
 
         Raises NotFound if the node does not exist.
         """
-        return self._answer(key, "callees", lambda: _reachable(self._callees, key, depth))
+        return self._answer(key, "callees", lambda: _reachable(self._links.callees, key, depth))
 
     def tests(self, key: str, depth: int = 1) -> dict[str, Any]:
         """Return the tests of the node, and of its callers within `depth` - 1 steps.
@@ -118,7 +119,7 @@ class NodeQueries:
 
         def find() -> Iterable[Related]:
             nonlocal complete
-            callers = _reachable(self._callers, key, depth - 1) if depth > 1 else ()
+            callers = _reachable(self._links.callers, key, depth - 1) if depth > 1 else ()
             found, complete = self._tests([key, *(edge.key for edge in callers)], until)
             return found
 
@@ -179,10 +180,10 @@ class NodeQueries:
         )
 
     def _with_callers(self, state: NodeState) -> NodeState:
-        return msgspec.structs.replace(state, callers=self._callers(state.key))
+        return msgspec.structs.replace(state, callers=self._links.callers(state.key))
 
     def _with_callees(self, state: NodeState) -> NodeState:
-        return msgspec.structs.replace(state, callees=self._callees(state.key))
+        return msgspec.structs.replace(state, callees=self._links.callees(state.key))
 
     def _with_tests(self, state: NodeState) -> NodeState:
         if has_all_tests(state):
@@ -197,14 +198,6 @@ class NodeQueries:
             self._cache.clear()
         self._cache[state.key] = state
         return state
-
-    def _callers(self, key: str) -> tuple[Edge, ...]:
-        known = None if self._known is None else self._known.callers(key)
-        return self._linker.callers(key) if known is None else known
-
-    def _callees(self, key: str) -> tuple[Edge, ...]:
-        known = None if self._known is None else self._known.callees(key)
-        return self._linker.callees(key) if known is None else known
 
     def _tests_in_time(self, key: str) -> tuple[tuple[Related, ...] | None, bool]:
         """Return the tests of a node that are found in time, and whether they are all.

@@ -4,7 +4,7 @@ from remora.code.callgraph import abstract_values as kinds
 from remora.code.callgraph.abstract_values import TOP, Value, Values, join
 from remora.code.callgraph.analysis_context import Context
 from remora.code.callgraph.files.dataflow import NameFlow
-from remora.code.callgraph.names.call_targets import CALLER_LEVELS, hashable_term
+from remora.code.callgraph.names.call_targets import CALLER_LEVELS, term_values
 from remora.code.callgraph.rules.points_to import instances_of
 
 _MAX_NESTING = 3
@@ -40,8 +40,8 @@ class TargetFilter:
         """Return True if a flow's term, or what calling it `depth` times gives, may be accepted."""
         if flow.term is None:
             return True
-        question = ("term", CALLER_LEVELS, path, flow.scope, flow.at, hashable_term(flow.term))
-        return self._any_matches(self._ctx.solve(question), depth)
+        values = term_values(self._ctx, (path, flow.scope, flow.at), flow.term)
+        return self._any_matches(values, depth)
 
     def _any_matches(self, values: Values, depth: int, nested: int = 0) -> bool:
         if values is TOP:

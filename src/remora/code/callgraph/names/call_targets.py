@@ -61,6 +61,9 @@ CALLER_LEVELS = 2
 """`ProgramPoint.level` of the questions that the linker asks."""
 _MAX_PARTIALS = 4  # maximum number of nested `functools.partial` calls
 Targets = dict[str, int]
+_PROJECT_KINDS = frozenset(
+    (kinds.INSTANCE, kinds.SELF, kinds.FUNCTION, kinds.CLASS, kinds.OWN_CLASS)
+)
 _METHOD_BY_BUILTIN = {
     "builtins.len": "__len__",
     "builtins.str": "__str__",
@@ -107,7 +110,7 @@ def call_targets(ctx: Context, path: str, number: int) -> Targets:
     if call.implicit:
         found = {key: tier for key, tier in found.items() if not key.startswith("ext:")}
     else:
-        _add_getters(ctx, file.path, call.scope, call.at, call.callee, found)
+        _add_getters(ctx, (path, call.scope, call.at), call.callee, found)
     if not found and not values and not call.implicit:
         _add_unique_method(ctx, path, call, found)
     return found
@@ -153,14 +156,7 @@ def _mentions_class(ctx: Context, file: IndexedFile | None, value: Value) -> boo
     Only such files are searched for callers of the method.
     """
     owner = value[2] if value[0] == kinds.BOUND else value
-    in_project = owner[0] in {
-        kinds.INSTANCE,
-        kinds.SELF,
-        kinds.FUNCTION,
-        kinds.CLASS,
-        kinds.OWN_CLASS,
-    }
-    home = ctx.definition_file(owner[1], owner[2]) if in_project else None
+    home = ctx.definition_file(owner[1], owner[2]) if owner[0] in _PROJECT_KINDS else None
     if home is None or file is None:
         return str(owner[0]) == kinds.EXTERNAL
     scope = home.scopes[owner[2]]
@@ -200,10 +196,7 @@ def _function_target(ctx: Context, value: Value) -> Targets:
 
 def _constructor_targets(ctx: Context, value: Value) -> Targets:
     constructors = ctx.solve(("class_attribute", 0, value[1], value[2], "__init__"))
-    found: Targets = {}
-    for function, tier in constructors:
-        if function[0] == kinds.FUNCTION:
-            found.update(dict.fromkeys(_function_target(ctx, function), tier))
+    found = _method_targets(ctx, value, "__init__")
     if value[0] == kinds.OWN_CLASS:
         for subclass, _ in ctx.solve(("derived", value[1], value[2])):
             for key in _constructor_targets(ctx, subclass):
@@ -256,20 +249,23 @@ def _callback_values(ctx: Context, name: str, call: Call, site: tuple[str, int])
         return ctx.solve(("argument", CALLER_LEVELS, *site, argument))
     for keyword, term in call.keywords:
         if keyword is not None and keyword == argument:
-            return ctx.solve(
-                ("term", CALLER_LEVELS, site[0], call.scope, call.at, hashable_term(term))
-            )
+            return term_values(ctx, (site[0], call.scope, call.at), term)
     return ()
 
 
-def hashable_term(term: Any) -> Any:
-    return tuple(hashable_term(part) for part in term) if isinstance(term, list | tuple) else term
+def term_values(ctx: Context, point: tuple[str, int, int], term: Any) -> Values:
+    """Return the values of a term at a point, which is (path, scope, statement)."""
+    return ctx.solve(("term", CALLER_LEVELS, *point, _hashable(term)))
 
 
-def _add_getters(ctx: Context, path: str, scope: int, at: int, term: Any, found: Targets) -> None:
+def _hashable(term: Any) -> Any:
+    return tuple(map(_hashable, term)) if isinstance(term, list | tuple) else term
+
+
+def _add_getters(ctx: Context, point: tuple[str, int, int], term: Any, found: Targets) -> None:
     """Add the property getters that run when the callee `term` is evaluated."""
     if has_tag(term, ATTRIBUTE):
-        for key, tier in _accessors(ctx, (path, scope, at), *term[1:], setting=False).items():
+        for key, tier in _accessors(ctx, point, *term[1:], setting=False).items():
             _add(found, key, tier)
 
 
@@ -295,7 +291,7 @@ def _accessors(
     found: Targets = {}
     if not ctx.is_common(f"property {name}", 0):
         return found
-    for value, tier in ctx.solve(("term", CALLER_LEVELS, *point, hashable_term(base))):
+    for value, tier in term_values(ctx, point, base):
         if value[0] in {kinds.INSTANCE, kinds.SELF}:
             for function, weaker in ctx.solve(("accessors", value, name, setting)):
                 for key in _function_target(ctx, function):
@@ -306,9 +302,7 @@ def _accessors(
 def _add_unique_method(ctx: Context, path: str, call: Call, found: Targets) -> None:
     term = call.callee
     if has_tag(term, ATTRIBUTE):
-        known = ctx.solve(
-            ("term", CALLER_LEVELS, path, call.scope, call.at, hashable_term(term[1]))
-        )
+        known = term_values(ctx, (path, call.scope, call.at), term[1])
         key = None if known else unique_method(ctx, term[2])
         if key is not None:
             found[key] = UNIQUE

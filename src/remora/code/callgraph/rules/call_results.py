@@ -34,27 +34,19 @@ _NO, _MAYBE, _YES = range(3)
 
 
 def result_of_call(ctx: Context, level: int, path: str, number: int) -> Values:
-    found = []
-    for value, _ in ctx.read(("callee", level, path, number)):
-        found.append(_result(ctx, level, value, (path, number)))
-    return join(found)
+    callees = ctx.read(("callee", level, path, number))
+    return join([_result(ctx, level, value, (path, number)) for value, _ in callees])
 
 
 def _result(ctx: Context, level: int, value: Value, site: tuple[str, int]) -> Values:
-    found = _RESULTS.get(value[0], external_result)
-    return found(ctx, level, value, site)
+    find = _RESULTS.get(value[0], external_result)
+    return find(ctx, level, value, site)
 
 
 def _of_function(ctx: Context, level: int, value: Value, site: tuple[str, int]) -> Values:
-    if (declared := _overload_result(ctx, value, site, 0)) is not None:
-        return declared
-    return ctx.read(("result", level, *value[1:]))
-
-
-def _of_bound(ctx: Context, level: int, value: Value, site: tuple[str, int]) -> Values:
-    if (declared := _overload_result(ctx, value[1], site, 1)) is not None:
-        return declared
-    return ctx.read(("result", level, *value[1][1:]))
+    function, offset = (value[1], 1) if value[0] == kinds.BOUND else (value, 0)
+    declared = _overload_result(ctx, function, site, offset)
+    return ctx.read(("result", level, *function[1:])) if declared is None else declared
 
 
 def _of_class(_ctx: Context, _level: int, value: Value, _site: tuple[str, int]) -> Values:
@@ -72,7 +64,7 @@ def _of_partial(ctx: Context, level: int, value: Value, site: tuple[str, int]) -
 
 _RESULTS: dict[str, Callable[[Context, int, Value, tuple[str, int]], Values]] = {
     kinds.FUNCTION: _of_function,
-    kinds.BOUND: _of_bound,
+    kinds.BOUND: _of_function,
     kinds.CLASS: _of_class,
     kinds.OWN_CLASS: _of_class,
     kinds.INSTANCE: _of_instance,
