@@ -162,11 +162,11 @@ def _own_lines(files: RootedFiles, path: str, ran: Iterable[int]) -> dict[str, i
         definition.key: definition for definition in find_definitions(tree, escape_path(path))
     }
     own: dict[str, int] = {}
-    for key, each in definitions.items():
-        if isinstance(each.node, ast.ClassDef):
+    for key, definition in definitions.items():
+        if isinstance(definition.node, ast.ClassDef):
             continue
-        body = own[key] = _body(each.node)
-        parent = definitions.get(each.parent)
+        body = own[key] = _body(definition.node)
+        parent = definitions.get(definition.parent)
         while parent is not None:
             if parent.key in own:
                 own[parent.key] &= ~body
@@ -176,7 +176,7 @@ def _own_lines(files: RootedFiles, path: str, ran: Iterable[int]) -> dict[str, i
 
 def _body(node: FunctionNode) -> int:
     head = [node.args, *([node.returns] if node.returns else []), *node.decorator_list]
-    inner = [getattr(each, "end_lineno", 0) for part in head for each in ast.walk(part)]
+    inner = [getattr(child, "end_lineno", 0) for part in head for child in ast.walk(part)]
     return _bits(range(max(node.lineno, *inner) + 1, (node.end_lineno or 0) + 1))
 
 

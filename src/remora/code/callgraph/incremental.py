@@ -8,6 +8,7 @@ the sets small, inputs may share a bit. Such a collision costs time, but the res
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import chain
 from typing import Any, Literal, NamedTuple, get_args
 from zlib import crc32
 
@@ -97,14 +98,10 @@ def changed_inputs(program: Program, before: Mapping[str, LoweredFile | None]) -
     if any(path.rpartition("/")[2] == "__init__.py" for path in moved):
         return ALL_INPUTS  # an `__init__.py` can change the root of every import
     found = 0
-    parts = (
-        _file_inputs(changes),
-        _mention_inputs(program, changes),
-        _module_inputs(program, moved),
-    )
-    for part in parts:
-        for each in part:
-            found |= each
+    for changed in chain(
+        _file_inputs(changes), _mention_inputs(program, changes), _module_inputs(program, moved)
+    ):
+        found |= changed
     return found
 
 
@@ -228,9 +225,9 @@ def _interface(lowered: LoweredFile | None) -> bytes:
     classes = (file.scopes[number] for number in file.classes)
     found = (
         [_header(file, number) for number, s in scopes if file.is_module_level(s.parent)],
-        [[each for each in kind if file.is_module_level(each.scope)] for kind in kinds],
+        [[record for record in kind if file.is_module_level(record.scope)] for kind in kinds],
         (statements, lowered.blocks[: max(statements) + 1], lowered.stars, lowered.exports),
-        sorted((each.qualname, *map(file.term_name, each.bases)) for each in classes),
+        sorted((scope.qualname, *map(file.term_name, scope.bases)) for scope in classes),
         sorted((file.scopes[number].qualname, name) for number, name in file.self_stores),
     )
     return _encode(found)
@@ -243,9 +240,9 @@ def _header(file: IndexedFile, number: int) -> tuple[bool, Scope]:
         return is_stub, replace(scope, binds={}, results=(), yields=())
     binds = {
         name: tuple(
-            each if file.is_module_level(each.scope) else _unnumbered(each) for each in every
+            bind if file.is_module_level(bind.scope) else _unnumbered(bind) for bind in bound
         )
-        for name, every in scope.binds.items()
+        for name, bound in scope.binds.items()
     }
     return False, replace(scope, binds=binds)
 

@@ -39,7 +39,7 @@ def apply_edits(text: str, edits: Iterable[Edit]) -> str:
     An edit that occurs several times is applied only once.
     """
     parts, last = [], 0
-    for edit in sorted(dict.fromkeys(edits), key=lambda each: (each.start, each.end)):
+    for edit in sorted(dict.fromkeys(edits), key=lambda edit: (edit.start, edit.end)):
         parts += [text[last : edit.start], edit.text]
         last = edit.end
     return "".join([*parts, text[last:]])

@@ -87,7 +87,7 @@ def import_edits(
     A name is added to the import of its module, if there is one.
     """
     body = source.tree.body
-    top = [each for each in _head(body) if isinstance(each, ImportNode)]
+    top = [statement for statement in _head(body) if isinstance(statement, ImportNode)]
     block, lazy = _checking_block(body), list(lazy)
     bound = {imported.bound for imported in imported_names(source.tree)}
     if lazy and block is None and CHECKING not in bound:
@@ -179,7 +179,7 @@ def _added_names(
     is_split = len({alias.lineno for alias in node.names}) > 1
     indent = _margin(source, node.names[-1].lineno)
     for name in sorted(names, key=_sort_key):
-        before = [n for n, each in enumerate(known) if _sort_key(each) < _sort_key(name)]
+        before = [n for n, other in enumerate(known) if _sort_key(other) < _sort_key(name)]
         if line.rstrip().endswith("\\"):
             before, is_split = [len(known) - 1], False
         near = node.names[before[-1] if before else 0]
@@ -226,11 +226,13 @@ def _statements(wanted: Iterable[Imported], style: ImportStyle, indent: str = ""
     """Return lines that import names of one module or of several, each name with `as` alone."""
     wanted = list(wanted)
     lines: dict[tuple[str, str], list[str]] = defaultdict(list)
-    for each in wanted:
-        if each.name:
-            is_alone = each.is_renamed or style.one_per_line
-            lines[each.module, each.bound if is_alone else ""].append(each.alias())
-    plain = sorted(f"{indent}import {each.alias()}\n" for each in wanted if not each.name)
+    for imported in wanted:
+        if imported.name:
+            is_alone = imported.is_renamed or style.one_per_line
+            lines[imported.module, imported.bound if is_alone else ""].append(imported.alias())
+    plain = sorted(
+        f"{indent}import {imported.alias()}\n" for imported in wanted if not imported.name
+    )
     return plain + [
         f"{indent}{_from_import(module, sorted(names, key=_sort_key), style, indent)}\n"
         for (module, _), names in sorted(lines.items())
@@ -243,12 +245,14 @@ def _new_lines(
     """Add import lines in the block of their group, or as a block between the others."""
     alone = []
     for group in range(_OWN + 1):
-        new = [each for each in wanted if style.group(each.module) == group]
-        same = [each for each in top if style.group(_module(each)) == group]
+        new = [imported for imported in wanted if style.group(imported.module) == group]
+        same = [statement for statement in top if style.group(_module(statement)) == group]
         if new and same:
-            keys = sorted({(each.module, bool(each.name)) for each in new})
+            keys = sorted({(imported.module, bool(imported.name)) for imported in new})
             for key in keys:
-                names = [each for each in new if (each.module, bool(each.name)) == key]
+                names = [
+                    imported for imported in new if (imported.module, bool(imported.name)) == key
+                ]
                 yield _beside(source, same, names[0], "".join(_statements(names, style)))
         elif new and top:
             yield _apart(source, top, "".join(_statements(new, style)), group, style)
@@ -260,9 +264,9 @@ def _new_lines(
 
 def _beside(source: ParsedText, same: Sequence[ast.stmt], new: Imported, text: str) -> Edit:
     """Add a line to the imports of the same group, in their order."""
-    alike = [each for each in same if _is_from(each) == bool(new.name)]
+    alike = [statement for statement in same if _is_from(statement) == bool(new.name)]
     among = same if _is_mixed(same) else alike
-    before = [each for each in among if _module(each).lower() < new.module.lower()]
+    before = [statement for statement in among if _module(statement).lower() < new.module.lower()]
     if before or (new.name and not among):
         return _after(source, before[-1] if before else same[-1], text)
     return _at(source, (among or same)[0].lineno, text)
@@ -270,8 +274,8 @@ def _beside(source: ParsedText, same: Sequence[ast.stmt], new: Imported, text: s
 
 def _is_mixed(same: Sequence[ast.stmt]) -> bool:
     """Return True if imports are sorted by module, whether they are `from` imports or not."""
-    modules = [_module(each).lower() for each in same]
-    forms = [_is_from(each) for each in same]
+    modules = [_module(statement).lower() for statement in same]
+    forms = [_is_from(statement) for statement in same]
     return modules == sorted(modules) and forms != sorted(forms)
 
 
@@ -279,8 +283,10 @@ def _apart(
     source: ParsedText, top: Sequence[ast.stmt], text: str, group: int, style: ImportStyle
 ) -> Edit:
     """Add lines as the first ones of their group."""
-    later = [each for each in top if style.group(_module(each)) > group]
-    if later and len(later) == len([each for each in top if each.lineno >= later[0].lineno]):
+    later = [statement for statement in top if style.group(_module(statement)) > group]
+    if later and len(later) == len(
+        [statement for statement in top if statement.lineno >= later[0].lineno]
+    ):
         return _at(source, later[0].lineno, f"{text}\n")
     return _after(source, top[-1], f"\n{text}")
 
@@ -291,7 +297,7 @@ def _after_docstring(source: ParsedText, text: str) -> Edit:
         return _after(source, body[0], f"\n{text}")
     if not body:
         return _at(source, len(source.lines) + 1, f"\n{text}" if source.lines else text)
-    lines = [each.lineno for each in (body[0], *getattr(body[0], "decorator_list", []))]
+    lines = [statement.lineno for statement in (body[0], *getattr(body[0], "decorator_list", []))]
     return _at(source, min(lines), f"{text}\n\n")
 
 

@@ -223,7 +223,7 @@ def _evaluated_terms(lowered: LoweredFile) -> Iterator[tuple[int, Any]]:
     for container in lowered.containers:
         yield from ((container.scope, term) for term in container.items)
     for number, scope in enumerate(lowered.scopes):
-        binds = [bind for every in scope.binds.values() for bind in every]
+        binds = [bind for bound in scope.binds.values() for bind in bound]
         yield from ((number, bind.term) for bind in binds if bind.kind in (ir.VALUE, ir.NARROWED))
         yield from ((number, bind.extra) for bind in binds if bind.kind == ir.ANNOTATED)
         yield from ((number, term) for _, term in scope.results)

@@ -89,8 +89,8 @@ def with_block(
     tree = parse_text(text)
     if not owner:
         return _after_related(text, tree, block, names) or _with_definition(text, tree, block)
-    classes = tree.body if isinstance(tree, ast.Module) else []
-    found = [one for one in classes if isinstance(one, ast.ClassDef) and one.name == owner]
+    body = tree.body if isinstance(tree, ast.Module) else []
+    found = [part for part in body if isinstance(part, ast.ClassDef) and part.name == owner]
     method = textwrap.indent(block, indent)
     if not found:
         opening = f"class {owner}({base}):" if base else f"class {owner}:"
@@ -135,8 +135,8 @@ def used_names(node: ast.AST) -> set[str]:
     """Return the names of variables, functions and attributes that code mentions."""
     return {
         name
-        for one in ast.walk(node)
-        for name in (getattr(one, "id", None), getattr(one, "attr", None))
+        for part in ast.walk(node)
+        for name in (getattr(part, "id", None), getattr(part, "attr", None))
         if isinstance(name, str)
     }
 

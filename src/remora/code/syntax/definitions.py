@@ -71,9 +71,9 @@ def find_definitions(tree: ast.Module, spelled: str) -> list[Definition]:
             scope = _Scope(f"{definition.qualname}.", definition.key, {})
         for field in _LAST_FIRST.get(kind, _BODY):
             # reversed, because the stack pops the last one first
-            for each in reversed(getattr(statement, field)):
-                if each.__class__ in BLOCK_FIELDS:
-                    pending.append((each, scope))  # noqa: PERF401 a generator costs more
+            for child in reversed(getattr(statement, field)):
+                if child.__class__ in BLOCK_FIELDS:
+                    pending.append((child, scope))  # noqa: PERF401 a generator costs more
     return definitions
 
 

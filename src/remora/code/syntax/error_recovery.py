@@ -135,8 +135,8 @@ class _Recovery:
         If `strings` is False, string boundaries are ignored.
         """
         done: list[tuple[_Piece, list[ast.stmt]]] = []
-        for each in self._pieces(first, end, strings=strings):
-            piece = each
+        for whole in self._pieces(first, end, strings=strings):
+            piece = whole
             found = self._parse_rows(*piece)
             if isinstance(found, str) and done and self._remove_misplaced(piece, done[-1][0]):
                 piece = _Piece(done.pop()[0].first, piece.end)

@@ -71,8 +71,8 @@ def own_lines(
     if (node := find_node(module, key)) is None:
         raise NotFound(f"{module.path} has no node {key}")
     lines = set(range(node.line_start, node.line_end + 1))
-    first = bisect_left(module.nodes, node.line_start, key=lambda each: each.line_start)
-    inside = takewhile(lambda each: each.line_start <= node.line_end, module.nodes[first:])
+    first = bisect_left(module.nodes, node.line_start, key=lambda inner: inner.line_start)
+    inside = takewhile(lambda inner: inner.line_start <= node.line_end, module.nodes[first:])
     for inner in inside:
         if inner.parent == key and (known is None or inner.key in known):
             lines.difference_update(range(inner.line_start, inner.line_end + 1))

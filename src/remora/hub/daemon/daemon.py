@@ -167,7 +167,7 @@ class Daemon:
         """Sweep all files periodically, because watchers can miss changes."""
         while True:
             pause = float(self._settings.sweep_seconds)
-            if not self._updater.watcher.healthy:
+            if self._updater.watcher.note:
                 pause = min(pause, _UNWATCHED_SWEEP_S)
             await asyncio.sleep(pause)
             self._updater.want_sweep()
@@ -188,10 +188,10 @@ class Daemon:
         This may succeed now if the root has reappeared or watches have become available.
         """
         watcher = self._updater.watcher
-        if watcher.healthy or now - self._watched_at < _WATCH_AGAIN_S:
+        if not watcher.note or now - self._watched_at < _WATCH_AGAIN_S:
             return
         self._watched_at = now
-        if watcher.note and self._places.root.is_dir():
+        if self._places.root.is_dir():
             self._updater.replace_watcher(self._parts.open_watcher())
 
     def _follow_watcher(self) -> None:

@@ -208,7 +208,7 @@ class LinkScheduler:
 def _summary(failed: list[Unlinked]) -> str:
     """Return a message that lists the nodes without links and the reasons."""
     reasons = "; ".join(
-        f"{each.key.removeprefix('node:')}: {each.why}" for each in failed[:_MAX_LISTED]
+        f"{node.key.removeprefix('node:')}: {node.why}" for node in failed[:_MAX_LISTED]
     )
     rest = f"; and {len(failed) - _MAX_LISTED} more" if len(failed) > _MAX_LISTED else ""
     return (

@@ -40,7 +40,7 @@ class DaemonStatus:
             files=files,
             nodes=nodes,
             generation=self.generation,
-            watcher=self.updater.watcher.kind if self.updater.watcher.healthy else "sweep",
+            watcher="sweep" if self.updater.watcher.note else "inotify",
             last_sweep=None if sweep is None else _rfc3339(sweep),
             http=self.http,
             token_file=None if self.http is None else display_path(self._places.token),

@@ -77,7 +77,7 @@ class Updater:
         # the kernel queues an event before the changing call returns
         changes = self.watcher.drain()
         self.pending.add(self._removed_first(changes.paths))
-        if not (changes.complete and self.watcher.healthy):
+        if self.watcher.note or not changes.complete:
             self.pending.want_sweep()
         if self.pending:
             self._wake.set()

@@ -45,7 +45,7 @@ def full_keys(name: str, root: Path, folder: Path) -> Sequence[str]:
     paths = [path, escape_path(path)] if relative is None else [path, escape_path(path), relative]
     if path.startswith(("./", "../")):
         paths.reverse()
-    return list(dict.fromkeys(node_key(each, qualname) for each in paths if each))
+    return list(dict.fromkeys(node_key(path, qualname) for path in paths if path))
 
 
 def queries(name: str, keys: Iterable[str]) -> Iterator[str]:
@@ -55,7 +55,7 @@ def queries(name: str, keys: Iterable[str]) -> Iterator[str]:
     """
     plain = name.removeprefix("node:")
     names = (plain, *(key.removeprefix("node:") for key in keys))
-    words = (" ".join(_BETWEEN.split(each.removesuffix(f":{MODULE}"))).strip() for each in names)
+    words = (" ".join(_BETWEEN.split(text.removesuffix(f":{MODULE}"))).strip() for text in names)
     return iter(dict.fromkeys(words))
 
 

@@ -67,9 +67,9 @@ def _path_problem(path: str, place: Path, root: Path, paths: Collection[str]) ->
     if not os.access(place, os.R_OK):
         return DiskError(f"{path} cannot be read", hint="check its permissions")
     known = {
-        escape_path(each.relative_to(root).as_posix())
-        for each in (place, real)
-        if each.is_relative_to(root)
+        escape_path(file.relative_to(root).as_posix())
+        for file in (place, real)
+        if file.is_relative_to(root)
     }
     if paths and not known & set(paths):
         return NotFound(

@@ -88,8 +88,8 @@ class MemorySnapshot:
         if self._mentions is None:
             self._mentions = {}
             for path in sorted(self._files):
-                for each in self._files[path].lowered.names:
-                    self._mentions.setdefault(each, []).append(path)
+                for mentioned in self._files[path].lowered.names:
+                    self._mentions.setdefault(mentioned, []).append(path)
         return self._mentions.get(name, ())
 
     def node(self, key: str) -> StoredNode | None:

@@ -37,7 +37,7 @@ class UnixConnections:
         return len(self._open)
 
     def reap(self, now: float) -> None:
-        for guest in [each for each in self._open if each.overdue(now)]:
+        for guest in [connection for connection in self._open if connection.overdue(now)]:
             guest.abort()
 
     def close(self) -> None:
@@ -47,7 +47,7 @@ class UnixConnections:
 
     async def finish(self, seconds: float) -> None:
         """Wait up to `seconds` for pending answers."""
-        if working := [each.task for each in self._open if each.task is not None]:
+        if working := [connection.task for connection in self._open if connection.task is not None]:
             await asyncio.wait(working, timeout=seconds)
 
     async def listen(self, listener: Listener) -> asyncio.AbstractServer:
@@ -76,9 +76,9 @@ class UnixConnections:
         """Return True if there is room for a connection, or an idle one that was closed."""
         if len(self._open) < self._most:
             return True
-        if not (idle := [each for each in self._open if each.idle]):
+        if not (idle := [connection for connection in self._open if connection.idle]):
             return False
-        oldest = min(idle, key=lambda each: each.last_active)
+        oldest = min(idle, key=lambda connection: connection.last_active)
         oldest.abort()
         self._open.discard(oldest)
         return True

@@ -140,7 +140,7 @@ def find_differences(batch: Batch, before: Mapping[str, StoredFile]) -> list[Fil
         for update in batch.updates
     ]
     removed = [FileDifference(path, before[path], None) for path in batch.gone if path in before]
-    return [each for each in found if _is_news(each)] + removed
+    return [difference for difference in found if _is_news(difference)] + removed
 
 
 def _is_news(difference: FileDifference) -> bool:

@@ -9,8 +9,9 @@ import msgspec
 
 from remora.code.file_facts import FileFacts
 from remora.hub.node import UpdateSource
+from remora.hub.query.snapshots import StoredNode
 from remora.hub.store.batch import FileDifference
-from remora.hub.store.file_rows import NODE_COLUMNS, StoredValues, node_values, stamp_values
+from remora.hub.store.file_rows import NODE_COLUMNS, node_values, stamp_values
 from remora.hub.store.uids import Identities, RecentNodes
 
 LOGGED_AT_ONCE = 10_000
@@ -53,7 +54,7 @@ class BatchWriter:
 
         Returns the sorted keys of all nodes whose facts changed.
         """
-        own = (key for each in self._changed for key in each.changed())
+        own = (key for difference in self._changed for key in difference.changed())
         keys = tuple(sorted({*own, *self._uids.adopted}))
         run = self._connection.execute
         self._write_files(generation)
@@ -70,7 +71,9 @@ class BatchWriter:
 
     def _write_files(self, generation: int) -> None:
         run, many = self._connection.execute, self._connection.executemany
-        removed = [each.before.id for each in self._changed if each.update is None]
+        removed = [
+            difference.before.id for difference in self._changed if difference.update is None
+        ]
         many("DELETE FROM file_index WHERE id = ?", [(id_,) for id_ in removed])
         (last,) = run("SELECT coalesce(max(id), 0) FROM file_index").fetchone()
         files: list[tuple[Any, ...]] = []
@@ -78,16 +81,16 @@ class BatchWriter:
         less: list[tuple[str, int | None]] = []
         mentions: list[tuple[int, str]] = []
         new = False
-        for each in self._changed:
-            if each.update is None:
-                less += [(name, each.before.id) for name in each.before.names]
+        for difference in self._changed:
+            if difference.update is None:
+                less += [(name, difference.before.id) for name in difference.before.names]
                 continue
-            if (id_ := each.before.id) is None:
+            if (id_ := difference.before.id) is None:
                 last += 1
                 id_, new = last, True
-            files.append(_file_values(id_, each))
-            ids[each.path] = id_
-            names, before = each.update.facts.lowered.names, each.before.names
+            files.append(_file_values(id_, difference))
+            ids[difference.path] = id_
+            names, before = difference.update.facts.lowered.names, difference.before.names
             less += [(name, id_) for name in before.difference(names)] if before else []
             if added := [name for name in names if name not in before] if before else names:
                 mentions.append((id_, msgspec.json.encode(added).decode()))
@@ -101,20 +104,24 @@ class BatchWriter:
     def _write_ir(self, generation: int, ids: Mapping[str, int]) -> None:
         """Write the IR that changed, and the previous IR, which is used to find outdated links."""
         changed = [
-            each
-            for each in self._changed
-            if each.update is None or each.update.lowered != each.before.lowered
+            difference
+            for difference in self._changed
+            if difference.update is None or difference.update.lowered != difference.before.lowered
         ]
         if not changed:
             return
         run, many = self._connection.execute, self._connection.executemany
-        removed = [(each.before.id,) for each in changed if each.update is None]
+        removed = [(difference.before.id,) for difference in changed if difference.update is None]
         many("DELETE FROM file_facts WHERE file = ?", removed)
-        new = [(ids[each.path], each.update.lowered) for each in changed if each.update]
+        new = [
+            (ids[difference.path], difference.update.lowered)
+            for difference in changed
+            if difference.update
+        ]
         many("INSERT OR REPLACE INTO file_facts VALUES (?, ?)", new)
         run("UPDATE meta SET value = ? WHERE name = 'lowered_since'", (generation,))
         if run("SELECT 1 FROM meta WHERE name = 'links_base'").fetchone():
-            before = [(each.path, each.before.lowered) for each in changed]
+            before = [(difference.path, difference.before.lowered) for difference in changed]
             many("INSERT OR IGNORE INTO unlinked VALUES (?, ?)", before)
 
     def _write_nodes(self) -> None:
@@ -122,32 +129,46 @@ class BatchWriter:
 
         One statement per file updates the unchanged nodes. Each other node needs its own statement.
         """
-        for each in self._changed:
-            if each.update is not None:
-                facts, unchanged = each.update.facts, each.standing()
+        for difference in self._changed:
+            if difference.update is not None:
+                facts, unchanged = difference.update.facts, difference.standing()
                 if unchanged:
-                    key_range = (f"node:{each.path}:", f"node:{each.path};", each.path)
+                    key_range = (
+                        f"node:{difference.path}:",
+                        f"node:{difference.path};",
+                        difference.path,
+                    )
                     self._connection.execute(_HASH_NODES, (facts.file_hash, *key_range))
-                self._connection.executemany(_PUT_NODE, self._node_rows(each, facts, unchanged))
+                self._connection.executemany(
+                    _PUT_NODE, self._node_rows(difference, facts, unchanged)
+                )
 
     def _node_rows(
-        self, each: FileDifference, facts: FileFacts, unchanged: Collection[str]
+        self, difference: FileDifference, facts: FileFacts, unchanged: Collection[str]
     ) -> Iterator[tuple[Any, ...]]:
         for place, node in enumerate(facts.nodes):
             if node.key not in unchanged:
-                before = each.before.nodes.get(node.key)
+                before = difference.before.nodes.get(node.key)
                 last_updated, source = self._stamp, self._source
-                if before is not None and each.is_same(node.key, node):
+                if before is not None and difference.is_same(node.key, node):
                     last_updated = before.last_updated or self._stamp
                     source = before.update_source
-                row = StoredValues(self._uids[node.key], last_updated, source, each.extra_of(node))
-                yield node_values(facts, place, node, row)
+                stored = StoredNode(
+                    facts=node,
+                    uid=self._uids[node.key],
+                    file_hash=facts.file_hash,
+                    partial=facts.partial,
+                    last_updated=last_updated,
+                    update_source=source,
+                    extra=difference.extra_of(node),
+                )
+                yield node_values(facts.path, place, stored)
 
     def _gone_nodes(self) -> list[tuple[str]]:
         return [
             (key,)
-            for each in self._changed
-            for key in each.before.nodes.keys() - {node.key for node in each.nodes}
+            for difference in self._changed
+            for key in difference.before.nodes.keys() - {node.key for node in difference.nodes}
         ]
 
 

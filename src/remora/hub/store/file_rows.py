@@ -6,9 +6,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from remora.code.file_facts import FileFacts, NodeFacts
+from remora.code.file_facts import NodeFacts
 from remora.hub.file_stamp import Stamp
-from remora.hub.node import UpdateSource
 from remora.hub.query.snapshots import StoredNode
 from remora.ids import NodeKey
 
@@ -36,46 +35,36 @@ class FileRow(NamedTuple):
     extras: str = ""
 
 
-class StoredValues(msgspec.Struct, frozen=True):
-    """Stored values of a node that cannot be derived from its source."""
-
-    uid: str
-    last_updated: str
-    update_source: UpdateSource
-    extra: dict[str, Any]
-
-
-def node_values(
-    file: FileFacts, place: int, node: NodeFacts, values: StoredValues
-) -> tuple[Any, ...]:
+def node_values(path: str, place: int, stored: StoredNode) -> tuple[Any, ...]:
     """Return the values of a node in the order of NODE_COLUMNS.
 
-    `place` is the index of the node in its file.
+    `place` is the index of the node in the file at `path`.
     """
+    node = stored.facts
     return (
         node.key,
-        values.uid,
-        file.path,
+        stored.uid,
+        path,
         place,
         node.node_name,
         node.node_type,
         node.source_hash,
         node.body_hash,
-        file.file_hash,
+        stored.file_hash,
         node.signature,
         node.docstring,
         node.docstring_outdated,
         None if node.imports is None else _strings(node.imports),
-        _strings(node.decorators) if node.decorators else _NONE,
-        _strings(node.bases) if node.bases else _NONE,
+        _strings(node.decorators),
+        _strings(node.bases),
         node.line_start,
         node.line_count,
         node.complexity,
         node.has_type_hints,
-        file.partial,
-        values.last_updated,
-        values.update_source,
-        msgspec.json.encode(values.extra).decode() if values.extra else _NO_EXTRA,
+        stored.partial,
+        stored.last_updated,
+        stored.update_source,
+        msgspec.json.encode(stored.extra).decode() if stored.extra else _NO_EXTRA,
     )
 
 

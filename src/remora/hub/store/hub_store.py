@@ -184,8 +184,8 @@ class HubStore:
             writing = BatchWriter(
                 self._connection, changed, batch.source, self._clock(), self._recent
             )
-            for each in changed:
-                self._unwritten.pop(unescape_path(each.path), None)
+            for difference in changed:
+                self._unwritten.pop(unescape_path(difference.path), None)
             with transaction(self._connection):
                 keys = writing.write(self._generation + 1)
                 written = self._write_stamps()
@@ -193,9 +193,11 @@ class HubStore:
             writing.settle()
             for path in written:
                 self._unwritten.pop(path)
-        self._remember(batch, {each.path for each in changed})
+        self._remember(batch, {difference.path for difference in changed})
         is_new = batch.source == "cold_start"  # nothing was edited
-        edited = () if is_new else tuple(key for each in changed for key in each.edited())
+        edited = (
+            () if is_new else tuple(key for difference in changed for key in difference.edited())
+        )
         return Applied(generation=self._generation, changed=keys, edited=edited, rebuilt=rebuilt)
 
     def _stored_file(self, path: str) -> StoredFile:

@@ -51,8 +51,8 @@ def follow(old: Iterable[Identity], new: Iterable[NewNode], others: Others) -> d
 class _Match:
     def __init__(self, old: Iterable[Identity], new: Iterable[NewNode]) -> None:
         self.found: dict[str, Identity] = {}
-        self._old = {each.key: each for each in old}
-        self._new = {each.key: each for each in new}
+        self._old = {node.key: node for node in old}
+        self._new = {node.key: node for node in new}
         self._staying = self._old.keys() & self._new.keys()
 
     def same_key(self, *, same_body: bool) -> None:

@@ -66,8 +66,12 @@ class Identities:
         self._returned: list[str] = []
         self._found = _unchanged_uids(changed)
         old, new = _other_nodes(changed, self._found)
-        self._touched = {*self._found, *(each.key for each in old), *(each.key for each in new)}
-        matched = (node.facts.body_hash for each in changed for node in each.before.nodes.values())
+        self._touched = {*self._found, *(node.key for node in old), *(node.key for node in new)}
+        matched = (
+            node.facts.body_hash
+            for difference in changed
+            for node in difference.before.nodes.values()
+        )
         self._known = (
             follow(old, new, lambda bodies: self._other_counts(bodies, matched)) if old else {}
         )
@@ -109,8 +113,8 @@ class Identities:
         self._connection.executemany(
             "INSERT OR REPLACE INTO uids VALUES (?, ?, ?, ?, ?)",
             [
-                (each.uid, each.key, each.node_type, each.body_hash, self._now)
-                for each in self._vanished
+                (identity.uid, identity.key, identity.node_type, identity.body_hash, self._now)
+                for identity in self._vanished
             ],
         )
 
@@ -129,7 +133,7 @@ class Identities:
         if born:
             self._adopted = follow(self._vanished, born, lambda bodies: dict.fromkeys(bodies, 1))
             moved = {old.key for old in self._adopted.values()}
-            self._vanished = [each for each in self._vanished if each.key not in moved]
+            self._vanished = [identity for identity in self._vanished if identity.key not in moved]
 
     def _match_vanished(self, new: list[NewNode]) -> None:
         """Assign uids to the remaining nodes.
@@ -178,9 +182,9 @@ def _unchanged_uids(changed: Sequence[FileDifference]) -> dict[str, str]:
     `follow` would match these nodes first.
     """
     found: dict[str, str] = {}
-    for each in changed:
-        before = each.before.nodes
-        for node in each.nodes:
+    for difference in changed:
+        before = difference.before.nodes
+        for node in difference.nodes:
             if (stored := before.get(node.key)) is None:
                 continue
             old = stored.facts
@@ -194,14 +198,14 @@ def _other_nodes(
 ) -> tuple[list[Identity], list[NewNode]]:
     old = [
         Identity(node.uid or "", key, node.facts.node_type, node.facts.body_hash)
-        for each in changed
-        for key, node in each.before.nodes.items()
+        for difference in changed
+        for key, node in difference.before.nodes.items()
         if key not in staying
     ]
     new = [
         NewNode(node.key, node.node_type, node.body_hash)
-        for each in changed
-        for node in each.nodes
+        for difference in changed
+        for node in difference.nodes
         if node.key not in staying
     ]
     return old, new

@@ -6,7 +6,7 @@ import select
 import time
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from remora.errors import OutsideError
 from remora.facilities import proc_path
@@ -84,8 +84,6 @@ def _is_below(path: str, place: str) -> bool:
 _APPEARED = inotify_syscalls.CREATE | inotify_syscalls.MOVED_TO | inotify_syscalls.ATTRIB
 _SELF = inotify_syscalls.DELETE_SELF | inotify_syscalls.MOVE_SELF | inotify_syscalls.UNMOUNT
 
-Kind = Literal["inotify", "sweep"]
-
 
 class Changes(NamedTuple):
     """Paths reported as changed, created or removed since the last call of `drain`."""
@@ -109,7 +107,7 @@ class InotifyWatcher:
     def __init__(self, root: Path, members: Members) -> None:
         self._root = str(root)
         self._members = members
-        self._note = ""
+        self.note = ""
         self._paths: set[str] = set()
         self._complete = True
         self._new: set[str] = set()
@@ -126,23 +124,11 @@ class InotifyWatcher:
             self.close()
             raise
 
-    @property
-    def kind(self) -> Kind:
-        return "sweep" if self._note else "inotify"
-
-    @property
-    def healthy(self) -> bool:
-        return not self._note
-
-    @property
-    def note(self) -> str:
-        return self._note
-
     def fileno(self) -> int | None:
         return self._kernel.fileno()
 
     def close(self) -> None:
-        self._note = self._note or "closed"
+        self.note = self.note or "closed"
         self._kernel.close()
         if self._mounts is not None:
             self._mounts.close()
@@ -156,7 +142,7 @@ class InotifyWatcher:
             self._give_up(str(error))
         except OutsideError:  # ignore files keep changing
             self._mark_incomplete()
-        if self._note:
+        if self.note:
             return UNKNOWN_CHANGES
         changes = Changes(frozenset(self._paths | self._changed_unwatchable()), self._complete)
         self._paths.clear()
@@ -168,7 +154,7 @@ class InotifyWatcher:
         return about.st_dev, about.st_ino
 
     def _read_events(self) -> None:
-        if self._note:
+        if self.note:
             self._kernel.read()  # otherwise the descriptor stays readable
             return
         try:
@@ -234,7 +220,7 @@ class InotifyWatcher:
 
         Raises ChangesHidden if the system allows no more watches.
         """
-        if self._note:
+        if self.note:
             return
         if any(self._members.has_other_names(path) for path in self._paths):
             self._complete = False  # a sweep finds the changed files at other hard links
@@ -299,7 +285,7 @@ class InotifyWatcher:
 
     def _give_up(self, note: str) -> None:
         """Stop watching and rely on sweeps. The file descriptor stays open until `close`."""
-        self._note = note
+        self.note = note
         for path in self._folders.paths():
             self._folders.leave(path)
         self._paths.clear()

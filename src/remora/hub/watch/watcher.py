@@ -6,7 +6,7 @@ from typing import Protocol
 
 from remora.facilities import has_inotify
 from remora.hub.members.members import Members
-from remora.hub.watch.inotify import UNKNOWN_CHANGES, Changes, InotifyWatcher, Kind
+from remora.hub.watch.inotify import UNKNOWN_CHANGES, Changes, InotifyWatcher
 from remora.hub.watch.watch_table import ChangesHidden
 
 
@@ -14,16 +14,8 @@ class Watcher(Protocol):
     """Reports changes below a root. Instances may be used by one thread only."""
 
     @property
-    def kind(self) -> Kind:
-        """Source of the events, or `sweep` if there is no source or the source has failed."""
-
-    @property
-    def healthy(self) -> bool:
-        """False if changes can be found only by a sweep from now on."""
-
-    @property
     def note(self) -> str:
-        """Reason why the watcher is degraded, or an empty string if it is not."""
+        """Reason why only a sweep finds changes from now on, or an empty string if there is none."""
 
     def drain(self) -> Changes:
         """Return all changes that were completed before the call, without waiting."""
@@ -61,9 +53,6 @@ class SweepingWatcher:
 
     All files are therefore swept for each answer.
     """
-
-    kind: Kind = "sweep"
-    healthy = False
 
     def __init__(self, note: str) -> None:
         self.note = note

@@ -12,6 +12,7 @@ import ast
 import builtins
 from collections.abc import Sequence
 
+from remora.code.pytest_model.source_blocks import used_names
 from remora.code.syntax.definitions import FunctionNode
 from remora.code.syntax.hidden_uses import names_in, names_with
 from remora.judges.tests.claims import CHANGEABLE, Claim, claims_of, own_statements
@@ -94,9 +95,9 @@ def is_self_contained(function: FunctionNode, module: ast.Module) -> bool:
     own = {
         name
         for statement in module.body
-        if isinstance(statement, ast.Assign) and _names(statement.value) <= _PURE
+        if isinstance(statement, ast.Assign) and used_names(statement.value) <= _PURE
         for target in statement.targets
-        for name in _names(target)
+        for name in used_names(target)
     }
     given = {argument.arg for argument in ast.walk(function.args) if isinstance(argument, ast.arg)}
     if not _fixtures(function):
@@ -150,9 +151,10 @@ def _lines(statement: ast.stmt) -> range:
 
 
 def _swallows(handler: ast.ExceptHandler) -> bool:
-    caught = {"Exception"} if handler.type is None else _names(handler.type)
+    caught = {"Exception"} if handler.type is None else used_names(handler.type)
     ends = any(
-        isinstance(node, _LEAVING) or (isinstance(node, ast.Call) and "fail" in _names(node.func))
+        isinstance(node, _LEAVING)
+        or (isinstance(node, ast.Call) and "fail" in used_names(node.func))
         for part in handler.body
         for node in ast.walk(part)
         if not isinstance(node, ast.Return)
@@ -162,18 +164,9 @@ def _swallows(handler: ast.ExceptHandler) -> bool:
 
 def _suppresses(expression: ast.expr) -> bool:
     match expression:
-        case ast.Call(func=func, args=args) if "suppress" in _names(func):
-            return any(_names(argument) & _CATCHING for argument in args)
+        case ast.Call(func=func, args=args) if "suppress" in used_names(func):
+            return any(used_names(argument) & _CATCHING for argument in args)
     return False
-
-
-def _names(expression: ast.AST) -> set[str]:
-    return {
-        name
-        for node in ast.walk(expression)
-        for name in (getattr(node, "id", None), getattr(node, "attr", None))
-        if isinstance(name, str)
-    }
 
 
 def _unused_comparison(function: FunctionNode) -> ast.expr | None:
@@ -221,7 +214,7 @@ def only_arguments(function: FunctionNode, claims: Sequence[Claim]) -> bool:
         for word in (*node.args, *(keyword.value for keyword in node.keywords))
         if isinstance(word, ast.Name)
     }
-    about = [_names(claim.node) - _PURE - {"self"} for claim in claims]
+    about = [used_names(claim.node) - _PURE - {"self"} for claim in claims]
     return bool(claims) and all(names and names <= made & passed for names in about)
 
 
@@ -230,7 +223,7 @@ def expects_anything(function: FunctionNode) -> bool:
     for node in ast.walk(function):
         match node:
             case ast.Call(func=func, args=[ast.Name(id="Exception" | "BaseException"), *_]):
-                if _names(func) & {"raises", "assertRaises"}:
+                if used_names(func) & {"raises", "assertRaises"}:
                     return True
     return False
 
@@ -281,7 +274,7 @@ def _are_opposite(values: Sequence[ast.expr]) -> bool:
 
 
 def _is_length(expression: ast.expr) -> bool:
-    return isinstance(expression, ast.Call) and _names(expression.func) == {"len"}
+    return isinstance(expression, ast.Call) and used_names(expression.func) == {"len"}
 
 
 def _is_zero(expression: ast.expr) -> bool:

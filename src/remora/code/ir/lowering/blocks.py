@@ -64,26 +64,30 @@ def record_narrowing(builder: IRBuilder, test: Any, block: int) -> None:
             builder.block = outside
 
 
-def lower_for(builder: IRBuilder, node: ast.For) -> None:
+def lower_for(builder: IRBuilder, node: ast.For | ast.AsyncFor) -> None:
     source = lower_expression(builder, node.iter)
-    record_iteration(builder, source, node.iter.lineno)
-    _lower_iteration(builder, node, source)
-
-
-def lower_async_for(builder: IRBuilder, node: ast.AsyncFor) -> None:
-    _lower_iteration(builder, node, lower_expression(builder, node.iter))
+    if node.__class__ is ast.For:
+        record_iteration(builder, source, node.iter.lineno)
+    item = None if source is None else (ir.ELEMENT, source)
+    _lower_loop(builder, node, lambda: assign_target(builder, node.target, item))
 
 
 def lower_while(builder: IRBuilder, node: ast.While) -> None:
     _lower_loop(builder, node, lambda: lower_expression(builder, node.test))
 
 
-def lower_with(builder: IRBuilder, node: ast.With) -> None:
-    _lower_with(builder, node, "__enter__", "__exit__")
-
-
-def lower_async_with(builder: IRBuilder, node: ast.AsyncWith) -> None:
-    _lower_with(builder, node, "__aenter__", "__aexit__")
+def lower_with(builder: IRBuilder, node: ast.With | ast.AsyncWith) -> None:
+    is_async = node.__class__ is ast.AsyncWith
+    prefix = "__a" if is_async else "__"
+    for item in node.items:
+        manager = item.context_expr
+        term = lower_expression(builder, manager)
+        record_implicit_call(builder, term, f"{prefix}enter__", manager.lineno)
+        record_implicit_call(builder, term, f"{prefix}exit__", manager.lineno)
+        if item.optional_vars is not None:
+            entered = None if term is None else (ir.ENTERED, term, is_async)
+            assign_target(builder, item.optional_vars, entered)
+    lower_body(builder, node.body, builder.block)
 
 
 def lower_try(builder: IRBuilder, node: ast.Try) -> None:
@@ -135,11 +139,6 @@ def _open_block(
     return len(builder.blocks) - 1
 
 
-def _lower_iteration(builder: IRBuilder, node: ast.For | ast.AsyncFor, source: Any) -> None:
-    item = None if source is None else (ir.ELEMENT, source)
-    _lower_loop(builder, node, lambda: assign_target(builder, node.target, item))
-
-
 def _lower_loop(
     builder: IRBuilder, node: ast.For | ast.AsyncFor | ast.While, lower_head: Callable[[], object]
 ) -> None:
@@ -153,20 +152,6 @@ def _lower_loop(
     lower_body(builder, node.body, block)
     if node.orelse:
         lower_body(builder, node.orelse, _open_block(builder, node.orelse, builder.new_group(), 0))
-
-
-def _lower_with(builder: IRBuilder, node: ast.With | ast.AsyncWith, enter: str, leave: str) -> None:
-    for item in node.items:
-        manager = item.context_expr
-        term = lower_expression(builder, manager)
-        record_implicit_call(builder, term, enter, manager.lineno)
-        record_implicit_call(builder, term, leave, manager.lineno)
-        if item.optional_vars is not None:
-            is_async = node.__class__ is ast.AsyncWith
-            assign_target(
-                builder, item.optional_vars, None if term is None else (ir.ENTERED, term, is_async)
-            )
-    lower_body(builder, node.body, builder.block)
 
 
 def _bind_captures(builder: IRBuilder, pattern: ast.pattern, subject: ast.expr, term: Any) -> None:

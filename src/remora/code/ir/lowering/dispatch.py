@@ -64,7 +64,7 @@ def _name_definitions(builder: IRBuilder) -> list[Definition]:
     # reserve the module's own key: a definition may also be called __module__
     seen = {MODULE: 1}
     defined = builder.definitions
-    defined.sort(key=lambda each: each[0].lineno)
+    defined.sort(key=lambda definition: definition[0].lineno)
     definitions = []
     for node, scope in defined:
         parent = scope.parent or module
@@ -121,10 +121,10 @@ _STATEMENTS: dict[type[ast.AST], LoweringFunction] = {
     ast.Return: statements.lower_return,
     ast.If: blocks.lower_if,
     ast.For: blocks.lower_for,
-    ast.AsyncFor: blocks.lower_async_for,
+    ast.AsyncFor: blocks.lower_for,
     ast.While: blocks.lower_while,
     ast.With: blocks.lower_with,
-    ast.AsyncWith: blocks.lower_async_with,
+    ast.AsyncWith: blocks.lower_with,
     ast.Try: blocks.lower_try,
     ast.TryStar: blocks.lower_try_star,
     ast.Match: blocks.lower_match,

@@ -78,9 +78,10 @@ def _bind(builder: IRBuilder, node: DefinitionNode, scope: OpenScope) -> None:
     if not node.decorator_list:
         builder.bind(node.name, ir.DEFINITION, scope.index)
         return
-    decorators = [(each.lineno, lower_expression(builder, each)) for each in node.decorator_list]
+    nodes = node.decorator_list
+    decorators = [(part.lineno, lower_expression(builder, part)) for part in nodes]
     term: Any = (ir.SCOPE, scope.index)
-    if any(unqualified_name(each) in _ACCESSORS for each in node.decorator_list):
+    if not _ACCESSORS.isdisjoint(map(unqualified_name, nodes)):
         builder.names.add(f"property {node.name}")
     for line, decorator in reversed(decorators):
         term = record_decorator_call(builder, decorator, line, term)

@@ -38,14 +38,14 @@ def lower_sequence(builder: IRBuilder, node: ast.List | ast.Tuple | ast.Set) -> 
 
 def lower_dict(builder: IRBuilder, node: ast.Dict) -> Any:
     keys: list[Any] = []
-    for each in node.keys:
-        constant = None if each is None else constant_key(each)
-        if each is not None and constant is None:
-            lower_expression(builder, each)
+    for key in node.keys:
+        constant = None if key is None else constant_key(key)
+        if key is not None and constant is None:
+            lower_expression(builder, key)
         keys.append(constant)
     items = lower_expressions(builder, node.values)
-    for index, each in enumerate(node.keys):
-        if each is None and items[index] is not None:  # `**other`
+    for index, key in enumerate(node.keys):
+        if key is None and items[index] is not None:  # `**other`
             items[index] = (ELEMENT, (ATTRIBUTE, items[index], "values"))
     return _container(builder, items, keys)
 

@@ -217,11 +217,11 @@ def _summands(*sides: ast.expr) -> list[ast.expr]:
     found: list[ast.expr] = []
     pending = [*reversed(sides)]
     while pending:
-        each = pending.pop()
-        if isinstance(each, ast.BinOp) and isinstance(each.op, ast.Add):
-            pending += [each.right, each.left]
+        operand = pending.pop()
+        if isinstance(operand, ast.BinOp) and isinstance(operand.op, ast.Add):
+            pending += [operand.right, operand.left]
         else:
-            found.append(each)
+            found.append(operand)
     return found
 
 
@@ -236,7 +236,7 @@ def _item(builder: IRBuilder, item: ast.expr) -> list[Export] | None:
 
 def _concatenate(parts: list[list[Export] | None]) -> list[Export] | None:
     known = [part for part in parts if part is not None]
-    return [each for part in known for each in part] if len(known) == len(parts) else None
+    return [export for part in known for export in part] if len(known) == len(parts) else None
 
 
 def _as_list(module: _Module | None) -> list[Export] | None:
