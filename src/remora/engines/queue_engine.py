@@ -49,7 +49,7 @@ class QueueEngine:
                 self._waiting[number] = shard
             while self._waiting:
                 await asyncio.sleep(_POLL_S)
-                for end in await self._look(app):
+                for end in await self._find_ended(app):
                     yield end
 
     async def cancel(self) -> None:
@@ -59,19 +59,19 @@ class QueueEngine:
                 await app.job_manager.cancel_job_by_id_async(number, abort=True)
                 del self._waiting[number]
 
-    async def _look(self, app: App) -> list[ShardEnd]:
+    async def _find_ended(self, app: App) -> list[ShardEnd]:
         """Return the shards that have ended, after waiting for a database that is away."""
         end = time.monotonic() + _PATIENCE_S
         while True:
             try:
                 await retry_stalled(app, self._lease_s)
-                return await self._ended(app)
+                return await self._take_ended(app)
             except ConnectorException:
                 if time.monotonic() > end:
                     raise
                 await asyncio.sleep(_POLL_S)
 
-    async def _ended(self, app: App) -> list[ShardEnd]:
+    async def _take_ended(self, app: App) -> list[ShardEnd]:
         found = []
         for row in await app.connector.execute_query_all_async(_ENDED, ids=list(self._waiting)):
             shard, status = self._waiting.pop(row["id"]), row["status"]

@@ -58,14 +58,14 @@ def estimates(basis: Basis, results: Sequence[TargetResult], seed: int) -> dict[
     interval is at least that of the targets alone.
     """
     counts = counts_of(results)
-    found = _estimated(basis, [results], lambda shares: shares[0], seed)
+    found = _estimate(basis, [results], lambda shares: shares[0], seed)
     return {
-        name: _widened(found[name], getattr(counts, whole))
+        name: _widen(found[name], getattr(counts, whole))
         for name, (_, whole) in SHARES[basis].items()
     }
 
 
-def _widened(found: Estimate, number: int) -> Estimate:
+def _widen(found: Estimate, number: int) -> Estimate:
     if found.value is None:
         return found
     ends = *wilson_interval(found.value, number), *(found.interval or ())
@@ -92,10 +92,10 @@ def differences(
 
     The interval comes from drawing the same files for both.
     """
-    return _estimated(basis, [first, other], lambda shares: shares[1] - shares[0], seed)
+    return _estimate(basis, [first, other], lambda shares: shares[1] - shares[0], seed)
 
 
-def _estimated(
+def _estimate(
     basis: Basis,
     arms: Sequence[Sequence[TargetResult]],
     measure: Callable[[Sequence[float]], float],
@@ -112,7 +112,7 @@ def _estimated(
     found = {}
     for name, share in SHARES[basis].items():
         whole, *drawn = (
-            _measured(totals, share, measure)
+            _measure(totals, share, measure)
             for totals in ([_total(arm, files) for arm in by_file], *draws)
         )
         known = sorted(value for value in drawn if value is not None)
@@ -122,7 +122,7 @@ def _estimated(
     return found
 
 
-def _measured(
+def _measure(
     totals: Sequence[Counts], share: Share, measure: Callable[[Sequence[float]], float]
 ) -> float | None:
     parts = [(getattr(counts, share[0]), getattr(counts, share[1])) for counts in totals]

@@ -40,7 +40,7 @@ class _Conversation:
 
     def add(self, turn: AgentTurn) -> None:
         """Add the messages of a turn."""
-        answers = [answer for step in turn.requests for answer in self._asked(step)]
+        answers = [answer for step in turn.requests for answer in self._add_request(step)]
         for step in turn.calls:
             called = whole_payload(step.event, ToolCalled, self._blobs)
             if called.decided_by not in _BY_MODEL or len(answers) != 1:
@@ -54,7 +54,7 @@ class _Conversation:
                     str(call["id"]), whole_payload(step.reply, ToolResulted, self._blobs)
                 )
 
-    def _asked(self, step: Step) -> Iterator[dict[str, Any]]:
+    def _add_request(self, step: Step) -> Iterator[dict[str, Any]]:
         """Add the messages of a request and of its answer, and yield that of the answer."""
         request = whole_payload(step.event, ModelRequest, self._blobs)
         sent = request.messages or [{"role": "user", "content": request.prompt or ""}]

@@ -59,7 +59,7 @@ def _make_key(path: Path) -> None:
 def sign_run_start(start: RunStart, key: bytes) -> RunStart:
     """Return `start` with `install` set to the HMAC of all other fields as canonical JSON."""
     return msgspec.structs.replace(
-        start, install=_install(encode_value(msgspec.to_builtins(start)), key)
+        start, install=_installation_mark(encode_value(msgspec.to_builtins(start)), key)
     )
 
 
@@ -110,16 +110,16 @@ def check_own_run(run_id: str, events: Sequence[Event], known: Head, key: bytes)
     stream was truncated or rewritten before `known`.
     """
     if not known.count:
-        raise _foreign(run_id, "the state folder has no record of it")
+        raise _foreign_error(run_id, "the state folder has no record of it")
     if not events or not _is_signed(events[0], key):
-        raise _foreign(run_id, "its run_start was not written by this installation")
+        raise _foreign_error(run_id, "its run_start was not written by this installation")
     if len(events) < known.count:
-        raise _foreign(run_id, "its stream was truncated or is damaged")
+        raise _foreign_error(run_id, "its stream was truncated or is damaged")
     if events[known.count - 1].hash != known.hash:
-        raise _foreign(run_id, "its stream was rewritten")
+        raise _foreign_error(run_id, "its stream was rewritten")
 
 
-def _foreign(run_id: str, problem: str) -> UsageError:
+def _foreign_error(run_id: str, problem: str) -> UsageError:
     return UsageError(
         f"the run {run_id} belongs to another installation: {problem}",
         hint="if you moved or copied the project, or removed the state folder, use --trust-run; "
@@ -135,9 +135,9 @@ def _is_signed(first: Event, key: bytes) -> bool:
     if not isinstance(data, dict):
         return False
     claimed = str(data.get("install", ""))
-    return hmac.compare_digest(claimed.encode(), _install(data, key).encode())
+    return hmac.compare_digest(claimed.encode(), _installation_mark(data, key).encode())
 
 
-def _install(data: dict[str, Any], key: bytes) -> str:
+def _installation_mark(data: dict[str, Any], key: bytes) -> str:
     unsigned = {name: value for name, value in data.items() if name != "install"}
     return hmac.new(key, canonical(unsigned), sha256).hexdigest()

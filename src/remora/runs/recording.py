@@ -119,7 +119,7 @@ class Recording:
             self._emit(TurnStart(), PacketDelta(turn=turn))
             fitted = fit(self.packet, self._task.limit, self._tokens)
             self._check_fits(fitted)
-            messages = msgspec.to_builtins(self._rendered(fitted.packet).messages)
+            messages = msgspec.to_builtins(self._render(fitted.packet).messages)
             self._request = ModelRequest(
                 messages=messages,
                 renderer=PACKET_ONLY,
@@ -240,11 +240,11 @@ class Recording:
             turn += 1
         self._context.apply_recorded(self._emitter.emit(payload, turn=turn, delta=delta))
 
-    def _rendered(self, shown: DecisionPacket) -> RenderedRequest:
+    def _render(self, shown: DecisionPacket) -> RenderedRequest:
         return render(PACKET_ONLY, shown, self._task.tools, _STRATEGY)
 
     def _tokens(self, shown: DecisionPacket) -> int:
-        messages = self._rendered(shown).messages or ()
+        messages = self._render(shown).messages or ()
         return _COUNTER.count_messages(messages, self._task.tools)
 
     def _check_fits(self, fitted: FittedPacket) -> None:

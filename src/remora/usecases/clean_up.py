@@ -32,11 +32,11 @@ def cleanable(
     removes it, and each run with the reason for keeping it.
     """
     acts, kept = find_removable(project, now, older_than)
-    hubs = [*_orphaned_hubs(invocation), *_own_hub(invocation, project)]
-    return [*acts, *_copies(invocation, now), *_clones(invocation), *hubs], kept
+    hubs = [*_find_orphaned_hubs(invocation), *_find_own_hub(invocation, project)]
+    return [*acts, *_find_copies(invocation, now), *_find_clones(invocation), *hubs], kept
 
 
-def _copies(invocation: Invocation, now: datetime) -> Iterator[Removal]:
+def _find_copies(invocation: Invocation, now: datetime) -> Iterator[Removal]:
     for place in orphaned_caches(invocation.folders.cache / "roots", now):
         yield folder_removal("workspace", place, _remove_copies, now)
 
@@ -47,7 +47,7 @@ def _remove_copies(place: Path, now: datetime) -> None:
     remove_tree(place)
 
 
-def _clones(invocation: Invocation) -> Iterator[Removal]:
+def _find_clones(invocation: Invocation) -> Iterator[Removal]:
     """Yield the clones and trees that workers no longer use."""
     folder = repositories_folder(invocation.folders.cache)
     for place in find_unused(folder):
@@ -60,7 +60,7 @@ def is_hub_in_use(invocation: Invocation, project: ProjectRecords) -> bool:
     return db.exists() and not _is_idle(db)
 
 
-def _orphaned_hubs(invocation: Invocation) -> Iterator[Removal]:
+def _find_orphaned_hubs(invocation: Invocation) -> Iterator[Removal]:
     """Yield the folders of idle databases whose root no longer exists."""
     with suppress(OSError):
         for place in sorted((invocation.folders.cache / "hub").iterdir()):
@@ -69,7 +69,7 @@ def _orphaned_hubs(invocation: Invocation) -> Iterator[Removal]:
                 yield folder_removal("hub", place, _remove_hub)
 
 
-def _own_hub(invocation: Invocation, project: ProjectRecords) -> Iterator[Removal]:
+def _find_own_hub(invocation: Invocation, project: ProjectRecords) -> Iterator[Removal]:
     """Yield the removal of this project's Hub database, which contains source code.
 
     The next Hub query rebuilds the database.

@@ -94,14 +94,14 @@ def try_tool(invocation: Invocation, request: ToolRequest) -> ToolTrial:
         tree = ToolTree(workspace.tree, python)
         run = run_tool(tool, given, tree, clock=utc_now(), seed=_SEED)
         record = summarizer_record(summarizers.get(tool.name), delta_input(run)) or {}
-        run = _summarized(project, run, tool.name, summarizers)
+        run = _summarize(project, run, tool.name, summarizers)
         return replace(
             _trial(project, request.name, run, tuple(_diffs(workspace))),
             problem=record.get("problem", ""),
         )
 
 
-def _summarized(
+def _summarize(
     project: Project, run: ToolRun, name: str, named: Mapping[str, Summarizer]
 ) -> ToolRun:
     """Return the run with the summary and the knowledge that an agent would derive from it."""

@@ -91,16 +91,16 @@ def model_decisions(events: Iterable[Event], blobs: ObjectStore) -> Iterator[Mod
     for turn in folded_turns(events, blobs):
         if turn.start is not None:
             tools = whole_payload(turn.start, AgentStart, blobs).tools
-        decisions = [_decision(turn, step, tools, blobs) for step in turn.requests]
+        decisions = [_read_decision(turn, step, tools, blobs) for step in turn.requests]
         error = whole_payload(turn.errors[-1], AgentError, blobs) if turn.errors else None
         if error is not None and error.kind == "bad_call" and decisions:
             last = decisions[-1]  # as its own version read it
             decisions[-1] = replace(last, written=None, problem=last.problem or error.message)
         for decision in decisions:
-            yield replace(_called(decision, turn, blobs), error=error)
+            yield replace(_with_call(decision, turn, blobs), error=error)
 
 
-def _decision(
+def _read_decision(
     turn: AgentTurn, step: Step, tools: Sequence[ToolSchema], blobs: ObjectStore
 ) -> ModelDecision:
     """Return a decision, with the call that the answer is read as if the model wrote it."""
@@ -120,7 +120,7 @@ def _decision(
     return replace(found, written=ToolCall(tool=call.tool, args=call.args))
 
 
-def _called(decision: ModelDecision, turn: AgentTurn, blobs: ObjectStore) -> ModelDecision:
+def _with_call(decision: ModelDecision, turn: AgentTurn, blobs: ObjectStore) -> ModelDecision:
     """Return a decision with the turn's call and result if its answer was read as the call."""
     written = decision.written
     for step in turn.calls:

@@ -162,7 +162,7 @@ def provenance(decision: ModelDecision, survey: AgentSummary, review: Review | N
     """
     call, result, taken = decision.call, decision.result, decision.taken
     return {
-        "tools": _declared(decision),
+        "tools": _declared_tools(decision),
         "tool": taken.tool if taken else None,
         "args": json_text(taken.args) if taken else None,
         "decided_by": call.decided_by if call else None,
@@ -189,7 +189,7 @@ def provenance(decision: ModelDecision, survey: AgentSummary, review: Review | N
     }
 
 
-def _declared(decision: ModelDecision) -> str | None:
+def _declared_tools(decision: ModelDecision) -> str | None:
     if not decision.form.declares_tools:
         return None
     tools = msgspec.convert(decision.request.decoding.get("tools") or [], list[ToolSchema])

@@ -107,7 +107,7 @@ def _check_contents(project: ProjectRecords, point: ForkPoint) -> None:
 def _write_files(
     cache: BaseFilesCache, project: ProjectRecords, point: ForkPoint, folder: Path, *, trusted: bool
 ) -> None:
-    _make_empty(folder)
+    _require_empty(folder)
     place = RootedFiles(folder)
     changed = {unescape_path(change.path): change for change in point.changes}
     try:
@@ -124,7 +124,7 @@ def _write_files(
         cache.close()
 
 
-def _make_empty(folder: Path) -> None:
+def _require_empty(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         is_empty = not any(folder.iterdir())

@@ -63,7 +63,7 @@ async def finish_run(run: Run, record: RunRecord, *, only: Collection[str] | Non
         finishing = _ResumedJobs(run, stream, attempts, cache, rebases=only is None)
         try:
             if prepared.workers is None:
-                await run.work_off(jobs, finishing.carry_on)
+                await run.work_off(jobs, finishing.finish_job)
             else:
                 commit = attempts.start.base.get("commit")
                 started = StartedRun(prepared.run_id, stream.record.events[0].hash, commit)
@@ -106,13 +106,13 @@ class _ResumedJobs:
         self._rebases = rebases
         self.damaged: list[StreamDamaged] = []
 
-    async def carry_on(self, job: Job) -> None:
+    async def finish_job(self, job: Job) -> None:
         try:
-            await self._carry_on(job)
+            await self._finish_job(job)
         except StreamDamaged as error:  # the other jobs are not affected
             self.damaged.append(error)
 
-    async def _carry_on(self, job: Job) -> None:
+    async def _finish_job(self, job: Job) -> None:
         start, end = await run_in_thread(start_and_end_of, self._project.trace, job.agent_id)
         if end is not None:
             await run_in_thread(self._record_end, job, end)

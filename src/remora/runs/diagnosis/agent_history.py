@@ -59,14 +59,16 @@ def agent_history(events: Iterable[Event]) -> AgentHistory:
     history = AgentHistory()
     for turn in folded_turns(events):
         history.first, history.last = history.first or turn.events[0], turn.events[-1]
-        history.turns += [_described(turn)] if turn.number else []
-        history.end = history.end if turn.end is None else _end(decode_part(turn.end, EventData))
+        history.turns += [_describe_turn(turn)] if turn.number else []
+        history.end = (
+            history.end if turn.end is None else _describe_end(decode_part(turn.end, EventData))
+        )
         for event in turn.events:
             history.no_change.add(event)
     return history
 
 
-def _described(turn: AgentTurn) -> Turn:
+def _describe_turn(turn: AgentTurn) -> Turn:
     found = Turn(turn.number, turn.shown or DecisionState(DecisionPacket(), 0))
     for called in turn.calls:
         data = decode_part(called.event, EventData)
@@ -87,7 +89,7 @@ def _described(turn: AgentTurn) -> Turn:
     return found
 
 
-def _end(data: EventData) -> AgentEnd:
+def _describe_end(data: EventData) -> AgentEnd:
     error = None if data.error is None else plain_text(data.error)
     status, reason = shown_status(data.status), shown_status(data.stop_reason)
     return AgentEnd(status=status, stop_reason=reason, error=error)

@@ -67,7 +67,7 @@ class BaseFilesCache:
         with self._lock:
             known = canonical(dict(rebased))
             if known not in self._made:
-                base = self._restored(rebased, self._folder(len(self._made)))
+                base = self._restore(rebased, self._folder(len(self._made)))
                 self._made[known] = BaseFiles(
                     base=base,
                     workspaces=SlotDriver(base, self._project.cache / "slots"),
@@ -114,7 +114,7 @@ class BaseFilesCache:
         try_remove_tree(folder)
         return folder
 
-    def _restored(self, rebased: _Rebased, folder: Path) -> BaseSnapshot:
+    def _restore(self, rebased: _Rebased, folder: Path) -> BaseSnapshot:
         files = self._start.base.get("files")
         differing = _files({**(files if isinstance(files, dict) else {}), **rebased})
         commit = _commit(self._start.base.get("commit"))

@@ -65,7 +65,15 @@ def record_start(
     """
     if base.commit is not None:  # before run_start refers to it
         pin_commit(project.root, root_name(project.root), stream.run_id, base.commit)
-    start = _start(project, plan, settings, base)
+    files = {
+        escape_path(path): file and {"sha256": file.sha256, "mode": file.mode}
+        for path, file in base.differing.items()
+    }
+    start = RunStart(
+        plan=_recorded_plan(plan, project.redact),
+        config=project.redact.clean(dict(settings)),
+        base={"commit": base.commit, "files": files},
+    )
     return stream.append(sign_run_start(start, project.install_key))
 
 
@@ -74,24 +82,6 @@ def keep_base(project: ProjectRecords, base: BaseSnapshot) -> None:
     for path, file in base.differing.items():
         if file is not None:
             project.trace.objects.put_pieces(file.sha256, base.pieces(path))
-
-
-def _start(
-    project: Project, plan: Plan, settings: Mapping[str, Any], base: BaseSnapshot
-) -> RunStart:
-    return RunStart(
-        plan=_recorded_plan(plan, project.redact),
-        config=project.redact.clean(dict(settings)),
-        base={
-            "commit": base.commit,
-            "files": {
-                escape_path(path): None
-                if file is None
-                else {"sha256": file.sha256, "mode": file.mode}
-                for path, file in base.differing.items()
-            },
-        },
-    )
 
 
 def _recorded_plan(plan: Plan, redact: Redactor) -> dict[str, Any]:

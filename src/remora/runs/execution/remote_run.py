@@ -89,9 +89,9 @@ class RemoteRun:
         for job, end in ended:
             self.totals[end.status] = self.totals.get(end.status, 0) + 1
             self._run.observer.began(job)
-            self._run.observer.ended(job, self._observed(job, end).shown())
+            self._run.observer.ended(job, self._observe(job, end).shown())
 
-    def _observed(self, job: Job, end: EndedAgent) -> AgentResult:
+    def _observe(self, job: Job, end: EndedAgent) -> AgentResult:
         """Pass the events of a job to the observer, and return its result."""
         last = None
         for last in read_events(self._run.prepared.project.trace.existing_agent(job.agent_id)):

@@ -59,7 +59,7 @@ def judge_run(run: Run, stream: RunStream, base_files: BaseFiles) -> None:
     proposals = Proposals(project, base, [ready_change(project, job) for job in jobs])
     with base_files.workspaces.open() as workspace:
         measurements = Measurements(workspace, proposals.files, seconds, run.observer.judging)
-        stream.append(Judgement(project, base, proposals, measurements).recorded())
+        stream.append(Judgement(project, base, proposals, measurements).judge())
 
 
 def announce_nothing(_text: str) -> None:
@@ -100,7 +100,7 @@ def judge_parts(
         proposals = Proposals(project, base, changes)
         with SlotDriver(base, project.cache / "slots").open() as workspace:
             measurements = Measurements(workspace, proposals.files, seconds, tell)
-            recorded = Judgement(project, base, proposals, measurements).recorded()
+            recorded = Judgement(project, base, proposals, measurements).judge()
         held = {gate.name for gate in view.gates.results if not gate.missing}
         for gate in recorded.results:
             if gate.missing and gate.name in held:
@@ -132,7 +132,7 @@ class Judgement:
         self._missing = missing + [gate for gate in measured if isinstance(gate, GateResult)]
         self._missing += [GateResult(name=TEST_GATE, missing=why)] if why else []
 
-    def recorded(self) -> Gates:
+    def judge(self) -> Gates:
         """Take out all parts that make a gate worse, and return the judgement."""
         while self._take_out():
             pass
@@ -140,7 +140,7 @@ class Judgement:
         return Gates(
             results=(*(gate.result for gate in self._gates), *self._missing),
             judged=tuple(dict.fromkeys(part.agent_id for part in self._proposals.parts)),
-            taken_out=tuple(map(self._taken_out, self._reasons)),
+            taken_out=tuple(map(self._describe_loss, self._reasons)),
             proof=proof,
             seconds=round(time.monotonic() - self._begun, 1),
         )
@@ -175,7 +175,7 @@ class Judgement:
             self._held.add(name)
         return False
 
-    def _taken_out(self, agent_id: str) -> TakenOut:
+    def _describe_loss(self, agent_id: str) -> TakenOut:
         """Return what to record of a change set that has lost parts."""
         job, hunks = self._proposals.jobs[agent_id], self._proposals.hunks[agent_id]
         kept = {n for part in self._parts if part.agent_id == agent_id for n in part.hunks}

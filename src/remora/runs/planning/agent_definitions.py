@@ -53,7 +53,7 @@ def check_definitions(
     """
     checker = _Checker(root, operations, ScriptChecks(built_in=bool(paths)), model)
     if paths:
-        return [checked for path in paths for checked in checker.named(path)]
+        return [checked for path in paths for checked in checker.check_named(path)]
     folders = agent_folders(root, operations)
     return [checker.check(folder, builtin=builtin) for folder, builtin in folders]
 
@@ -111,37 +111,37 @@ class _Checker:
             except ConfigError as error:
                 yield f"{agent.folder / 'agent.yaml'}: {error.message}"
 
-    def named(self, path: Path) -> list[CheckedDefinition]:
+    def check_named(self, path: Path) -> list[CheckedDefinition]:
         """Check the folder or file at `path`, and the project's agents that use the same names.
 
         If `path` does not exist, it is used as an agent name.
         """
         if path.exists() and (path.name == "agent.yaml" or (path / "agent.yaml").exists()):
-            return self._at(path.parent if path.is_file() else path)
+            return self._check_at(path.parent if path.is_file() else path)
         for folder, builtin, definition in self._valid:
             if str(path) in (definition.name, definition.operation):
-                return self._with_others(folder, builtin=builtin)
+                return self._check_with_others(folder, builtin=builtin)
         folders = dict(agent_folders(self.root, self.operations))
         for folder, builtin in folders.items():
             if str(path) == folder.name:  # a definition that cannot be read has no other name
                 return [self.check(folder, builtin=builtin)]
         own = self.root / OWN_FOLDER / path.name  # reports that agent.yaml is missing
         if path.is_dir() or (len(path.parts) == 1 and own.is_dir()):
-            return self._at(path if path.is_dir() else own)
+            return self._check_at(path if path.is_dir() else own)
         known = {definition.operation for _, _, definition in self._valid}
         error = no_agent(str(path), known | {folder.name for folder in folders})
         return [CheckedDefinition(path=path, error=error.message, hint=error.hint)]
 
-    def _at(self, folder: Path) -> list[CheckedDefinition]:
+    def _check_at(self, folder: Path) -> list[CheckedDefinition]:
         """Check the definition in `folder`. A folder of the project is checked as a run does."""
         folders = agent_folders(self.root, self.operations)
         real = realpath(folder)
         known, builtin = next(
             (pair for pair in folders if realpath(pair[0]) == real), (folder, False)
         )
-        return self._with_others(known, builtin=builtin)
+        return self._check_with_others(known, builtin=builtin)
 
-    def _with_others(self, folder: Path, *, builtin: bool) -> list[CheckedDefinition]:
+    def _check_with_others(self, folder: Path, *, builtin: bool) -> list[CheckedDefinition]:
         names = {at: {definition.name, definition.operation} for at, _, definition in self._valid}
         others = [
             at

@@ -74,7 +74,7 @@ class CurrentAttempts:
 
         The events are in the order in which the jobs began.
         """
-        return [self._counts(attempts) for attempts in self._starts.values()]
+        return [self._current_of(attempts) for attempts in self._starts.values()]
 
     def review(self, agent_id: str) -> str:
         """Return the last verdict on an agent's change set.
@@ -99,7 +99,7 @@ class CurrentAttempts:
             return left
         return tuple(n for n in left if n in taken.kept) if left else taken.kept
 
-    def _counts(self, attempts: dict[int, JobStart]) -> JobStart:
+    def _current_of(self, attempts: dict[int, JobStart]) -> JobStart:
         newest_first = [attempts[number] for number in sorted(attempts, reverse=True)]
         for start in newest_first:
             end, verdict = self.ends.get(start.agent_id), self.verdicts.get(start.agent_id)

@@ -65,7 +65,7 @@ def read_job(
         events = (
             events_with_heads(path) if hashed else ((event, None) for event in read_events(path))
         )
-        for turn in agent_turns(fold.noted(events)):
+        for turn in agent_turns(fold.note_heads(events)):
             fold.add(turn)
         if (
             end is not None
@@ -108,25 +108,35 @@ class _JobFold:
         self._folder = folder
         self._node_id = node_id
         self._changed_by_user = False
+        """True if the user changed the node while the agent was working."""
         self._tally = TurnCounts()
         self.counts = NO_COUNTS
         self.head = Head()
         """The head after the last event, whose line may not match its hash."""
         self.end: AgentEnd | None = None
         self._before: dict[str, int] | None = None
+        """The first findings that were known, counted by code."""
         self._opened: dict[str, int] | None = None
+        """Those when the model's turns began."""
         self._after: dict[str, int] | None = None
+        """The last ones."""
         self._measurements: dict[str, int] | None = None
+        """Other numbers that tools reported last."""
         self._reason = NoChangeReason()
         self._parent = ""
+        """The agent from which this one was forked, or an empty string."""
         self._listed: list[tuple[ListedFinding, ...]] = []
+        """The first and the last list of findings."""
         self._diagnostics: list[tuple[Any, ...]] = []
+        """The first and the last diagnostics of the packet."""
         self._sound: Head | None = None
+        """The head, if all lines match their hashes."""
         self._model: str | None = None
         self._provider = ""
         self._reasons: list[str] = []
+        """What the model left undone or took back, and what checks said."""
 
-    def noted(self, events: Iterable[tuple[Event, Head | None]]) -> Iterator[Event]:
+    def note_heads(self, events: Iterable[tuple[Event, Head | None]]) -> Iterator[Event]:
         """Yield the events, and note the stream's head."""
         for event, head in events:
             self._sound, self.head = head, Head(count=event.seq + 1, hash=event.hash)
@@ -137,22 +147,22 @@ class _JobFold:
         for event in turn.events:
             self._tally.add(event)
             self._reason.add(event)
-            self._learn([event])
-            self._hear(event)
+            self._count_findings([event])
+            self._note_user_edit(event)
             if event is turn.start:
-                self._begin(payload_of(event, AgentStart))
+                self._add_start(payload_of(event, AgentStart))
             elif event.packet_delta and isinstance(event.packet_delta.diagnostics, tuple):
                 self._diagnostics = [*self._diagnostics[:1], event.packet_delta.diagnostics]
         for event in (*turn.updates, *turn.results):
             if (listed := listed_findings(event)) is not None:
                 self._listed = [*self._listed[:1], listed]
-        self._see_reasons(turn)
+        self._keep_reasons(turn)
         self.counts = self._tally.total
         self.end = self.end if turn.end is None else payload_of(turn.end, AgentEnd)
 
-    def _begin(self, start: AgentStart) -> None:
+    def _add_start(self, start: AgentStart) -> None:
         """Begin with the first packet. A fork begins with its parent's knowledge."""
-        self._learn(ancestors(self._folder, start))
+        self._count_findings(ancestors(self._folder, start))
         self._parent = parent.agent_id if (parent := parent_of(start)) is not None else ""
         self._changed_by_user = is_changed_by_user(start.packet.hub_context, self._node_id)
         self._model = start.model.get("name")
@@ -160,7 +170,7 @@ class _JobFold:
         if start.packet.diagnostics:
             self._diagnostics.append(start.packet.diagnostics)
 
-    def _learn(self, events: Iterable[Event]) -> None:
+    def _count_findings(self, events: Iterable[Event]) -> None:
         for event in events:
             counts = known_findings(event)
             if counts is not None:
@@ -170,12 +180,12 @@ class _JobFold:
             if event.type == ContextUpdate.type and update_source(event) == "opening":
                 self._opened = self._after
 
-    def _hear(self, event: Event) -> None:
+    def _note_user_edit(self, event: Event) -> None:
         delta = event.packet_delta
         if delta is not None and delta.hub_context and self._node_id in delta.hub_context:
             self._changed_by_user = is_changed_by_user(delta.hub_context, self._node_id)
 
-    def _see_reasons(self, turn: AgentTurn) -> None:
+    def _keep_reasons(self, turn: AgentTurn) -> None:
         """Keep why the model left or took back something, and what checks have to say."""
         deciders = [decode_part(step.event, EventData).decided_by for step in turn.calls]
         actions = [delta.add_action for result in turn.results if (delta := result.packet_delta)]
@@ -188,7 +198,7 @@ class _JobFold:
                 details = [check.detail for check in submission.checks if submission.verified]
                 self._reasons += [text for text in details if text and isinstance(text, str)]
 
-    def _is_parents(self, end: AgentEnd) -> bool:
+    def _equals_parents(self, end: AgentEnd) -> bool:
         if not (self._parent and end.change_set):
             return False
         with suppress(StreamDamaged, DiskError):
@@ -210,7 +220,7 @@ class _JobFold:
             proposal = Proposal(
                 changes=end.change_set,
                 sha256=end.change_set_sha256,
-                same=self._is_parents(end),
+                same=self._equals_parents(end),
             )
         return replace(
             view,

@@ -115,7 +115,7 @@ def read_run(
         counting.add(typed_payload(last))
     nodes = {(job.operation, job.node_id): job.nodes for job in planned if job.nodes is not None}
     unsafe = start.config.get("unsafe_fixes") is True
-    read = _jobs(project.trace, counting, known, nodes, hashed=record.verified, unsafe=unsafe)
+    read = _read_jobs(project.trace, counting, known, nodes, hashed=record.verified, unsafe=unsafe)
     if not details:
         read = (replace(job, findings=replace(job.findings, first=(), last=())) for job in read)
     jobs = tuple(read)
@@ -298,7 +298,7 @@ def _written_document(written: Written) -> dict[str, Any]:
     return {"hunks": list(written.hunks), "of": written.of, "edited": written.edited}
 
 
-def _permitted(job: JobView) -> JobView:
+def _with_unsafe_permitted(job: JobView) -> JobView:
     """Return a job of a run with unsafe fixes: what needed only the permission was not kept."""
     found = [
         replace(finding, kept=NOT_KEPT) if finding.reason == NEEDS_UNSAFE else finding
@@ -308,7 +308,7 @@ def _permitted(job: JobView) -> JobView:
     return replace(job, findings=findings)
 
 
-def _judged(job: JobView, counting: CurrentAttempts) -> JobView:
+def _with_judgement(job: JobView, counting: CurrentAttempts) -> JobView:
     """Return the job with what stands behind its change set, without what gates took out."""
     if job.status != VERIFIED:
         return job
@@ -342,7 +342,7 @@ def _is_whole(last: Review | None, left: Collection[int], taken_out: TakenOut | 
     return len({*written.hunks, *left}) == proposed
 
 
-def _jobs(
+def _read_jobs(
     folder: TraceFolder,
     counting: CurrentAttempts,
     known: Iterable[JobView],
@@ -362,8 +362,8 @@ def _jobs(
         if job is None or end is None or job.stream.head != end.head:
             job = read_job(folder, start, end, hashed=hashed)
         if unsafe and NEEDS_UNSAFE in job.findings.remaining:
-            job = _permitted(job)
-        job = _judged(job, counting)
+            job = _with_unsafe_permitted(job)
+        job = _with_judgement(job, counting)
         review, last = counting.review(agent_id), counting.verdicts.get(agent_id)
         if review in UNDECIDED and job.status != VERIFIED:
             review, last = "", None  # an unreadable change set cannot be reviewed

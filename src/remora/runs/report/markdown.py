@@ -35,8 +35,8 @@ def markdown(report: Report) -> str:
 def _lines(report: Report) -> Iterator[str]:
     phrases = phrases_of(report.sums)
     yield f"## Remora: {escape_markdown(_headline(report, [phrase.brief for phrase in phrases]))}\n"
-    yield f"Run {code(report.run_id)} · {escape_markdown(_run(report))}\n"
-    yield escape_markdown(f"{_totals(report)}. {_decisions(report)}.")
+    yield f"Run {code(report.run_id)} · {escape_markdown(_run_text(report))}\n"
+    yield escape_markdown(f"{_totals_text(report)}. {_decisions_text(report)}.")
     details = [*(phrase.whole for phrase in phrases if phrase.more), *report.gates]
     yield from ["", *(f"- {escape_markdown(detail)}" for detail in details)] if details else []
     yield from _remaining(report)
@@ -55,16 +55,16 @@ def _headline(report: Report, done: Sequence[str]) -> str:
     return ", ".join(done) or f"{count(report.planned, 'job')}, nothing to review"
 
 
-def _run(report: Report) -> str:
+def _run_text(report: Report) -> str:
     """Describe the run, e.g. `ended · 2026-01-31 09:30 UTC · model X · commit abc`."""
     start = report.started[:16].replace("T", " ")
     parts = [report.status, f"{start} UTC", f"model {report.model}"]
     return " · ".join([*parts, f"commit {report.commit[:12]}"] if report.commit else parts)
 
 
-def _totals(report: Report) -> str:
+def _totals_text(report: Report) -> str:
     """Describe the totals, e.g. `6 jobs: 4 accepted, 2 no change; 12 other functions unchanged`."""
-    states = ", ".join(f"{n:,} {_state(state)}" for state, n in report.states.items())
+    states = ", ".join(f"{n:,} {_state_text(state)}" for state, n in report.states.items())
     text = count(report.planned, "job") + (f": {states}" if states else "")
     started = sum(report.states.values())
     text += f"; {report.planned - started:,} not started" if started < report.planned else ""
@@ -72,14 +72,14 @@ def _totals(report: Report) -> str:
     return text + (f"; {others} unchanged" if report.skipped_nodes else "")
 
 
-def _decisions(report: Report) -> str:
+def _decisions_text(report: Report) -> str:
     if sum(report.decisions.values()) == report.decisions.get("rule", 0):
         return "Rules made all decisions"
     parts = [sources_text(report.decisions)]
     return ". ".join(parts if report.by_model is None else [*parts, model_text(report.by_model)])
 
 
-def _state(state: str) -> str:
+def _state_text(state: str) -> str:
     return VERIFIED if state == PENDING else status_text(state)
 
 
@@ -89,7 +89,9 @@ def folded(title: str, lines: list[str]) -> list[str]:
 
 
 def _row(job: JobReport) -> str:
-    result = escape_markdown(_state(job.state)) + (f" on {code(job.branch)}" if job.branch else "")
+    result = escape_markdown(_state_text(job.state)) + (
+        f" on {code(job.branch)}" if job.branch else ""
+    )
     deciders = ", ".join(f"{who} {n}" for who, n in job.decided_by.items() if n)
     cells = [
         f"{code(display_name(job.node_id))} {escape_markdown(job.operation)}",

@@ -33,14 +33,14 @@ def make_report(
 
     If a file's content is missing, its job has no diffs. `grouped` adds the groups of edits.
     """
-    report = _raw(project, view)
+    report = _build_report(project, view)
     if grouped:
         jobs = zip(report.jobs, view.jobs, strict=True)
-        report = replace(report, jobs=tuple(_grouped(project, *pair) for pair in jobs))
+        report = replace(report, jobs=tuple(_with_groups(project, *pair) for pair in jobs))
     return report if raw else redacted(report, project.redact)
 
 
-def _raw(project: ProjectRecords, view: RunView) -> Report:
+def _build_report(project: ProjectRecords, view: RunView) -> Report:
     plan = view.start.plan
     documents = [job_document(job) for job in view.jobs]
     lost = {taken.agent_id: taken.reasons for taken in view.gates.taken_out} if view.gates else {}
@@ -135,7 +135,7 @@ def _file(patch: FilePatch) -> FileChange:
     )
 
 
-def _grouped(project: ProjectRecords, report: JobReport, job: JobView) -> JobReport:
+def _with_groups(project: ProjectRecords, report: JobReport, job: JobView) -> JobReport:
     hunks = shown_hunks(project, job) if report.files and job.review.state in UNDECIDED else ()
     files = []
     for file in report.files:

@@ -28,7 +28,7 @@ def sarif(report: Report, problems: Iterable[Problem] | None = None) -> dict[str
     results = (
         [result for job in report.jobs for result in _results(job)]
         if problems is None
-        else list(_of_problems(report.jobs, problems))
+        else list(_problem_results(report.jobs, problems))
     )
     properties = {"head": f"{report.head.count} {report.head.hash}"}
     return _log(results, report.version, report.run_id, _invocation(report), properties)
@@ -43,7 +43,7 @@ def sarif_of_problems(
         "executionSuccessful": True,
         **({"toolExecutionNotifications": notes} if notes else {}),
     }
-    return _log(list(_of_problems((), problems)), version, "judge", invocation, {})
+    return _log(list(_problem_results((), problems)), version, "judge", invocation, {})
 
 
 def _log(
@@ -100,12 +100,12 @@ def _invocation(report: Report) -> dict[str, Any]:
 
 def _results(job: JobReport) -> Iterator[dict[str, Any]]:
     if job.review in UNDECIDED and job.files:
-        yield _proposed(job)
+        yield _proposal_result(job)
     for number, finding in enumerate(job.left):
-        yield _left(job, finding, number)
+        yield _finding_result(job, finding, number)
 
 
-def _proposed(job: JobReport) -> dict[str, Any]:
+def _proposal_result(job: JobReport) -> dict[str, Any]:
     name = display_name(job.node_id) if job.name == MODULE else job.name
     text = f"{job.operation}: a verified change to {name}"
     text += f": {fixes_of(job)}" if job.fixed else ""
@@ -127,7 +127,7 @@ def _fixes(job: JobReport) -> dict[str, Any]:
     return {"fixes": [{"artifactChanges": changes}]} if len(changes) == len(job.files) else {}
 
 
-def _left(job: JobReport, finding: Finding, number: int) -> dict[str, Any]:
+def _finding_result(job: JobReport, finding: Finding, number: int) -> dict[str, Any]:
     known = finding.code and is_lint_code(finding.code)
     rule = finding.code if known else f"remora/{job.operation}"
     result = _result(job, rule, finding_text(finding), "warning", number)
@@ -138,7 +138,7 @@ def _left(job: JobReport, finding: Finding, number: int) -> dict[str, Any]:
     }
 
 
-def _of_problems(
+def _problem_results(
     jobs: Iterable[JobReport], problems: Iterable[Problem]
 ) -> Iterator[dict[str, Any]]:
     waiting = [job for job in jobs if job.review in UNDECIDED and job.files]
@@ -152,7 +152,7 @@ def _of_problems(
         key = of, rule, problem.message
         level = "note" if problem.fixable else "warning"
         yield {
-            **_described(*key, level, seen[key]),
+            **_make_result(*key, level, seen[key]),
             "locations": [{**_place(problem.path, problem.line), **_logical(problem.path, name)}],
             **(_fixes(fixing[0]) if fixing else {}),
         }
@@ -160,10 +160,10 @@ def _of_problems(
 
 
 def _result(job: JobReport, rule: str, text: str, level: str, number: int = 0) -> dict[str, Any]:
-    return _described(f"{job.operation} {job.node_id}", rule, text, level, number)
+    return _make_result(f"{job.operation} {job.node_id}", rule, text, level, number)
 
 
-def _described(of: str, rule: str, text: str, level: str, number: int = 0) -> dict[str, Any]:
+def _make_result(of: str, rule: str, text: str, level: str, number: int = 0) -> dict[str, Any]:
     known = sha256(f"{of} {rule} {text} {number}".encode()).hexdigest()
     return {
         "ruleId": rule,

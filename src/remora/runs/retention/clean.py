@@ -35,15 +35,15 @@ def find_removable(
     limits = limits_of(project.config.runner.memory.retention)._replace(remove=older_than)
     # a database has its own removal
     acts = [] if project.trace.is_copy else [*old_records(project, found, limits, now)]
-    acts += [*_copies(project), *_bases(project, now)]
+    acts += [*_find_copies(project), *_find_bases(project, now)]
     acts += [
-        *_refs(project, found, now),
+        *_find_refs(project, found, now),
         *find_kept_versions(project.root, project.state / "journal"),
     ]
     return acts, tuple((run.run_id, run.hands_off) for run in found.runs if run.hands_off)
 
 
-def _copies(project: Project) -> Iterator[Removal]:
+def _find_copies(project: Project) -> Iterator[Removal]:
     """Yield private copies, and copies and results of `remora eval`, that are not in use.
 
     The next run or the same evaluation creates them again.
@@ -65,7 +65,7 @@ def _remove_copy(place: Path, lock: Path) -> None:
         place.with_suffix(".index").unlink(missing_ok=True)
 
 
-def _bases(project: Project, now: datetime) -> Iterator[Removal]:
+def _find_bases(project: Project, now: datetime) -> Iterator[Removal]:
     """Yield the frozen copies of runs that have finished."""
     for place in idle_bases(project, now):
         yield folder_removal("base", place, _remove_base, project, now)
@@ -77,7 +77,7 @@ def _remove_base(place: Path, project: Project, now: datetime) -> None:
     remove_tree(place)
 
 
-def _refs(project: ProjectRecords, found: Inventory, now: datetime) -> Iterator[Removal]:
+def _find_refs(project: ProjectRecords, found: Inventory, now: datetime) -> Iterator[Removal]:
     """Yield git refs that preserve the commits of this project's finished or missing runs.
 
     A missing run that is young may have started since the runs were listed.

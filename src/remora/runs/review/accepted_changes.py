@@ -246,14 +246,14 @@ def _acceptance(
 ) -> Review:
     """Return the event that records an acceptance, with the hunks that the files already contain."""
     review = verdict_on(project, change, ACCEPTED)
-    present = _present(change, prepared)
+    present = _present_hunks(change, prepared)
     if present:
         hunks, name = count(len(present), "hunk"), display_name(change.job.node_id)
         recheck.notes.append(f"{name}: your files already contain {hunks} of it")
     return msgspec.structs.replace(review, present=(*review.present, *present))
 
 
-def _present(change: ReadyChange, prepared: PreparedChanges) -> list[int]:
+def _present_hunks(change: ReadyChange, prepared: PreparedChanges) -> list[int]:
     """Return the numbers of the hunks that the files already contain."""
     if change.is_edited and change.job.review.written:  # they are numbered otherwise
         return []

@@ -38,15 +38,15 @@ def merged(
     prepared = prepare_changes(project.root, patches, read_file)
     if not prepared.conflicts:
         return prepared
-    return _merged(project, patches, project.operations.merges, read_file)
+    return _merge_by_rules(project, patches, project.operations.merges, read_file)
 
 
 def removed_from_others(project: ProjectRecords, reverse: Sequence[FilePatch]) -> PreparedChanges:
     """Merge a reversed change set with the user's files, using the rules of all operations."""
-    return _merged(project, reverse, project.operations.unmerges)
+    return _merge_by_rules(project, reverse, project.operations.unmerges)
 
 
-def _merged(
+def _merge_by_rules(
     project: ProjectRecords,
     patches: Sequence[FilePatch],
     merges: Sequence[Merge],
@@ -89,7 +89,7 @@ def objections(
     `tree` contains the files that the change was merged with.
     """
     return (
-        _stale(change.job, prepared)
+        _find_stale_node(change.job, prepared)
         or prepared.conflicts
         or secrets_in(change.patches)
         or recheck.objections(change.job, prepared, tree, is_whole=change.is_whole)
@@ -155,7 +155,7 @@ def _record(stream: RunStream, review: Review) -> None:
     stream.append(review)
 
 
-def _stale(job: JobView, prepared: PreparedChanges) -> list[FileConflict]:
+def _find_stale_node(job: JobView, prepared: PreparedChanges) -> list[FileConflict]:
     """Return a conflict if the user edited the node and the edit is still in the file."""
     moved_on = prepared.conflicts or any(write.merged for write in prepared.writes)
     if job.review.state != STALE or not moved_on:

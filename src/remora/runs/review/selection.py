@@ -71,7 +71,7 @@ def choose_pending(view: RunView, nodes: Sequence[str], *, every: bool, verb: st
         )
     picked: list[JobView] = []
     for name in nodes:
-        picked += [job for job in _named(view, name, open_jobs) if job not in picked]
+        picked += [job for job in _find_named(view, name, open_jobs) if job not in picked]
     return picked
 
 
@@ -94,7 +94,7 @@ def _waiting(jobs: Iterable[JobView]) -> str:
     return f"pending: {some_of(names, _NAMED)}" if names else ""
 
 
-def _named(view: RunView, name: str, open_jobs: Sequence[JobView]) -> list[JobView]:
+def _find_named(view: RunView, name: str, open_jobs: Sequence[JobView]) -> list[JobView]:
     named = jobs_named(view, name)
     found = [job for job in named if job in open_jobs]
     broken = next((job for job in named if job.stream.damaged), None)

@@ -69,7 +69,7 @@ def prepare(
     """
     project = project or open_project(invocation, request.paths)
     refuse_whole_disk(project.root)
-    request = dataclasses.replace(request, proved=_proved(project))
+    request = dataclasses.replace(request, proved=_proved_models(project))
     workers = workers_for(project, request.engine)
     agents = agents_for(project, request.operations or project.operations.defaults)
     run_id, config = new_run_id(), project.config
@@ -153,7 +153,7 @@ def select_source(
 ) -> tuple[Source, Selection]:
     """Parse the requested files of a tree, and return them with the selection of nodes."""
     paths = tuple(_relative(project.root, path, invocation.folder) for path in request.paths)
-    for path in _included(paths, project.config.exclude):
+    for path in _without_excluded(paths, project.config.exclude):
         if is_notebook(path) and (project.root / path).is_file():
             raise UsageError(
                 f"{path} is a notebook, which Remora does not read",
@@ -161,7 +161,7 @@ def select_source(
             )
     selection = Selection(node=request.node, keys=request.keys, max_nodes=request.max_nodes)
     searched = files if request.keys is None or request.keys else ()
-    source = read_modules(tree, _included(searched, project.config.exclude), paths)
+    source = read_modules(tree, _without_excluded(searched, project.config.exclude), paths)
     if request.changed is not None:
         changed = changed_nodes(project.root, tree, request.changed or "HEAD", source)
         selection = replace(selection, changed=changed)
@@ -177,7 +177,7 @@ def _select_copied(
 ) -> tuple[Source, Selection]:
     """Return the result of `select_source` for a base, with the files that could not be copied."""
     copied = base.files.keys() & files.paths  # the base also has small ignored files
-    looked_for = sorted(copied.union(_still_there(project.root, files.paths)))
+    looked_for = sorted(copied.union(_existing_files(project.root, files.paths)))
     source, selection = select_source(invocation, request, project, base.folder, looked_for)
     return with_reasons(source, base.left_out), selection
 
@@ -199,7 +199,7 @@ def agents_for(project: ProjectRecords, names: Sequence[str]) -> tuple[Agent, ..
     return tuple({agent.definition.operation: agent for agent in named}.values())
 
 
-def _proved(project: Project) -> frozenset[tuple[str, str]]:
+def _proved_models(project: Project) -> frozenset[tuple[str, str]]:
     """Return operations with the models that help there, as measured with the built-in agents."""
     replaced = project.operations.replaced
     proved = proved_models(project.state, project.config)
@@ -226,7 +226,7 @@ def _relative(root: Path, path: Path, folder: Path) -> str:
     return absolute.relative_to(root).as_posix()
 
 
-def _still_there(root: Path, paths: Iterable[str]) -> list[str]:
+def _existing_files(root: Path, paths: Iterable[str]) -> list[str]:
     """Return the files that still exist, except symbolic links and cache files of tools."""
     return [
         path
@@ -235,7 +235,7 @@ def _still_there(root: Path, paths: Iterable[str]) -> list[str]:
     ]
 
 
-def _included(paths: Iterable[str], exclude: Sequence[str]) -> list[str]:
+def _without_excluded(paths: Iterable[str], exclude: Sequence[str]) -> list[str]:
     rules = IgnoreRules()
     rules.add("", "\n".join(exclude))
     return [path for path in paths if not rules.ignores(path)]

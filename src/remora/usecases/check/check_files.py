@@ -142,11 +142,11 @@ def check_files(
         project = _private_project(invocation, request, Path(folder))
         budget = RunBudget(seconds=max_time)
         with open_session(invocation, request, project, budget=budget) as session:
-            prepared = _for_check(session.run)
+            prepared = _prepare_for_check(session.run)
             done = replace(session, run=prepared).execute(watching)
             if done.stopped == INTERRUPTED:
                 raise KeyboardInterrupt
-            return _result(invocation, request, prepared, done.stopped, baseline)
+            return _make_result(invocation, request, prepared, done.stopped, baseline)
 
 
 def _python_files(request: RunRequest) -> RunRequest:
@@ -175,7 +175,7 @@ def _private_project(invocation: Invocation, request: RunRequest, folder: Path) 
     )
 
 
-def _for_check(prepared: PreparedRun) -> PreparedRun:
+def _prepare_for_check(prepared: PreparedRun) -> PreparedRun:
     """Return the run without the commit of its base, for which git would get a ref, and without
     the models that the project's agents choose.
     """
@@ -188,7 +188,7 @@ def _for_check(prepared: PreparedRun) -> PreparedRun:
     return replace(prepared, base=base, agents=agents)
 
 
-def _result(
+def _make_result(
     invocation: Invocation,
     request: RunRequest,
     prepared: PreparedRun,

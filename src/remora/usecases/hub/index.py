@@ -75,20 +75,20 @@ def index_hub(
     """
     began = time.monotonic()
     places = hub_paths_of(invocation, target)
-    writer = _when_free(places, lambda: control.running(places))
+    writer = _open_when_free(places, lambda: control.running(places))
     failed: Sequence[Unlinked] = ()
     if isinstance(writer, int):
-        changed = _caught_up(places)
+        changed = _wait_for_daemon(places)
         status = control.status(places)
         files, nodes = status.files or 0, status.nodes or 0
-        errors = _partial(places)
+        errors = _partly_read(places)
     else:
         with writer as store:
-            changed, unreadable = _refreshed(invocation, places, store, progress)
+            changed, unreadable = _refresh(invocation, places, store, progress)
             if links is not None:
                 failed = _find_links(places, store, links)
             files, nodes = store.counts()
-        errors = {**_partial(places), **unreadable}
+        errors = {**_partly_read(places), **unreadable}
     listed = [FileError(path, errors[path]) for path in sorted(errors)]
     linked = (
         None
@@ -130,14 +130,14 @@ def _members(invocation: Invocation, places: HubPaths) -> Members:
     return Members(places.root, config.exclude, file_limit=config.hub.file_limit)
 
 
-def _refreshed(
+def _refresh(
     invocation: Invocation, places: HubPaths, store: HubStore, progress: Progress
 ) -> tuple[int, dict[str, str]]:
     indexer = Indexer(places.root, store, _members(invocation, places))
     changed: set[str] = set()
     errors: dict[str, str] = {}
     with _large_files(places.root, indexer, environment(invocation.environ)) as refresh_large:
-        for done in _passes(indexer, refresh_large, store, progress):
+        for done in _refresh_in_passes(indexer, refresh_large, store, progress):
             changed.update(done.changed)
             errors.update(done.errors)
     with suppress(HubDamaged):  # the next write or start finds it again
@@ -145,7 +145,7 @@ def _refreshed(
     return len(changed), errors
 
 
-def _passes(
+def _refresh_in_passes(
     indexer: Indexer, refresh_large: _RefreshLarge, store: HubStore, progress: Progress
 ) -> Iterator[Refreshed]:
     """Refresh all changed files. Start again if the database was reset during the refresh."""
@@ -167,12 +167,12 @@ def _passes(
         progress(len(paths), len(paths))
 
 
-def _partial(places: HubPaths) -> dict[str, str]:
+def _partly_read(places: HubPaths) -> dict[str, str]:
     """Return the reasons why files could only be read partially, keyed by raw path."""
     return read_snapshot(places.db, lambda view: view.partial()) or {}
 
 
-def _caught_up(places: HubPaths) -> int:
+def _wait_for_daemon(places: HubPaths) -> int:
     """Wait until the daemon has read all changes, and return the number of changed nodes.
 
     If the initial scan is still running, also wait for it to finish.
@@ -223,12 +223,12 @@ def store_when_free(places: HubPaths) -> HubStore:
 
     Raises HubLocked after a timeout, and DiskError if the database cannot be opened.
     """
-    found = _when_free(places, lambda: None)
+    found = _open_when_free(places, lambda: None)
     assert not isinstance(found, int)  # the callback never returns an id
     return found
 
 
-def _when_free(places: HubPaths, daemon: Callable[[], int | None]) -> HubStore | int:
+def _open_when_free(places: HubPaths, daemon: Callable[[], int | None]) -> HubStore | int:
     """Open the database, or return the process ID of the daemon that writes to it.
 
     Waits for another command, or for a daemon that restarts after its lock was removed. Raises

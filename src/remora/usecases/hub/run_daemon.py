@@ -65,7 +65,7 @@ def run_hub(
     sys.setswitchinterval(_SWITCH_S)
     tune_gc()
     daemon = Daemon(places, settings, ownership)  # owns it until this process exits
-    outcome = asyncio.run(daemon.run(_opened(places, config), ready))
+    outcome = asyncio.run(daemon.run(_open_parts(places, config), ready))
     if outcome == "restart":
         _restart(invocation)
     _end_unfinished()
@@ -81,7 +81,7 @@ def _end_unfinished() -> None:
         os._exit(0)
 
 
-def _opened(places: HubPaths, config: Config) -> DaemonParts:
+def _open_parts(places: HubPaths, config: Config) -> DaemonParts:
     members = Members(places.root, config.exclude, file_limit=config.hub.file_limit)
     store = store_when_free(places)
     return DaemonParts(

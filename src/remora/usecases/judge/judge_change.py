@@ -106,7 +106,7 @@ def judge_change(
             environ=invocation.environ,
         )
         remarks = _Remarks()
-        remarks.add(_unread(chosen))
+        remarks.add(_find_unread(chosen))
         if chosen or (python is not None and trees.files):
             remarks.add(_worse_gates(project, change, tell))
             remarks.add([Unjudged(what=_RUNNING, why=why)] if why else [])
@@ -226,7 +226,7 @@ def _modules(change: Change, *, after: bool) -> Sequence[Module]:
     return [module for module in found if isinstance(module, Module)]
 
 
-def _unread(files: dict[str, ChangedFile]) -> Iterator[Unjudged]:
+def _find_unread(files: dict[str, ChangedFile]) -> Iterator[Unjudged]:
     for path, file in files.items():
         if file.before is None and file.after is None:
             yield Unjudged(what=path, why="it is too large, or a symbolic link")

@@ -61,7 +61,7 @@ def worse_gates(
     for gate in gates:
         tell(f"checking the project: {gate.label}")
         try:
-            texts = _worse(gate, change, ends)
+            texts = _find_worse(gate, change, ends)
         except HostError as error:
             yield Unjudged(what=gate.label, why=error.message)
             continue
@@ -102,13 +102,13 @@ def _with_values(gates: Sequence[Gate], change: Change, python: ProjectPython) -
     written = values.written({path: file.after for path, file in change.files.items()})
     for gate in gates:
         if gate.name == TEST_GATE and written:
-            yield gate._replace(measure=functools.partial(_timed, gate, seen))
+            yield gate._replace(measure=functools.partial(_measure_timed, gate, seen))
             yield values.gate._replace(measure=check)
         else:
             yield gate
 
 
-def _timed(
+def _measure_timed(
     gate: Gate,
     seen: dict[Path, tuple[Facts, float]],
     side: Path,
@@ -121,14 +121,14 @@ def _timed(
     return facts
 
 
-def _worse(gate: Gate, change: Change, ends: float) -> Sequence[str]:
+def _find_worse(gate: Gate, change: Change, ends: float) -> Sequence[str]:
     """Return what is worse. A gate that runs code must say so twice."""
-    said = _compared(gate, change, ends)
-    again = _compared(gate, change, ends) if said and gate.runs_code else said
+    said = _compare(gate, change, ends)
+    again = _compare(gate, change, ends) if said and gate.runs_code else said
     return [text for text in said if text in again]
 
 
-def _compared(gate: Gate, change: Change, ends: float) -> list[str]:
+def _compare(gate: Gate, change: Change, ends: float) -> list[str]:
     def measure(folder: Path) -> Facts:
         left = ends - time.monotonic()
         if left <= 0:

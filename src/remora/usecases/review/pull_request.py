@@ -47,7 +47,7 @@ def branch_for(
     """
     if name is None:
         changes = select(project, run_named(project.trace, run), nodes, chosen).usable
-        operations, rules = _named(changes)
+        operations, rules = _operations_and_rules(changes)
         words = " ".join([*operations, *(rules if len(rules) <= _NAMED else ())]).lower()
         name = f"remora/{re.sub('[^a-z0-9]+', '-', words) or 'changes'}"
     waiting = waiting_branches(open_branch(project.root, name).root)
@@ -86,12 +86,12 @@ def with_pull_request(project: Project, done: Verdicts, branch: str) -> Verdicts
     changes = _to_merge(project.root, branch, [written_change(project, job) for job in jobs])
     if not changes:
         return done
-    operations, rules = _named(changes)
+    operations, rules = _operations_and_rules(changes)
     files = count(len({patch.path for change in changes for patch in change.patches}), "file")
     title = f"{', '.join(operations)}: fix {some_of(rules, _NAMED) or 'code'} in {files}"
     gates = gate_texts(done.view)
-    proof = _listed("What the project's own checks report with all changes", gates[:1])
-    gaps = _listed("What they did not check", gates[1:])
+    proof = _list_texts("What the project's own checks report with all changes", gates[:1])
+    gaps = _list_texts("What they did not check", gates[1:])
     lines = "\n".join(map(_line, changes))
     text = _TEXT.format(changes=lines, gates=proof + gaps, run=done.run_id)
     content = project.redact.text(text).encode("utf-8", "replace")
@@ -118,12 +118,12 @@ def _to_merge(root: Path, branch: str, changes: Sequence[ReadyChange]) -> list[R
     return [change for change in changes if subject_of(change) in subjects]
 
 
-def _named(changes: Sequence[ReadyChange]) -> tuple[list[str], list[str]]:
+def _operations_and_rules(changes: Sequence[ReadyChange]) -> tuple[list[str], list[str]]:
     """Return the operations and the rules of changes."""
     return sorted({c.job.operation for c in changes}), sorted({r for c in changes for r in c.rules})
 
 
-def _listed(title: str, texts: Sequence[str]) -> str:
+def _list_texts(title: str, texts: Sequence[str]) -> str:
     lines = "".join(f"- {escape_markdown(text)}\n" for text in texts)
     return lines and f"{title}:\n\n{lines}\n"
 

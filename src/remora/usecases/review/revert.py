@@ -48,7 +48,7 @@ def revert(
         named = [job for name in nodes for job in jobs_named(view, name)]
         rejected = [job for job in named if job.review.verdict == REJECTED]
         if not rejected or any(job.review.is_written for job in named):
-            return _take_back(project, stream, view, _accepted(view, nodes), REVERTED)
+            return _take_back(project, stream, view, _find_accepted(view, nodes), REVERTED)
     return undo(run, *nodes, root=project, trust_run=trust_run)
 
 
@@ -67,7 +67,7 @@ def undo(
     """
     project = open_with(root)[1]
     with opened_review(project, run, trusted=trust_run) as (stream, view):
-        jobs = _decided(view, nodes)
+        jobs = _find_decided(view, nodes)
         refused = refused_by(project, view.run_id, jobs)
         done = _take_back(project, stream, view, jobs, REOPENED)
     forget_refused(project, view.run_id, refused)
@@ -118,12 +118,12 @@ def _kept_hunks(job: JobView) -> list[str]:
     return [f"{name}: not removed: {hunks} that your files contained before"]
 
 
-def _accepted(view: RunView, nodes: Sequence[str]) -> list[JobView]:
+def _find_accepted(view: RunView, nodes: Sequence[str]) -> list[JobView]:
     """Return the jobs with accepted change sets, in the order in which the jobs began."""
     there = [job for job in view.jobs if job.review.is_written and not job.review.branch]
     if not nodes:
         return there
-    selected = {job.agent_id for name in nodes for job in _named(view, name, there)}
+    selected = {job.agent_id for name in nodes for job in _find_named(view, name, there)}
     found = [job for job in there if job.agent_id in selected]
     for job in found:
         if named_nodes(job, nodes):
@@ -135,7 +135,7 @@ def _accepted(view: RunView, nodes: Sequence[str]) -> list[JobView]:
     return found
 
 
-def _named(view: RunView, name: str, there: Sequence[JobView]) -> list[JobView]:
+def _find_named(view: RunView, name: str, there: Sequence[JobView]) -> list[JobView]:
     named = jobs_named(view, name)
     found = [job for job in named if job in there]
     branch = next((job.review.branch for job in named if job.review.branch), None)
@@ -156,7 +156,7 @@ def _named(view: RunView, name: str, there: Sequence[JobView]) -> list[JobView]:
     return found
 
 
-def _decided(view: RunView, nodes: Sequence[str]) -> list[JobView]:
+def _find_decided(view: RunView, nodes: Sequence[str]) -> list[JobView]:
     """Return the jobs of `nodes` whose verdict can be withdrawn."""
     selected = select_jobs(view, nodes)
     verdicts = [job for job in selected if job.review.verdict]
