@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from remora.chat import ToolCall, ToolSchema, Usage
-from remora.exports.formats import ExportOptions, export_chunks
+from remora.exports.formats import export_chunks
 from remora.exports.run_group import ExportCounts, RunGroup, all_groups
 from remora.memory.budget import trim
 from remora.memory.canonical import canonical_sha256
@@ -229,8 +229,7 @@ def exported(
     folder: TraceFolder, form: Any, groups: Any = None
 ) -> tuple[list[bytes], ExportCounts]:
     tally = ExportCounts()
-    wish = ExportOptions(format=form, version="1.2.3")
-    found = list(export_chunks(folder, groups or everything(folder), wish, tally))
+    found = list(export_chunks(folder, groups or everything(folder), form, tally))
     assert all(piece.endswith(b"\n") and piece.count(b"\n") == 1 for piece in found)
     return found, tally
 

@@ -8,7 +8,7 @@ import pytest
 
 import remora
 from remora.exports.chat_messages import chat_messages
-from remora.exports.formats import FORMATS, ExportOptions, export_chunks
+from remora.exports.formats import FORMATS, export_chunks
 from remora.exports.run_group import ExportCounts, all_groups
 from remora.trace.read.reader import read_events
 from remora.trace.trace_folder import TraceFolder
@@ -55,9 +55,10 @@ def test_a_lone_surrogate_is_escaped(
     folder = TraceFolder(tmp_path)
     assert not [problem for stream in verify_all(folder).streams for problem in stream.problems]
     for form in FORMATS:
-        made = ExportOptions(format=form, version="1", content=True)
         counts = ExportCounts()
-        text = b"".join(export_chunks(folder, lambda: all_groups(folder), made, counts)).decode()
+        text = b"".join(
+            export_chunks(folder, lambda: all_groups(folder), form, counts, content=True)
+        ).decode()
         assert text
         assert (counts.left_out, counts.damaged) == ({}, [])
         assert "$text" not in text or form == "jsonl"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from remora.exports.formats import ExportOptions, export_chunks
+from remora.exports.formats import export_chunks
 from remora.exports.run_group import ExportCounts
 from remora.trace.trace_folder import TraceFolder
 from tests.exports.conftest import Attempt, Run, everything, rows
@@ -39,8 +39,7 @@ def test_page_code_finds_what_a_person_accepted(
     played: TraceFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, page: Path, name: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    options = ExportOptions(format="sft", version="1")
-    rows = export_chunks(played, everything(played), options, ExportCounts())
+    rows = export_chunks(played, everything(played), "sft", ExportCounts())
     Path("rows.jsonl").write_bytes(b"".join(rows))
     (block,) = re.findall(r"^```python\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL)
     found: dict[str, list[dict[str, str]]] = {}

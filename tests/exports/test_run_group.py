@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from remora.errors import NotFound, StreamDamaged
-from remora.exports.formats import ExportOptions, export_chunks
+from remora.exports.formats import export_chunks
 from remora.exports.run_group import (
     ExportCounts,
     RunGroup,
@@ -202,8 +202,7 @@ def _peak(folder: TraceFolder, least: int) -> int:
 
 
 def _told(folder: TraceFolder) -> Any:
-    wish = ExportOptions(format="otel", version="1", content=True)
-    return export_chunks(folder, lambda: all_groups(folder), wish, ExportCounts())
+    return export_chunks(folder, lambda: all_groups(folder), "otel", ExportCounts(), content=True)
 
 
 def test_a_damaged_stream_of_no_run_is_skipped(folder: TraceFolder) -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remora.exports.formats import ExportOptions, export_chunks
+from remora.exports.formats import export_chunks
 from remora.exports.run_group import ExportCounts, group_of_agent
 from remora.memory.events import Event, ModelResponse, Payload
 from remora.trace.read.event_summary import transcript
@@ -30,9 +30,8 @@ def event(payload: Payload, turn: int = 1) -> Event:
 
 
 def told(folder: TraceFolder, groups: Any = None) -> str:
-    wish = ExportOptions(format="transcript", version="1")
     return b"".join(
-        export_chunks(folder, groups or everything(folder), wish, ExportCounts())
+        export_chunks(folder, groups or everything(folder), "transcript", ExportCounts())
     ).decode()
 
 
@@ -86,7 +85,6 @@ def test_of_several_a_damaged_one_is_skipped(played: TraceFolder) -> None:
     attempt.choose(0)
     attempt.end()
     flip(played.agent_stream("lint-a"), b"success")
-    wish = ExportOptions(format="transcript", version="1")
     tally = ExportCounts()
-    list(export_chunks(played, everything(played), wish, tally))
+    list(export_chunks(played, everything(played), "transcript", tally))
     assert (tally.streams, len(tally.damaged)) == (1, 1)

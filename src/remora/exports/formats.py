@@ -1,12 +1,14 @@
 """Formats of `trace export`. A new one is a module with the function, and an entry here."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from remora.errors import StreamDamaged
+
 if TYPE_CHECKING:  # the help of the command lists the formats
-    from remora.exports.run_group import ExportCounts, Groups
+    from remora.exports.run_group import ExportCounts, Groups, RunGroup
     from remora.trace.trace_folder import TraceFolder
 
 
@@ -33,28 +35,32 @@ FORMATS: Mapping[str, ExportFormat] = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
-class ExportOptions:
-    """Options for an export."""
-
-    format: str
-    """A key of FORMATS."""
-    version: str
-    """The version of Remora."""
-    content: bool = False
-    """True to include the content of formats that have it on request."""
-
-
 def export_chunks(
-    folder: "TraceFolder", groups: "Groups", options: ExportOptions, tally: "ExportCounts"
+    folder: "TraceFolder",
+    groups: "Callable[[], Iterable[RunGroup | StreamDamaged]]",
+    form: str,
+    tally: "ExportCounts",
+    *,
+    content: bool = False,
 ) -> Iterator[bytes]:
-    """Yield the bytes of the exported file.
+    """Yield the bytes of the exported file, in the format with the name `form`.
+
+    `groups` returns the runs to export, in which a damaged run is represented by its error. With
+    `content`, the content of formats that have it on request is included.
 
     Memory use is bounded by the size of one agent's stream. When exporting a run or all streams,
     unreadable agents are skipped and counted in `tally`. When exporting a single agent,
     StreamDamaged or NotFound is raised. A stream with an invalid hash is not exported at all.
     """
-    module, _, name = FORMATS[options.format].function.partition(":")
-    export: Callable[[TraceFolder, Groups, ExportOptions, ExportCounts], Iterator[bytes]]
+
+    def readable() -> "Iterator[RunGroup]":
+        for group in groups():
+            if isinstance(group, StreamDamaged):
+                tally.damage(group)
+            else:
+                yield group
+
+    module, _, name = FORMATS[form].function.partition(":")
+    export: Callable[[TraceFolder, Groups, ExportCounts, bool], Iterator[bytes]]
     export = getattr(import_module(f"remora.exports.{module}"), name)
-    return export(folder, groups, options, tally)
+    return export(folder, readable, tally, content)

@@ -4,17 +4,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from remora.errors import NotFound, StreamDamaged
-from remora.exports.formats import ExportOptions
-from remora.exports.run_group import ExportCounts, Groups, undamaged_groups
+from remora.exports.run_group import ExportCounts, Groups
 from remora.trace.read.reader import read_lines
 from remora.trace.trace_folder import TraceFolder
 
 
 def export_lines(
-    folder: TraceFolder, groups: Groups, _: ExportOptions, tally: ExportCounts
+    folder: TraceFolder, groups: Groups, tally: ExportCounts, _: bool
 ) -> Iterator[bytes]:
     """Yield the lines of each run and of its agents."""
-    for group in undamaged_groups(groups, tally):
+    for group in groups():
         if group.whole and group.path is not None:
             yield from _lines_of(group.path, tally)
         for agent_id in group.agents:

@@ -156,18 +156,9 @@ class ExportCounts(msgspec.Struct, kw_only=True):
             self.damaged.append(error.message)
 
 
-Groups = Callable[[], Iterable[RunGroup | StreamDamaged]]
-"""Returns an iterator over the runs to export. A damaged run is represented by its error."""
+Groups = Callable[[], Iterable[RunGroup]]
+"""Returns an iterator over the runs to export that can be read."""
 _Item = TypeVar("_Item")
-
-
-def undamaged_groups(groups: Groups, tally: ExportCounts) -> Iterator[RunGroup]:
-    """Yield the groups that can be read. The others are counted."""
-    for group in groups():
-        if isinstance(group, StreamDamaged):
-            tally.damage(group)
-        else:
-            yield group
 
 
 def map_agents(

@@ -3,8 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from remora.exports.escaped_events import escaped_events
-from remora.exports.formats import ExportOptions
-from remora.exports.run_group import ExportCounts, Groups, RunGroup, map_agents, undamaged_groups
+from remora.exports.run_group import ExportCounts, Groups, RunGroup, map_agents
 from remora.exports.stream_summary import AgentSummary
 from remora.memory.events import Review
 from remora.trace.read.event_summary import transcript
@@ -13,10 +12,10 @@ from remora.trace.trace_folder import TraceFolder
 
 
 def export_transcripts(
-    folder: TraceFolder, groups: Groups, _: ExportOptions, tally: ExportCounts
+    folder: TraceFolder, groups: Groups, tally: ExportCounts, _: bool
 ) -> Iterator[bytes]:
     """Yield the transcripts of each run and of its agents."""
-    for group in undamaged_groups(groups, tally):
+    for group in groups():
         yield from _encoded(_transcripts(folder, group, tally))
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 from remora.chat import ToolCall
-from remora.exports.formats import ExportOptions, export_chunks
+from remora.exports.formats import export_chunks
 from remora.exports.otel.span import Span, any_value, nanoseconds, request_documents, span_json
 from remora.exports.run_group import ExportCounts, group_of_agent, group_of_run
 from remora.trace.trace_folder import TraceFolder
@@ -100,7 +100,7 @@ def test_values_of_every_kind(values: dict[str, Any]) -> None:
         run_id="r", span_id="0" * 16, name="n", began="2026-01-02T03:04:05.000006Z",
         ended="", attributes=values, error=("kind", "é"),
     )  # fmt: skip
-    (document,) = request_documents([span], "1")
+    (document,) = request_documents([span])
     assert_known(document)
 
 
@@ -170,8 +170,7 @@ def test_content_is_the_users_choice(played: TraceFolder) -> None:
     """As the conventions have it: neither prompts nor answers, arguments, outputs, messages."""
     bare = b"".join(exported(played, "otel")[0])
     assert not any(word in bare for word in (b"SECRET", b"no findings", b"fixed", b"not a call"))
-    wish = ExportOptions(format="otel", version="1", content=True)
-    full = list(export_chunks(played, everything(played), wish, ExportCounts()))
+    full = list(export_chunks(played, everything(played), "otel", ExportCounts(), content=True))
     chat, tool, bad, *_ = map(told, spans_of(full))
     asked = json.loads(chat["gen_ai.input.messages"])
     assert [message["role"] for message in asked] == ["system", "user"]
@@ -194,9 +193,11 @@ def test_a_native_call_is_a_part_of_the_answer(folder: TraceFolder) -> None:
     attempt.answer("", call=ToolCall(tool="fix", args={"line": 2}))
     attempt.act({"line": 2}, choice=1)
     attempt.end()
-    wish = ExportOptions(format="otel", version="1", content=True)
     chat, *_ = map(
-        told, spans_of(list(export_chunks(folder, everything(folder), wish, ExportCounts())))
+        told,
+        spans_of(
+            list(export_chunks(folder, everything(folder), "otel", ExportCounts(), content=True))
+        ),
     )
     ((_, call),) = [each["parts"] for each in json.loads(chat["gen_ai.output.messages"])]
     assert call == {"type": "tool_call", "name": "fix", "arguments": {"line": 2}}
@@ -246,7 +247,7 @@ def test_requests_are_of_bounded_size(number: int, text: str, counts: list[int])
                 began="2026-01-02T03:04:05Z", ended="2026-01-02T03:04:05Z", attributes={"t": text},
             )  # fmt: skip
 
-    found = [len(spans_of([json.dumps(one).encode()])) for one in request_documents(many(), "1")]
+    found = [len(spans_of([json.dumps(one).encode()])) for one in request_documents(many())]
     assert found == counts
 
 

@@ -3,7 +3,7 @@
 import os
 import secrets
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
@@ -15,13 +15,12 @@ from remora.cli.app.name_parameters import RUN, STREAM
 from remora.cli.app.options import PATH, Options, command
 from remora.cli.app.output import emit, note, print_json, print_lines, wrapped
 from remora.cli.app.project_context import project_of, records_of
-from remora.errors import UsageError
-from remora.exports.formats import FORMATS, ExportOptions, export_chunks
+from remora.errors import StreamDamaged, UsageError
+from remora.exports.formats import FORMATS, export_chunks
 from remora.text import count
-from remora.version import __version__
 
 if TYPE_CHECKING:
-    from remora.exports.run_group import ExportCounts, Groups
+    from remora.exports.run_group import ExportCounts, RunGroup
     from remora.trace.trace_folder import TraceFolder
 
 _HTML = "html"
@@ -90,14 +89,15 @@ def export(  # noqa: PLR0913 (one parameter for each option)
         return _export_share_file(options, agent or run, output)
     folder = records_of(options)
     groups = _select_groups(folder, agent, run)
-    export_options = ExportOptions(format=form, version=__version__, content=content)
     tally = ExportCounts()
-    _write_chunks(export_chunks(folder, groups, export_options, tally), output)
+    _write_chunks(export_chunks(folder, groups, form, tally, content=content), output)
     _print_summary(options, form, str(output or "stdout"), tally)
     return 1 if tally.damaged else 0
 
 
-def _select_groups(folder: "TraceFolder", agent: str | None, run: str | None) -> "Groups":
+def _select_groups(
+    folder: "TraceFolder", agent: str | None, run: str | None
+) -> "Callable[[], Iterable[RunGroup | StreamDamaged]]":
     from remora.exports.run_group import all_groups, group_of_agent, group_of_run
     from remora.runs.records.name_lookup import run_named, stream_named
     from remora.trace.trace_folder import stream_id

@@ -16,7 +16,6 @@ from typing import Any
 import msgspec
 
 from remora.exports.escaped_events import escaped_events
-from remora.exports.formats import ExportOptions
 from remora.exports.otel.genai_attributes import (
     agent_attributes,
     decoding_attributes,
@@ -34,7 +33,7 @@ from remora.exports.otel.span import (
     request_documents,
     span_id,
 )
-from remora.exports.run_group import ExportCounts, Groups, RunGroup, map_agents, undamaged_groups
+from remora.exports.run_group import ExportCounts, Groups, RunGroup, map_agents
 from remora.exports.stream_summary import AgentSummary
 from remora.memory.events import Event, Review
 from remora.statuses import FAILURES
@@ -46,12 +45,12 @@ from remora.trace.trace_folder import TraceFolder
 
 
 def export_spans(
-    folder: TraceFolder, groups: Groups, options: ExportOptions, tally: ExportCounts
+    folder: TraceFolder, groups: Groups, tally: ExportCounts, content: bool
 ) -> Iterator[bytes]:
     """Yield the spans of each run as lines of OTLP JSON."""
-    for group in undamaged_groups(groups, tally):
-        spans = _group_spans(folder, group, tally, content=options.content)
-        for document in request_documents(spans, options.version):
+    for group in groups():
+        spans = _group_spans(folder, group, tally, content=content)
+        for document in request_documents(spans):
             yield msgspec.json.encode(document) + b"\n"
 
 

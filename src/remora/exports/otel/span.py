@@ -8,6 +8,8 @@ from typing import Any
 
 import msgspec
 
+from remora.version import __version__
+
 INTERNAL, CLIENT = 1, 3
 _ERROR = 2
 _MOST = 512
@@ -108,14 +110,14 @@ def any_value(value: Any) -> dict[str, Any]:
     return {"stringValue": str(value)}
 
 
-def request_documents(spans: Iterable[Span], version: str) -> Iterator[dict[str, Any]]:
+def request_documents(spans: Iterable[Span]) -> Iterator[dict[str, Any]]:
     """Yield each `ExportTraceServiceRequest` as JSON.
 
     A request contains at most 512 spans.
     """
     for batch in _batches(spans):
-        resource = {"service.name": "remora", "service.version": version}
-        scope = {"name": "remora.trace", "version": version}
+        resource = {"service.name": "remora", "service.version": __version__}
+        scope = {"name": "remora.trace", "version": __version__}
         yield {
             "resourceSpans": [
                 {

@@ -10,12 +10,10 @@ from remora.agents.decision.candidates import matches_candidate
 from remora.chat import ToolCall, ToolSchema
 from remora.errors import NotFound, StreamDamaged
 from remora.exports.escaped_events import escaped_events
-from remora.exports.formats import ExportOptions
 from remora.exports.run_group import (
     ExportCounts,
     Groups,
     map_agents,
-    undamaged_groups,
     verdict_of,
 )
 from remora.exports.stream_summary import AgentSummary
@@ -49,7 +47,7 @@ _FindTexts = Callable[[ModelDecision, AgentSummary], _Texts | str]
 
 
 def export_sft(
-    folder: TraceFolder, groups: Groups, _: ExportOptions, tally: ExportCounts
+    folder: TraceFolder, groups: Groups, tally: ExportCounts, _: bool
 ) -> Iterator[bytes]:
     """Yield a row for each answered request, in order, as lines of JSON.
 
@@ -65,7 +63,7 @@ def export_sft(
 
 
 def export_functiongemma(
-    folder: TraceFolder, groups: Groups, _: ExportOptions, tally: ExportCounts
+    folder: TraceFolder, groups: Groups, tally: ExportCounts, _: bool
 ) -> Iterator[bytes]:
     """Yield a row, with the strings `prompt` and `completion`, for each answered request.
 
@@ -95,7 +93,7 @@ def _export(
                 "rendered": texts.is_rendered,
             }
 
-    for group in undamaged_groups(groups, tally):
+    for group in groups():
         for row in map_agents(folder, group, tally, rows_of):
             tally.records += 1
             yield msgspec.json.encode(row) + b"\n"
@@ -111,7 +109,7 @@ def _all_plain(folder: TraceFolder, groups: Groups) -> bool:
     A file cannot mix plain prompts and conversations.
     """
     found = False
-    for group in undamaged_groups(groups, ExportCounts()):
+    for group in groups():
         for agent_id in group.agents:
             try:
                 first = next(read_events(folder.existing_agent(agent_id)), None)
