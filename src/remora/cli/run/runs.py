@@ -27,7 +27,7 @@ _MODEL = 16
 
 if TYPE_CHECKING:
     from remora.runs.project import ProjectRecords
-    from remora.runs.records.stored_run_lines import RunLine
+    from remora.runs.records.run_listing import RunLine
 
 
 @command("runs", examples=("remora runs", "remora runs --json"))

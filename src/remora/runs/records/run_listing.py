@@ -12,12 +12,6 @@ from remora.config.schema import NO_MODEL
 from remora.errors import NotFound, RemoraError
 from remora.memory.events import JobEnd, JobStart, RunStart
 from remora.runs.records.current_attempt import CurrentAttempts
-from remora.runs.records.stored_run_lines import (
-    RunLine,
-    StoredLine,
-    read_stored_lines,
-    write_stored_lines,
-)
 from remora.statuses import ACCEPTED, CONFLICT, DAMAGED, FAILURES, PENDING, REJECTED, REVERTED
 from remora.trace.read.reader import (
     decode_part,
@@ -54,39 +48,48 @@ class _Start(msgspec.Struct, frozen=True):
     config: _Config = _Config()
 
 
+class RunLine(msgspec.Struct, frozen=True, kw_only=True):
+    """An entry of `runs --json`, with the numbers of change sets in each state of review."""
+
+    run_id: str
+    started: str
+    """The time of the first event, or empty if it cannot be read."""
+    status: str
+    """The status of the run; a damaged run is not counted further."""
+    jobs: int
+    """The number of planned jobs."""
+    operations: tuple[str, ...] = ()
+    """The planned operations."""
+    model: str = ""
+    """The name of the model, or `none`."""
+    failed: int = 0
+    """The number of jobs that failed or ended with an error."""
+    pending: int = 0
+    accepted: int = 0
+    rejected: int = 0
+    reverted: int = 0
+    conflicts: int = 0
+
+    @property
+    def is_open(self) -> bool:
+        """True if change sets can be accepted or rejected."""
+        return bool(self.pending or self.conflicts)
+
+
 def list_run_lines(folder: TraceFolder) -> list[RunLine]:
-    """Return all runs, oldest first, large ones from stored entries if these are current.
+    """Return all runs, oldest first.
 
     Files that do not begin with `run_start` are ignored, unless they are named like damaged runs.
     """
-    known, lines = read_stored_lines(folder.runs), dict[str, StoredLine]()
+    lines = []
     for path in folder.run_streams():
-        found = _current_line(path, known.get(path.name))
-        if found is not None and folder.copy_problem(path):
-            found = replace(found, line=replace(found.line, status=DAMAGED, **_NOT_COUNTED))
-        lines |= {path.name: found} if found is not None else {}
-    write_stored_lines(folder.runs, lines, known)
-    entries = (stored.line for stored in lines.values())
-    return sorted(entries, key=lambda line: (line.started, line.run_id))
-
-
-def _current_line(path: Path, known: StoredLine | None) -> StoredLine | None:
-    """Return the entry of a run, which is read only if its stream has changed."""
-    try:
-        status = path.lstat()
-    except OSError:
-        return None
-    if known is not None and known.is_current(status) and known.line.status != DAMAGED:
-        line, is_written = known.line, is_being_written(path)
-        now = run_status(
-            is_written=is_written, ended=known.ended, has_failed=0 < line.failed == line.jobs
-        )
-        return replace(known, line=replace(line, status=now))
-    read = read_run_line(path)
-    if read is None:
-        return None
-    line, counted = read
-    return StoredLine(line, counted.ended, status.st_size, status.st_mtime_ns)
+        read = read_run_line(path)
+        if read is not None:
+            is_damaged = folder.copy_problem(path)
+            lines.append(
+                replace(read[0], status=DAMAGED, **_NOT_COUNTED) if is_damaged else read[0]
+            )
+    return sorted(lines, key=lambda line: (line.started, line.run_id))
 
 
 def last_gate_seconds(folder: TraceFolder) -> float | None:

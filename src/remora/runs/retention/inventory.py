@@ -11,8 +11,7 @@ from msgspec.structs import replace
 from remora.errors import RemoraError
 from remora.memory.events import Head
 from remora.runs.records.current_attempt import CurrentAttempts
-from remora.runs.records.run_listing import read_run_line
-from remora.runs.records.stored_run_lines import RunLine
+from remora.runs.records.run_listing import RunLine, read_run_line
 from remora.statuses import DAMAGED, INTERRUPTED, RUNNING
 from remora.text import count
 from remora.trace.read.reader import StreamInfo, list_streams
