@@ -10,8 +10,7 @@ import pytest
 from mcp_types import CallToolResult
 
 from remora.bootstrap.invocation import Invocation
-from remora.mcp.analysis import analyze
-from remora.mcp.command_process import STOP_S
+from remora.mcp.analysis import STOP_S, analyze
 from remora.mcp.project_data import ProjectRedactor
 from tests.cli.conftest import write
 from tests.mcp.processes import family, is_alive

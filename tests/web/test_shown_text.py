@@ -9,7 +9,7 @@ import pytest
 import remora.web
 from remora.code.syntax.diff_parts import diff_lines
 from remora.text import HIDDEN
-from remora.web.visible_text import visible, with_code
+from remora.web.value_view import visible, with_code
 from remora.workspaces.copy.changes import diff
 
 CHARACTERS = [chr(code) for code in range(0x110000)]

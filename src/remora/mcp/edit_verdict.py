@@ -13,8 +13,7 @@ from typing import Any
 from remora.bootstrap.invocation import Invocation
 from remora.errors import HostError, RemoraError, UsageError
 from remora.files.walk import is_dependency_folder
-from remora.mcp.analysis import NOT_RUN
-from remora.mcp.command_process import document_of
+from remora.mcp.analysis import NOT_RUN, document_of
 from remora.text import count
 from remora.tools.file_tree import FileTree
 from remora.workspaces.copy.changes import content_diff

@@ -17,7 +17,7 @@ from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 from pydantic import ValidationError
 
-from remora.mcp.command_process import STOP_S
+from remora.mcp.analysis import STOP_S
 from remora.text import is_utf8
 
 MAX_LINE_BYTES = 1 << 24

@@ -16,8 +16,14 @@ from remora.ids import display_name
 from remora.statuses import STATUSES, status_text
 from remora.text import count
 from remora.web.addresses import PageLinks
-from remora.web.value_view import value_html
-from remora.web.visible_text import breakable, visible, visible_line, with_code, without_hidden
+from remora.web.value_view import (
+    breakable,
+    value_html,
+    visible,
+    visible_line,
+    with_code,
+    without_hidden,
+)
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "

@@ -1,15 +1,19 @@
-"""Recorded JSON values as HTML: findings and results as tables, long texts as they are."""
+"""Recorded texts and JSON values as HTML, with hidden characters visible."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from itertools import islice
 from typing import Any
 
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from remora.memory.canonical import json_text
-from remora.text import count
-from remora.web.visible_text import breakable, visible, visible_line
+from remora.text import HIDDEN, count, escape_character
 
+MOST_CHARACTERS = 100_000
+"""Characters of a text that a page shows."""
+_BREAK = re.compile(r"(?<=\w)([_/.(,:])(?=\S)")
+_CODE = re.compile("`([^`\n]+)`")
 _DEPTH = 8
 _MOST_ROWS = 500
 _MOST_COLUMNS = 12
@@ -27,8 +31,7 @@ def value_html(value: Any) -> Markup:
     """Return a JSON value as HTML.
 
     Objects become lists of names and values, lists of similar objects tables with a column for
-    each key. What is nested too deeply is shown as JSON. Of long
-    lists, the first rows are shown.
+    each key. What is nested too deeply is shown as JSON. Of long lists, the first rows are shown.
     """
     return _Tables().value(value, 0)
 
@@ -137,3 +140,44 @@ def _more(items: Sized) -> Markup:
     if left <= 0:
         return Markup("")
     return Markup('<p class="cut">and {}</p>').format(count(left, "more row"))
+
+
+def visible(text: object, limit: int = MOST_CHARACTERS) -> Markup:
+    """Return a text as HTML. Hidden characters are shown as escapes, such as `\\x1b`."""
+    given = str(text)
+    shown = Markup(HIDDEN.sub(_escaped, str(escape(given[:limit]))))  # noqa: S704 (escaped)
+    if len(given) > limit:
+        more = count(len(given) - limit, "more character")
+        shown += Markup('<span class="cut"> … {}</span>').format(more)
+    return shown
+
+
+def visible_line(text: object, limit: int = 300) -> Markup:
+    """Return a text as HTML on one line."""
+    return visible(str(text).replace("\n", "\\n").replace("\t", "\\t"), limit)
+
+
+def breakable(text: object) -> Markup:
+    """Return a call, a path or a name as HTML on one line, which may break after `_ / . ( , :`."""
+    return Markup(_BREAK.sub(r"\1<wbr>", str(visible_line(text))))  # noqa: S704 (escaped)
+
+
+def with_code(text: object) -> Markup:
+    """Return a message as HTML, with what it has between backticks as code."""
+    shown = _CODE.sub(r"<code>\1</code>", str(visible(text, 4000)))
+    return Markup(shown)  # noqa: S704 (escaped)
+
+
+def without_hidden(value: object) -> object:
+    """Return a text with its hidden characters as escapes; other values, and HTML, as they are."""
+    if isinstance(value, str) and not isinstance(value, Markup):
+        return HIDDEN.sub(_escape, value)
+    return value
+
+
+def _escaped(hidden: re.Match[str]) -> str:
+    return f'<span class="hidden">{_escape(hidden)}</span>'
+
+
+def _escape(hidden: re.Match[str]) -> str:
+    return escape_character(hidden[0])

@@ -97,7 +97,7 @@ trace = LazyGroup(
         "why": ("trace.why:why", "Name the cause of an agent's failure."),
         "transcript": ("trace.show:transcript", "Print a stream as readable text."),
         "tail": ("trace.tail:tail", "Show the end of a stream, or follow it."),
-        "get": ("trace.get:get", "Print the trace entry for a key."),
+        "get": ("trace.packet:get", "Print the trace entry for a key."),
         "verify": ("trace.verify:verify", "Verify streams: hashes, packets, prompts, heads."),
         "replay": ("trace.replay:replay", "Rerun recorded scripts, using only the record."),
         "fork": ("trace.fork:fork", "Start a new agent from any turn of another agent."),

@@ -9,8 +9,8 @@ from errno import ENOMEM
 
 import click
 
-from remora.cli.app.colors import use_colors
 from remora.cli.app.lazy_group import TopGroup
+from remora.cli.app.options import use_colors
 from remora.errors import RemoraError
 
 _INTERRUPTED_HINT = "nothing is left half-done: the next command completes or rolls back"

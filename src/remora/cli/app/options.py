@@ -12,9 +12,10 @@ from typing import Any
 
 import click
 
-from remora.cli.app.colors import WHEN
 from remora.cli.app.command_list import GLOBAL_OPTIONS
 
+WHEN = {"always": True, "never": False, "auto": None}
+"""Values of `--color`, and what they force."""
 MAX_SECONDS = 1e8
 """Maximum of a time limit, about three years. Timers of the system refuse much longer ones."""
 _META = "remora.options"
@@ -202,3 +203,22 @@ def _keep(ctx: click.Context, parameter: click.Parameter, value: Any) -> None:
 
 def _given_twice(option: click.Parameter, ctx: click.Context) -> click.UsageError:
     return click.UsageError(f"{option.opts[-1]} is given twice and takes one value", ctx)
+
+
+def use_colors(args: Sequence[str], environ: Mapping[str, str]) -> bool | None:
+    """Return True to force colors on, False to force them off, or None to detect a terminal.
+
+    `--color` has the highest priority, followed by NO_COLOR, then FORCE_COLOR and CLICOLOR_FORCE.
+    """
+    for number, word in enumerate(args):
+        if word == "--":
+            break
+        name, _, value = word.partition("=")
+        if name == "--color":
+            found = value or next(iter(args[number + 1 :]), "")
+            if WHEN.get(found) is not None:
+                return WHEN[found]
+    if environ.get("NO_COLOR"):
+        return False
+    forced = environ.get("FORCE_COLOR") or environ.get("CLICOLOR_FORCE", "0")
+    return True if forced not in ("", "0") else None

@@ -1,4 +1,4 @@
-"""The `trace packet` and `trace diff` commands, which show the packets of turns."""
+"""The `trace packet`, `diff` and `get` commands, which show packets and results of turns."""
 
 import click
 
@@ -76,4 +76,22 @@ def diff(options: Options, agent: str, *, first: int, last: int, full: bool) -> 
         {**document, "changes": msgspec.to_builtins(changes)},
         change_lines(document, changes),
     )
+    return 0
+
+
+@command(
+    "get", examples=("remora trace get trace:20261120-093000-3f2a1c:lint:node:cart.py:total:2",)
+)
+@click.argument("key")
+def get(options: Options, key: str) -> int:
+    """Print the recorded tool result of a key, trace:RUN:OPERATION:NODE:TURN.
+
+    It is the first result of the turn, recorded by the newest agent for that node. Names in a key
+    cannot be abbreviated, and NODE has to start with node:.
+    """
+    import msgspec
+
+    from remora.trace.read.verified_reader import recorded_result
+
+    print_json(msgspec.json.decode(recorded_result(records_of(options), key)))
     return 0
