@@ -9,13 +9,15 @@ import click
 
 from remora.cli.app.name_parameters import NODE, RUN
 from remora.cli.app.options import Options, command, rule_option, trust_option
-from remora.cli.app.output import note
+from remora.cli.app.output import note, print_failure
 from remora.cli.app.project_context import next_command, project_of
 from remora.cli.app.working import working
-from remora.errors import UsageError
-from remora.ids import LAST
+from remora.errors import RemoraError, UsageError
+from remora.ids import LAST, display_name
+from remora.text import count
 
 if TYPE_CHECKING:
+    from remora.cli.review.review_session import Review
     from remora.runs.review.pending import GroupBy
     from remora.usecases.review.verdicts import Chosen
 
@@ -222,6 +224,47 @@ def review(options: Options, run: str, by: "GroupBy", *, trust_run: bool) -> int
             "review requires a terminal",
             hint=f"use `remora diff {run}`, then `remora accept {run}` with --all or with nodes",
         )
-    from remora.cli.review.review_run import review_run
+    from remora.cli.review.review_session import Review
+    from remora.runs.records.name_lookup import run_named
+    from remora.runs.records.results import own_run
 
-    return review_run(options, run, by, trust_run=trust_run)
+    project = project_of(options)
+    run_id = run_named(project.trace, run)
+    view = own_run(project, run_id, trusted=trust_run)
+    for job in view.damaged:
+        note(options, f"{display_name(job.node_id)} is left out: {job.outcome.error}")
+    session = Review(options, project, view, by, trust_run)
+    grouped = [] if by == "file" else ["--by", by]
+    try:
+        _decide_changes(session)
+    finally:
+        _print_summary(session, next_command(options, project.root, "review", run_id, *grouped))
+    return int(bool(session.conflicts or view.damaged))
+
+
+def _decide_changes(session: "Review") -> None:
+    """Review until the user quits. An undo is also offered at the end."""
+    from remora.cli.review.questions import ask_key
+
+    while True:
+        session.decide_all()
+        if session.has_quit or not session.steps:
+            return
+        wants_undo = ask_key("That was the last change. [u]ndo [q]uit ").lower() == "u"
+        click.echo("undo" if wants_undo else "")
+        try:
+            if not wants_undo or not session.take_back():
+                return
+        except RemoraError as error:
+            print_failure(error)
+            return
+
+
+def _print_summary(session: "Review", again: str) -> None:
+    """Print what was decided, and the command `again` if changes are still pending."""
+    numbers = [f"{number} {what}" for what, number in session.done.items() if number]
+    numbers += [count(session.conflicts, "conflict")] if session.conflicts else []
+    click.echo(", ".join(numbers) or "no verdicts")
+    if left := len(session.pending()):
+        click.echo(f"{count(left, 'change')} still pending:")
+        click.echo(f"  {again}")
