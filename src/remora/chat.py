@@ -23,15 +23,14 @@ class MessageCall(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Message(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A message in a request to an OpenAI-compatible server.
-
-    `tool_calls` are those of an assistant. A tool's message answers the call `tool_call_id`.
-    """
+    """A message in a request to an OpenAI-compatible server."""
 
     role: Literal["system", "user", "assistant", "tool"]
     content: str
     tool_calls: tuple[MessageCall, ...] = ()
+    """The calls of an assistant."""
     tool_call_id: str = ""
+    """The call that a tool's message answers."""
 
 
 class ToolCall(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,29 +41,25 @@ class ToolCall(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ToolSchema(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Declaration of a tool for a model. `parameters` is a JSON Schema of type `object`.
-
-    If `only_suggested` is true, the tool is declared only while it is suggested. `looks` is true if
-    it cannot change files.
-    """
+    """Declaration of a tool for a model."""
 
     name: str
     description: str = ""
     parameters: dict[str, Any] = {}
+    """A JSON Schema of type `object`."""
     only_suggested: bool = False
+    """True if the tool is declared only while it is suggested."""
     looks: bool = False
+    """True if the tool cannot change files."""
 
 
 class Usage(msgspec.Struct, frozen=True, kw_only=True):
-    """Token counts reported by the server. A count is None if the server does not report it.
-
-    `evaluated` is the number of prompt tokens that were computed rather than taken from the prefix
-    cache.
-    """
+    """Token counts reported by the server. A count is None if the server does not report it."""
 
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     evaluated: int | None = None
+    """Prompt tokens that were computed rather than taken from the prefix cache."""
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
@@ -86,18 +81,16 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AnswerForm(msgspec.Struct, frozen=True, kw_only=True):
-    """Form of a model's answer, shared by the code that builds, sends and reads requests.
-
-    `instruction` is the form's line in the system prompt. If `declares_tools` is true, tools are
-    sent as schemas in addition to the prompt, and the schemas count as tokens. `tool_choice` is sent
-    with them. If `shows_control_tokens` is true, control tokens delimit the call, so servers must not
-    strip them.
-    """
+    """Form of a model's answer, shared by the code that builds, sends and reads requests."""
 
     instruction: str = ""
+    """The form's line in the system prompt."""
     declares_tools: bool = False
+    """True if tools are also sent as schemas, which count as tokens."""
     tool_choice: str = "required"
+    """What is sent with the schemas."""
     shows_control_tokens: bool = False
+    """True if control tokens delimit the call, so that servers must not strip them."""
 
 
 ANSWER_FORMS: Mapping[str, AnswerForm] = MappingProxyType(

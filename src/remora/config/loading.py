@@ -34,16 +34,15 @@ _SCALARS = (str, int, float, bool, type(None))
 
 
 class _Layers(NamedTuple):
-    """The result of merging layers.
-
-    `values` contains plain values, and `config` is the corresponding Config. `set_by` contains the
-    layer that set each value, and `places` the place where the value was set.
-    """
+    """The result of merging layers."""
 
     values: dict[str, Any]
+    """Plain values, to which `config` corresponds."""
     config: Config
     set_by: dict[KeyPath, str]
+    """The layer that set each value."""
     places: dict[KeyPath, str]
+    """Where each value was set."""
 
 
 def load_config(  # noqa: PLR0913 (one keyword for each layer)

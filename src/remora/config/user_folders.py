@@ -35,15 +35,15 @@ def make_private(folder: Path) -> None:
 
 
 class UserFolders(NamedTuple):
-    """Absolute paths of a user's Remora folders. The folders are not created here.
-
-    `cache` is disposable, but `state` is not. `runtime` lasts for one login session.
-    """
+    """Absolute paths of a user's Remora folders. The folders are not created here."""
 
     config: Path
     cache: Path
+    """Disposable."""
     state: Path
+    """Not disposable."""
     runtime: Path
+    """Lasts for one login session."""
 
     @property
     def config_file(self) -> Path:

@@ -17,16 +17,16 @@ KeyPath = tuple[str | int, ...]
 
 
 class ParsedYaml(NamedTuple):
-    """The plain value of a YAML document, with positions.
+    """The plain value of a YAML document, with positions such as `FILE:LINE:COLUMN`.
 
-    `places` maps the path of each value to its position, in the format `FILE:LINE:COLUMN`. `keys`
-    does the same for mapping keys. Lines and columns count from 1. The empty path is the whole
-    document.
+    Lines and columns count from 1. The empty path is the whole document.
     """
 
     value: Any
     places: Mapping[KeyPath, str]
+    """The position of each value, by its path."""
     keys: Mapping[KeyPath, str]
+    """The position of each key of a mapping, by its path."""
 
 
 def read_yaml_file(path: Path) -> ParsedYaml:

@@ -20,11 +20,14 @@ _STRING_LIMITS = (2_000, 500, 120)
 
 
 class Page(NamedTuple):
-    """An answer: text of the project, Remora's words before it, and the same for programs."""
+    """An answer."""
 
     data: str
+    """Text of the project."""
     words: str = ""
+    """Remora's words, which come before `data`."""
     document: Mapping[str, Any] | None = None
+    """The same for programs."""
 
 
 def answer_text(

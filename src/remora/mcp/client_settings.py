@@ -40,19 +40,22 @@ _NAME, _JOBS_NAME = "remora", "remora-jobs"
 
 
 class Endpoint(NamedTuple):
-    """Access of a client to the server with a name: a command, or a URL and a token."""
+    """Access of a client to the server: a command, or a URL and a token."""
 
     name: str
+    """The name of the server."""
     command: Sequence[str]
     url: str = ""
     token: str = ""
 
 
 class Client(NamedTuple):
-    """A client, the file that the settings belong to, and their format."""
+    """A client."""
 
     file: str
+    """The file that its settings belong to."""
     settings: Callable[[Endpoint], str]
+    """Returns its settings."""
 
 
 def _json_settings(servers: str, *, typed: bool) -> Callable[[Endpoint], str]:

@@ -39,10 +39,7 @@ ReadFile = Callable[[str], bytes | None]
 
 
 class CodeContext(msgspec.Struct, omit_defaults=True, kw_only=True):
-    """A symbol with what surrounds it. Names are `path:qualname`, and places `path:line`.
-
-    `fresh` is that of the Hub's answer, and `left_out` counts what did not fit.
-    """
+    """A symbol with what surrounds it. Names are `path:qualname`, and places `path:line`."""
 
     name: str
     place: str
@@ -54,8 +51,11 @@ class CodeContext(msgspec.Struct, omit_defaults=True, kw_only=True):
     callers: list[dict[str, Any]] = []
     tests: list[dict[str, Any]] = []
     unknown: str = ""
+    """Why links are not known, or an empty string."""
     left_out: dict[str, int] = {}
+    """Numbers of callees, callers and tests that did not fit."""
     fresh: bool
+    """That of the Hub's answer."""
 
     def text(self) -> str:
         """Return the context as lines."""

@@ -23,14 +23,13 @@ from remora.python_text import parse
 
 
 class Statement(NamedTuple):
-    """A top-level statement.
-
-    `first` and `last` are its first and last line numbers, starting at 1. `text` is its source.
-    """
+    """A top-level statement."""
 
     first: int
+    """The number of its first line, starting at 1."""
     last: int
     text: str
+    """The source of the statement."""
 
 
 def top_level_statements(source: str) -> list[Statement]:
@@ -67,17 +66,16 @@ _DOCSTRING = re.compile(r"[rR]?[\"']")
 
 
 class Declarations(NamedTuple):
-    """The declarations of a script, and two versions of its source.
-
-    `runs` is the source to run, without the declarations. `checks` is the source to type-check,
-    which includes the declarations.
-    """
+    """The declarations of a script, and two versions of its source."""
 
     inputs: tuple[InputSpec, ...]
     externals: tuple[ExternalSpec, ...]
     description: str
+    """The docstring of the script."""
     runs: str
+    """The source to run, without the declarations."""
     checks: str
+    """The source to type-check, with the declarations."""
 
 
 def parse_declarations(source: str, label: str) -> Declarations:

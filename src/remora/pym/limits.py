@@ -21,24 +21,21 @@ _MIB = 1024 * 1024
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """Resource limits for one run of a script.
-
-    `duration_s` is the maximum time in the sandbox, in seconds, excluding host calls. It must not
-    exceed 8. `wall_s` is the maximum total time in seconds, checked at each host call. `recursion`
-    limits the number of stack frames and the nesting depth of the result. It must not exceed 3000.
-    `carried_bytes` limits the total JSON size of the arguments and results of all host calls.
-    `result_bytes` limits the JSON size of the arguments of a single call, of its result, of the
-    inputs, and of the script's result.
-    """
+    """Resource limits for one run of a script."""
 
     duration_s: float = 5.0
+    """Seconds in the sandbox, excluding host calls. At most 8."""
     wall_s: float = 300.0
+    """Seconds in all, checked at each host call."""
     memory_mb: int = 64
     recursion: int = 1100
+    """The number of stack frames, and the nesting depth of the result. At most 3000."""
     host_calls: int = 200
     print_bytes: int = 65536
     result_bytes: int = 4 * _MIB
+    """The JSON size of a call's arguments, of its result, of the inputs, and of the script's result."""
     carried_bytes: int = 64 * _MIB
+    """The JSON size of the arguments and results of all host calls together."""
 
     def __post_init__(self) -> None:
         if not 0 < self.duration_s <= MAX_DURATION_S:

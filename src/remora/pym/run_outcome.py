@@ -30,27 +30,23 @@ _MEASURED = re.compile(r"(limit exceeded: )[\d.]+ ?(?:\w?s|bytes) > ")
 
 
 class HostCall(msgspec.Struct, frozen=True, kw_only=True):
-    """A recorded host call. Its arguments and result are JSON values.
-
-    `error` is the error that the script received, as `Type: message`.
-    """
+    """A recorded host call. Its arguments and result are JSON values."""
 
     name: str
     args: list[Any] = []
     kwargs: dict[str, Any] = {}
     result: Any = None
     error: str | None = None
+    """The error that the script received, as `Type: message`."""
     duration_ms: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
 class ScriptRun:
-    """Outcome of a script run.
-
-    `value` is the result as converted by `to_output`, or None if `error` is set.
-    """
+    """Outcome of a script run."""
 
     value: Any
+    """The result as converted by `to_output`, or None if there is an error."""
     printed: str
     host_calls: tuple[HostCall, ...]
     error: ScriptError | None

@@ -25,14 +25,13 @@ _SCALARS: dict[str, _Schema] = {
 
 
 class InputSpec(msgspec.Struct, frozen=True, kw_only=True):
-    """An input declared by a script. `schema` is the JSON Schema of its annotation.
-
-    `variable` is the name of the variable that receives the value.
-    """
+    """An input declared by a script."""
 
     name: str
     variable: str
+    """The name of the variable that receives the value."""
     schema: dict[str, Any]
+    """The JSON Schema of the annotation."""
     required: bool
     default: Any = None
     description: str = ""
@@ -40,13 +39,11 @@ class InputSpec(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Parameter(msgspec.Struct, frozen=True, kw_only=True):
-    """A parameter of an external.
-
-    `annotation` is the source of its annotation, or an empty string if there is none.
-    """
+    """A parameter of an external."""
 
     name: str
     annotation: str
+    """The source of the annotation, or an empty string if there is none."""
     required: bool
 
 

@@ -25,19 +25,18 @@ from remora.tools.tree import ToolTree
 
 @dataclass(frozen=True, kw_only=True)
 class HostFunction:
-    """A function that scripts declare and that agents grant by name.
-
-    `function` receives the ToolTree, followed by the arguments from the script. It must not raise
-    any exception other than HostError. `seconds` is the time limit for a single call.
-    `writes` is True if it may change files. `runs_project_code` is True if the function starts the project's interpreter. `reads_packages`
-    is True if it reads the packages of this interpreter, if there is one, without starting it.
-    """
+    """A function that scripts declare and that agents grant by name."""
 
     function: Callable[..., Any]
+    """Receives the ToolTree and the script's arguments. It raises no exception but HostError."""
     seconds: float = 10.0
+    """The time limit for a single call."""
     writes: bool = False
+    """True if it may change files."""
     runs_project_code: bool = False
+    """True if it starts the project's interpreter."""
     reads_packages: bool = False
+    """True if it reads the packages of the project's interpreter without starting it."""
 
     @property
     def name(self) -> str:

@@ -22,38 +22,37 @@ _Outcome = Literal["success", "error", "partial"]
 
 
 class _Excerpt(TypedDict):
-    """An unmodified excerpt of a file.
-
-    `lines` contains the numbers of the first and last line, starting at 1. `focus` is the line that
-    stays longest if the excerpt is cut.
-    """
+    """An unmodified excerpt of a file."""
 
     ref: str
     path: str
     lines: tuple[int, int]
+    """The numbers of the first and last line, starting at 1."""
     text: str
     focus: NotRequired[int]
+    """The line that stays longest if the excerpt is cut."""
 
 
 class CandidateAction(TypedDict):
-    """A valid next action, the reason why it may be the right one, and limits of open arguments."""
+    """A valid next action."""
 
     tool: str
     args: dict[str, Any]
     reason: str
+    """Why it may be the right one."""
     slots: NotRequired[dict[str, Any]]
+    """Limits of open arguments."""
 
 
 class ToolResult(msgspec.Struct, frozen=True, kw_only=True):
     """The result of a tool.
 
-    If `summary` is None, the caller creates a summary. Values and keys are kept as the script
-    returned them, so they may not be representable in JSON. `error` is a single line. It is set if
-    the outcome is `error` and the tool gave a reason.
+    Values and keys are kept as the script returned them, so they may not be representable in JSON.
     """
 
     result: Any = None
     summary: str | None = None
+    """What later turns see of the call. If it is None, the caller creates a summary."""
     knowledge_delta: dict[Any, Any] = {}
     outcome: _Outcome = "success"
     diagnostics: list[Any] | None = None
@@ -62,18 +61,17 @@ class ToolResult(msgspec.Struct, frozen=True, kw_only=True):
     excerpt: _Excerpt | None = None
     extensions: dict[Any, Any] | None = None
     error: str | None = None
+    """The reason in one line, if the outcome is `error` and the tool gave one."""
 
 
 class Tool(msgspec.Struct, frozen=True, kw_only=True):
-    """A script that a model can call by its `name`.
-
-    `grants` contains the host functions that the script may call.
-    """
+    """A script that a model can call by its name."""
 
     name: str
     description: str
     script: Script
     grants: tuple[HostFunction, ...] = ()
+    """The host functions that the script may call."""
 
     @property
     def schema(self) -> ToolSchema:
@@ -91,20 +89,21 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ToolRun(msgspec.Struct, frozen=True, kw_only=True):
-    """Result of a tool run, both converted and raw.
+    """Result of a tool run.
 
-    `isolation` is the weakest isolation level of the run's subprocesses, or `none` if no subprocess
-    was started. `error_kind` is null or one of syntax, typing, runtime, limit, crashed, contract,
-    denied. `replay_tool` can repeat the run from its `host_calls`, `clock` and `seed`.
+    `replay_tool` can repeat the run from its `host_calls`, `clock` and `seed`.
     """
 
     result: ToolResult
     raw_output: Any
+    """The script's value, from which `result` was converted."""
     printed: str
     host_calls: tuple[HostCall, ...]
     isolation: str
+    """The weakest isolation level of the run's subprocesses, or `none` if there was none."""
     duration_ms: int
     error_kind: str | None
+    """None, or one of syntax, typing, runtime, limit, crashed, contract, denied."""
     clock: datetime
     seed: int
 

@@ -76,19 +76,20 @@ _MOST = 50
 
 
 class ShownChange(NamedTuple):
-    """A pending change set. `problem` says why its hunks cannot be shown.
-
-    While there are `conflicts`, it cannot be accepted. `others` are the accepted change sets that
-    caused them. `summary` says what it fixes and what it leaves. `next` is the agent of the change set that is reviewed after this one.
-    """
+    """A pending change set."""
 
     job: JobView
     summary: str
+    """What the change set fixes, and what it leaves."""
     groups: list[list[ChangeHunk]]
     problem: str
+    """Why its hunks cannot be shown, or an empty string."""
     next: str
+    """The agent of the change set that is reviewed after this one."""
     conflicts: Sequence[ChangeConflict] = ()
+    """Conflicts with the user's files. While there are any, it cannot be accepted."""
     others: Sequence[JobView] = ()
+    """The accepted change sets that caused the conflicts."""
 
 
 class ShownGroup(NamedTuple):

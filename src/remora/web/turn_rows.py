@@ -19,34 +19,37 @@ _STATES = {state: state for state in ("error", "partial", "success")}
 
 
 class RecordedLine(msgspec.Struct, frozen=True, kw_only=True):
-    """A line of a stream. `event` is None if the line is not an event."""
+    """A line of a stream."""
 
     number: int
     raw: bytes
     event: Event | None
+    """The line's event, or None if the line is not an event."""
 
 
 class TurnRow(msgspec.Struct, kw_only=True):
-    """Row of a turn in a list.
-
-    `outcome` is the recorded one, which may be any word in a stream of another program. It is
-    `failed` if the agent failed in this turn although the tool did not.
-    `trimmed` is the number of steps in which the packet was trimmed, and `model_ms` the time from
-    each request to its answer. `unreadable` is the number of the first line that is not an event.
-    """
+    """Row of a turn in a list."""
 
     turn: int
     call: str = ""
     decided_by: str = ""
     outcome: str = ""
+    """The recorded outcome, which may be any word in a stream of another program.
+
+    It is `failed` if the agent failed in this turn although the tool did not.
+    """
     error: str = ""
     requests: int = 0
     prompt_tokens: int = 0
+    """The tokens of the largest prompt."""
     trimmed: int = 0
+    """The number of steps in which the packet was trimmed."""
     model_ms: int = 0
+    """The time from each request to its answer."""
     tool_ms: int = 0
     changed_files: int = 0
     unreadable: int | None = None
+    """The number of the first line that is not an event."""
 
     @property
     def state(self) -> str:
@@ -133,9 +136,10 @@ _LEAST_BAR = 6
 
 
 class Bar(NamedTuple):
-    """One turn or several. `height` is from 0 to 100."""
+    """One turn or several."""
 
     height: int
+    """From 0 to 100."""
     state: str
 
 

@@ -38,13 +38,12 @@ _ISO = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)\S*")
 
 
 class NodeNotes(NamedTuple):
-    """Additional notes about a node.
-
-    `unknown` is the reason why links are unknown. `constructor` is the key of a class's `__init__`.
-    """
+    """Additional notes about a node."""
 
     unknown: str = ""
+    """The reason why links are unknown, or an empty string."""
     constructor: str | None = None
+    """The key of a class's `__init__`."""
 
 
 def node_page(

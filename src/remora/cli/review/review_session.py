@@ -44,32 +44,33 @@ _QUESTION = "[y]es [n]o [e]dit [s]plit s[k]ip [u]ndo [d]iff [q]uit [?] "
 
 
 class _Step(NamedTuple):
-    """A verdict or a skip that can be undone, and the IDs of its agents."""
+    """A verdict or a skip that can be undone."""
 
     kind: str
     agents: list[str]
+    """The IDs of its agents."""
 
 
 @dataclass(eq=False)
 class Review:
-    """The state of the review of a run.
-
-    `view` is the run after the last verdict. `done` contains the number of verdicts of each kind.
-    `passed` contains the IDs of the agents that were skipped. `edits` contains the files of edits
-    that were not accepted, by agent. `has_quit` is true if the user quit.
-    """
+    """The state of the review of a run."""
 
     options: Options
     project: Project
     view: RunView
+    """The run after the last verdict."""
     by: GroupBy
     trusted: bool
     done: Counter[str] = field(default_factory=Counter)
+    """The number of verdicts of each kind."""
     passed: set[str] = field(default_factory=set)
+    """The IDs of the agents that were skipped."""
     edits: dict[str, list[FilePatch]] = field(default_factory=dict)
+    """The files of edits that were not accepted, by agent."""
     steps: list[_Step] = field(default_factory=list)
     conflicts: int = 0
     has_quit: bool = False
+    """True if the user quit."""
 
     def __post_init__(self) -> None:
         # a part of each was accepted before this review

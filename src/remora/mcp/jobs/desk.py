@@ -47,29 +47,31 @@ _TYPICAL = TokenRatio(0.2, 0.28)
 
 
 class Asked(NamedTuple):
-    """A question of a job: the messages that its stream has, and the names of the tools."""
+    """A question of a job."""
 
     messages: tuple[Message, ...]
+    """The messages that the job's stream has."""
     tools: tuple[str, ...]
+    """The names of the tools."""
     answer: "Future[Answer]"
 
 
 class Taken(msgspec.Struct):
-    """A job that has begun, with its question, or how it has ended.
-
-    `called` is the time of its client's last call, and `said` is what that resulted in. `lost` is
-    why nothing that the client did is part of the result, or an empty string. `decided_by` is what
-    chose the last call.
-    """
+    """A job that has begun, with its question, or how it has ended."""
 
     job: Job
     question: Asked | None = None
     result: AgentResult | None = None
     lease: str = ""
+    """The ID by which its client calls, or an empty string if no client has it."""
     called: float = 0.0
+    """The time of its client's last call."""
     said: str = ""
+    """What the last call resulted in."""
     lost: str = ""
+    """Why nothing that the client did is part of the result, or an empty string."""
     decided_by: str = ""
+    """What chose the last call."""
 
 
 class JobDesk:

@@ -67,11 +67,13 @@ class Diagnostic(NamedTuple):
 
 
 class DeclaredChecker(NamedTuple):
-    """The name of a type checker, its required version, and its options on command lines."""
+    """A type checker that a project names."""
 
     name: Name
     pin: str = ""
+    """The required version, or an empty string."""
     options: tuple[str, ...] = ()
+    """The options on command lines."""
 
 
 def declared_checker(place: FileTree) -> DeclaredChecker | None:
@@ -134,18 +136,18 @@ _NOT_CHECKED = {"setup.py", "docs", "doc", "examples"}
 
 
 class ProjectChecker(NamedTuple):
-    """The command of a type checker with a project's settings, and its name and version in words.
-
-    `is_mypy` is False for pyright. `config` contains the name and the text of a file of settings to
-    write into the checked folder. `cpu` is the most seconds of processor time that it may take.
-    """
+    """A type checker with a project's settings."""
 
     command: tuple[str, ...]
     label: str
+    """The name and the version in words."""
     is_mypy: bool
+    """False for pyright."""
     python: ProjectPython | None
     config: tuple[str, str] | None = None
+    """The name and the text of a file of settings to write into the checked folder."""
     cpu: int | None = None
+    """The most seconds of processor time that it may take."""
 
     @property
     def question(self) -> str:

@@ -22,14 +22,14 @@ _IMPORT_MODE = re.compile(r"(?<!\S)--import-mode[= ](\S+)")
 
 
 class PytestSettings(msgspec.Struct, frozen=True):
-    """The folders with tests (`testpaths`), the patterns of their files (`python_files`), and more.
-
-    `imports_by_importlib` is True if `addopts` chooses the import mode `importlib`.
-    """
+    """Settings of pytest about test files."""
 
     folders: tuple[str, ...] = ()
+    """Folders with tests (`testpaths`)."""
     patterns: tuple[str, ...] = ("test_*.py", "*_test.py")
+    """Patterns of test files (`python_files`)."""
     imports_by_importlib: bool = False
+    """True if `addopts` chooses the import mode `importlib`."""
 
     @property
     def collects_usual_names(self) -> bool:

@@ -118,13 +118,15 @@ class _SharedTurn(TurnRecord):
 
 
 class AgentPart(msgspec.Struct, frozen=True, kw_only=True):
-    """An agent in a share file. `cause` is its why line, and `size` the length of its turns."""
+    """An agent in a share file."""
 
     agent_id: str
     run_id: str | None
     cause: str
+    """The why line, or an empty string."""
     has_failed: bool
     size: int
+    """The length of the turns in `html`."""
     html: Markup
 
 

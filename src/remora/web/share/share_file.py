@@ -32,11 +32,13 @@ _MOST_JOBS = 1_000
 
 
 class ShareFile(msgspec.Struct, frozen=True, kw_only=True):
-    """A share file. `agents` counts those that it has, and `reports` are those of its streams."""
+    """A share file."""
 
     html: str
     agents: int
+    """The number of agents in the file."""
     reports: tuple[StreamReport, ...]
+    """The reports on the streams in the file."""
 
 
 def share_agent(project: Project, agent_id: str) -> ShareFile:

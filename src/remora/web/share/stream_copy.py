@@ -25,18 +25,17 @@ MOST_BYTES = 64_000_000
 
 
 class StreamCopy(msgspec.Struct, frozen=True, kw_only=True):
-    """The lines of a stream for a share file.
-
-    `packed` is their bytes, compressed by gzip and written in base64. `withheld` are the
-    numbers of lines that are replaced by their size and hash, because they contain a secret.
-    `anchor` is the line of the run's stream that has the head, if one does.
-    """
+    """The lines of a stream for a share file."""
 
     name: str
     packed: str
+    """The bytes of the lines, compressed by gzip and written in base64."""
     size: int
+    """The number of bytes of the stream."""
     withheld: tuple[int, ...]
+    """Numbers of lines that are replaced by their size and hash, because they contain a secret."""
     anchor: int | None
+    """The line of the run's stream that has the head, if one does."""
     report: StreamReport
 
 

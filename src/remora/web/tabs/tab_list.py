@@ -11,17 +11,18 @@ from remora.web.tabs.recorded_tabs import events, files, prompt
 
 
 class Tab(NamedTuple):
-    """A tab. `values` returns what its template `tabs/NAME.html` shows.
-
-    It gets the turn and the number of another turn, with which packets are compared. It raises
-    NotFound, DiskError or StreamDamaged if that cannot be read. If it reads the whole stream,
-    `first_values` returns what is shown of a large stream at first.
-    """
+    """A tab of a turn."""
 
     name: str
     title: str
     values: Callable[[TurnRecord, int | None], dict[str, Any]]
+    """Returns what the template `tabs/NAME.html` shows.
+
+    It gets the turn and the number of another turn, with which packets are compared. It raises
+    NotFound, DiskError or StreamDamaged if that cannot be read.
+    """
     first_values: Callable[[TurnRecord], dict[str, Any]] | None = None
+    """Returns what is shown of a large stream at first, if `values` reads the whole stream."""
 
 
 def _why(turn: TurnRecord, _other: int | None) -> dict[str, Any]:

@@ -133,9 +133,13 @@ def ruff_binary() -> Path:
 
 @dataclass(frozen=True)
 class _Process:
+    """A process of a pool."""
+
     session: RuffProcess
     opened: ExitStack
+    """Ends the process when it is closed."""
     at: float
+    """When the process was started."""
 
 
 class RuffProcesses:

@@ -39,10 +39,11 @@ _GUTTER = re.compile(r"\s*(?:\d+\s*)?(?:\||\^)")
 
 
 class FixedText(NamedTuple):
-    """A text after fixes, and the findings that are left in it, or None if they are not known."""
+    """A text after fixes."""
 
     content: bytes
     left: list[Finding] | None
+    """The findings that are left, or None if they are not known."""
 
 
 MakeRuff = Callable[[FileTree], "Ruff"]

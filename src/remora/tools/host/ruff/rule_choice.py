@@ -60,13 +60,15 @@ def selectors_in(texts: Iterable[str]) -> list[str]:
 
 
 class RuleChoice(NamedTuple):
-    """Options of `ruff check`, and a text such as `E4, F, because the project uses ruff 0.14.0`.
-
-    The text is empty if the project selects its rules.
-    """
+    """The rules that ruff checks."""
 
     options: tuple[str, ...] = ()
+    """Options of `ruff check`."""
     text: str = ""
+    """Which rules, such as `E4, F, because the project uses ruff 0.14.0`.
+
+    It is empty if the project selects its rules.
+    """
 
 
 def rule_choice(place: FileTree, path: str, selected: Sequence[str]) -> RuleChoice:
