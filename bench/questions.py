@@ -38,7 +38,7 @@ from remora.models.embedded.known_models import DEFAULT
 from remora.models.embedded.server_process import ServerOptions, ServerProcess, usable_cores
 from remora.models.protocol import Model, TokenCounter
 from remora.runs.execution.run import NoObserver, RunRequest
-from remora.trace.read.blobs import resolved_payload
+from remora.trace.read.blobs import whole_payload
 from remora.trace.read.reader import read_events
 from remora.trace.stream.line_builder import utc_now
 from remora.trace.trace_folder import TraceFolder
@@ -128,11 +128,11 @@ def _recorded(trace: TraceFolder, model: Model) -> Iterator[Question]:
         events = list(read_events(path))
         asked: tuple[int, Event, ModelRequest] | None = None
         for number, event in enumerate(events):
-            data = resolved_payload(event, trace.blobs)
-            if isinstance(data, ModelRequest):
-                asked = number, event, data
-            elif isinstance(data, ModelResponse) and asked is not None:
-                yield _question(events[: asked[0]], *asked[1:], data, model.counter)
+            if event.type == ModelRequest.type:
+                asked = number, event, whole_payload(event, ModelRequest, trace.blobs)
+            elif event.type == ModelResponse.type and asked is not None:
+                answer = whole_payload(event, ModelResponse, trace.blobs)
+                yield _question(events[: asked[0]], *asked[1:], answer, model.counter)
                 asked = None
 
 

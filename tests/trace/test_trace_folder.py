@@ -27,7 +27,7 @@ from remora.trace.read.blobs import (
     read_text_lines,
     resolve,
     resolved_data,
-    resolved_payload,
+    whole_payload,
 )
 from remora.trace.read.reader import list_streams, read_events
 from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
@@ -216,7 +216,7 @@ def test_a_typed_payload_has_its_long_strings_back(folder: TraceFolder) -> None:
     agent = Recorder(folder)
     written = ToolResulted(tool="t", raw_output={"out": "o" * 70_000}, error="e" * 70_000)
     event = agent.emit(written)
-    assert resolved_payload(event, folder.blobs) == written
+    assert whole_payload(event, ToolResulted, folder.blobs) == written
     assert len(bytes(event.data)) < 10_000
     with pytest.raises(ValueError, match="error"):
         payload(event)
@@ -228,7 +228,7 @@ def test_what_is_not_what_its_type_holds_is_damage(folder: TraceFolder) -> None:
     for bad in (b'{"raw_output":1}', b'{"tool":7}', b"[]"):
         other = structs.replace(event, data=Raw(bad))
         with pytest.raises(StreamDamaged, match="event 1 is not a valid tool_result"):
-            resolved_payload(other, folder.blobs)
+            whole_payload(other, ToolResulted, folder.blobs)
 
 
 def test_of_a_very_long_event_only_what_has_a_type_is_decoded(
@@ -257,11 +257,14 @@ def test_one_blob_that_is_named_in_many_places_is_not_put_together(
 ) -> None:
     text = "x" * 100_000
     event = Recorder(folder).emit(ToolResulted(tool="t", raw_output=[text] * 9))
-    assert resolved_payload(event, folder.blobs) == ToolResulted(tool="t", raw_output=[text] * 9)
+    assert whole_payload(event, ToolResulted, folder.blobs) == ToolResulted(
+        tool="t", raw_output=[text] * 9
+    )
     monkeypatch.setattr(module, "MAX_RESOLVED", 8 * len(text))
-    for read in (resolved_payload, resolved_data):
-        with pytest.raises(StreamError, match="exceed"):
-            read(event, folder.blobs)
+    with pytest.raises(StreamError, match="exceed"):
+        whole_payload(event, ToolResulted, folder.blobs)
+    with pytest.raises(StreamError, match="exceed"):
+        resolved_data(event, folder.blobs)
     assert payload_without_values(event, folder.blobs) == ToolResulted(tool="t")
 
 

@@ -1,6 +1,6 @@
 """Replays the scripts of a recorded agent, using only its stream and `objects/`."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -35,6 +35,8 @@ _PLACEHOLDER = b"<secret:"
 _SCRIPTED = ("context", "candidates")
 _NO_INPUTS = "its inputs are not recorded"
 _REDACTED = "the record is redacted: "
+_INVALID = (ValueError, TypeError, KeyError)
+"""Errors of a record that does not fit: a stream from elsewhere may contain anything."""
 
 
 class ScriptReplay(msgspec.Struct, frozen=True, kw_only=True):
@@ -149,11 +151,7 @@ class _Replay:
             same, detail = False, error.message
         except _CannotReplay as why:
             same, detail = None, str(why)
-        except (
-            ValueError,
-            TypeError,
-            KeyError,
-        ) as error:  # a stream from elsewhere may contain anything
+        except _INVALID as error:
             same, detail = None, f"its record is invalid: {one_line(str(error))}"
         if same is False and _PLACEHOLDER in bytes(event.data):
             same, detail = None, _REDACTED + detail
@@ -164,31 +162,25 @@ class _Replay:
     # --- each kind: how the new result differs from the recorded one -------------------------
 
     def _update(self, payload: ContextUpdate, path: str) -> str:
-        run = self._run(payload, payload.inputs, path)
-        now = (encode_value(run.result.result), run.result.error, encoded_sha256(run.raw_output))
-        then = (payload.value, payload.error, payload.output_sha256)
-        return _difference(("value", "error", "output"), now, then)
+        run = self._run_tool(payload, payload.inputs, path)
+        value, output = encode_value(run.result.result), encoded_sha256(run.raw_output)
+        return _difference(
+            {"value": value, "error": run.result.error, "output": output},
+            {"value": payload.value, "error": payload.error, "output": payload.output_sha256},
+        )
 
     def _result(self, payload: ToolResulted, path: str) -> str:
-        run = self._run(payload, {**payload.args, **payload.inputs}, path)
-        now = (
-            encode_value(run.raw_output),
-            encode_value(run.result.result),
-            run.result.outcome,
-            run.result.error,
-            run.error_kind,
-        )
-        then = (
-            payload.raw_output,
-            payload.parsed_output,
-            payload.outcome,
-            payload.error,
-            payload.error_kind,
-        )
-        names = ("raw_output", "parsed_output", "outcome", "error", "error_kind")
-        return _difference(names, now, then)
+        run = self._run_tool(payload, {**payload.args, **payload.inputs}, path)
+        now = {
+            "raw_output": encode_value(run.raw_output),
+            "parsed_output": encode_value(run.result.result),
+            "outcome": run.result.outcome,
+            "error": run.result.error,
+            "error_kind": run.error_kind,
+        }
+        return _difference(now, msgspec.structs.asdict(payload))
 
-    def _run(
+    def _run_tool(
         self, payload: ContextUpdate | ToolResulted, inputs: dict[str, Any], path: str
     ) -> ToolRun:
         if payload.script_sha256 is None or payload.clock is None or payload.seed is None:
@@ -207,7 +199,9 @@ class _Replay:
         recorded = payload.summarized or {}
         script = self._script(recorded.get("script_sha256", ""), path)
         now = ScriptSummarizer(script, payload.tool).output_of_recorded(payload.raw_output)
-        return _difference(("output",), (encoded_sha256(now),), (recorded.get("output_sha256"),))
+        return _difference(
+            {"output": encoded_sha256(now)}, {"output": recorded.get("output_sha256")}
+        )
 
     def _check(self, check: dict[str, Any]) -> str:
         recorded = check.get("script")
@@ -215,7 +209,7 @@ class _Replay:
             raise _CannotReplay(_NO_INPUTS)
         script = self._script(str(recorded.get("script_sha256")), str(check["name"]))
         now = run_check(script, decode_value(recorded.get("inputs")), self._content)
-        return _difference(("detail",), (now,), (check.get("detail"),))
+        return _difference({"detail": now}, {"detail": check.get("detail")})
 
     # --- helpers -----------------------------------------------------------------------------
 
@@ -245,12 +239,7 @@ class _Replay:
         return str(found or f"{name}.pym")
 
 
-def _difference(names: Iterable[str], now: Iterable[Any], then: Iterable[Any]) -> str:
-    """Describe the first value that differs from the recorded value.
-
-    Returns an empty string if all values are the same.
-    """
-    for name, new, old in zip(names, now, then, strict=True):
-        if canonical(new) != canonical(old):
-            return f"its {name} differs from the record"
-    return ""
+def _difference(now: Mapping[str, Any], recorded: Mapping[str, Any]) -> str:
+    """Describe the first value that differs from the recorded one, or return an empty string."""
+    differing = (name for name in now if canonical(now[name]) != canonical(recorded[name]))
+    return next((f"its {name} differs from the record" for name in differing), "")

@@ -22,7 +22,6 @@ from remora.memory.packet import (
     SUBMIT_TOOL,
     SUMMARY_LIMIT,
     Action,
-    Candidate,
     DecisionPacket,
     shortened,
 )
@@ -42,14 +41,12 @@ TRIM = "trim/1"
 
 
 class Balance(msgspec.Struct, frozen=True, kw_only=True):
-    """Weight of facts against actions.
-
-    Knowledge above `much_knowledge` bytes of canonical JSON goes first, then all actions but
-    `actions`, then the rest of the knowledge.
-    """
+    """Weight of facts against actions."""
 
     much_knowledge: int
+    """Bytes of canonical JSON. Knowledge above it goes first."""
     actions: int
+    """Actions that stay until the rest of the knowledge is gone."""
 
 
 WITH_CODE = Balance(much_knowledge=2048, actions=3)
@@ -60,12 +57,15 @@ argument values of later calls, and 0.945 and 0.898 if actions are kept as with 
 
 
 class FittedPacket(msgspec.Struct, frozen=True, kw_only=True):
-    """A trimmed packet, the number of trim steps, and the number of tokens in the request."""
+    """A trimmed packet."""
 
     packet: DecisionPacket
     trim: int
+    """The number of trim steps."""
     tokens: int
+    """The number of tokens in the request."""
     fits: bool
+    """False if even the smallest packet exceeds the limit, and the request must not be sent."""
 
 
 def trim(packet: DecisionPacket, n: int) -> DecisionPacket:
@@ -80,8 +80,7 @@ def fit(
 ) -> FittedPacket:
     """Trim a packet until its request has at most `limit` tokens. Use as few steps as possible.
 
-    `measure` counts the tokens of the whole rendered request. If `fits` is False, even the smallest
-    packet exceeds the limit, and the request must not be sent.
+    `measure` counts the tokens of the whole rendered request.
     """
     steps, tokens = 0, measure(packet)
     for step in trim_steps(packet):
@@ -135,8 +134,10 @@ def with_short_texts(value: Any, limit: int) -> Any:
     return kept if isinstance(value, dict) else (*kept.values(),)
 
 
-def _omit(packet: DecisionPacket, what: str, count: int = 1) -> dict[str, int]:
-    return {**packet.omitted, what: packet.omitted.get(what, 0) + count}
+def _reduced(packet: DecisionPacket, what: str, count: int = 1, /, **fields: Any) -> DecisionPacket:
+    """Return the packet with smaller fields, and with the parts that they lost counted."""
+    omitted = {**packet.omitted, what: packet.omitted.get(what, 0) + count}
+    return replace(packet, omitted=omitted, **fields)
 
 
 def _last_candidates(packet: DecisionPacket) -> Iterator[DecisionPacket]:
@@ -144,18 +145,14 @@ def _last_candidates(packet: DecisionPacket) -> Iterator[DecisionPacket]:
         others = list(packet.candidate_actions)
         places = [place for place, offer in enumerate(others) if offer.tool != SUBMIT_TOOL]
         del others[places[-1] if places else -1]
-        yield (packet := _with_candidates(packet, tuple(others)))
-
-
-def _with_candidates(packet: DecisionPacket, kept: tuple[Candidate, ...]) -> DecisionPacket:
-    return replace(packet, candidate_actions=kept, omitted=_omit(packet, "candidates"))
+        yield (packet := _reduced(packet, "candidates", candidate_actions=tuple(others)))
 
 
 def _excerpt_lines(packet: DecisionPacket, keep: int) -> Iterator[DecisionPacket]:
     while packet.excerpt is not None and (lines := len(code_lines(packet.excerpt))) > keep:
         excerpt = cut(packet.excerpt, max(lines - 2, keep))
-        omitted = _omit(packet, "excerpt_lines", min(2, lines - keep))
-        yield (packet := replace(packet, excerpt=excerpt, omitted=omitted))
+        packet = _reduced(packet, "excerpt_lines", min(2, lines - keep), excerpt=excerpt)
+        yield packet
 
 
 def _other_nodes(packet: DecisionPacket) -> Iterator[DecisionPacket]:
@@ -166,20 +163,16 @@ def _other_nodes(packet: DecisionPacket) -> Iterator[DecisionPacket]:
 
 
 def _without_node(packet: DecisionPacket, node: str, what: str) -> DecisionPacket:
-    return replace(
-        packet,
-        hub_context={name: fact for name, fact in packet.hub_context.items() if name != node},
-        hub_freshness={name: fact for name, fact in packet.hub_freshness.items() if name != node},
-        omitted=_omit(packet, what),
+    context, freshness = (
+        {name: fact for name, fact in facts.items() if name != node}
+        for facts in (packet.hub_context, packet.hub_freshness)
     )
+    return _reduced(packet, what, hub_context=context, hub_freshness=freshness)
 
 
 def _actions(packet: DecisionPacket, keep: int) -> Iterator[DecisionPacket]:
     while len(packet.recent_actions) > keep:
-        packet = replace(
-            packet, recent_actions=packet.recent_actions[1:], omitted=_omit(packet, "actions")
-        )
-        yield packet
+        yield (packet := _reduced(packet, "actions", recent_actions=packet.recent_actions[1:]))
 
 
 def _refused_text(packet: DecisionPacket) -> Iterator[DecisionPacket]:
@@ -208,12 +201,8 @@ def _knowledge(packet: DecisionPacket) -> Iterator[DecisionPacket]:
         if (halved := _halved(packet.knowledge[key].value)) is not None:
             fact = replace(packet.knowledge[key], value=halved)
             yield replace(packet, knowledge={**packet.knowledge, key: fact})
-        yield (packet := _without_key(packet, key))
-
-
-def _without_key(packet: DecisionPacket, key: str) -> DecisionPacket:
-    left = {name: fact for name, fact in packet.knowledge.items() if name != key}
-    return replace(packet, knowledge=left, omitted=_omit(packet, "knowledge"))
+        left = {name: fact for name, fact in packet.knowledge.items() if name != key}
+        yield (packet := _reduced(packet, "knowledge", knowledge=left))
 
 
 def _halved(value: Any) -> str | None:
@@ -227,20 +216,13 @@ def _halved(value: Any) -> str | None:
 
 def _diagnostics(packet: DecisionPacket) -> Iterator[DecisionPacket]:
     while len(packet.diagnostics) > KEEP_DIAGNOSTICS:
-        packet = replace(
-            packet, diagnostics=packet.diagnostics[:-1], omitted=_omit(packet, "diagnostics")
-        )
-        yield packet
+        yield (packet := _reduced(packet, "diagnostics", diagnostics=packet.diagnostics[:-1]))
 
 
 def _extensions(packet: DecisionPacket) -> Iterator[DecisionPacket]:
     for key in sorted(packet.extensions, reverse=True):
-        packet = replace(
-            packet,
-            extensions={name: fact for name, fact in packet.extensions.items() if name != key},
-            omitted=_omit(packet, "extensions"),
-        )
-        yield packet
+        left = {name: value for name, value in packet.extensions.items() if name != key}
+        yield (packet := _reduced(packet, "extensions", extensions=left))
 
 
 def _hub_facts(packet: DecisionPacket) -> Iterator[DecisionPacket]:

@@ -9,7 +9,7 @@ from remora.trace.postgres import copied_folder, stream_lines
 from remora.trace.postgres.copied_folder import CopiedTraceFolder
 from remora.trace.postgres.database import Database
 from remora.trace.postgres.store import PostgresTraceStore
-from remora.trace.postgres.stream_lines import StreamKey, read_pages
+from remora.trace.postgres.stream_lines import SELECT_ROWS, StreamRow, read_pages
 from tests.trace.conftest import AGENT
 from tests.trace.stream.store.conformance import STREAM, chained, stored
 
@@ -29,9 +29,8 @@ def store(opens: OpensStore) -> PostgresTraceStore:
 
 
 @pytest.fixture
-def key(store: PostgresTraceStore, database: Database) -> StreamKey:
-    query = "SELECT id, month FROM streams"
-    return StreamKey(*database.run(lambda connection: connection.execute(query).fetchall())[0])
+def row(store: PostgresTraceStore, database: Database) -> StreamRow:
+    return StreamRow(*database.rows(SELECT_ROWS, {"project": store.project})[0])
 
 
 @pytest.mark.slow
@@ -57,21 +56,21 @@ def test_reading_begins_at_any_line_of_a_row(store: PostgresTraceStore) -> None:
 
 
 def test_a_row_that_is_too_large_is_not_read(
-    database: Database, key: StreamKey, monkeypatch: pytest.MonkeyPatch
+    database: Database, row: StreamRow, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(stream_lines, "_ROW_BYTES", 1_000_000)
     query = "UPDATE events SET lines = lines || decode(repeat('0a', 1000000), 'hex') WHERE seq = 4"
     database.run(lambda connection: connection.execute(query))
-    assert b"".join(read_pages(database, key, 0, len(LINES))) == b"".join(LINES[:4])
+    assert b"".join(read_pages(database, row, 0, len(LINES))) == b"".join(LINES[:4])
 
 
 @pytest.mark.parametrize("size", [1, 1_000, 400_000])
 def test_a_page_has_whole_rows_up_to_a_size(
-    size: int, database: Database, key: StreamKey, monkeypatch: pytest.MonkeyPatch
+    size: int, database: Database, row: StreamRow, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(stream_lines, "_PAGE_BYTES", size)
     rows = [b"".join(LINES[start:end]) for start, end in APPENDED]
-    pages = list(read_pages(database, key, 0, len(LINES)))
+    pages = list(read_pages(database, row, 0, len(LINES)))
     assert b"".join(pages) == b"".join(rows)
     assert all(len(page) < size + max(map(len, rows)) for page in pages)
     assert len(pages) == len(rows) or size > 1
@@ -86,12 +85,12 @@ def test_many_rows_are_read_in_several_pages(
 
 
 def test_rows_that_are_gone_end_the_reading(
-    database: Database, key: StreamKey, store: PostgresTraceStore
+    database: Database, row: StreamRow, store: PostgresTraceStore
 ) -> None:
     database.run(lambda connection: connection.execute("DELETE FROM events WHERE seq >= 4"))
-    assert b"".join(read_pages(database, key, 0, 11)) == b"".join(LINES[:4])
-    assert list(read_pages(database, key, 4, 11)) == []
-    assert list(read_pages(database, key, 7, 11)) == []
+    assert b"".join(read_pages(database, row, 0, 11)) == b"".join(LINES[:4])
+    assert list(read_pages(database, row, 4, 11)) == []
+    assert list(read_pages(database, row, 7, 11)) == []
 
 
 def test_a_copy_that_ends_within_a_row_is_continued(

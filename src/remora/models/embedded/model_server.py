@@ -5,11 +5,11 @@ written to standard output. The process exits when standard input is closed, whi
 the parent is killed.
 """
 
-import argparse
 import importlib
 import json
 import os
 import select
+import sys
 import threading
 from typing import Any
 
@@ -18,7 +18,7 @@ _CHECK_PARENT_S = 2.0
 
 def main() -> None:
     """Serve until end-of-file on standard input."""
-    options = _options()
+    options = json.loads(sys.argv[1])  # those of ServerOptions
     parent = os.getppid()
     key = _first_line()
     announcements = _redirect_stdout()
@@ -31,18 +31,6 @@ def main() -> None:
     line = json.dumps({"address": server.listening_address})
     os.write(announcements, line.encode("ascii") + b"\n")
     threading.Event().wait()
-
-
-def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--weights", required=True)
-    parser.add_argument("--name", required=True)
-    parser.add_argument("--context", type=int, required=True, help="tokens per slot")
-    parser.add_argument("--slots", type=int, required=True)
-    parser.add_argument("--threads", type=int, required=True)
-    parser.add_argument("--writers", type=int, required=True)
-    parser.add_argument("--cache-mib", type=int, required=True)
-    return parser.parse_args()
 
 
 def _redirect_stdout() -> int:
@@ -66,19 +54,19 @@ def _first_line() -> str:
     return line.decode("ascii")
 
 
-def _serve(options: argparse.Namespace, key: str) -> Any:
+def _serve(options: dict[str, Any], key: str) -> Any:
     # by name: the engine is an optional extra without type hints
     xllamacpp = importlib.import_module("xllamacpp")
     params = xllamacpp.CommonParams()
-    params.model.path = options.weights
-    params.model_alias = {options.name}
+    params.model.path = options["weights"]
+    params.model_alias = {options["name"]}
     params.api_keys = [key]
     params.port = 0
-    params.n_ctx = options.context * options.slots
-    params.n_parallel = options.slots
-    params.cpuparams.n_threads = options.writers
-    params.cpuparams_batch.n_threads = options.threads
-    params.cache_ram_mib = options.cache_mib
+    params.n_ctx = options["context"] * options["slots"]
+    params.n_parallel = options["slots"]
+    params.cpuparams.n_threads = options["writers"]
+    params.cpuparams_batch.n_threads = options["threads"]
+    params.cache_ram_mib = options["cache_mib"]
     params.fit_params = False
     params.endpoint_slots = False
     params.ui = False

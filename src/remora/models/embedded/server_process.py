@@ -38,28 +38,27 @@ class RunningServer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ServerOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """Options of the child process.
-
-    `context` is the number of tokens per slot, and `slots` is the maximum number of concurrent
-    requests. Prompts are read with `threads` threads, and answers written with `writers`.
-    """
+    """Options of the child process."""
 
     weights: Path
     name: str
     context: int
+    """Tokens per slot."""
     slots: int
+    """Requests at once."""
     threads: int
+    """Threads that read prompts."""
     writers: int = 1
+    """Threads that write answers."""
     cache_mib: int
+    """Size of the prompt cache, or 0 for none."""
 
     def argv(self) -> list[str]:
         """Return the child's command line. It does not contain the API key."""
-        words = msgspec.structs.asdict(self)
-        options = [(f"--{k.replace('_', '-')}", str(v)) for k, v in words.items()]
+        options = json.dumps({**msgspec.structs.asdict(self), "weights": str(self.weights)})
         # -P: the current folder may be an untrusted project that contains an xllamacpp.py
         # by path: the child does not need this package, which takes 0.15 s to import
-        start = [sys.executable, "-P", model_server.__file__]
-        return start + [word for option in options for word in option]
+        return [sys.executable, "-P", model_server.__file__, options]
 
 
 class ServerProcess:

@@ -19,13 +19,13 @@ from remora.trace.content.line_format import MAX_LINE
 from remora.trace.content.private_files import (
     disk_errors,
     drop_page_cache,
+    new_file,
     open_file,
     open_folder,
     open_inner_folder,
     open_subfolder,
     sync_data,
     sync_folder,
-    write_all,
 )
 from remora.trace.content.zstd_file import compressed, decompressed
 from remora.workspaces.rooted_files import FILE_LIMIT
@@ -83,7 +83,8 @@ class ObjectStore:
             stack.callback(os.close, folder)
             missing = not self._refresh(folder, digest)
             if missing:
-                _write_content(folder, digest, pieces)
+                with new_file(digest, pieces, folder) as (temporary, _):
+                    os.rename(temporary, digest, src_dir_fd=folder, dst_dir_fd=folder)
             with self._lock:  # another process may have stored it without syncing it
                 if missing or digest not in self._safe:
                     self._unsynced.add(digest)
@@ -210,21 +211,6 @@ def _read_content(folder: int, digest: str, *, packs: bool) -> Iterator[bytes]:
             )
         else:
             yield from read_pieces(source)
-
-
-def _write_content(folder: int, digest: str, pieces: Iterable[bytes]) -> None:
-    """Store pieces atomically, so that the file is either complete or absent. Raises OSError."""
-    temporary = f".{digest[:16]}-{os.urandom(4).hex()}"
-    new = os.O_WRONLY | os.O_CREAT | os.O_EXCL
-    with closing_fd(open_file(temporary, new, folder=folder)) as file:
-        try:
-            for piece in pieces:
-                write_all(file, piece)
-            os.rename(temporary, digest, src_dir_fd=folder, dst_dir_fd=folder)
-        except BaseException:
-            with suppress(OSError):
-                os.unlink(temporary, dir_fd=folder)
-            raise
 
 
 def _sync_folder(path: Path) -> None:

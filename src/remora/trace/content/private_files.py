@@ -3,7 +3,7 @@
 import errno
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
@@ -11,9 +11,11 @@ from remora.errors import DiskError
 from remora.regular_file import closing_fd
 
 FOLDER_MODE, FILE_MODE = 0o700, 0o600
+"""Permissions of the owner only."""
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE = os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
 _LINKED = {errno.ELOOP, errno.ENOTDIR}
+"""Errors of a path that is a link, or of another type than expected."""
 
 
 @contextmanager
@@ -71,6 +73,24 @@ def open_file(name: str, flags: int, *, folder: int) -> int:
 def open_read_only(path: Path) -> int:
     """Open the regular file at `path` for reading. The last component must not be a link."""
     return _check_file(os.open(path, os.O_RDONLY | _FILE), private=False)
+
+
+@contextmanager
+def new_file(name: str, pieces: Iterable[bytes], folder: int) -> Iterator[tuple[str, int]]:
+    """Write a file that is to take the place of `name`, and yield its own name and its descriptor.
+
+    The file is removed at the end of the block unless it was renamed. Raises OSError.
+    """
+    temporary = f".{name}-{os.urandom(4).hex()}~"
+    flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL
+    with closing_fd(open_file(temporary, flags, folder=folder)) as file:
+        try:
+            for piece in pieces:
+                write_all(file, piece)
+            yield temporary, file
+        finally:
+            with suppress(FileNotFoundError):
+                os.unlink(temporary, dir_fd=folder)
 
 
 def write_all(file: int, data: bytes) -> None:

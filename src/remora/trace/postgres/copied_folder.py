@@ -9,7 +9,6 @@ import secrets
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
-from typing import Any, NamedTuple
 
 from remora.config.user_folders import make_private
 from remora.errors import DiskError, StreamDamaged
@@ -26,45 +25,21 @@ from remora.trace.postgres.copied_file import (
     truncated_on_error,
 )
 from remora.trace.postgres.database import Database
-from remora.trace.postgres.owner import Owner
-from remora.trace.postgres.stream_lines import StreamKey, read_pages, read_streams
+from remora.trace.postgres.stream_lines import (
+    SELECT_ROWS,
+    StreamRow,
+    read_pages,
+    read_streams,
+)
 from remora.trace.stream_lock import forget_lease, note_lease
 from remora.trace.trace_folder import TraceFolder, stream_id, stream_paths
 
 _BATCH_BYTES = 8 << 20
 _FREE_BYTES = 512 << 20
 """Bytes of the disk that copies leave free, however many streams a worker writes."""
-# A worker may write any time that the table accepts, so a lease is limited here.
-_ROWS = """
-SELECT id, name, month, next_seq, head, bytes, owner,
-    CASE WHEN owner IS NOT NULL AND lease_until > clock_timestamp()
-    THEN extract(epoch FROM
-        least(lease_until, clock_timestamp() + interval '1 day') - clock_timestamp()
-    )::float ELSE 0 END
-FROM streams WHERE project = %(project)s
-"""
 _NAMED = "AND name = %(name)s"
 _PRUNED = "SELECT name FROM expired WHERE project = %s"
 _EXPIRED = "SELECT 1 FROM expired WHERE project = %(project)s AND name = %(name)s"
-
-
-class _Row(NamedTuple):
-    """The row of a stream. `lease_s` is the rest of its writer's lease in seconds."""
-
-    id: int
-    name: str
-    month: Any
-    next_seq: int
-    head: str
-    bytes: int
-    owner: str | None
-    lease_s: float
-
-    @property
-    def is_written(self) -> bool:
-        """True if its writer has a lease, and has not died on this machine."""
-        owner = Owner.decode(self.owner) if self.owner and self.lease_s > 0 else None
-        return self.lease_s > 0 and not (owner is not None and owner.has_died)
 
 
 class CopiedTraceFolder(TraceFolder):
@@ -191,10 +166,10 @@ class CopiedTraceFolder(TraceFolder):
             if not self._is_verified:  # else an error of `recopy` stays
                 self._errors.pop(path, None)
 
-    def _rows(self, condition: str, name: str) -> list[_Row]:
-        query = f"{_ROWS} {condition}"
+    def _rows(self, condition: str, name: str) -> list[StreamRow]:
+        query = f"{SELECT_ROWS} {condition}"
         values = {"project": self._project, "name": name}
-        return [_Row(*row) for row in self._database.rows(query, values)]
+        return [StreamRow(*row) for row in self._database.rows(query, values)]
 
     def _remove_expired(self, path: Path) -> None:
         values = {"project": self._project, "name": _name(path)}
@@ -208,7 +183,7 @@ class CopiedTraceFolder(TraceFolder):
             hint=_kept(path),
         )
 
-    def _copy(self, row: _Row, path: Path, read: bytes | None = None) -> None:
+    def _copy(self, row: StreamRow, path: Path, read: bytes | None = None) -> None:
         """Copy the new lines of a stream. `read` are all of its lines, if they were read before."""
         if not path.parent.is_dir():  # deleted by the user
             self.create()
@@ -224,7 +199,7 @@ class CopiedTraceFolder(TraceFolder):
             if not self._append_new(row, path, folder, read):
                 self._replace(row, path, folder)
 
-    def _replace(self, row: _Row, path: Path, folder: int) -> None:
+    def _replace(self, row: StreamRow, path: Path, folder: int) -> None:
         """Copy a stream from its first line, and compare the copies."""
         new = path.with_name(f"{path.name}.{os.getpid()}")
         try:
@@ -246,7 +221,7 @@ class CopiedTraceFolder(TraceFolder):
             with suppress(FileNotFoundError):
                 os.unlink(new.name, dir_fd=folder)
 
-    def _append_new(self, row: _Row, path: Path, folder: int, read: bytes | None) -> bool:
+    def _append_new(self, row: StreamRow, path: Path, folder: int, read: bytes | None) -> bool:
         """Append the new lines to a copy. Return False if it does not end with an event."""
         with opened_copy(path, folder) as (file, last):
             if last is None and os.fstat(file).st_size:
@@ -262,8 +237,7 @@ class CopiedTraceFolder(TraceFolder):
                 )
             if row.next_seq == count and head not in (None, row.head):
                 raise self._changed(row, path)
-            key = StreamKey(row.id, row.month)
-            new, first = read_pages(self._database, key, count, row.next_seq), count
+            new, first = read_pages(self._database, row, count, row.next_seq), count
             with truncated_on_error(file):
                 for page in new if read is None or count else (read,):
                     if head is not None and valid_hash(page.partition(b"\n")[0], head) is None:
@@ -277,7 +251,7 @@ class CopiedTraceFolder(TraceFolder):
                     raise self._unreadable(row, count)
         return True
 
-    def _append_page(self, row: _Row, path: Path, file: int, page: bytes) -> _Row:
+    def _append_page(self, row: StreamRow, path: Path, file: int, page: bytes) -> StreamRow:
         """Append a page to a copy, and return the stream's row.
 
         The page may hold lines that were appended since the row was read.
@@ -314,23 +288,23 @@ class CopiedTraceFolder(TraceFolder):
         with disk_errors(path), open_inner_folder(self.path, path.parent.name) as folder:
             yield folder
 
-    def _unreadable(self, row: _Row, count: int) -> StreamDamaged:
+    def _unreadable(self, row: StreamRow, count: int) -> StreamDamaged:
         return StreamDamaged(
             f"{row.name} should have {row.next_seq} lines in {self._database.address}, but only "
             f"{count} can be read",
             hint="someone has changed the table events; restore the database from a backup",
         )
 
-    def _changed(self, row: _Row, path: Path) -> StreamDamaged:
+    def _changed(self, row: StreamRow, path: Path) -> StreamDamaged:
         return StreamDamaged(
             f"{row.name} in {self._database.address} does not continue the lines copied before",
             hint=_kept(path),
         )
 
 
-def _batches(rows: Iterable[_Row]) -> Iterator[list[_Row]]:
+def _batches(rows: Iterable[StreamRow]) -> Iterator[list[StreamRow]]:
     """Group streams that were begun in the same month. A large one is a group of its own."""
-    batch: list[_Row] = []
+    batch: list[StreamRow] = []
     size = 0
     for row in sorted(rows, key=lambda row: (row.month, row.id)):
         if batch and (row.month != batch[0].month or size + row.bytes > _BATCH_BYTES):

@@ -4,6 +4,7 @@ import threading
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from datetime import datetime
+from math import ceil
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,7 +25,7 @@ from remora.ids import is_id
 from remora.memory.events import AgentEnd, Event, Head, decode_event
 from remora.trace.postgres.database import Database
 from remora.trace.postgres.owner import Owner
-from remora.trace.postgres.stream_lines import StreamKey, read_pages
+from remora.trace.postgres.stream_lines import SELECT_ROWS, StreamRow, read_pages
 from remora.trace.read.reader import parse_event
 from remora.trace.stream.trace_store import Claim
 
@@ -45,12 +46,7 @@ SET epoch = epoch %% 1000000000000000 + 1, owner = %(owner)s,
 WHERE project = %(project)s AND name = %(name)s
     AND (owner IS NULL OR owner IN (%(owner)s, %(dead)s)
         OR lease_until NOT BETWEEN clock_timestamp() AND clock_timestamp() + interval '1 day')
-RETURNING id, month, epoch, next_seq, head, deaths
-"""
-_OWNER = """
-SELECT owner, ceil(extract(epoch FROM
-    least(lease_until, clock_timestamp() + interval '1 day') - clock_timestamp()))::int
-FROM streams WHERE project = %(project)s AND name = %(name)s
+RETURNING id, month, name, epoch, next_seq, head, bytes, owner, closed, 0::float, deaths
 """
 # One statement compares the epoch and the number of lines, moves the head and inserts the lines.
 _APPEND = """
@@ -68,7 +64,6 @@ WITH moved AS (
 INSERT INTO events (month, stream, seq, lines)
 SELECT month, id, %(seq)s, %(lines)s FROM moved
 """
-_STATE = "SELECT epoch, next_seq, head, owner, closed FROM streams WHERE id = %(id)s"
 _RELEASE = """
 UPDATE streams SET owner = NULL, lease_until = NULL WHERE id = %(id)s AND epoch = %(epoch)s
 """
@@ -80,46 +75,39 @@ _ENDED = """
 SELECT name, status, next_seq, head, ended FROM streams
 WHERE project = %(project)s AND run_id = %(run_id)s AND ended >= %(since)s
 """
-_FIND = """
-SELECT id, month, next_seq, head FROM streams WHERE project = %(project)s AND name = %(name)s
-"""
+_BY_NAME = f"{SELECT_ROWS} AND name = %(name)s"
+_BY_ID = f"{SELECT_ROWS} AND id = %(id)s"
 
 
 class AgentRow(NamedTuple):
-    """The state of an agent's stream. `status` is None until `agent_end`.
-
-    `deaths` is the number of writers that died, or lost their lease, before they released it.
-    """
+    """The state of an agent's stream."""
 
     agent_id: str
     status: str | None
+    """The status in `agent_end`, or None until then."""
     is_claimed: bool
     deaths: int
+    """The number of writers that died, or lost their lease, before they released it."""
 
 
 class EndedRow(NamedTuple):
-    """An agent's stream that has ended, and the time of its last append."""
+    """An agent's stream that has ended."""
 
     agent_id: str
     status: str
     events: int
+    """The number of its events."""
     head: str
+    """The hash of the last one."""
     ended: datetime
+    """The time of the last append."""
 
 
 class _Claimed(NamedTuple):
+    """A stream's row and its epoch, while this store is its writer."""
+
     id: int
     epoch: int
-
-
-class _State(NamedTuple):
-    """The row of a stream, as it is after a failed append."""
-
-    epoch: int
-    next_seq: int
-    head: str
-    owner: str | None
-    closed: bool
 
 
 class _End(msgspec.Struct):
@@ -160,19 +148,20 @@ class PostgresTraceStore:
         wanted = {**names, "owner": owner, "lease_s": self._lease_s, "dead": None}
         rows = self._database.rows(_CLAIM, wanted)
         if not rows:
-            wanted["dead"] = self._dead_owner(stream, names)
+            wanted["dead"] = self._dead_owner(stream)
             rows = self._database.rows(_CLAIM, wanted)
         if not rows:
             raise StreamLocked(f"{stream} was claimed by another process", hint="try again")
-        ((number, month, epoch, count, head, deaths),) = rows
-        claimed = _Claimed(number, epoch)
-        last = self._last_event(stream, StreamKey(number, month), count)
+        *fields, deaths = rows[0]
+        row = StreamRow(*fields)
+        claimed = _Claimed(row.id, row.epoch)
+        last = self._last_event(row)
         with self._lock:
             self._claimed[stream] = claimed
         self._renewal.add(claimed.id, claimed.epoch)
         return Claim(
             epoch=claimed.epoch,
-            head=Head(count=count, hash=head) if count else Head(),
+            head=_head(row),
             last=last,
             deaths=deaths,
         )
@@ -190,9 +179,9 @@ class PostgresTraceStore:
             )
             if not appended:
                 row = self._database.once(
-                    lambda connection: connection.execute(_STATE, values).fetchone()
+                    lambda connection: connection.execute(_BY_ID, values).fetchone()
                 )
-                state = None if row is None else _State(*row)
+                state = None if row is None else StreamRow(*row)
                 _check_repeated(stream, state, values, is_repeated=number > 0)
 
         try:
@@ -216,15 +205,13 @@ class PostgresTraceStore:
             self._database.once(lambda connection: connection.execute(_RELEASE, claimed._asdict()))
 
     def head(self, stream: str) -> Head:
-        _, _, count, head = self._find(stream)
-        return Head(count=count, hash=head) if count else Head()
+        return _head(self._row(stream))
 
     def lines(self, stream: str, start: int = 0) -> Iterator[bytes]:
-        number, month, count, _ = self._find(stream)
-        return self._lines(StreamKey(number, month), start, count)
+        return self._lines(self._row(stream), start)
 
-    def _lines(self, key: StreamKey, start: int, end: int) -> Iterator[bytes]:
-        for page in read_pages(self._database, key, max(start, 0), end):
+    def _lines(self, row: StreamRow, start: int) -> Iterator[bytes]:
+        for page in read_pages(self._database, row, max(start, 0), row.next_seq):
             yield from page[:-1].split(b"\n")
 
     def states_of(self, agents: Iterable[str]) -> list[AgentRow]:
@@ -239,27 +226,25 @@ class PostgresTraceStore:
         rows = self._database.rows(_ENDED, values)
         return [EndedRow(name.removeprefix("traces/"), *rest) for name, *rest in rows]
 
-    def _find(self, stream: str) -> tuple[Any, ...]:
-        names = self._names(stream)
-        for row in self._database.rows(_FIND, names):
-            return row
+    def _row(self, stream: str) -> StreamRow:
+        for row in self._database.rows(_BY_NAME, self._names(stream)):
+            return StreamRow(*row)
         raise NotFound(f"no stream {stream} in {self._database.address}")
 
-    def _last_event(self, stream: str, key: StreamKey, count: int) -> Event | None:
-        last = next(self._lines(key, count - 1, count), None) if count else None
-        return None if last is None else parse_event(last, None, Path(stream))
+    def _last_event(self, row: StreamRow) -> Event | None:
+        last = next(self._lines(row, row.next_seq - 1), None) if row.next_seq else None
+        return None if last is None else parse_event(last, None, Path(row.name))
 
-    def _dead_owner(self, stream: str, names: dict[str, Any]) -> str:
+    def _dead_owner(self, stream: str) -> str:
         """Return the text of the owner if its process has died. Raises StreamLocked otherwise."""
-        text, seconds = next(iter(self._database.rows(_OWNER, names)), (None, 0))
-        owner = Owner.decode(text) if text else None
+        row = self._row(stream)
+        owner = Owner.decode(row.owner) if row.owner else None
         if owner is not None and owner.has_died:
-            return str(text)
-        who = owner.name if owner is not None else "another process"
+            return str(row.owner)
         raise StreamLocked(
-            f"{stream} is being written by {who}",
+            f"{stream} is being written by {_owner_name(row.owner)}",
             hint="wait until that process finishes, or stop it; if its machine is lost, try again "
-            f"in {max(seconds or 0, 1)} s",
+            f"in {max(ceil(row.lease_s), 1)} s",
         )
 
     def _append_values(
@@ -268,6 +253,7 @@ class PostgresTraceStore:
         last = decode_event(lines[-1][:-1])
         closed = last.type == AgentEnd.type
         return {
+            "project": self.project,
             "id": claimed.id,
             "epoch": claimed.epoch,
             "seq": seq,
@@ -296,17 +282,24 @@ class PostgresTraceStore:
         return {"project": self.project, "name": stream}
 
 
+def _head(row: StreamRow) -> Head:
+    return Head(count=row.next_seq, hash=row.head) if row.next_seq else Head()
+
+
+def _owner_name(text: str | None) -> str:
+    owner = Owner.decode(text) if text else None
+    return "another process" if owner is None else owner.name
+
+
 def _check_repeated(
-    stream: str, state: _State | None, values: dict[str, Any], *, is_repeated: bool
+    stream: str, state: StreamRow | None, values: dict[str, Any], *, is_repeated: bool
 ) -> None:
     """Return if an earlier attempt has appended the lines. Raises the reason why they cannot be
     appended otherwise.
     """
     if state is None or state.epoch != values["epoch"] or state.owner is None:
-        owner = Owner.decode(state.owner) if state is not None and state.owner else None
-        who = owner.name if owner is not None else "another process"
         raise WriterReplaced(
-            f"{stream} was taken over by {who}",
+            f"{stream} was taken over by {_owner_name(state and state.owner)}",
             hint="this process was not heard of for longer than postgres.lease_s",
         )
     end = values["seq"] + values["count"]

@@ -156,26 +156,18 @@ def resolved_data(event: Event, store: ObjectStore) -> dict[str, Any]:
     return resolved
 
 
-def resolved_payload(event: Event, store: ObjectStore) -> Payload | None:
-    """Return an event's payload with all references resolved, or None if the event type is unknown.
-
-    Raises StreamDamaged if the data is invalid.
-    """
-    try:
-        return payload(resolved_event(event, store))
-    except (ValueError, RecursionError) as error:
-        raise invalid_event(event) from error
-
-
 def whole_payload(event: Event, kind: type[_Kind], store: ObjectStore) -> _Kind:
     """Return the payload of an event of a known type, with all references resolved.
 
     Raises StreamDamaged if the data is invalid.
     """
-    found = resolved_payload(event, store)
-    if not isinstance(found, kind):
+    try:
+        whole = payload(resolved_event(event, store))
+    except (ValueError, RecursionError) as error:
+        raise invalid_event(event) from error
+    if not isinstance(whole, kind):
         raise invalid_event(event)
-    return found
+    return whole
 
 
 def payload_without_values(event: Event, store: ObjectStore) -> Payload | None:

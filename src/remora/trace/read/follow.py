@@ -5,9 +5,7 @@ from pathlib import Path
 
 from remora.trace.content.byte_source import ByteSource
 from remora.trace.content.line_format import complete_lines, newline_before
-from remora.trace.read.reader import open_stream
-from remora.trace.stream_lock import is_locked
-from remora.trace.trace_folder import plain_path
+from remora.trace.read.reader import is_being_written, open_stream
 
 
 class StreamFollower:
@@ -25,7 +23,7 @@ class StreamFollower:
     @property
     def is_written(self) -> bool:
         """True if a running writer has locked the stream."""
-        return is_locked(plain_path(self.path))
+        return is_being_written(self.path)
 
     def lines(self) -> Iterator[bytes]:
         """Yield the lines appended since the last call, without newlines.

@@ -6,8 +6,7 @@ stream. All changes are made with the lock of the current file; a writer also lo
 """
 
 import os
-import secrets
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
@@ -15,7 +14,7 @@ from remora.errors import StreamDamaged, StreamError
 from remora.regular_file import closing_fd
 from remora.trace import stream_lock
 from remora.trace.content.byte_source import FileSource, read_pieces, sha256_of
-from remora.trace.content.private_files import disk_errors, open_file, open_folder, write_all
+from remora.trace.content.private_files import disk_errors, new_file, open_file, open_folder
 from remora.trace.content.zstd_file import compressed, decompressed
 from remora.trace.trace_folder import compressed_path
 
@@ -35,7 +34,8 @@ def compress_stream(path: Path) -> int:
         source = FileSource(file)
         if not source.size():
             raise StreamError(f"{path.name} is empty, so there is nothing to compress")
-        with _new_file(compressed_name, compressed(read_pieces(source)), folder) as (name, target):
+        with new_file(compressed_name, compressed(read_pieces(source)), folder) as (name, target):
+            os.fsync(target)
             content = decompressed(FileSource(target), compressed_name)
             if sha256_of(content) != sha256_of(read_pieces(source)):
                 raise StreamDamaged(
@@ -100,29 +100,15 @@ def _decompress(path: Path, folder: int) -> int:
     compressed_name = compressed_path(path).name
     with (
         locked_file(compressed_path(path)) as (file, _),
-        _new_file(path.name, decompressed(FileSource(file), compressed_name), folder) as new,
+        new_file(path.name, decompressed(FileSource(file), compressed_name), folder) as new,
     ):
         name, target = new
+        os.fsync(target)
         stream_lock.lock_stream(target, path)
         os.rename(name, path.name, src_dir_fd=folder, dst_dir_fd=folder)
         os.fsync(folder)  # the plain file is safe before the compressed one is removed
         os.unlink(compressed_name, dir_fd=folder)
         return os.dup(target)  # it shares the lock
-
-
-@contextmanager
-def _new_file(name: str, content: Iterable[bytes], folder: int) -> Iterator[tuple[str, int]]:
-    """Write a file with a unique name, which is removed at the end unless it was renamed."""
-    name = f".{name}-{secrets.token_hex(4)}~"
-    with closing_fd(open_file(name, _APPEND | os.O_EXCL, folder=folder)) as file:
-        try:
-            for piece in content:
-                write_all(file, piece)
-            os.fsync(file)
-            yield name, file
-        finally:
-            with suppress(FileNotFoundError):
-                os.unlink(name, dir_fd=folder)
 
 
 def _is_at(file: int, name: str, folder: int) -> bool:
