@@ -16,8 +16,7 @@ from remora.hub.protocol import Request
 from remora.hub.query.node_queries import NodeQueries
 from remora.hub.query.responses import handle
 from remora.hub.query.snapshots import OverlaidSnapshot
-from remora.hub.sources.file_source import SECONDS_PER_BYTE
-from remora.hub.sources.source_answer import Budget, SourceAnswer
+from remora.hub.sources.source_answer import SECONDS_PER_BYTE, Budget, SourceAnswer
 from remora.hub.store.file_rows import FileRow
 from remora.hub.store.reader import StoredSnapshot, open_snapshot
 from remora.ids import escape_path
@@ -81,16 +80,14 @@ class DatabaseSource:
             return None
         if (changed := self._changed_files(rows, budget)) is None:
             return None
-        unknown, result = None, None
+        # if the generation changes, the result may be from a database that was just reset
         try:
             result = handle(request, self._answers(view, generation, changed, budget))
-        except NotFound as error:
-            unknown = error
-        if view.generation != generation:  # the result may be from a database that was just reset
+        except NotFound:
+            if view.generation == generation:
+                raise
             return None
-        if unknown is not None:
-            raise unknown
-        return SourceAnswer(result, generation, "sqlite")
+        return SourceAnswer(result, generation, "sqlite") if view.generation == generation else None
 
     def _index(self, view: StoredSnapshot, generation: int) -> Mapping[str, FileRow]:
         """Return the stored rows of all files. They are cached for each generation."""

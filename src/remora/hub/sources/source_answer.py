@@ -3,6 +3,8 @@
 from time import monotonic
 from typing import Any, Literal, NamedTuple
 
+SECONDS_PER_BYTE = 1e-6
+"""Maximum seconds to read and analyze one byte: twice the time measured on a slow machine."""
 SourceName = Literal["socket", "http", "sqlite", "file"]
 
 
