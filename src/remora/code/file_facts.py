@@ -15,10 +15,11 @@ NodeType = Literal["function", "class", "module"]
 
 
 class NodeFacts(msgspec.Struct, frozen=True, gc=False):
-    """Facts about one node, from its file. `hub.node.NodeState` describes the fields."""
+    """Facts about one node, from its file. `hub.node.NodeState` describes most of the fields."""
 
     key: NodeKey
     qualname: str
+    """Dotted name within the file, with `#2`, `#3` and so on if it is not the first of its name."""
     node_name: str
     node_type: NodeType
     signature: str | None
@@ -36,16 +37,17 @@ class NodeFacts(msgspec.Struct, frozen=True, gc=False):
 
 
 class FileFacts(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Facts about one file.
-
-    `path` is escaped as in node keys. `nodes` are in source order. `partial` is True if the file
-    has a syntax or decoding error, or if an internal error occurred. In that case, `detail` is a
-    one-line reason. `lowered` is the input to the call graph.
-    """
+    """Facts about one file."""
 
     path: str
+    """Path relative to the root, escaped as in node keys."""
     file_hash: str
+    """SHA-256 hash of the file's bytes."""
     partial: bool
+    """True if the file has a syntax or decoding error, or if an internal error occurred."""
     detail: str
+    """One-line reason if `partial` is True, and otherwise an empty string."""
     nodes: tuple[NodeFacts, ...]
+    """The nodes in source order."""
     lowered: LoweredFile
+    """Input to the call graph."""

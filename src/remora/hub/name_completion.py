@@ -3,6 +3,7 @@
 No node is decoded, because shell completion cannot wait for the import of the analysis.
 """
 
+import sqlite3
 from contextlib import closing
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from remora.hub.store.hub_database import open_reading
 from remora.ids import MODULE
 
 _MOST = 200
+"""Names that a shell is given (decision)."""
 _MODULE = f":{MODULE}"
 _NODE = "node:"
 _BY_PREFIX = (
@@ -27,14 +29,20 @@ def stored_names(db: Path, typed: str) -> list[str]:
     if connection is None:
         return []
     with closing(connection):
-        prefix = _NODE if typed.startswith(_NODE) else ""
-        beginning = _NODE + typed.removeprefix(_NODE)
-        keys = connection.execute(_BY_PREFIX, (beginning, len(beginning), beginning, _MOST))
-        if found := [_shortened(key, beginning).removeprefix(_NODE) for (key,) in keys]:
-            return [prefix + name for name in found]
-        keys = connection.execute(_BY_QUALNAME, (f":{typed}", _MOST))
-        names = dict.fromkeys(key.rpartition(":")[2] for (key,) in keys)
-        return [name for name in names if name.startswith(typed) and name != MODULE]
+        return _names_by_prefix(connection, typed) or _names_by_qualname(connection, typed)
+
+
+def _names_by_prefix(connection: sqlite3.Connection, typed: str) -> list[str]:
+    prefix = _NODE if typed.startswith(_NODE) else ""
+    beginning = _NODE + typed.removeprefix(_NODE)
+    keys = connection.execute(_BY_PREFIX, (beginning, len(beginning), beginning, _MOST))
+    return [prefix + _shortened(key, beginning).removeprefix(_NODE) for (key,) in keys]
+
+
+def _names_by_qualname(connection: sqlite3.Connection, typed: str) -> list[str]:
+    keys = connection.execute(_BY_QUALNAME, (f":{typed}", _MOST))
+    names = dict.fromkeys(key.rpartition(":")[2] for (key,) in keys)
+    return [name for name in names if name.startswith(typed) and name != MODULE]
 
 
 def _shortened(key: str, beginning: str) -> str:

@@ -199,7 +199,7 @@ class TestToolsFolders:
         )
         assert agrees(members, root) == {"a.py", "src/b.py", "src/deep/er/c.py"}
         (root / "src/e/f/pyvenv.cfg").unlink()
-        assert members.moved()
+        assert members.has_moved()
         assert "src/e/f/x.py" in agrees(members, root)
 
     def test_tracked_files_in_ignored_folders_are_members(self, repository: Path) -> None:
@@ -215,10 +215,10 @@ class TestToolsFolders:
         members = Members(root)
         assert "src/build/x.py" not in agrees(members, root)
         put(root, "src/build/__init__.py")
-        assert members.moved()
+        assert members.has_moved()
         assert "src/build/x.py" in agrees(members, root)
         (root / "src/build/__init__.py").unlink()
-        assert members.moved()
+        assert members.has_moved()
         assert "src/build/x.py" not in agrees(members, root)
 
 
@@ -323,7 +323,7 @@ def test_git_is_asked_only_about_what_is_new(repository: Path, asked: Callable[[
     found = members.sweep()
     (repository / "a.py").write_text("x = 2\n")
     assert members.sweep().keys() == found.keys() == members.belonging(found)
-    assert not members.moved()
+    assert not members.has_moved()
     assert asked() == 0
     put(repository, "one.py", "two.py")
     assert members.belonging(["one.py", "two.py"]) == {"one.py", "two.py"}
@@ -331,6 +331,6 @@ def test_git_is_asked_only_about_what_is_new(repository: Path, asked: Callable[[
     assert asked() == 1
     git(repository, "add", ".")
     asked()
-    assert not members.moved()
+    assert not members.has_moved()
     members.sweep()
     assert asked() == 1

@@ -87,7 +87,11 @@ def import_edits(
     A name is added to the import of its module, if there is one.
     """
     body = source.tree.body
-    top = [statement for statement in _head(body) if isinstance(statement, ImportNode)]
+    top = [
+        statement
+        for statement in _statements_before_definitions(body)
+        if isinstance(statement, ImportNode)
+    ]
     block, lazy = _checking_block(body), list(lazy)
     bound = {imported.bound for imported in imported_names(source.tree)}
     if lazy and block is None and CHECKING not in bound:
@@ -111,7 +115,7 @@ def is_type_checking(test: ast.expr) -> bool:
     return False
 
 
-def _head(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
+def _statements_before_definitions(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
     """Yield the statements before the first function or class."""
     for node in body:
         if isinstance(node, DefinitionNode):
@@ -222,7 +226,7 @@ def _sort_key(name: str) -> tuple[int, str]:
     return kind, name
 
 
-def _statements(wanted: Iterable[Imported], style: ImportStyle, indent: str = "") -> list[str]:
+def _import_lines(wanted: Iterable[Imported], style: ImportStyle, indent: str = "") -> list[str]:
     """Return lines that import names of one module or of several, each name with `as` alone."""
     wanted = list(wanted)
     lines: dict[tuple[str, str], list[str]] = defaultdict(list)
@@ -253,23 +257,23 @@ def _new_lines(
                 names = [
                     imported for imported in new if (imported.module, bool(imported.name)) == key
                 ]
-                yield _beside(source, same, names[0], "".join(_statements(names, style)))
+                yield _insert_beside(source, same, names[0], "".join(_import_lines(names, style)))
         elif new and top:
-            yield _apart(source, top, "".join(_statements(new, style)), group, style)
+            yield _insert_apart(source, top, "".join(_import_lines(new, style)), group, style)
         elif new:
-            alone.append("".join(_statements(new, style)))
+            alone.append("".join(_import_lines(new, style)))
     if alone:
-        yield _after_docstring(source, "\n".join(alone))
+        yield _insert_after_docstring(source, "\n".join(alone))
 
 
-def _beside(source: ParsedText, same: Sequence[ast.stmt], new: Imported, text: str) -> Edit:
+def _insert_beside(source: ParsedText, same: Sequence[ast.stmt], new: Imported, text: str) -> Edit:
     """Add a line to the imports of the same group, in their order."""
     alike = [statement for statement in same if _is_from(statement) == bool(new.name)]
     among = same if _is_mixed(same) else alike
     before = [statement for statement in among if _module(statement).lower() < new.module.lower()]
     if before or (new.name and not among):
-        return _after(source, before[-1] if before else same[-1], text)
-    return _at(source, (among or same)[0].lineno, text)
+        return _insert_after(source, before[-1] if before else same[-1], text)
+    return _insert_at(source, (among or same)[0].lineno, text)
 
 
 def _is_mixed(same: Sequence[ast.stmt]) -> bool:
@@ -279,7 +283,7 @@ def _is_mixed(same: Sequence[ast.stmt]) -> bool:
     return modules == sorted(modules) and forms != sorted(forms)
 
 
-def _apart(
+def _insert_apart(
     source: ParsedText, top: Sequence[ast.stmt], text: str, group: int, style: ImportStyle
 ) -> Edit:
     """Add lines as the first ones of their group."""
@@ -287,18 +291,18 @@ def _apart(
     if later and len(later) == len(
         [statement for statement in top if statement.lineno >= later[0].lineno]
     ):
-        return _at(source, later[0].lineno, f"{text}\n")
-    return _after(source, top[-1], f"\n{text}")
+        return _insert_at(source, later[0].lineno, f"{text}\n")
+    return _insert_after(source, top[-1], f"\n{text}")
 
 
-def _after_docstring(source: ParsedText, text: str) -> Edit:
+def _insert_after_docstring(source: ParsedText, text: str) -> Edit:
     body = source.tree.body
     if body and isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant):
-        return _after(source, body[0], f"\n{text}")
+        return _insert_after(source, body[0], f"\n{text}")
     if not body:
-        return _at(source, len(source.lines) + 1, f"\n{text}" if source.lines else text)
+        return _insert_at(source, len(source.lines) + 1, f"\n{text}" if source.lines else text)
     lines = [statement.lineno for statement in (body[0], *getattr(body[0], "decorator_list", []))]
-    return _at(source, min(lines), f"{text}\n\n")
+    return _insert_at(source, min(lines), f"{text}\n\n")
 
 
 def _lazy_lines(
@@ -312,18 +316,18 @@ def _lazy_lines(
         return
     if block is not None:
         indent = _margin(source, block.body[0].lineno)
-        yield _after(source, block.body[-1], "".join(_statements(wanted, style, indent)))
+        yield _insert_after(source, block.body[-1], "".join(_import_lines(wanted, style, indent)))
         return
-    text = f"\nif {CHECKING}:\n{''.join(_statements(wanted, style, '    '))}"
-    yield _after(source, top[-1], text) if top else _after_docstring(source, text)
+    text = f"\nif {CHECKING}:\n{''.join(_import_lines(wanted, style, '    '))}"
+    yield _insert_after(source, top[-1], text) if top else _insert_after_docstring(source, text)
 
 
-def _after(source: ParsedText, node: ast.stmt, text: str) -> Edit:
+def _insert_after(source: ParsedText, node: ast.stmt, text: str) -> Edit:
     assert node.end_lineno is not None
-    return _at(source, node.end_lineno + 1, text)
+    return _insert_at(source, node.end_lineno + 1, text)
 
 
-def _at(source: ParsedText, line: int, text: str) -> Edit:
+def _insert_at(source: ParsedText, line: int, text: str) -> Edit:
     offset = source.start_of_line(line)
     newline = "" if offset == 0 or source.text[offset - 1] in "\r\n" else "\n"
     return Edit(offset, offset, newline + text)

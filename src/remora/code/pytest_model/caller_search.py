@@ -145,10 +145,10 @@ class CallerSearch:
         """Find tests that reach the node through calls, or that import and use it."""
         for start in self._starts(key):
             self._push(EXACT, 0, start)
-        self._run()
+        self._visit_queued()
         self._add_importing_tests(key)
 
-    def _run(self) -> None:
+    def _visit_queued(self) -> None:
         while self._queue and len(self._seen) < _MAX_NODES:
             self._program.check_time()
             rank, depth, reached = heapq.heappop(self._queue)

@@ -63,9 +63,13 @@ class UserScripts:
 
         A value is at most 4 KB of JSON, or `{"error": MESSAGE}`.
         """
-        return {node.key: self._of(node, facts) for node in facts.nodes} if self._scripts else {}
+        return (
+            {node.key: self._values_of(node, facts) for node in facts.nodes}
+            if self._scripts
+            else {}
+        )
 
-    def _of(self, node: NodeFacts, facts: FileFacts) -> dict[str, Any]:
+    def _values_of(self, node: NodeFacts, facts: FileFacts) -> dict[str, Any]:
         node_facts: dict[str, Any] = msgspec.to_builtins(node)
         del node_facts["line_start"]  # an edit above the node does not change its facts
         node_facts |= {"file_path": facts.path, "partial": facts.partial}
@@ -108,10 +112,10 @@ class _UserScript:
         if digest not in self._values:
             if len(self._values) >= _MAX_KEPT:
                 self._values.clear()
-            self._values[digest] = self._run(facts)
+            self._values[digest] = self._compute_value(facts)
         return self._values[digest]
 
-    def _run(self, facts: dict[str, Any]) -> Any:
+    def _compute_value(self, facts: dict[str, Any]) -> Any:
         if isinstance(self._script, str):
             return _error_value(self._script)
         began = time.monotonic()

@@ -64,18 +64,18 @@ class GitRules:
         self._around = frozenset(chain.from_iterable(map(with_ancestors, by_folder)))
         self._submodules = frozenset(submodules)
 
-    def moved(self) -> bool:
+    def has_moved(self) -> bool:
         """Return True if a change outside the tree has made these rules outdated."""
         levels = any(repository_at(place) != before for place, before in self._levels.items())
-        sources = any(witness.moved() for witness in self._sources)
+        sources = any(witness.has_moved() for witness in self._sources)
         return levels or sources or dot_git(self._top) != self._own
 
-    def indexed(self) -> Reindexed | None:
+    def index_changes(self) -> Reindexed | None:
         """Return the changes to the git index since the last call, or None if there are none.
 
         Raises OutsideError if git fails.
         """
-        if not self._index.moved():
+        if not self._index.has_moved():
             return None
         before, submodules = self._all_tracked(), self._submodules
         self._take_index()
@@ -91,7 +91,7 @@ class GitRules:
     def forget(self) -> None:
         """Do nothing, because no files are cached."""
 
-    def ignored(self, folders: Sequence[str], files: Sequence[str]) -> set[str]:
+    def find_ignored(self, folders: Sequence[str], files: Sequence[str]) -> set[str]:
         """Return the paths that the rules ignore. Raises OutsideError if git fails."""
         unknown = [p for p in files if p not in self.tracked.get(p.rpartition("/")[0], ())]
         modules = {folder for folder in folders if folder.rpartition("/")[2] == "node_modules"}
@@ -114,11 +114,11 @@ class GitRules:
             remaining = remaining[remaining.index(refused) + 1 :]
         return found
 
-    def rest(self) -> None:
+    def stop_git(self) -> None:
         """Stop the git process at the end of a walk."""
         self._questions.close()
 
-    def closed(self, folder: str, marks: Iterable[str]) -> bool | None:
+    def is_closed(self, folder: str, marks: Iterable[str]) -> bool | None:
         """Return True if a folder contains only code of other projects.
 
         False and None both mean that this is not the case. After None, a watcher reports any change
@@ -153,13 +153,13 @@ class WalkRules:
         # git may have failed once for lack of memory or processes
         self._until = again if any(self._levels.values()) else math.inf
 
-    def moved(self) -> bool:
+    def has_moved(self) -> bool:
         if time.monotonic() > self._until:
             return True
         levels = any(repository_at(place) != before for place, before in self._levels.items())
-        return levels or any(witness.moved() for witness in self._sources)
+        return levels or any(witness.has_moved() for witness in self._sources)
 
-    def indexed(self) -> Reindexed | None:
+    def index_changes(self) -> Reindexed | None:
         return None
 
     def read(self, folder: str) -> None:
@@ -168,7 +168,7 @@ class WalkRules:
     def forget(self) -> None:
         self._patterns = IgnoreRules()
 
-    def ignored(self, folders: Sequence[str], files: Sequence[str]) -> set[str]:
+    def find_ignored(self, folders: Sequence[str], files: Sequence[str]) -> set[str]:
         match = self._patterns.matches
         left_out = {path for path in files if match(path, folder=False)}
         return left_out | {
@@ -179,10 +179,10 @@ class WalkRules:
             or (path.rpartition("/")[2] not in BUILD_FOLDERS and is_tool_output(self._root, path))
         }
 
-    def rest(self) -> None:
+    def stop_git(self) -> None:
         """Do nothing."""
 
-    def closed(self, folder: str, marks: Iterable[str]) -> bool | None:
+    def is_closed(self, folder: str, marks: Iterable[str]) -> bool | None:
         output = folder.rpartition("/")[2] in BUILD_FOLDERS
         if not output and "pyvenv.cfg" not in marks:
             return None

@@ -22,20 +22,20 @@ class RememberedFile:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._stamp, self._racy = self._look()
-        self._digest = self._read(self._stamp)
+        self._stamp, self._racy = self._read_stamp()
+        self._digest = self._read_digest(self._stamp)
 
-    def moved(self) -> bool:
+    def has_moved(self) -> bool:
         """Return True if the content has changed since the last call or since creation."""
-        stamp, young = self._look()
+        stamp, young = self._read_stamp()
         if stamp == self._stamp and not self._racy:
             return False
-        digest = self._read(stamp)
+        digest = self._read_digest(stamp)
         moved = digest != self._digest
         self._stamp, self._racy, self._digest = stamp, young, digest
         return moved
 
-    def _look(self) -> tuple[Stamp | None, bool]:
+    def _read_stamp(self) -> tuple[Stamp | None, bool]:
         now = time.time_ns()  # before stat: a change between the two must count as recent
         try:
             stamp = stamp_of(os.stat(self._path))  # noqa: PTH116 (twice as fast, called often)
@@ -43,7 +43,7 @@ class RememberedFile:
             return None, False
         return stamp, is_racy(stamp, now)
 
-    def _read(self, stamp: Stamp | None) -> bytes | None:
+    def _read_digest(self, stamp: Stamp | None) -> bytes | None:
         try:
             with open_regular(self._path) as file:
                 if os.fstat(file.fileno()).st_size > _MAX_HASHED:

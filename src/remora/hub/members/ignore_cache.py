@@ -44,20 +44,20 @@ class IgnoreCache:
     def tracked(self) -> Mapping[str, frozenset[str]]:
         return self.rules.tracked
 
-    def moved(self) -> bool:
+    def has_moved(self) -> bool:
         """Return True if a change outside the tree has made all decisions invalid."""
-        if not self.rules.moved():
+        if not self.rules.has_moved():
             return False
         self._rules = None
         return True
 
-    def indexed(self) -> bool:
+    def index_changes(self) -> bool:
         """Return True if the git index changed and members may have changed without a file event.
 
         Raises RulesChanged if git fails.
         """
         try:
-            index = self.rules.indexed()
+            index = self.rules.index_changes()
         except OutsideError:
             self._rules = None
             raise RulesChanged from None
@@ -92,14 +92,14 @@ class IgnoreCache:
         if len(self._decisions) > _MAX_DECISIONS:
             self._decisions.clear()
 
-    def settle(self) -> None:
+    def end_first_walk(self) -> None:
         """Record that all ignore files have been seen.
 
         From now on, a new ignore file counts as a change.
         """
         self._settled = True
 
-    def note(self, folder: str, marks: Iterable[str]) -> None:
+    def compare_ignore_file(self, folder: str, marks: Iterable[str]) -> None:
         """Compare a folder's ignore file with its last known state.
 
         Raises RulesChanged if the file was created, changed or deleted.
@@ -111,7 +111,7 @@ class IgnoreCache:
                 check_ignore_file(path.parent)
                 self._ignore_files[folder] = RememberedFile(path)
                 self.rules.read(folder)
-            elif witness is None or witness.moved():
+            elif witness is None or witness.has_moved():
                 raise RulesChanged
         elif witness is not None:
             raise RulesChanged
@@ -120,9 +120,9 @@ class IgnoreCache:
         """Return True if a folder with a known ignore file is not in `listed`."""
         return not self._ignore_files.keys() <= listed
 
-    def closed(self, folder: str, marks: Iterable[str]) -> bool:
+    def is_closed(self, folder: str, marks: Iterable[str]) -> bool:
         """Return True if a folder holds only other projects' code, like a virtual environment."""
-        if (verdict := self.rules.closed(folder, marks)) is None:
+        if (verdict := self.rules.is_closed(folder, marks)) is None:
             self.closed_by_folder.pop(folder, None)
             return False
         self.closed_by_folder[folder] = verdict
@@ -134,11 +134,11 @@ class IgnoreCache:
         This detects changes that cause no watcher event.
         """
         return any(
-            bool(self.rules.closed(folder, MARKS)) != closed
+            bool(self.rules.is_closed(folder, MARKS)) != closed
             for folder, closed in self.closed_by_folder.items()
         )
 
-    def learn(self, folders: Iterable[str], files: Iterable[str]) -> None:
+    def decide(self, folders: Iterable[str], files: Iterable[str]) -> None:
         """Query the rules for paths that have no decision yet.
 
         Raises RulesChanged if git is no longer usable.
@@ -148,9 +148,9 @@ class IgnoreCache:
         if not new_folders and not new_files:
             return
         try:
-            ignored = self.rules.ignored(new_folders, new_files)
+            ignored = self.rules.find_ignored(new_folders, new_files)
         except OutsideError:
-            self.rest()
+            self.stop_git()
             self._rules = None
             raise RulesChanged from None
         # git reads the disk itself and may have seen another file at this path
@@ -161,9 +161,9 @@ class IgnoreCache:
             if _mode(self._top, path, st.S_IFREG):
                 self._decisions[path] = path in ignored
 
-    def rest(self) -> None:
+    def stop_git(self) -> None:
         if self._rules is not None:
-            self._rules.rest()
+            self._rules.stop_git()
 
     def _undecided(self, paths: Iterable[str], end: str) -> list[str]:
         """Return the paths that have no decision yet.

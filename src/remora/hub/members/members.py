@@ -60,7 +60,7 @@ class Members:
         with self._lock:
             return self._while_rules_hold(lambda: self._surveyor.belonging(modules))
 
-    def moved(self) -> bool:
+    def has_moved(self) -> bool:
         """Return True if the set of folders to watch may have changed.
 
         This checks git's index and configuration, and nested environments and repositories.
@@ -97,9 +97,9 @@ class Members:
         """Return the result of `ask`, calling it again if the rules change in the meantime."""
         for _ in range(_TRIES):
             try:
-                if self._verdicts.moved():
+                if self._verdicts.has_moved():
                     self.forget()
-                if self._verdicts.indexed():
+                if self._verdicts.index_changes():
                     self.version += 1
                 if not self._surveyed:
                     self._walk_all(None)
@@ -127,7 +127,7 @@ class Members:
         if self._surveyed and closed_before != self._verdicts.closed_by_folder:
             self.version += 1
         self._surveyed = True
-        self._verdicts.settle()
+        self._verdicts.end_first_walk()
         self._unwatchable = found.unwatchable
         self.walked = frozenset(found.listed)
         return found

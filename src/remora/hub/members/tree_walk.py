@@ -53,7 +53,7 @@ class Walker:
                 listings = [self._enter(folder, found, before) for folder in level]
                 level = self._add_level([listing for listing in listings if listing], found)
         finally:
-            self._verdicts.rest()
+            self._verdicts.stop_git()
         for folder in self._verdicts.tracked.keys() - found.listed:
             if starts == [""] or any(_is_within(folder, start) for start in starts):
                 self._take_tracked(folder, found, before)
@@ -69,15 +69,15 @@ class Walker:
         folders = {place for path in candidates for place in with_ancestors(_folder_of(path))}
         verdicts = self._verdicts
         try:
-            verdicts.learn(folders, candidates)
+            verdicts.decide(folders, candidates)
         finally:
-            verdicts.rest()
+            verdicts.stop_git()
         out: set[str] = set()
         for folder in sorted(folders, key=lambda place: (place.count("/"), place)):
             if _folder_of(folder) in out or verdicts.folder_is_out(folder):
                 out.add(folder)
             else:
-                verdicts.note(folder, marks_in(self._top, folder))
+                verdicts.compare_ignore_file(folder, marks_in(self._top, folder))
         return {
             path
             for path in candidates
@@ -85,7 +85,7 @@ class Walker:
         }
 
     def _open(self, starts: list[str]) -> list[str]:
-        self._verdicts.learn((folder for folder in starts if is_folder(self._top, folder)), ())
+        self._verdicts.decide((folder for folder in starts if is_folder(self._top, folder)), ())
         return [folder for folder in starts if not self._verdicts.folder_is_out(folder)]
 
     def _enter(self, folder: str, found: WalkResult, before: Before | None) -> Listing | None:
@@ -95,9 +95,9 @@ class Walker:
             if is_folder(self._top, folder):  # it exists but is unreadable
                 found.folders.add(folder)
             return None
-        if self._verdicts.closed(folder, listing.marks):
+        if self._verdicts.is_closed(folder, listing.marks):
             return None
-        self._verdicts.note(folder, listing.marks)
+        self._verdicts.compare_ignore_file(folder, listing.marks)
         found.folders.add(folder)
         found.listed.add(folder)
         return listing
@@ -105,7 +105,7 @@ class Walker:
     def _add_level(self, listings: list[Listing], found: WalkResult) -> list[str]:
         """Add the files of a level, and return the folders of the next level."""
         verdicts = self._verdicts
-        verdicts.learn(
+        verdicts.decide(
             (folder for listing in listings for folder in listing.folders),
             (path for listing in listings for path, _ in listing.files),
         )
@@ -164,7 +164,7 @@ class Walker:
         if folder.rpartition("/")[2] == "node_modules" or not is_folder(self._top, folder):
             return False
         marks = marks_in(self._top, folder)
-        return not self._verdicts.closed(folder, marks)
+        return not self._verdicts.is_closed(folder, marks)
 
 
 def _folder_of(path: str) -> str:

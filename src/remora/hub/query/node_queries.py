@@ -75,7 +75,7 @@ class NodeQueries:
             with suppress(OutOfTimeError):
                 for add in (self._with_callers, self._with_callees, self._with_tests):
                     for key, state in found.items():
-                        found[key] = self._kept(add(state))
+                        found[key] = self._cache_state(add(state))
         return {
             key: AnsweredNode(**msgspec.structs.asdict(state), fresh=self.fresh)
             for key, state in found.items()
@@ -90,8 +90,8 @@ class NodeQueries:
         if (state := self._without_links(key)) is None:
             raise unknown_node(key, self.view.keys())
         if not self.partial_links:
-            state = self._kept(self._with_callees(self._with_callers(state)))
-            state = self._kept(self._with_tests(state))
+            state = self._cache_state(self._with_callees(self._with_callers(state)))
+            state = self._cache_state(self._with_tests(state))
         return state
 
     def callers(self, key: str, depth: int = 1) -> dict[str, Any]:
@@ -193,7 +193,7 @@ class NodeQueries:
             return state
         return msgspec.structs.replace(state, related_tests=tests, tests_complete=complete)
 
-    def _kept(self, state: NodeState) -> NodeState:
+    def _cache_state(self, state: NodeState) -> NodeState:
         if len(self._cache) >= _MAX_CACHED:
             self._cache.clear()
         self._cache[state.key] = state

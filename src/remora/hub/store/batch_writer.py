@@ -65,9 +65,9 @@ class BatchWriter:
         run("UPDATE meta SET value = ? WHERE name = 'generation'", (generation,))
         return keys
 
-    def settle(self) -> None:
+    def record_commit(self) -> None:
         """Record that the transaction was committed."""
-        self._uids.settle(cold=self._source == "cold_start")
+        self._uids.record_commit(cold=self._source == "cold_start")
 
     def _write_files(self, generation: int) -> None:
         run, many = self._connection.execute, self._connection.executemany

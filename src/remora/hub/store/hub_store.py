@@ -190,10 +190,10 @@ class HubStore:
                 keys = writing.write(self._generation + 1)
                 written = self._write_stamps()
             self._generation += 1
-            writing.settle()
+            writing.record_commit()
             for path in written:
                 self._unwritten.pop(path)
-        self._remember(batch, {difference.path for difference in changed})
+        self._update_rows(batch, {difference.path for difference in changed})
         is_new = batch.source == "cold_start"  # nothing was edited
         edited = (
             () if is_new else tuple(key for difference in changed for key in difference.edited())
@@ -222,7 +222,7 @@ class HubStore:
         )
         return paths
 
-    def _remember(self, batch: Batch, written: set[str]) -> None:
+    def _update_rows(self, batch: Batch, written: set[str]) -> None:
         for path in map(unescape_path, batch.gone):
             self._rows.pop(path, None)
             self._unwritten.pop(path, None)

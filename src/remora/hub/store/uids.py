@@ -118,7 +118,7 @@ class Identities:
             ],
         )
 
-    def settle(self, *, cold: bool) -> None:
+    def record_commit(self, *, cold: bool) -> None:
         """Record that the transaction was committed.
 
         `cold` is True for a cold start, when no node can have moved.

@@ -226,7 +226,7 @@ class InotifyWatcher:
             self._complete = False  # a sweep finds the changed files at other hard links
         if self._mounts is not None and self._mounts.changed():
             self._mark_incomplete()
-        self._members.moved()
+        self._members.has_moved()
         while self._new or self._version != self._members.version:
             if self._version != self._members.version:
                 self._watch_all()

@@ -27,7 +27,7 @@ from remora.ids import MODULE, NodeKey
 
 
 class OpenScope:
-    """A scope under construction. `qualname` is set after all definitions have been found."""
+    """A scope under construction. `Scope` describes the attributes that are not described here."""
 
     def __init__(
         self, kind: int, name: str, index: int, parent: "OpenScope | None", at: int, line: int
@@ -35,19 +35,23 @@ class OpenScope:
         self.kind = kind
         self.name = name
         self.qualname = ""
+        """Set after all definitions have been found, as is `key`."""
         self.key = NodeKey("")
         self.index = index
+        """Number of the scope."""
         self.parent = parent
         self.at = at
         self.line = line
         self.flags = 0
         self.branches = 0
+        """Number of branches, for the complexity. Those of comprehensions count outside."""
         self.params: Sequence[Parameter] = ()
         self.decorators: Sequence[int] = ()
         self.annotation: Any = None
         self.bases: Sequence[Any] = ()
         self.binds: dict[str, list[Binding]] = {}
         self.outer: dict[str, OpenScope] = {}
+        """The scopes of the names declared `global` or `nonlocal`."""
         self.results: list[tuple[int, Any]] = []
         self.yields: list[tuple[int, Any]] = []
 
@@ -101,18 +105,11 @@ PendingBody = tuple[OpenScope, Sequence[ast.stmt], int]
 """A scope, its statements and the block around them."""
 
 
-class IRBuilder:
-    """Builds the IR of one file and keeps track of the current position in the file."""
+class IRParts:
+    """The parts of a `LoweredFile` that have been lowered. That record describes them."""
 
-    def __init__(
-        self,
-        path: str,
-        expression_handlers: dict[type[ast.AST], LoweringFunction],
-        statement_handlers: dict[type[ast.AST], LoweringFunction],
-    ) -> None:
+    def __init__(self, path: str) -> None:
         self.path = path
-        self.expression_handlers = expression_handlers
-        self.statement_handlers = statement_handlers
         self.names: set[str] = set()
         self.calls: list[Call] = []
         self.reads: list[AttributeRead] = []
@@ -123,19 +120,44 @@ class IRBuilder:
         self.statements: list[int] = [0]
         self.stars: list[tuple[int, str]] = []
         self.exports: list[Export] | None = None
-        self.definitions: list[tuple[DefinitionNode, OpenScope]] = []
-        self.imports: list[ImportNode] = []
-        self.class_bodies: deque[PendingBody] = deque()
-        self.function_bodies: deque[PendingBody] = deque()
         self.outer_statements = 0
+
+
+class IRBuilder(IRParts):
+    """Builds the IR of one file and keeps track of the current position in the file."""
+
+    def __init__(
+        self,
+        path: str,
+        expression_handlers: dict[type[ast.AST], LoweringFunction],
+        statement_handlers: dict[type[ast.AST], LoweringFunction],
+    ) -> None:
+        super().__init__(path)
+        self.expression_handlers = expression_handlers
+        self.statement_handlers = statement_handlers
+        self.definitions: list[tuple[DefinitionNode, OpenScope]] = []
+        """Functions and classes, with their scopes."""
+        self.imports: list[ImportNode] = []
+        """Import statements."""
+        self.class_bodies: deque[PendingBody] = deque()
+        """Bodies of classes to lower."""
+        self.function_bodies: deque[PendingBody] = deque()
+        """Bodies of functions to lower, after everything outside of them."""
         self.groups = 0
+        """Number of groups of blocks."""
         self.block = 0
+        """Number of the current block."""
         self.statement = 0
+        """Number of the current statement."""
         self.depth = 0
+        """Nesting of the current expression."""
         self.scope = OpenScope(MODULE_SCOPE, MODULE, 0, None, 0, 0)
+        """Current scope."""
         self.scope.qualname = MODULE
         self.scope_index = 0
-        self.counted_scope = self.scope  # counts branches; never a lambda or comprehension
+        """Number of the current scope."""
+        self.counted_scope = self.scope
+        """Scope that counts branches: never a lambda or comprehension."""
         self.scopes: list[OpenScope] = [self.scope]
 
     def open_scope(self, kind: int, name: str, line: int) -> OpenScope:
