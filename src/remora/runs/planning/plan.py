@@ -120,18 +120,7 @@ def make_plan(
     planned = [agent for agent, _ in agents]
     planner = _FilePlanner(run_id, place.tree, planned, wanted, amounts, frozenset(counting))
     unreadable = [*source.unreadable, *_unchecked(amounts.values())]
-    parts: list[_Part] = []
-    room = selection.max_nodes
-    for module in with_wanted:
-        try:
-            parts.append(planner.plan_file(module, room))
-            room = None if room is None else room - parts[-1].nodes
-        except (RemoraError, OSError):
-            raise
-        except Exception as error:  # noqa: BLE001 - one bad file must not stop the whole plan
-            unreadable.append(
-                {"path": module.path, "detail": f"{bug_report_line(error)}; {REPORT}"}
-            )
+    parts = _plan_files(planner, with_wanted, selection.max_nodes, unreadable)
     return Plan(
         jobs=tuple(job for part in parts for job in part.jobs),
         operations=tuple(agent.definition.operation for agent in planned),
@@ -157,6 +146,26 @@ def make_plan(
         amounts={name: amount for part in parts for name, amount in part.amounts.items()},
         unreadable=tuple(unreadable),
     )
+
+
+def _plan_files(
+    planner: "_FilePlanner",
+    modules: Iterable[Module],
+    room: int | None,
+    unreadable: list[dict[str, Any]],
+) -> list["_Part"]:
+    """Plan jobs for at most `room` nodes, and add the files that cannot be planned to `unreadable`."""
+    parts: list[_Part] = []
+    for module in modules:
+        try:
+            parts.append(planner.plan_file(module, room))
+            room = None if room is None else room - parts[-1].nodes
+        except (RemoraError, OSError):
+            raise
+        except Exception as error:  # noqa: BLE001 - one bad file must not stop the whole plan
+            detail = f"{bug_report_line(error)}; {REPORT}"
+            unreadable.append({"path": module.path, "detail": detail})
+    return parts
 
 
 def without_operations(plan: Plan, names: Collection[str], reason: str) -> Plan:

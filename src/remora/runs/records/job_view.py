@@ -8,7 +8,7 @@ from remora.agents.job import Counts
 from remora.errors import StreamDamaged
 from remora.memory.events import Change, Head, Written
 from remora.runs.records.findings import ListedFinding
-from remora.statuses import ACCEPTED, DISMISSED
+from remora.statuses import ACCEPTED, DISMISSED, status_text
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -125,6 +125,11 @@ class JobView(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     review: ReviewState = ReviewState()
     findings: JobFindings = JobFindings()
     stream: StreamState = StreamState()
+
+    @property
+    def state_text(self) -> str:
+        """The verdict on the change set, or else the status."""
+        return status_text(self.review.state or str(self.status))
 
     @property
     def all_reasons(self) -> tuple[str, ...]:

@@ -198,14 +198,7 @@ def accept_each(
     view = read_run(project, stream.record, picked.view.jobs)
     return Verdicts(
         run_id=stream.run_id,
-        accepted=[
-            job.node_id
-            for job in view.jobs
-            if job.review.is_written
-            and (before := seen.get(job.agent_id)) is not None
-            and (job.review.state, job.review.written)
-            != (before.review.state, before.review.written)
-        ],
+        accepted=[job.node_id for job in view.jobs if _is_newly_accepted(job, seen)],
         conflicts=conflicts,
         notes=notes,
         damaged=picked.damaged,
@@ -215,6 +208,14 @@ def accept_each(
         created=list(created),
         error=error,
     )
+
+
+def _is_newly_accepted(job: JobView, seen: Mapping[str, JobView]) -> bool:
+    """Return True if more of a job is accepted than when it was seen, by agent."""
+    before, now = seen.get(job.agent_id), job.review
+    if before is None or not now.is_written:
+        return False
+    return (now.state, now.written) != (before.review.state, before.review.written)
 
 
 def _creates(project: ProjectRecords, patch: FilePatch) -> bool:

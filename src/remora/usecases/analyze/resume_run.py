@@ -38,11 +38,15 @@ class Resumable:
     run: PreparedRun
     """The run, with the recorded configuration for all settings that affect agents."""
     record: RunRecord
-    attempts: Attempts
     models: tuple[str, ...]
     """The names of the models that are needed."""
     only: frozenset[str] | None
     """The IDs of the agents to resume, or None for all."""
+
+    @property
+    def attempts(self) -> Attempts:
+        """The attempts of the run."""
+        return self.record.attempts
 
     @property
     def nothing_to_do(self) -> bool:
@@ -106,7 +110,7 @@ def prepare_resume(
         workers=workers_for(project, engine),
     )
     models = tuple(dict.fromkeys(name for name in names if name))
-    return Resumable(run=run, record=record, attempts=attempts, models=models, only=only)
+    return Resumable(run=run, record=record, models=models, only=only)
 
 
 def connect_wanted(invocation: Invocation, wanted: Resumable) -> dict[str, Model]:

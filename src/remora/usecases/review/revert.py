@@ -25,7 +25,7 @@ from remora.runs.review.ready_changes import ReadyChange, split_damaged, written
 from remora.runs.review.recheck import broken_by_merge
 from remora.runs.review.repeats import forget_refused, refused_by
 from remora.runs.review.selection import named_nodes
-from remora.statuses import ACCEPTED, DECIDED, REJECTED, REOPENED, REVERTED, status_text
+from remora.statuses import ACCEPTED, DECIDED, REJECTED, REOPENED, REVERTED
 from remora.text import count, some_of
 
 _NAMED = 5
@@ -145,9 +145,7 @@ def _find_named(view: RunView, name: str, there: Sequence[JobView]) -> list[JobV
             hint="use `git revert` to undo the commit",
         )
     if not found:
-        states = ", ".join(
-            sorted({status_text(job.review.state or str(job.status)) for job in named})
-        )
+        states = ", ".join(sorted({job.state_text for job in named}))
         known = ", ".join(display_name(job.node_id) for job in there)
         raise NotFound(
             f"{name} has no accepted change ({states})",
@@ -168,9 +166,7 @@ def _find_decided(view: RunView, nodes: Sequence[str]) -> list[JobView]:
                 hint="use `git revert` to undo the commit",
             )
     if not found:
-        states = ", ".join(
-            sorted({status_text(job.review.state or str(job.status)) for job in selected})
-        )
+        states = ", ".join(sorted({job.state_text for job in selected}))
         raise NotFound(
             f"there is no verdict to undo ({states})",
             hint="`remora show RUN` lists the changes of a run",
