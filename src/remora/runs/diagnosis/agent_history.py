@@ -1,6 +1,9 @@
 """Turns of an agent with their errors as texts, in which the cause of a failure is found."""
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import Any
 
 import msgspec
 
@@ -8,13 +11,23 @@ from remora.memory.canonical import json_text
 from remora.memory.delta import PacketDelta
 from remora.memory.events import AgentEnd, Event
 from remora.memory.packet import DecisionPacket
-from remora.runs.diagnosis.texts import plain_text, reported_errors
 from remora.runs.records.no_change_reason import NoChangeReason
 from remora.statuses import shown_status
 from remora.text import clip
 from remora.trace.read.agent_turns import AgentTurn, DecisionState, EventData, folded_turns
 from remora.trace.read.reader import decode_part
 
+_MAX_BYTES = 4 * 1024 * 1024
+"""Size from which an output is not searched."""
+_MAX_ERRORS, _MAX_LINE = 5, 300
+_REPORTS = re.compile(
+    r"(?i:(?:[\w./-]+:\d+(?::\d+)?: )?(?:fatal |internal )?(?:error|fatal|panic)(?:\[\w+\])?: *\S)"
+    r"|(?:\w+\.)*[A-Z]\w*(?:Error|Exception): *\S"
+    r"|(?:FAILED|ERROR) \S"
+)
+"""Matches lines in which compilers, Python and pytest report an error."""
+_ERROR_KEYS = frozenset({"error", "errors", "stderr", "exception", "failure"})
+"""Keys of an output whose texts are errors."""
 _BY_MODEL = frozenset({"model", "escalation", "fallback"})
 
 
@@ -80,16 +93,60 @@ def _describe_turn(turn: AgentTurn) -> Turn:
         data = decode_part(result, EventData)
         action = (result.packet_delta or PacketDelta()).add_action
         found.result_seq, found.tool = result.seq, data.tool
-        found.is_error, found.error = data.outcome == "error", plain_text(data.error)
+        found.is_error, found.error = data.outcome == "error", _plain_text(data.error)
         found.summary = "" if action is msgspec.UNSET else action.summary
         found.has_changed, found.reported = bool(data.changes), reported_errors(data.raw_output)
     for error in turn.errors:
         data = decode_part(error, EventData)
-        found.seq, found.problem = error.seq, (data.kind, plain_text(data.message))
+        found.seq, found.problem = error.seq, (data.kind, _plain_text(data.message))
     return found
 
 
 def _describe_end(data: EventData) -> AgentEnd:
-    error = None if data.error is None else plain_text(data.error)
+    error = None if data.error is None else _plain_text(data.error)
     status, reason = shown_status(data.status), shown_status(data.stop_reason)
     return AgentEnd(status=status, stop_reason=reason, error=error)
+
+
+def reported_errors(raw: msgspec.Raw) -> tuple[str, ...]:
+    """Return the first lines of an output that report an error.
+
+    Of the texts that the stream keeps elsewhere, the first and last lines are searched.
+    """
+    if len(bytes(raw)) > _MAX_BYTES:
+        return ()
+    try:
+        value = msgspec.json.decode(raw)
+    except RecursionError:  # Remora does not record such data, but a stream may have it
+        return ()
+    lines = (
+        line.strip()[:_MAX_LINE]
+        for text, is_error in _leaves(value)
+        for line in text.splitlines()
+        if (is_error and line.strip()) or _REPORTS.match(line.strip())
+    )
+    return tuple(islice(dict.fromkeys(lines), _MAX_ERRORS))
+
+
+def _plain_text(value: Any) -> str:
+    """Return a recorded text. Of a text that is stored elsewhere, return its first lines."""
+    match value:
+        case None:
+            return ""
+        case {"$blob": {"first": list(first)}}:
+            return "\n".join(map(str, first))
+    return str(value)
+
+
+def _leaves(value: Any) -> Iterator[tuple[str, bool]]:
+    """Yield each text in JSON data, and True if it is the value of a key for errors."""
+    stack: list[tuple[Any, bool]] = [(value, False)]
+    while stack:
+        item, is_error = stack.pop()
+        if isinstance(item, dict):
+            members = [(member, is_error or name in _ERROR_KEYS) for name, member in item.items()]
+            stack.extend(reversed(members))
+        elif isinstance(item, list):
+            stack.extend((member, is_error) for member in reversed(item))
+        elif isinstance(item, str):
+            yield item, is_error

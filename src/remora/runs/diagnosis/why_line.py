@@ -11,7 +11,7 @@ from remora.agents.loop.stop_rules import INVALID_CALLS
 from remora.errors import StreamDamaged, UsageError
 from remora.memory.events import AgentEnd, Event, Review
 from remora.runs.diagnosis.agent_history import AgentHistory, Turn, agent_history
-from remora.runs.diagnosis.texts import Place, dropped_parts, find_names, occurs, text_of
+from remora.runs.diagnosis.packet_parts import Place, dropped_parts, text_of
 from remora.runs.records.run_listing import read_run_line
 from remora.statuses import CONFLICT, INTERRUPTED, RUNNING, VERIFIED, WITH_RESULT
 from remora.text import clip, count
@@ -19,6 +19,14 @@ from remora.trace.read.agent_turns import HINT
 from remora.trace.read.reader import is_being_written, read_events
 from remora.trace.trace_folder import TraceFolder
 
+_MAX_MESSAGE = 4_000
+"""Characters of an error message in which names are looked for."""
+_NAME = re.compile(
+    r"\b[^\W\d][\w.]*_\w+|\b\w+(?:[./-]\w+)+|[A-Z]{1,4}\d{2,}|\b\w*[a-z]\d\w*|line \d+"
+)
+"""Identifiers, paths, rule codes and line numbers in an error message."""
+_QUOTED = re.compile(r"'([^'\n]{3,120})'|\"([^\"\n]{3,120})\"|`([^`\n]{3,120})`")
+"""Quoted texts in an error message."""
 _MESSAGE = re.compile(r"^(?:[\w./-]+:\d+(?::\d+)?: )?(?:\w+ )?\w*(?:\[\w+\])?: *")
 """The place and the kind in front of an error message."""
 CauseKind = Literal[
@@ -211,11 +219,11 @@ def _find_dropped(history: AgentHistory, failure: Failure) -> Cause | None:
         shown = turn.state.shown()
         dropped, kept = dropped_parts(turn.state.packet, shown), text_of(shown)
         for name in _names_of(failure):
-            place = next((place for place in dropped if occurs(name, place.text)), None)
-            if place is None or occurs(name, kept):
+            place = next((place for place in dropped if _occurs(name, place.text)), None)
+            if place is None or _occurs(name, kept):
                 continue
             lines = place.text.split("\n")
-            line = next((line for line in lines if occurs(name, line)), place.text)
+            line = next((line for line in lines if _occurs(name, line)), place.text)
             sentence = (
                 f'The budget dropped the line "{_quoted(line)}" ({place.name}) from the packet of '
                 f"turn {turn.number}, so the model decided without it; {_quoted(failure.message)}"
@@ -240,7 +248,7 @@ def _find_lost_summary(history: AgentHistory, failure: Failure) -> Cause | None:
         lines = () if is_repaired else turn.reported
         if failure.is_of_tool or failure.check or turn.is_error:  # another one is known
             names = [] if turn is failure.turn else _names_of(failure)
-            lines = tuple(line for line in lines if any(occurs(name, line) for name in names))
+            lines = tuple(line for line in lines if any(_occurs(name, line) for name in names))
         shown = text_of(later.state.shown())
         lost = next((line for line in lines if not _is_shown(line, shown)), None)
         if lost is not None and turn.number <= failure.turn.number:
@@ -258,12 +266,26 @@ def _find_lost_summary(history: AgentHistory, failure: Failure) -> Cause | None:
     return None
 
 
+def _occurs(name: str, text: str) -> bool:
+    """Return True if a text contains a name as a whole word. White space is folded."""
+    folded, line = " ".join(name.split()), " ".join(text.split())
+    pattern = rf"(?<!\w){re.escape(folded)}(?!\w)"
+    return bool(folded) and folded in line and re.search(pattern, line) is not None
+
+
+def find_names(text: str) -> list[str]:
+    """Return the identifiers, paths, line numbers and quoted texts in an error message."""
+    text = text[:_MAX_MESSAGE]
+    quoted = [next(filter(None, groups)) for groups in _QUOTED.findall(text)]
+    return list(dict.fromkeys([*quoted, *_NAME.findall(text)]))
+
+
 def _is_shown(line: str, shown: str) -> bool:
     """Return True if a packet has the message of an error, or all names in it."""
     message = " ".join(_MESSAGE.sub("", line).split())
     names = find_names(message)
     is_whole = message[:_CORE] in " ".join(shown.split())
-    return is_whole or (bool(names) and all(occurs(name, shown) for name in names))
+    return is_whole or (bool(names) and all(_occurs(name, shown) for name in names))
 
 
 def _names_of(failure: Failure) -> list[str]:
@@ -272,7 +294,7 @@ def _names_of(failure: Failure) -> list[str]:
     known = f"{packet.goal} {packet.node_id} {packet.agent_id} {failure.check}"
     path = packet.node_id.removeprefix("node:").rpartition(":")[0] + ":"
     names = find_names(failure.message)
-    return [name for name in names if not occurs(name, known) and not name.startswith(path)]
+    return [name for name in names if not _occurs(name, known) and not name.startswith(path)]
 
 
 def _find_problem(history: AgentHistory) -> Cause | None:

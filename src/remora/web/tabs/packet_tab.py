@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from remora.errors import NotFound, RemoraError, StreamDamaged
 from remora.memory.canonical import json_text
 from remora.memory.packet import DecisionPacket, packet_json
-from remora.runs.diagnosis.texts import dropped_parts
+from remora.runs.diagnosis.packet_parts import dropped_parts
 from remora.runs.records.packet_diff import packet_changes
 from remora.web.agent_records import TurnRecord
 

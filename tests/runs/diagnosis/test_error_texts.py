@@ -7,7 +7,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from remora.runs.diagnosis.texts import find_names, reported_errors
+from remora.runs.diagnosis.agent_history import reported_errors
+from remora.runs.diagnosis.why_line import find_names
 from remora.trace.read.blobs import NullBlobSink, externalise
 
 
