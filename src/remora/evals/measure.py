@@ -43,7 +43,7 @@ class ArmFolder:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._result = folder.with_suffix(".json")
-        self.tree, self.cache, self.state = (folder / n for n in ("tree", "cache", "state"))
+        self.tree, self.cache, self.state = (folder / name for name in ("tree", "cache", "state"))
 
     def result(self) -> ArmResult | None:
         """Return the result of an earlier command, or None if there is none that can be read."""
@@ -217,9 +217,9 @@ def _arm_result(name: str, targets: Targets, done: CopyRun) -> ArmResult:
     view = verdicts.view
     model_failed = any(job.outcome.stop_reason == "model_error" for job in view.jobs)
     failed = [
-        j
-        for j in view.jobs
-        if j.status not in WITH_RESULT or j.outcome.stop_reason == "model_error"
+        job
+        for job in view.jobs
+        if job.status not in WITH_RESULT or job.outcome.stop_reason == "model_error"
     ]
     return ArmResult(
         name=name,

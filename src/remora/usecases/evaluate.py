@@ -62,7 +62,7 @@ def evaluate(
     """
     project = open_project(invocation)
     refuse_whole_disk(project.root)
-    agents = agents_for(project, request.names or tuple(project.operations.restorers))
+    agents = agents_for(project, request.names or tuple(project.operations.restorers)).values()
     with copied(project) as base:
         files = read_files(project, base)
         run = _CopyRunner(invocation, project, watching, notify)
@@ -217,7 +217,7 @@ def measured_models(
     by_rules = {arm.name for arm in arms if arm.settings.get("model.provider") == NAME}
     restored = [operation for operation in report.operations if operation.basis == "people"]
     for operation in restored:
-        rules = next((a for a in operation.arms if a.name in by_rules and a.results), None)
+        rules = next((arm for arm in operation.arms if arm.name in by_rules and arm.results), None)
         for arm in operation.arms:
             used, counts = asked[arm.name], counts_of(arm.results)
             has_failed = arm.exit_code != 0 or not arm.results

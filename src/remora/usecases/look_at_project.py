@@ -47,7 +47,9 @@ def look_at_project(invocation: Invocation) -> ProjectLook:
         problem = f"{error.message}: {error.hint}"
     gates, gaps = find_gates(ToolTree(project.root), paths, python)
     missing = [f"{gap.name}: {gap.missing}" for gap in gaps]
-    missing += [f"{g.label}: {NOT_INSTALLED}" for g in gates if not is_installed(g, python)]
+    missing += [
+        f"{gate.label}: {NOT_INSTALLED}" for gate in gates if not is_installed(gate, python)
+    ]
     return ProjectLook(
         folders=folders,
         tests=sum(is_test_file(str(path)) for path in sources),

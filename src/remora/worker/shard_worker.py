@@ -111,7 +111,8 @@ async def _run_jobs(
     concurrency: int | None,
 ) -> None:
     start = shard.attempts.start
-    agents = agents_for(project, sorted({job.operation for job in shard.jobs}))
+    by_operation = agents_for(project, sorted({job.operation for job in shard.jobs}))
+    agents = by_operation.values()
     python = checked_python_for(invocation, project, agents)
     request = recorded_request(start, concurrency or SHARD_CONCURRENCY)
     prepared = PreparedRun(
@@ -119,7 +120,7 @@ async def _run_jobs(
         project=project,
         request=request,
         plan=Plan(jobs=shard.attempts.jobs),
-        agents={agent.definition.operation: agent for agent in agents},
+        agents=by_operation,
         source=fact_source(invocation, project),
         base=None,
         ruff=None,

@@ -111,7 +111,9 @@ def make_plan(
     wanted = selected_keys(nodes, selection)
     amounts: dict[str, Amount] = {}
     counting: set[str] = set()
-    with_wanted = [m for m in source.modules if any(node.key in wanted for node in m.nodes)]
+    with_wanted = [
+        module for module in source.modules if any(node.key in wanted for node in module.nodes)
+    ]
     for agent, options in agents:
         need = needs.get(agent.definition.needs)
         if need is not None:

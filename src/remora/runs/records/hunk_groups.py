@@ -78,7 +78,9 @@ def groups_of(patches: Sequence[FilePatch], job: JobView) -> list[HunkGroup]:
             hunks=tuple(hunk.number for hunk in group),
             label=", ".join(rules) if is_linted and rules else _names(group),
             rules=rules or tuple(sorted(codes)),
-            nodes=frozenset(node_key(escape_path(h.path), o) for h in group for o in h.owners),
+            nodes=frozenset(
+                node_key(escape_path(hunk.path), owner) for hunk in group for owner in hunk.owners
+            ),
         )
         for number, group in enumerate(_joined(hunks), 1)
         for rules in [tuple(sorted({rule for hunk in group for rule in hunk.rules}))]
@@ -262,7 +264,9 @@ def _name_rules(hunks: Sequence[_Hunk], job: JobView) -> None:
     left = Counter(map(_known, job.findings.last))
     placed: list[tuple[int, int, ListedFinding]] = []
     for finding in job.findings.first:
-        far = [(hunk.distance(finding.line), n) for n, hunk in enumerate(own) if finding.line]
+        far = [
+            (hunk.distance(finding.line), place) for place, hunk in enumerate(own) if finding.line
+        ]
         placed += [(*min(far), finding)] if far else []
     # of findings with the same text, those far from any hunk are the ones that are left
     for _, nearest, finding in sorted(placed, key=lambda place: -place[0]):

@@ -74,7 +74,11 @@ def _items(place: str, before: Sequence[Any], after: Sequence[Any]) -> Iterator[
 
 def _replaced(place: str, old: dict[int, Any], new: dict[int, Any]) -> Iterator[PacketChange]:
     """Yield the changes in a replaced range of a list. `old` and `new` map indexes to items."""
-    pairs = {o: n for o, n in zip(old, new, strict=False) if _is_same_call(old[o], new[n])}
+    pairs = {
+        before: after
+        for before, after in zip(old, new, strict=False)
+        if _is_same_call(old[before], new[after])
+    }
     for index, item in old.items():
         if index in pairs:
             to = pairs[index]

@@ -116,7 +116,9 @@ def _find_last_review(project: ProjectRecords, note: JournalNote) -> Review | No
 
 def details(node_id: str, found: Sequence[FileConflict]) -> list[dict[str, Any]]:
     """Return the conflicts in the format of documents and events."""
-    return [{"node_id": node_id, "path": c.path, "detail": c.detail} for c in found]
+    return [
+        {"node_id": node_id, "path": conflict.path, "detail": conflict.detail} for conflict in found
+    ]
 
 
 def _is_recorded(project: ProjectRecords, journal: Journal) -> bool:

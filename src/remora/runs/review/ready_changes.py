@@ -48,7 +48,7 @@ class ReadyChange(NamedTuple):
     def rules(self) -> list[str]:
         """The codes of the findings that these hunks fix."""
         hunks, groups = {*self.hunks}, groups_of(self.whole, self.job)
-        return sorted({rule for g in groups if hunks & {*g.hunks} for rule in g.rules})
+        return sorted({rule for group in groups if hunks & {*group.hunks} for rule in group.rules})
 
     @property
     def is_part(self) -> bool:

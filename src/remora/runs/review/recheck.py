@@ -295,7 +295,8 @@ class _MergedCopy:
         try:
             base, slots = self.tree.copy(folder), self.project.cache / "slots"
             with SlotDriver(base, slots).open() as workspace:
-                workspace.set_files({w.path: (w.result, w.mode) for w in self.prepared.writes})
+                writes = self.prepared.writes
+                workspace.set_files({write.path: (write.result, write.mode) for write in writes})
                 return work(ToolTree(workspace.tree, python, ruff=self.ruff))
         finally:
             try_remove_tree(folder)

@@ -181,14 +181,16 @@ def choose_groups(
     named = named_nodes(job, nodes)
     if not named and not narrow.rules:
         return change, []
-    pending = [g for g in groups_of(change.whole, job) if set(g.hunks) & set(change.hunks)]
+    groups = groups_of(change.whole, job)
+    pending = [group for group in groups if {*group.hunks} & {*change.hunks}]
     chosen = [
         group
         for group in pending
         if (not narrow.rules or all(_passes(rule, narrow.rules) for rule in group.rules))
         and (not named or all(any(is_in(key, outer) for outer in named) for key in _own(group)))
     ]
-    left = [f"{g.label} ({hunks_text(g.hunks)})" for g in pending if g not in chosen]
+    others = (group for group in pending if group not in chosen)
+    left = [f"{group.label} ({hunks_text(group.hunks)})" for group in others]
     kept = {number for group in chosen for number in group.hunks}
     some = f"{display_name(job.node_id)}: still pending: {some_of(left, _SHOWN_GROUPS)}"
     return change.only(kept) if kept else None, [some] if left else []

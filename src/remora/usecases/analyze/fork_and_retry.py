@@ -71,7 +71,7 @@ def prepare_fork(
     run_id, operation = forks.run_of_agent(project, request.agent_id)
     start = read_own_record(project, run_id, trusted=request.trusted).attempts.start
     check_continuable(run_id, start)
-    agents = agents_for(project, [operation])
+    agents = agents_for(project, [operation]).values()
     begun = replace(project, config=recorded_config(project.config, start))
     model = connect_model(invocation, project.config) if configured else None
     if model is not None:
@@ -101,7 +101,7 @@ def fork_agent(project: Project, request: ForkRequest, model: Model | None = Non
     run_id, operation = forks.run_of_agent(project, request.agent_id)
     record = read_own_record(project, run_id, trusted=request.trusted)
     check_continuable(run_id, record.attempts.start)
-    (agent,) = agents_for(project, [operation])
+    (agent,) = agents_for(project, [operation]).values()
     start = record.attempts.start
 
     def as_now(_: Job, first: AgentStart) -> AgentStart:
@@ -130,7 +130,7 @@ def prepare_retry(
     """
     check_continuable(view.run_id, view.start)
     jobs = retries.jobs_to_retry(view, node)
-    agents = agents_for(project, sorted({job.operation for job in jobs}))
+    agents = agents_for(project, sorted({job.operation for job in jobs})).values()
     begun = replace(project, config=recorded_config(project.config, view.start))
     names = [job.model or "" for job in jobs]
     starts = (start_and_end_of(project.trace, job.agent_id)[0] for job in jobs)
@@ -158,7 +158,7 @@ def retry_jobs(
     """
     jobs = retries.jobs_to_retry(view, node)
     operations = sorted({job.operation for job in jobs})
-    agents = {a.definition.operation: a for a in agents_for(project, operations)}
+    agents = agents_for(project, operations)
     checked_python_for(invocation, project, agents.values())
 
     def as_now(job: Job, start: AgentStart) -> AgentStart:

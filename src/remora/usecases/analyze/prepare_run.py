@@ -71,7 +71,8 @@ def prepare(
     refuse_whole_disk(project.root)
     request = dataclasses.replace(request, proved=_proved_models(project))
     workers = workers_for(project, request.engine)
-    agents = agents_for(project, request.operations or project.operations.defaults)
+    by_operation = agents_for(project, request.operations or project.operations.defaults)
+    agents = tuple(by_operation.values())
     run_id, config = new_run_id(), project.config
     python, left_out = python_for_some(invocation, project, agents, plan_only=plan_only)
     provider = provider or used_provider(config.model, cache=invocation.folders.cache)
@@ -102,7 +103,7 @@ def prepare(
         project=project,
         request=request,
         plan=plan,
-        agents={agent.definition.operation: agent for agent in agents},
+        agents=by_operation,
         source=facts,
         base=base,
         ruff=ruff,
@@ -192,11 +193,14 @@ def refuse_whole_disk(root: Path) -> None:
         )
 
 
-def agents_for(project: ProjectRecords, names: Sequence[str]) -> tuple[Agent, ...]:
-    """Return the agents with the given names or operations. Raises NotFound if any is unknown."""
+def agents_for(project: ProjectRecords, names: Sequence[str]) -> dict[str, Agent]:
+    """Return the agents with the given names or operations, by operation.
+
+    Raises NotFound if any is unknown.
+    """
     known = load_agents(project.root, project.operations, names)
     named = [agent_named(known, name) for name in names]
-    return tuple({agent.definition.operation: agent for agent in named}.values())
+    return {agent.definition.operation: agent for agent in named}
 
 
 def _proved_models(project: Project) -> frozenset[tuple[str, str]]:

@@ -89,10 +89,10 @@ def prepare_resume(
     check_continuable(record.run_id, attempts.start)
     request = recorded_request(attempts.start, concurrency)
     project = replace(project, config=recorded_config(project.config, attempts.start))
-    left = [a for a in attempts.unended if only is None or a.job.agent_id in only]
+    left = [attempt for attempt in attempts.unended if only is None or attempt.job.agent_id in only]
     unbegun = attempts.unbegun if only is None else []
-    wanted = {job.operation for job in [*(a.job for a in left), *unbegun]}
-    agents = {a.definition.operation: a for a in agents_for(project, sorted(wanted))}
+    wanted = {job.operation for job in [*(attempt.job for attempt in left), *unbegun]}
+    agents = agents_for(project, sorted(wanted))
     of_run = attempts.start.config.get("model_name")
     names = [_model_of(project, attempt, agents, of_run) for attempt in left]
     names += [agents[job.operation].definition.model or of_run for job in unbegun]

@@ -81,7 +81,9 @@ def connect_own_models(
 def models_named_by(agents: Iterable[Agent], starts: Iterable[AgentStart | None] = ()) -> set[str]:
     """Return the models that definitions of agents name, now and in recorded start events."""
     recorded = (start.definition.get("model") for start in starts if start is not None)
-    return {str(name) for name in (*(a.definition.model for a in agents), *recorded) if name}
+    return {
+        str(name) for name in (*(agent.definition.model for agent in agents), *recorded) if name
+    }
 
 
 def connect_models(

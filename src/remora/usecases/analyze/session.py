@@ -113,7 +113,8 @@ class Session:
     def measured(self, model: Model) -> dict[str, MeasuredModel | None]:
         """Return what evaluations measured of a model on this project, for what it drives."""
         project, driven = self.run.project, self.driven(model)
-        known = [o.name for o in self.invocation.operations.all if o.name in driven]
+        operations = (operation.name for operation in self.invocation.operations.all)
+        known = [name for name in operations if name in driven]
         return measured_operations(project.state, project.config, model.name, known)
 
     def execute(

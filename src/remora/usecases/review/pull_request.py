@@ -72,8 +72,11 @@ def waiting_branches(root: Path) -> list[str]:
     found = dict.fromkeys(words[0] for words in lines if words[1:])
     tree = git_output(root, "rev-parse", "HEAD^{tree}")
     merge = "merge-tree", "--write-tree", "HEAD"  # fails before git 2.38
-    lacking = (n for n in found if git_output(root, *merge, n, succeeds=(0, 1, 128, 129)) != tree)
-    return [name.removeprefix("refs/heads/") for name in lacking]
+    return [
+        name.removeprefix("refs/heads/")
+        for name in found
+        if git_output(root, *merge, name, succeeds=(0, 1, 128, 129)) != tree
+    ]
 
 
 def with_pull_request(project: Project, done: Verdicts, branch: str) -> Verdicts:
@@ -120,7 +123,8 @@ def _to_merge(root: Path, branch: str, changes: Sequence[ReadyChange]) -> list[R
 
 def _operations_and_rules(changes: Sequence[ReadyChange]) -> tuple[list[str], list[str]]:
     """Return the operations and the rules of changes."""
-    return sorted({c.job.operation for c in changes}), sorted({r for c in changes for r in c.rules})
+    operations = {change.job.operation for change in changes}
+    return sorted(operations), sorted({rule for change in changes for rule in change.rules})
 
 
 def _list_texts(title: str, texts: Sequence[str]) -> str:
