@@ -4,6 +4,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from platform import python_version
@@ -124,33 +125,25 @@ def copied(project: Project) -> Iterator[BaseSnapshot]:
             try_remove_tree(place / "base")
 
 
+@dataclass(frozen=True)
 class Measurement:
     """Measures the arms of an evaluation on the files of a base.
 
-    An arm that cannot run is reported, and the others continue. With `fresh`, results of earlier
-    commands are not used. `notify` receives a line for each step.
+    An arm that cannot run is reported, and the others continue.
     """
 
-    def __init__(
-        self,
-        project: Project,
-        base: BaseSnapshot,
-        arms: Sequence[Arm],
-        run: RunOnCopy,
-        notify: Callable[[str], None],
-        *,
-        fresh: bool,
-    ) -> None:
-        self._project = project
-        self._base = base
-        self._arms = arms
-        self._run = run
-        self._notify = notify
-        self._fresh = fresh
+    project: Project
+    base: BaseSnapshot
+    arms: Sequence[Arm]
+    run: RunOnCopy
+    notify: Callable[[str], None]
+    """Receives a line for each step."""
+    fresh: bool
+    """True to use no results of earlier commands."""
 
     def measure(self, agent: Agent, targets: Targets) -> OperationResult:
         name, chosen = agent.definition.operation, targets.targets
-        arms = (self._arm(agent.definition.name, arm, targets) for arm in self._arms)
+        arms = (self._arm(agent.definition.name, arm, targets) for arm in self.arms)
         return OperationResult(
             operation=name,
             basis=targets.basis,
@@ -163,24 +156,24 @@ class Measurement:
         return Report(
             seed=seed,
             versions=_versions(),
-            commit=self._base.commit,
+            commit=self.base.commit,
             operations=operations,
             notes=notes,
         )
 
     def _arm(self, name: str, arm: Arm, targets: Targets) -> ArmResult:
-        folder = ArmFolder(_work_folder(self._project) / self._key(name, arm, targets))
-        if self._fresh:
+        folder = ArmFolder(_work_folder(self.project) / self._key(name, arm, targets))
+        if self.fresh:
             folder.forget()
         known = folder.result()
         if known is not None:
-            self._notify(f"{name}, arm {arm.name}: using the result of an earlier command")
+            self.notify(f"{name}, arm {arm.name}: using the result of an earlier command")
             return known
-        folder.copy(self._base, targets.contents)
+        folder.copy(self.base, targets.contents)
         try:
-            result = _arm_result(arm.name, targets, self._run(folder, name, arm, targets))
+            result = _arm_result(arm.name, targets, self.run(folder, name, arm, targets))
         except RemoraError as error:
-            self._notify(f"{name}, arm {arm.name}: failed")
+            self.notify(f"{name}, arm {arm.name}: failed")
             return ArmResult(name=arm.name, error=error.with_hint, exit_code=error.exit_code)
         if result.exit_code:
             folder.forget()  # the same command asks the model again
@@ -190,8 +183,8 @@ class Measurement:
 
     def _key(self, name: str, arm: Arm, targets: Targets) -> str:
         """Return a name for the results, which depend on all files, settings and targets."""
-        config = self._project.config.model_dump(mode="json")
-        files = [(path, file.sha256) for path, file in self._base.files.items()]
+        config = self.project.config.model_dump(mode="json")
+        files = [(path, file.sha256) for path, file in self.base.files.items()]
         facts = [_versions(), name, arm.name, arm.settings, config, files, targets.targets]
         digest = hashlib.sha256(msgspec.json.encode(facts, enc_hook=str)).hexdigest()
         return f"{name}-{digest[:16]}"

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
@@ -103,20 +103,14 @@ def _planned_nodes(invocation: Invocation, agent: Agent, arms: Iterable[Arm]) ->
     return set[str]().union(*found)
 
 
+@dataclass(frozen=True)
 class _CopyRunner:
     """Runs operations on private copies of a project, with the project's settings."""
 
-    def __init__(
-        self,
-        invocation: Invocation,
-        project: Project,
-        watching: Watching,
-        notify: Callable[[str], None],
-    ) -> None:
-        self._invocation = invocation
-        self._project = project
-        self._watching = watching
-        self._notify = notify
+    invocation: Invocation
+    project: Project
+    watching: Watching
+    notify: Callable[[str], None]
 
     def __call__(self, folder: ArmFolder, name: str, arm: Arm, targets: Targets) -> CopyRun:
         started = time.monotonic()
@@ -124,7 +118,7 @@ class _CopyRunner:
         copy = replace(open_project(invocation), cache=folder.cache, state=folder.state)
         record = _record(copy)
         begins = "started" if record is None else f"continued, {_jobs_done(record)}"
-        self._notify(f"{name}, arm {arm.name}: {begins}")
+        self.notify(f"{name}, arm {arm.name}: {begins}")
         try:
             run_id = (
                 self._start(invocation, copy, targets.request)
@@ -133,7 +127,7 @@ class _CopyRunner:
             )
         except KeyboardInterrupt:
             done = _jobs_done(_record(copy))
-            self._notify(f"{name}, arm {arm.name}: stopped, {done}; the same command continues")
+            self.notify(f"{name}, arm {arm.name}: stopped, {done}; the same command continues")
             raise
         seconds = time.monotonic() - started
         verdicts = None if run_id is None else accept(run_id, every=True, root=copy)
@@ -142,30 +136,30 @@ class _CopyRunner:
         )
 
     def _invocation_for(self, folder: ArmFolder, arm: Arm) -> Invocation:
-        given = self._invocation.config_file
+        given = self.invocation.config_file
         flags = {
-            **self._invocation.flags,
+            **self.invocation.flags,
             **self._interpreter(),
             # the user agreed to them for the project, not for its copy
-            "model.allow_addresses": self._project.config.model.allow_addresses,
-            **({"hub.enabled": "auto"} if self._project.config.hub.enabled is True else {}),
+            "model.allow_addresses": self.project.config.model.allow_addresses,
+            **({"hub.enabled": "auto"} if self.project.config.hub.enabled is True else {}),
             "gates.time_s": 0,
             **arm.settings,
         }
         return replace(
-            self._invocation,
+            self.invocation,
             folder=folder.tree,
             root=folder.tree,
-            config_file=None if given is None else self._invocation.folder / given,
+            config_file=None if given is None else self.invocation.folder / given,
             flags=flags,
         )
 
     def _interpreter(self) -> dict[str, Any]:
         """Return the setting for the project's interpreter, which is not in the copy."""
-        environ, root = self._invocation.environ, self._project.root
+        environ, root = self.invocation.environ, self.project.root
         active = environ.get("VIRTUAL_ENV") or environ.get("CONDA_PREFIX")
         try:
-            return {"python": str(find_interpreter(root, self._project.config.python, active))}
+            return {"python": str(find_interpreter(root, self.project.config.python, active))}
         except RemoraError:  # only operations that run the project's code need it
             return {}
 
@@ -173,12 +167,12 @@ class _CopyRunner:
         with open_session(invocation, request, project) as session:
             if not session.run.plan.jobs:
                 return None
-            done = session.execute(self._watching)
+            done = session.execute(self.watching)
         _raise_if_stopped(done.stopped)
         return done.run_id
 
     def _resume(self, invocation: Invocation, project: Project, record: RunRecord) -> str:
-        done = resume_recorded(invocation, project, record, watching=self._watching)
+        done = resume_recorded(invocation, project, record, watching=self.watching)
         _raise_if_stopped(done.stopped)
         return record.run_id
 

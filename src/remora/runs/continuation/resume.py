@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Collection
+from dataclasses import dataclass, field
 
 import msgspec
 
@@ -53,14 +54,15 @@ async def finish_run(run: Run, record: RunRecord, *, only: Collection[str] | Non
     prepared = run.prepared
     with open_run(prepared.project, record, run.clock) as stream:
         attempts = stream.record.attempts
-        jobs = [attempt.job for attempt in attempts.unended] + attempts.unbegun
-        if only is not None:
-            jobs = [job for job in jobs if job.agent_id in only]
+        jobs = _open_jobs(attempts, only)
         run.observer.planned(
             prepared.run_id, msgspec.structs.replace(prepared.plan, jobs=tuple(jobs))
         )
         cache = BaseFilesCache(prepared.project, prepared.run_id, attempts.start)
-        finishing = _ResumedJobs(run, stream, attempts, cache, rebases=only is None)
+        numbers = AttemptNumbers(prepared.project.trace, attempts)
+        finishing = _ResumedJobs(
+            run=run, stream=stream, numbers=numbers, cache=cache, rebases=only is None
+        )
         try:
             if prepared.workers is None:
                 await run.work_off(jobs, finishing.finish_job)
@@ -82,60 +84,54 @@ async def finish_run(run: Run, record: RunRecord, *, only: Collection[str] | Non
             stream.append(RunEnd(totals={"jobs": len(attempts.jobs), **counts}))
 
 
+@dataclass(frozen=True, kw_only=True)
 class _ResumedJobs:
-    """Jobs of a resumed run.
+    """Jobs of a resumed run."""
 
-    If `rebases` is True, an agent whose file was changed by the user restarts on the current file.
-    Forks never restart, because their purpose is to continue from the earlier file.
+    run: Run
+    stream: RunStream
+    numbers: AttemptNumbers
+    cache: BaseFilesCache
+    rebases: bool
+    """True if an agent restarts on the current file if the user has changed its file.
+
+    Forks never do, because their purpose is to continue from the earlier file.
     """
-
-    def __init__(
-        self,
-        run: Run,
-        stream: RunStream,
-        attempts: Attempts,
-        cache: BaseFilesCache,
-        *,
-        rebases: bool,
-    ) -> None:
-        self._run = run
-        self._project = run.prepared.project
-        self._stream = stream
-        self._numbers = AttemptNumbers(run.prepared.project.trace, attempts)
-        self._cache = cache
-        self._rebases = rebases
-        self.damaged: list[StreamDamaged] = []
+    damaged: list[StreamDamaged] = field(default_factory=list)
+    """The errors of streams, which do not affect other jobs."""
 
     async def finish_job(self, job: Job) -> None:
         try:
             await self._finish_job(job)
-        except StreamDamaged as error:  # the other jobs are not affected
+        except StreamDamaged as error:
             self.damaged.append(error)
 
     async def _finish_job(self, job: Job) -> None:
-        start, end = await run_in_thread(start_and_end_of, self._project.trace, job.agent_id)
+        start, end = await run_in_thread(
+            start_and_end_of, self.run.prepared.project.trace, job.agent_id
+        )
         if end is not None:
             await run_in_thread(self._record_end, job, end)
             return
-        base_files = await run_in_thread(self._cache.of, start.rebased if start is not None else {})
+        base_files = await run_in_thread(self.cache.of, start.rebased if start is not None else {})
         moved, failure = None, None
-        if self._rebases and (start is None or not start.packet.turn):
+        if self.rebases and (start is None or not start.packet.turn):
             try:
-                moved = await run_in_thread(self._cache.moved, job, base_files)
+                moved = await run_in_thread(self.cache.moved, job, base_files)
             except Conflict as error:
                 failure = error
         if moved is not None:
             job, start = await run_in_thread(self._restart, job, start, moved)
-            base_files = await run_in_thread(self._cache.of, moved.rebased)
-        await run_attempt(self._run, self._stream, job, base_files, start, failure)
+            base_files = await run_in_thread(self.cache.of, moved.rebased)
+        await run_attempt(self.run, self.stream, job, base_files, start, failure)
 
     def _record_end(self, job: Job, end: AgentEnd) -> None:
-        self._run.observer.began(job)
+        self.run.observer.began(job)
         result = msgspec.convert(
             {**msgspec.structs.asdict(end), "head": self._sound_head(job)}, AgentResult
         )
-        self._stream.append(job_end(job, result.status, result.head))
-        self._run.observer.ended(job, result.shown())
+        self.stream.append(job_end(job, result.status, result.head))
+        self.run.observer.ended(job, result.shown())
 
     def _restart(
         self, job: Job, start: AgentStart | None, moved: ChangedJob
@@ -147,18 +143,23 @@ class _ResumedJobs:
         """
         if start is None:
             return moved.job, None
-        path = self._project.trace.existing_agent(job.agent_id)
-        self._stream.append(job_end(job, INTERRUPTED, self._sound_head(job)))
-        after = self._numbers.next_of(moved.job)
+        path = self.run.prepared.project.trace.existing_agent(job.agent_id)
+        self.stream.append(job_end(job, INTERRUPTED, self._sound_head(job)))
+        after = self.numbers.next_of(moved.job)
         first = restart_start(fork_point_at(read_events(path), 0), after, moved.rebased)
-        start_stream(self._project, after, first, self._run.clock)
+        start_stream(self.run.prepared.project, after, first, self.run.clock)
         return after, first
 
     def _sound_head(self, job: Job) -> Head:
         """Sync an attempt's stream to disk and return its head, so that the run can record it."""
-        with agent_emitter(self._project, job, self._run.clock) as emitter:
+        with agent_emitter(self.run.prepared.project, job, self.run.clock) as emitter:
             emitter.sync()
             return emitter.head
+
+
+def _open_jobs(attempts: Attempts, only: Collection[str] | None) -> list[Job]:
+    jobs = [attempt.job for attempt in attempts.unended] + attempts.unbegun
+    return [job for job in jobs if only is None or job.agent_id in only]
 
 
 def _may_end(attempts: Attempts) -> bool:
