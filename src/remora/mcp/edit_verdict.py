@@ -14,6 +14,7 @@ from remora.bootstrap.invocation import Invocation
 from remora.errors import HostError, RemoraError, UsageError
 from remora.files.walk import is_dependency_folder
 from remora.mcp.analysis import NOT_RUN, document_of
+from remora.mcp.answer_page import answer_text
 from remora.text import count
 from remora.tools.file_tree import FileTree
 from remora.workspaces.copy.changes import content_diff
@@ -26,10 +27,10 @@ _KEPT = ("path", "line", "code", "message")
 
 async def verify_edit(
     invocation: Invocation, arguments: Mapping[str, Any], *, may_run: bool, may_write: bool
-) -> dict[str, Any]:
+) -> str:
     """Judge an edit of a file, and write it if that is asked for and nothing is said against it.
 
-    Returns `ok`, `problems`, `unjudged` and `applied`. Raises UsageError if an edit does not fit the
+    Returns `ok`, `problems`, `unjudged` and `applied` as JSON. Raises UsageError if an edit does not fit the
     file, if it may not be written, or if the file has changed while the edit was judged.
     """
     wants_write = arguments.get("apply", False)
@@ -55,14 +56,13 @@ async def verify_edit(
     unjudged = [*([] if may_run else [NOT_RUN]), *document["unjudged"]]
     problems = [{key: problem[key] for key in _KEPT} for problem in document["problems"]]
     verdict = {"ok": not problems, "problems": problems, "unjudged": unjudged}
-    if not wants_write:
-        return verdict
-    if not problems:
+    if wants_write and not problems:
         try:
             (tree.create if before is None else tree.write)(path, after)
         except HostError as error:
             raise UsageError(error.message, hint="edit a file of the project's code") from error
-    return {**verdict, "applied": not problems}
+    verdict |= {"applied": not problems} if wants_write else {}
+    return answer_text(verdict, ("remora", "judge"), ("problems", "unjudged"))
 
 
 def edited(content: bytes | None, edits: Sequence[Mapping[str, str]]) -> bytes:

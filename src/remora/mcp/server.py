@@ -16,7 +16,7 @@ from remora.bootstrap.invocation import Invocation
 from remora.errors import NotFound, RemoraError
 from remora.json_schema import validator
 from remora.mcp.analysis import analyze, judge_change
-from remora.mcp.answer_page import Page, answer_text, neutral
+from remora.mcp.answer_page import Page, neutral
 from remora.mcp.call_arguments import place_paths, read_values, with_arguments
 from remora.mcp.edit_verdict import verify_edit
 from remora.mcp.hub_answers import HubAnswers
@@ -78,19 +78,18 @@ class Handlers:
         """
         self._project = project
         self._invocation = invocation
-        self._may_run = may_run
-        self._may_write = may_write
-        self._analyzing, self._judging, self._verifying = (anyio.Lock() for _ in range(3))
         self._offered = dict[str, Offered]()
         self._offer(CONTEXT, hub.context)
         self._offer(HUB_CALLERS, hub.callers)
         self._offer(HUB_SEARCH, hub.search)
         self._offer(RUNS, partial(_in_thread, records.runs))
         self._offer(TRACE_PACKET, partial(_in_thread, records.packet))
-        self._offer(JUDGE_CHANGE, self._judge)
-        self._offer(VERIFY_EDIT, self._verify_edit)
+        judge = partial(judge_change, invocation, may_run=may_run)
+        self._offer(JUDGE_CHANGE, _one_at_a_time(judge))
+        verify = partial(verify_edit, invocation, may_run=may_run, may_write=may_write)
+        self._offer(VERIFY_EDIT, _one_at_a_time(verify))
         if may_run:
-            self._offer(ANALYZE, self._analyze)
+            self._offer(ANALYZE, _one_at_a_time(partial(analyze, invocation, project)))
 
     def _offer(self, spec: ToolSpec, answer: Answer) -> None:
         self._offered[spec.name] = spec, lambda given, _: answer(given)
@@ -101,20 +100,6 @@ class Handlers:
             self._offered.pop(spec.name, None)
         for name, spec in jobs.tools.items():
             self._offered[name] = spec, partial(_in_thread, jobs.answer, name)
-
-    async def _analyze(self, arguments: Mapping[str, Any]) -> str:
-        async with self._analyzing:
-            return await analyze(self._invocation, self._project, arguments)
-
-    async def _judge(self, arguments: Mapping[str, Any]) -> str:
-        async with self._judging:
-            return await judge_change(self._invocation, arguments, may_run=self._may_run)
-
-    async def _verify_edit(self, arguments: Mapping[str, Any]) -> str:
-        allowed = {"may_run": self._may_run, "may_write": self._may_write}
-        async with self._verifying:
-            document = await verify_edit(self._invocation, arguments, **allowed)
-        return answer_text(document, ("remora", "judge"), ("problems", "unjudged"))
 
     async def list_tools(self, *_: Any) -> types.ListToolsResult:
         return types.ListToolsResult(tools=[_tool(spec) for spec, _ in self._offered.values()])
@@ -205,6 +190,17 @@ def _neutral_values(value: Any) -> Any:
 def _failed(*parts: str, between: str = "; ") -> types.CallToolResult:
     text = neutral("error: " + between.join(part for part in parts if part))
     return types.CallToolResult(content=[types.TextContent(text=text)], is_error=True)
+
+
+def _one_at_a_time(answer: Answer) -> Answer:
+    """Return a function that answers calls one after the other."""
+    lock = anyio.Lock()
+
+    async def answer_next(arguments: Mapping[str, Any]) -> str | Page:
+        async with lock:
+            return await answer(arguments)
+
+    return answer_next
 
 
 async def _in_thread(function: Callable[..., Any], *arguments: Any) -> Any:

@@ -21,9 +21,8 @@ _RESULTS = {True: ("same", "green"), False: ("DIFFERS", "red"), None: ("unknown"
 
 @command("replay", examples=("remora trace replay lint-3f2a", "remora trace replay --json"))
 @click.argument("agent", type=STREAM, required=False)
-@click.option("--all", "every", is_flag=True, help="Replay all agents (default).")
-def replay(options: Options, agent: str | None, *, every: bool) -> int:
-    """Rerun the scripts of an agent and compare the results with the record.
+def replay(options: Options, agent: str | None) -> int:
+    """Rerun the scripts of an agent, or of all, and compare the results with the record.
 
     Scripts are tools, context scripts, candidates scripts, summarizers and checks. The inputs,
     packet, clock, seed and answers of host functions are read from the stream and from
@@ -37,19 +36,19 @@ def replay(options: Options, agent: str | None, *, every: bool) -> int:
     from remora.runs.records.name_lookup import stream_named
     from remora.trace.trace_folder import stream_id
 
-    if agent is not None and every:
-        raise click.UsageError("use either AGENT or --all")
     folder = records_of(options)
     names = [stream_id(path) for path in folder.agent_streams()]
     if agent is not None:
         names = [_require_agent(stream_named(folder, agent), names)]
     replays = [replay_agent(folder, name) for name in names]
-    ok = all(run.ok for run in replays)
+    ok = all(replayed.ok for replayed in replays)
     document = {"ok": ok, "agents": msgspec.to_builtins(replays)}
     emit(options, document, _replay_lines(replays, verbose=options.verbose))
-    for run in replays:
-        if run.error:
-            print_error("stream_damaged", run.error, "see `remora trace verify`", as_json=False)
+    for replayed in replays:
+        if replayed.error:
+            print_error(
+                "stream_damaged", replayed.error, "see `remora trace verify`", as_json=False
+            )
     return 0 if ok else 1
 
 
@@ -62,12 +61,12 @@ def _require_agent(name: str, agents: Sequence[str]) -> str:
 
 
 def _replay_lines(replays: "Sequence[AgentReplay]", *, verbose: bool) -> Iterator[str]:
-    for run in replays:
-        yield from _agent_lines(run, whole=verbose or len(replays) == 1)
+    for replayed in replays:
+        yield from _agent_lines(replayed, whole=verbose or len(replays) == 1)
     if not replays:
         yield "no agents yet; run `remora analyze` to start some"
         return
-    totals = Counter(script.same for run in replays for script in run.scripts)
+    totals = Counter(script.same for replayed in replays for script in replayed.scripts)
     parts = [
         f"{totals[same]} {_RESULTS[same][0]}" for same in (True, False, None) if same in totals
     ]

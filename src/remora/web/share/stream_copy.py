@@ -10,7 +10,7 @@ import msgspec
 
 from remora.errors import UsageError
 from remora.memory.events import AgentEnd, Event
-from remora.trace.content.byte_source import read_pieces
+from remora.trace.content.byte_source import PieceSource, read_pieces
 from remora.trace.content.line_format import Line, iter_lines, stated_hash
 from remora.trace.read.reader import is_being_written, open_stream
 from remora.trace.read.turn_positions import turn_of
@@ -88,7 +88,7 @@ class _Check:
     def shared_lines(self, redact: Redactor) -> Iterator[bytes]:
         """Yield the lines, each with its newline. Lines with secrets are replaced."""
         turn = 0
-        for line in iter_lines(_Bytes(self._data)):
+        for line in iter_lines(PieceSource(iter([self._data]))):
             turn = turn_of(line.raw, turn)
             event = self._see(line)
             if _has_secret(line, event, redact):
@@ -131,16 +131,3 @@ def _stub(line: Line, turn: int) -> bytes:
     """Return the replacement of a line with a secret. The next line is checked with its stated hash."""
     stub = {"turn": turn, "withheld": line.size, "hash": stated_hash(line.raw) or ""}
     return msgspec.json.encode(stub) + b"\n"
-
-
-class _Bytes:
-    """A byte source that does not change."""
-
-    def __init__(self, data: bytes) -> None:
-        self._data = data
-
-    def size(self) -> int:
-        return len(self._data)
-
-    def pread(self, count: int, offset: int) -> bytes:
-        return self._data[offset : offset + count]
