@@ -1,9 +1,11 @@
 """A `.pym` script, which is checked when it is loaded, and its runs."""
 
+import ast
 import dataclasses
 import hashlib
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
@@ -29,6 +31,7 @@ from remora.pym.run_outcome import (
 )
 from remora.pym.script_problems import find_problems
 from remora.pym.specs import ExternalSpec, InputSpec
+from remora.python_text import parse
 from remora.regular_file import open_regular
 
 SOURCE_LIMIT = 256 * 1024
@@ -63,6 +66,15 @@ class Script:
     def parameters(self) -> dict[str, Any]:
         """JSON Schema of the inputs, with properties in declaration order."""
         return self.arguments.schema
+
+    def dictionaries(self) -> Iterator[ast.Dict]:
+        """Yield the dictionary displays in the script.
+
+        There are none if Remora's own Python is too old for the syntax of the script, which is that
+        of the embedded interpreter.
+        """
+        with suppress(SyntaxError):
+            yield from (node for node in ast.walk(parse(self.raw)) if isinstance(node, ast.Dict))
 
     def run(
         self,

@@ -132,19 +132,22 @@ def test_notebooks_are_refused_by_name_and_counted_in_folders(poor: Remora, proj
     assert poor("check", "src/a.ipynb", cwd=project).code == 0
 
 
-def test_nothing_to_do_is_not_an_error_and_has_its_reasons(poor: Remora, tmp_path: Path) -> None:
+def test_nothing_to_do_has_its_reasons_and_is_an_error_if_nothing_was_read(
+    poor: Remora, tmp_path: Path
+) -> None:
     excluded = {"a.py": "x = 1\n", "remora.yaml": "exclude: ['a.py']\n"}
     clean = {"fine.py": "X = 1\n", "pyproject.toml": SETTINGS}
-    for name, files, reasons in (
-        ("empty", {}, ["no Python code"]),
-        ("bad", {"bad.py": "def f(:\n"}, ["no readable Python code", "not checked: bad.py:1: "]),
-        ("excluded", excluded, ["`exclude`"]),
-        ("clean", clean, ["1 file checked; no work needed"]),
+    bad = ["no readable Python code", "1 file could not be read", "not checked: bad.py:1: "]
+    for name, files, code, reasons in (
+        ("empty", {}, 0, ["no Python code"]),
+        ("bad", {"bad.py": "def f(:\n"}, 1, bad),
+        ("excluded", excluded, 0, ["`exclude`"]),
+        ("clean", clean, 0, ["1 file checked; no work needed"]),
     ):
         (tmp_path / name).mkdir()
         done = poor("analyze", cwd=write(tmp_path / name, files))
-        assert (done.code, "nothing to do: " in done.out) == (0, True)
-        assert [each for each in reasons if each not in done.out] == []
+        assert (done.code, "nothing to do: " in done.out) == (code, True)
+        assert [reason for reason in reasons if reason not in done.out] == []
         assert "using" not in done.err
     done = poor("analyze", "../clean", "--json", cwd=tmp_path / "excluded")
     assert f"using {tmp_path / 'clean'} as the project" in done.err

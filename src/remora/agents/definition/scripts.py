@@ -17,7 +17,6 @@ from remora.errors import ConfigError, ScriptError
 from remora.json_schema import validator
 from remora.memory.packet import DecisionPacket, packet_json
 from remora.pym import InputSpec, Limits, Script
-from remora.python_text import parse
 
 _TARGET: Mapping[str, Any] = {
     "path": "a.py",
@@ -203,8 +202,7 @@ def _use_faults(script: Script, use: ScriptUse, definition: AgentDefinition) -> 
     for spec in script.externals:
         if spec.name not in use.grants:
             yield f"{script.label}:{spec.line}: `{spec.name}` is not granted: add it to the grants"
-    parts = ast.walk(parse(script.raw)) if definition.packet_extension is None else ()
-    for mapping in (part for part in parts if isinstance(part, ast.Dict)):
+    for mapping in script.dictionaries() if definition.packet_extension is None else ():
         if {"'result'", "'extensions'"} <= {ast.unparse(key) for key in mapping.keys if key}:
             at = f"{script.label}:{mapping.lineno}"
             yield f"{at}: `extensions` needs a `packet_extension` in agent.yaml"

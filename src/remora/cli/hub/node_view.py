@@ -158,7 +158,7 @@ def _warnings(node: AnsweredNode) -> Iterator[str]:
         yield "the docstring is out of date"
     if node.partial:
         yield (
-            "the file has a syntax error or undecodable bytes, so facts are incomplete "
+            "the file cannot be read or parsed as a whole, so facts are incomplete "
             "(see `remora hub index`)"
         )
     if not node.fresh:

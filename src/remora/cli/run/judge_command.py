@@ -244,6 +244,7 @@ def _judgement_lines(found: "Judgement") -> Iterator[str]:
         line = f"{escape_line(problem.path)}:{problem.line}: {problem.text}"
         yield from wrap_text(line, terminal_width(), "  ")
     known = f", {found.known:,} known left out" if found.known else ""
+    known += f"; {count(found.unread, 'file')} could not be read" if found.unread else ""
     files = count(found.files, "changed Python file")
     if not found.files:
         yield "no Python file is changed"

@@ -1,6 +1,6 @@
 """Runs `check` and prints the problems."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack
 from os.path import relpath
 from pathlib import Path
@@ -29,6 +29,7 @@ from remora.cli.views.run_view import unreadable_lines
 from remora.errors import ModelError
 from remora.ids import unescape_path
 from remora.runs.execution.run import RunObserver, RunRequest
+from remora.runs.planning.source_files import unread_text
 from remora.runs.report.check_document import (
     changes_of,
     check_document,
@@ -91,7 +92,7 @@ def run_check(
     else:
         print_lines(_check_lines(result, command, output))
     _note_gaps(options, result, output)
-    return _exit_code(result, request.paths)
+    return _exit_code(result)
 
 
 def _check_lines(result: CheckResult, command: str, output: CheckOutput) -> Iterator[str]:
@@ -118,19 +119,20 @@ def _total_lines(result: CheckResult, command: str, output: CheckOutput) -> Iter
     """Yield the number of problems, and the indented command that fixes them."""
     new = "" if result.known is None else "new "
     left = 0 if new else sum(number for _, number, _ in lint_left(result.view))
+    unread = unread_text(result.report.unreadable)
+    also = f"; {unread}" if unread else ""
     if not result.problems:
         if left:
-            yield f"nothing that Remora can fix; ruff reports {count(left, 'finding')} (-v lists them)"
+            yield f"nothing that Remora can fix; ruff reports {count(left, 'finding')} (-v lists them){also}"
         elif result.files:
-            yield f"no {new}problems in {count(result.files, 'file')}"
+            yield f"no {new}problems in {count(result.files, 'file')}{also}"
         else:
-            unread = result.report.unreadable
-            yield "nothing was checked" + ("" if unread else ": no Python code is selected")
+            yield f"nothing was checked: {unread or 'no Python code is selected'}"
         return
     if left:
         yield f"ruff reports {count(left, 'other finding')} (-v lists them)"
     files = count(len({problem.path for problem in result.problems}), "file")
-    total = f"{count(len(result.problems), f'{new}problem')} in {files}"
+    total = f"{count(len(result.problems), f'{new}problem')} in {files}{also}"
     if not any(problem.fixable for problem in result.problems):
         need, them = ("needs", "it") if len(result.problems) == 1 else ("need", "them")
         file = "FILE" if output.baseline is None else quote(str(output.baseline.file))
@@ -199,14 +201,13 @@ def _note_gaps(options: Options, result: CheckResult, output: CheckOutput) -> No
         note(options, f"{result.stopped}: not everything was checked")
 
 
-def _exit_code(result: CheckResult, named: Sequence[Path]) -> int:
+def _exit_code(result: CheckResult) -> int:
     if result.stopped:
         return 130
     if jobs_exit_code(result.view.jobs) == ModelError.exit_code:
         return ModelError.exit_code
-    unreadable = {unescape_path(str(file.get("path"))) for file in result.report.unreadable}
-    is_unread = not unreadable.isdisjoint(relpath(path, result.root) for path in named)
-    return 1 if result.problems or failures_of(result.report) or is_unread else 0
+    unread = unread_text(result.report.unreadable)
+    return 1 if result.problems or failures_of(result.report) or unread else 0
 
 
 def _document_of(result: CheckResult) -> dict[str, Any]:

@@ -36,7 +36,7 @@ from remora.models.protocol import Model, NoModel
 from remora.runs.execution.run import PreparedRun, RunRequest
 from remora.runs.measured_models import MeasuredModel
 from remora.runs.planning.plan import MAX_JOBS
-from remora.runs.planning.source_files import is_notebook
+from remora.runs.planning.source_files import is_notebook, unread_text
 from remora.runs.records.json_documents import plan_document
 from remora.runs.records.name_lookup import run_named
 from remora.runs.records.results import read_run, run_document
@@ -208,10 +208,11 @@ def _print_plan(
     project, plan = prepared.project, prepared.plan
     named = run.model or project.config.model.base_url or project.config.model.name
     document = plan_document(project, prepared.run_id, plan, named)
+    code = 1 if not plan.files and unread_text(plan.unreadable) else 0
     if lines is not None:
         EventLines(str(project.root), lines).planned(prepared.run_id, plan)
-        lines(RunResulted(exit_code=0, stopped="", document=document))
-        return 0
+        lines(RunResulted(exit_code=code, stopped="", document=document))
+        return code
     text = plan_lines(prepared, document, prepared.request.paths, verbose=options.verbose)
     reasons = () if plan.jobs else {*plan.findings_left, *chain(*plan.left.values())}
     emit(
@@ -223,4 +224,4 @@ def _print_plan(
         with suppress(NotFound):
             newest = run_named(project.trace, LAST)
             note(options, f"no run was started: `{LAST}` is still run {newest}")
-    return 0
+    return code

@@ -16,6 +16,7 @@ from remora.ids import MODULE, NodeKey, split_node_key
 from remora.operations.base import NEEDS_WRITER
 from remora.runs.execution.run import PreparedRun
 from remora.runs.planning.plan import Plan
+from remora.runs.planning.source_files import unread_text
 from remora.runs.records.results import RunView
 from remora.runs.records.run_listing import last_gate_seconds
 from remora.runs.report.job_findings import lint_left
@@ -139,9 +140,14 @@ def _why_nothing(prepared: PreparedRun, paths: Sequence[Path]) -> str:
         known = prepared.project.operations
         left = run_sentence((), plan.findings_left, plan.left, known, 0)
         idle = "no proposal can be made" if plan.left else "no work needed"
-        return f"{count(plan.files, 'file')} checked; {left or idle}"
+        unread = unread_text(plan.unreadable)
+        also = f", {unread}" if unread else ""
+        return f"{count(plan.files, 'file')} checked{also}; {left or idle}"
     if plan.unreadable:
-        return f"no readable Python code in {escape_line(where)}"
+        unread = unread_text(plan.unreadable)
+        return f"no readable Python code in {escape_line(where)}" + (
+            f": {unread}" if unread else ""
+        )
     if prepared.project.config.exclude and any(
         path.endswith(".py") for path in (prepared.base.files if prepared.base is not None else ())
     ):

@@ -21,6 +21,7 @@ from remora.code.syntax.node_patterns import file_pattern
 from remora.errors import RemoraError
 from remora.ids import NodeKey, display_name, file_of_key, split_node_key, unescape_path
 from remora.operations.base import NEEDS_NAME, NEEDS_WRITER, NO_FIX
+from remora.runs.planning.source_files import unread_text
 from remora.runs.project import ProjectRecords
 from remora.runs.records.change_set_files import shown_hunks
 from remora.runs.records.decision_sources import ModelPart, model_text, sources_text
@@ -214,6 +215,8 @@ def totals_line(document: Document) -> str:
     parts = [review_counts(jobs)] if jobs else []
     if len(jobs) < totals["jobs"]:
         parts.append(f"{totals['jobs'] - len(jobs):,} not started")
+    if unread := unread_text(totals["unreadable"]):
+        parts.append(unread)
     return ", ".join(parts)
 
 

@@ -11,6 +11,7 @@ import tree_sitter_python
 from tree_sitter import Language, Node, Parser
 
 from remora.code.syntax.definitions import UNKNOWN_PARAMETER, DefinitionNode, FunctionNode
+from remora.code.syntax.older_syntax import in_older_syntax
 from remora.code.syntax.source import parse_text
 from remora.python_text import parse
 
@@ -85,10 +86,14 @@ def _indent(line: str) -> int:
     return len(margin.expandtabs())
 
 
+def root_of(utf8: bytes) -> Node:
+    """Return the tree of a text in UTF-8."""
+    return Parser(Language(tree_sitter_python.language())).parse(utf8).root_node
+
+
 def _multiline_nodes(utf8: bytes) -> Iterator[Node]:
     """Yield the outermost strings and brackets that span several lines."""
-    tree = Parser(Language(tree_sitter_python.language())).parse(utf8)
-    pending = [tree.root_node]
+    pending = [root_of(utf8)]
     while pending:
         for node in pending.pop().children:
             if node.start_point.row == node.end_point.row:
@@ -107,10 +112,14 @@ _MAX_HEADER_ROWS = 60
 def parse_with_recovery(utf8: bytes) -> ast.Module:
     """Return the definitions and statements of a broken file, at their original positions.
 
-    Statements that parse are kept. A broken definition keeps its header, or at least its name, and
+    Syntax that only this Python does not know is replaced. Statements that parse are kept. A broken definition keeps its header, or at least its name, and
     the parts of its body that parse. A broken compound statement becomes an `if`. Anything else
     becomes `pass`.
     """
+    utf8 = in_older_syntax(utf8, root_of(utf8))
+    tree = parse_text(utf8.decode())
+    if isinstance(tree, ast.Module):
+        return tree
     recovery = _Recovery(StatementRows(utf8))
     return ast.Module(recovery.block(0, len(recovery.rows.lines), 0, strings=True), type_ignores=[])
 

@@ -13,6 +13,7 @@ from remora.code.syntax.source import Unreadable
 from remora.text import count, too_large
 from remora.tools.file_tree import TEXT_LIMIT
 from remora.tools.host.ruff.config_files import SETTINGS
+from remora.tools.host.ruff.newer_syntax import newer_syntax
 
 _NOTEBOOK = ".ipynb"
 _AGENTS_FOLDER = f"{OWN_FOLDER.parts[0]}/"
@@ -48,10 +49,19 @@ def read_modules(tree: Path, paths: Iterable[str], wanted: Sequence[str]) -> Sou
             modules.append(module)
         else:
             unreadable.append({"path": module.path, "detail": module.detail})
+    newer = newer_syntax(tree, [file["path"] for file in unreadable])
+    for file in unreadable:
+        file["detail"] = newer.get(file["path"], file["detail"])
     if notebooks:
         detail = f"{count(notebooks, 'notebook')}, which Remora does not read"
         unreadable.append({"path": f"*{_NOTEBOOK}", "detail": detail})
     return Source(modules=tuple(modules), unreadable=tuple(unreadable))
+
+
+def unread_text(unreadable: Iterable[Mapping[str, Any]]) -> str:
+    """Return how many Python files could not be read, such as `2 files could not be read`."""
+    number = sum(not is_notebook(file["path"]) for file in unreadable)
+    return f"{count(number, 'file')} could not be read" if number else ""
 
 
 def is_notebook(path: str | Path) -> bool:

@@ -27,6 +27,7 @@ from remora.hub.protocol import ChangedSince
 from remora.hub.store.hub_store import HubStore
 from remora.hub.store.link_writer import Unlinked
 from remora.hub.store.reader import read_snapshot
+from remora.tools.host.ruff.newer_syntax import newer_syntax
 from remora.usecases.hub.target import HubTarget, hub_paths_of
 
 _AT_ONCE = 100
@@ -89,6 +90,7 @@ def index_hub(
                 failed = _find_links(places, store, links)
             files, nodes = store.counts()
         errors = {**_partly_read(places), **unreadable}
+    errors |= newer_syntax(places.root, [*errors])
     listed = [FileError(path, errors[path]) for path in sorted(errors)]
     linked = (
         None

@@ -16,13 +16,14 @@ from remora.config.user_folders import make_private
 from remora.errors import RemoraError
 from remora.files.file_lock import try_lock
 from remora.ids import escape_path, file_of_key, split_node_key
-from remora.judges.judged_change import Change, ChangedFile, ReportedFinding, Unjudged
+from remora.judges.judged_change import Change, ReportedFinding, Unjudged
 from remora.operations.base import Report
 from remora.runs.execution.run import RunRequest, options_for
 from remora.runs.project import Project
 from remora.runs.report.problems import Problem, problem_order, reported_problem
 from remora.sandbox.interpreters import ProjectPython
 from remora.text import count
+from remora.tools.host.ruff.newer_syntax import newer_syntax
 from remora.tools.tree import ToolTree
 from remora.usecases.check.baseline import Baseline, without_known
 from remora.usecases.judge.change_trees import ChangeRequest, change_trees
@@ -48,6 +49,8 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
     """The root of the project."""
     files: int
     """The number of changed Python files."""
+    unread: int
+    """The number of those that could not be read, which are also in `unjudged`."""
     problems: tuple[Problem, ...]
     """The problems, ordered by file and line; with a baseline, only new ones."""
     unjudged: tuple[Unjudged, ...]
@@ -106,7 +109,8 @@ def judge_change(
             environ=invocation.environ,
         )
         remarks = _Remarks()
-        remarks.add(_find_unread(chosen))
+        unread = [*_find_unread(change)]
+        remarks.add(unread)
         if chosen or (python is not None and trees.files):
             remarks.add(_worse_gates(project, change, tell))
             remarks.add([Unjudged(what=_RUNNING, why=why)] if why else [])
@@ -121,6 +125,7 @@ def judge_change(
     return Judgement(
         root=str(project.root),
         files=len(files),
+        unread=len(unread),
         problems=problems,
         unjudged=tuple(project.redact.clean(remarks.unjudged)),
         seconds=round(time.monotonic() - begun, 1),
@@ -226,13 +231,14 @@ def _modules(change: Change, *, after: bool) -> Sequence[Module]:
     return [module for module in found if isinstance(module, Module)]
 
 
-def _find_unread(files: dict[str, ChangedFile]) -> Iterator[Unjudged]:
-    for path, file in files.items():
+def _find_unread(change: Change) -> Iterator[Unjudged]:
+    for path, file in change.files.items():
         if file.before is None and file.after is None:
             yield Unjudged(what=path, why="it is too large, or a symbolic link")
         error = None if file.after is None else parse_error(file.after)
         if error is not None:
-            yield Unjudged(what=path, why=error)
+            why = newer_syntax(change.after.tree, [path]).get(path, error)
+            yield Unjudged(what=path, why=why)
 
 
 def added_tests(judgement: Judgement) -> RunRequest:

@@ -10,7 +10,8 @@ from remora.usecases.judge.judge_change import Judgement
 
 def judged_markdown(judgement: Judgement) -> Iterator[str]:
     """Yield a heading, the remarks by file, and what was not judged."""
-    files = count(judgement.files, "changed Python file")
+    unread = f", {judgement.unread:,} of them unread" if judgement.unread else ""
+    files = count(judgement.files, "changed Python file") + unread
     if not judgement.problems:
         yield f"## Remora: no remarks on {files}"
     remarks = [

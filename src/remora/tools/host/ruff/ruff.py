@@ -165,6 +165,13 @@ class Ruff:
         found = run.findings([*words, *run.stdin_as(path)], content, unsafe=False)
         return [finding for finding in found if finding["code"] in _NAMES]
 
+    def syntax_errors(self, paths: Sequence[str], minor: int) -> list[Finding]:
+        """Return what Python 3.`minor` cannot parse in files, whatever is selected or excluded."""
+        version = ["--isolated", "--target-version", f"py3{minor}", "--select", "E9"]
+        return self._runner(reads_files=True).findings(
+            [*_CHECK, *version, "--", *paths[:_AT_ONCE]], unsafe=False
+        )
+
     def with_sorted_imports(self, path: str, content: bytes) -> bytes:
         """Return `content` with its imports sorted according to the project's configuration."""
         run = self._runner()

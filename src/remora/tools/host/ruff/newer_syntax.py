@@ -1,0 +1,38 @@
+"""Files that need a newer Python than the one that runs Remora."""
+
+import re
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from remora.errors import HostError
+from remora.tools.file_tree import FileTree
+from remora.tools.host.ruff.ruff import Ruff
+
+_ADDED = re.compile(r"\(syntax was added in Python 3\.(\d+)\)")
+"""How ruff ends the message about syntax that the target version does not have."""
+
+
+def newer_syntax(
+    tree: Path, paths: Sequence[str], minor: int = sys.version_info.minor
+) -> dict[str, str]:
+    """Return for files that Python 3.`minor` cannot parse, but a newer one can, why and what to do.
+
+    Files that no version can parse are left out.
+    """
+    needed = dict[str, list[tuple[int, int]]]()
+    broken = set[str]()
+    with suppress(HostError):  # the reasons of the parser remain
+        for finding in Ruff(FileTree(tree)).syntax_errors(paths, minor) if paths else ():
+            if added := _ADDED.search(finding["message"]):
+                needed.setdefault(finding["path"], []).append((int(added[1]), finding["line"]))
+            else:
+                broken.add(finding["path"])
+    return {
+        path: f"line {min(line for _, line in places)}: syntax of Python 3.{newest}, but Remora runs "
+        f"on 3.{minor}; reinstall it with Python 3.{newest} or newer"
+        for path, places in needed.items()
+        if path not in broken
+        for newest in [max(places)[0]]
+    }
