@@ -129,12 +129,12 @@ class TestChecks:
         assert said("test_only_adds", "test_mod.py", many, None).startswith("there are 6 new tests")
 
     def test_it_must_pass_and_notice_a_fault(self) -> None:
-        good = Proof(killed=("it returns None",), survived=("1 became 2",))
+        good = Proof(killed=("it returns None",), tried=2)
         for name in ("test_passes", "test_kills_mutant"):
             assert said(name, "test_mod.py", ADDED, good) == ""
             assert said(name, "test_mod.py", ADDED, Proof(problem="it fails")) == "it fails"
             assert "is not permitted" in said(name, "test_mod.py", ADDED, None)
-        blind = Proof(survived=("1 became 2",))
+        blind = Proof(tried=1)
         assert said("test_kills_mutant", "test_mod.py", ADDED, blind) == (
             "the test detects none of 1 faults in f"
         )
@@ -152,7 +152,7 @@ class TestChecks:
     def test_a_function_that_the_tests_of_another_one_use_is_left_out(
         self, tests: str, problem: str
     ) -> None:
-        blind, good = Proof(survived=("1 became 2",)), Proof(killed=("it returns None",))
+        blind, good = Proof(tried=1), Proof(killed=("it returns None",))
         submission = Submission(
             **{**of_job(a_job("f", "test")), "nodes": ("node:mod.py:f", "node:mod.py:g")},
             files={"test_mod.py": (None, f"from mod import f, g\n{tests}\n".encode())},

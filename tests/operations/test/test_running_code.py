@@ -2,23 +2,22 @@
 
 import contextlib
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import pytest
 
-from remora.bootstrap.operations import BUILT_IN
 from remora.errors import HostError
 from remora.judges.calls.case import CallInput, Case
 from remora.judges.calls.project_examples import ProjectExamples
 from remora.judges.calls.target_function import TargetFunction, target_at
 from remora.judges.calls.trials import try_calls
+from remora.judges.tests.circumstances import HERE
+from remora.judges.tests.mutation_check import prove
+from remora.judges.tests.test_runs import Outcomes, run_tests
 from remora.operations.test.file_tests import write_examples
 from remora.operations.test.function_plan import plan_missing
 from remora.sandbox.interpreters import ProjectPython
-from remora.tools.host_functions import bind
 from remora.tools.tree import ToolTree
 from tests.isolation_levels import need
 
@@ -95,10 +94,8 @@ def place(tree: Path, plain_python: ProjectPython) -> ToolTree:
     return ToolTree(tree, msgspec.structs.replace(plain_python, root=tree.parent / "project"))
 
 
-@pytest.fixture
-def run(place: ToolTree) -> Callable[..., Any]:
-    """Runs tests of the project."""
-    return bind(BUILT_IN.host_functions.values(), place)["run_tests"]
+def outcomes(place: ToolTree, *tests: str) -> Outcomes:
+    return run_tests(place, tests, HERE)
 
 
 def results(place: ToolTree, *calls: str, path: str = "mod.py") -> dict[str, str]:
@@ -115,35 +112,33 @@ def seen(tree: Path) -> dict[str, bytes]:
 
 @pytest.mark.slow
 @pytest.mark.timeout(300)
-def test_from_what_it_does_to_a_test_that_notices_faults(
-    tree: Path, place: ToolTree, run: Callable[..., Any]
-) -> None:
+def test_from_what_it_does_to_a_test_that_notices_faults(tree: Path, place: ToolTree) -> None:
     (tree / "sizes.py").write_text(SIZES)
     plan = plan_missing(place, "sizes.py", "parse_size", ProjectExamples(place))
     assert plan.worth["killed"] > 5
     written = write_examples(place, "sizes.py", "parse_size", plan.cases)
     assert (tree / "tests/test_sizes.py").read_text() == WRITTEN
-    told = run(written["ids"], "sizes.py", "parse_size")
-    assert told["passed"]
-    assert (told["killed"], told["mutants"]) == (plan.worth["killed"], plan.worth["mutants"])
+    proof = prove(place, "sizes.py", "parse_size", written["ids"])
+    assert not proof.problem
+    assert (len(proof.killed), proof.tried) == (plan.worth["killed"], plan.worth["mutants"])
     assert sorted(seen(tree)) == ["sizes.py", "test_sizes.py"]
 
 
 @pytest.mark.slow
-def test_rows_of_a_table_are_one_test(tree: Path, run: Callable[..., Any]) -> None:
+def test_rows_of_a_table_are_one_test(tree: Path, place: ToolTree) -> None:
     (tree / "mod.py").write_text("def f(a):\n    return a + 1\n")
     rows = "import pytest\nfrom mod import f\n\n\n@pytest.mark.parametrize('a', [1, 2])\n"
     (tree / "test_mod.py").write_text(rows + "def test_f(a):\n    assert f(a) == a + 1\n")
-    told = run(["test_mod.py::test_f"])
-    assert told["passed"]
-    assert sorted(told["tests"]) == ["test_mod.py::test_f[1]", "test_mod.py::test_f[2]"]
+    found = outcomes(place, "test_mod.py::test_f")
+    assert found.of("test_mod.py::test_f") == "passed"
+    assert sorted(found.tests) == ["test_mod.py::test_f[1]", "test_mod.py::test_f[2]"]
 
 
 @pytest.mark.slow
-def test_pytest_start_errors_are_reported(tree: Path, run: Callable[..., Any]) -> None:
+def test_pytest_start_errors_are_reported(tree: Path, place: ToolTree) -> None:
     (tree / "test_mod.py").write_text("def test_f():\n    assert True\n")
     (tree / "conftest.py").write_text("import nowhere_at_all\n")
-    assert "nowhere_at_all" in run(["test_mod.py::test_f"])["problem"]
+    assert "nowhere_at_all" in outcomes(place, "test_mod.py::test_f").problems["test_mod.py"]
 
 
 def test_calls_have_values_or_exceptions(tree: Path, place: ToolTree) -> None:
@@ -185,9 +180,7 @@ def test_hostile_functions_are_contained(tree: Path, place: ToolTree, what: str)
         pytest.param("'{\"lines\": [' + '9,' * 500_000 + '9]}'", id="long", marks=pytest.mark.slow),
     ],
 )
-def test_forged_results_are_rejected(
-    tree: Path, place: ToolTree, run: Callable[..., Any], forged: str
-) -> None:
+def test_forged_results_are_rejected(tree: Path, place: ToolTree, forged: str) -> None:
     """Whatever stands in the files by which we are told."""
     code = f"""\
 import glob, os
@@ -205,9 +198,7 @@ def f():
     (tree / "mod.py").write_text(code)
     (tree / "test_mod.py").write_text("from mod import f\n\n\ndef test_f():\n    f()\n")
     assert results(place, "f()") == {}
-    told = run(["test_mod.py::test_f"])
-    assert not told["passed"]
-    assert told["problem"]
+    assert outcomes(place, "test_mod.py::test_f").of("test_mod.py::test_f") != "passed"
 
 
 @pytest.mark.slow
@@ -225,31 +216,26 @@ def f():
         ("import time\ndef f():\n    return 1 if time.time() < 1.8e9 else 2\n", "assert 2 == 1"),
     ],
 )
-def test_tests_that_do_not_count(tree: Path, run: Callable[..., Any], body: str, why: str) -> None:
+def test_tests_that_do_not_count(tree: Path, place: ToolTree, body: str, why: str) -> None:
     (tree / "mod.py").write_text(body)
     (tree / "test_mod.py").write_text("from mod import f\n\n\ndef test_f():\n    assert f() == 1\n")
-    told = run(["test_mod.py::test_f"], "mod.py", "f")
-    assert told["passed"] == (not why)
-    assert why == "x" or why in told["problem"]
+    problem = prove(place, "mod.py", "f", ["test_mod.py::test_f"]).problem
+    assert bool(problem) == bool(why)
+    assert why == "x" or why in problem
 
 
 @pytest.mark.slow
-def test_tests_that_are_not_there(tree: Path, run: Callable[..., Any]) -> None:
+def test_tests_that_are_not_there(tree: Path, place: ToolTree) -> None:
+    (tree / "mod.py").write_text("def f():\n    return 1\n")
     (tree / "test_mod.py").write_text("def test_f():\n    assert True\n")
-    assert "test_g" in run(["test_mod.py::test_g"])["problem"]
-    with pytest.raises(HostError, match="no such file"):
-        run(["--version"])
-    with pytest.raises(HostError, match="between 1 and 50"):
-        run([])
+    assert "test_g" in prove(place, "mod.py", "f", ["test_mod.py::test_g"]).problem
 
 
 @pytest.mark.slow
-def test_a_file_whose_name_looks_like_an_option_is_run(tree: Path, run: Callable[..., Any]) -> None:
+def test_a_file_whose_name_looks_like_an_option_is_run(tree: Path, place: ToolTree) -> None:
     (tree / "-d").mkdir()
     (tree / "-d" / "test_mod.py").write_text("def test_f():\n    assert True\n")
-    told = run(["-d/test_mod.py::test_f"])
-    assert told["passed"], told
-    assert list(told["tests"]) == ["-d/test_mod.py::test_f"]
+    assert outcomes(place, "-d/test_mod.py::test_f").of("-d/test_mod.py::test_f") == "passed"
 
 
 def test_the_code_that_is_run_is_the_copy_s(tree: Path, place: ToolTree) -> None:
@@ -264,7 +250,7 @@ def test_the_code_that_is_run_is_the_copy_s(tree: Path, place: ToolTree) -> None
 
 
 @pytest.mark.slow
-def test_plugins_are_imported_once_for_all_runs(tree: Path, run: Callable[..., Any]) -> None:
+def test_plugins_are_imported_once_for_all_runs(tree: Path, place: ToolTree) -> None:
     """Their import takes longer than many tests."""
     (tree / "plugin-1.dist-info").mkdir()
     (tree / "plugin-1.dist-info/METADATA").write_text("Name: plugin\nVersion: 1\n")
@@ -272,7 +258,7 @@ def test_plugins_are_imported_once_for_all_runs(tree: Path, run: Callable[..., A
     (tree / "plugin.py").write_text("import os\nIMPORTED_IN = os.getpid()\n")
     code = "import os\nfrom plugin import IMPORTED_IN\n\n\ndef test_it():\n    assert IMPORTED_IN == os.getppid()\n"
     (tree / "test_mod.py").write_text(code)
-    assert run(["test_mod.py::test_it"])["passed"]
+    assert outcomes(place, "test_mod.py::test_it").of("test_mod.py::test_it") == "passed"
 
 
 @pytest.mark.parametrize("activated", [False, True])

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from remora.code.edit.edits import Edit
 from remora.code.edit.parsed_text import ParsedText
 from remora.code.syntax.definitions import DefinitionNode, ImportNode
+from remora.code.syntax.source import parse_text
 
 CHECKING = "TYPE_CHECKING"
 _FUTURE, _STANDARD, _OTHER, _OWN = range(4)
@@ -66,6 +67,14 @@ def imported_names(tree: ast.Module) -> Iterator[Imported]:
         elif isinstance(statement, ast.Import):
             for alias in statement.names:
                 yield Imported(alias.name, "", alias.asname or alias.name)
+
+
+def imports_anywhere(text: str) -> list[Imported]:
+    """Return the imports of a file, also those within functions, or none if it does not parse."""
+    tree = parse_text(text)
+    nodes = ast.walk(tree) if isinstance(tree, ast.Module) else ()
+    imports: list[ast.stmt] = [node for node in nodes if isinstance(node, ImportNode)]
+    return list(imported_names(ast.Module(imports, [])))
 
 
 def relative_module(package: Sequence[str], module: Sequence[str]) -> str:

@@ -219,17 +219,6 @@ def bound_names(finding: Finding, body: str) -> set[str]:
     return {name} if is_alias else {imported.split(".")[0], imported.rpartition(".")[2]}
 
 
-def imported_names(body: str) -> set[str]:
-    """Return the names that the imports of a file bind."""
-    tree = parse_text(body)
-    return {
-        alias.asname or alias.name.partition(".")[0]
-        for node in (ast.walk(tree) if isinstance(tree, ast.Module) else ())
-        if isinstance(node, ImportNode)
-        for alias in node.names
-    }
-
-
 def _acts(tree: ast.Module) -> bool:
     """Return True if a module calls something, or a decorator may register what it defines."""
     known = {

@@ -83,7 +83,6 @@ Order = dict[str, Any]
 class _TestResult(msgspec.Struct, omit_defaults=True):
     outcome: str = ""
     message: str = ""
-    ms: int = 0
 
 
 class TracedTest(msgspec.Struct):

@@ -31,21 +31,16 @@ _MOST_FURTHER = 40
 
 
 class Proof(msgspec.Struct, frozen=True, kw_only=True):
-    """The result of a proof.
-
-    `problem` is the reason the tests do not pass, or an empty string. `killed` and `survived`
-    contain descriptions of mutants. `lines` contains the executed lines of the function.
-    """
+    """The result of a proof."""
 
     problem: str = ""
-    tests: dict[str, dict[str, Any]] = {}
+    """The reason the tests do not pass, or an empty string."""
     killed: tuple[str, ...] = ()
-    survived: tuple[str, ...] = ()
+    """The mutants that the tests kill, in words."""
+    tried: int = 0
+    """The number of mutants with which the tests ran."""
     lines: tuple[int, ...] = ()
-
-    @property
-    def tried(self) -> int:
-        return len(self.killed) + len(self.survived)
+    """The executed lines of the function."""
 
 
 def prove(place: ToolTree, path: str, qualname: str, ids: Sequence[str]) -> Proof:
@@ -92,13 +87,10 @@ def _with_kills(proof: Proof, result: Mapping[str, Any] | None, faults: Sequence
     found = result or {}
     if problem := _mutant_problem(result) or ("" if found.get("swapped") else _HIDDEN):
         return msgspec.structs.replace(proof, problem=problem)
-    tried, dead = (
-        faults[: found.get("tried", 0)],
-        {number for _, number, _ in found.get("kills", ())},
-    )
+    tried = faults[: found.get("tried", 0)]
+    dead = {number for _, number, _ in found.get("kills", ())}
     killed = tuple(fault.description for n, fault in enumerate(tried) if n in dead)
-    survived = tuple(fault.description for n, fault in enumerate(tried) if n not in dead)
-    return msgspec.structs.replace(proof, killed=killed, survived=survived)
+    return msgspec.structs.replace(proof, killed=killed, tried=len(tried))
 
 
 def _run_twice(
@@ -122,8 +114,7 @@ def _passing(
 
     `together` are the results of runs with other tests beside them.
     """
-    tests = runs[0].get("tests") or {}
-    problems = [problem for result in runs if (problem := failure_reason(result, ids))]
+    problems = [problem for result in runs if (problem := _failure_reason(result, ids))]
     effects = [str(effect) for result in runs for effect in result.get("effects") or ()]
     problems += [f"the tests have side effects: {effect}" for effect in effects]
     if not runs[0].get("imported"):
@@ -135,16 +126,11 @@ def _passing(
             if {name, name.partition("[")[0]} & {*ids} and test.get("outcome") != "passed"
         ]
     if problems:
-        return Proof(problem=problems[0][:300], tests=tests)
-    return Proof(tests=tests, lines=_lines(subject, runs[0]))
+        return Proof(problem=problems[0][:300])
+    return Proof(lines=_lines(subject, runs[0]))
 
 
-def run_tests_once(place: ToolTree, ids: Sequence[str]) -> dict[str, Any]:
-    order = test_order(place, ids[0].partition("::")[0], ids, _TESTS_S)
-    return run_in_child(place, [""], [order]).of(0) or _UNFINISHED
-
-
-def failure_reason(result: dict[str, Any], ids: Sequence[str]) -> str:
+def _failure_reason(result: dict[str, Any], ids: Sequence[str]) -> str:
     tests = result.get("tests")
     tests = tests if isinstance(tests, dict) else {}
     if result.get("problem"):

@@ -14,6 +14,8 @@ from remora.operations.docstring.style import DocstringFormat, Mood, in_mood
 
 _QUOTED = re.compile(r"[rR]?(\"\"\"|''')(.*)\1", re.DOTALL)
 _LONGEST = 4000
+_STEP = "    "
+"""The indentation of an entry's description."""
 _CODE = (">>>", "...")
 
 _TITLES: Mapping[Kind, tuple[str, str]] = {
@@ -106,8 +108,8 @@ def text_lines(text: str, formatting: DocstringFormat, indent: str) -> list[str]
     The others are wrapped beyond the line length, except for lines of code in examples. A
     description in a section continues below its first line, further indented.
     """
-    first, *others = text.split("\n")
-    return [first, *_indented([first, *others], formatting, indent)]
+    lines = text.split("\n")
+    return [lines[0], *_indented(lines, formatting, indent)]
 
 
 def _indented(lines: list[str], formatting: DocstringFormat, indent: str) -> Iterator[str]:
@@ -119,28 +121,20 @@ def _indented(lines: list[str], formatting: DocstringFormat, indent: str) -> Ite
         if len(margin + words) <= formatting.width or words.startswith(_CODE):
             yield (margin + words).rstrip()
         else:
-            step = formatting.step if number in entries else ""
-            yield from wrapped(words, formatting.width, margin, margin + step)
+            room = max(formatting.width, len(margin.expandtabs()) + 32)
+            yield from textwrap.wrap(
+                words,
+                room,
+                initial_indent=margin,
+                subsequent_indent=margin + (_STEP if number in entries else ""),
+                break_long_words=False,
+                break_on_hyphens=False,
+                expand_tabs=False,
+                replace_whitespace=False,
+            )
 
 
 def section_title(kind: Kind, style: Style) -> str:
     """Return how a section begins: its title, or its field in reST."""
     google, numpy = _TITLES[kind]
     return f":{_FIELDS[kind]}:" if style == "rest" else google if style == "google" else numpy
-
-
-def wrapped(text: str, width: int, first: str, others: str) -> list[str]:
-    """Return the lines of a text. `first` and `others` are the beginnings of its lines."""
-    if not text:
-        return []
-    room = max(width, len(first.expandtabs()) + 32)
-    return textwrap.wrap(
-        text,
-        room,
-        initial_indent=first,
-        subsequent_indent=others,
-        break_long_words=False,
-        break_on_hyphens=False,
-        expand_tabs=False,
-        replace_whitespace=False,
-    )

@@ -50,8 +50,6 @@ class DocstringFormat(msgspec.Struct, frozen=True, kw_only=True):
     """True if a text of several lines starts on the line below the opening quotes."""
     quotes: str = '"""'
     """The quotes."""
-    step: str = "    "
-    """The indentation of an entry's description."""
     mood: Mood = "imperative"
     """The mood of a function's first verb."""
 

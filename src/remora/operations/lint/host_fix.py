@@ -5,13 +5,13 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
-from remora.code.edit.import_edits import ImportStyle
+from remora.code.edit.import_edits import ImportStyle, imports_anywhere
 from remora.code.edit.text_lines import decode, lines_of, split_lines
 from remora.judges.lint.conversions import repetitions
 from remora.judges.lint.fixable_findings import Place, has_fix, place_of
 from remora.judges.lint.left_alone import LeftAlone, is_generated
 from remora.judges.lint.new_findings import new_findings
-from remora.judges.lint.used_imports import bound_names, imported_names
+from remora.judges.lint.used_imports import bound_names
 from remora.operations.lint.added_imports import with_added_imports_moved
 from remora.operations.lint.fix_trial import Proposal, apply_proposals
 from remora.operations.lint.formatting import FileFormat
@@ -238,7 +238,11 @@ class _Fixer:
             self._keep(fixed, left)
         texts = [decode(self._path, content).body for content in (self._content, fixed)]
         unused = [bound_names(finding, texts[0]) for finding in self.before]
-        if imported_names(texts[0]) - imported_names(texts[1]) - set().union(*unused):
+        before, after = (
+            {imported.bound.partition(".")[0] for imported in imports_anywhere(text)}
+            for text in texts
+        )
+        if before - after - set().union(*unused):
             return None
         return self._format.formatted(texts[1])
 

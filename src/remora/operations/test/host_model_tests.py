@@ -1,4 +1,4 @@
-"""Host functions that run code and tests, and that write and remove tests of a function."""
+"""Host functions that run code, and that write and remove tests of a function."""
 
 import ast
 from collections.abc import Sequence
@@ -15,9 +15,7 @@ from remora.judges.faults.mutants import Mutant, mutants
 from remora.judges.lint.new_findings import new_findings
 from remora.judges.runner.parent import run_in_child
 from remora.judges.tests.mutation_check import (
-    failure_reason,
     prove,
-    run_tests_once,
     surviving_mutants,
 )
 from remora.judges.tests.tested_names import NodesWithTests, test_files
@@ -36,7 +34,6 @@ MAX_TESTS = 4
 _MOST_OTHERS = 40
 _MOST_SHOWN = 10
 _RUN_S = 10.0
-_MOST_IDS = 50
 
 
 def run_code(place: ToolTree, path: str, code: str) -> dict[str, str]:
@@ -62,57 +59,6 @@ def run_code(place: ToolTree, path: str, code: str) -> dict[str, str]:
     if found.get("problem"):
         return {"problem": str(found["problem"]).replace(f"{place.seen}/", "")}
     return {key: str(found.get(key, "")) for key in ("value", "printed", "raised")}
-
-
-def run_tests(place: ToolTree, ids: list[str], path: str = "", node: str = "") -> dict[str, Any]:
-    """Run the tests with the given pytest ids, in isolation and without changing the tree.
-
-    Return `passed`, `problem`, and the `outcome`, `message` and `seconds` (an integer) of each
-    test.
-
-    If `path` and `node` are given, the tests run twice on the function as it is, and once with each
-    of its mutants. The result then also contains the counts `killed`, `mutants` and `lines`
-    (executed lines), and the descriptions of the mutants that `survived`.
-    """
-    _check_ids(place, ids)
-    if node:
-        proof = prove(place, path, node, ids)
-        return {
-            "passed": not proof.problem,
-            "problem": proof.problem,
-            "tests": _whole_seconds(proof.tests),
-            "killed": len(proof.killed),
-            "mutants": proof.tried,
-            "survived": list(proof.survived),
-            "lines": len(proof.lines),
-        }
-    results = run_tests_once(place, ids)
-    problem = failure_reason(results, ids)
-    return {
-        "passed": not problem,
-        "problem": problem,
-        "tests": _whole_seconds(results.get("tests") or {}),
-    }
-
-
-def _check_ids(place: ToolTree, ids: list[str]) -> None:
-    if not 0 < len(ids) <= _MOST_IDS:
-        raise HostError(f"expected between 1 and {_MOST_IDS} test ids, found {len(ids)}")
-    for path in (test.partition("::")[0] for test in ids):
-        if not place.files.exists(path):
-            raise HostError(f"{path}: there is no such file")
-
-
-def _whole_seconds(tests: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Convert durations to whole seconds, so that repeated runs return equal results."""
-    return {
-        name: {
-            "outcome": str(test.get("outcome")),
-            "message": str(test.get("message"))[:200],
-            "seconds": int(test.get("ms") or 0) // 1000,
-        }
-        for name, test in tests.items()
-    }
 
 
 def write_test(

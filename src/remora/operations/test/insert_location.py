@@ -8,14 +8,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import msgspec
 
-from remora.code.edit.import_edits import Imported, imported_names, relative_module
+from remora.code.edit.import_edits import Imported, imports_anywhere, relative_module
 from remora.code.edit.text_lines import split_lines
-from remora.code.syntax.definitions import DefinitionNode, ImportNode
+from remora.code.syntax.definitions import DefinitionNode
 from remora.code.syntax.source import parse_text
 from remora.judges.calls.target_function import TargetFunction, import_name
 from remora.operations.test.new_files import NewFiles, new_path, new_stems
 
 _MIN_DOCSTRING_SHARE = 0.9
+_imports = functools.lru_cache(maxsize=4096)(imports_anywhere)
 _INDENTS = ("\t", "  ", "    ")
 _ORDER = re.compile(r"^test_\d+_")
 """Beginning of the names of test files that have an order, such as `test_01_cart.py`."""
@@ -243,16 +244,6 @@ def _is_of_module(one: Imported, module: str) -> bool:
         return one.module == module or (one.name == last and one.module == parent)
     inside = one.module.strip(".")
     return inside.rpartition(".")[2] == last or (one.name == last and not inside)
-
-
-@functools.lru_cache(maxsize=4096)
-def _imports(text: str) -> tuple[Imported, ...]:
-    """Return the imports of a file, also those within functions."""
-    tree = parse_text(text)
-    if not isinstance(tree, ast.Module):
-        return ()
-    found = [node for node in ast.walk(tree) if isinstance(node, ImportNode)]
-    return tuple(imported_names(ast.Module(body=[*found], type_ignores=[])))
 
 
 def _is_own(subject: TargetFunction, text: str) -> bool:

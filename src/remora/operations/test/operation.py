@@ -37,7 +37,6 @@ def _load() -> Parts:
     from remora.operations.test.host_model_tests import (
         remove_test,
         run_code,
-        run_tests,
         write_test,
     )
     from remora.operations.test.insert.merge_patches import keep_both_tests, remove_own_tests
@@ -54,7 +53,6 @@ def _load() -> Parts:
             "changes_tested": changes_tested,
         },
         host_functions=(
-            HostFunction(function=run_tests, seconds=240.0, runs_project_code=True),
             HostFunction(function=show_function, seconds=90.0, runs_project_code=True),
             HostFunction(function=run_code, seconds=40.0, runs_project_code=True),
             HostFunction(function=write_test, seconds=200.0, runs_project_code=True, writes=True),

@@ -66,8 +66,7 @@ class Reports:
             items[:] = [item for name, item in names if {name, item.nodeid} & self.wanted]
 
     def pytest_runtest_logreport(self, report: Any) -> None:
-        known = self.tests.setdefault(report.nodeid, {"outcome": "passed", "message": "", "ms": 0})
-        known["ms"] += int(report.duration * 1000)
+        known = self.tests.setdefault(report.nodeid, {"outcome": "passed", "message": ""})
         if report.outcome != "passed" and known["outcome"] == "passed":
             broken = report.outcome == "failed" and report.when != "call"
             known["outcome"] = "error" if broken else report.outcome
