@@ -1,10 +1,7 @@
 """Annotations are not scattered over code that has none."""
 
-import pytest
-
 from remora.judges.types.project_index import ProjectIndex
-from remora.judges.types.slots import RETURN
-from remora.operations.types.signatures import Habits, Signatures
+from remora.operations.types.signatures import Signatures
 
 BARE = """\
 def area(width, height):
@@ -131,25 +128,3 @@ def test_a_getter_and_its_setter_agree() -> None:
     both = {getter: "list[str]", value: "list[str]", result: "None"}
     assert signatures.consistent(both) == both
     assert signatures.consistent({getter: "bool"}) == {getter: "bool"}
-
-
-PARTLY = "def {}(path: str, **options) -> None: ...\n"
-FULLY = "def {}(path: str, **options: Any) -> None: ...\n"
-NEXT = "def last(path, **options): ...\n"
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        (PARTLY.format("a") + PARTLY.format("b") + FULLY.format("c"), True),
-        (PARTLY.format("a") + FULLY.format("b") + FULLY.format("c"), False),
-        (PARTLY.format("a"), False),
-    ],
-)
-def test_star_parameters_stay_bare_where_most_are(text: str, expected: bool) -> None:
-    index = ProjectIndex({"shop.py": text + NEXT})
-    habits = Habits(index)
-    (last,) = (each for each in index.every_function() if each.short == "last")
-    assert habits.omits(last, "options") is expected
-    assert not habits.omits(last, "path")
-    assert not habits.omits(last, RETURN)

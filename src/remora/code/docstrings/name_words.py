@@ -2,7 +2,7 @@
 
 import ast
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import cache
 
 from remora.code.docstrings.documented_node import DocumentedNode
@@ -33,13 +33,8 @@ def only_repeats_name(summary: str, found: DocumentedNode) -> bool:
 
     The names are those of the definition, its class, its parameters and its annotations.
     """
-    return only_repeats(summary, _names(found))
-
-
-def only_repeats(text: str, names: Iterable[str]) -> bool:
-    """Return True if every word of a text is a word of some names, or says nothing by itself."""
-    known = {_stem(word) for name in names for word in _words(name)}
-    said = {_stem(word) for word in _words(text) if word not in _SAY_NOTHING}
+    known = {_stem(word) for name in _names(found) for word in _words(name)}
+    said = {_stem(word) for word in _words(summary) if word not in _SAY_NOTHING}
     return said - {_stem(word) for word in _SAY_NOTHING} <= known
 
 

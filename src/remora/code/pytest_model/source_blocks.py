@@ -68,15 +68,6 @@ def _qualname(owner: ast.ClassDef, member: ast.stmt) -> str:
     return f"{owner.name}.{member.name}" if isinstance(member, ast.FunctionDef) else ""
 
 
-def class_of(tree: ast.Module, name: str) -> ast.ClassDef:
-    """Return a top-level class. Raises StopIteration if there is none of that name."""
-    return next(
-        statement
-        for statement in tree.body
-        if isinstance(statement, ast.ClassDef) and statement.name == name
-    )
-
-
 def with_block(
     text: str, owner: str, base: str, block: str, names: Collection[str], indent: str
 ) -> str:

@@ -13,7 +13,6 @@ from remora.code.edit.name_binding import importable_names
 from remora.code.pytest_model.pytest_file import is_conftest, is_test_file, is_unittest_file
 from remora.code.pytest_model.source_blocks import COMMON_NAMES, tests_of, used_names
 from remora.code.syntax.definitions import DefinitionNode
-from remora.code.syntax.source import Unreadable, read_source
 from remora.errors import HostError
 from remora.judges.calls.case import SOURCES, CallInput, Source
 from remora.judges.calls.code_blocks import code_in
@@ -192,11 +191,7 @@ class ProjectExamples:
     def tree(self, path: str) -> ast.Module | None:
         """Return the syntax tree of a Python file, or None if it cannot be read."""
         if path not in self._trees:
-            try:
-                read = read_source(path, self._place.read(path))
-            except HostError:
-                read = Unreadable(path=path, detail="")
-            self._trees[path] = None if isinstance(read, Unreadable) else read.tree
+            self._trees[path] = self._place.syntax_tree(path)
         return self._trees[path]
 
     def _document(self, path: str) -> list[ast.stmt]:

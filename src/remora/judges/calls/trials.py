@@ -3,13 +3,13 @@
 import ast
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
 
 from remora.code.edit.name_binding import bound_names, free_names, root_name
-from remora.code.syntax.source import Unreadable, read_source
 from remora.errors import HostError
 from remora.judges.calls.case import CallInput, Case, case_of, is_call_of
 from remora.judges.calls.target_function import TargetFunction
@@ -123,12 +123,12 @@ def _cases(
     seen: Sequence[Sequence[dict[str, Any] | None]],
 ) -> list[tuple[int, Case]]:
     """Return the cases that enter the function, with the number of the call."""
-    raising = _RaiseLines(place)
+    raise_lines = cache(partial(_raise_lines, place))
     root = str(place.seen)
     own = range(subject.function.lineno, (subject.function.end_lineno or 0) + 1)
     found: list[tuple[int, Case]] = []
     for number, (call, results) in enumerate(zip(calls, seen, strict=True)):
-        case = case_of(call, results, raising.at, root)
+        case = case_of(call, results, lambda path, line: line in raise_lines(path), root)
         if case is not None:
             lines = tuple(line for line in case.lines if line in own)
             case = msgspec.structs.replace(_with_plain_name(subject, case), lines=lines)
@@ -190,31 +190,14 @@ def _call(given: CallInput) -> dict[str, Any]:
     }
 
 
-class _RaiseLines:
-    """Finds the lines of `raise` statements in the files of the tree."""
-
-    def __init__(self, place: ToolTree) -> None:
-        self._place = place
-        self._root = place.seen
-        self._lines: dict[str, frozenset[int]] = {}
-
-    def at(self, path: str, line: int) -> bool:
-        if path not in self._lines:
-            self._lines[path] = self._find(Path(path))
-        return line in self._lines[path]
-
-    def _find(self, path: Path) -> frozenset[int]:
-        if not path.is_relative_to(self._root):
-            return frozenset()
-        try:
-            read = read_source("", self._place.read(path.relative_to(self._root).as_posix()))
-        except HostError:
-            return frozenset()
-        if isinstance(read, Unreadable):
-            return frozenset()
-        return frozenset(
-            number
-            for node in ast.walk(read.tree)
-            if isinstance(node, ast.Raise)
-            for number in range(node.lineno, (node.end_lineno or node.lineno) + 1)
-        )
+def _raise_lines(place: ToolTree, path: str) -> frozenset[int]:
+    """Return the lines of `raise` statements in a file of the tree, given by its absolute path."""
+    if not Path(path).is_relative_to(place.seen):
+        return frozenset()
+    tree = place.syntax_tree(Path(path).relative_to(place.seen).as_posix())
+    return frozenset(
+        number
+        for node in (ast.walk(tree) if tree is not None else ())
+        if isinstance(node, ast.Raise)
+        for number in range(node.lineno, (node.end_lineno or node.lineno) + 1)
+    )

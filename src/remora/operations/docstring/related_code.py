@@ -11,8 +11,6 @@ from remora.code.docstrings.documented_node import DocumentedNode
 from remora.code.syntax.definitions import Definition, find_definitions
 from remora.code.syntax.effects import own_nodes, unqualified_name
 from remora.code.syntax.signature import docstring_text
-from remora.code.syntax.source import Unreadable, read_source
-from remora.errors import HostError
 from remora.ids import escape_path, unescape_path
 from remora.tools.tree import ToolTree
 
@@ -91,7 +89,7 @@ def _imported(place: ToolTree, path: str, tree: ast.Module) -> dict[str, Definit
         else:
             module = modules.absolute(path, dotted)
         source = str(module[1]) if module is not None else ""
-        other = _tree(place, source) if source.endswith(".py") else None
+        other = place.syntax_tree(source) if source.endswith(".py") else None
         definitions = find_definitions(other, source) if other else ()
         made = {definition.qualname: definition for definition in definitions}
         for alias in node.names:
@@ -115,7 +113,7 @@ def _calls_of_name(place: ToolTree, name: str, callers: Sequence[str]) -> Iterat
     for path in islice(paths or place.files.glob("**/*.py"), _MAX_FILES):
         place.left()
         text = place.text_or_empty(path)
-        tree = _tree(place, path) if name in text else None
+        tree = place.syntax_tree(path) if name in text else None
         lines = text.splitlines()
         for caller, call in _calls(tree, path) if tree else ():
             if unqualified_name(call.func) == name:
@@ -134,11 +132,3 @@ def _calls(tree: ast.Module, path: str) -> Iterator[tuple[str, ast.Call]]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):
             yield inside.get(id(node), ""), node
-
-
-def _tree(place: ToolTree, path: str) -> ast.Module | None:
-    try:
-        source = read_source(path, place.read(path))
-    except HostError:  # deleted or too large
-        return None
-    return None if isinstance(source, Unreadable) else source.tree

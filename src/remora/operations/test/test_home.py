@@ -1,13 +1,10 @@
 """The place of a new test: its file, and what the project requires of it."""
 
 import ast
-from collections.abc import Callable
 
 from msgspec.structs import replace
 
 from remora.code.edit.name_binding import importable_names
-from remora.code.edit.text_lines import decode
-from remora.code.syntax.source import parse_text
 from remora.judges.calls.target_function import TargetFunction
 from remora.operations.test.insert.new_file import RequiredStyle, file_header, required_style
 from remora.operations.test.insert_location import InsertLocation, locate_test, test_path
@@ -20,12 +17,7 @@ def home_of(
     place: ToolTree, subject: TargetFunction, tests: dict[str, str], at: str = ""
 ) -> InsertLocation:
     """Return the location of a new test of the function, which is in the file `at` if it is given."""
-
-    def tree_of(path: str) -> ast.Module | None:
-        tree = parse_text(decode(path, place.read(path)).body) if place.files.exists(path) else None
-        return tree if isinstance(tree, ast.Module) else None
-
-    public = _public_modules(subject, tree_of)
+    public = _public_modules(subject, place)
     new = new_files(place, tests)
     path = at or test_path(subject, tests, place.files.exists, new)
     required = RequiredStyle() if tests else required_style(place, path)
@@ -53,20 +45,16 @@ def requires_annotations(place: ToolTree) -> bool:
     return str(refuses).lower() in ("true", "1", "yes", "on")
 
 
-def _public_modules(
-    subject: TargetFunction, tree_of: Callable[[str], ast.Module | None]
-) -> list[str]:
-    """Return the packages that provide the function or its class, shortest first.
-
-    `tree_of` returns the syntax tree of a file, or None if there is no such file.
-    """
+def _public_modules(subject: TargetFunction, place: ToolTree) -> list[str]:
+    """Return the packages that provide the function or its class, shortest first."""
     parts = subject.module.split(".")
     folder = f"{subject.import_root}/" if subject.import_root else ""
     name = subject.qualname.partition(".")[0]
     found: list[str] = []
     for end in range(1, len(parts)):
         package = ".".join(parts[:end])
-        tree = tree_of(f"{folder}{'/'.join(parts[:end])}/__init__.py")
+        path = f"{folder}{'/'.join(parts[:end])}/__init__.py"
+        tree = place.syntax_tree(path) if place.files.exists(path) else None
         if tree is None:
             continue
         names = importable_names(tree, package, is_package=True)

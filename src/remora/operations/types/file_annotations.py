@@ -170,7 +170,7 @@ class FileAnnotations:
         """Return the missing annotations of each function that lacks some, by its number.
 
         Functions whose names begin with one of `skipped` are left out, decorated ones, and what the
-        project mostly leaves out.
+        project leaves out.
         """
         written = self.written(self.source)
         found: dict[int, list[Slot]] = {}
@@ -180,7 +180,7 @@ class FileAnnotations:
                 is_skipped
                 or (self._path, slot) in written
                 or is_decorated(self.file.functions[slot.number])
-                or self.session.signatures.omits(self._path, slot)
+                or self.session.signatures.omits(slot)
             ):
                 found.setdefault(slot.number, []).append(slot)
         return found

@@ -117,7 +117,7 @@ def open_functions(
 ) -> dict[str, Any]:
     """Return the number of functions that lack annotations, and the first ones, without `skipped`.
 
-    Functions come before those that they call. What the project mostly leaves out is not missing.
+    Functions come before those that they call. What the project leaves out is not missing.
     Each of `functions` has its qualname in `function`, its missing `names`, where `return` is the
     result, and in `likely` the type that pyrefly has for some. Of the first one, `shown` has its code in
     `excerpt`, which is cut in the middle if it is long, some calls of its name in `calls`, and the first lines of the class around it and of `__init__` in `owner`.

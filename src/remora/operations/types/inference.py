@@ -122,7 +122,7 @@ class Inference:
             slot
             for slot in slots
             if (path, slot) in self._why or (path, slot) not in self.candidates
-            if not self.signatures.omits(path, slot)
+            if not self.signatures.omits(slot)
         ]
         if not left:
             return "related ones, or most of the file, stay untyped"

@@ -7,7 +7,6 @@ call in the file. Each rule names such a case, with the reason that users see.
 import ast
 from typing import NamedTuple
 
-from remora.code.syntax.definitions import FunctionNode
 from remora.code.syntax.effects import unqualified_name
 from remora.code.syntax.spans import without_docstring
 from remora.judges.rules import Rule
@@ -66,15 +65,11 @@ def _has_mixed_items(term: str) -> bool:
 
 
 def _is_of_empty(candidate: Candidate) -> bool:
-    return candidate.parameter is None and is_placeholder(candidate.function.node)
-
-
-def is_placeholder(node: FunctionNode) -> bool:
-    """Return True if a function does nothing, or only raises, so that others override it."""
-    return all(
+    """Return True for a function that does nothing, or only raises, so that others override it."""
+    return candidate.parameter is None and all(
         isinstance(statement, ast.Pass | ast.Raise)
         or (isinstance(statement, ast.Expr | ast.Return) and _is_constant(statement.value))
-        for statement in without_docstring(node.body)
+        for statement in without_docstring(candidate.function.node.body)
     )
 
 

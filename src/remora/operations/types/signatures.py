@@ -11,7 +11,7 @@ rules:
 """
 
 import ast
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 
@@ -32,10 +32,6 @@ _ENOUGH, _SHARE = 3, Fraction(1, 4)
 """Number or part of a file's functions that need annotations: from readings, not measured."""
 _ANNOTATED = Fraction(1, 2)
 """The part of the annotations above which a file or a project counts as annotated."""
-_HABIT = 2
-"""The least number of annotated functions in which something is left out by habit."""
-_UNRELATED = frozenset(("ABC", "Enum", "Generic", "NamedTuple", "Protocol", "TypedDict"))
-"""Base classes that do not make the methods of their subclasses siblings."""
 
 
 class Signatures:
@@ -49,7 +45,6 @@ class Signatures:
     def __init__(self, index: ProjectIndex, *, omits_kwargs: bool = False) -> None:
         self._index = index
         self.omits_kwargs = omits_kwargs
-        self._habits = Habits(index)
         written, total = _counts(index.every_function())
         self._is_annotated = written > total * _ANNOTATED
         self._sparse: dict[str, bool] = {}
@@ -58,18 +53,16 @@ class Signatures:
         """The annotations that a function lacks, without those that annotated code leaves out."""
         for path, file in index.files.items():
             for slot in file.source.slots:
-                if self.is_sparse(path) or not self.omits(path, slot):
+                if self.is_sparse(path) or not self.omits(slot):
                     self._slots[path, slot.number].add(slot.name)
         self._properties = {
             _key(method): pair for pair in properties_of(index.every_function()) for method in pair
         }
         """Type checkers took a setter's values to have the getter's type for long."""
 
-    def omits(self, path: str, slot: Slot) -> bool:
-        """Return True if the project mostly leaves out annotations like this one."""
-        function = self._index.files[path].functions[slot.number]
-        is_unwanted = slot.kind == "kwargs" and self.omits_kwargs
-        return is_unwanted or self._habits.omits(function, slot.name)
+    def omits(self, slot: Slot) -> bool:
+        """Return True if the project leaves out annotations like this one."""
+        return slot.kind == "kwargs" and self.omits_kwargs
 
     def is_sparse(self, path: str) -> bool:
         """Return True for files whose functions mostly have no annotations, like the project's."""
@@ -170,7 +163,7 @@ def _families(index: ProjectIndex) -> list[list[FunctionKey]]:
                 given.name.rpartition(".")[2],
                 *(base for owner in line for base in owner.bases),
             }
-            related = [name for name in names - _UNRELATED if not is_builtin(name)]
+            related = [name for name in names if not is_builtin(name)]
             for short, method in given.methods.items():
                 for name in related if not _is_special(method) else ():
                     families[name, short].append(_key(method))
@@ -216,38 +209,3 @@ def _is_special(function: Function) -> bool:
 
 def _key(function: Function) -> FunctionKey:
     return function.path, function.number
-
-
-class Habits:
-    """Counts of results and star parameters in annotated functions, and of bare ones, by kind."""
-
-    def __init__(self, index: ProjectIndex) -> None:
-        self._annotated: Counter[str] = Counter()
-        self._bare: Counter[str] = Counter()
-        for function in index.every_function():
-            slots: list[tuple[str, str]] = []
-            if any(parameter.term for parameter in function.parameters):
-                slots.append((_kind(function), function.returns))
-            if any(function.terms()):
-                stars = (
-                    parameter for parameter in function.parameters if parameter.kind != "parameter"
-                )
-                slots += [(star.kind, star.term) for star in stars]
-            for kind, term in slots:
-                self._annotated[kind] += 1
-                self._bare[kind] += not term
-
-    def omits(self, function: Function, name: str) -> bool:
-        """Return True if the project mostly leaves out such results or star parameters."""
-        parameter = function.parameter(name)
-        kind = _kind(function) if name == RETURN else parameter.kind if parameter else ""
-        total = self._annotated[kind]
-        is_habit = total >= _HABIT and self._bare[kind] * 2 >= total
-        return bool(kind) and kind != "parameter" and is_habit
-
-
-def _kind(function: Function) -> str:
-    """Return the name of a special method, `nested`, or an empty string."""
-    if function.owner is None:
-        return "nested" if "." in function.name else ""
-    return function.short if _is_special(function) else ""

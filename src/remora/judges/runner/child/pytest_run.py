@@ -122,20 +122,10 @@ def options(asked: Order, order: Order) -> list[str]:
     return ["-q", "-s", "-p", "no:cacheprovider", "-o", "addopts=", temporary, *order["words"]]
 
 
-def run_with_mutants(asked: Order, name: str, order: Order) -> None:
-    """Run tests on the unchanged function and with each mutant. Tests are collected once."""
-    run_with(MutantLoop(asked, name, order), asked, name, order)
-
-
-def run_with_probes(asked: Order, name: str, order: Order) -> None:
-    """Run tests once, to learn which of some functions each of them enters."""
-    run_with(EntryLoop(order), asked, name, order, "--continue-on-collection-errors")
-
-
 def run_with(
     loop: MutantLoop | EntryLoop, asked: Order, name: str, order: Order, *more: str
 ) -> None:
-    """Run pytest with another test loop, and write what it has found."""
+    """Run pytest with another test loop, and write what it has found. Tests are collected once."""
     import pytest
 
     words, problem, said = [*options(asked, order), *more], "", Tail()

@@ -12,7 +12,8 @@ import traceback
 from .determinism import block_network, open_as_ascii, rename_host, shift_clocks
 from .fork import Order, in_child, line_of, write
 from .function_calls import imported, run_calls
-from .pytest_run import Tail, run_tests, run_with_mutants, run_with_probes
+from .mutant_loop import EntryLoop, MutantLoop
+from .pytest_run import Tail, run_tests, run_with
 from .tracer import foreign_module_error
 
 _LONGEST = 2_000
@@ -63,9 +64,10 @@ def run_order(asked: Order, name: str, order: Order) -> None:
 
     def work() -> None:
         if "ids" in order and "mutants" in order:
-            run_with_mutants(asked, name, order)
+            run_with(MutantLoop(asked, name, order), asked, name, order)
         elif "probes" in order:
-            run_with_probes(asked, name, order)
+            words = "--continue-on-collection-errors"
+            run_with(EntryLoop(order), asked, name, order, words)
         elif "ids" in order:
             run_tests(asked, name, order)
         elif "code" in order:

@@ -12,7 +12,6 @@ from remora.code.edit.import_edits import Imported, ImportStyle, import_edits, i
 from remora.code.edit.parsed_text import ParsedText
 from remora.code.edit.text_lines import split_lines
 from remora.code.pytest_model.source_blocks import (
-    class_of,
     functions_of,
     is_test_name,
     tests_of,
@@ -24,6 +23,7 @@ from remora.code.syntax.hidden_uses import names_in
 from remora.code.syntax.source import parse_text
 from remora.errors import HostError
 from remora.judges.calls.own_cases import is_assertion, rows_of
+from remora.judges.calls.target_function import class_named
 from remora.operations.test.insert_location import InsertLocation
 
 _WIDEST = 120
@@ -218,7 +218,8 @@ def merge_added_tests(
     for name in names:
         block = lines[first_line(added[name]) - 1 : added[name].end_lineno]
         owner = name.rpartition(".")[0]
-        bases = ", ".join(map(ast.unparse, class_of(tree, owner).bases)) if owner else ""
+        around = class_named(tree, owner)
+        bases = ", ".join(map(ast.unparse, around.bases)) if around is not None else ""
         indent = lines[added[name].lineno - 1][: added[name].col_offset]
         text = with_block(text, owner, bases, textwrap.dedent("\n".join(block)) + "\n", (), indent)
     made = parse_text(text)
