@@ -250,8 +250,6 @@ IDIOMS = {
     "UP006": ("from typing import List\nx: List[int] = []\n", "x: list[int] = []"),
     "UP007": ("from typing import Union\nx: Union[int, None] = 1\n", "x: int | None = 1"),
     "UP008": ("class A(B):\n    def f(self):\n        return super(A, self).f()\n", "super().f()"),
-    "UP011": ("from functools import lru_cache\n@lru_cache()\ndef f(): ...\n", "@lru_cache\n"),
-    "UP020": ("import io\nx = io.open('a')\n", "x = open('a')"),
     "UP021": ("from subprocess import run\nrun('a', universal_newlines=True)\n", "run('a', text=True)"),
     "UP024": ("try:\n    print()\nexcept IOError:\n    print(1)\n", "except OSError:"),
     "UP045": ("from typing import Optional\nx: Optional[int] = 1\n", "x: int | None = 1"),

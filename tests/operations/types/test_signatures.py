@@ -57,13 +57,6 @@ def test_a_signature_is_written_whole_or_not_at_all() -> None:
     assert len(_kept(text, *AREA, *SHOUT, *LABEL, *half, ("flake", "args", "Any"))) == 11
 
 
-def test_annotated_code_may_leave_out_what_its_authors_do() -> None:
-    made = "class A:\n    def __init__(self, n):\n        pass\n"
-    bare = "".join(f"class B{n}:\n    def __init__(self, n: int): pass\n" for n in range(20))
-    assert _kept(made, ("A.__init__", "n", "int"), more=f"{bare}{TYPED_MORE}") == {"A.__init__.n"}
-    assert _kept(made, ("A.__init__", "n", "int"), more=TYPED_MORE) == set()
-
-
 def test_a_file_does_not_get_only_results_of_none() -> None:
     none = [(f"f{n}", "return", "None") for n in range(9)]
     text = "".join(f"def f{n}(): print()\n" for n in range(9))

@@ -83,7 +83,7 @@ def case_of(
             value = canonical_literal(text) if len(text) <= _LONGEST else None
             if value is not None and private not in value:
                 return msgspec.structs.replace(case, value=value, listed=left != "{}")
-        case "raised", _ if is_raised(str(first.get("path")), _number(first)):
+        case "raised", _ if is_raised(str(first.get("path")), first.get("line") or 0):
             name = str(first.get("type"))
             if name.isidentifier() and name not in _ENVIRONMENT_ERRORS:
                 return msgspec.structs.replace(
@@ -114,11 +114,6 @@ def _is_too_long(case: Case) -> bool:
     texts = [ast.unparse(part) for part in parts if isinstance(part, ast.Constant)]
     lines = sum(len(statement.splitlines()) for statement in case.setup)
     return lines > _MOST_SETUP_LINES or any(len(text) > _LONGEST_TEXT for text in texts)
-
-
-def _number(result: Mapping[str, Any]) -> int:
-    line = result.get("line")
-    return line if isinstance(line, int) else 0
 
 
 def _comparable(result: Mapping[str, Any] | None) -> Any:

@@ -126,9 +126,7 @@ class ProjectExamples:
             is_test = is_test_file(path) or is_unittest_file(path)
             tree = self.tree(path) if is_test else None
             for qualname, test in (tests_of(tree) if tree is not None else {}).items():
-                if any(
-                    name in (getattr(n, "id", ""), getattr(n, "attr", "")) for n in ast.walk(test)
-                ):
+                if name in used_names(test):
                     found.append(f"{path}::{qualname.replace('.', '::')}")
         return found
 

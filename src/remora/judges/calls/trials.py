@@ -175,18 +175,13 @@ def call_order(
         "path": str(place.seen / subject.path),
         "qualname": subject.qualname,
         "header": subject.header,
-        "calls": [_call(call) for call in calls],
+        "calls": [
+            {"call": call.call, "setup": [*call.setup], "imports": [*call.imports]}
+            for call in calls
+        ],
         "each": _CALL_S,
         "seconds": seconds,
         "patience": patience,
-    }
-
-
-def _call(given: CallInput) -> dict[str, Any]:
-    return {
-        "call": given.call,
-        "setup": list(given.setup),
-        "imports": list(given.imports),
     }
 
 

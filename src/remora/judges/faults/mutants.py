@@ -127,12 +127,9 @@ def _alone(tree: ast.Module, faulty: FunctionNode, qualname: str) -> str:
         assert isinstance(around, ast.ClassDef)
         around.body = [nested]
         nested = around
-    future = [node for node in tree.body if _is_future(node)]
+    imports = (node for node in tree.body if isinstance(node, ast.ImportFrom))
+    future: list[ast.stmt] = [node for node in imports if node.module == "__future__"]
     return _unparse(ast.Module(body=[*future, nested], type_ignores=[]))
-
-
-def _is_future(node: ast.stmt) -> bool:
-    return isinstance(node, ast.ImportFrom) and node.module == "__future__"
 
 
 def _unparse(tree: ast.AST) -> str:

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import NamedTuple, TypeVar
 
 from msgspec.structs import replace
@@ -119,7 +120,7 @@ class MeasuredGate:
         for files in dict.fromkeys((self._files(said), ())):
             if not files:
                 self._known.pop((tuple(parts), ()), None)
-            place = find_culprit(parts, self._question(files))
+            place = find_culprit(parts, partial(self.complaints, files=files))
             if place is not None and self._is_worse_again(parts[: place.stop], files):
                 known = self._known.get((tuple(parts[: place.stop]), files)) or said
                 self.sure = parts[: place.start]
@@ -141,9 +142,6 @@ class MeasuredGate:
         except OutOfTimeError:
             self._known[tuple(parts), files] = known
             return True
-
-    def _question(self, files: tuple[str, ...]) -> Callable[[Sequence[Part]], bool]:
-        return lambda parts: bool(self.complaints(parts, files))
 
     def _files(self, said: Sequence[str]) -> tuple[str, ...]:
         files = {test_file(text) for text in said} if self.gate.name == TEST_GATE else set[str]()
@@ -196,7 +194,7 @@ class OutOfTimeError(Exception):
 
 
 def find_culprit(
-    groups: Sequence[_Group], is_worse: Callable[[Sequence[_Group]], bool]
+    groups: Sequence[_Group], is_worse: Callable[[Sequence[_Group]], object]
 ) -> range | None:
     """Return the place of the last of the shortest sequence of first groups that makes it worse.
 

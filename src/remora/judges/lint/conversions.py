@@ -11,9 +11,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from remora.code.syntax.source import parse_text
-from remora.judges.lint.fixable_findings import Place, place_of
 from remora.tools.file_tree import FileTree
-from remora.tools.host.ruff.finding import Finding
+from remora.tools.host.ruff.finding import Finding, Place, place_of
 
 _F_STRINGS, _ORDER = ("FLY", "UP030", "UP031", "UP032"), ("SIM300",)
 """Beginnings of rules that convert one way of writing into another, in a whole file."""
@@ -32,8 +31,6 @@ IDIOMS = {
     "UP006": _GENERIC,
     "UP007": _OPTIONAL,
     "UP008": (rb"\bsuper\(\s*\w+\s*,", rb"\bsuper\(\)"),
-    "UP011": (rb"@(?:functools\.)?lru_cache\(\)", rb"@(?:functools\.)?lru_cache\s"),
-    "UP020": (rb"\bio\.open\(", rb"(?<![\w.])open\("),
     "UP021": (rb"\buniversal_newlines=", rb"\btext=(?:True|False)"),
     "UP024": (
         rb"(?<![\w.])(?:EnvironmentError|IOError|WindowsError|(?:mmap|os|select|socket)\.error)\b",

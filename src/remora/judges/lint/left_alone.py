@@ -4,7 +4,6 @@ import re
 from collections.abc import Sequence
 
 from remora.judges.lint.conversions import IDIOMS, of_other_style, usual_idioms
-from remora.judges.lint.fixable_findings import Place, place_of
 from remora.judges.lint.left_rules import (
     FILE_RULES,
     FIX_RULES,
@@ -15,7 +14,7 @@ from remora.judges.lint.left_rules import (
 )
 from remora.judges.lint.used_imports import IMPORT_RULES, UnusedImport
 from remora.judges.rules import first_of
-from remora.tools.host.ruff.finding import Finding
+from remora.tools.host.ruff.finding import Finding, Place, place_of
 from remora.tools.tree import ToolTree
 
 _HEAD = 2000  # characters

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
-from remora.code.edit.import_edits import is_type_checking
+from remora.code.edit.import_edits import imported_names, is_type_checking
 from remora.code.syntax.definitions import FunctionNode, ImportNode
 from remora.judges.types.slots import (
     RETURN,
@@ -299,15 +299,9 @@ def _read_members(given: Class) -> None:
 
 
 def _imports(statements: Iterable[ast.stmt]) -> Iterator[tuple[str, tuple[str, str]]]:
-    for node in statements:
-        if isinstance(node, ast.Import):
-            for alias in node.names:
-                if alias.asname or "." not in alias.name:
-                    yield alias.asname or alias.name, (alias.name, "")
-        elif isinstance(node, ast.ImportFrom):
-            module = "." * node.level + (node.module or "")
-            for alias in node.names:
-                yield alias.asname or alias.name, (module, alias.name)
+    for imported in imported_names(ast.Module([*statements], [])):
+        if imported.name or "." not in imported.bound:
+            yield imported.bound, (imported.module, imported.name)
 
 
 def _top_level(body: list[ast.stmt]) -> Iterator[ast.stmt]:

@@ -23,7 +23,10 @@ def updated_lines(inner: str, mend: Mend) -> list[str]:
         if section.kind == "parameters":
             edits += _without_entries(read, section, mend.removed)
     edits += [(line, line + 1, [text]) for line, text in _replaced(read, mend.renames).items()]
-    return _tidy(_applied(list(read.lines), edits), _blank_at_end(read.lines))
+    lines = list(read.lines)
+    for first, end, new in sorted(edits, reverse=True):
+        lines[first:end] = new
+    return _tidy(lines, _blank_at_end(read.lines))
 
 
 def _replaced(read: ParsedDocstring, renames: dict[str, str]) -> dict[int, str]:
@@ -108,13 +111,6 @@ def _with_names(line: str, kept: Sequence[str]) -> str:
     left = [part for part in named if any(re.search(rf"\b{name}\b", part) for name in kept)]
     space = head[len(head.rstrip()) :]
     return f"{margin}{', '.join(left)}{space}{colon}{rest}"
-
-
-def _applied(lines: list[str], edits: Sequence[_Edit]) -> list[str]:
-    """Apply the edits from the last line to the first, and return the lines."""
-    for first, end, new in sorted(edits, reverse=True):
-        lines[first:end] = new
-    return lines
 
 
 def _tidy(lines: list[str], had: int) -> list[str]:

@@ -91,7 +91,8 @@ def docstring_format(
     habits = [counts.counts for counts in seen]
 
     def most(feature: str, default: Any) -> Any:
-        return _most([habit[feature] for habit in habits]) or default
+        counts = next((habit[feature] for habit in habits if habit[feature]), Counter([default]))
+        return counts.most_common(1)[0][0]
 
     return DocstringFormat(
         style=style or most("style", "google"),
@@ -100,15 +101,6 @@ def docstring_format(
         quotes=most("quotes", '"""'),
         mood=most("mood", "imperative"),
     )
-
-
-def _most(counts: Iterable[Counter[Any]]) -> Any:
-    """Return the most frequent value of the first non-empty counter."""
-    for counter in counts:
-        best = counter.most_common(1)
-        if best and best[0][1]:
-            return best[0][0]
-    return None
 
 
 def _docstrings(source: Source) -> Iterator[tuple[str, str]]:

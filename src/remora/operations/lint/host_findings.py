@@ -10,10 +10,9 @@ from remora.code.extract import parse_module
 from remora.code.syntax.nodes import Module, lines_of_nodes
 from remora.errors import HostError
 from remora.ids import escape_path, node_key
-from remora.judges.lint.fixable_findings import Place, place_of
 from remora.judges.lint.left_alone import kept_findings
 from remora.text import clip
-from remora.tools.host.ruff.finding import Finding, edits_of
+from remora.tools.host.ruff.finding import Finding, Place, edits_of, place_of
 from remora.tools.tree import ToolTree
 
 _MESSAGE_LIMIT = 90

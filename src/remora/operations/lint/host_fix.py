@@ -8,7 +8,6 @@ from typing import Any
 from remora.code.edit.import_edits import ImportStyle, imports_anywhere
 from remora.code.edit.text_lines import decode, lines_of, split_lines
 from remora.judges.lint.conversions import repetitions
-from remora.judges.lint.fixable_findings import Place, has_fix, place_of
 from remora.judges.lint.left_alone import LeftAlone, is_generated
 from remora.judges.lint.new_findings import new_findings
 from remora.judges.lint.used_imports import bound_names
@@ -17,7 +16,7 @@ from remora.operations.lint.fix_trial import Proposal, apply_proposals
 from remora.operations.lint.formatting import FileFormat
 from remora.operations.lint.host_findings import describe_findings, findings_on_nodes
 from remora.tools.host.ruff.config_files import is_configured
-from remora.tools.host.ruff.finding import Finding, edits_of
+from remora.tools.host.ruff.finding import Finding, Place, edits_of, has_fix, place_of
 from remora.tools.host.ruff.import_style import imports_one_per_line
 from remora.tools.host.ruff.rule_choice import DEFAULT
 from remora.tools.ruff_fixes import apply_fixes_together

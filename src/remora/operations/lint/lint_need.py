@@ -7,10 +7,9 @@ from typing import Any
 from remora.code.edit.text_lines import decode
 from remora.code.syntax.nodes import Module, Node, node_at_line
 from remora.errors import ConfigError, HostError
-from remora.judges.lint.fixable_findings import Place, has_fix, place_of
 from remora.judges.lint.left_alone import kept_findings
 from remora.operations.base import KEPT, NEEDS_UNSAFE, NO_FIX, FindingCounts
-from remora.tools.host.ruff.finding import Finding
+from remora.tools.host.ruff.finding import Finding, Place, has_fix, place_of
 from remora.tools.host.ruff.processes import RuffStoppedError
 from remora.tools.tree import ToolTree
 
@@ -28,8 +27,8 @@ def all_findings(
 
     Raises ConfigError if ruff fails, which is usually caused by the project's ruff settings.
     """
-    ruff = _RuffRuns(place, modules)
-    return FindingCounts(amount=_counts(ruff.findings()), unchecked=ruff.unchecked)
+    found, unchecked = _ruff_findings(place, modules)
+    return FindingCounts(amount=_counts(found), unchecked=unchecked)
 
 
 def fixable_findings(
@@ -43,8 +42,7 @@ def fixable_findings(
     fails.
     """
     is_unsafe = bool(options.get("unsafe_fixes"))
-    ruff = _RuffRuns(place, modules)
-    every = ruff.findings()
+    every, unchecked = _ruff_findings(place, modules)
     kept = _kept(place, every)
     found = [finding for finding in every if place_of(finding) not in kept]
     fixable = [finding for finding in found if has_fix(finding, unsafe=is_unsafe)]
@@ -57,7 +55,7 @@ def fixable_findings(
         amount=_counts(fixable),
         left=_left(every, Counter(map(_known, fixable)), kept),
         rules=place.ruff.options.described_rules(),
-        unchecked=ruff.unchecked,
+        unchecked=unchecked,
     )
 
 
@@ -117,53 +115,47 @@ def _by_path(findings: Sequence[Finding]) -> dict[str, list[Finding]]:
     return by_path
 
 
-class _RuffRuns:
-    """Runs of ruff on planned files. A file on which ruff crashes or hangs is left out.
+def _ruff_findings(
+    place: ToolTree, modules: Sequence[Module]
+) -> tuple[list[Finding], dict[str, str]]:
+    """Return the findings of files, and those on which ruff crashes or hangs with the reasons.
 
     Ruff crashes on expressions that are nested deeply, and takes minutes for a literal of 100,000
-    items. `unchecked` has the paths of such files, and why they are left out.
+    items. Raises ConfigError if ruff fails in another way.
     """
+    paths = [module.path for module in modules]
+    try:
+        return place.ruff.check(paths, unsafe=True) if paths else [], {}
+    except RuffStoppedError:
+        return _findings_in_parts(place, paths)
+    except HostError as error:  # most likely caused by the project's ruff settings
+        hint = "correct the project's ruff settings"
+        raise ConfigError(error.message, hint=hint) from error
 
-    def __init__(self, place: ToolTree, modules: Sequence[Module]) -> None:
-        self.unchecked: dict[str, str] = {}
-        self._place = place
-        self._modules = modules
 
-    def findings(self) -> list[Finding]:
-        """Return the findings of all files. Raises ConfigError if ruff fails in another way."""
-        paths = [module.path for module in self._modules if module.path not in self.unchecked]
+def _findings_in_parts(
+    place: ToolTree, paths: Sequence[str]
+) -> tuple[list[Finding], dict[str, str]]:
+    """Check each large file alone, and divide groups of others that ruff does not finish."""
+    sizes = {path: (place.tree / path).lstat().st_size for path in paths}
+    small = [path for path in paths if sizes[path] <= _SMALL]
+    groups = [[path] for path in paths if sizes[path] > _SMALL] + ([small] if small else [])
+    found, unchecked = list[Finding](), dict[str, str]()
+    while groups:
+        group = groups.pop()
+        half = len(group) // 2
         try:
-            return self._check(paths) if paths else []
-        except RuffStoppedError:
-            return self._findings_in_parts(paths)
-        except HostError as error:  # most likely caused by the project's ruff settings
-            hint = "correct the project's ruff settings"
-            raise ConfigError(error.message, hint=hint) from error
-
-    def _check(self, paths: list[str]) -> list[Finding]:
-        return self._place.ruff.check(paths, unsafe=True)
-
-    def _findings_in_parts(self, paths: Sequence[str]) -> list[Finding]:
-        """Check each large file alone, and divide groups of others that ruff does not finish."""
-        sizes = {path: (self._place.tree / path).lstat().st_size for path in paths}
-        small = [path for path in paths if sizes[path] <= _SMALL]
-        groups = [[path] for path in paths if sizes[path] > _SMALL] + ([small] if small else [])
-        found: list[Finding] = []
-        while groups:
-            group = groups.pop()
-            half = len(group) // 2
-            try:
-                with self._place.within(_ALONE_S):
-                    found += self._check(group)
-            except HostError as error:
-                if half:
-                    groups += [group[half:], group[:half]]
-                    continue
-                self.unchecked[group[0]] = error.message
-                if len(self.unchecked) > _MOST_UNCHECKED:
-                    hint = f"exclude {', '.join(sorted(self.unchecked))}"
-                    raise ConfigError(error.message, hint=hint) from error
-        return found
+            with place.within(_ALONE_S):
+                found += place.ruff.check(group, unsafe=True)
+        except HostError as error:
+            if half:
+                groups += [group[half:], group[:half]]
+                continue
+            unchecked[group[0]] = error.message
+            if len(unchecked) > _MOST_UNCHECKED:
+                hint = f"exclude {', '.join(sorted(unchecked))}"
+                raise ConfigError(error.message, hint=hint) from error
+    return found, unchecked
 
 
 def _counts(found: Sequence[Finding]) -> Callable[[Module, Node], int]:

@@ -42,18 +42,15 @@ def annotated_file(file: File, names: FileNames, terms: Mapping[Slot, str]) -> A
     style = ImportStyle(width=habitual_width(file.source.text))
     new = ([name for name in names if name.name not in file.imports] for names in (needed, lazy))
     eager, late = new
-    edits = _annotation_edits(file.source, written) + import_edits(file.source, eager, style, late)
+    edits = [edit for slot in written if (edit := _edit(file.source, slot, written[slot]))]
+    edits += import_edits(file.source, eager, style, late)
     newline = newline_of(file.source.text)
     edits = [edit._replace(text=with_newline(edit.text, newline)) for edit in edits]
     return AnnotatedFile(written, apply_edits(file.source.text, edits))
 
 
-def _annotation_edits(source: SourceText, annotations: Mapping[Slot, str]) -> list[Edit]:
-    """Return the edits that write annotations, without those for slots that cannot be written."""
-    return [edit for slot, text in annotations.items() if (edit := _edit(source, slot, text))]
-
-
 def _edit(source: SourceText, slot: Slot, text: str) -> Edit | None:
+    """Return the edit that writes an annotation, or None if it cannot be written."""
     _, node, owner = source.functions[slot.number]
     if slot.kind == RETURN:
         end = source.ends_of_parameters.get(node.lineno)
