@@ -90,7 +90,7 @@ def initial_packet(context: Mapping[str, Any]) -> DecisionPacket:
         packet = msgspec.convert(fields, DecisionPacket)
     except msgspec.ValidationError as error:
         raise UsageError(f"an initial context is invalid: {error}") from error
-    for action in tool_results.actions(next(filter(None, map(given.get, _RECENT)), ())):
+    for action in tool_results.actions_of(next(filter(None, map(given.get, _RECENT)), ())):
         packet = apply(packet, PacketDelta(add_action=action))
     facts = {**_rest_of_goal(given), **(given.get("knowledge") or {})}
     packet = apply(packet, PacketDelta(update_knowledge=make.knowledge(facts)))
@@ -203,7 +203,7 @@ class ContextManager:
         tool = tool_results.to_text(tool_result.get("tool"))
         action = make.new_action(
             tool,
-            tool_results.arguments(tool_result),
+            tool_results.arguments_of(tool_result),
             self._summary(tool, tool_result),
             tool_results.outcome_of(tool_result),
         )
@@ -257,7 +257,7 @@ class ContextManager:
 
     def _summarizer(self, tool: str, tool_result: Mapping[str, Any]) -> Summarizer:
         named = self._summarizers.get(tool)
-        return named or DefaultSummarizer(tool, tool_results.arguments(tool_result))
+        return named or DefaultSummarizer(tool, tool_results.arguments_of(tool_result))
 
     def _summary(self, tool: str, tool_result: Mapping[str, Any]) -> str:
         stated = tool_results.stated_summary(tool_result)
@@ -280,7 +280,7 @@ class ContextManager:
         if (found := tool_result.get("diagnostics")) is not None:
             optional["diagnostics"] = make.diagnostics(tool_results.to_list(found))
         if (actions := tool_result.get("candidate_actions")) is not None:
-            optional["candidate_actions"] = tool_results.candidates(actions)
+            optional["candidate_actions"] = tool_results.candidates_of(actions)
         if (text := tool_result.get("state_summary")) is not None:
             optional["state_summary"] = make.one_line(tool_results.to_text(text), GOAL_LIMIT)
         if isinstance(excerpt := tool_result.get("excerpt"), Mapping):
@@ -295,7 +295,7 @@ class ContextManager:
         whole = make.excerpt(
             tool_results.to_text(found.get("ref")),
             tool_results.to_text(found.get("path")),
-            tool_results.first_line(found),
+            tool_results.first_line_of(found),
             tool_results.to_text(found.get("text")),
             tool_results.line_number(found.get("focus")),
         )

@@ -19,8 +19,10 @@ from remora.memory.canonical import (
 from remora.text import escape_surrogates, is_utf8
 
 _STORED_INT_MIN, _STORED_INT_MAX = -(2**63), 2**64 - 1
+"""Integers that msgspec decodes as they are."""
 _MARK = re.compile(r"\$+(float|int|bytes|text|repr|dict|deep|at)")
-_INSPECTED_LEVELS = 40  # levels of a value that `is_stored_unchanged` inspects
+_INSPECTED_LEVELS = 40
+"""Levels of a value that `is_stored_unchanged` inspects. Recorded values have fewer."""
 
 
 def encode_value(value: Any) -> Any:
@@ -93,11 +95,11 @@ def _encode(value: Any, ancestors: tuple[int, ...]) -> Any:
     if kind is str and value.isascii():
         return value
     if kind in LEAVES or not isinstance(value, CONTAINERS):
-        return _stored_leaf(value)
+        return _encode_leaf(value)
     if id(value) in ancestors:
         return {"$repr": CYCLE}
     if len(ancestors) >= MAX_DEPTH:
-        return {"$deep": _nodes(value, ancestors)}
+        return {"$deep": _flatten(value, ancestors)}
     ancestors = (*ancestors, id(value))
     if isinstance(value, (list, tuple)):
         return [_encode(v, ancestors) for v in value]
@@ -117,7 +119,7 @@ def _with_safe_keys(value: Mapping[Any, Any]) -> Mapping[str, Any]:
     return value
 
 
-def _nodes(value: Any, ancestors: tuple[int, ...]) -> list[Any]:
+def _flatten(value: Any, ancestors: tuple[int, ...]) -> list[Any]:
     """Return every container in `value`, outer containers first."""
     nodes: list[Any] = []
     path = set(ancestors)
@@ -129,7 +131,7 @@ def _nodes(value: Any, ancestors: tuple[int, ...]) -> list[Any]:
             continue
         item = place[key]
         if type(item) in LEAVES or not isinstance(item, CONTAINERS):
-            place[key] = _stored_leaf(item)
+            place[key] = _encode_leaf(item)
         elif id(item) in path:
             place[key] = {"$repr": CYCLE}
         else:
@@ -144,7 +146,7 @@ def _nodes(value: Any, ancestors: tuple[int, ...]) -> list[Any]:
     return nodes
 
 
-def _stored_leaf(value: Any) -> Any:
+def _encode_leaf(value: Any) -> Any:
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, int):
@@ -153,13 +155,13 @@ def _stored_leaf(value: Any) -> Any:
     if isinstance(value, float):
         return float(value) if math.isfinite(value) else {"$float": safe_repr(value)}
     if isinstance(value, str):
-        return _stored_text(value)
+        return _encode_text(value)
     if isinstance(value, (bytes, bytearray)):
         return {"$bytes": base64.b64encode(value).decode()}
     return {"$repr": escape_surrogates(safe_repr(value))}
 
 
-def _stored_text(text: str) -> Any:
+def _encode_text(text: str) -> Any:
     if is_utf8(text):
         return str.__str__(text)
     return {"$text": base64.b64encode(text.encode("utf-8", "surrogatepass")).decode()}

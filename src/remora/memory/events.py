@@ -187,9 +187,9 @@ def decode_event(line: bytes) -> Event:
     try:
         return _EVENT.decode(line)
     except msgspec.ValidationError as error:
-        if (found := msgspec.json.decode(line, type=_Versioned).v) == VERSION:
+        if (version := msgspec.json.decode(line, type=_Versioned).v) == VERSION:
             raise
-        raise UnknownVersion(f"format version {found} is not supported") from error
+        raise UnknownVersion(f"format version {version} is not supported") from error
 
 
 def payload(event: Event) -> Payload | None:
@@ -202,10 +202,10 @@ def payload(event: Event) -> Payload | None:
     if (decoder := _DECODERS.get(event.type)) is None:
         return None
     try:
-        found: Payload = decoder.decode(event.data)
+        decoded: Payload = decoder.decode(event.data)
     except msgspec.ValidationError:
-        found = _payload_with_marks(event)
-    return found
+        decoded = _payload_with_marks(event)
+    return decoded
 
 
 def _payload_with_marks(event: Event) -> Payload:
@@ -229,6 +229,7 @@ _REFERENCE = "#/$defs/{name}"
 
 
 def packet_schema() -> dict[str, Any]:
+    """Return the schema of a packet."""
     return DIALECT | msgspec.json.schema(DecisionPacket)
 
 

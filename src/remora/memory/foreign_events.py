@@ -19,7 +19,14 @@ from remora.errors import InvalidEvent
 from remora.memory.canonical import safe_repr
 from remora.memory.delta import PacketDelta, knowledge_key, with_caps
 from remora.memory.events import PAYLOADS, Event, ToolResulted, decode_event
-from remora.memory.tool_results import RESULT_KEYS, actions, to_dict, to_list, to_text, with_stated
+from remora.memory.tool_results import (
+    RESULT_KEYS,
+    actions_of,
+    to_dict,
+    to_list,
+    to_text,
+    with_stated,
+)
 from remora.text import MISSPELLED, did_you_mean
 from remora.tool_contract import CARRIED
 
@@ -168,7 +175,7 @@ def _said(delta: Mapping[str, Any], known: dict[str, Any]) -> dict[str, Any]:
     """
     said = {**to_dict(delta.get("add_action")), **{key: delta.get(key) for key in _TAKEN}}
     if told := _first_of(delta, _SAID):
-        said["summary"] = "; ".join(action.summary for action in actions(told))
+        said["summary"] = "; ".join(action.summary for action in actions_of(told))
     said["error"] = _first_of(delta, _FAILED)
     facts = {key: value for key, value in delta.items() if key not in _DELTA_KEYS}
     said["knowledge_delta"] = known | to_dict(_first_of(delta, _LEARNED)) | facts or None

@@ -12,7 +12,7 @@ from remora.errors import UsageError
 from remora.memory.canonical import to_packet_value
 from remora.memory.delta import REPLACED, PacketDelta, key_changes, with_caps
 from remora.memory.packet import DecisionPacket, Fact, NewAction
-from remora.memory.tool_results import actions, to_list
+from remora.memory.tool_results import actions_of, to_list
 
 _BY_KEY = ("knowledge", "hub_context", "hub_freshness", "extensions")
 _CHANGEABLE = (*REPLACED, *_BY_KEY, "last_error", "recent_actions", "recent_history")
@@ -86,7 +86,7 @@ def _added_action(before: PacketDraft, draft: PacketDraft) -> NewAction | None:
     if kept != [*before.recent_history, *before.recent_actions] or len(added) > 1:
         what = "a hook changed earlier actions, or added several"
         raise UsageError(what, hint="append one to the end")
-    return next(actions(_plain(added)), None)
+    return next(actions_of(_plain(added)), None)
 
 
 def _checked(delta: PacketDelta) -> PacketDelta:

@@ -39,7 +39,7 @@ def to_text(value: Any) -> str:
     return value if isinstance(value, str) else canonical(value).decode()
 
 
-def arguments(tool_result: Mapping[str, Any]) -> dict[str, Any]:
+def arguments_of(tool_result: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments of the tool call, keyed by name.
 
     If `args` is not a mapping, its value becomes a single argument called `args`.
@@ -122,7 +122,7 @@ def problem_of(tool_result: Mapping[str, Any]) -> str:
     return ""
 
 
-def candidates(value: Any) -> tuple[Candidate, ...]:
+def candidates_of(value: Any) -> tuple[Candidate, ...]:
     """Build candidate actions from entries of the form `{tool, args, reason}`.
 
     Entries without a tool are left out: `problem_of` names them.
@@ -139,19 +139,19 @@ def candidates(value: Any) -> tuple[Candidate, ...]:
     )
 
 
-def actions(value: Any) -> Iterator[NewAction]:
+def actions_of(value: Any) -> Iterator[NewAction]:
     """Yield actions from a list of texts, or of entries of the form `{tool, summary, …}`."""
     for given in to_list(value):
         entry = to_dict(given) or {"summary": given}
         yield make.new_action(
             to_text(entry.get("tool")),
-            arguments(entry),
+            arguments_of(entry),
             to_text(entry.get("summary")),
             outcome_of(entry),
         )
 
 
-def first_line(found: Mapping[str, Any]) -> int:
+def first_line_of(found: Mapping[str, Any]) -> int:
     """Return the 1-based number of an excerpt's first line, or 1 if it is missing or invalid."""
     return line_number(next(iter(to_list(found.get("lines"))), 1)) or 1
 

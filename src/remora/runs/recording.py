@@ -34,7 +34,7 @@ from remora.memory.events import (
 from remora.memory.packet import GOAL_LIMIT, DecisionPacket
 from remora.memory.prompt.base import RenderedRequest
 from remora.memory.prompt.render import INSTRUCTIONS, PACKET_ONLY, render
-from remora.memory.tool_results import arguments, to_text
+from remora.memory.tool_results import arguments_of, to_text
 from remora.models.token_counters import UpperBound
 from remora.runs.project import Project
 from remora.runs.provenance import sign_run_start
@@ -311,7 +311,7 @@ def _mapping(args: Any) -> dict[str, Any]:
     if isinstance(args, str):
         with suppress(ValueError, RecursionError):
             args = json.loads(args or "{}")
-    return arguments({"args": args})
+    return arguments_of({"args": args})
 
 
 def tool_schemas(tools: Sequence[Mapping[str, Any]]) -> tuple[ToolSchema, ...]:

@@ -21,6 +21,7 @@ from remora.agents.loop.state_parts import (
     FileHistory,
     ModelPart,
     Opening,
+    PacketChange,
     RefusedSuggestions,
     TurnState,
 )
@@ -293,7 +294,7 @@ class AgentState:
         if result.tool == UNDO and result.args.get("turn", 0) < self.opening.next_turn:
             self.opening = replace(self.opening, floor=self.files.net, next_turn=turn + 1)
         if result.changes:
-            packets = {**self.files.packets, turn: (self._before, now)}
+            packets = {**self.files.packets, turn: PacketChange(self._before, now)}
             self.files = replace(self.files, packets=packets)
             outdated = () if _sets_findings(event) else self.scripts.diagnosing
             self.scripts = replace(self.scripts, outdated=outdated)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec import UNSET
@@ -16,6 +16,8 @@ from remora.memory.delta import PacketDelta
 from remora.memory.events import Change, ModelRequest, SubmitResult, ToolCalled
 from remora.memory.packet import Candidate, DecisionPacket, Fact
 
+_VIEW = ("diagnostics", "excerpt", "state_summary")
+"""Fields of a packet that show files."""
 MAX_ATTEMPTS = 3
 """Times that a suggestion may be refused before it is no longer made. Decision: to be measured."""
 
@@ -61,13 +63,20 @@ class ContextScripts(msgspec.Struct, frozen=True, kw_only=True):
     """Those whose findings a change of files has outdated."""
 
 
+class PacketChange(NamedTuple):
+    """The packets before and after a result."""
+
+    before: DecisionPacket
+    after: DecisionPacket
+
+
 class FileHistory(msgspec.Struct, frozen=True, kw_only=True):
     """The recorded file changes."""
 
     changes: Mapping[int, tuple[Change, ...]] = {}
     """The changes of each turn with a result."""
-    packets: Mapping[int, tuple[DecisionPacket, DecisionPacket]] = {}
-    """The packets before and after each result that changed files."""
+    packets: Mapping[int, PacketChange] = {}
+    """How each result that changed files has changed the packet, by turn."""
 
     @property
     def all(self) -> tuple[Change, ...]:
@@ -81,7 +90,8 @@ class FileHistory(msgspec.Struct, frozen=True, kw_only=True):
 
     def before(self, turn: int) -> tuple[Change, ...]:
         """Return the changes recorded before a turn, in order."""
-        return tuple(chain.from_iterable(c for n, c in self.changes.items() if n < turn))
+        earlier = (changes for number, changes in self.changes.items() if number < turn)
+        return tuple(chain.from_iterable(earlier))
 
     def with_view_before(self, turn: int, now: DecisionPacket, delta: PacketDelta) -> PacketDelta:
         """Return a delta of `now` that also restores what results since a turn have set.
@@ -89,27 +99,32 @@ class FileHistory(msgspec.Struct, frozen=True, kw_only=True):
         Only results with changed files count, because others, such as code that was read, stay
         true.
         """
-        undone = [packets for number, packets in self.packets.items() if number >= turn]
-        earlier: dict[str, Fact | None] = {}
-        for before, after in undone:
-            keys = {**before.knowledge, **after.knowledge}
-            changed = (key for key in keys if after.knowledge.get(key) != before.knowledge.get(key))
-            earlier = {key: before.knowledge.get(key) for key in changed} | earlier
+        undone = [change for number, change in self.packets.items() if number >= turn]
+        earlier = _facts_before(undone)
+        view = {
+            name: getattr(undone[0].before, name)
+            for name in _VIEW
+            if getattr(now, name) in [getattr(change.after, name) for change in undone]
+        }
+        facts = {
+            key: fact.value
+            for key, fact in earlier.items()
+            if fact and fact != now.knowledge.get(key)
+        }
+        gone = tuple(key for key, fact in earlier.items() if fact is None)
         return replace(
-            delta,
-            **{
-                name: getattr(undone[0][0], name)
-                for name in ("diagnostics", "excerpt", "state_summary")
-                if getattr(now, name) in [getattr(after, name) for _, after in undone]
-            },
-            update_knowledge={
-                key: fact.value
-                for key, fact in earlier.items()
-                if fact and fact != now.knowledge.get(key)
-            }
-            or UNSET,
-            forget_knowledge=tuple(key for key, fact in earlier.items() if fact is None) or UNSET,
+            delta, **view, update_knowledge=facts or UNSET, forget_knowledge=gone or UNSET
         )
+
+
+def _facts_before(changes: Sequence[PacketChange]) -> dict[str, Fact | None]:
+    """Return the facts that results have set, as they were before, or None for new ones."""
+    earlier: dict[str, Fact | None] = {}
+    for before, after in changes:
+        keys = {**before.knowledge, **after.knowledge}
+        changed = (key for key in keys if after.knowledge.get(key) != before.knowledge.get(key))
+        earlier = {key: before.knowledge.get(key) for key in changed} | earlier
+    return earlier
 
 
 class Opening(msgspec.Struct, frozen=True, kw_only=True):

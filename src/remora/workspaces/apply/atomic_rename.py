@@ -8,16 +8,16 @@ import signal
 import stat as st
 from contextlib import suppress
 
-from remora.regular_file import closing_fd
+from remora.regular_file import READ_NO_FOLLOW, closing_fd
 from remora.workspaces.file_syscalls import rename_exchange, rename_noreplace
 
-_LEASE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 NOT_REGULAR = "link or special file"
 OPEN_FOR_WRITING = "file that a program has open for writing"
 _CANNOT = {errno.ENOSYS, errno.EINVAL, errno.ENOTSUP}
+"""Errors of a system or file system that does not support a kind of rename."""
 _NO_FILE = {errno.ELOOP, errno.ENXIO}
-_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+"""Errors of opening a link, or a pipe or socket."""
 
 
 def digest_at(folder: int, name: bytes) -> str | None:
@@ -27,7 +27,7 @@ def digest_at(folder: int, name: bytes) -> str | None:
     try:
         if not st.S_ISREG(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
             return NOT_REGULAR
-        handle = os.open(name, _READ, dir_fd=folder)
+        handle = os.open(name, READ_NO_FOLLOW, dir_fd=folder)
     except FileNotFoundError:
         return None
     except OSError as error:
@@ -106,12 +106,10 @@ def is_same_file(folder: int, name: bytes, other: bytes) -> bool:
 
     An interrupted two-step `rename_to_free` leaves two such names behind.
     """
-    try:
-        first = os.stat(name, dir_fd=folder, follow_symlinks=False)
-        second = os.stat(other, dir_fd=folder, follow_symlinks=False)
-    except FileNotFoundError:
-        return False
-    return os.path.samestat(first, second)
+    with suppress(FileNotFoundError):
+        statuses = (os.stat(n, dir_fd=folder, follow_symlinks=False) for n in (name, other))
+        return os.path.samestat(*statuses)
+    return False
 
 
 def unlink_if_exists(folder: int, name: bytes) -> None:
@@ -149,7 +147,7 @@ def _lease(folder: int, name: bytes) -> bool | None:
     if not hasattr(fcntl, "F_SETLEASE"):  # not Linux
         return None
     try:
-        handle = os.open(name, _LEASE, dir_fd=folder)
+        handle = os.open(name, READ_NO_FOLLOW, dir_fd=folder)
     except OSError:
         return None
     try:

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import msgspec
 
@@ -168,36 +168,41 @@ def _journal(prepared: PreparedChanges, note: Mapping[str, str]) -> Journal:
 def _apply_journal(
     swapper: FileSwapper, journal: Journal, store: JournalFolder, on_conflict: OnConflict
 ) -> list[FileConflict]:
-    if (found := _first_problem(swapper, journal)) is None:
+    problem = _first_problem(swapper, journal)
+    if problem is None:
         store.finish()
         _clean(swapper, journal, store)
         return []
-    problem, refused = found
-    conflicts = [problem, *_roll_back(swapper, journal)]
+    conflicts = [problem.conflict, *_roll_back(swapper, journal)]
     on_conflict(conflicts)
     store.clear()
-    if refused is not None:
-        raise DiskError(f"{problem.path}: {problem.detail}", hint=_FREE) from refused
+    if problem.error is not None:
+        message = f"{problem.conflict.path}: {problem.conflict.detail}"
+        raise DiskError(message, hint=_FREE) from problem.error
     return conflicts
 
 
-def _first_problem(
-    swapper: FileSwapper, journal: Journal
-) -> tuple[FileConflict, OSError | None] | None:
-    """Return the first file that cannot be changed, or None if there are no problems.
+class _Problem(NamedTuple):
+    """A file that cannot be changed."""
 
-    The second item is the disk error that prevented the change, or None for any other cause.
-    """
+    conflict: FileConflict
+    error: OSError | None
+    """The disk error that prevented the change, or None for any other cause."""
+
+
+def _first_problem(swapper: FileSwapper, journal: Journal) -> _Problem | None:
+    """Put all files in place. Return the first one that cannot be changed, or None."""
     # the second pass detects writes by editors that had the file open
     for step in (swapper.put_in_place, swapper.check):
         for entry in journal.entries:
-            refused = None
+            refusal = None
             try:
                 detail = step(entry)
             except OSError as error:
-                refused, detail = error, f"it cannot be written: {error.strerror}"
+                refusal, detail = error, f"it cannot be written: {error.strerror}"
             if detail:
-                return FileConflict(path=unescape_path(entry.path), detail=detail), refused
+                conflict = FileConflict(path=unescape_path(entry.path), detail=detail)
+                return _Problem(conflict, refusal)
     return None
 
 
