@@ -19,18 +19,16 @@ _MAX_BYTES = 1 << 20  # maximum size of a text file of an environment
 
 
 class ProjectPython(msgspec.Struct, frozen=True, kw_only=True):
-    """The interpreter of the project at `root`.
-
-    `trusted` is True if the user has allowed it to run without isolation. `activated` is True if it
-    belongs to the user's active environment rather than to the project. `sees_home` is True if the
-    project contains the user's home folder, which the code could read.
-    """
+    """The interpreter of the project at `root`."""
 
     python: Path
     root: Path
     trusted: bool = False
+    """True if the user has allowed it to run without isolation."""
     activated: bool = False
+    """True if it belongs to the user's active environment rather than to the project."""
     sees_home: bool = False
+    """True if the project contains the user's home folder, which the code could read."""
 
 
 def find_interpreter(root: Path, configured: str | None, active: str | None) -> Path:
@@ -118,11 +116,7 @@ def _parts(prefix: Path) -> list[Path]:
 
 def _base(prefix: Path) -> Iterator[Path]:
     """Yield the base installation specified in `pyvenv.cfg`."""
-    try:
-        lines = read_regular(prefix / "pyvenv.cfg", _MAX_BYTES).decode().splitlines()
-    except (OSError, UnicodeDecodeError):
-        return
-    for line in lines:
+    for line in _lines(prefix / "pyvenv.cfg"):
         name, _, value = line.partition("=")
         if name.strip() == "home" and value.strip():
             yield Path(value.strip()).parent
@@ -131,10 +125,12 @@ def _base(prefix: Path) -> Iterator[Path]:
 def _path_file_folders(prefix: Path) -> Iterator[Path]:
     """Yield the folders that `.pth` files add, such as the folders of editable installs."""
     for file in sorted(prefix.glob("lib*/python3*/site-packages/*.pth")):
-        try:
-            lines = read_regular(file, _MAX_BYTES).decode().splitlines()
-        except (OSError, UnicodeDecodeError):
-            continue
-        for line in lines:
-            if line.startswith("/"):
-                yield Path(line.rstrip())
+        yield from (Path(line.rstrip()) for line in _lines(file) if line.startswith("/"))
+
+
+def _lines(file: Path) -> list[str]:
+    """Return the lines of a text file, or none if it cannot be read."""
+    try:
+        return read_regular(file, _MAX_BYTES).decode().splitlines()
+    except (OSError, UnicodeDecodeError):
+        return []

@@ -6,7 +6,6 @@ writer's lease lasts.
 
 import fcntl
 import os
-import threading
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -14,7 +13,7 @@ from pathlib import Path
 from remora.errors import StreamLocked
 from remora.facilities import proc_path
 from remora.regular_file import closing_fd, read_regular
-from remora.trace.content.private_files import open_file, open_read_only, write_all
+from remora.trace.content.private_files import new_file, open_read_only
 
 _TRIES, _PAUSE_S = 5, 0.01
 _MAX_LEASE = 100  # bytes
@@ -61,14 +60,9 @@ def note_lease(name: str, seconds: float, *, folder: int) -> None:
     """Record that the writer of a copied stream, a file in an opened folder, has a lease for so
     many seconds.
     """
-    place = _lease_name(name)
-    temporary = f"{place}-{os.getpid()}-{threading.get_ident()}"
-    with suppress(FileNotFoundError):
-        os.unlink(temporary, dir_fd=folder)
-    new = os.O_WRONLY | os.O_CREAT | os.O_EXCL
-    with closing_fd(open_file(temporary, new, folder=folder)) as file:
-        write_all(file, repr(time.time() + seconds).encode())
-    os.rename(temporary, place, src_dir_fd=folder, dst_dir_fd=folder)
+    place, end = _lease_name(name), repr(time.time() + seconds).encode()
+    with new_file(place, [end], folder) as (temporary, _):
+        os.rename(temporary, place, src_dir_fd=folder, dst_dir_fd=folder)
 
 
 def forget_lease(name: str, *, folder: int) -> None:

@@ -4,7 +4,6 @@ import re
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
-import msgspec
 from msgspec import UNSET
 from msgspec.structs import replace
 
@@ -59,7 +58,7 @@ class PacketUpdates:
         for part in self._dependencies.agent.context[self._state.scripts.run :]:
             execution = await self._run_script(part)
             delta = self._context.delta_for({"tool": part.script.name, **execution.result})
-            delta = msgspec.structs.replace(self.permitted(delta), add_action=msgspec.UNSET)
+            delta = replace(self.permitted(delta), add_action=UNSET)
             self._emit(context_update("context", execution), 0, delta)
 
     async def _update_findings(self, turn: int) -> None:
@@ -94,17 +93,17 @@ class PacketUpdates:
         found, refusal = as_candidates(stated, base)
         actions, problem = self._valid(found)
         problem = execution.record["error"] or problem or refusal
-        delta = PacketDelta(candidate_actions=actions)
+        changes: dict[str, Any] = {"candidate_actions": actions}
         excerpt = execution.result.get("excerpt")
         if excerpt is not None and not self._shows_what_was_recalled():
-            delta = msgspec.structs.replace(delta, excerpt=self._context.excerpt(excerpt))
+            changes["excerpt"] = self._context.excerpt(excerpt)
         if (diagnostics := execution.result.get("diagnostics")) is not None:
-            delta = msgspec.structs.replace(delta, diagnostics=shown_diagnostics(diagnostics))
+            changes["diagnostics"] = shown_diagnostics(diagnostics)
         if facts := execution.result.get("knowledge_delta"):
-            delta = msgspec.structs.replace(delta, update_knowledge=knowledge(facts))
+            changes["update_knowledge"] = knowledge(facts)
         if problem:
-            delta = msgspec.structs.replace(delta, set_error=error_text(problem))
-        self._emit(context_update("candidates", execution), turn, delta)
+            changes["set_error"] = error_text(problem)
+        self._emit(context_update("candidates", execution), turn, PacketDelta(**changes))
 
     def _shows_what_was_recalled(self) -> bool:
         last = self._context.packet.recent_actions[-1:]
@@ -112,9 +111,9 @@ class PacketUpdates:
 
     def permitted(self, delta: PacketDelta) -> PacketDelta:
         """Remove disallowed candidates and extensions from a script's delta."""
-        if delta.candidate_actions is not msgspec.UNSET:
+        if delta.candidate_actions is not UNSET:
             actions, _ = self._valid(delta.candidate_actions)
-            delta = msgspec.structs.replace(delta, candidate_actions=actions)
+            delta = replace(delta, candidate_actions=actions)
         schema = self._dependencies.agent.definition.packet_extension
         return checked_extensions(delta, self._context.packet.extensions, schema)
 

@@ -197,13 +197,13 @@ def turn_line(packet: DecisionPacket) -> Iterator[str]:
 
 def candidate_lines(packet: DecisionPacket) -> Iterator[str]:
     """Yield the candidate actions, which are suggestions: a model may call any tool."""
-    yield from _section("Suggestions", _candidates(packet))
+    offers = packet.candidate_actions
+    lines = (f"- {one_call(offer.tool, offer.args)}{_reason(offer)}" for offer in offers)
+    yield from _section("Suggestions", lines)
 
 
-def _candidates(packet: DecisionPacket) -> Iterator[str]:
-    for candidate in packet.candidate_actions:
-        reason = f" - {escape_line(candidate.reason)}" if candidate.reason else ""
-        yield f"- {one_call(candidate.tool, candidate.args)}{reason}"
+def _reason(candidate: Candidate) -> str:
+    return f" - {escape_line(candidate.reason)}" if candidate.reason else ""
 
 
 def _suggestion(candidate: Candidate, packet: DecisionPacket, tools: Sequence[ToolSchema]) -> str:
@@ -211,8 +211,8 @@ def _suggestion(candidate: Candidate, packet: DecisionPacket, tools: Sequence[To
     tool = next((known for known in tools if known.name == candidate.tool), ToolSchema(name=""))
     asked = [a for a in open_arguments(tool, candidate.args) if "?" not in a or not is_fixed(tool)]
     given = (f"{escape_line(k)}={_argument(v, packet)}" for k, v in candidate.args.items())
-    reason = f" - {escape_line(candidate.reason)}" if candidate.reason else ""
-    return f"- {escape_line(candidate.tool)}({', '.join([*given, *asked])}){reason}"
+    words = ", ".join([*given, *asked])
+    return f"- {escape_line(candidate.tool)}({words}){_reason(candidate)}"
 
 
 def _argument(value: Any, packet: DecisionPacket) -> str:

@@ -27,10 +27,10 @@ class GroupCommit:
                 self._change.wait()
             if not mine.ended:
                 self._next, self._running = _Round(), True
-        if mine.ended:
-            mine.outcome()
-        else:
+        if not mine.ended:
             self._run_round(mine)
+        elif mine.failure is not None:
+            raise mine.failure
 
     def _run_round(self, mine: "_Round") -> None:
         try:
@@ -50,7 +50,3 @@ class _Round:
     def __init__(self) -> None:
         self.ended = False
         self.failure: BaseException | None = None
-
-    def outcome(self) -> None:
-        if self.failure is not None:
-            raise self.failure
