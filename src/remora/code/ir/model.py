@@ -63,43 +63,50 @@ class Binding(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class Scope(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """A module, class, function, lambda or comprehension.
-
-    `qualname` is the qualname of the node that the code belongs to. `at` is the number of the
-    statement in `parent` that creates the scope. `outer` contains the names declared `global` or
-    `nonlocal`. `results` and `yields` contain (statement, term) pairs.
-    """
+    """A module, class, function, lambda or comprehension."""
 
     kind: int
+    """MODULE_SCOPE, CLASS_SCOPE, FUNCTION_SCOPE, LAMBDA_SCOPE or COMPREHENSION_SCOPE."""
     name: str
     qualname: str
+    """Qualname of the node that the code belongs to."""
     parent: int
+    """Number of the enclosing scope, or -1 for the module."""
     at: int
+    """Number of the statement in `parent` that creates the scope."""
     line: int
     flags: int
+    """ASYNC and GENERATOR."""
     params: tuple[Parameter, ...]
     decorators: tuple[int, ...]
+    """Numbers of the calls of the decorators."""
     annotation: Any
+    """Term of the annotated result."""
     bases: tuple[Any, ...]
+    """Terms of the base classes."""
     binds: dict[str, tuple[Binding, ...]]
+    """Bindings by name, in source order."""
     outer: tuple[str, ...]
+    """Names declared `global` or `nonlocal`."""
     results: tuple[tuple[int, Any], ...]
+    """The (statement, term) of each returned value."""
     yields: tuple[tuple[int, Any], ...]
+    """The (statement, term) of each yielded value."""
 
 
 class Call(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """A call.
-
-    `at` is the number of its statement. `implicit` is True if syntax such as `with` makes the call.
-    """
+    """A call."""
 
     scope: int
     at: int
+    """Number of its statement."""
     line: int
     callee: Any
     args: Sequence[Any] = ()
     keywords: Sequence[tuple[str | None, Any]] = ()
+    """The (name, term) of each keyword argument. The name of `**term` is None."""
     implicit: bool = False
+    """True if syntax such as `with` makes the call."""
 
 
 class AttributeRead(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -166,17 +173,15 @@ Export = str | tuple[int, str]
 
 
 class LoweredFile(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """The IR of one file.
-
-    `names` contains all names that the file mentions. It also contains `def NAME` for definitions,
-    `class (NAME` for base classes, `set NAME` for attributes assigned on anything except `self`,
-    and `property NAME` for properties. `statements` contains the block number of each statement.
-    `exports` is None if `__all__` is missing or cannot be evaluated. What is outside functions has the
-    first numbers of each kind, and the first `outer_statements` of the statements.
-    """
+    """The IR of one file. What is outside functions has the first numbers of each kind."""
 
     path: str
     names: tuple[str, ...]
+    """All names that the file mentions.
+
+    It also contains `def NAME` for definitions, `class (NAME` for base classes, `set NAME` for
+    attributes assigned on anything except `self`, and `property NAME` for properties.
+    """
     scopes: tuple[Scope, ...] = ()
     calls: tuple[Call, ...] = ()
     reads: tuple[AttributeRead, ...] = ()
@@ -185,9 +190,13 @@ class LoweredFile(msgspec.Struct, frozen=True, array_like=True, gc=False):
     containers: tuple[Container, ...] = ()
     blocks: tuple[Block, ...] = ()
     statements: tuple[int, ...] = ()
+    """Block number of each statement."""
     stars: tuple[tuple[int, str], ...] = ()
+    """The (level, module) of each `import *`."""
     exports: tuple[Export, ...] | None = None
+    """Content of `__all__`, or None if it is missing or cannot be evaluated."""
     outer_statements: int = 0
+    """Number of statements outside functions."""
 
 
 _COMPOUND = (list, tuple)

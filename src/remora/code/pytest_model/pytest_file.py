@@ -17,7 +17,6 @@ _SETUP_FUNCTIONS = frozenset(
 ) | {"setUp", "tearDown", "setUpClass", "tearDownClass", "setUpModule", "tearDownModule"}
 FIXTURE_REQUEST_FUNCTIONS = ("usefixtures", "getfixturevalue")
 """pytest functions that take fixture names as strings."""
-_TEST_CASE = re.compile(r"TestCase$")
 _REPEAT = re.compile(r"#\d+")
 _UNARY_TAGS = frozenset(
     {ir.ATTRIBUTE, ir.ITEM, ir.SLICE, ir.AWAIT, ir.ELEMENT, ir.STAR, ir.ENTERED, ir.INSTANCE}
@@ -126,7 +125,7 @@ class PytestFile:
         """Return True if any base of a class has a name that ends with `TestCase`."""
         scope = self.classes.get(qualname)
         return scope is not None and any(
-            _TEST_CASE.search(unqualified_name(base)) for base in scope.bases
+            unqualified_name(base).endswith("TestCase") for base in scope.bases
         )
 
     def original_name(self, name: str) -> str:

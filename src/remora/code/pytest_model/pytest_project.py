@@ -5,7 +5,7 @@ from functools import cached_property, lru_cache
 
 from remora.code.callgraph.files.program_protocol import Program
 from remora.code.callgraph.linker import Linker
-from remora.code.ir.model import CLASS_SCOPE, FUNCTION_SCOPE, unqualified_name
+from remora.code.ir.model import CLASS_SCOPE, FUNCTION_SCOPE, LoweredFile, unqualified_name
 from remora.code.links import Edge
 from remora.code.pytest_model.pytest_file import PytestFile, is_conftest, is_test_file
 from remora.ids import node_key, split_node_key
@@ -52,9 +52,12 @@ class PytestProject:
         return found
 
     def _find_classes(self, path: str) -> frozenset[str]:
-        lowered = self._program.lowered(path)
-        scopes = lowered.scopes if lowered is not None else ()
+        scopes = self._lowered(path).scopes
         return frozenset(scope.qualname for scope in scopes if scope.kind == CLASS_SCOPE)
+
+    def _lowered(self, path: str) -> LoweredFile:
+        """Return the IR of a file, which is empty if there is no such file."""
+        return self._program.lowered(path) or LoweredFile(path, ())
 
     def decorated_at(self, edge: Edge) -> list[str]:
         """Return the keys of the nodes whose decorators are called on the lines of an edge."""
@@ -65,8 +68,7 @@ class PytestProject:
     def _find_decorated(self, path: str) -> dict[tuple[str, int], list[str]]:
         """Map each decorator, as (calling qualname, line), to the keys of the decorated nodes."""
         found: dict[tuple[str, int], list[str]] = {}
-        if (lowered := self._program.lowered(path)) is None:
-            return found
+        lowered = self._lowered(path)
         for scope in lowered.scopes:
             for call in [lowered.calls[number] for number in scope.decorators]:
                 caller = lowered.scopes[call.scope].qualname
@@ -76,8 +78,7 @@ class PytestProject:
     def defines_once(self, name: str) -> bool:
         """Return True if exactly one function or class of the project has this name."""
         paths = self._program.mentioning(f"def {name}")
-        lowered = self._program.lowered(next(iter(paths))) if len(paths) == 1 else None
-        scopes = lowered.scopes if lowered is not None else ()
+        scopes = self._lowered(next(iter(paths))).scopes if len(paths) == 1 else ()
         kinds = {CLASS_SCOPE, FUNCTION_SCOPE}
         return sum(scope.name == name and scope.kind in kinds for scope in scopes) == 1
 
@@ -87,10 +88,10 @@ class PytestProject:
 
     def _find_attribute_calls(self, path: str) -> dict[str, dict[str, None]]:
         found: dict[str, dict[str, None]] = {}
-        lowered = self._program.lowered(path)
-        for call in lowered.calls if lowered is not None else ():
+        lowered = self._lowered(path)
+        for call in lowered.calls:
             name = "" if isinstance(call.callee, str) else unqualified_name(call.callee)
-            if name and lowered is not None:
+            if name:
                 owner = lowered.scopes[call.scope].qualname
                 found.setdefault(name, {})[node_key(path, owner)] = None
         return found

@@ -17,15 +17,12 @@ SUMMARY_LIMIT = 300
 class Node(msgspec.Struct, frozen=True, kw_only=True):
     """A function, a class or a module in a file.
 
-    `path` is the real path, and `key` contains it in escaped form. Lines count from 1 and include
-    decorators. An empty module has lines 1 to 0. Hashes are SHA-256. `source_hash` is the hash of
-    the node's raw lines without the last newline. `body_hash` is the hash of the dedented body
-    without the docstring, so it does not change if the node is renamed or moved. `parent` is None
-    for modules. `skip` is True if the node or an enclosing node has a skip comment.
+    Lines count from 1 and include decorators. An empty module has lines 1 to 0. Hashes are SHA-256.
     """
 
     key: NodeKey
     path: str
+    """The real path, which `key` contains in escaped form."""
     qualname: str
     node_type: Literal["function", "class", "module"]
     signature: str | None
@@ -36,9 +33,13 @@ class Node(msgspec.Struct, frozen=True, kw_only=True):
     line_end: int
     line_count: int
     source_hash: str
+    """Hash of the node's raw lines without the last newline."""
     body_hash: str
+    """Hash of the dedented body without the docstring. It stays if the node is renamed or moved."""
     parent: NodeKey | None
+    """Key of the enclosing node, or None for a module."""
     skip: bool
+    """True if the node or an enclosing node has a skip comment."""
 
 
 class Module(msgspec.Struct, frozen=True, kw_only=True, dict=True):

@@ -29,19 +29,18 @@ class Unreadable(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Source(msgspec.Struct, frozen=True):
-    """A source file and its syntax tree.
-
-    `utf8` is the source in UTF-8, without a byte order mark and with LF line endings. Columns in
-    `tree` count bytes of `utf8`. `raw_starts` and `starts` contain the offset of each line in `raw`
-    and `utf8`, followed by the offset of the end.
-    """
+    """A source file and its syntax tree."""
 
     raw: bytes
     raw_starts: Sequence[int]
+    """Offset of each line in `raw`, followed by the offset of the end."""
     utf8: bytes
+    """The source in UTF-8, without a byte order mark and with LF line endings."""
     starts: Sequence[int]
+    """Offset of each line in `utf8`, followed by the offset of the end."""
     encoding: str
     tree: ast.Module
+    """Syntax tree, whose columns count bytes of `utf8`."""
 
     def raw_lines(self, first: int, last: int) -> bytes:
         """Return lines `first` to `last` of `raw` (counted from 1), without the last newline."""

@@ -21,7 +21,6 @@ from remora.hub.process.hub_paths import HubPaths, display_path
 from remora.hub.process.socket_listener import Listener
 from remora.hub.protocol import StatusResult
 from remora.hub.server.unix_server import UnixConnections
-from remora.hub.store.batch import Applied
 from remora.hub.store.hub_store import HubStore
 from remora.hub.store.owner_lock import OwnerLock
 from remora.hub.watch.watcher import Watcher
@@ -126,7 +125,7 @@ class Daemon:
             places.root, memory_mb=self._settings.memory_mb, restarted=self._settings.restarted
         )
 
-    def _changed(self, done: Refreshed | Applied) -> None:
+    def _changed(self, done: Refreshed) -> None:
         """Announce a new generation.
 
         It may have no changed nodes, for example if only a file hash changed.

@@ -38,19 +38,18 @@ class FileError(NamedTuple):
 
 
 class Refreshed(NamedTuple):
-    """Outcome of a refresh.
-
-    `changed` contains node keys, and `edited` those of present nodes that did not only move to
-    other lines. `deferred` contains the raw paths of files that were too large to read now. If
-    `rebuilt` is True, all other files must be stored again.
-    """
+    """Outcome of a refresh."""
 
     generation: int
     changed: tuple[str, ...]
+    """Sorted keys of all nodes whose facts changed."""
     edited: tuple[str, ...] = ()
+    """Keys of present nodes that did not only move to other lines."""
     errors: tuple[FileError, ...] = ()
     deferred: tuple[str, ...] = ()
+    """Raw paths of files that were too large to read now."""
     rebuilt: bool = False
+    """True if all other files must be stored again."""
 
 
 class Indexer:

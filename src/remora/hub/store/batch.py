@@ -13,17 +13,17 @@ from remora.hub.query.snapshots import StoredNode, moved_at_most
 
 
 class FileUpdate(msgspec.Struct, frozen=True, kw_only=True):
-    """New state of a file.
-
-    `lowered` is the encoded IR. `stamp` is None if it is not reliable (see `is_racy`). `extra`
-    contains the values of user scripts by node key, and `extras` is the state of these scripts.
-    """
+    """New state of a file."""
 
     facts: FileFacts
     lowered: bytes
+    """Encoded IR."""
     stamp: Stamp | None
+    """None if it is not reliable (see `is_racy`)."""
     extra: Mapping[str, dict[str, Any]] = {}
+    """Values of user scripts by node key."""
     extras: str = ""
+    """State of the user scripts."""
 
 
 def pack_update(
@@ -52,32 +52,31 @@ class Batch(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Applied(msgspec.Struct, frozen=True, kw_only=True):
-    """Generation after a batch, and the sorted keys of all nodes whose facts changed.
-
-    `edited` contains those of present nodes that did not only move to other lines. If `rebuilt` is
-    True, the database now contains only this batch, and all other files must be stored again.
-    """
+    """Outcome of a batch."""
 
     generation: int
     changed: tuple[str, ...]
+    """Sorted keys of all nodes whose facts changed."""
     edited: tuple[str, ...] = ()
+    """Keys of present nodes that did not only move to other lines."""
     rebuilt: bool = False
+    """True if the database has only this batch now, and all other files must be stored again."""
 
 
 class StoredFile(NamedTuple):
-    """Stored state of a file. `id` is None if the file is not stored.
-
-    Nodes are in source order, and `lowered` is the encoded IR.
-    """
+    """Stored state of a file."""
 
     id: int | None
+    """None if the file is not stored."""
     file_hash: str
     partial: bool
     detail: str
     extras: str
     nodes: Mapping[str, StoredNode]
+    """Nodes by key, in source order."""
     names: frozenset[str]
     lowered: bytes | None
+    """Encoded IR."""
 
 
 UNKNOWN = StoredFile(None, "", False, "", "", nodes={}, names=frozenset(), lowered=None)
