@@ -7,6 +7,7 @@ from os.path import lexists
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from remora.errors import RemoraError
 from remora.operations.base import Operations
 from remora.trace.trace_folder import TraceFolder
 
@@ -47,10 +48,17 @@ class Project(ProjectRecords):
     """The secret that identifies runs of this installation."""
     redact: "Redactor"
     """Cleans all that is written to a stream."""
-    interpreter: "Callable[[], ProjectPython] | None" = None
+    interpreter: "Callable[[], ProjectPython]"
     """Finds the interpreter for project code. Raises UsageError without consent."""
     surface: Literal["cli", "web"] = "cli"
     """Recorded with each verdict."""
+
+    def find_python(self) -> "tuple[ProjectPython | None, str]":
+        """Return the project's interpreter, or None and why its code is not run."""
+        try:
+            return self.interpreter(), ""
+        except RemoraError as error:
+            return None, error.with_hint
 
 
 def root_name(root: Path) -> str:

@@ -5,7 +5,6 @@ from typing import NamedTuple
 
 from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import open_project
-from remora.bootstrap.project_interpreter import interpreter_for
 from remora.code.pytest_model.pytest_file import is_test_file
 from remora.errors import RemoraError
 from remora.files.project_files import project_files
@@ -40,7 +39,7 @@ def look_at_project(invocation: Invocation) -> ProjectLook:
         folders[top] = folders.get(top, 0) + 1
     python, where, problem = None, "", ""
     try:
-        python = interpreter_for(invocation, project.root, project.config)
+        python = project.interpreter()
         inside = python.python.is_relative_to(project.root)
         where = str(python.python.relative_to(project.root) if inside else python.python)
     except RemoraError as error:

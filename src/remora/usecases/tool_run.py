@@ -15,7 +15,6 @@ from remora.agents.loop.tool_execution import delta_input
 from remora.agents.named_summarizers import summarizer_named, summarizer_record, summarizers_in
 from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import open_project
-from remora.bootstrap.project_interpreter import interpreter_for
 from remora.code.extract import parse_module
 from remora.code.syntax.node_patterns import nearest
 from remora.code.syntax.nodes import Module, Node, find_node
@@ -83,11 +82,8 @@ def try_tool(invocation: Invocation, request: ToolRequest) -> ToolTrial:
         failed = failed_load(request.name, error, clock=utc_now(), seed=_SEED)
         return _trial(project, request.name, failed)
     given = _inputs(tool.script, request.inputs)
-    python = (
-        interpreter_for(invocation, project.root, project.config)
-        if any(grant.runs_project_code for grant in tool.grants)
-        else None
-    )
+    runs_code = any(grant.runs_project_code for grant in tool.grants)
+    python = project.interpreter() if runs_code else None
     with _workspace(project) as workspace:
         if isinstance(given.get(_TARGET), _TargetName):
             given[_TARGET] = _target(given[_TARGET], workspace)

@@ -7,7 +7,6 @@ from itertools import starmap
 import msgspec
 
 from remora.code.pytest_model.pytest_file import is_test_file
-from remora.errors import RemoraError
 from remora.hub.coverage_file import read_coverage
 from remora.judges.gates.code_gates import test_file
 from remora.judges.gates.gate import UnjudgedError
@@ -122,7 +121,7 @@ class Judgement:
         self._reasons: dict[str, dict[tuple[str, str], list[str]]] = {}
         """The labels of lost parts, by agent ID, and by gate and cause."""
         self._held: set[str] = set()
-        python, why = _python(project)
+        python, why = project.find_python()
         gates, missing = find_gates(FileTree(base.folder), base.files.keys(), python)
         reaching = _tests_that_reach(project, proposals)
         measured = [measure_base(gate, to, reaching) for gate in gates]
@@ -227,13 +226,3 @@ def _tests_that_reach(project: Project, proposals: Proposals) -> tuple[str, ...]
     tests = coverage.tests.values() if coverage else ()
     seen = {test_file(test) for ids in tests for test in ids}
     return tuple(sorted(seen.union(filter(is_test_file, changed)))) if seen else ()
-
-
-def _python(project: Project) -> tuple[ProjectPython | None, str]:
-    """Return the project's interpreter, or why its code is not run."""
-    if project.interpreter is None:
-        return None, "the project's code may not be run here"
-    try:
-        return project.interpreter(), ""
-    except RemoraError as error:
-        return None, error.with_hint

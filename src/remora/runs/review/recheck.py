@@ -129,7 +129,7 @@ class Recheck:
         use_it = operations.checks_run_code | operations.checks_read_packages
         if agent is None or use_it.isdisjoint(agent.definition.verify):
             return
-        if not self._environment or self._project.interpreter is None:
+        if not self._environment:
             return
         try:
             python = self._project.interpreter()
@@ -170,8 +170,6 @@ class Recheck:
         runs_code = self._project.operations.checks_run_code
         if runs_code.isdisjoint(agent.definition.verify) and not self._environment:
             return None
-        if self._project.interpreter is None:
-            raise HostError("the project's code may not be run here")
         try:
             return self._project.interpreter()
         except RemoraError as error:

@@ -13,7 +13,6 @@ from remora.code.extract import parse_module
 from remora.code.syntax.nodes import Module
 from remora.code.syntax.source import parse_error
 from remora.config.user_folders import make_private
-from remora.errors import RemoraError
 from remora.files.file_lock import try_lock
 from remora.ids import escape_path, file_of_key, split_node_key
 from remora.judges.judged_change import Change, ReportedFinding, Unjudged
@@ -21,7 +20,6 @@ from remora.operations.base import Report
 from remora.runs.execution.run import RunRequest, options_for
 from remora.runs.project import Project
 from remora.runs.report.problems import Problem, problem_order, reported_problem
-from remora.sandbox.interpreters import ProjectPython
 from remora.text import count
 from remora.tools.host.ruff.newer_syntax import newer_syntax
 from remora.tools.tree import ToolTree
@@ -99,7 +97,7 @@ def judge_change(
     project = open_project(invocation)
     tell("copying the project before and after the change")
     with change_trees(project.root, request, project.config.workspace.include) as trees:
-        python, why = _python(invocation, project, static=static)
+        python, why = (None, "") if static else project.find_python()
         files = {path: file for path, file in trees.files.items() if path.endswith(".py")}
         chosen = dict(sorted(files.items())[:_MOST_FILES])
         change = Change(
@@ -171,20 +169,6 @@ def _kept_folder(project: Project) -> Iterator[Path | None]:
             make_private(folder)
             is_free = stack.enter_context(try_lock(folder))
         yield folder if is_free else None
-
-
-def _python(
-    invocation: Invocation, project: Project, *, static: bool
-) -> tuple[ProjectPython | None, str]:
-    """Return the project's interpreter, or None and why its code is not run."""
-    if static:
-        return None, ""
-    from remora.bootstrap.project_interpreter import interpreter_for
-
-    try:
-        return interpreter_for(invocation, project.root, project.config), ""
-    except RemoraError as error:
-        return None, error.with_hint
 
 
 def _ask_operations(
