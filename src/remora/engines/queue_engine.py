@@ -20,7 +20,9 @@ from remora.runs.execution.engine import Shard, ShardEnd
 from remora.runs.execution.shard_task import ShardTask
 
 _POLL_S = 0.5
+"""Seconds between two looks at the queue (decision: jobs take longer)."""
 _PATIENCE_S = 60.0
+"""Seconds to wait for a database that is away (decision: a restart takes less)."""
 _ENDED = """
 SELECT id, status::text FROM procrastinate_jobs
 WHERE id = ANY (%(ids)s) AND status IN ('succeeded', 'failed', 'cancelled', 'aborted')

@@ -34,6 +34,7 @@ _FAILED = "SELECT reason FROM shard_failures WHERE job_id = %(job_id)s ORDER BY 
 _HINT = "check the database with `remora doctor`, and its rights with `remora database init`"
 TASK, QUEUE = "remora.run_shard", "remora"
 _PATIENCE_S = 60.0
+"""Seconds to wait for a connection (decision: a restart of the database takes less)."""
 
 
 @asynccontextmanager

@@ -8,7 +8,9 @@ from remora.evals.arm_results import OUTCOMES, ArmResult, OperationResult, Repor
 from remora.evals.scores import Estimate, differences, estimates
 
 _DIGITS = 4
+"""Digits of a share (decision: files differ more)."""
 _MOST_EXAMPLES = 50
+"""Examples of each arm (decision: people read fewer)."""
 _COUNTS = (
     *("jobs", "job_errors", "decisions", "conflicts", "turns", "invalid", "refused"),
     *("requests", "tokens", "seconds", "resumed"),

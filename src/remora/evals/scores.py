@@ -11,7 +11,9 @@ import msgspec
 from remora.evals.arm_results import Basis, TargetResult
 
 _DRAWS = 2000
+"""Draws for an interval (decision: with more, its ends hardly move)."""
 _LOWEST, _HIGHEST = 0.025, 0.975
+"""The quantiles of a 95 % interval."""
 _Z_SQUARED = 1.96**2
 """The square of the normal quantile for 95 %."""
 

@@ -24,6 +24,7 @@ from remora.tools.host.ruff.config_files import SETTINGS
 from remora.tools.tree import ToolTree
 
 _OLDEST = (3, 11)
+"""The oldest supported Python, as in `pyproject.toml`."""
 
 
 class DoctorCheck(msgspec.Struct, frozen=True, kw_only=True):

@@ -19,6 +19,7 @@ from remora.memory.events import Event, Head, RunStart
 from remora.trace.content.private_files import disk_errors, sync_folder
 
 _KEY_BYTES = 32
+"""The length of an HMAC key for SHA-256."""
 
 
 def install_key(state: Path) -> bytes:

@@ -16,6 +16,7 @@ from remora.pym import Script, ScriptChecks
 from remora.text import some_of
 
 _LISTED = 20
+"""Tools that a hint lists (decision)."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -37,6 +37,7 @@ from remora.workspaces.copy.workspace import Workspace
 
 _TARGET = "target"
 _SEED = 0
+"""The seed of a trial, so that it can be repeated."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,7 +11,9 @@ import msgspec
 from remora.version import __version__
 
 INTERNAL, CLIENT = 1, 3
+"""Kinds of spans in OTLP."""
 _ERROR = 2
+"""The status code of an error in OTLP."""
 _MOST = 512
 _LARGEST = 2**21
 """Maximum number of spans in a request, and of characters in their strings.

@@ -19,7 +19,6 @@ from remora.runs.records.run_record import RunRecord
 from remora.runs.records.run_stream import open_run
 from remora.statuses import INTERRUPTED, RETRIED, RUNNING, UNDECIDED
 from remora.trace.read.reader import read_events
-from remora.trace.stream.line_builder import Clock, utc_now
 
 
 def jobs_to_retry(view: RunView, node: str) -> list[JobView]:
@@ -54,7 +53,6 @@ def retry(
     as_now: UpdateStart,
     *,
     feedback: str | None,
-    clock: Clock = utc_now,
 ) -> tuple[list[Job], RunRecord]:
     """Record the verdict `retried` on each job and create its next attempt without running it.
 
@@ -64,7 +62,7 @@ def retry(
     StreamLocked if the run is still running, and UsageError if the feedback is too long.
     """
     pinned = checked_feedback(feedback, project.redact)
-    with open_run(project, record, clock) as stream:
+    with open_run(project, record) as stream:
         attempts = stream.record.attempts
         numbers = AttemptNumbers(project.trace, attempts)
         known = {attempt.job.agent_id: attempt for attempt in attempts.begun}
@@ -76,7 +74,7 @@ def retry(
                 for job in jobs
             ]
         for job, (after, start) in zip(jobs, starts, strict=True):
-            start_stream(project, after, as_now(after, start), clock)
+            start_stream(project, after, as_now(after, start))
             # if killed here, a resume completes the attempt
             stream.append(job_start(after))
             stream.append(

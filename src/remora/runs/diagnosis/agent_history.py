@@ -20,6 +20,7 @@ from remora.trace.read.reader import decode_part
 _MAX_BYTES = 4 * 1024 * 1024
 """Size from which an output is not searched."""
 _MAX_ERRORS, _MAX_LINE = 5, 300
+"""Lines of an output that are kept, and characters of each (decision: a diagnosis quotes one)."""
 _REPORTS = re.compile(
     r"(?i:(?:[\w./-]+:\d+(?::\d+)?: )?(?:fatal |internal )?(?:error|fatal|panic)(?:\[\w+\])?: *\S)"
     r"|(?:\w+\.)*[A-Z]\w*(?:Error|Exception): *\S"

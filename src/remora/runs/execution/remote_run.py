@@ -20,6 +20,7 @@ from remora.threads import run_in_thread
 from remora.trace.read.reader import read_events, typed_payload
 
 _POLL_S = 0.5
+"""Seconds between two looks for ended jobs (decision: jobs take longer)."""
 _BATCH = 1000
 """Number of events that are appended at a time, and are in memory several times."""
 _LAST_REPORTS_S = 10.0

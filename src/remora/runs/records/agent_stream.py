@@ -39,7 +39,9 @@ def agent_emitter(project: Project, job: Job, clock: "Clock | None" = None) -> "
     )
 
 
-def start_stream(project: Project, job: Job, start: AgentStart, clock: "Clock") -> None:
+def start_stream(
+    project: Project, job: Job, start: AgentStart, clock: "Clock | None" = None
+) -> None:
     """Write and sync the first line of an attempt's stream.
 
     Call this before recording the attempt in the run's stream.

@@ -19,6 +19,7 @@ from remora.text import count
 from remora.trace.read.reader import decode_part
 
 _SHOWN_CODES = 7
+"""Codes that a line names (decision: more do not fit)."""
 _TEXT = re.compile(r"([A-Z]+[0-9]+) line ([0-9]+): (.*)", re.DOTALL)
 """Format of the built-in lint agent's diagnostics."""
 _TESTS = {"missing test": "tests", "weak test": "further tests"}

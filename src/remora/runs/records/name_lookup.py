@@ -14,6 +14,7 @@ from remora.trace.read.reader import read_events, typed_payload
 from remora.trace.trace_folder import TraceFolder, stream_id
 
 _FEW = 5
+"""Names that a hint lists (decision: more are not read)."""
 
 
 def run_named(folder: TraceFolder, name: str) -> str:

@@ -25,7 +25,9 @@ EXACT_S = 30.0
 _AHEAD_S = 2.0
 """Maximum to look up a node ahead. On Django, the callers of few functions take longer."""
 _POLL_S = 0.1
+"""Seconds between two looks at the thread that indexes."""
 _READY_S = 2.0
+"""Seconds in which a running daemon answers (decision)."""
 
 
 class FactsAhead:

@@ -31,8 +31,11 @@ from remora.tools.host.ruff.newer_syntax import newer_syntax
 from remora.usecases.hub.target import HubTarget, hub_paths_of
 
 _AT_ONCE = 100
+"""Files of a batch (decision: progress is shown after each)."""
 _LOOK_S = 0.1
+"""Seconds between two questions to a busy daemon."""
 _ANSWER_S = 60.0
+"""Seconds to wait for an answer of the daemon (decision: a scan may run)."""
 _RefreshLarge = Callable[[str, UpdateSource], Refreshed]
 Progress = Callable[[int, int], None]
 """Called with the number of finished items and the total."""
@@ -40,6 +43,7 @@ Progress = Callable[[int, int], None]
 _LOCKED_S = 10.0
 """Seconds to wait for another process that writes the database."""
 _WRITER_LOOK_S = 0.05
+"""Seconds between two attempts to open the database."""
 
 
 class Links(NamedTuple):

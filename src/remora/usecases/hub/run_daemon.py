@@ -37,6 +37,7 @@ _FORMAT = "%(asctime)s %(levelname)-7s %(message)s"
 _RESTARTED = "REMORA_HUB_RESTARTED"
 _QUIET = "REMORA_HUB_QUIET"  # for tests, which use a shorter time
 _DESCRIPTORS = 8192
+"""Open files that the daemon may have, for its clients and folders."""
 _SWITCH_S = 0.001
 """Thread switch interval in seconds: bounds how long a cached answer waits for a computation."""
 

@@ -15,9 +15,11 @@ from remora.hub.protocol import StatusResult
 from remora.usecases.hub.target import HubTarget, hub_http_address, hub_paths_of
 
 _START_S = 60.0
+"""Seconds for a start (decision: a loaded machine needs a few)."""
 READY = b"ready\n"
 """Message from a daemon to the command that started it."""
 _LOOK_S = 0.05
+"""Seconds between two looks at the daemon."""
 _MOST_STARTS = 3
 """Maximum attempts. A killed daemon may hold its lock for a moment, and a new one then gives up."""
 

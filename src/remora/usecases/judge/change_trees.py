@@ -23,6 +23,7 @@ _BEFORE, _AFTER = "before", "after"
 _DIFFER = 1
 """The exit code of `git diff --no-index` if the folders differ."""
 _NO_MERGE_BASE = 1
+"""The exit code of `git merge-base` without a common ancestor."""
 _LINK = b"120000"
 """Git's mode of a symbolic link."""
 
