@@ -18,20 +18,22 @@ OUTCOMES: Mapping[Basis, tuple[Outcome | Verdict, ...]] = {
 
 
 class Target(msgspec.Struct, frozen=True, kw_only=True, order=True):
-    """A hidden part, or a function to work on. `text` is what people wrote."""
+    """A hidden part, or a function to work on."""
 
     path: str
     name: str
     kind: str = ""
     text: str = ""
+    """What people wrote."""
 
 
 class TargetResult(msgspec.Struct, frozen=True, kw_only=True):
-    """Result for a target. `text` was written in place of a hidden part."""
+    """Result for a target."""
 
     target: Target
     outcome: Outcome | Verdict
     text: str = ""
+    """What was written in place of a hidden part."""
 
     @property
     def is_written(self) -> bool:
@@ -75,12 +77,14 @@ class ArmResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OperationResult(msgspec.Struct, frozen=True, kw_only=True):
-    """The results of all arms on one operation. `found` is the number of possible targets."""
+    """The results of all arms on one operation."""
 
     operation: str
     basis: Basis
     found: int
+    """The number of possible targets."""
     targets: Sequence[Target]
+    """Those that were chosen."""
     arms: Sequence[ArmResult] = ()
 
 

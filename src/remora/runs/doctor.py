@@ -28,12 +28,13 @@ _OLDEST = (3, 11)
 
 
 class DoctorCheck(msgspec.Struct, frozen=True, kw_only=True):
-    """Result of one check. If it is `needed` and fails, `analyze` cannot run on this machine."""
+    """Result of one check."""
 
     name: str
     ok: bool
     detail: str
     needed: bool = True
+    """If it fails, True means that `analyze` cannot run on this machine."""
     hint: str = ""
 
 

@@ -29,21 +29,23 @@ class ModelUse(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MeasuredModel(msgspec.Struct, frozen=True, kw_only=True):
-    """The figures of a model for an operation.
-
-    Of `slots` hidden parts in `files` files, `written` were written, and `right` of these have the
-    same meaning as before. `gain` is the share of right slots minus that of rules, with its 95 % interval. It is
-    null if rules were not measured at the same time.
-    """
+    """The figures of a model for an operation."""
 
     use: ModelUse
     slots: int
+    """The number of hidden parts."""
     files: int
+    """The number of their files."""
     written: int
+    """The number of parts that were written."""
     right: int
+    """The number of these that have the same meaning as before."""
     gain: float | None
+    """The share of right slots minus that of rules, or null if rules were not measured at the same time."""
     gain_ci95: tuple[float, float] | None
+    """Its 95 % interval."""
     seed: int
+    """The seed by which the parts were chosen."""
     commit: str | None
     date: str
 

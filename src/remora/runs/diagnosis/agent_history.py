@@ -59,13 +59,14 @@ class Turn(msgspec.Struct):
 
 
 class AgentHistory(msgspec.Struct):
-    """The first and the last event of an agent, its turns and its end."""
+    """An agent from its first to its last event."""
 
     first: Event | None = None
     last: Event | None = None
     turns: list[Turn] = []
     end: AgentEnd | None = None
     no_change: NoChangeReason = msgspec.field(default_factory=NoChangeReason)
+    """Finds the reason for changing nothing."""
 
 
 def agent_history(events: Iterable[Event]) -> AgentHistory:

@@ -63,11 +63,13 @@ class EndedAgent(NamedTuple):
 
 
 class StartedRun(NamedTuple):
-    """A run whose `run_start` is the line with the hash `start_hash`."""
+    """A run whose start is recorded."""
 
     run_id: str
     start_hash: str
+    """The hash of the line with its `run_start`."""
     commit: str | None
+    """The commit of its base, if there is one."""
 
 
 class RemoteWorkers(msgspec.Struct, frozen=True):

@@ -26,16 +26,15 @@ from remora.pym import ScriptChecks
 
 @dataclass(frozen=True, kw_only=True)
 class CheckedDefinition:
-    """Result of checking one `agent.yaml`. `error` is empty if the file is valid.
-
-    `warnings` contains unused grants, vague inputs, and a model without an address.
-    """
+    """Result of checking one `agent.yaml`."""
 
     path: Path
     name: str = ""
     error: str = ""
+    """Empty if the file is valid."""
     hint: str = ""
     warnings: tuple[str, ...] = ()
+    """Unused grants, vague inputs, and a model without an address."""
 
 
 def check_definitions(
@@ -60,15 +59,14 @@ def check_definitions(
 
 @dataclass(frozen=True)
 class _Checker:
-    """Checks the agent definitions under a root.
-
-    `scripts` limits the total time spent checking scripts.
-    """
+    """Checks the agent definitions under a root."""
 
     root: Path
     operations: Operations
     scripts: ScriptChecks
+    """Limits the total time spent checking scripts."""
     model: ModelConfig | None
+    """The configured model, or None to check no names of models."""
 
     @cached_property
     def _valid(self) -> Found:

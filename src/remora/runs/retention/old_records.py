@@ -35,11 +35,14 @@ _EVERY = timedelta(days=1)
 
 
 class Retained(msgspec.Struct, frozen=True, kw_only=True):
-    """Numbers of removed runs and compressed streams, the freed bytes, and the problems."""
+    """What retention has done."""
 
     runs: int = 0
+    """The number of removed runs."""
     streams: int = 0
+    """The number of compressed streams."""
     bytes: int = 0
+    """The freed bytes."""
     problems: tuple[str, ...] = ()
 
 

@@ -18,11 +18,14 @@ Commands store contents before the events that reference them.
 
 
 class Limits(NamedTuple):
-    """Days after which runs are removed and compressed, and backups are removed. None is never."""
+    """Ages in days; None is never."""
 
     remove: int | None = None
+    """The age at which runs are removed."""
     compress: int | None = None
+    """The age at which they are compressed."""
     backups: int | None = None
+    """The age at which backups are removed."""
 
 
 def limits_of(config: RetentionConfig) -> Limits:
@@ -30,11 +33,14 @@ def limits_of(config: RetentionConfig) -> Limits:
 
 
 class Due(NamedTuple):
-    """Runs to remove, streams to compress, and contents to remove after these runs."""
+    """What is due."""
 
     runs: list[RunFacts]
+    """The runs to remove."""
     streams: list[Path]
+    """The streams to compress."""
     contents: list[StoredContent]
+    """The contents to remove after these runs."""
 
 
 def what_is_due(found: Inventory, limits: Limits, now: datetime, spared: str = "") -> Due:

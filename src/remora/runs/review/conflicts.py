@@ -17,26 +17,26 @@ from remora.workspaces.rooted_files import RootedFiles
 
 
 class LineVersions(NamedTuple):
-    """Lines that the agent and the user changed: before the run, by the agent, and now.
-
-    `line` is the number of the first in the base.
-    """
+    """Lines that the agent and the user changed."""
 
     line: int
+    """The number of the first line in the base."""
     base: str
+    """The lines before the run."""
     agent: str
+    """The lines of the agent."""
     yours: str
+    """The lines now."""
 
 
 class ChangeConflict(NamedTuple):
-    """A file with which a change set cannot be merged, and why.
-
-    `places` is empty if the conflict is not between lines.
-    """
+    """A file with which a change set cannot be merged."""
 
     path: str
     detail: str
+    """Why it cannot be merged."""
     places: list[LineVersions]
+    """The lines, or nothing if the conflict is not between lines."""
 
 
 def conflicts_now(project: ProjectRecords, patches: Sequence[FilePatch]) -> list[ChangeConflict]:

@@ -250,11 +250,14 @@ def _changed_lines(
 
 
 class FindingsReport(msgspec.Struct, frozen=True, kw_only=True):
-    """Findings by operation, ordered by file and line, and the numbers of selected nodes and files."""
+    """Findings of operations."""
 
     findings: dict[str, tuple[ReportedFinding, ...]]
+    """The findings by operation, ordered by file and line."""
     nodes: int
+    """The number of selected nodes."""
     files: int
+    """The number of their files."""
 
 
 def findings_in_base(
