@@ -47,7 +47,6 @@ PARAMETERS = [
     ("f(json)", ["path: Path to the json file."], ["renamed-parameter path"], Mend()),
     ("f(paths)", ["path: A place."], ["renamed-parameter path"], Mend()),
     ("f(names: list)", ["name (str): Who."], ["renamed-parameter name"], Mend()),
-    ("f(full_name: dict)", ["name (str): Who."], ["renamed-parameter name"], Mend()),
     ("f(full_name: str)", ["name (str): Name."], ["renamed-parameter name"], Mend(renames={"name": "full_name"})),
     ("f(where)", ["inplace: Was."], ["renamed-parameter inplace"], Mend()),
     ("f(a, b, c)", ["a: One.", "b: Two."], ["missing-parameter c"], Mend()),
@@ -147,7 +146,6 @@ def test_nothing_is_removed_from_a_method_that_may_be_overridden() -> None:
         ("lru_cache(maxsize=1)", ["unknown-parameter gone"], True),
         ("registered", ["unknown-parameter gone"], False),
         ('renamed(gone="b")', [], False),
-        ('with_names("a, gone")', [], False),
     ],
 )
 def test_a_decorator_may_add_the_parameter(

@@ -11,18 +11,6 @@ from remora.code.syntax.definitions import UNKNOWN_PARAMETER
 from remora.code.syntax.effects import unqualified_name
 from remora.code.syntax.hidden_uses import names_in
 
-_SIMPLE = frozenset(
-    ("int", "str", "bool", "bytes", "dict", "list", "tuple", "set", "float", "Path")
-)
-_SPELLED = {"string": "str", "integer": "int", "boolean": "bool", "dictionary": "dict"}
-_COMPATIBLE = (
-    frozenset(("int", "float")),
-    frozenset(("int", "bool")),
-    frozenset(("list", "tuple")),
-)
-_GOOGLE = re.compile(r"\s*\*{0,2}\w+ ?\((\w+)(?:, optional)?\)\s*:")
-_NUMPY = re.compile(r"\s*\w+ ?: ?(\w+)(?:, (?:optional|default\b.*|keyword-only))?\s*")
-_REST = re.compile(r"\s*:param (\w+) \w+:.*|\s*:type \w+: *(\w+)(?:, optional| or None)?\.?\s*")
 _MIN_SIMILARITY = 0.75
 _MIN_ABBREVIATION = 3
 _MOST_PAIRS = 1000
@@ -60,7 +48,6 @@ def parameter_findings(code: DocumentedCode) -> Iterator[DriftFinding]:
     ]
     if any(_is_opaque(decorator) for decorator in code.decorators):
         unknown = []  # the decorator may add parameters
-    unknown = [name for name in unknown if not any(_names_in(d, name) for d in code.decorators)]
     missing = unlisted_parameters(code)
     renamed = _renamed(items, unknown, missing, names)
     if is_open:  # other names may be keywords
@@ -215,54 +202,6 @@ def _mentioned(code: Sequence[ast.stmt]) -> set[str]:
     }
 
 
-def _names_in(decorator: ast.expr, name: str) -> bool:
-    """Return True if the arguments of a decorator have a name as keyword or in a string."""
-    return any(
-        (isinstance(node, ast.keyword) and node.arg == name)
-        or (
-            isinstance(node, ast.Constant)
-            and isinstance(node.value, str)
-            and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", node.value) is not None
-        )
-        for node in ast.walk(decorator)
-    )
-
-
 def _is_opaque(decorator: ast.expr) -> bool:
     """Return True if a decorator may add parameters, judging by its name."""
     return _CHANGES_SIGNATURE.search(unqualified_name(decorator).lower()) is not None
-
-
-def stated_and_annotated(code: DocumentedCode, item: Item, name: str) -> tuple[str, str]:
-    """Return the type that an entry states, and the simple type that a parameter is annotated with."""
-    arguments = code.signature.args if code.signature is not None else None
-    every = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs) if arguments else ()
-    annotations = (argument.annotation for argument in every if argument.arg == name)
-    return _stated(code, item), _simple_type(next(annotations, None))
-
-
-def is_other_type(stated: str, actual: str) -> bool:
-    """Return True if both types are simple, and values of one are not meant by the other."""
-    known = _SPELLED.get(stated, stated)
-    if not actual or known not in _SIMPLE or known == actual:
-        return False
-    return not any({known, actual} <= pair for pair in _COMPATIBLE)
-
-
-def _stated(code: DocumentedCode, item: Item) -> str:
-    pattern = {"google": _GOOGLE, "numpy": _NUMPY, "rest": _REST}[code.parsed.style or "google"]
-    line = code.parsed.lines[item.first]
-    found = pattern.match(line) if pattern is _GOOGLE else pattern.fullmatch(line)
-    return next(filter(None, found.groups()), "") if found else ""
-
-
-def _simple_type(annotation: ast.expr | None) -> str:
-    """Return the built-in type of an annotation without `None`, or an empty string."""
-    if isinstance(annotation, ast.BinOp) and isinstance(annotation.right, ast.Constant):
-        annotation = annotation.left if annotation.right.value is None else None
-    if isinstance(annotation, ast.Subscript):
-        name = ast.unparse(annotation.value).rpartition(".")[2]
-        annotation = annotation.slice if name == "Optional" else annotation.value
-    name = annotation.id if isinstance(annotation, ast.Name) else ""
-    name = name.lower() if name in ("Dict", "List", "Tuple", "Set") else name
-    return name if name in _SIMPLE else ""

@@ -37,7 +37,7 @@ RULES = (
         "documents a parameter that has another name now",
         "`:param value_match:` of `equal_to(value)`",
         "if one name has all words of the other or abbreviates it, or the text has a word of the "
-        "new name, and neither type nor text contradicts the new name",
+        "new name, and the text does not contradict the new name",
         parameter_findings,
     ),
     DriftRule(

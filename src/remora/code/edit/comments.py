@@ -1,6 +1,8 @@
 """Comments that tools read, whose place and text have a meaning."""
 
+import io
 import re
+import tokenize
 
 _FOR_TOOL = re.compile(
     r"#(?:!|\s*(?:"
@@ -16,6 +18,12 @@ _SILENCING = re.compile(
     r"#[ \t]*(?:noqa|(?:ruff|flake8|isort|pylint)[ \t]*:|(?:type|pyright|mypy)[ \t]*:[ \t]*ignore)",
     re.IGNORECASE,
 )
+
+
+def comments_in(text: str) -> list[str]:
+    """Return the comments of a file that parses, in order."""
+    tokens = tokenize.generate_tokens(io.StringIO(text).readline)
+    return [token.string for token in tokens if token.type == tokenize.COMMENT]
 
 
 def is_for_tool(comment: str) -> bool:

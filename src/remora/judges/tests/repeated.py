@@ -26,6 +26,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 import msgspec
 
 from remora.code.pytest_model.pytest_file import is_of_tests
+from remora.code.syntax.definitions import assigned_values
 from remora.code.syntax.source import Source, read_source
 from remora.ids import split_node_key, unescape_path
 from remora.judges.judged_change import Change
@@ -249,7 +250,8 @@ def _words(tree: ast.AST) -> Iterator[str]:
 
 def _mentioned(test: WrittenTest, words: frozenset[str]) -> set[str]:
     """Return the project's words in a test, its fixtures, and what it takes from its file."""
-    function, own = test.function, _own_names(test.module)
+    function = test.function
+    own = {name for name, _ in assigned_values(test.module.body)}
     said = {f"fixture {argument.arg}" for argument in function.args.args}
     for node in ast.walk(function):
         match node:
@@ -263,17 +265,6 @@ def _mentioned(test: WrittenTest, words: frozenset[str]) -> set[str]:
             case ast.Constant(value=str(value)):
                 said |= {value, *_WORD.findall(value)} & words
     return said
-
-
-def _own_names(module: ast.Module) -> set[str]:
-    """Return the variables of a test file."""
-    return {
-        target.id
-        for statement in module.body
-        if isinstance(statement, ast.Assign)
-        for target in statement.targets
-        if isinstance(target, ast.Name)
-    }
 
 
 def _branches(outcomes: Outcomes, test: str) -> Branches:

@@ -1,9 +1,7 @@
 """Checks that a change writes only one docstring, that it is right, and that no text is lost."""
 
 import ast
-import io
 import re
-import tokenize
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from hashlib import sha256
@@ -13,6 +11,7 @@ from remora.code.docstrings.docstring_sections import parse_docstring
 from remora.code.docstrings.documented_node import DocumentedNode, find_documented
 from remora.code.docstrings.drift_finding import DocumentedCode, DriftFinding
 from remora.code.docstrings.name_words import only_repeats_name
+from remora.code.edit.comments import comments_in
 from remora.code.syntax.definitions import find_definitions
 from remora.code.syntax.signature import docstring_text
 from remora.code.syntax.source import Source, Unreadable, read_source
@@ -162,7 +161,8 @@ def tree_without_docstring(path: str, content: bytes, key: str) -> _TreeAndComme
         )
     if holder is None:
         return None
-    return _hash_without_docstring(source, holder), _comments(source)
+    text = source.utf8.decode("utf-8", "surrogatepass")
+    return _hash_without_docstring(source, holder), tuple(comments_in(text))
 
 
 def _hash_without_docstring(source: Source, holder: ast.AST) -> str:
@@ -171,12 +171,3 @@ def _hash_without_docstring(source: Source, holder: ast.AST) -> str:
     if docstring_text(body) is not None or is_lone_pass(body):
         del body[0]
     return sha256(ast.dump(source.tree).encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def _comments(source: Source) -> tuple[str, ...]:
-    text = io.StringIO(source.utf8.decode("utf-8", "surrogatepass"))
-    return tuple(
-        token.string
-        for token in tokenize.generate_tokens(text.readline)
-        if token.type == tokenize.COMMENT
-    )

@@ -10,7 +10,7 @@ from remora.code.docstrings.docstring_sections import (
     Style,
     parse_docstring,
 )
-from remora.operations.docstring.style import DocstringFormat, Mood, in_mood
+from remora.operations.docstring.style import STYLES, DocstringFormat, Mood, in_mood
 
 _QUOTED = re.compile(r"[rR]?(\"\"\"|''')(.*)\1", re.DOTALL)
 _LONGEST = 4000
@@ -18,16 +18,12 @@ _STEP = "    "
 """The indentation of an entry's description."""
 _CODE = (">>>", "...")
 
-_TITLES: Mapping[Kind, tuple[str, str]] = {
-    "parameters": ("Args", "Parameters"),
-    "returns": ("Returns", "Returns"),
-    "raises": ("Raises", "Raises"),
+_TITLES: Mapping[Kind, tuple[str, str, str]] = {
+    "parameters": ("Args", "Parameters", ":param:"),
+    "returns": ("Returns", "Returns", ":returns:"),
+    "raises": ("Raises", "Raises", ":raises:"),
 }
-_FIELDS: Mapping[Kind, str] = {
-    "parameters": "param",
-    "returns": "returns",
-    "raises": "raises",
-}
+"""How sections begin, by the styles of `STYLES`."""
 
 
 def plain_text(given: str) -> str:
@@ -136,5 +132,4 @@ def _indented(lines: list[str], formatting: DocstringFormat, indent: str) -> Ite
 
 def section_title(kind: Kind, style: Style) -> str:
     """Return how a section begins: its title, or its field in reST."""
-    google, numpy = _TITLES[kind]
-    return f":{_FIELDS[kind]}:" if style == "rest" else google if style == "google" else numpy
+    return _TITLES[kind][STYLES.index(style)]

@@ -11,9 +11,7 @@ from remora.code.docstrings.documented_node import DocumentedNode
 from remora.code.docstrings.documented_parameters import (
     are_similar,
     documented_parameters,
-    is_other_type,
     lower_words,
-    stated_and_annotated,
     unlisted_parameters,
 )
 from remora.code.docstrings.drift_finding import DocumentedCode, DriftFinding
@@ -96,8 +94,8 @@ def _is_mentioned(code: DocumentedCode, name: str, entry: Item) -> bool:
 def _is_certain(code: DocumentedCode, finding: DriftFinding) -> bool:
     """Return True if the names are alike, or the description has a new word of the name.
 
-    The type and the text of the entry must fit the new name: `path : str, Path to the file` is not
-    about the parsed `json` that the function takes now.
+    The text of the entry must fit the new name: `path : str, Path to the file` is not about the
+    parsed `json` that the function takes now.
     """
     if (
         finding.new.endswith(f"_{finding.old}")
@@ -106,9 +104,6 @@ def _is_certain(code: DocumentedCode, finding: DriftFinding) -> bool:
         return False  # the field has a space instead of an underscore
     item = _item(code, finding)
     if item is None:
-        return False
-    stated, annotated = stated_and_annotated(code, item, finding.new)
-    if is_other_type(stated, annotated):
         return False
     text = " ".join(code.parsed.lines[item.first : item.last + 1]).lower()
     told = {*lower_words(text.replace(finding.old.lower(), " ", 1))}

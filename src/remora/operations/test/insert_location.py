@@ -119,7 +119,7 @@ def _test_name(qualname: str) -> str:
     return f"test_{'_'.join(words)}"
 
 
-def test_path(
+def path_for_tests(
     subject: TargetFunction,
     tests: Mapping[str, str],
     exists: Callable[[str], bool],
@@ -136,9 +136,6 @@ def test_path(
         return exists(path) and not (path in tests and _is_own(subject, tests[path]))
 
     return found or new_path(subject, stem, tests, exists, new, is_taken)
-
-
-test_path.__test__ = False  # type: ignore[attr-defined]
 
 
 def import_form(modules: Sequence[str], texts: Sequence[str]) -> tuple[str, str] | None:

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from remora.code.edit.name_binding import importable_names
 from remora.judges.calls.target_function import TargetFunction
 from remora.operations.test.insert.new_file import RequiredStyle, file_header, required_style
-from remora.operations.test.insert_location import InsertLocation, locate_test, test_path
+from remora.operations.test.insert_location import InsertLocation, locate_test, path_for_tests
 from remora.operations.test.new_files import new_files
 from remora.tools.host.declared_type_checker import MYPY_FILES, mypy_settings
 from remora.tools.tree import ToolTree
@@ -19,7 +19,7 @@ def home_of(
     """Return the location of a new test of the function, which is in the file `at` if it is given."""
     public = _public_modules(subject, place)
     new = new_files(place, tests)
-    path = at or test_path(subject, tests, place.files.exists, new)
+    path = at or path_for_tests(subject, tests, place.files.exists, new)
     required = RequiredStyle() if tests else required_style(place, path)
     home = locate_test(
         subject,

@@ -2,11 +2,10 @@
 
 import ast
 import builtins
-import io
-import tokenize
 from collections.abc import Mapping, Sequence
 from symtable import symtable
 
+from remora.code.edit.comments import comments_in
 from remora.code.edit.import_edits import is_type_checking
 from remora.code.edit.text_lines import decode
 from remora.code.syntax.definitions import FunctionNode, ImportNode
@@ -84,7 +83,8 @@ def _difference(before: bytes, after: bytes) -> str:
         return "a new import hides a name"
     if not is_same:
         return "more than annotations and imports changed"
-    return "" if _comments(before) == _comments(after) else "a comment changed"
+    texts = (decode("", content).body for content in (before, after))
+    return "a comment changed" if len({tuple(comments_in(text)) for text in texts}) > 1 else ""
 
 
 def _annotations(tree: ast.Module) -> dict[tuple[int, str], str]:
@@ -133,8 +133,3 @@ def _without_imports(
                 continue
         rest.append(node)
     return rest
-
-
-def _comments(content: bytes) -> list[str]:
-    tokens = tokenize.tokenize(io.BytesIO(content).readline)
-    return [token.string for token in tokens if token.type == tokenize.COMMENT]

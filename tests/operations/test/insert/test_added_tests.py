@@ -26,7 +26,7 @@ from remora.operations.test.insert_location import (
     InsertLocation,
     import_form,
     locate_test,
-    test_path,
+    path_for_tests,
 )
 from remora.operations.test.new_files import NewFiles
 from remora.operations.test.test_home import home_of
@@ -56,7 +56,7 @@ def home(
         there.__contains__,
         public=(),
         typed=False,
-        path=test_path(found, tests, there.__contains__, NewFiles(tuple(folders), ends=False)),
+        path=path_for_tests(found, tests, there.__contains__, NewFiles(tuple(folders), ends=False)),
     )
     assert made.path == path
     return made
