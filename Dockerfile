@@ -5,7 +5,7 @@
 #
 # With the embedded model and its weights inside: docker build --build-arg MODEL=embedded …
 # A registry of your own: docker build --secret id=pip,src=pip.conf -t remora .
-FROM python:3.11-slim-bookworm
+FROM python:3.14-slim-bookworm
 
 RUN apt-get update \
     && apt-get install --yes --no-install-recommends bubblewrap git \

@@ -30,7 +30,7 @@ setup: $(STAMP) ## make .venv and install the pinned, hashed requirements
 
 # Python compiles what it imports, a fifth of what is installed. The stamp is written last, so the next call repeats an interrupted installation.
 $(STAMP): requirements/dev.txt pyproject.toml
-	@for python in "$(PYTHON)" python3 python3.13 python3.12 python3.11 python; do \
+	@for python in "$(PYTHON)" python3 python3.14 python3.13 python3.12 python3.11 python; do \
 	  [ -n "$$python" ] || continue; \
 	  if "$$python" -c "$(SUITABLE)" >/dev/null 2>&1; then found=$$python; break; fi; \
 	  if [ "$$python" = "$(PYTHON)" ]; then \
@@ -119,7 +119,7 @@ docs: setup ## write the generated reference pages, of which only configuration.
 bench: weights $(PEERS) ## measure speed and size, as ratios of one run
 	@$(BIN)/python bench/run.py $(BENCH_ARGS)
 
-# Pins are valid for CPython 3.11 to 3.13 (markers where they differ); hashes cover every file of a
+# Pins are valid for CPython 3.11 to 3.14 (markers where they differ); hashes cover every file of a
 # release. UV_INDEX_URL is used if set, but not recorded. httpx2-jsfetch runs in browsers only.
 # `make lock UPGRADE=` keeps the pinned versions, for example to add a package.
 UPGRADE := --upgrade

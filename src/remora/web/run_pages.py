@@ -13,6 +13,7 @@ from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import open_records
 from remora.errors import RemoraError
 from remora.runs.diagnosis.why_line import why
+from remora.runs.planning.source_files import unread_text
 from remora.runs.project import ProjectRecords
 from remora.runs.records.job_view import JobView
 from remora.runs.records.name_lookup import run_named
@@ -48,12 +49,14 @@ def _body(project: ProjectRecords, run_id: str, query: QueryParams, start: int) 
     view = read_run(project, run_id, details=False)
     jobs = [job for job in view.jobs if _matches(job, query)]
     shown = jobs[start : start + _JOBS]
+    totals = run_document(project, view)["totals"]
+    unread = unread_text(totals["unreadable"])
     reviews = Counter(job.review.state for job in view.jobs)
     return render(
         "run_body.html",
         view=view,
-        totals=run_document(project, view)["totals"],
-        gates=gate_texts(view),
+        totals=totals,
+        notes=(*gate_texts(view), *([unread] if unread else [])),
         jobs=shown,
         undecided={state: reviews[state] for state in UNDECIDED if reviews[state]},
         matching=len(jobs),
