@@ -22,7 +22,7 @@ class LinkCount(NamedTuple):
 def read_link_count(places: HubPaths) -> LinkCount | None:
     """Return the progress of precomputing links, or None if the database cannot be read."""
     return read_snapshot(
-        places.db, lambda view: LinkCount(*view.linked(), complete=view.links().complete())
+        places.db, lambda view: LinkCount(*view.linked(), complete=view.links().are_complete())
     )
 
 

@@ -15,9 +15,9 @@ def test_what_a_sweep_finds_belongs_to_the_questions_that_wanted_it() -> None:
     ticket = pending.ticket()
     pending.add(["later"])
     pending.swept(["found"])
-    assert not pending.reached(ticket)
+    assert not pending.has_reached(ticket)
     assert set(pending.first(9)) == {"found", "later"}
-    assert pending.reached(ticket)
+    assert pending.has_reached(ticket)
     pending = ChangeQueue()
     pending.want_sweep()
     pending.swept(["found"])
@@ -38,9 +38,9 @@ def test_a_file_that_is_sent_away_is_waited_for_until_its_last_errand_is_done() 
     second = pending.sent_to_child("a", pending.first(1)["a"], now=6.0)
     assert pending.only_in_child_since(ticket) == 5.0
     pending.read_by_child("a", first)
-    assert not pending.reached(ticket)
+    assert not pending.has_reached(ticket)
     pending.read_by_child("a", second)
-    assert pending.reached(pending.ticket())
+    assert pending.has_reached(pending.ticket())
     pending = ChangeQueue()
     pending.add(["a", "b"])
     pending.sent_to_child("a", pending.first(1)["a"], now=5.0)
@@ -84,7 +84,7 @@ class Machine(RuleBasedStateMachine):
     def check(self) -> None:
         for asked, ticket in self.questions:
             waits = any(since <= asked for since in self.unread.values())
-            assert self.pending.reached(ticket) == (not waits)
+            assert self.pending.has_reached(ticket) == (not waits)
 
 
 TestPending = Machine.TestCase

@@ -212,9 +212,9 @@ def test_a_dead_daemons_socket_is_taken_over_and_another_programs_is_not(short: 
     dead.bind(str(path))
     dead.close()
     listener = Listener(path)
-    assert not listener.lost()
+    assert not listener.is_lost()
     path.unlink()
-    assert listener.lost()
+    assert listener.is_lost()
     listener.close()
     assert list(short.iterdir()) == []
     path = short / "other.sock"

@@ -46,7 +46,7 @@ def test_only_one_process_owns_the_lock_and_it_is_named(tmp_path: Path) -> None:
         process.communicate()
     assert owner(lock) is None
     mine = OwnerLock(lock)
-    assert not mine.lost()
+    assert not mine.is_lost()
     assert owner(lock) == os.getpid()
     mine.close()
     assert owner(lock) is None
@@ -75,7 +75,7 @@ def test_the_owner_of_a_deleted_lock_file_notices(tmp_path: Path, again: bool) -
     lock.unlink()
     if again:
         lock.touch()
-    assert mine.lost()
+    assert mine.is_lost()
     mine.close()
 
 

@@ -42,7 +42,7 @@ class ChangeQueue:
         """Return the number of the latest change."""
         return self._number
 
-    def reached(self, ticket: int) -> bool:
+    def has_reached(self, ticket: int) -> bool:
         """Return True if all changes up to `ticket` have been read."""
         if not self._paths and not self._in_child and self._sweep is None:
             return True

@@ -209,11 +209,11 @@ class Daemon:
 
     async def _repair(self) -> None:
         """Restart if the database was removed. Listen again if the socket was removed."""
-        if self._ownership.lost() or not self._places.db.exists():
+        if self._ownership.is_lost() or not self._places.db.exists():
             _log.warning("the database was removed: restarting")
             self._end("restart")
             return
-        if self._listener is None or self._listener.lost():
+        if self._listener is None or self._listener.is_lost():
             _log.warning("the socket was removed: listening again")
             try:
                 self._close_socket()

@@ -83,7 +83,7 @@ class LinkScheduler:
             await self._wait_for_quiet()
             self._changes.clear()
             try:
-                if not await self._write_in_thread(lambda: self._store.links().complete()):
+                if not await self._write_in_thread(lambda: self._store.links().are_complete()):
                     self._changes.set()
                     await self._round()
                 self._clear_trouble()

@@ -130,7 +130,7 @@ class RequestHandler:
             return self._answer_after_scan(request)
         self._updater.see()
         ticket = self._updater.pending.ticket()
-        line = self._answer_now(request) if self._updater.pending.reached(ticket) else None
+        line = self._answer_now(request) if self._updater.pending.has_reached(ticket) else None
         return self._answer_later(request, ticket) if line is None else line
 
     async def _answer_after_scan(self, request: Request) -> bytes:
@@ -154,7 +154,7 @@ class RequestHandler:
             return None
 
         def ask(answers: NodeQueries) -> tuple[int, Raw] | None:
-            if not answers.known(request.node):
+            if not answers.has_stored_links(request.node):
                 return None
             return answers.generation, encoded(handle(request, answers, suggest=False))
 

@@ -98,7 +98,7 @@ class Updater:
         Returns False if this takes longer than `patience` seconds.
         """
         until = time.monotonic() + (_TROUBLED_PATIENCE_S if self._trouble else patience)
-        while not self.pending.reached(ticket):
+        while not self.pending.has_reached(ticket):
             self._urgent.set()
             since = self.pending.only_in_child_since(ticket)
             seconds = (until if since is None else min(until, since + patience)) - time.monotonic()

@@ -38,7 +38,7 @@ class Listener:
             raise DiskError(f"{path}: {error.strerror or error}") from error
         self._inode = path.lstat().st_ino
 
-    def lost(self) -> bool:
+    def is_lost(self) -> bool:
         """Return True if the socket file was deleted or replaced."""
         try:
             return self.path.lstat().st_ino != self._inode
@@ -51,7 +51,7 @@ class Listener:
         The socket file is removed unless it was replaced.
         """
         with suppress(OSError):
-            if not self.lost():
+            if not self.is_lost():
                 self.path.unlink()
             _lock_path(self.path).unlink()
         self.socket.close()

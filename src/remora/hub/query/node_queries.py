@@ -126,7 +126,7 @@ class NodeQueries:
         answer = self._answer(key, "tests", find)
         return answer if complete else {**answer, "complete": False}
 
-    def known(self, key: str) -> bool:
+    def has_stored_links(self, key: str) -> bool:
         """Return True if the links of the node are stored and do not have to be computed."""
         return self._known is not None and self._known.callees(key) is not None
 

@@ -37,7 +37,7 @@ class UnixConnections:
         return len(self._open)
 
     def reap(self, now: float) -> None:
-        for guest in [connection for connection in self._open if connection.overdue(now)]:
+        for guest in [connection for connection in self._open if connection.is_overdue(now)]:
             guest.abort()
 
     def close(self) -> None:
@@ -76,7 +76,7 @@ class UnixConnections:
         """Return True if there is room for a connection, or an idle one that was closed."""
         if len(self._open) < self._most:
             return True
-        if not (idle := [connection for connection in self._open if connection.idle]):
+        if not (idle := [connection for connection in self._open if connection.is_idle]):
             return False
         oldest = min(idle, key=lambda connection: connection.last_active)
         oldest.abort()
@@ -99,10 +99,10 @@ class UnixConnection:
         self._mark_active()
 
     @property
-    def idle(self) -> bool:
+    def is_idle(self) -> bool:
         return self.task is None and self._unsubscribe is None
 
-    def overdue(self, now: float) -> bool:
+    def is_overdue(self, now: float) -> bool:
         """Return True if a line has been incomplete or an answer has been unread for too long."""
         if self._reader.at_eof() and self._is_gone():
             return True

@@ -78,7 +78,7 @@ class LinkWriter:
         self._connection = connection
         self._path = path
 
-    def complete(self) -> bool:
+    def are_complete(self) -> bool:
         """Return True if the stored links are complete and up to date."""
         with sqlite_errors(self._path):
             return self._meta("links_of") == self._meta("lowered_since")

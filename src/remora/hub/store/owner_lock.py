@@ -44,7 +44,7 @@ class OwnerLock:
         except OSError as error:
             raise DiskError(f"{path}: {error.strerror or error}") from error
 
-    def lost(self) -> bool:
+    def is_lost(self) -> bool:
         """Return True if the lock file was deleted or replaced.
 
         In that case, other processes do not see this lock.

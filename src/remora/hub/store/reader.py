@@ -54,7 +54,7 @@ class _StoredLinks:
         self._ask = ask
         self._damaged = damaged
 
-    def complete(self) -> bool:
+    def are_complete(self) -> bool:
         """Return True if all links of the latest state are stored."""
         return bool(self._ask(_FORWARD, "", "call"))
 

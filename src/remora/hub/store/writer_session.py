@@ -39,7 +39,7 @@ class WriterSession:
     def is_elsewhere(self) -> bool:
         """Return True if the database or the lock was deleted or replaced."""
         try:
-            return self._lock.lost() or _place(self.path) != self._place
+            return self._lock.is_lost() or _place(self.path) != self._place
         except OSError:
             return True
 
@@ -48,7 +48,7 @@ class WriterSession:
 
         Raises HubLocked if another process holds the lock.
         """
-        if self._lock.lost():
+        if self._lock.is_lost():
             lock = OwnerLock(lock_of(self.path))
             self._lock.close()
             self._lock = lock

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 
 from remora.code.syntax.definitions import FunctionNode, default_values
 from remora.code.syntax.effects import is_none_or_missing
+from remora.code.syntax.spans import without_docstring
 from remora.text import clip
 
 _MOST_SHOWN = 60
@@ -160,7 +161,7 @@ def assign_first(name: str, value: ast.expr) -> ChangeNode:
 
     def change(node: ast.AST) -> ast.AST:
         assert isinstance(node, FunctionNode)
-        start = len(node.body) - len(without_docstring(node))
+        start = len(node.body) - len(without_docstring(node.body))
         node.body.insert(start, ast.Assign([ast.Name(name)], copy.deepcopy(value)))
         return node
 
@@ -203,12 +204,3 @@ def _is_text(node: ast.BinOp) -> bool:
         or (isinstance(side, ast.Constant) and isinstance(side.value, str | bytes))
         for side in (node.left, node.right)
     )
-
-
-def without_docstring(function: FunctionNode) -> list[ast.stmt]:
-    """Return the statements of a function after its docstring."""
-    body = function.body
-    match body[0]:
-        case ast.Expr(value=ast.Constant(value=str())):
-            return body[1:]
-    return body

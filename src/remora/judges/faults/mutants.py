@@ -10,11 +10,11 @@ import msgspec
 from remora.code.syntax.definitions import FunctionNode, assigned_values, find_definitions
 from remora.code.syntax.hidden_uses import names_in
 from remora.code.syntax.source import Source, Unreadable, parse_text, read_source
+from remora.code.syntax.spans import without_docstring
 from remora.judges.faults.fault_kinds import (
     ChangeNode,
     ignored_options,
     node_faults,
-    without_docstring,
 )
 from remora.python_text import parse
 
@@ -114,7 +114,7 @@ def probe(source: bytes, qualname: str, number: int = 0) -> str:
         return ""
     reporting = copy.deepcopy(found)
     call = ast.Expr(ast.Call(ast.Name(PROBE), [ast.Constant(number)], []))
-    reporting.body = [call, *without_docstring(reporting)]
+    reporting.body = [call, *without_docstring(reporting.body)]
     return _alone(read.tree, reporting, qualname)
 
 
@@ -179,7 +179,7 @@ def _mutable_nodes(function: FunctionNode) -> list[ast.AST]:
     definitions, except for functions that the function returns.
     """
     found: list[ast.AST] = [function]
-    waiting: list[ast.AST] = list(reversed(without_docstring(function)))
+    waiting: list[ast.AST] = list(reversed(without_docstring(function.body)))
     returned = {
         node.value.id
         for node in ast.walk(function)
@@ -189,7 +189,7 @@ def _mutable_nodes(function: FunctionNode) -> list[ast.AST]:
         node = waiting.pop()
         found.append(node)
         if isinstance(node, FunctionNode) and node.name in returned:
-            waiting.extend(reversed(without_docstring(node)))
+            waiting.extend(reversed(without_docstring(node.body)))
         elif not isinstance(
             node, FunctionNode | ast.ClassDef | ast.Lambda | ast.JoinedStr | ast.Raise
         ):

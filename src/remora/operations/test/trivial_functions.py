@@ -10,8 +10,8 @@ into it.
 import ast
 
 from remora.code.syntax.definitions import assigned_values
+from remora.code.syntax.spans import without_docstring
 from remora.judges.calls.target_function import TargetFunction
-from remora.judges.faults.fault_kinds import without_docstring
 
 TRIVIAL = "it only returns, stores or passes on what it has"
 _STATEMENTS = (ast.Return, ast.Expr, ast.Assign, ast.AnnAssign)
@@ -26,7 +26,7 @@ def is_trivial(subject: TargetFunction) -> bool:
     """Return True if a test of the function would only test what it has or calls."""
     body = [
         statement
-        for statement in without_docstring(subject.function)
+        for statement in without_docstring(subject.function.body)
         if not _is_without_result(statement)
     ]
     nodes = [node for statement in body for node in ast.walk(statement)]

@@ -99,7 +99,7 @@ def index_hub(
     linked = (
         None
         if links is None
-        else Links(bool(read_snapshot(places.db, lambda view: view.links().complete())), failed)
+        else Links(bool(read_snapshot(places.db, lambda view: view.links().are_complete())), failed)
     )
     by = writer if isinstance(writer, int) else None
     return Indexed(files, nodes, changed, listed, time.monotonic() - began, by, linked)
