@@ -44,8 +44,11 @@ def open_model(
     if wants_none(settings):
         return NoModel()
     if address := _configured_address(settings):
-        at = ("model", address, set_by)
-        return _open_server(at, settings, settings.name, api_key=api_key, cache=cache)
+        from remora.models.client.openai_client import open_client
+        from remora.models.client.server_address import parse_address
+
+        parsed = parse_address(address, "model", set_by)
+        return open_client(parsed, settings, api_key, name=settings.name, cache=cache)
     missing = why_none(cache) if model_is_optional(settings) else None
     if missing is not None:
         return NoModel(missing)
@@ -74,25 +77,11 @@ def open_larger(
             "escalation.enabled is true, but escalation.base_url is not set",
             hint="set escalation.base_url to the address of the larger model's server",
         )
-    at = ("escalation", larger.base_url, set_by)
-    return _open_server(at, settings, larger.name, api_key=api_key, cache=cache)
-
-
-def _open_server(
-    at: tuple[str, str, str | None],
-    settings: "ModelConfig",
-    name: str | None,
-    *,
-    api_key: str | None,
-    cache: Path,
-) -> Model:
-    """Open the server `at` a section's address, which a layer has set."""
     from remora.models.client.openai_client import open_client
     from remora.models.client.server_address import parse_address
 
-    section, address, set_by = at
-    parsed = parse_address(address, section, set_by)
-    return open_client(parsed, settings, api_key, name=name, cache=cache)
+    parsed = parse_address(larger.base_url, "escalation", set_by)
+    return open_client(parsed, settings, api_key, name=larger.name, cache=cache)
 
 
 def check_agent_model(settings: "ModelConfig", name: str | None) -> None:

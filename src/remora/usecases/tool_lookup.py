@@ -1,13 +1,13 @@
 """Finds the tools of agents by name, and checks the scripts of tools."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from os.path import realpath
 from pathlib import Path
 
 import msgspec
 
-from remora.agents.definition.agent import Found, read_definitions
+from remora.agents.definition.agent import FoundAgent, read_definitions
 from remora.agents.definition.agent_yaml import ToolDefinition, script_uses
 from remora.code.syntax.node_patterns import nearest
 from remora.errors import NotFound, UsageError
@@ -127,7 +127,7 @@ def _denied_externals(
             yield f"{script.label}:{spec.line}: `{spec.name}` is not granted"
 
 
-def _tools(found: Found) -> list[DeclaredTool]:
+def _tools(found: Iterable[FoundAgent]) -> list[DeclaredTool]:
     return [
         DeclaredTool(agent=definition.name, builtin=builtin, folder=folder, definition=tool)
         for folder, builtin, definition in found
@@ -135,7 +135,7 @@ def _tools(found: Found) -> list[DeclaredTool]:
     ]
 
 
-def _grants(found: Found) -> dict[str, set[str]]:
+def _grants(found: Iterable[FoundAgent]) -> dict[str, set[str]]:
     """Return the grants that all uses of a script have in common, keyed by the script's path."""
     granted: dict[str, set[str]] = {}
     for folder, _, definition in found:

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
@@ -175,9 +175,7 @@ def load_agents(
     checks = ScriptChecks()
     if names is None and wrong:
         raise wrong[0]
-    claimed: set[str] = (
-        set()
-    )  # names of built-in agents are always taken, names of other agents only if they are loaded
+    claimed: set[str] = set()  # by built-in agents, and by other agents that are loaded
     taken: set[str] = set()
     agents: dict[str, Agent] = {}
     for folder, builtin, definition in found:
@@ -197,7 +195,7 @@ def load_agents(
             raise (
                 wrong[0]
                 if wrong
-                else no_agent(name, (definition.operation for _, _, definition in found))
+                else no_agent(name, (agent.definition.operation for agent in found))
             )
     return agents
 
@@ -219,18 +217,25 @@ def name_in_use(
     return None
 
 
-Found = list[tuple[Path, bool, AgentDefinition]]
-"""Folder, True if built in, and definition of each agent."""
+class FoundAgent(NamedTuple):
+    """An agent's folder and its definition, without its scripts."""
+
+    folder: Path
+    builtin: bool
+    definition: AgentDefinition
 
 
-def read_definitions(root: Path, operations: Operations) -> tuple[Found, list[ConfigError]]:
+def read_definitions(
+    root: Path, operations: Operations
+) -> tuple[list[FoundAgent], list[ConfigError]]:
     """Return the valid definitions, and the errors of the invalid ones. Scripts are not loaded."""
-    found: Found = []
+    found: list[FoundAgent] = []
     wrong: list[ConfigError] = []
     try:
         for folder, builtin in agent_folders(root, operations):
             try:
-                found.append((folder, builtin, read_definition(folder / "agent.yaml", operations)))
+                definition = read_definition(folder / "agent.yaml", operations)
+                found.append(FoundAgent(folder, builtin, definition))
             except ConfigError as error:
                 wrong.append(error)
     except ConfigError as error:

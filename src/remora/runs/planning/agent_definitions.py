@@ -8,7 +8,7 @@ from pathlib import Path
 
 from remora.agents.definition.agent import (
     Agent,
-    Found,
+    FoundAgent,
     agent_folders,
     load_agent,
     name_in_use,
@@ -69,7 +69,7 @@ class _Checker:
     """The configured model, or None to check no names of models."""
 
     @cached_property
-    def _valid(self) -> Found:
+    def _valid(self) -> list[FoundAgent]:
         return read_definitions(self.root, self.operations)[0]
 
     @cached_property

@@ -7,7 +7,7 @@ import fcntl
 import os
 import secrets
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from remora.config.user_folders import make_private
@@ -25,12 +25,7 @@ from remora.trace.postgres.copied_file import (
     truncated_on_error,
 )
 from remora.trace.postgres.database import Database
-from remora.trace.postgres.stream_lines import (
-    SELECT_ROWS,
-    StreamRow,
-    read_pages,
-    read_streams,
-)
+from remora.trace.postgres.stream_lines import SELECT_ROWS, StreamRow, read_pages, read_streams
 from remora.trace.stream_lock import forget_lease, note_lease
 from remora.trace.trace_folder import TraceFolder, stream_id, stream_paths
 
@@ -51,8 +46,8 @@ class CopiedTraceFolder(TraceFolder):
         super().__init__(root, path)
         self._database = database
         self._project = project
-        self._differences: dict[Path, str] = {}
-        self._errors: dict[Path, str] = {}
+        self._differences: dict[Path, str] = {}  # from copies that were replaced, until `recopy`
+        self._errors: dict[Path, str] = {}  # until the stream is copied without an error
         self._invalid_names: dict[str, set[str]] = {}
         self._is_verified = False
         self.blobs = PostgresObjectStore(self.blobs.folder, database, "blobs", packs=True)
@@ -100,10 +95,8 @@ class CopiedTraceFolder(TraceFolder):
                 forget_lease(path.name, folder=folder)
             return
         for row in self._rows(_NAMED, _name(path)):
-            with self._noted(path) if self._is_verified else nullcontext():
+            with self._noted(path, raises=not self._is_verified):
                 self._copy(row, path)
-                if not self._is_verified:
-                    self._errors.pop(path, None)
 
     def recopy(self, name: str | None = None) -> None:
         """Copy the stream of an agent or run, or all streams, again. From now on, a stream whose
@@ -153,14 +146,16 @@ class CopiedTraceFolder(TraceFolder):
                     self._remove_expired(path)
 
     @contextmanager
-    def _noted(self, path: Path) -> Iterator[None]:
+    def _noted(self, path: Path, *, raises: bool = False) -> Iterator[None]:
         """Keep an error in the block as the stream's `copy_problem`, so that others are copied.
 
-        It is kept until the stream is copied without an error.
+        With `raises`, it is raised instead.
         """
         try:
             yield
         except (DiskError, StreamDamaged) as error:
+            if raises:
+                raise
             self._errors[path] = f"{error.message}; {error.hint}"
         else:
             if not self._is_verified:  # else an error of `recopy` stays

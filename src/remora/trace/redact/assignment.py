@@ -39,8 +39,10 @@ _OPENERS = frozenset((b"'", b'"', b"`", b"\\", b" ", b"\t"))
 _SUSPICIOUS = re.compile(rb"[0-9!@#$%^&*+?~]|[a-z][A-Z]|[A-Z]{2}[a-z]|[A-Za-z]{20}")
 """A cheap first test: a value without a match is not a secret."""
 
-_PUBLIC = re.compile(rb"(?i)(?:next|page|continuation|cancellation|cursor|public_?key)[_-]?\Z")
+_PUBLIC = r"(?:next|page|continuation|cancellation|cursor|public_?key)[_-]?"
 """Text before a head such as `token` that makes it harmless: a list position, or a public key."""
+
+_PUBLIC_BEFORE = re.compile(rf"(?i){_PUBLIC}\Z".encode())
 
 _QUOTE_BEFORE_COMMA = re.compile(rb"[\"'][ \t]*,\Z")
 _ENV_LINE = re.compile(rb"[A-Z0-9_]+=")
@@ -116,7 +118,7 @@ def _value(data: bytes, head: Span) -> tuple[Span | None, int]:
 
 
 def _is_public(data: bytes, head: Span) -> bool:
-    return _PUBLIC.search(data, max(0, head.start - 16), head.start) is not None
+    return _PUBLIC_BEFORE.search(data, max(0, head.start - 16), head.start) is not None
 
 
 def _to_the_end(found: re.Match[bytes], reach: int) -> Span:
@@ -186,9 +188,7 @@ _TUPLE_HEAD = (
 )
 _TUPLE_NEED = rf"(?i){NAME}{ENDING}[\"'`\\\])]{{0,9}}[ \t]{{0,16}}(?:[,:=+|\r\n\\]|in\b)"
 _SECRET_NAME = re.compile(rf"(?i).*{NAME}{ENDING}".encode())
-_PUBLIC_NAME = re.compile(
-    rf"(?i).*(?:next|page|continuation|cancellation|cursor|public_?key)[_-]?{NAME}{ENDING}".encode()
-)
+_PUBLIC_NAME = re.compile(rf"(?i).*{_PUBLIC}{NAME}{ENDING}".encode())
 _TOKENS = re.compile(rb"(?i)\Atokens?\Z")
 """Names of a lexer's tables, whose many patterns are judged as code."""
 _TARGETS = re.compile(rb"[A-Za-z_\x80-\xff][\w.\x80-\xff-]*(?:\[[^\[\]\n]*\])?")
@@ -262,9 +262,8 @@ def _literals(data: bytes, start: int, *, is_single: bool) -> tuple[list[Span], 
 
 
 def _secrets(data: bytes, names: list[bytes], literals: list[Span]) -> Iterator[Span]:
-    telling = [
-        name for name in names if _SECRET_NAME.fullmatch(name) and not _PUBLIC_NAME.fullmatch(name)
-    ]
+    secret = filter(_SECRET_NAME.fullmatch, names)
+    telling = [name for name in secret if not _PUBLIC_NAME.fullmatch(name)]
     if not telling:
         return
     password = any(map(PASSWORD.search, telling))
@@ -303,14 +302,12 @@ _WORD_BEFORE = re.compile(rb"(?<!\\)[^\s\\+-][ \t]+[\w.-]*\Z")
 
 
 class _Line(NamedTuple):
-    """A line without its margin of indentation and diff markers.
-
-    `is_literal` is False if the text has no quotes and may be code.
-    """
+    """A line without its margin of indentation and diff markers."""
 
     margin: bytes
     text: Span
     is_literal: bool = True
+    """False if the text has no quotes and may be code."""
 
 
 def _find_in_blocks(data: bytes, heads: Matcher) -> Iterator[Span]:
@@ -343,11 +340,8 @@ def _values(data: bytes, head: Match, stop: int) -> Iterable[_Line]:
         return _block(_lines(data, end, len(data)))
     if data[end : end + 1].isalnum():  # neither a list nor a margin
         return ()
-    return _items(
-        data,
-        _lines(data, end, stop),
-        is_key=not _WORD_BEFORE.search(data[max(0, start - 40) : start]),
-    )
+    is_key = not _WORD_BEFORE.search(data[max(0, start - 40) : start])
+    return _items(data, _lines(data, end, stop), is_key=is_key)
 
 
 def _block(lines: Iterator[_Line]) -> Iterator[_Line]:
