@@ -51,17 +51,18 @@ class ChangedFile(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):
-    """A change to a project: its files before and after, and those that differ, by path.
-
-    If `after.python` is None, no code of the project may be run. `environ` has the user's variables.
-    After `seconds`, nothing more is tried.
-    """
+    """A change to a project."""
 
     before: ToolTree
+    """The project before the change."""
     after: ToolTree
+    """The project after it. Without `python`, no code of the project may be run."""
     files: Mapping[str, ChangedFile]
+    """The files that differ, by path."""
     environ: Mapping[str, str] = {}
+    """The user's variables."""
     seconds: float = 50.0
+    """The time after which nothing more is tried."""
 
 
 class Unjudged(msgspec.Struct, frozen=True, kw_only=True):

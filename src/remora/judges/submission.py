@@ -33,29 +33,34 @@ class RunInTree(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Submission:
-    """An agent's changes to one node, or to several nodes of a file.
-
-    `path`, `node_id`, `node_name` and `qualname` identify the node. `nodes` has the same meaning as
-    in `Job`. `files` maps the path of each changed file to its content before and after the change,
-    where None means that the file does not exist. `edits` maps the files that a model has changed
-    since the opening in the same way. `target` is the current location of the node, in the form
-    passed to scripts. `results` caches expensive results so that other checks can
-    use them.
-    """
+    """An agent's changes to one node, or to several nodes of a file."""
 
     path: str
+    """The path of the node's file."""
     node_id: str
+    """The key of the node."""
     node_name: str
+    """The name of the node, as users read it."""
     qualname: str
+    """The name of the node in its file."""
     nodes: tuple[str, ...] | None = None
+    """The keys of several nodes, as in `Job`."""
     files: Files
+    """The changed files. None is the content of a file that does not exist."""
     edits: Files = field(default_factory=dict)
+    """The files that a model has changed since the opening."""
     findings_before: Findings
+    """The findings without the changes."""
     findings_after: Findings
+    """The findings with the changes."""
     names: Names
+    """The undefined and redefined names."""
     target: Mapping[str, Any] = field(default_factory=dict)
+    """The current location of the node, as scripts get it."""
     in_tree: RunInTree | None = None
+    """Runs a function on the changed tree."""
     results: dict[Any, Any] = field(default_factory=dict)
+    """Expensive results, for other checks."""
 
 
 Check = Callable[[Submission], str]

@@ -17,19 +17,20 @@ Place = tuple[int, str]
 
 
 class HiddenSlot(msgspec.Struct, frozen=True, kw_only=True, order=True):
-    """A part of a file that people wrote and that an operation can write.
-
-    `number` is the position of the definition among those of the file, which tells definitions
-    with the same name apart. `part` is for example `parameter x` or `summary`, and `text` what
-    people wrote. Texts with the same `meaning` are equivalent, unless it is empty.
-    """
+    """A part of a file that people wrote and that an operation can write."""
 
     path: str
+    """The path of the file."""
     number: int
+    """The position of the definition among those of the file, of which several may have a name."""
     qualname: str
+    """The name of the definition."""
     part: str
+    """The part of the definition, such as `parameter x` or `summary`."""
     text: str
+    """What people wrote."""
     meaning: str
+    """Texts with the same meaning are equivalent, unless it is empty."""
 
     @property
     def kind(self) -> str:

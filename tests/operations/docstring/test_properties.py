@@ -15,7 +15,7 @@ from remora.code.docstrings.documented_node import find_documented
 from remora.code.syntax.source import read_source
 from remora.errors import HostError
 from remora.operations.docstring.docstring_verification import tree_without_docstring
-from remora.operations.docstring.docstring_writer import mended, written
+from remora.operations.docstring.docstring_writer import corrected_file, file_with_docstring
 from remora.operations.docstring.given_text import (
     fitted_summary,
     plain_text,
@@ -112,7 +112,7 @@ def test_a_new_docstring(text: str, word: str, style: Style) -> None:
     source, node = text.encode(), node_of(text)
     found = find_documented("a.py", source, node)
     given = f"{word}\n\n{word} {word}"
-    after = written(found, given, DocstringFormat(style=style))
+    after = file_with_docstring(found, given, DocstringFormat(style=style))
     now = find_documented("a.py", after, node)
     assert now.text is not None
     assert now.text.split() == given.split()
@@ -123,7 +123,7 @@ def test_a_new_docstring(text: str, word: str, style: Style) -> None:
     assert after.replace(b"\r\n", b"").count(b"\n") == source.replace(b"\r\n", b"").count(
         b"\n"
     ) or (b"\r\n" not in source)
-    again = find_documented("a.py", written(now, "Another.", DocstringFormat()), node)
+    again = find_documented("a.py", file_with_docstring(now, "Another.", DocstringFormat()), node)
     assert again.text == "Another."
 
 
@@ -159,9 +159,9 @@ def test_an_outdated_docstring(case: tuple[str, Sequence[str]]) -> None:
     found = find_documented("a.py", source, node)
     if not mend_of(found):
         with pytest.raises(HostError, match="nothing can be changed"):
-            mended(found)
+            corrected_file(found)
         return
-    after = mended(found)
+    after = corrected_file(found)
     now = find_documented("a.py", after, node)
     assert now.text is not None
     left = {(each.code, each.name) for each in now.contradictions}
@@ -172,7 +172,7 @@ def test_an_outdated_docstring(case: tuple[str, Sequence[str]]) -> None:
     assert "Do it." in now.text
     assert "Stays put." in now.text
     with pytest.raises(HostError, match="nothing can be changed"):
-        mended(now)
+        corrected_file(now)
 
 
 FUNCTION = """
@@ -237,12 +237,12 @@ REST = '''
 def with_text(source: str, text: str, node: str = "f", **said: Any) -> str:
     """The file after `text` was written as the docstring of `node`."""
     found = find_documented("a.py", source.encode(), node)
-    return written(found, text, DocstringFormat(**said)).decode()
+    return file_with_docstring(found, text, DocstringFormat(**said)).decode()
 
 
 def corrected(source: str) -> str:
     """The file after the docstring of `f` was corrected."""
-    return mended(find_documented("a.py", source.encode(), "f")).decode()
+    return corrected_file(find_documented("a.py", source.encode(), "f")).decode()
 
 
 @pytest.mark.parametrize(

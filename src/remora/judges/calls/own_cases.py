@@ -18,22 +18,24 @@ _RAISES = frozenset({"raises", "assertRaises"})
 
 
 class OwnCase(NamedTuple):
-    """A case in a test: what it calls, and the code that a further case would repeat.
-
-    `path` is the test file, and `test` the qualname of the test. `given` maps parameters to their arguments, of which some are
-    literals. They are part of the statement or row `code`, or the same for all rows. `expected` is what the result is
-    compared with, or None. `outcome` is `==`, `is`, `True`, `False` or the name of the
-    exception. Further cases follow `last`, the last statement or row of the same kind.
-    """
+    """A case in a test: what it calls, and the code that a further case would repeat."""
 
     path: str
+    """The path of the test file."""
     test: str
+    """The qualname of the test."""
     call: CallInput
+    """What the test calls."""
     given: Mapping[str, ast.expr]
+    """The arguments by parameter: some are literals in `code`, or the same for all rows."""
     expected: ast.expr | None
+    """What the result is compared with."""
     outcome: str
+    """`==`, `is`, `True`, `False` or the name of the exception."""
     code: ast.expr | ast.stmt
+    """The statement, or the row of a table."""
     last: ast.expr | ast.stmt
+    """The last statement or row of the same kind, after which further cases follow."""
 
 
 _Claim = tuple[ast.expr, ast.expr | None, str]

@@ -54,17 +54,20 @@ def names_from_modules(place: FileTree) -> ImportedNames:
 
 
 class UnusedImport(NamedTuple):
-    """An import that a finding calls unused, in a version of its file.
-
-    `bound` are the names by which it may be known, and `imported` is what the finding calls it.
-    """
+    """An import that a finding calls unused, in a version of its file."""
 
     place: ToolTree
+    """The project."""
     path: str
+    """The path of the file."""
     body: str
+    """The text of the version."""
     line: int
+    """The line of the finding."""
     bound: set[str]
+    """The names by which the import may be known."""
     imported: str
+    """What the finding calls it."""
 
     @classmethod
     def of(cls, place: ToolTree, path: str, finding: Finding, body: str) -> "UnusedImport | None":

@@ -86,16 +86,14 @@ class _TestResult(msgspec.Struct, omit_defaults=True):
 
 
 class TracedTest(msgspec.Struct):
-    """Code that a test entered.
-
-    `codes` contains the file, first line and name of each function. `calls` contains the caller's
-    index, the line of the call and the callee's index. `branches` contains, if they were asked for,
-    the file of each executed line, the line before it in the same call, and its own number.
-    """
+    """Code that a test entered."""
 
     codes: list[tuple[str, int, str]] = []
+    """The file, first line and name of each function."""
     calls: list[tuple[int, int, int]] = []
+    """The caller's index, the line of the call and the callee's index."""
     branches: list[tuple[str, int, int]] = []
+    """The file of each executed line, the line before it in the same call, and its own number."""
 
 
 class _ChildResult(msgspec.Struct, omit_defaults=True):

@@ -76,10 +76,10 @@ def _passing(submission: Submission, keys: Sequence[str]) -> str:
     """
     if submission.in_tree is None:
         raise HostError("the project's code may not be run")
-    return submission.in_tree(lambda place: _run(place, submission, keys))
+    return submission.in_tree(lambda place: _run_tests(place, submission, keys))
 
 
-def _run(place: ToolTree, submission: Submission, keys: Sequence[str]) -> str:
+def _run_tests(place: ToolTree, submission: Submission, keys: Sequence[str]) -> str:
     if place.python is None:
         raise HostError("no environment of the project was found")
     require_permission(place.python)
@@ -90,7 +90,7 @@ def _run(place: ToolTree, submission: Submission, keys: Sequence[str]) -> str:
         raise HostError("no test reaches it")
     edits = submission.edits
     order = {**test_order(place, next(iter(edits)), ids, _SECONDS), "all": True}
-    now = _ran(place, order)
+    now = _run_order(place, order)
     if not now.is_clean:
         edited = {
             path: place.read(path) if after is not None else None
@@ -98,7 +98,7 @@ def _run(place: ToolTree, submission: Submission, keys: Sequence[str]) -> str:
         }
         _put(place, {path: before for path, (before, _) in edits.items()})
         try:
-            earlier = _ran(place, order)
+            earlier = _run_order(place, order)
         finally:
             _put(place, edited)
         for test in earlier.passed - now.passed:
@@ -122,7 +122,7 @@ def _tests_of_base(tree: FileTree) -> NodesWithTests:
     return NodesWithTests(tree.tree)
 
 
-class _Ran(NamedTuple):
+class _TestResults(NamedTuple):
     """The tests that ran, and why pytest did not run others."""
 
     tests: Mapping[str, Mapping[str, Any]]
@@ -146,9 +146,9 @@ class _Ran(NamedTuple):
         return not self.problem and not self.messages
 
 
-def _ran(place: ToolTree, order: Order) -> _Ran:
+def _run_order(place: ToolTree, order: Order) -> _TestResults:
     found = run_in_child(place, import_roots(place.files), [order]).of(0)
     if found is None:
-        return _Ran({}, "the tests take too long")
+        return _TestResults({}, "the tests take too long")
     problem = found.get("problem") or next(iter(found.get("failed") or ()), "")
-    return _Ran(found.get("tests") or {}, str(problem))
+    return _TestResults(found.get("tests") or {}, str(problem))

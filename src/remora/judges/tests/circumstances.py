@@ -70,7 +70,7 @@ def of_this_user(environ: Mapping[str, str]) -> Circumstances:
     return Circumstances(hash_seed=HERE.hash_seed, variables=own)
 
 
-def causes(place: ToolTree, ids: Sequence[str]) -> dict[str, str]:
+def find_causes(place: ToolTree, ids: Sequence[str]) -> dict[str, str]:
     """Return what makes each of some tests fail that pass here and fail elsewhere, by ID.
 
     It is empty for a test that fails only with several differences together.
@@ -83,7 +83,7 @@ def causes(place: ToolTree, ids: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def shared(place: ToolTree, words: str, others: Sequence[str]) -> bool:
+def fails_for_others(place: ToolTree, words: str, others: Sequence[str]) -> bool:
     """Return True if other tests fail in the circumstances with these words, too."""
     under, asked = _single_differences()[words], others[:_MOST_OTHERS]
     if not asked:

@@ -13,10 +13,10 @@ from remora.judges.judged_change import Change, Judged, ReportedFinding, Unjudge
 from remora.judges.tests.circumstances import (
     ELSEWHERE,
     HERE,
-    causes,
+    fails_for_others,
+    find_causes,
     machine_path,
     of_this_user,
-    shared,
 )
 from remora.judges.tests.entered_functions import entered_functions
 from remora.judges.tests.hollow import (
@@ -202,7 +202,7 @@ def _bound(
     found: dict[str, ReportedFinding],
 ) -> Iterator[Unjudged]:
     """Add a finding for tests that fail elsewhere, and yield those whose file has more of them."""
-    place, reasons = change.after, causes(change.after, [test.id for test in tests])
+    place, reasons = change.after, find_causes(change.after, [test.id for test in tests])
     changed = {test.id for test in changed_tests(change)}
     habits = dict[tuple[str, str], bool]()
     for test in tests:
@@ -211,7 +211,7 @@ def _bound(
         if words and (test.path, words) not in habits:
             every = tests_in(test.path, change.files[test.path].after or b"").values()
             others = [other.id for other in every if other.id not in changed]
-            habits[test.path, words] = shared(place, words, others)
+            habits[test.path, words] = fails_for_others(place, words, others)
         if habits.get((test.path, words)):
             why = f"it fails with {words}, like tests that its file already had"
             yield Unjudged(what=test.id, why=why)

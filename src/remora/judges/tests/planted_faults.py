@@ -36,21 +36,22 @@ _MANY_FAULTS = 60
 
 
 class Planted(msgspec.Struct):
-    """Result of planting faults under a test.
-
-    `asserted` is true if a fault made an assertion fail, and `raised` if one made the code raise an
-    error, which the test may be about. `tried` counts the faults, `passed` those with which the test
-    passes, `functions` has the names of the functions in which they were, and `entered` counts those
-    that the test enters and that can have faults. `late` is true if there was no time for more.
-    """
+    """Result of planting faults under a test."""
 
     asserted: bool = False
+    """True if a fault made an assertion fail."""
     raised: bool = False
+    """True if a fault made the code raise an error, which the test may be about."""
     tried: int = 0
+    """The number of faults."""
     passed: int = 0
+    """The number of faults with which the test passes."""
     entered: int = 0
+    """The number of functions that the test enters and that can have faults."""
     late: bool = False
+    """True if there was no time for more faults."""
     functions: list[str] = msgspec.field(default_factory=list)
+    """The names of the functions in which the faults were."""
 
 
 class _Group(NamedTuple):

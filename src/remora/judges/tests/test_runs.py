@@ -14,16 +14,16 @@ _WORST = ("error", "failed", "passed", "skipped")
 
 
 class Outcomes(NamedTuple):
-    """Results by pytest ID, with parameters, and why pytest did not come to its end, by file.
-
-    If the tests were traced, `seen` has the data of the `TracedTest` of each, and `lines` the
-    executed lines of each test file.
-    """
+    """Results of tests."""
 
     tests: Mapping[str, Mapping[str, Any]]
+    """The results by pytest ID, with parameters."""
     problems: Mapping[str, str]
+    """Why pytest did not come to its end, by file."""
     seen: Mapping[str, Any] = {}
+    """The data of the `TracedTest` of each test that was traced."""
     lines: Mapping[str, frozenset[int]] = {}
+    """The executed lines of each test file, if tests were traced."""
 
     def of(self, test: str) -> str:
         """Return the outcome of a test, or an empty string if it did not run."""

@@ -22,19 +22,19 @@ from remora.operations.docstring.mend import mend_of
 from remora.operations.docstring.style import DocstringFormat
 
 
-def mended(found: DocumentedNode) -> bytes:
+def corrected_file(found: DocumentedNode) -> bytes:
     """Return the content of the file with a corrected docstring.
 
     Raises HostError if nothing would change, or if anything but the docstring would change.
     """
-    spot, literal = _mended(found)
+    spot, literal = _corrected_literal(found)
     content = with_lines(found.source, spot, [literal])
     _check_docstring(found, find_documented(found.path, content, found.qualname, found.related))
     _check_rest(found, content)
     return content
 
 
-def written(found: DocumentedNode, text: str, formatting: DocstringFormat) -> bytes:
+def file_with_docstring(found: DocumentedNode, text: str, formatting: DocstringFormat) -> bytes:
     """Return the content of the file with a text as the docstring.
 
     Raises HostError if anything but the docstring would change.
@@ -57,7 +57,7 @@ def is_writable(found: DocumentedNode) -> bool:
     Only the literal is parsed, because planning asks this about each node of a large file.
     """
     try:
-        _, literal = _mended(found)
+        _, literal = _corrected_literal(found)
         tree = parse_text(literal)
         if isinstance(tree, str):
             return False
@@ -69,7 +69,7 @@ def is_writable(found: DocumentedNode) -> bool:
     return True
 
 
-def _mended(found: DocumentedNode) -> tuple[InsertionPoint, str]:
+def _corrected_literal(found: DocumentedNode) -> tuple[InsertionPoint, str]:
     """Return the place of a docstring, and its literal with the certain changes."""
     spot = existing_docstring_point(found.node, found.source)
     text = found.source.raw[spot.start : spot.end].decode()

@@ -21,9 +21,9 @@ from remora.code.syntax.used_definitions import lines_used_by, outline
 from remora.errors import HostError
 from remora.judges.lint.new_findings import new_findings
 from remora.operations.docstring.docstring_writer import (
+    corrected_file,
+    file_with_docstring,
     is_writable,
-    mended,
-    written,
 )
 from remora.operations.docstring.given_text import (
     fitted_summary,
@@ -117,7 +117,7 @@ def mend_docstring(
     new findings.
     """
     found = documented(place, path, node)
-    content = mended(found)
+    content = corrected_file(found)
     before = place.ruff.check_text(path, found.source.raw)
     extra = new_findings(before, place.ruff.check_text(path, content))
     if extra:
@@ -146,7 +146,7 @@ def write_docstring(
     if problem := text_problem(plain, room):
         return problem
     try:
-        place.write(found.path, written(found, plain, formatting))
+        place.write(found.path, file_with_docstring(found, plain, formatting))
     except HostError as error:
         return error.message
     refused = "; ".join(place.judge())

@@ -25,17 +25,18 @@ _MOST_MISSED = 1 / 3
 
 
 class FunctionPlan(NamedTuple):
-    """The cases of a new test, or the `further` ones of existing tests, or the `reason` for none.
-
-    `worth` contains the number of `killed` mutants and of all `mutants`, and that of the executed
-    `lines` of `all_lines`. If `needs_writer` is true, other calls of the function may change it.
-    """
+    """What a test of a function could have, or why it has nothing."""
 
     cases: Sequence[Case] = ()
+    """The cases of a new test."""
     further: Sequence[FurtherCase] = ()
+    """Further cases of existing tests."""
     worth: Mapping[str, int] = {}
+    """`killed` mutants of all `mutants`, and executed `lines` of `all_lines`."""
     reason: str = ""
+    """Why there are no cases."""
     needs_writer: bool = False
+    """True if other calls of the function may change that."""
 
     @property
     def can_continue(self) -> bool:

@@ -18,14 +18,14 @@ _END_OF_LINE = re.compile(r"(,?)[ \t]*(?:#.*)?\n")
 
 
 class FurtherCase(NamedTuple):
-    """A case that repeats `like` with other arguments and another result, all as source code.
-
-    `changed` maps parameters to their arguments. `expected` is empty if `like` compares nothing.
-    """
+    """A case that repeats another one with other arguments and another result."""
 
     like: OwnCase
+    """The case that is repeated."""
     changed: Mapping[str, str]
+    """The other arguments as source code, by parameter."""
     expected: str
+    """The other result as source code, which is empty if `like` compares nothing."""
 
 
 def further_case(case: Case, subject: TargetFunction, own: Sequence[OwnCase]) -> FurtherCase | None:
