@@ -7,6 +7,7 @@ REPORT = "please report it"
 MISSPELLED = 0.75
 """From which likeness on a key is a known one, misspelled (decision: `toll` is `tool`)."""
 _MAX_MESSAGE = 200
+_UNITS = ("bytes", "KB", "MB", "GB")
 _HIDDEN = (
     "\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f-\u1160\u17b4-\u17b5\u180b-\u180f\u200b-\u200f"
     "\u2028-\u202e\u2060-\u206f\u3164\ud800-\udfff\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb"
@@ -115,3 +116,12 @@ def bug_report_line(error: BaseException) -> str:
 def as_texts(given: str | Iterable[str]) -> tuple[str, ...]:
     """Return the given strings as a tuple. A single string becomes a tuple with one item."""
     return (given,) if isinstance(given, str) else tuple(given)
+
+
+def size_text(number: int) -> str:
+    """Return a size with a unit, such as `812 bytes`, `1.4 KB` or `23 MB`. 1 KB is 1,024 bytes."""
+    size, unit = float(number), 0
+    while size >= 999.5 and unit < len(_UNITS) - 1:
+        size, unit = size / 1024, unit + 1
+    shown = f"{size:.1f}" if unit and size < 10 else f"{size:,.0f}"
+    return f"{shown} {_UNITS[unit]}"

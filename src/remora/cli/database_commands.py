@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import click
 
 from remora.cli.app.options import Options, command
-from remora.cli.app.output import emit, size_text, wrapped
+from remora.cli.app.output import emit, wrapped
 from remora.cli.app.project_context import config_of
-from remora.text import count, escape_line
+from remora.text import count, escape_line, size_text
 
 if TYPE_CHECKING:
     from remora.trace.postgres.administration import DatabaseOwner, Month

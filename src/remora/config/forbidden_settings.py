@@ -76,9 +76,9 @@ def check_project_file(layer: ParsedYaml) -> None:
         if where not in layer.places:  # null is a value, too: it would replace the user's
             continue
         found = _at(layer.value, where)
-        if (where in _ADDRESSES and _is_here(found)) or (where == _CONSENT and found is False):
+        if where in _ADDRESSES and is_loopback(str(found)):
             continue
-        if where == _DECISIONS and found == "rules":
+        if (where, found) in ((_CONSENT, False), (_DECISIONS, "rules")):
             continue
         key = ".".join(where)
         raise ConfigError(
@@ -140,10 +140,6 @@ def without_model(layer: ParsedYaml) -> ParsedYaml:
             kept[section] = {name: value for name, value in kept[section].items() if name != key}
     places = {where: place for where, place in layer.places.items() if where[:2] not in removed}
     return layer._replace(value=kept, places=places) if removed else layer
-
-
-def _is_here(found: Any) -> bool:
-    return isinstance(found, str) and is_loopback(found)
 
 
 def _rank(value: Any) -> float:

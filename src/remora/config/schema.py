@@ -42,10 +42,6 @@ def _address(value: str) -> str:
     return value
 
 
-def _listed(value: object) -> object:
-    return (value,) if isinstance(value, str) else value
-
-
 def _model_name(value: str) -> str:
     if "://" in value:
         raise ValueError("expected a model name (set an address in base_url instead)")
@@ -166,7 +162,9 @@ class ModelConfig(Section):
     machine, with the path /v1, and you are asked before anything is sent to it.
     """
     allow_addresses: Annotated[
-        tuple[Address, ...], Field(strict=False), BeforeValidator(_listed)
+        tuple[Address, ...],
+        Field(strict=False),
+        BeforeValidator(lambda value: (value,) if isinstance(value, str) else value),
     ] = ()
     """Addresses that a project's file may choose, in addition to those that you agreed to in a
     terminal, such as http://127.0.0.1:8080/v1, or http://127.0.0.1:8080/v1#qwen3 if the project also

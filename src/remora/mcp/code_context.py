@@ -114,7 +114,10 @@ def code_context(
     )
     known = [edge for edge in node.callees or () if edge.key in callees]
     waiting = {"callers": node.callers, "tests": node.related_tests, "callees": known}
-    links = {what: deque(_surest(edges or ())) for what, edges in waiting.items()}
+    links = {
+        what: deque(sorted(edges or (), key=lambda edge: TIER_RANK[edge.tier]))
+        for what, edges in waiting.items()
+    }
     show: Mapping[str, Callable[[Any], dict[str, Any]]] = {
         "callers": lambda edge: _caller(edge, numbered),
         "tests": msgspec.to_builtins,
@@ -134,10 +137,6 @@ def code_context(
     if len(found.text().encode()) > room:
         found.uses = ""
     return found
-
-
-def _surest(links: Sequence[Any]) -> list[Any]:
-    return sorted(links, key=lambda link: TIER_RANK[link.tier])
 
 
 def _numbered(read: ReadFile, path: str) -> list[str]:

@@ -3,7 +3,6 @@
 import asyncio
 import json
 import os
-import re
 import sys
 import threading
 from collections.abc import AsyncIterator
@@ -26,9 +25,6 @@ _MAX_ID = 1 << 53
 """IDs from here on are not the same number in every client."""
 _AROUND = b"\xef\xbb\xbf\0 \t\r\n"
 """Bytes that may be around a message: a byte order mark, NUL and the end of a line."""
-_STRING = r'"(?:[^"\\]++|\\.)*+"'
-_TOKEN = re.compile(rf'{_STRING}|([{{\[]+)|([}}\]]+)|[^"{{}}\[\]\\]+', re.DOTALL)
-_ID = re.compile(rf"\s*:\s*({_STRING}|-?\d{{1,16}})\s*[,}}]", re.DOTALL)
 _LOOK_S = 1.0
 _END_S = STOP_S + 0.5
 """Seconds that unfinished work has after the client is gone, such as a run that is interrupted."""
@@ -98,20 +94,18 @@ def _refusal(line: bytes) -> str | None:
 
 
 def _request_id(line: bytes) -> int | str | None:
-    """Return the ID in a line that the protocol refuses, such as one that is cut off, or None."""
-    text, depth, at, found = line.decode(errors="surrogateescape"), 0, 0, set[str]()
-    while (depth > 0 or not at) and (token := _TOKEN.match(text, at)):
-        at = token.end()
-        depth += len(token[1] or "") - len(token[2] or "")
-        if depth == 1 and token[0] == '"id"' and (value := _ID.match(text, at)):
-            found.add(value[1])
+    """Return the ID in a line that the protocol refuses, or None if it has none that can be sent."""
     try:
-        (value,) = map(json.loads, found if text.startswith("{") else ())
-    except ValueError:  # there is none, or two, or it is not a text
+        text = line.decode(errors="surrogateescape")
+        message, _ = json.JSONDecoder(strict=False).raw_decode(text)
+    except (ValueError, RecursionError):
         return None
-    if isinstance(value, str):
-        return value if is_utf8(value) else None
-    return value if abs(value) < _MAX_ID else None
+    match message:
+        case {"id": str(value)} if is_utf8(value):
+            return value
+        case {"id": int(value)} if abs(value) < _MAX_ID and not isinstance(value, bool):
+            return value
+    return None
 
 
 async def _serve(server: Server[Any], requests: int, responses: int) -> None:

@@ -80,7 +80,7 @@ def create_app(invocation: Invocation, session: Session, link_used: Callable[[],
         exception_handlers={
             RemoraError: _show_error,
             HTTPException: _show_http_error,
-            ClientDisconnect: _ignore,
+            ClientDisconnect: lambda _request, _error: Response(),  # nobody reads the answer
             Exception: _show_fault,
         },
     )
@@ -136,8 +136,3 @@ def _show_http_error(_request: Request, error: Exception) -> HTMLResponse:
 
 def _show_fault(_request: Request, error: Exception) -> HTMLResponse:
     return error_page(500, "The page cannot be shown", f"{bug_report_line(error)}; {REPORT}")
-
-
-def _ignore(_request: Request, _error: Exception) -> Response:
-    """Answer a client that disconnected before its request was complete."""
-    return Response()

@@ -14,7 +14,7 @@ from remora.code.syntax.diff_parts import DiffLine, Part
 from remora.errors import RemoraError
 from remora.ids import display_name
 from remora.statuses import STATUSES, status_text
-from remora.text import count
+from remora.text import count, size_text
 from remora.web.addresses import PageLinks
 from remora.web.value_view import (
     breakable,
@@ -82,7 +82,7 @@ def templates() -> Environment:
         "breakable": breakable,
         "node_name": lambda key: visible_line(display_name(key)),
         "time": _time,
-        "size": _size,
+        "size": size_text,
         "state": state_html,
         "state_word": status_text,
         "state_class": _state_class,
@@ -161,10 +161,3 @@ def state_html(state: str | None) -> Markup:
 def _state_class(state: str | None) -> str:
     """Return the class for the colour of a state: nothing for one that we have not recorded."""
     return state if state in _STATES else ""
-
-
-def _size(number: int) -> str:
-    """Return a number of bytes, such as `12.3 KB`."""
-    if number < 1_000:
-        return count(number, "byte")
-    return f"{number / 1e3:,.1f} KB" if number < 1_000_000 else f"{number / 1e6:,.1f} MB"

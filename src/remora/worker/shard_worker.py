@@ -34,7 +34,7 @@ from remora.runs.project import Project, ProjectRecords
 from remora.runs.records.agent_stream import start_and_end_of
 from remora.runs.records.attempts import Attempts, read_attempts
 from remora.threads import run_in_thread
-from remora.trace.postgres.store import AgentRow, PostgresTraceStore
+from remora.trace.postgres.store import PostgresTraceStore
 from remora.trace.read.reader import read_events
 from remora.trace.stream.line_builder import utc_now
 from remora.usecases.analyze.prepare_run import agents_for
@@ -162,10 +162,12 @@ class _ShardJobs:
     async def run(self) -> None:
         try:
             names = (job.agent_id for job in self._jobs)
-            rows = {row.agent_id: row for row in self._store.states_of(names)}
-            unended = [job for job in self._jobs if not _has_ended(rows.get(job.agent_id))]
+            rows = [*self._store.states_of(names)]
+            ended = {row.agent_id for row in rows if row.status is not None}
+            unended = [job for job in self._jobs if job.agent_id not in ended]
             await run_in_thread(self._lint_all, unended)
-            suspects = [job for job in unended if _is_suspect(rows.get(job.agent_id))]
+            unlucky = {row.agent_id for row in rows if row.is_claimed or row.deaths > 0}
+            suspects = [job for job in unended if job.agent_id in unlucky]
             await self._run.work_off([job for job in unended if job not in suspects], self._work)
             for job in suspects:
                 await self._work(job)
@@ -212,14 +214,6 @@ class _NoRunLog:
 
     def append(self, payload: Payload) -> None:
         """Do nothing."""
-
-
-def _has_ended(row: AgentRow | None) -> bool:
-    return row is not None and row.status is not None
-
-
-def _is_suspect(row: AgentRow | None) -> bool:
-    return row is not None and (row.is_claimed or row.deaths > 0)
 
 
 class OwnerWait:

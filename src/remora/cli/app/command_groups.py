@@ -26,10 +26,7 @@ config = LazyGroup(
 database = LazyGroup(
     "database",
     lazy={
-        "init": (
-            "database_commands:init",
-            "Create the tables and grant a role its rights.",
-        ),
+        "init": ("database_commands:init", "Create the tables and grant a role its rights."),
         "status": ("database_commands:status", "Show the size of the tables by month."),
         "prune": ("database_commands:prune", "Remove old months."),
     },

@@ -17,7 +17,6 @@ _MAX_WIDTH = 200
 """Columns that a cell is padded to (decision). Nearly all names are shorter."""
 _LEAST_SPACE = 24
 """Columns that a wrapped last column needs to be beside the others (decision)."""
-_UNITS = ("bytes", "KB", "MB", "GB")
 _COLORS = {
     "verified": "green",
     "accepted": "green",
@@ -252,12 +251,3 @@ def _listed(head: Sequence[str], rows: Sequence[Sequence[str]], terminal: int) -
             lines.append(click.style(title.ljust(width), bold=True) + color_word(first))
             lines += [" " * width + part for part in more]
     return lines
-
-
-def size_text(number: int) -> str:
-    """Return a size with a unit, such as `812 bytes`, `1.4 KB` or `23 MB`. 1 KB is 1,024 bytes."""
-    size, unit = float(number), 0
-    while size >= 999.5 and unit < len(_UNITS) - 1:
-        size, unit = size / 1024, unit + 1
-    shown = f"{size:.1f}" if unit and size < 10 else f"{size:,.0f}"
-    return f"{shown} {_UNITS[unit]}"

@@ -121,7 +121,7 @@ class Review:
             except RemoraError as error:
                 print_failure(error)
                 self._refresh()  # part of it may be recorded, or another process decided
-                if not self._is_pending(job):
+                if all(job.agent_id != other.agent_id for _, other in self.pending()):
                     return True
                 if job.agent_id in self.edits:
                     click.echo(_EDIT_IS_KEPT)
@@ -129,9 +129,6 @@ class Review:
     def _refresh(self) -> None:
         record = read_own_record(self.project, self.view.run_id, trusted=self.trusted)
         self.view = read_run(self.project, record, self.view.jobs)
-
-    def _is_pending(self, job: JobView) -> bool:
-        return any(job.agent_id == other.agent_id for _, other in self.pending())
 
     def undo(self, _: JobView) -> bool:
         """Withdraw the last verdict. Return True if a change set is pending again."""

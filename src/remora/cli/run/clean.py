@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import click
 
 from remora.cli.app.options import Options, command
-from remora.cli.app.output import emit, note, print_lines, size_text, wrapped
+from remora.cli.app.output import emit, note, print_lines, wrapped
 from remora.cli.app.project_context import complete_journals_of, invocation_of
 from remora.errors import UsageError
-from remora.text import count, escape_line
+from remora.text import count, escape_line, size_text
 
 if TYPE_CHECKING:
     from remora.runs.retention.removable import CleanResult

@@ -10,7 +10,7 @@ import msgspec
 
 from remora.cli.app.entry import output_lost
 from remora.cli.app.options import Options
-from remora.cli.app.output import emit, note, size_text
+from remora.cli.app.output import emit, note
 from remora.cli.app.project_context import next_command
 from remora.cli.views.progress import run_progress
 from remora.cli.views.run_view import attempt_lines, run_lines
@@ -22,7 +22,7 @@ from remora.runs.records.results import RunView, read_run, run_document
 from remora.runs.records.run_events import RunResulted
 from remora.sandbox.isolation import SAFE_LEVEL, best_level, describe_level
 from remora.statuses import WITH_RESULT
-from remora.text import count
+from remora.text import count, size_text
 from remora.trace.stream.line_builder import utc_now
 from remora.usecases.analyze.resume_run import Resumable
 from remora.usecases.analyze.run_limits import RunBudget

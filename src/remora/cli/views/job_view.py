@@ -6,7 +6,7 @@ from itertools import groupby
 
 from remora.cli.app.output import color_word, wrap_text
 from remora.ids import MODULE, split_node_key
-from remora.operations.base import Codes, is_lint_code
+from remora.operations.base import is_lint_code
 from remora.runs.records.findings import (
     counts_as_done,
     done_text,
@@ -140,14 +140,11 @@ def _unchanged_lines(
     jobs: Sequence[Document], columns: tuple[int, int], width: int | None
 ) -> Iterator[str]:
     """Return one line for all unchanged jobs of a file, with their remaining findings."""
-    left: Counter[str] = sum((Counter(_remaining_codes(job)) for job in jobs), Counter())
+    left = Counter[str]()
+    for _, codes in filter(None, map(fixed_and_left, jobs)):
+        left.update(codes)
     text, number = done_text({}, left), count(len(jobs), "part")
     return _state_lines(status_text(NO_CHANGE), number, text, columns, width)
-
-
-def _remaining_codes(job: Document) -> Codes:
-    known = fixed_and_left(job)
-    return known[1] if known else {}
 
 
 def _wrap_after(begin: str, text: str, indent: str, width: int | None) -> list[str]:

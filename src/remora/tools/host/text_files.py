@@ -16,7 +16,7 @@ from remora.code.syntax.changed_behavior import changed_behavior
 from remora.code.syntax.nodes import Module, Node
 from remora.code.syntax.source import parse_text
 from remora.errors import HostError
-from remora.text import clip, count
+from remora.text import clip, count, is_utf8
 from remora.tools.file_tree import FileTree
 
 LIST_LIMIT = 10_000
@@ -72,16 +72,12 @@ def list_files(place: FileTree, pattern: str) -> list[str]:
         raise HostError(
             f"pattern too complex (maximum: {_PATTERN_LIMIT} characters, {_DEEP_LIMIT} times `**`)"
         )
-    found = [path for path in place.files.glob(pattern, look=place.left) if _is_text(path)]
+    found = [*filter(is_utf8, place.files.glob(pattern, look=place.left))]
     if len(found) > LIST_LIMIT:
         raise HostError(
             f"{pattern}: {len(found)} files match (maximum {LIST_LIMIT}); narrow the pattern"
         )
     return found
-
-
-def _is_text(path: str) -> bool:
-    return path.isascii() or not any("\ud800" <= character <= "\udfff" for character in path)
 
 
 def write_new_file(place: FileTree, path: str, text: str) -> dict[str, Any]:
