@@ -52,7 +52,15 @@ def workers_for(project: Project, engine: str) -> RemoteWorkers | None:
         make_task = _task_maker(project, store, started)
         return QueueEngine(database.dsn or "", database.lease_s, make_task)
 
-    return RemoteWorkers(make_engine, _EndedAgents(store).new_ones)
+    since = _EVER
+
+    def ended_agents(run_id: str, everything: bool) -> Iterator[EndedAgent]:
+        nonlocal since
+        for row in store.ended_agents(run_id, _EVER if everything else since):
+            since = max(row.ended - _OVERLAP, since)
+            yield EndedAgent(row.agent_id, row.status, Head(count=row.events, hash=row.head))
+
+    return RemoteWorkers(make_engine, ended_agents)
 
 
 def _task_maker(
@@ -74,16 +82,3 @@ def _task_maker(
         )
 
     return make_task
-
-
-class _EndedAgents:
-    """Finds the agents of a run that have ended since the last look."""
-
-    def __init__(self, store: "PostgresTraceStore") -> None:
-        self._store = store
-        self._since = _EVER
-
-    def new_ones(self, run_id: str, everything: bool) -> Iterator[EndedAgent]:
-        for row in self._store.ended_agents(run_id, _EVER if everything else self._since):
-            self._since = max(row.ended - _OVERLAP, self._since)
-            yield EndedAgent(row.agent_id, row.status, Head(count=row.events, hash=row.head))

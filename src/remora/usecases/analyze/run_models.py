@@ -68,12 +68,12 @@ def connect_own_models(
     """
     config = prepared.project.config
     helpers = connect_helpers(invocation, config, model)
-    names = {agent.definition.model for agent in prepared.agents.values()}
+    names = models_named_by(prepared.agents.values())
     if wants_none(config.model):
-        return dict.fromkeys(filter(None, names), model)
+        return dict.fromkeys(names, model)
     return helpers | {
         name: connect_model(invocation, config, name, by_project=True)
-        for name in sorted(filter(None, names))
+        for name in sorted(names)
         if name != model.name
     }
 

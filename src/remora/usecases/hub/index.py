@@ -28,7 +28,7 @@ from remora.hub.store.hub_store import HubStore
 from remora.hub.store.link_writer import Unlinked
 from remora.hub.store.reader import read_snapshot
 from remora.tools.host.ruff.newer_syntax import newer_syntax
-from remora.usecases.hub.target import HubTarget, hub_paths_of
+from remora.usecases.hub.target import HubTarget, Progress, hub_paths_of
 
 _AT_ONCE = 100
 """Files of a batch (decision: progress is shown after each)."""
@@ -37,8 +37,6 @@ _LOOK_S = 0.1
 _ANSWER_S = 60.0
 """Seconds to wait for an answer of the daemon (decision: a scan may run)."""
 _RefreshLarge = Callable[[str, UpdateSource], Refreshed]
-Progress = Callable[[int, int], None]
-"""Called with the number of finished items and the total."""
 
 _LOCKED_S = 10.0
 """Seconds to wait for another process that writes the database."""

@@ -16,15 +16,12 @@ from remora.hub.lookup.not_found import unknown_node
 from remora.hub.process import control
 from remora.hub.process.hub_paths import HubPaths
 from remora.hub.process.spawn import tune_gc
-from remora.usecases.hub.target import HubTarget, hub_paths_of
+from remora.usecases.hub.target import HubTarget, Progress, hub_paths_of
 
 _TIMEOUT_S = 120.0
 """Seconds to wait for the daemon (decision: its first scan of a large project takes less)."""
 _POLL_S = 0.1
 """Seconds between two looks at its scan."""
-
-Progress = Callable[[int, int], None]
-"""Called with the number of files that were read, and the total."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,6 +1,7 @@
 """The command-line options and the paths that determine which Hub a command uses."""
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,6 +11,8 @@ from remora.hub.process.hub_paths import HubPaths, hub_paths
 from remora.hub.store.owner_lock import is_lock, lock_of
 
 _LOOPBACK = {"127.0.0.1": "127.0.0.1", "localhost": "127.0.0.1", "::1": "::1", "[::1]": "::1"}
+Progress = Callable[[int, int], None]
+"""Called with the number of finished items, such as files that were read, and the total."""
 
 
 @dataclass(frozen=True, kw_only=True)
