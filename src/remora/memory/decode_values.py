@@ -92,10 +92,6 @@ def _bytes(stored: str) -> bytes:
     return base64.b64decode(stored, validate=True)
 
 
-def _text(stored: str) -> str:
-    return _bytes(stored).decode("utf-8", "surrogatepass")
-
-
 def _dict(stored: Any) -> dict[Any, Any]:
     if not isinstance(stored, list) or not all(isinstance(pair, list) for pair in stored):
         raise TypeError("not a list of pairs")
@@ -114,6 +110,6 @@ _READERS: dict[str, Callable[[Any], Any]] = {
     "$float": _FLOATS.__getitem__,
     "$int": _int,
     "$bytes": _bytes,
-    "$text": _text,
+    "$text": lambda stored: _bytes(stored).decode("utf-8", "surrogatepass"),
     "$dict": _dict,
 }

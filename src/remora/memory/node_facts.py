@@ -77,9 +77,10 @@ def _own_facts(facts: Mapping[str, Any], known: str) -> dict[str, Any]:
         text = facts.get(name)
         if text and text not in known:
             view[name] = clip(to_packet_value(text), _TEXT)
+    is_untyped = facts.get("has_type_hints") is False and facts.get("node_type") == "function"
     flags = [
         *(["docstring outdated"] if facts.get("docstring_outdated") else []),
-        *(["type hints missing"] if _is_untyped(facts) else []),
+        *(["type hints missing"] if is_untyped else []),
         *(["syntax error in the file"] if facts.get("partial") else []),
     ]
     if flags:
@@ -87,10 +88,6 @@ def _own_facts(facts: Mapping[str, Any], known: str) -> dict[str, Any]:
     if facts.get("complexity") is not None:
         view["complexity"] = facts["complexity"]
     return view
-
-
-def _is_untyped(facts: Mapping[str, Any]) -> bool:
-    return facts.get("has_type_hints") is False and facts.get("node_type") == "function"
 
 
 def _with_links(

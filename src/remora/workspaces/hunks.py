@@ -111,15 +111,12 @@ def divided(patches: Sequence[FilePatch]) -> Iterator[tuple[FilePatch, Hunk | No
     for patch in patches:
         if patch.base == patch.theirs:
             continue
-        if patch.base is None or patch.theirs is None or not _is_divisible(patch):
+        is_divisible = is_text(patch.base or b"") and is_text(patch.theirs or b"")
+        if patch.base is None or patch.theirs is None or not is_divisible:
             yield patch, None
             continue
         for hunk in diff_hunks(split_lines(patch.base), split_lines(patch.theirs)):
             yield patch, hunk
-
-
-def _is_divisible(patch: FilePatch) -> bool:
-    return is_text(patch.base or b"") and is_text(patch.theirs or b"")
 
 
 def _apply(patch: FilePatch, hunks: Sequence[Hunk | None]) -> bytes | None:

@@ -193,7 +193,9 @@ class AgentRunner:
         if not self._state.turn.is_decided:
             await self._updates.prepare_turn(number)
         if self._state.turn.call is None and self._state.ending is None:
-            self._record_decision(await self._decision(number), number)
+            decision = await self._decision(number)
+            delta = error_delta(decision) if isinstance(decision, AgentError) else None
+            self._emit(decision, number, delta)
         if self._state.turn.call is None or self._state.ending is not None:
             return self._state.ending
         return await self._execute(self._state.turn.call, number)
@@ -217,11 +219,6 @@ class AgentRunner:
         """Decide by rule, or by asking models."""
         own = self._state, self.dependencies, self._state.tools
         return await Decider(*own, self._emit).decide()
-
-    def _record_decision(self, decision: Decision, turn: int) -> None:
-        """Record the turn's call or error. An error is shown in the next packet."""
-        delta = error_delta(decision) if isinstance(decision, AgentError) else None
-        self._emit(decision, turn, delta)
 
     # --- acting ----------------------------------------------------------------------------
 

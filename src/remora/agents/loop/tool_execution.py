@@ -122,10 +122,11 @@ def builtin_result(value: dict[str, Any], error_kind: str | None = None) -> Tool
 def delta_input(run: ToolRun) -> dict[str, Any]:
     """Return the fields of a tool result that determine the packet delta."""
     result = run.result
+    has_knowledge = result.outcome == "error" or is_contract(run.raw_output)  # needs no summarizer
     fields = {
         "raw_output": run.raw_output,
         "summary": result.summary,
-        "knowledge_delta": result.knowledge_delta if _summarizes_itself(run) else None,
+        "knowledge_delta": result.knowledge_delta if has_knowledge else None,
         "outcome": result.outcome,
         "error": result.error,
         "diagnostics": result.diagnostics,
@@ -136,11 +137,6 @@ def delta_input(run: ToolRun) -> dict[str, Any]:
     }
     # a summarizer gets the raw output even if it is null
     return {k: value for k, value in fields.items() if value is not None or k == "raw_output"}
-
-
-def _summarizes_itself(run: ToolRun) -> bool:
-    """Return True if knowledge is taken from the tool's result instead of a summarizer."""
-    return run.result.outcome == "error" or is_contract(run.raw_output)
 
 
 def _for_event(run: ToolRun, script_sha256: str) -> dict[str, Any]:

@@ -195,13 +195,10 @@ class _Rules:
             return self._rule(name, f'"{{" ({member} ("," {member})*)? "}}"')
         required = frozenset(schema.get("required", ()))
         pairs = [
-            (self._pair(f"{name}-{i}", key, value), key in required)
+            (f"{_literal(_json(key) + ':')} {self.value(f'{name}-{i}', value)}", key in required)
             for i, (key, value) in enumerate(properties.items())
         ]
         return self._rule(name, f"{_quote('{')} {self._members(name, pairs)} {_quote('}')}")
-
-    def _pair(self, name: str, key: str, schema: Any) -> str:
-        return f"{_literal(_json(key) + ':')} {self.value(name, schema)}"
 
     def _members(self, name: str, pairs: list[tuple[str, bool]]) -> str:
         """Return an expression that matches the pairs in order, separated by commas.

@@ -86,7 +86,7 @@ class ServerProcess:
         times.
         """
         with self._lock:
-            if self._served is not None and self._alive():
+            if self._served and self._child and self._child.poll() is None:
                 return self._served
             self._end()
             if self._starts >= self._max_starts:
@@ -112,9 +112,6 @@ class ServerProcess:
         with self._lock:
             self._max_starts = 0
             self._end()
-
-    def _alive(self) -> bool:
-        return self._child is not None and self._child.poll() is None
 
     def _start(self) -> RunningServer:
         key = secrets.token_hex(32)

@@ -126,10 +126,13 @@ def _devices() -> None:
 
 
 def _processes() -> None:
-    """Mount /proc read-only. It shows only the processes of the current PID namespace."""
+    """Mount /proc read-only. It shows only the processes of the current PID namespace.
+
+    No further user namespaces can be created then. Raises OSError.
+    """
     place = f"{_NEW}/proc"
     syscalls.mount("proc", place, "proc", _SAFE | syscalls.MS_NOEXEC)
-    _forbid_user_namespaces(place)
+    _write(f"{place}/sys/user/max_user_namespaces", "0")
     syscalls.mount_attributes(place, add=syscalls.ATTR_RDONLY)
 
 
@@ -156,14 +159,6 @@ def enter_other_namespaces() -> None:
     request = b"lo".ljust(16, b"\0") + _UP.to_bytes(2, sys.byteorder) + bytes(22)
     fcntl.ioctl(link.fileno(), _SET_FLAGS, request)
     link.close()
-
-
-def _forbid_user_namespaces(proc: str) -> None:
-    """Prevent the creation of further user namespaces.
-
-    `proc` is the path where /proc is mounted. Raises OSError.
-    """
-    _write(f"{proc}/sys/user/max_user_namespaces", "0")
 
 
 def _write(path: str, text: str) -> None:

@@ -112,14 +112,6 @@ _PUTTY = Rule(
 )
 
 
-def _is_password(value: bytes) -> bool:
-    """Return True if a value looks like a password.
-
-    Must not be used where the value may be code.
-    """
-    return looks_secret(value, password=True, quoted=True)
-
-
 def _is_not_a_stand_in(value: bytes) -> bool:
     """Return False for words and templates that documentation uses as placeholder passwords."""
     word = without_templates(value).lower()
@@ -139,7 +131,8 @@ _ACCEPT: dict[str, Callable[[bytes], bool]] = {
     "not-a-name": is_not_a_name,
     "mixed": lambda value: has_mixed_characters(value.decode("latin-1")),
     "random": is_random_token,
-    "password": _is_password,
+    # not for a value that may be code
+    "password": lambda value: looks_secret(value, password=True, quoted=True),
     "token": lambda value: looks_secret(value, password=False, quoted=True),
     "not-a-stand-in": _is_not_a_stand_in,
     "basic": _is_basic,
