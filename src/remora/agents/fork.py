@@ -25,23 +25,22 @@ UpdateStart = Callable[[Job, AgentStart], AgentStart]
 
 
 class ForkPoint(msgspec.Struct, frozen=True, kw_only=True):
-    """The state of an agent before a turn's decision, with everything that a fork needs.
-
-    - `packet` is the packet before trimming.
-    - `changes` contains the file changes from the agent's start up to this turn's call.
-    - `seq` and `hash` identify the last stream line included.
-    - `turn` is the fork's first turn.
-    - `decides` is true if only the decision of that turn remains to be made.
-    """
+    """The state of an agent before a turn's decision, with everything that a fork needs."""
 
     agent_id: str
     start: AgentStart
     packet: DecisionPacket
+    """The packet before trimming."""
     changes: tuple[Change, ...]
+    """The file changes from the agent's start up to this turn's call."""
     seq: int
+    """Number of the last stream line included."""
     hash: str
+    """Hash of that line."""
     turn: int
+    """The fork's first turn."""
     decides: bool
+    """True if only the decision of that turn remains to be made."""
 
 
 def fork_point_at(events: Iterable[Event], turn: int) -> ForkPoint:

@@ -21,12 +21,7 @@ StopReason = Literal[
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """One operation on one node, or on several nodes of a file.
-
-    `nodes` is None if the job works on the node `node_id` alone. Otherwise it contains the keys of
-    the nodes that the job works on, and an empty `nodes` means all nodes of the file. `attempt` is
-    1 for the first attempt.
-    """
+    """One operation on one node, or on several nodes of a file."""
 
     run_id: str
     agent_id: str
@@ -38,7 +33,11 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     path: str
     qualname: str
     nodes: tuple[str, ...] | None = None
+    """Keys of the nodes to work on. None stands for `node_id` alone, and an empty tuple for all
+    nodes of the file.
+    """
     attempt: int = 1
+    """1 for the first attempt."""
 
 
 class Counts(msgspec.Struct, frozen=True, kw_only=True, gc=False):

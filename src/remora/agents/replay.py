@@ -40,31 +40,28 @@ _INVALID = (ValueError, TypeError, KeyError)
 
 
 class ScriptReplay(msgspec.Struct, frozen=True, kw_only=True):
-    """The result of replaying one script.
-
-    `kind` is `tool`, `context`, `candidates`, `summarizer` or `verify`. `same` is None if the
-    script cannot be replayed, and `detail` then contains the reason.
-    """
+    """The result of replaying one script."""
 
     seq: int
     turn: int
     kind: str
+    """`tool`, `context`, `candidates`, `summarizer` or `verify`."""
     script: str
     same: bool | None
+    """None if the script cannot be replayed."""
     detail: str = ""
+    """Why it cannot be replayed, or what differs."""
 
 
 class AgentReplay(msgspec.Struct, frozen=True, kw_only=True):
-    """The results of replaying an agent's scripts, up to the first damaged line of its stream.
-
-    `ok` is True if the stream is undamaged and no result differs from the record. `error` describes
-    the damage.
-    """
+    """The results of replaying an agent's scripts, up to the first damaged line of its stream."""
 
     agent_id: str
     ok: bool
+    """True if the stream is undamaged and no result differs from the record."""
     scripts: tuple[ScriptReplay, ...]
     error: str
+    """The damage."""
 
 
 class _CannotReplay(Exception):

@@ -16,16 +16,14 @@ from remora.text import escape_surrogates
 
 
 class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
-    """The result of a check.
-
-    `detail` is the problem, or the note of a check that passed. `script` contains the script's hash
-    and inputs, for replays.
-    """
+    """The result of a check."""
 
     name: str
     ok: bool
     detail: str = ""
+    """The problem, or the note of a check that passed."""
     script: Mapping[str, Any] | None = None
+    """The script's hash and inputs, for replays."""
 
     def recorded(self) -> dict[str, Any]:
         record: dict[str, Any] = msgspec.to_builtins(self)

@@ -15,17 +15,16 @@ from remora.files.walk import RESERVED_FOLDERS, included_files, is_dependency_fo
 
 
 class ProjectFiles(msgspec.Struct, frozen=True, kw_only=True):
-    """The project's regular files as sorted root-relative POSIX paths.
-
-    Bytes that are not UTF-8 are surrogate-escaped. `commit` is the commit at HEAD, if any.
-    `skipped` contains pairs of path and reason. `note` is the reason why git was not used, or an
-    empty string.
-    """
+    """The project's regular files."""
 
     paths: tuple[str, ...]
+    """Sorted root-relative POSIX paths. Bytes that are not UTF-8 are surrogate-escaped."""
     commit: str | None
+    """The commit at HEAD, if any."""
     skipped: tuple[tuple[str, str], ...]
+    """Pairs of path and reason."""
     note: str
+    """Why git was not used, or an empty string."""
 
 
 def project_files(root: Path, *, include: Sequence[str] = ()) -> ProjectFiles:

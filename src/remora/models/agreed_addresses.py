@@ -28,16 +28,14 @@ FILE = "agreed_addresses.json"
 
 
 class Destination(NamedTuple):
-    """A model server that the project chooses, or a model there.
-
-    `name` is the model if the project names it. `is_projects` is True if the address is the
-    project's, and not the user's.
-    """
+    """A model server that the project chooses, or a model there."""
 
     section: str
     address: str
     name: str | None
+    """The model if the project names it."""
     is_projects: bool
+    """True if the address is the project's, and not the user's."""
 
     @property
     def entry(self) -> str:

@@ -43,18 +43,16 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
-    """Capabilities of a server, determined by probing it and never inferred from a name.
-
-    `tools` is True if the server takes tools and shows them to the model. `thinks` is True if the
-    model was seen to think, which takes tokens of its answers.
-    """
+    """Capabilities of a server, determined by probing it and never inferred from a name."""
 
     grammar: bool = False
     completions: bool = False
     tokenize: bool = False
     tools: bool = False
+    """True if the server takes tools and shows them to the model."""
     json_schema: bool = False
     thinks: bool = False
+    """True if the model was seen to think, which takes tokens of its answers."""
 
 
 class TokenCounter(Protocol):

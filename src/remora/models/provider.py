@@ -94,15 +94,14 @@ def check_agent_model(settings: "ModelConfig", name: str | None) -> None:
 
 
 class ModelStatus(msgspec.Struct, frozen=True, kw_only=True):
-    """Status of the configured model.
-
-    `document` is the output of `model status --json`. `problem` is the reason the model cannot be
-    used. If `is_optional` is True, no model is needed, because rules make all decisions.
-    """
+    """Status of the configured model."""
 
     document: dict[str, Any]
+    """The output of `model status --json`."""
     problem: ModelError | None
+    """Why the model cannot be used."""
     is_optional: bool = False
+    """True if no model is needed, because rules make all decisions."""
 
 
 def embedded_model(settings: "ModelConfig", cache: Path) -> KnownModel:

@@ -53,15 +53,13 @@ class Confinement(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ResolvedPaths(msgspec.Struct, frozen=True, kw_only=True):
-    """The existing paths of a confinement, as real paths. Paths inside other paths are left out.
-
-    `links` contains the symbolic links that lead to these paths.
-    """
+    """The existing paths of a confinement, as real paths. Paths inside other paths are left out."""
 
     read: tuple[str, ...]
     write: tuple[str, ...]
     scratch: tuple[str, ...]
     links: dict[str, str]
+    """The symbolic links that lead to these paths."""
 
 
 def resolve_paths(confinement: Confinement, folder: Path) -> ResolvedPaths:

@@ -16,19 +16,17 @@ _CHUNK = 65536
 
 
 class ProcessResult(msgspec.Struct, frozen=True, kw_only=True):
-    """Result of a subprocess.
-
-    A `returncode` of -N means that the subprocess was killed by signal N. `isolation` is the level
-    at which the subprocess ran. `truncated` is True if only the beginning of an output stream was
-    kept.
-    """
+    """Result of a subprocess."""
 
     returncode: int
+    """-N if the subprocess was killed by signal N."""
     stdout: bytes
     stderr: bytes
     timed_out: bool
     truncated: bool
+    """True if only the beginning of an output stream was kept."""
     isolation: str
+    """The level at which the subprocess ran."""
 
 
 def run_command(

@@ -41,11 +41,7 @@ _STORED = re.compile(r"[0-9a-f]{64}|\..+-[0-9a-f]{8}~?")
 
 
 class ExpiredStream(msgspec.Struct, frozen=True, kw_only=True):
-    """A removed stream and its last head.
-
-    The entry is written before the stream is removed. For a run's stream, `contents` lists all
-    objects and blobs that the run's streams referred to.
-    """
+    """A removed stream and its last head. The entry is written before the stream is removed."""
 
     v: int = 1
     timestamp: str = ""
@@ -56,6 +52,7 @@ class ExpiredStream(msgspec.Struct, frozen=True, kw_only=True):
     bytes: int
     reason: str = "age"
     contents: tuple[str, ...] = ()
+    """For a run's stream, all objects and blobs that the run's streams referred to."""
 
 
 def read_expired(folder: TraceFolder) -> Iterator[ExpiredStream]:
@@ -124,14 +121,12 @@ def remove_stream(path: Path) -> None:
 
 
 class StoredContent(msgspec.Struct, frozen=True, kw_only=True):
-    """The file of an object or blob, or an unfinished file.
-
-    `put` is the time when the content was last stored, as a Unix timestamp.
-    """
+    """The file of an object or blob, or an unfinished file."""
 
     path: Path
     bytes: int
     put: float
+    """The time when the content was last stored, as a Unix timestamp."""
 
 
 def stored_contents(folder: TraceFolder) -> Iterator[StoredContent]:

@@ -23,10 +23,12 @@ GIT_STALL_SECONDS = 60.0
 
 
 class CommittedFile(msgspec.Struct, frozen=True):
-    """A regular file in a commit. `blob` is the name of its blob, and `mode` is 0644 or 0755."""
+    """A regular file in a commit."""
 
     blob: str
+    """The name of its blob."""
     mode: int
+    """0644 or 0755."""
 
     def matches(self, blob: str, mode: int) -> bool:
         return bool(mode & 0o100) == bool(self.mode & 0o100) and blob == self.blob

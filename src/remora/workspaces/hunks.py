@@ -14,18 +14,20 @@ from remora.workspaces.copy.changes import content_diff, diff, hunks_text, is_te
 class ChangeHunk(msgspec.Struct, frozen=True, kw_only=True):
     """One place that a change set changes. At least one unchanged line separates two hunks.
 
-    `number` counts the hunks of the change set from 1. `line` is the first changed line in the old
-    version of the file, counted from 1. `diff` is the hunk as a unified diff with three lines of
-    context, as if no other hunk were applied. A new, deleted or binary file is one hunk. `group` and
-    `label` are those of the hunks that need each other, if these are known.
+    A new, deleted or binary file is one hunk.
     """
 
     number: int
+    """Counts the hunks of the change set from 1."""
     path: str
     line: int
+    """The first changed line in the old version of the file, counted from 1."""
     diff: str
+    """A unified diff with three lines of context, as if no other hunk were applied."""
     group: int = 0
+    """Number of the hunks that need each other, if these are known."""
     label: str = ""
+    """Name of the hunks that need each other."""
 
     @property
     def lines(self) -> range:

@@ -35,7 +35,7 @@ MAX_PROJECT_AGENTS = 100
 
 @dataclass(frozen=True)
 class Agent:
-    """An agent's definition, tools and scripts. `scripts` is keyed by the path of each script."""
+    """An agent's definition, tools and scripts."""
 
     definition: AgentDefinition
     folder: Path
@@ -44,6 +44,7 @@ class Agent:
     candidates: Tool | None
     context: tuple[Tool, ...]
     scripts: Mapping[str, Script]
+    """Keyed by the path of each script."""
     summarizers: Mapping[str, Summarizer]
 
     @property

@@ -19,31 +19,27 @@ from remora.tools.tree import ToolTree
 
 
 class ToolExecution(msgspec.Struct, frozen=True, kw_only=True):
-    """The result of running a tool or script.
-
-    `result` is used to compute the packet delta. `record` contains the fields of the recorded
-    event.
-    """
+    """The result of running a tool or script."""
 
     result: dict[str, Any]
+    """What the packet delta is computed from."""
     record: dict[str, Any]
+    """The fields of the recorded event."""
 
 
 class ScriptInputs(msgspec.Struct, frozen=True, kw_only=True):
-    """The inputs and the environment of a script.
-
-    `outputs` contains the raw outputs so far, for `recall`. Only context and candidates scripts
-    have `progress`.
-    """
+    """The inputs and the environment of a script."""
 
     tree: ToolTree
     target: dict[str, Any]
     packet: dict[str, Any]
     options: dict[str, Any]
     outputs: RawOutputs
+    """The raw outputs so far, for `recall`."""
     clock: datetime
     seed: int
     progress: dict[str, Any] | None = None
+    """None unless it is a context or candidates script."""
 
     def inputs(self) -> dict[str, Any]:
         """Return the inputs, keyed by the names in `HARNESS_INPUTS`, and the progress if it has one."""

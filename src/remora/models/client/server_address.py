@@ -15,20 +15,19 @@ _ENDPOINT = re.compile(
 
 
 class Address(msgspec.Struct, frozen=True):
-    """The address of a model server.
-
-    `api` is the base URL of the OpenAI endpoints, usually `…/v1`. `root` is the base URL of the
-    server's other endpoints, if known. `shown` is the address without credentials or query, for use
-    in messages and streams. `section` is the configuration section that sets the address, and
-    `set_by` is the layer (flag, environment, user or project) if it is known, for use in hints.
-    """
+    """The address of a model server."""
 
     api: str
+    """The base URL of the OpenAI endpoints, usually `…/v1`."""
     root: str | None
+    """The base URL of the server's other endpoints, if known."""
     shown: str
+    """The address without credentials or query, for use in messages and streams."""
     loopback: bool
     section: str
+    """The configuration section that sets the address."""
     set_by: str | None
+    """The layer (flag, environment, user or project) that sets it, if known, for use in hints."""
 
     @property
     def setting(self) -> str:

@@ -37,15 +37,13 @@ _USUAL_PORTS = {8080: "llama.cpp", 11434: "Ollama", 1234: "LM Studio", 8000: "vL
 
 
 class ServerFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """The result of probing a server.
-
-    `llama` is True if the server has llama.cpp's additional endpoints.
-    """
+    """The result of probing a server."""
 
     name: str
     capabilities: Capabilities
     context: int | None
     llama: bool
+    """True if the server has llama.cpp's additional endpoints."""
 
 
 def probe_server(connection: ServerConnection, *, name: str | None) -> ServerFacts:

@@ -15,12 +15,10 @@ _SHOWN_CHARS = 60
 
 
 class BadCall(RemoraError):
-    """An answer that is not a valid call. Its one-line message is shown to the model.
-
-    `call` is the call, if the answer makes one.
-    """
+    """An answer that is not a valid call. Its one-line message is shown to the model."""
 
     call: ToolCall | None = None
+    """The call, if the answer makes one."""
 
 
 def granted_call(call: ToolCall, tools: Iterable[ToolSchema]) -> ToolCall:

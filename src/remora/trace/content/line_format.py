@@ -21,17 +21,16 @@ _TAIL_BLOCK = 1 << 16
 
 
 class Line(msgspec.Struct, frozen=True, gc=False):
-    """A line of a stream, without its newline.
-
-    `raw` is cut to MAX_LINE bytes, and `size` is the full length. `ended` is False if the line does
-    not end with a newline.
-    """
+    """A line of a stream, without its newline."""
 
     number: int
     offset: int
     raw: bytes
+    """Cut to MAX_LINE bytes."""
     size: int
+    """The full length."""
     ended: bool
+    """False if the line does not end with a newline."""
 
 
 def line_hash(previous: str, body: bytes | memoryview) -> str:

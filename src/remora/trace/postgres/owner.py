@@ -11,16 +11,14 @@ from remora.facilities import proc_path
 
 
 class Owner(msgspec.Struct, frozen=True):
-    """A writer of streams, as stored in the database.
-
-    `machine` identifies the boot and the PID namespace, so that process IDs can be compared.
-    `started` is the process's start time in clock ticks after boot.
-    """
+    """A writer of streams, as stored in the database."""
 
     host: str
     pid: int
     started: str
+    """The process's start time in clock ticks after boot."""
     machine: str
+    """The boot and the PID namespace, so that process IDs can be compared."""
     token: str
 
     @classmethod

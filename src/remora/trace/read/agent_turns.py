@@ -48,13 +48,11 @@ HINT = "run `remora trace verify` for details"
 
 
 class DecisionState(NamedTuple):
-    """An untrimmed packet of a turn, and how it was trimmed.
-
-    `trim` is the number of trim steps.
-    """
+    """An untrimmed packet of a turn, and how it was trimmed."""
 
     packet: DecisionPacket
     trim: int
+    """The number of trim steps."""
 
     def shown(self) -> DecisionPacket:
         """Return the trimmed packet, as shown to the decider."""

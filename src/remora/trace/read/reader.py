@@ -47,7 +47,7 @@ Stream = str | os.PathLike[str] | Iterable[Recorded]
 
 
 class StreamInfo(msgspec.Struct, frozen=True, kw_only=True):
-    """Summary of an agent's stream, as shown in lists. `bytes` is the size of the file."""
+    """Summary of an agent's stream, as shown in lists."""
 
     agent_id: str
     run_id: str
@@ -57,6 +57,7 @@ class StreamInfo(msgspec.Struct, frozen=True, kw_only=True):
     turns: int
     events: int
     bytes: int
+    """The size of the file."""
 
 
 class _Update(msgspec.Struct):

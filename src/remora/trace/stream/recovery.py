@@ -19,17 +19,16 @@ _NOTE = b'"type":"recovered"'
 
 
 class StreamContents(msgspec.Struct, frozen=True, kw_only=True):
-    """State of a stream when it is opened.
-
-    `size` is the number of bytes in valid lines, and `torn` is the number of bytes in the torn tail
-    after them. `quarantines` contains the file names recorded in `recovered` events.
-    """
+    """State of a stream when it is opened."""
 
     head: Head
     last: Event | None
     size: int
+    """Bytes of its valid lines."""
     torn: int
+    """Bytes of the torn tail after them."""
     quarantines: frozenset[str]
+    """The file names recorded in `recovered` events."""
 
 
 def check_stream(file: int, path: Path) -> StreamContents:

@@ -11,18 +11,16 @@ from remora.memory.events import Event, Head, Recovered
 
 
 class Claim(msgspec.Struct, frozen=True, kw_only=True):
-    """A claim on a stream.
-
-    The epoch increases with each claim of the same stream. `recovered` describes the torn tails
-    that were recovered. `deaths` is the number of earlier writers that did not release the stream,
-    if the store knows it.
-    """
+    """A claim on a stream."""
 
     epoch: int
+    """It increases with each claim of the same stream."""
     head: Head
     last: Event | None
     recovered: tuple[Recovered, ...] = ()
+    """The torn tails that were recovered."""
     deaths: int = 0
+    """How many earlier writers did not release the stream, if the store knows it."""
 
 
 class TraceStore(Protocol):

@@ -8,11 +8,10 @@ from remora.trace.verify.verify_report import Problems
 
 
 class Anchor(NamedTuple):
-    """Head of an agent's stream, as recorded in its run's stream. `line` is the line number in the
-    run's stream.
-    """
+    """Head of an agent's stream, as recorded in its run's stream."""
 
     line: int
+    """The line number in the run's stream."""
     head: Head
     ends_job: bool
 

@@ -125,9 +125,10 @@ class _FolderCheck:
 
 
 class _RunRead(NamedTuple):
-    """Result of verifying a run's stream. `size` is the file size at that time."""
+    """Result of verifying a run's stream."""
 
     size: int
+    """The file size at that time."""
     anchors: RunAnchors
     report: StreamReport
 

@@ -31,14 +31,13 @@ class Problem(msgspec.Struct, frozen=True):
 
 
 class StreamReport(msgspec.Struct, frozen=True, kw_only=True):
-    """Report for one stream. `anchored` is None for a run's stream, because run streams have no
-    anchors.
-    """
+    """Report for one stream."""
 
     name: str
     of_run: bool
     head: Head
     anchored: bool | None
+    """None for a run's stream, because run streams have no anchors."""
     problems: tuple[Problem, ...]
 
     @property

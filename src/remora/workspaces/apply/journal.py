@@ -23,31 +23,30 @@ _DONE = "done"
 
 
 class JournalEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """A file in the journal.
-
-    `ours` is the SHA-256 before the write, and `result` is the SHA-256 after it. A hash is None if
-    the file does not exist at that point. `path` is escaped as in a node key. The contents are
-    stored as `NUMBER.new` and `NUMBER.old`.
-    """
+    """A file in the journal. The contents are stored as `NUMBER.new` and `NUMBER.old`."""
 
     number: int
     path: str
+    """Escaped as in a node key."""
     ours: str | None
+    """SHA-256 before the write, or None if there is no file then."""
     result: str | None
+    """SHA-256 after the write, or None if there is no file then."""
     mode: int
 
 
 class Journal(msgspec.Struct, frozen=True, kw_only=True):
-    """Planned writes under `root`. `folders` lists missing folders, and `note` is data from the
-    caller.
-    """
+    """Planned writes."""
 
     v: int = 1
     id: str
     root: str
+    """The folder that they are in."""
     entries: tuple[JournalEntry, ...]
     folders: tuple[str, ...] = ()
+    """Folders that are missing."""
     note: dict[str, str] = {}
+    """Data from the caller."""
 
     def waiting_name(self, entry: JournalEntry) -> bytes:
         """Return the name of the temporary file, which is in the same folder as the file.

@@ -22,41 +22,38 @@ _RESERVED: dict[Kind, str] = {
 
 
 class FilePatch(msgspec.Struct, frozen=True, kw_only=True):
-    """Change to a file.
-
-    `base` is the original content, and `theirs` is the content in the workspace. Each is None if
-    the file does not exist there. A new file gets mode 0755 or 0644, depending on `mode`, and an
-    existing file keeps its mode. If `restores` is true, a deleted file is restored with exactly
-    `mode`.
-    """
+    """Change to a file."""
 
     path: str
     base: bytes | None
+    """The original content, or None if there was no file."""
     theirs: bytes | None
+    """The content in the workspace, or None if there is no file."""
     mode: int
+    """Decides if a new file gets mode 0755 or 0644. An existing file keeps its mode."""
     restores: bool = False
+    """True if a deleted file is restored, with exactly `mode`."""
 
 
 class FileWrite(msgspec.Struct, frozen=True, kw_only=True):
-    """A planned write that replaces `ours` with `result`.
-
-    The file must still contain `ours` when it is written. If `ours` is None, the file must not
-    exist.
-    """
+    """A planned write."""
 
     path: str
     ours: bytes | None
+    """What the file must still contain when it is written. None if it must not exist."""
     ours_sha: str | None
     result: bytes | None
+    """The new content, or None if the file is deleted."""
     mode: int
     merged: bool
 
 
 class FileConflict(msgspec.Struct, frozen=True, kw_only=True):
-    """A file to which the change cannot be applied. `detail` is the reason."""
+    """A file to which the change cannot be applied."""
 
     path: str
     detail: str
+    """The reason."""
 
 
 class PreparedChanges(msgspec.Struct, frozen=True, kw_only=True):

@@ -24,10 +24,7 @@ def is_in_tool_cache(path: str) -> bool:
 
 
 class ScannedFile(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """Hash of a file, and its status when it was scanned.
-
-    `at` is the wall-clock time in nanoseconds at the start of the scan.
-    """
+    """Hash of a file, and its status when it was scanned."""
 
     sha256: str
     mode: int
@@ -36,6 +33,7 @@ class ScannedFile(msgspec.Struct, frozen=True, array_like=True, gc=False):
     ctime_ns: int
     inode: int
     at: int
+    """The wall-clock time in nanoseconds at the start of the scan."""
 
     def is_unchanged(self, status: os.stat_result) -> bool:
         """Return True if the status proves that the file has not been written since the scan."""
@@ -49,17 +47,15 @@ class ScannedFile(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class TreeScan(msgspec.Struct, frozen=True):
-    """Entries of a tree.
-
-    `unsupported` contains links, special files, and files with several hard links. `closed`
-    contains folders for which the owner does not have all permissions.
-    """
+    """Entries of a tree."""
 
     files: dict[str, ScannedFile]
     folders: list[str]
     tool_caches: list[str]
     unsupported: list[str]
+    """Links, special files, and files with several hard links."""
     closed: list[str]
+    """Folders for which the owner does not have all permissions."""
 
 
 def scan_tree(tree: Path, known: Mapping[str, ScannedFile]) -> TreeScan:
