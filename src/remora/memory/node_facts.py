@@ -13,16 +13,16 @@ _TEXT = 120
 
 
 class _Links(NamedTuple):
-    """A kind of link.
-
-    `of` is the name of the list in the node's facts, and `name` is its name in a packet. `total` is
-    the name of the total count. `most` is the maximum number of links to show.
-    """
+    """A kind of link."""
 
     of: str
+    """Name of the list in the node's facts."""
     name: str
+    """Name of the list in a packet."""
     total: str
+    """Name of the total count."""
     most: int
+    """Maximum number of links to show."""
 
 
 _LINKS = (

@@ -56,22 +56,19 @@ Streams = tuple[int | None, int | None, int | None]
 
 
 class Command(msgspec.Struct, frozen=True, kw_only=True):
-    """A command line with a time limit in seconds. It is not run by a shell.
-
-    `cpu` is the most seconds of processor time of each of its processes. By default, it is what all
-    cores have until the time limit.
-
-    The variables in `environment` are set in addition to PATH, HOME, TMPDIR and LANG. `memory` is
-    the most bytes that each of its processes may use, apart from files and shared memory.
-    """
+    """A command line with a time limit in seconds. It is not run by a shell."""
 
     argv: tuple[str, ...]
     folder: Path
     seconds: float
     confinement: Confinement
     environment: Mapping[str, str] = {}
+    """Set in addition to PATH, HOME, TMPDIR and LANG."""
     memory: int = _ADDRESS_SPACE
+    """Bytes that each of its processes may use, apart from files and shared memory."""
     cpu: int | None = None
+    """Seconds of processor time of each process. None for what all cores have until the time limit.
+    """
 
 
 class Lifeline:

@@ -26,14 +26,12 @@ _IN_FOREGROUND = ("-c", "gc.autoDetach=false", "-c", "maintenance.autoDetach=fal
 
 
 class Origin(NamedTuple):
-    """Source of a repository: its URL or path, or bundles that have no address.
-
-    `name` is the address, or identifies the repository that the bundles are made of. `bundle`
-    stores a bundle in a folder, and returns its path.
-    """
+    """Source of a repository: its URL or path, or bundles that have no address."""
 
     name: str
+    """The address, or what identifies the repository that the bundles are made of."""
     bundle: Callable[[Path], Path] | None = None
+    """Stores a bundle in a folder, and returns its path."""
 
 
 @contextmanager

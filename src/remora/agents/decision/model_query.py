@@ -34,19 +34,18 @@ class Recorder(NamedTuple):
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True):
-    """One question to a model.
-
-    `history` contains the steps that renderers of the history show. `instructions` are the agent's
-    own. `model` is recorded if it is not the agent's own. `attempt` is the number of answers in a
-    row that were refused: the next one is sampled in another way.
-    """
+    """One question to a model."""
 
     strategy: Strategy
     instructions: str = ""
+    """The agent's own instructions."""
     history: Sequence[Step]
+    """The steps that renderers of the history show."""
     omitted_events: int = 0
     model: str = ""
+    """Recorded if it is not the agent's own model."""
     attempt: int = 0
+    """How many answers in a row were refused. The next one is sampled in another way."""
 
     def render(
         self, renderer: str, shown: DecisionPacket, tools: Sequence[ToolSchema]

@@ -27,25 +27,27 @@ _CHOICES = STRATEGIES.keys() - RENDERER_STRATEGIES
 
 
 class QuerySettings(msgspec.Struct, frozen=True, kw_only=True):
-    """Settings for querying a model. They never change during an agent's life.
-
-    `strategy` is the way to ask. `decisions` is who chooses the tool calls: rules, or the model. If
-    `opening` is true, rules first do what they are sure of. The model is asked until `max_requests`
-    requests or `max_tokens` prompt tokens were sent. `limit` is the maximum size of a request in
-    tokens; if nothing more can be trimmed, it may have `most`. An answer has at most
-    `answer_tokens`, and `thinking_tokens` more of a model that thinks.
-    """
+    """Settings for querying a model. They never change during an agent's life."""
 
     renderer: str
     strategy: Strategy
+    """The way to ask."""
     limit: int
+    """Maximum size of a request in tokens."""
     most: int = 0
+    """Maximum size of a request of which nothing more can be trimmed."""
     answer_tokens: int = ANSWER_TOKENS
+    """Maximum size of an answer."""
     thinking_tokens: int = 0
+    """Added to the size of an answer if the model thinks."""
     decisions: Deciding = "rules"
+    """Who chooses the tool calls."""
     opening: bool = True
+    """True if rules first do what they are sure of."""
     max_requests: int = 100
+    """The model is not asked after so many requests."""
     max_tokens: int = 200_000
+    """The model is not asked after so many prompt tokens."""
     seed: int | None = None
     exact: bool = False
 

@@ -40,20 +40,16 @@ _LETTER = re.compile(r'(?:\{\s*"answer"\s*:\s*")?([A-Z])(?:"\s*\})?')
 
 @dataclass(frozen=True, kw_only=True)
 class DecisionStrategy:
-    """A way to ask a model for a call.
-
-    - `constrain` restricts decoding to valid answers.
-    - `is_supported` checks the model's capabilities.
-    - `fills_in` is true if a call may leave out what the first suggestion of its tool gives.
-    - `refusal` describes what a model cannot do if it does not support the strategy.
-
-    Prompts and clients use the strategy's `AnswerForm`.
-    """
+    """A way to ask a model for a call. Prompts and clients use the strategy's `AnswerForm`."""
 
     constrain: Callable[[Decoding, Tools], Decoding]
+    """Restricts decoding to valid answers."""
     is_supported: Callable[[Capabilities], bool] = lambda _: True
+    """Checks the model's capabilities."""
     fills_in: bool = False
+    """True if a call may leave out what the first suggestion of its tool gives."""
     refusal: str = ""
+    """What a model cannot do if it does not support the strategy."""
 
     def read(
         self, answer: ModelResponse, candidates: Sequence[Candidate], tools: Tools

@@ -24,24 +24,7 @@ from remora.workspaces.copy.workspace import Workspace
 
 @dataclass(frozen=True, kw_only=True)
 class AgentDependencies:
-    """Everything that an agent needs from outside the loop.
-
-    - `larger` is asked if no answer of `model` is good enough.
-    - `findings_before` lints the base, and `ruff` makes the object that runs ruff for the workspace.
-    - `checks` contains the built-in checks, keyed by name.
-    - `on_event` is called after each event is written.
-    - `recorded` contains the events that are already in the agent's stream.
-    - `ancestors` contains the events, up to the fork, of the streams that the agent was forked
-      from.
-    - `rebased` contains the files whose base differs from the run's base (`{path: {sha256,
-      mode}}`).
-    - `user_file` reads the user's current files. Without it, user edits are not detected.
-    - `python` runs the project's code. Without it, no project code is run.
-    - `shared` is what the jobs of the run with the same operation share.
-    - `lost_jobs` says when the models of the run are not asked any more.
-    - `check_results` contains what checks keep in `Submission.results`, by the hash of the change
-      set. Trials share it with the agent, so the same change set is not run twice.
-    """
+    """Everything that an agent needs from outside the loop."""
 
     agent: Agent
     model: Model
@@ -53,21 +36,35 @@ class AgentDependencies:
     facts: NodeFacts
     redact: Redactor
     findings_before: Findings
+    """Lints the base."""
     ruff: MakeRuff
+    """Makes the object that runs ruff for the workspace."""
     checks: Mapping[str, Check]
+    """The built-in checks, keyed by name."""
     clock: Callable[[], datetime]
     on_event: Callable[[Event], None]
+    """Called after each event is written."""
     user_file: UserFile | None
+    """Reads the user's current files. Without it, user edits are not detected."""
     python: ProjectPython | None
+    """Runs the project's code. Without it, no project code is run."""
     answers: Path | None
     check_results: dict[str, dict[Any, Any]] = field(default_factory=dict)
+    """What checks keep in `Submission.results`, by the hash of the change set. Trials share it with
+    the agent, so the same change set is not run twice.
+    """
     lost_jobs: LostJobs = field(default_factory=LostJobs)
+    """Says when the models of the run are not asked any more."""
     larger: Rung | None
+    """Asked if no answer of `model` is good enough."""
     max_turns: int
     options: Mapping[str, Any]
     rebased: Mapping[str, Any]
+    """The files whose base differs from the run's base (`{path: {sha256, mode}}`)."""
     recorded: Iterable[Event]
+    """The events that are already in the agent's stream."""
     ancestors: Iterable[Event]
+    """The events, up to the fork, of the streams that the agent was forked from."""
 
     @property
     def rungs(self) -> tuple[Rung, ...]:

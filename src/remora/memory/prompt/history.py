@@ -39,17 +39,18 @@ WHOLE_RESULTS = 2
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True):
-    """A step of the history.
-
-    A `call` without `call` is an answer that makes no call. A `result` is what became of the call
-    before it, and `line` says that in one line. An `update` is what scripts or the Hub gave.
-    """
+    """A step of the history."""
 
     kind: Literal["update", "call", "result"]
+    """An `update` is what scripts or the Hub gave, and a `result` what became of the call before
+    it.
+    """
     turn: int
     text: str = ""
     line: str = ""
+    """A result in one line."""
     call: ToolCall | None = None
+    """None for an answer that makes no call."""
 
 
 class History:

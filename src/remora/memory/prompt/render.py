@@ -57,18 +57,15 @@ INSTRUCTIONS = "instructions"
 
 
 class Renderer(msgspec.Struct, frozen=True, kw_only=True):
-    """A renderer of packets.
-
-    If `strategy` is set, the renderer supports only that strategy. Otherwise, it supports all
-    strategies that have no dedicated renderer. If `reads_history` is true, the renderer shows the
-    recorded steps.
-    """
+    """A renderer of packets."""
 
     render: Callable[
         [DecisionPacket, Sequence[ToolSchema], AnswerForm, Sequence[Step], str], RenderedRequest
     ]
     strategy: str | None = None
+    """The only supported strategy. None if all without a dedicated renderer are supported."""
     reads_history: bool = False
+    """True if the recorded steps are shown."""
 
 
 _Text = Callable[[DecisionPacket, Sequence[Step]], str]

@@ -19,13 +19,12 @@ _UNPARSED = (b"output that does not match the expected", b"Failed to initialize 
 
 
 class RequestLimits(msgspec.Struct, frozen=True, kw_only=True):
-    """Limits of the requests to a server.
-
-    `timeout_s` is the limit for the first part of an answer, after which the server may be silent
-    for half of it. An answer that is not streamed comes as one part.
-    """
+    """Limits of the requests to a server."""
 
     timeout_s: float = 60.0
+    """Limit for the first part of an answer, after which the server may be silent for half of it.
+    An answer that is not streamed comes as one part.
+    """
     retries: int = 4
     max_concurrency: int = 2
     backoff_s: float = 0.5

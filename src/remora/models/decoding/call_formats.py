@@ -48,16 +48,17 @@ _FURTHER_CALL = re.compile(rf"{_FUNCTION}[^<>]*>.*?(?:{_FUNCTION_END}|\Z)", re.D
 
 @dataclass(frozen=True, kw_only=True)
 class Family:
-    """A call format. `marks` are its control tokens, `begin` finds the start of a call.
-
-    The first two marks are around a call. `read` reads the call that begins where the reader is. It
-    raises BadCall if there is none, and returns None if another one may follow.
-    """
+    """A call format."""
 
     name: str
     marks: tuple[str, ...]
+    """Its control tokens. The first two are around a call."""
     begin: re.Pattern[str]
+    """Finds the start of a call."""
     read: Callable[[CallReader], Written | None]
+    """Reads the call that begins where the reader is. Raises BadCall if there is none, and returns
+    None if another one may follow.
+    """
 
 
 def _escaped_calls(name: str, start: str, end: str, escape: str) -> Family:

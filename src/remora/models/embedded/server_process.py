@@ -27,11 +27,12 @@ _MAX_STARTS = 2
 
 
 class RunningServer(msgspec.Struct, frozen=True, kw_only=True):
-    """A running server. `start_number` counts the starts of the server, beginning with 1."""
+    """A running server."""
 
     address: str
     key: str
     start_number: int
+    """Counts the starts of the server, beginning with 1."""
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(address={self.address!r}, start_number={self.start_number})"

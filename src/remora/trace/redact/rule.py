@@ -66,19 +66,20 @@ class Finding(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """Rule for one kind of secret.
-
-    `pattern` is an RE2 pattern for bytes, in which each byte is one character. The secret is the
-    first group that matched, or the whole match if no group did. `needs` is a short pattern for a
-    quick first test: if it does not match, `pattern` cannot match either. `accept` may reject a
-    match. `find` is for secrets that a pattern cannot describe, and yields them from left to right.
-    """
+    """Rule for one kind of secret."""
 
     name: str
     pattern: str
+    """An RE2 pattern for bytes, in which each byte is one character. The secret is the first group
+    that matched, or the whole match if no group did.
+    """
     needs: str
+    """A short pattern for a quick first test: if it does not match, `pattern` cannot match either.
+    """
     accept: Callable[[bytes], bool] | None = None
+    """May reject a match."""
     find: Callable[[bytes, "Matcher"], Iterator[Span]] | None = None
+    """Yields secrets that a pattern cannot describe, from left to right."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,11 +29,10 @@ def utc_now() -> datetime:
 
 
 class Identity(msgspec.Struct, frozen=True):
-    """Run, agent, operation and node that a stream belongs to. For a run's stream, only `run_id` is
-    set.
-    """
+    """Run, agent, operation and node that a stream belongs to."""
 
     run_id: str
+    """All that is set for a run's stream."""
     agent_id: str = ""
     operation: str = ""
     node_id: str = ""

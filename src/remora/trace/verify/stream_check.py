@@ -21,17 +21,16 @@ from remora.trace.verify.verify_report import Kind, Problems, StreamReport
 
 
 class VerifyTarget(msgspec.Struct, frozen=True, kw_only=True):
-    """A stream to verify, and the data to compare it with.
-
-    If it is a run's stream, the anchors found in it are added to `anchors`. If it is an agent's
-    stream, `run` contains the anchors from its run, which are compared if `anchored` is true.
-    """
+    """A stream to verify, and the data to compare it with."""
 
     path: Path
     stores: ContentStores
     anchors: RunAnchors | None = None
+    """Where the anchors found are added, if it is a run's stream."""
     run: RunAnchors | None = None
+    """The anchors from the run, if it is an agent's stream."""
     anchored: bool = False
+    """True if the anchors from the run are compared."""
 
     @property
     def of_run(self) -> bool:

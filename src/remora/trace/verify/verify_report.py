@@ -23,9 +23,10 @@ MAX_PROBLEMS = 200
 
 
 class Problem(msgspec.Struct, frozen=True):
-    """A problem in a stream. `line` starts at 1."""
+    """A problem in a stream."""
 
     line: int
+    """Counted from 1."""
     kind: Kind
     detail: str
 

@@ -20,16 +20,15 @@ class FileState(msgspec.Struct, frozen=True):
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):
-    """A changed file. `before` and `after` are its SHA-256 before and after the change.
-
-    A hash is None if the file does not exist at that point. `mode` contains the most recent
-    permission bits.
-    """
+    """A changed file."""
 
     path: str
     before: str | None
+    """SHA-256 before the change, or None if there was no file."""
     after: str | None
+    """SHA-256 after the change, or None if there is no file."""
     mode: int
+    """The most recent permission bits."""
 
 
 HunkNames = Mapping[Hunk | None, str]

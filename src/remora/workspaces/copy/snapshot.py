@@ -30,10 +30,8 @@ class BaseFile(msgspec.Struct, frozen=True):
 class BaseSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     """A frozen, read-only copy of `root` in `folder`.
 
-    `differing` contains the files that cannot be restored from the commit. The value is None for a
-    file that exists only in the commit. `left_out` contains the files that could not be copied,
-    with the reason. Files that have not changed since the commit have git's
-    mode, which is 0644 or 0755. Other files have the mode of the user's file.
+    Files that have not changed since the commit have git's mode, which is 0644 or 0755. Other files
+    have the mode of the user's file.
     """
 
     root: Path
@@ -41,7 +39,9 @@ class BaseSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     files: Mapping[str, BaseFile]
     commit: str | None
     differing: Mapping[str, BaseFile | None]
+    """The files that cannot be restored from the commit. None for one that only the commit has."""
     left_out: Mapping[str, str] = {}
+    """The files that could not be copied, with the reason."""
 
     def read(self, path: str) -> bytes | None:
         if path not in self.files:
