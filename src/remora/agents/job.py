@@ -33,8 +33,8 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     path: str
     qualname: str
     nodes: tuple[str, ...] | None = None
-    """Keys of the nodes to work on. None stands for `node_id` alone, and an empty tuple for all
-    nodes of the file.
+    """Keys of the nodes to work on. None means only `node_id`, and an empty tuple means all nodes
+    of the file.
     """
     attempt: int = 1
     """1 for the first attempt."""
