@@ -22,8 +22,7 @@ def test_order(place: ToolTree, path: str, ids: Sequence[str], seconds: float) -
     words = [f"--rootdir={root}"]
     if place.once(pytest_settings).imports_by_importlib:
         words.append("--import-mode=importlib")
-    arguments = [f"./{test_id}" if test_id.startswith("-") else test_id for test_id in ids]
-    return {"ids": arguments, "path": str(root / path), "words": words, "seconds": seconds}
+    return {"ids": [*ids], "path": str(root / path), "words": words, "seconds": seconds}
 
 
 def fault_order(
