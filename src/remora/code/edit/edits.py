@@ -12,18 +12,18 @@ class Edit(NamedTuple):
     text: str
 
 
-def overlap(one: Sequence[Edit], other: Sequence[Edit]) -> bool:
+def overlap(first: Sequence[Edit], second: Sequence[Edit]) -> bool:
     """Return True if two fixes change the same characters or insert at the same position.
 
     Identical fixes do not overlap, because applying either of them applies both. For the same
     reason, two fixes may add the same import.
     """
-    shared = set(one) & set(other)
-    if shared == set(one) == set(other):
+    shared = set(first) & set(second)
+    if shared == set(first) == set(second):
         return False
     imports = {edit for edit in shared if edit.start == edit.end and "import " in edit.text}
     return any(
-        _edits_touch(a, b) for a in one for b in other if a not in imports or b not in imports
+        _edits_touch(a, b) for a in first for b in second if a not in imports or b not in imports
     )
 
 

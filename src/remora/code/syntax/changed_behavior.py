@@ -70,7 +70,8 @@ def changed_behavior(before: ast.Module, after: ast.Module) -> dict[str, list[st
 
 
 def _scopes(tree: ast.Module) -> Mapping[str, ast.Module | DefinitionNode]:
-    return {MODULE: tree, **{found.qualname: found.node for found in find_definitions(tree, "")}}
+    definitions = find_definitions(tree, "")
+    return {MODULE: tree, **{definition.qualname: definition.node for definition in definitions}}
 
 
 def _line(scope: ast.Module | DefinitionNode) -> int:

@@ -77,7 +77,7 @@ def matching_keys(name: str, keys: Iterable[str]) -> list[str]:
         [key for key in known if dotted[key] in (plain, _SOURCES + plain)],
         [key for key in known if dotted[key].endswith(f".{plain}")],
     )
-    return next((found for found in tried if found), [])
+    return next(filter(None, tried), [])
 
 
 def split_name(name: str) -> tuple[str, str]:

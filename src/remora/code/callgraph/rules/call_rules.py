@@ -162,7 +162,7 @@ def field(ctx: Context, level: int, path: str, scope: int, name: str) -> Values:
     if file is None or level <= 0:
         return EMPTY
     binds = file.scopes[scope].binds.items()
-    fields = [field for field, found in binds if found[0].kind == ir.ANNOTATED]
+    fields = [field for field, bound in binds if bound[0].kind == ir.ANNOTATED]
     if name not in fields:
         return EMPTY
     params = tuple([Parameter(field, ir.ORDINARY, None, None) for field in fields])

@@ -167,9 +167,9 @@ def super_attribute(ctx: Context, level: int, value: Value, name: str) -> Values
     """Return an attribute of `super()`, found in the classes after the given class in its MRO."""
     _, path, scope, receiver = value
     order = [v for v, _ in ctx.read(("mro", path, scope))][1:]
-    for found in order:
-        file = ctx.scope_file(found[1], found[2]) if found[0] == kinds.CLASS else None
-        bindings = file.exported(found[2], name) if file is not None else ()
+    for base in order:
+        file = ctx.scope_file(base[1], base[2]) if base[0] == kinds.CLASS else None
+        bindings = file.exported(base[2], name) if file is not None else ()
         if file is not None and bindings:
             members = join([binding_values(ctx, level, file, binding) for binding in bindings])
             return bind_methods(ctx, members, (receiver, path, scope))

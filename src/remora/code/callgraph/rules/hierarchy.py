@@ -87,10 +87,10 @@ def _protocol_implementations(
 
 def project_mro(ctx: Context, value: Value) -> Iterator[tuple[IndexedFile, int]]:
     """Yield the file and scope number of each project class in the MRO of a class."""
-    for found, _ in ctx.read(("mro", value[1], value[2])):
-        file = ctx.scope_file(found[1], found[2]) if found[0] == CLASS else None
+    for base, _ in ctx.read(("mro", value[1], value[2])):
+        file = ctx.scope_file(base[1], base[2]) if base[0] == CLASS else None
         if file is not None:
-            yield file, found[2]
+            yield file, base[2]
 
 
 def has_external_base(ctx: Context, value: Value) -> bool:
