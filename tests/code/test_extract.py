@@ -261,7 +261,6 @@ def test_encodings(source: bytes, encoding: str) -> None:
         (b"# coding: unicode_escape\nx = 1 # \\n\n", None, "decoding as unicode_escape changes"),
         (b"# coding: utf-7\nx = '+2AA-'\n", None, "surrogates not allowed"),
         (b"x = " + b"-" * 100_000 + b"1", None, "nested too deeply"),
-        (b"x" + b".y" * 100_000, None, "nested too deeply"),
         (b"if a: pass\n" + b"elif a: pass\n" * 9000, None, "nested too deeply"),
         (b"[" * 100_000, 1, "line 1: too many nested parentheses"),
         (b"  x = 1", 1, "line 1: unexpected indent"),

@@ -221,7 +221,7 @@ def test_arms_of_a_try_are_numbered_in_source_order() -> None:
     assert names[-1] == "__module__#2"
 
 
-@pytest.mark.parametrize("path", library(step=60), ids=lambda path: path.name)
+@pytest.mark.parametrize("path", library(step=60), ids=str)
 def test_facts_and_nodes_agree(path: Path) -> None:
     assert_same_nodes(path.read_bytes())
 

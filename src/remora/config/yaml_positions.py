@@ -53,7 +53,9 @@ def _instead(path: Path) -> str:
     """Describe what `path` is if it is not a regular file."""
     try:
         mode = path.stat().st_mode
-    except OSError:
+    except OSError as error:
+        if error.errno not in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP):
+            raise
         return "a broken link" if path.is_symlink() else "no such file"
     kinds = {stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe (FIFO)", stat.S_IFSOCK: "a socket"}
     return f"{kinds.get(stat.S_IFMT(mode), 'a device')}, not a file"

@@ -122,7 +122,7 @@ def test_what_is_fixed_with_selected_rules(tmp_path: Path, name: str) -> None:
 
 def test_a_form_feed_does_not_end_a_line(tmp_path: Path) -> None:
     source = 'import sys\n\x0c\ndef f():\n    """Return it"""\n'
-    new = fixed(tmp_path, source, "D400", "F401", unsafe=True)
+    new = edited(tmp_path, {"a.py": source}, "D400", "F401")
     assert new == source.replace("import sys\n", "").replace("it", "it.")
 
 
