@@ -122,11 +122,12 @@ def test_a_line_that_is_not_a_request_is_reported_what_is_wrong(
 def test_an_id_that_is_nested_too_deeply_is_refused_or_comes_back() -> None:
     identity = b"[" * 100_000 + b"]" * 100_000
     try:  # how deep is too deep depends on the version of Python
-        request = decode_request(b'{"id": ' + identity + b', "type": "health"}')
+        answer = answer_line(
+            decode_request(b'{"id": ' + identity + b', "type": "health"}'), 1, None
+        )
     except Refused as error:
-        assert error.problem.code == "bad_request"
-    else:
-        assert identity in answer_line(request, 1, None)
+        answer = problem_line(error)
+    assert b'"bad_request"' in answer or identity in answer
 
 
 @given(line=st.binary(max_size=80).filter(lambda line: line.strip()))
