@@ -78,6 +78,7 @@ def test_other_claims_have_other_texts(one: str, other: str) -> None:
         ("try:\n    assert f()\nexcept AssertionError:\n    pass", "it catches the AssertionError"),
         ("with suppress(Exception):\n    assert f()", "it catches the AssertionError"),
         ("f() == 3", "`f() == 3` is compared, but not asserted"),
+        ("f()\ndef check():\n    assert g()", "its assertions are in `check`, which is not called"),
         ("assert f() == 3", None),
         ("try:\n    assert f()\nexcept AssertionError:\n    raise", None),
         ("try:\n    f()\nexcept Exception:\n    pytest.fail('no')\nassert g()", None),

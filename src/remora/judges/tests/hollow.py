@@ -45,6 +45,9 @@ def why_hollow(function: FunctionNode, claims: Sequence[Claim]) -> str:
     unused = _unused_comparison(function)
     if not claims and unused is not None:
         return f"`{ast.unparse(unused)}` is compared, but not asserted"
+    hidden = _uncalled(function)
+    if not claims and hidden is not None:
+        return f"its assertions are in `{hidden.name}`, which is not called"
     return ""
 
 
@@ -238,6 +241,20 @@ def assertion_lines(function: FunctionNode) -> set[int]:
         for claim in claims_of(node)
         if not (is_broad and claim.test is None)
     }
+
+
+def _uncalled(function: FunctionNode) -> ast.FunctionDef | None:
+    """Return a function with assertions that the test defines but never mentions."""
+    used = names_with(ast.Load, function)
+    for statement in own_statements(function):
+        if (
+            isinstance(statement, ast.FunctionDef)
+            and statement.name not in used
+            and not statement.decorator_list
+            and claims_of(statement)
+        ):
+            return statement
+    return None
 
 
 def _same(left: ast.expr, right: ast.expr) -> bool:
