@@ -247,8 +247,7 @@ def _open(browser: Browser, address: str, state: Any = None) -> Opened:
         page.goto(address, wait_until="commit")
         usable = _value(page, "window.measured.usable")
         found = Opened(_value(page, PAINT), usable)
-        if state is not None:  # bars and badge take a pass over the stream
-            page.locator("#bars svg").wait_for(timeout=LIMIT_MS)
+        if state is not None:  # the badge takes a pass over the stream
             page.locator("#badge .badge").wait_for(timeout=LIMIT_MS)
         return found
 

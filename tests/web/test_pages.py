@@ -48,14 +48,10 @@ def test_each_tab_shows_each_turn(pages: TestClient, failed: Planted, tab: str) 
         assert f'data-tab="{tab}" aria-current="page"' in part.text
 
 
-def test_a_row_and_its_bar_agree_about_the_turn_in_which_the_agent_failed(
-    pages: TestClient, failed: Planted
-) -> None:
+def test_the_row_of_the_turn_in_which_the_agent_failed(pages: TestClient, failed: Planted) -> None:
     row = pages.get(f"/agents/{failed.agent_id}/rows?from=3").text
     assert '<span class="failed">failed</span>' in row
     assert 'class="success"' not in row
-    bars = pages.get(f"/agents/{failed.agent_id}/bars").text
-    assert re.findall(r'<rect class="(\w+)"', bars)[3] == "error"
 
 
 def test_raw_output_and_packet_are_beside_each_other(pages: TestClient, failed: Planted) -> None:

@@ -13,7 +13,6 @@ from remora.web.agent_records import ROWS, AgentRecord, open_agent
 from remora.web.html_responses import download, page
 from remora.web.tabs.recorded_tabs import sent_bytes
 from remora.web.tabs.tab_list import tab_values
-from remora.web.turn_rows import turn_bars
 
 
 def agent_page(invocation: Invocation, request: Request) -> Response:
@@ -63,12 +62,6 @@ def turn_part(invocation: Invocation, request: Request) -> Response:
     turn = request.path_params["turn"]
     values = _requested_values(request, agent, turn, request.query_params.get("tab", "packet"))
     return page("turn.html", agent=agent, turn=turn, **values)
-
-
-def bars_part(invocation: Invocation, request: Request) -> Response:
-    """Return the bars of all turns, which take a pass over the stream."""
-    agent = open_agent(invocation, request.path_params["agent"])
-    return page("bars.html", agent=agent, bars=turn_bars(agent.rows(0, None)))
 
 
 def line_file(invocation: Invocation, request: Request) -> Response:

@@ -24,7 +24,6 @@ from remora.trace.verify.folder_check import verify_all
 from remora.usecases.hub.open_hub import SharedHub
 from remora.web.agent_page import (
     agent_page,
-    bars_part,
     line_file,
     prompt_file,
     rows_part,
@@ -49,7 +48,6 @@ _PAGES: dict[str, Callable[[Invocation, Request], Response]] = {
     "/runs/{run}": run_page,
     "/agents/{agent}": agent_page,
     "/agents/{agent}/rows": rows_part,
-    "/agents/{agent}/bars": bars_part,
     "/agents/{agent}/turns/{turn:number}": turn_part,
     "/agents/{agent}/turns/{turn:number}/prompt": prompt_file,
     "/agents/{agent}/turns/{turn:number}/lines/{line:number}": line_file,

@@ -1,8 +1,8 @@
-"""The row of each turn: its call, who decided, the outcome, tokens and time. Bars show all turns."""
+"""The row of each turn: its call, who decided, the outcome, tokens and time."""
 
 from collections.abc import Iterable, Iterator
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
@@ -15,7 +15,6 @@ from remora.trace.read.agent_turns import AgentTurn, CheckData, EventData, turn_
 from remora.trace.read.reader import decode_part
 
 _CALL = 160
-_STATES = {state: state for state in ("error", "partial", "success")}
 
 
 class RecordedLine(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,11 +51,9 @@ class TurnRow(msgspec.Struct, kw_only=True):
     """The number of the first line that is not an event."""
 
     @property
-    def state(self) -> str:
-        """One word for the colour of a row: `error`, `partial`, `success`, `open` or `damaged`."""
-        if self.unreadable is not None:
-            return "damaged"
-        return "error" if self.error else _STATES.get(self.outcome, "open")
+    def has_failed(self) -> bool:
+        """True if the turn has an error or cannot be read."""
+        return self.unreadable is not None or bool(self.error) or self.outcome == "error"
 
 
 def read_line(line: Line) -> RecordedLine:
@@ -128,39 +125,3 @@ class _Data:
 def _short(text: Any) -> str:
     lines = str(text or "").split("\n")
     return clip(" ".join(line.strip() for line in lines if line.strip()), _CALL)
-
-
-_MOST_BARS = 600
-"""Bars of a picture. With more turns, each bar shows several."""
-_LEAST_BAR = 6
-
-
-class Bar(NamedTuple):
-    """One turn or several."""
-
-    height: int
-    """From 0 to 100."""
-    state: str
-
-
-def turn_bars(rows: Iterable[TurnRow]) -> list[Bar]:
-    """Return the bars of turns.
-
-    The height is the size of the prompt, or the time of the tool if no model was asked. A bar for
-    several turns shows the largest and the worst of them.
-    """
-    turns = [(row.prompt_tokens, row.tool_ms, row.state) for row in rows]
-    has_prompts = any(tokens for tokens, _, _ in turns)
-    sizes = [tokens if has_prompts else ms for tokens, ms, _ in turns]
-    most = max(sizes, default=0) or 1
-    step = -(-len(turns) // _MOST_BARS) or 1
-    return [
-        Bar(
-            height=max(_LEAST_BAR, round(100 * max(sizes[place : place + step]) / most)),
-            state=min((state for *_, state in turns[place : place + step]), key=_ORDER.index),
-        )
-        for place in range(0, len(turns), step)
-    ]
-
-
-_ORDER = ("damaged", "error", "partial", "open", "success")

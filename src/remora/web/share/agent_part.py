@@ -23,7 +23,7 @@ from remora.web.addresses import FileLinks
 from remora.web.agent_records import ROWS, AgentRecord, TurnRecord
 from remora.web.html_responses import render
 from remora.web.tabs.tab_list import TABS, tab_values
-from remora.web.turn_rows import TurnRow, turn_bars
+from remora.web.turn_rows import TurnRow
 
 _MOST_ROWS = 1_000
 _EDGE = 50
@@ -148,7 +148,6 @@ def agent_part(project: Project, path: Path, links: FileLinks, most: int) -> Age
         tab="why" if agent.has_failed else "packet",
         tabs=TABS.values(),
         rows=list(listed_rows(agent.every_row, order)),
-        bars=turn_bars(agent.every_row),
         why=_why(agent),
         turns=dict(sorted(turns.items())),
         turns_left=len(agent.every_row) - len(turns),
@@ -206,7 +205,7 @@ def by_importance(rows: Sequence[TurnRow], look_at: int) -> list[int]:
     failures, and then the others in order.
     """
     places = {row.turn: place for place, row in enumerate(rows)}
-    failed = [place for place, row in enumerate(rows) if row.state in ("error", "damaged")]
+    failed = [place for place, row in enumerate(rows) if row.has_failed]
     nearby = chain.from_iterable((place, place - 1, place + 1) for place in failed)
     first = [places.get(look_at, 0), 0, 1, len(rows) - 1]
     order = dict.fromkeys(chain(first, nearby, range(len(rows))))

@@ -23,7 +23,6 @@ async function show(turn, { tab = tabName(), against = "", hash = "", entry = "p
   panel.classList.add("loading");
   panel.setAttribute("aria-busy", "true");
   slider.value = turn;
-  markBar();
   const query = new URLSearchParams({ tab, ...(against !== "" && { against }) });
   try {
     panel.replaceChildren(await load(`${base}/turns/${turn}?${query}`, signal));
@@ -135,15 +134,6 @@ function reveal(row) {
   list.scrollTop = Math.min(list.scrollTop, top);
 }
 
-/** Place the slider's knob below the bar of its turn, and outline that bar. */
-function markBar() {
-  const turns = Number(slider.max) + 1;
-  const bars = document.querySelectorAll("#bars rect");
-  slider.parentElement.style.setProperty("--turns", turns);
-  const now = Math.floor(currentTurn() / Math.ceil(turns / (bars.length || 1)));
-  bars.forEach((bar, place) => bar.classList.toggle("now", place === now));
-}
-
 function currentTurn() {
   return Number(slider.value);
 }
@@ -223,39 +213,25 @@ function followAgent() {
       if (known) known.replaceWith(row);
       else if (!rows.querySelector(".more.later")) rows.append(row);
       slider.max = Math.max(Number(slider.max), Number(row.dataset.turn));
-      markBar();
       if (Number(row.dataset.turn) === currentTurn()) showAgain();
     },
     end(data) {
       status.replaceChildren(parse(data));
-      showBars();
       showBadges();
     },
   });
-}
-
-async function showBars() {
-  const place = document.getElementById("bars");
-  try {
-    place.replaceChildren(await load(`${base}/bars`));
-    markBar();
-  } catch (error) {
-    place.title = error.message;
-  }
 }
 
 /** Show what the server reads the whole stream for, one after the other. */
 async function showSlowParts() {
   loading = new AbortController();
   await showRest(loading.signal);
-  await showBars();
   if (!("live" in agent.dataset)) await showBadges();
 }
 
 const asked = new URLSearchParams(location.search);
 history.replaceState({ turn: currentTurn(), tab: tabName(), against: asked.get("against") ?? "" }, "");
 watchEnds();
-markBar();
 const shown = document.querySelector("#rows [aria-current]");
 if (shown) reveal(shown);
 markEvent(location.hash);

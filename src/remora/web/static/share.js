@@ -324,7 +324,6 @@
     view.dataset.turn = turn;
     view.dataset.tab = tab;
     Object.assign(view.querySelector("input[type=range]"), { max: lastTurn(view), value: turn });
-    markBar(view, turn);
     view.querySelector(".tabs .which").textContent = `turn ${turn}`;
     for (const link of view.querySelectorAll(".tabs a")) {
       link.hash = `#${view.id}-t${turn}-${link.dataset.tab}`;
@@ -361,15 +360,6 @@
       list.scrollTop = start;
     }
     list.scrollTop = Math.min(list.scrollTop, row.offsetTop - head);
-  }
-
-  /** Place the slider's knob below the bar of its turn, and outline that bar. */
-  function markBar(view, turn) {
-    const turns = lastTurn(view) + 1;
-    const bars = view.querySelectorAll(".bars rect");
-    view.querySelector(".slider").style.setProperty("--turns", turns);
-    const now = Math.floor(turn / Math.ceil(turns / (bars.length || 1)));
-    bars.forEach((bar, place) => bar.classList.toggle("now", place === now));
   }
 
   function showEvents(view, turn, tab) {
