@@ -70,6 +70,7 @@ def test_two_clients_do_not_retry_in_step() -> None:
         ("soon", 0.25),
         ("-3", 0.25),
         ("²", 0.25),
+        ("Mon, 01 Jan 99999999999999999999 00:00:00 GMT", 0.25),
     ],
 )
 def test_retry_after_is_a_lower_bound_up_to_thirty_seconds(header: str, expected: float) -> None:

@@ -22,7 +22,8 @@ class RequestLimits(msgspec.Struct, frozen=True, kw_only=True):
     """Limits of the requests to a server."""
 
     timeout_s: float = 60.0
-    """Limit for the first part of an answer, after which the server may be silent for half of it.
+    """Limit for the first part of an answer. Later parts may each take half of that time.
+
     An answer that is not streamed comes as one part.
     """
     retries: int = 4
@@ -111,6 +112,6 @@ def retry_after_s(failure: Failure, now: datetime) -> float | None:
         return float(text)
     try:
         when = parsedate_to_datetime(text)
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
     return (when - now).total_seconds() if when.tzinfo is not None else None
