@@ -11,11 +11,12 @@ from remora.code.ir.lowering.expressions import lower_expression
 from remora.code.ir.model import Parameter
 from remora.python_text import parse
 
-_DEEPEST = 12
-_LONGEST = 300
+_MAX_DEPTH = 12
+_MAX_QUOTED = 300
 _MAX_PARTS = 8
-# characters allowed in a quoted type; parsing them cannot cause a warning
+"""Parts in brackets. This and the limits above are decisions: longer types are rare."""
 _PLAIN = re.compile(r"(?!.*\b\d+[A-Za-z_])[\w\s.,|\[\]\"']+", re.ASCII)
+"""Characters allowed in a quoted type. Parsing them cannot cause a warning."""
 
 
 def _annotation_term(node: Any, names: set[str], depth: int = 0) -> Any:
@@ -24,7 +25,7 @@ def _annotation_term(node: Any, names: set[str], depth: int = 0) -> Any:
         names.add(node.id)
         return node.id
     handler = _HANDLERS.get(node.__class__)
-    return None if handler is None or depth > _DEEPEST else handler(node, names, depth + 1)
+    return None if handler is None or depth > _MAX_DEPTH else handler(node, names, depth + 1)
 
 
 def _attribute(node: ast.Attribute, names: set[str], depth: int) -> Any:
@@ -62,7 +63,7 @@ def _quoted_annotation(text: str, names: set[str], depth: int) -> Any:
     if text.isidentifier():
         names.add(text)
         return text
-    if len(text) > _LONGEST or not _PLAIN.fullmatch(text):
+    if len(text) > _MAX_QUOTED or not _PLAIN.fullmatch(text):
         return None
     try:
         node = parse(text, "eval").body
@@ -78,7 +79,7 @@ _HANDLERS: dict[type[ast.AST], Callable[[Any, set[str], int], Any]] = {
     ast.BinOp: _union,
 }
 _LEAVES = frozenset((ast.Name, ast.Constant, ast.Load))
-_MAY_CALL = frozenset((ast.Subscript, ast.Call))
+_MAY_CALL = frozenset((ast.Subscript, ast.Call, ast.BinOp))
 
 
 def lower_parameters(builder: IRBuilder, args: ast.arguments) -> list[Parameter]:
@@ -123,16 +124,16 @@ def _parameter(builder: IRBuilder, arg: ast.arg, kind: int, default: ast.expr | 
 def _record_calls(builder: IRBuilder, node: ast.expr) -> None:
     pending: list[Any] = [node]
     while pending:
-        found = pending.pop()
-        if (kind := found.__class__) in _LEAVES:
+        part = pending.pop()
+        if (kind := part.__class__) in _LEAVES:
             continue
         if kind is ast.Subscript:
-            pending += (found.value, found.slice)
+            pending += (part.value, part.slice)
         elif kind is ast.Tuple or kind is ast.List:
-            pending += found.elts
+            pending += part.elts
         elif kind is ast.BinOp:
-            pending += (found.left, found.right)
+            pending += (part.left, part.right)
         elif kind is ast.Call:
-            lower_expression(builder, found)
+            lower_expression(builder, part)
         else:
-            pending.extend(ast.iter_child_nodes(found))
+            pending.extend(ast.iter_child_nodes(part))
