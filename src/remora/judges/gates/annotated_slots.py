@@ -1,7 +1,8 @@
-"""Slots for annotations, parameters and results, whose annotation a change has written."""
+"""Annotated parameters and results of the functions of a file."""
 
 import ast
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import NamedTuple
 
 from remora.code.syntax.definitions import Definition, find_definitions, first_line
@@ -10,7 +11,7 @@ from remora.judges.types.slots import RETURN, annotations_of
 from remora.python_text import parse
 
 
-class WrittenSlot(NamedTuple):
+class AnnotatedSlot(NamedTuple):
     """The annotation of a parameter, or that of the result with the name `return`."""
 
     path: str
@@ -19,28 +20,34 @@ class WrittenSlot(NamedTuple):
     annotation: str
 
     def describe(self, kind: str) -> str:
-        """Return such as `a.py: f(x: str) is given int`."""
+        """Return a description, such as `a.py: f(x: str) is given int`."""
         verb = "returns" if self.name == RETURN else "is given"
         return f"{self.path}: {self.function}({self.name}: {self.annotation}) {verb} {kind}"
 
 
 class Place(NamedTuple):
-    """The position of a function, the classes around it, and an expression for its annotation."""
+    """Where a slot is, and an expression for its annotation."""
 
     line: int
-    code: str
+    """The first line of the function."""
+    function_name: str
     classes: tuple[str, ...]
+    """The names of the classes around the function, or none if it is inside another function."""
     expression: str
+    """The annotation without quotes."""
 
 
-def slots_of(path: str, content: bytes) -> dict[WrittenSlot, Place]:
-    """Return the annotated slots of a file, or none if it does not parse."""
+def slots_of(path: str, content: bytes) -> dict[AnnotatedSlot, Place]:
+    """Return the annotated slots of a file, or none if it does not parse.
+
+    Annotations that are nested too deeply are left out.
+    """
     try:
         tree = parse(content)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return {}
     definitions = {definition.key: definition for definition in find_definitions(tree, path)}
-    found = dict[WrittenSlot, Place]()
+    slots = dict[AnnotatedSlot, Place]()
     for definition in definitions.values():
         node = definition.node
         if isinstance(node, ast.ClassDef):
@@ -49,10 +56,11 @@ def slots_of(path: str, content: bytes) -> dict[WrittenSlot, Place]:
         in_classes = all(isinstance(parent.node, ast.ClassDef) for parent in parents)
         classes = tuple(parent.node.name for parent in reversed(parents)) if in_classes else ()
         for name, annotation in annotations_of(node, None).items():
-            slot = WrittenSlot(path, definition.qualname, name, ast.unparse(annotation))
-            expression = ast.unparse(_Unquoted().visit(annotation))
-            found[slot] = Place(first_line(node), node.name, classes, expression)
-    return found
+            with suppress(RecursionError, MemoryError):
+                slot = AnnotatedSlot(path, definition.qualname, name, ast.unparse(annotation))
+                expression = ast.unparse(_Unquoted().visit(annotation))
+                slots[slot] = Place(first_line(node), node.name, classes, expression)
+    return slots
 
 
 def _parents(of: Definition, definitions: Mapping[NodeKey, Definition]) -> Iterator[Definition]:
@@ -63,7 +71,7 @@ def _parents(of: Definition, definitions: Mapping[NodeKey, Definition]) -> Itera
 
 
 class _Unquoted(ast.NodeTransformer):
-    """Replaces the strings of an annotation by what they say, except in `Literal`."""
+    """Replaces the strings of an annotation with the expressions in them, except in `Literal`."""
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
         name = ast.unparse(node.value).rpartition(".")[2]

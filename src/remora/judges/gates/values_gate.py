@@ -13,9 +13,9 @@ import msgspec
 
 from remora.code.pytest_model.pytest_file import is_of_tests
 from remora.errors import HostError
+from remora.judges.gates.annotated_slots import AnnotatedSlot, Place, slots_of
 from remora.judges.gates.code_gates import run_tests
 from remora.judges.gates.gate import Facts, Gate, UnjudgedError, problems, worse
-from remora.judges.gates.written_slots import Place, WrittenSlot, slots_of
 from remora.rmtree import temporary_folder
 from remora.sandbox.interpreters import ProjectPython
 from remora.statuses import VALUES_GATE
@@ -54,7 +54,7 @@ class ValuesGate:
     def __init__(self, python: ProjectPython, before: Contents, plain: Callable[[], Facts]) -> None:
         self._python, self._plain = python, plain
         self._before = {path: slots_of(path, text or b"") for path, text in before.items()}
-        self._checked: dict[WrittenSlot, tuple[str, ...]] = {}
+        self._checked: dict[AnnotatedSlot, tuple[str, ...]] = {}
         self._measured: list[Contents] = []
 
     @property
@@ -82,7 +82,7 @@ class ValuesGate:
                 raise UnjudgedError(error.message) from error
         return problems(slot.describe(kind) for slot in written for kind in self._checked[slot])
 
-    def written(self, after: Contents) -> dict[WrittenSlot, Place]:
+    def written(self, after: Contents) -> dict[AnnotatedSlot, Place]:
         """Return the slots of files that were not there before. Tests have none."""
         return {
             slot: place
@@ -94,7 +94,7 @@ class ValuesGate:
 
     def _check(
         self,
-        written: Mapping[WrittenSlot, Place],
+        written: Mapping[AnnotatedSlot, Place],
         folder: Path,
         seconds: float,
         tests: tuple[str, ...],
@@ -117,7 +117,7 @@ def _is_plain(kind: str) -> bool:
     return len(kind) <= _MAX_KIND and kind.isprintable()
 
 
-def _fill(out: Path, written: Mapping[WrittenSlot, Place], folder: Path) -> None:
+def _fill(out: Path, written: Mapping[AnnotatedSlot, Place], folder: Path) -> None:
     """Write the plugin, typeguard and the functions to check into a folder."""
     found = [(name, find_spec(name)) for name in ("typeguard", "typing_extensions")]
     (out / "remora_vendor").mkdir()
@@ -132,7 +132,7 @@ def _fill(out: Path, written: Mapping[WrittenSlot, Place], folder: Path) -> None
             shutil.copy(origin, out / "remora_vendor")
     functions: dict[tuple[str, int, str], tuple[tuple[str, ...], dict[str, tuple[int, str]]]] = {}
     for number, (slot, place) in enumerate(written.items()):
-        key = str(folder / slot.path), place.line, place.code
+        key = str(folder / slot.path), place.line, place.function_name
         functions.setdefault(key, (place.classes, {}))[1][slot.name] = number, place.expression
     orders = [(*key, *function) for key, function in functions.items()]
     (out / "orders.json").write_bytes(msgspec.json.encode(orders))
