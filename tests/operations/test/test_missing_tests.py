@@ -10,7 +10,7 @@ from remora.bootstrap.operations import BUILT_IN
 from remora.code.extract import parse_module
 from remora.code.syntax.nodes import Module
 from remora.judges.submission import Submission
-from remora.judges.tests.mutation_check import boundary_faults
+from remora.judges.tests.surviving_mutants import boundary_faults, further_faults
 from remora.operations.test import file_tests
 from remora.operations.test.file_tests import write_tests
 from remora.operations.test.missing_tests import TRIVIAL, WITHOUT_EXAMPLE, WITHOUT_RESULT, TestNeed
@@ -182,6 +182,13 @@ def test_without_further_cases_the_file_stays_as_it_is(place: ToolTree) -> None:
     done = write_tests(place, "mod.py", ["f"], {"f": [2]})
     assert place.read("test_mod.py").decode() == TEST + FURTHER
     assert "its tests detect all" in done["reasons"]["f"]
+
+
+@pytest.mark.slow
+def test_a_changed_test_that_calls_nothing_detects_no_further_fault(place: ToolTree) -> None:
+    place.write("test_mod.py", b"def test_f():\n    pass\n")
+    before = ("test_mod.py", TEST.encode())
+    assert further_faults(place, ("mod.py", "f"), ["test_mod.py::test_f"], before) == 0
 
 
 @pytest.mark.slow

@@ -9,12 +9,8 @@ from remora.errors import HostError
 from remora.ids import split_node_key
 from remora.judges.lint.new_findings import new_findings
 from remora.judges.submission import Submission
-from remora.judges.tests.mutation_check import (
-    PROOF_S,
-    Proof,
-    further_faults,
-    prove_together,
-)
+from remora.judges.tests.mutation_check import PROOF_S, Proof, prove_together
+from remora.judges.tests.surviving_mutants import further_faults
 from remora.operations.test.file_tests import tests_by_function
 from remora.operations.test.host_model_tests import MAX_TESTS
 from remora.operations.test.insert.added_tests import added_tests, extended_tests

@@ -10,12 +10,8 @@ from remora.judges.calls.project_examples import ProjectExamples, documented_cal
 from remora.judges.calls.random_calls import boundary_calls
 from remora.judges.calls.target_function import TargetFunction, target_at
 from remora.judges.calls.trials import TrialResults, try_calls
-from remora.judges.tests.mutation_check import (
-    Survivors,
-    boundary_faults,
-    surviving_mutants,
-)
 from remora.judges.tests.run_doctests import RunDoctests
+from remora.judges.tests.surviving_mutants import Survivors, boundary_faults, surviving_mutants
 from remora.judges.tests.tested_names import NodesWithTests, test_files
 from remora.operations.test.function_plan import NEEDS_WRITER, FunctionPlan, detected_by, plan_of
 from remora.operations.test.insert.further_cases import further_case

@@ -14,10 +14,8 @@ from remora.judges.calls.target_function import TargetFunction, import_name, req
 from remora.judges.faults.mutants import Mutant, mutants
 from remora.judges.lint.new_findings import new_findings
 from remora.judges.runner.parent import run_in_child
-from remora.judges.tests.mutation_check import (
-    prove,
-    surviving_mutants,
-)
+from remora.judges.tests.mutation_check import prove
+from remora.judges.tests.surviving_mutants import surviving_mutants
 from remora.judges.tests.tested_names import NodesWithTests, test_files
 from remora.operations.test.file_tests import restorer, tests_by_function
 from remora.operations.test.function_plan import line_counts
