@@ -96,6 +96,8 @@ def _not_accepted(code: DocumentedCode, documented: Collection[str]) -> set[str]
     unknown = {
         name for name in documented if name not in names and not _CAPITALISED.fullmatch(name)
     }
+    if not unknown:
+        return set()
     if code.function is None:
         nodes = [node for statement in code.body for node in ast.walk(statement)]
         used = {node.attr for node in nodes if isinstance(node, ast.Attribute)}

@@ -9,7 +9,7 @@ import msgspec
 
 from remora.code.syntax.definitions import FunctionNode, assigned_values, find_definitions
 from remora.code.syntax.hidden_uses import names_in
-from remora.code.syntax.source import Source, Unreadable, parse_text, read_source
+from remora.code.syntax.source import Source, parse_text, read_source
 from remora.code.syntax.spans import without_docstring
 from remora.judges.faults.fault_kinds import (
     ChangeNode,
@@ -51,26 +51,23 @@ def mutants(
     `is_wanted` chooses kinds of faults and lines. All mutants parse, and no two mutants have the same syntax tree. Return an empty list if the
     function does not exist.
     """
-    read = read_source("", source)
-    if isinstance(read, Unreadable):
-        return []
-    found = function_named(read.tree, qualname)
-    if found is None:
+    tree, function = find_function(source, qualname)
+    if function is None:
         return []
     chosen: list[Mutant] = []
-    seen = {ast.dump(found)}
-    for kind, number, line, what, change in _round_robin(_faults_by_kind(found)):
+    seen = {ast.dump(function)}
+    for kind, number, line, what, change in _round_robin(_faults_by_kind(function)):
         if len(chosen) == most:
             break
         if not is_wanted(kind, line):
             continue
-        faulty = _plant_fault(found, number, change)
+        faulty = _plant_fault(function, number, change)
         dumped = ast.dump(faulty)
         if dumped in seen:
             continue
-        if function := _alone(read.tree, faulty, qualname):
+        if text := _alone(tree, faulty, qualname):
             seen.add(dumped)
-            chosen.append(Mutant(what=what, kind=kind, line=line, function=function))
+            chosen.append(Mutant(what=what, kind=kind, line=line, function=text))
     return sorted(chosen, key=lambda mutant: mutant.line)
 
 
@@ -90,12 +87,11 @@ def reads_data(source: bytes, qualname: str) -> bool:
 
     A difference in an entry of it is not a fault of the function's own code.
     """
-    read = read_source("", source)
-    found = function_named(read.tree, qualname) if isinstance(read, Source) else None
-    if found is None or not isinstance(read, Source):
+    tree, function = find_function(source, qualname)
+    if function is None:
         return False
-    used = names_in(found)
-    data = {name for name, value in assigned_values(read.tree.body) if isinstance(value, _DATA)}
+    used = names_in(function)
+    data = {name for name, value in assigned_values(tree.body) if isinstance(value, _DATA)}
     return "re" in used or not used.isdisjoint(data)
 
 
@@ -103,19 +99,15 @@ PROBE = "__remora_called__"
 """Name of the builtin function that a probe calls."""
 
 
-def probe(source: bytes, qualname: str, number: int = 0) -> str:
+def probe(tree: ast.Module, function: FunctionNode, qualname: str, number: int) -> str:
     """Return the source of a function that reports each call with a number, within its classes.
 
-    Return an empty string if the function does not exist.
+    Return an empty string if it cannot be written.
     """
-    read = read_source("", source)
-    found = function_named(read.tree, qualname) if isinstance(read, Source) else None
-    if found is None or not isinstance(read, Source):
-        return ""
-    reporting = copy.deepcopy(found)
+    reporting = copy.deepcopy(function)
     call = ast.Expr(ast.Call(ast.Name(PROBE), [ast.Constant(number)], []))
     reporting.body = [call, *without_docstring(reporting.body)]
-    return _alone(read.tree, reporting, qualname)
+    return _alone(tree, reporting, qualname)
 
 
 def _alone(tree: ast.Module, faulty: FunctionNode, qualname: str) -> str:
@@ -138,6 +130,13 @@ def _unparse(tree: ast.AST) -> str:
     except (ValueError, RecursionError):
         return ""
     return text if isinstance(parse_text(text), ast.Module) else ""
+
+
+def find_function(content: bytes, qualname: str) -> tuple[ast.Module, FunctionNode | None]:
+    """Return the syntax tree of a file, which is empty if it cannot be read, and a function in it."""
+    source = read_source("", content)
+    tree = source.tree if isinstance(source, Source) else ast.Module([], [])
+    return tree, function_named(tree, qualname)
 
 
 def function_named(tree: ast.Module, qualname: str) -> FunctionNode | None:

@@ -5,8 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from remora.code.syntax.definitions import first_line
-from remora.code.syntax.source import Source, read_source
-from remora.judges.faults.mutants import function_named, probe
+from remora.judges.faults.mutants import find_function, probe
 from remora.judges.runner.parent import Order, run_in_child
 from remora.tools.host.module_names import import_roots
 from remora.tools.host.pytest_settings import pytest_settings
@@ -47,9 +46,9 @@ def probe_of(
     place: ToolTree, path: str, content: bytes, qualname: str, number: int = 0
 ) -> Order | None:
     """Return how to find a function and replace it with one that reports its calls, or None."""
-    made, source = probe(content, qualname, number), read_source(path, content)
-    function = function_named(source.tree, qualname) if isinstance(source, Source) else None
-    if not made or function is None:
+    tree, function = find_function(content, qualname)
+    made = "" if function is None else probe(tree, function, qualname, number)
+    if function is None or not made:
         return None
     return {
         "path": str(place.seen / path),

@@ -2,7 +2,6 @@
 
 import threading
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
 
 from remora.code.pytest_model.pytest_file import is_test_file
 from remora.code.pytest_model.source_blocks import is_test_name
@@ -11,16 +10,13 @@ from remora.code.syntax.definitions import find_definitions
 from remora.code.syntax.source import Source, read_source
 from remora.errors import HostError
 from remora.ids import escape_path, node_key
-from remora.judges.runner.orders import test_order
-from remora.judges.runner.parent import Order, require_permission, run_in_child
+from remora.judges.runner.parent import CIRCUMSTANCES, require_permission
 from remora.judges.submission import Note, Submission
+from remora.judges.tests.test_runs import run_tests
 from remora.judges.tests.tested_names import NodesWithTests
 from remora.tools.file_tree import FileTree
-from remora.tools.host.module_names import import_roots
 from remora.tools.tree import ToolTree
 
-_SECONDS = 60.0
-"""Time limit of the tests. They run twice if one of them fails."""
 _MOST_TESTS = 50
 _SEARCH = threading.Lock()
 """The jobs of a run share the search for tests, which is not made for several threads."""
@@ -89,23 +85,22 @@ def _run_tests(place: ToolTree, submission: Submission, keys: Sequence[str]) -> 
     if not ids:
         raise HostError("no test reaches it")
     edits = submission.edits
-    order = {**test_order(place, next(iter(edits)), ids, _SECONDS), "all": True}
-    now = _run_order(place, order)
-    if not now.is_clean:
+    now = run_tests(place, ids, CIRCUMSTANCES[0])
+    if now.problem or now.failures:
         edited = {
             path: place.read(path) if after is not None else None
             for path, (_, after) in edits.items()
         }
         _put(place, {path: before for path, (before, _) in edits.items()})
         try:
-            earlier = _run_order(place, order)
+            earlier = run_tests(place, ids, CIRCUMSTANCES[0])
         finally:
             _put(place, edited)
         for test in earlier.passed - now.passed:
-            why = now.messages.get(test) or now.problem or "it is skipped"
+            why = now.failures.get(test) or now.problem or "it is skipped"
             return f"{test} passes without your edits; with them, {why}"
     if not now.passed:
-        raise HostError(next(iter(now.messages.values()), now.problem) or "no test runs")
+        raise HostError(next(iter(now.failures.values()), now.problem) or "no test runs")
     return Note(f"tests that may reach it: {len(now.passed)} of {len(now.tests)} pass")
 
 
@@ -120,35 +115,3 @@ def _put(place: ToolTree, versions: Mapping[str, bytes | None]) -> None:
 
 def _tests_of_base(tree: FileTree) -> NodesWithTests:
     return NodesWithTests(tree.tree)
-
-
-class _TestResults(NamedTuple):
-    """The tests that ran, and why pytest did not run others."""
-
-    tests: Mapping[str, Mapping[str, Any]]
-    problem: str
-
-    @property
-    def passed(self) -> set[str]:
-        return {name for name, test in self.tests.items() if test["outcome"] == "passed"}
-
-    @property
-    def messages(self) -> dict[str, str]:
-        """The last line of each test that failed."""
-        return {
-            name: str(test.get("message", ""))
-            for name, test in self.tests.items()
-            if test["outcome"] in ("failed", "error")
-        }
-
-    @property
-    def is_clean(self) -> bool:
-        return not self.problem and not self.messages
-
-
-def _run_order(place: ToolTree, order: Order) -> _TestResults:
-    found = run_in_child(place, import_roots(place.files), [order]).of(0)
-    if found is None:
-        return _TestResults({}, "the tests take too long")
-    problem = found.get("problem") or next(iter(found.get("failed") or ()), "")
-    return _TestResults(found.get("tests") or {}, str(problem))

@@ -25,6 +25,24 @@ class Outcomes(NamedTuple):
     lines: Mapping[str, frozenset[int]] = {}
     """The executed lines of each test file, if tests were traced."""
 
+    @property
+    def passed(self) -> set[str]:
+        return {name for name, test in self.tests.items() if test["outcome"] == "passed"}
+
+    @property
+    def failures(self) -> dict[str, str]:
+        """The last line of what each failing test raised."""
+        return {
+            name: test.get("message", "")
+            for name, test in self.tests.items()
+            if test["outcome"] in ("failed", "error")
+        }
+
+    @property
+    def problem(self) -> str:
+        """The first reason why pytest did not come to its end, or an empty string."""
+        return next(filter(None, self.problems.values()), "")
+
     def of(self, test: str) -> str:
         """Return the outcome of a test, or an empty string if it did not run."""
         known = {self.tests[name].get("outcome") for name in self._rows(test)}

@@ -17,13 +17,12 @@ from typing import Any, NamedTuple
 
 from remora.code.pytest_model.pytest_file import is_of_tests
 from remora.code.syntax.nodes import Node
-from remora.code.syntax.source import Source, read_source
 from remora.errors import HostError
 from remora.judges.calls.equivalent_faults import DistinguishedFault, without_equivalent
 from remora.judges.calls.project_examples import ProjectExamples
 from remora.judges.calls.target_function import target_at
 from remora.judges.faults.fault_kinds import TEXT
-from remora.judges.faults.mutants import Mutant, function_named, mutants
+from remora.judges.faults.mutants import Mutant, find_function, mutants
 from remora.judges.judged_change import Change, ChangedFile, ReportedFinding, Unjudged
 from remora.judges.runner.orders import (
     fault_order,
@@ -176,8 +175,7 @@ def _only_describes(file: ChangedFile, qualname: str) -> bool:
 
 def _code(content: bytes, qualname: str) -> str:
     """Return a function without its annotations and docstring, or an empty text without one."""
-    source = read_source("", content)
-    function = function_named(source.tree, qualname) if isinstance(source, Source) else None
+    _, function = find_function(content, qualname)
     if function is None:
         return ""
     bare = copy.deepcopy(function)
