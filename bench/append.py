@@ -3,16 +3,19 @@
 import json
 import os
 import statistics
+import sys
 import tempfile
 import time
 from hashlib import sha256
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
 from remora.memory.delta import PacketDelta, new_action
 from remora.memory.events import ToolResulted
 from remora.trace.content.objects import ObjectStore
-from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
 from remora.trace.stream.line_builder import Identity
+from tests.stream_writer import open_emitter
 
 EVENTS = 20_000
 ROUNDS = 3
@@ -50,7 +53,7 @@ def _remora() -> float:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "stream.jsonl"
         blobs = ObjectStore(Path(folder) / "blobs")
-        with JsonlEventEmitter.open(path, _identity(), blobs=blobs, durability="none") as writer:
+        with open_emitter(path, _identity(), blobs=blobs, durability="none") as writer:
             start = time.perf_counter()
             for number in range(EVENTS):
                 payload, delta = _payload(number)
@@ -62,7 +65,7 @@ def _size() -> int:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "stream.jsonl"
         blobs = ObjectStore(Path(folder) / "blobs")
-        with JsonlEventEmitter.open(path, _identity(), blobs=blobs, durability="none") as writer:
+        with open_emitter(path, _identity(), blobs=blobs, durability="none") as writer:
             payload, delta = _payload(1)
             writer.emit(payload, turn=1, delta=delta)
         return path.stat().st_size

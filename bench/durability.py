@@ -3,6 +3,7 @@
 import json
 import os
 import statistics
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -11,11 +12,13 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
 from remora.memory.delta import PacketDelta, new_action
 from remora.memory.events import ToolResulted
 from remora.trace.content.objects import ObjectStore
-from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
 from remora.trace.stream.line_builder import Durability, Identity
+from tests.stream_writer import open_emitter
 
 EVENTS = 160
 TURN = 8
@@ -76,7 +79,7 @@ def _ours(folder: Path, count: int, durability: Durability) -> tuple[float, int]
     path = folder / "stream.jsonl"
     blobs = ObjectStore(folder / "blobs")
     events = [_recorded(number) for number in range(min(count, 1_000))]
-    with JsonlEventEmitter.open(path, IDENTITY, blobs=blobs, durability=durability) as writer:
+    with open_emitter(path, IDENTITY, blobs=blobs, durability=durability) as writer:
         start = time.perf_counter()
         for number in range(count):
             payload, delta = events[number % 1_000]

@@ -7,13 +7,15 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
 from remora.memory.events import AgentStart, ToolResulted
 from remora.memory.packet import DecisionPacket
 from remora.trace.content.line_format import HASH_SUFFIX_SIZE, line_hash, line_with_hash
 from remora.trace.stream.compression import compress_stream
-from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
 from remora.trace.stream.line_builder import Identity
 from remora.trace.trace_folder import TraceFolder
+from tests.stream_writer import open_emitter
 
 SIZE = 1_000_000_000
 MOST_MB = 200
@@ -72,7 +74,7 @@ def _stream(root: Path, line: int) -> Path:
     folder.create()
     path = folder.agent_stream(AGENT)
     identity = Identity(RUN, AGENT, "lint", "node:shop/orders.py:total")
-    with JsonlEventEmitter.open(path, identity, blobs=folder.blobs, durability="none") as writer:
+    with open_emitter(path, identity, blobs=folder.blobs, durability="none") as writer:
         writer.emit(AgentStart(packet=DecisionPacket(), renderer="lines/2"), turn=0)
         row = ToolResulted(tool="run_linter", raw_output=["src/shop/cart.py:1 F401 "])
         writer.emit(row, turn=1)

@@ -2,6 +2,7 @@
 
 import random
 import statistics
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable
@@ -10,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from remora.memory.budget import fit
 from remora.memory.canonical import canonical_sha256
@@ -26,6 +29,7 @@ from remora.trace.read.verified_reader import recorded_result
 from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
 from remora.trace.stream.line_builder import Identity
 from remora.trace.trace_folder import TraceFolder
+from tests.stream_writer import open_emitter
 
 SIZE = 20_000_000
 """Bytes of the stream."""
@@ -72,7 +76,7 @@ def _median(works: Iterable[Callable[[], object]]) -> float:
 
 
 def _write(folder: TraceFolder) -> JsonlEventEmitter:
-    writer = JsonlEventEmitter.open(
+    writer = open_emitter(
         folder.agent_stream(AGENT), IDENTITY, blobs=folder.blobs, durability="none"
     )
     packet = DecisionPacket(goal="Fix lint findings", agent_id=AGENT, node_id=NODE)

@@ -1,6 +1,7 @@
 """Verification of a stream, against parsing and writing each line."""
 
 import json
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -10,6 +11,8 @@ from pathlib import Path
 from statistics import median
 
 import msgspec
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from remora.chat import Message, ToolSchema
 from remora.memory.budget import fit
@@ -31,13 +34,13 @@ from remora.memory.projection import apply
 from remora.memory.prompt.render import render
 from remora.trace.content.line_format import iter_lines
 from remora.trace.read.reader import open_stream
-from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
 from remora.trace.stream.line_builder import Identity
 from remora.trace.trace_folder import TraceFolder
 from remora.trace.verify.chain_check import ChainCheck
 from remora.trace.verify.content_check import ContentStores
 from remora.trace.verify.stream_check import VerifyTarget, verify_stream
 from remora.trace.verify.verify_report import Problems
+from tests.stream_writer import open_emitter
 
 TURNS = 2_000
 ROUNDS = 3
@@ -116,7 +119,7 @@ def _stream(place: Path) -> Path:
     memory = ContextManager({"goal": "Fix lint findings", "node_id": NODE})
     path = folder.agent_stream(AGENT)
     identity = Identity("20261120-090000-abcdef", AGENT, "lint", NODE)
-    with JsonlEventEmitter.open(path, identity, blobs=folder.blobs, durability="none") as writer:
+    with open_emitter(path, identity, blobs=folder.blobs, durability="none") as writer:
         start = AgentStart(packet=memory.packet, tools=TOOLS, renderer="lines/2")
         writer.emit(start, turn=0)
         for turn in range(1, TURNS + 1):

@@ -11,6 +11,9 @@ from typing import Any, NamedTuple
 import msgspec
 
 import remora
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
 from remora.agents.job import Job
 from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import open_project
@@ -40,8 +43,8 @@ from remora.memory.prompt.render import render
 from remora.runs.project import Project
 from remora.runs.records.agent_stream import job_end, job_start
 from remora.runs.records.run_stream import open_run
-from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
 from remora.trace.stream.line_builder import Identity
+from tests.stream_writer import open_emitter
 
 LIMIT = 12_000
 """Characters of a request."""
@@ -125,7 +128,7 @@ class AgentWriter:
     def __init__(self, project: Project, job: Job, *, durability: Any = "turn") -> None:
         self.number = 0
         self.memory = ContextManager({"goal": "Tidy total", "node_id": job.node_id})
-        self.emitter = JsonlEventEmitter.open(
+        self.emitter = open_emitter(
             project.trace.agent_stream(job.agent_id),
             Identity(job.run_id, job.agent_id, job.operation, job.node_id),
             blobs=project.trace.blobs,

@@ -37,7 +37,6 @@ from remora.tools.host.ruff.ruff_base import RuffBase
 from remora.tools.tree import ToolTree
 from remora.trace.read.reader import read_events
 from remora.trace.redact.redactor import Redactor
-from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
 from remora.trace.stream.line_builder import Identity
 from remora.trace.trace_folder import TraceFolder
 from remora.trace.verify.folder_check import verify_all
@@ -47,6 +46,7 @@ from tests.clock import ticking
 from tests.models.conftest import weights_cache
 from tests.scripted_model import ScriptedModel
 from tests.step_lint.operations import OPERATIONS, STEP_LINT
+from tests.stream_writer import open_emitter
 
 __all__ = ["weights_cache"]
 
@@ -172,7 +172,7 @@ class Theatre:
             SlotDriver(base, root.parent / "cache" / "slots").open() as workspace,
             closing(RuffBase(base.folder)) as ruff,
         ):
-            writer = JsonlEventEmitter.open(
+            writer = open_emitter(
                 path, identity, blobs=folder.blobs, objects=folder.objects, clock=clock
             )
             ancestors: list[Event] = []

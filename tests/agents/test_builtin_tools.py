@@ -12,9 +12,9 @@ from remora.memory.encode_values import encode_value
 from remora.memory.events import Event, ModelResponse, Payload, ToolResulted, TurnStart
 from remora.trace.read.blobs import BLOB_LIMIT, LINE_LIMIT
 from remora.trace.read.reader import read_events
-from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
 from remora.trace.stream.line_builder import Identity
 from remora.trace.trace_folder import TraceFolder
+from tests.stream_writer import open_emitter
 
 OUTPUTS: list[Any] = [
     "first\nsecond",
@@ -30,7 +30,7 @@ OUTPUTS: list[Any] = [
 
 def record(folder: TraceFolder, *payloads: Payload) -> list[Event]:
     path = folder.agent_stream("a")
-    with JsonlEventEmitter.open(path, Identity("r", "a", "o", "n"), blobs=folder.blobs) as writer:
+    with open_emitter(path, Identity("r", "a", "o", "n"), blobs=folder.blobs) as writer:
         made = [writer.emit(p, turn=turn) for turn, p in enumerate(payloads, 1)]
     assert made == list(read_events(path))
     return made

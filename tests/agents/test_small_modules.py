@@ -19,10 +19,10 @@ from remora.memory.packet import DecisionPacket
 from remora.memory.projection import apply
 from remora.memory.summarizers import LinterSummarizer, ToolSidePassthrough
 from remora.pym import Script, load
-from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
 from remora.trace.stream.line_builder import Identity
 from remora.trace.trace_folder import TraceFolder
 from tests.agents.conftest import SOURCE, Play, Theatre, a_job
+from tests.stream_writer import open_emitter
 
 
 class TestWatch:
@@ -60,7 +60,7 @@ class TestTally:
         made = TraceFolder(folder)
         made.create()
         tally, path = TurnCounts(), made.agent_stream("a")
-        with JsonlEventEmitter.open(path, Identity("r", "a", "o", "n"), blobs=made.blobs) as writer:
+        with open_emitter(path, Identity("r", "a", "o", "n"), blobs=made.blobs) as writer:
             for turn, payload in payloads:
                 tally.add(writer.emit(payload, turn=turn))
         return tally
@@ -89,7 +89,7 @@ class TestRawSize:
         made = TraceFolder(folder)
         made.create()
         path = made.agent_stream("a")
-        with JsonlEventEmitter.open(path, Identity("r", "a", "o", "n"), blobs=made.blobs) as writer:
+        with open_emitter(path, Identity("r", "a", "o", "n"), blobs=made.blobs) as writer:
             return raw_size(writer.emit(ToolResulted(tool="t", raw_output=raw), turn=1))
 
     @pytest.mark.parametrize("raw", [None, "text", {"a": [1]}, [], {"a": {"b": "blob"}}])

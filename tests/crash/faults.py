@@ -26,6 +26,7 @@ from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
 from remora.trace.stream.jsonl_store import JsonlTraceStore
 from remora.trace.stream.line_builder import Identity
 from remora.trace.trace_folder import TraceFolder
+from tests.stream_writer import open_emitter
 
 IDENTITY = Identity("run-1", "lint-crash", "lint", "node:a.py:f")
 TURNS = 30
@@ -172,7 +173,7 @@ class Work:
     def turn(self, number: int) -> None:
         folder = TraceFolder(self.root)
         mine: dict[int, str] = {}
-        with JsonlEventEmitter.open(
+        with open_emitter(
             self.path, IDENTITY, blobs=folder.blobs, objects=folder.objects
         ) as writer:
             for step in range(1 + number % 4):

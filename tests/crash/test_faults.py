@@ -13,11 +13,11 @@ from remora.errors import StreamDamaged
 from remora.memory.events import Head, TurnStart
 from remora.trace.content.line_format import hashed_lines
 from remora.trace.read.reader import open_stream, read_events
-from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
 from remora.trace.trace_folder import TraceFolder
 from remora.trace.verify.folder_check import verify_all
 from tests.crash.faults import CALLS, IDENTITY
 from tests.forked_process import warm
+from tests.stream_writer import open_emitter
 
 FAULTS = Path(__file__).parent / "faults.py"
 SYNCS = ("fdatasync", "fsync")
@@ -67,7 +67,7 @@ def damaged(folder: TraceFolder, safe: dict[str, str]) -> list[str]:
     """What is wrong with what is left, and whether it can be gone on with."""
     path = folder.agent_stream(IDENTITY.agent_id)
     try:
-        with JsonlEventEmitter.open(path, IDENTITY, blobs=folder.blobs) as writer:
+        with open_emitter(path, IDENTITY, blobs=folder.blobs) as writer:
             writer.emit(TurnStart(), turn=99)
     except StreamDamaged as error:
         return [error.message]

@@ -39,10 +39,10 @@ from remora.memory.packet import Candidate, DecisionPacket, Fact
 from remora.memory.projection import apply
 from remora.memory.prompt.render import render
 from remora.trace.read.reader import read_events
-from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
 from remora.trace.stream.line_builder import Identity
 from remora.trace.trace_folder import TraceFolder
 from tests.clock import ticking
+from tests.stream_writer import open_emitter
 from tests.trace.conftest import folder
 
 __all__ = ["folder"]
@@ -93,7 +93,7 @@ class Attempt:
         )
         self.turn = 0
         self.requests: list[Event] = []
-        self.writer = JsonlEventEmitter.open(
+        self.writer = open_emitter(
             folder.agent_stream(agent_id),
             Identity(RUN, agent_id, "lint", NODE),
             blobs=folder.blobs,
@@ -184,7 +184,7 @@ class Run:
 
     def __init__(self, folder: TraceFolder, run_id: str = RUN) -> None:
         self.folder = folder
-        self.writer = JsonlEventEmitter.open(
+        self.writer = open_emitter(
             folder.run_stream(run_id),
             Identity(run_id),
             blobs=folder.blobs,

@@ -34,13 +34,13 @@ from remora.memory.events import (
 from remora.memory.packet import Constraints, DecisionPacket
 from remora.memory.projection import apply
 from remora.memory.prompt.render import render
-from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
 from remora.trace.stream.line_builder import Identity
 from remora.trace.trace_folder import TraceFolder
 from remora.trace.verify.anchor_check import RunAnchors
 from remora.trace.verify.content_check import ContentStores
 from remora.trace.verify.stream_check import VerifyTarget
 from tests.clock import ticking
+from tests.stream_writer import open_emitter
 
 RUN = "run-1"
 NODE = "node:src/a.py:f"
@@ -78,7 +78,7 @@ class Recorder:
 
     def reopen(self) -> None:
         """Open the stream, or continue it."""
-        self.writer = JsonlEventEmitter.open(
+        self.writer = open_emitter(
             self.folder.agent_stream(self.name),
             agent_identity(self.name),
             blobs=self.folder.blobs,
@@ -182,7 +182,7 @@ class RunRecorder:
     """Writes a run's own stream."""
 
     def __init__(self, folder: TraceFolder, run_id: str = RUN) -> None:
-        self.writer = JsonlEventEmitter.open(
+        self.writer = open_emitter(
             folder.run_stream(run_id),
             Identity(run_id),
             blobs=folder.blobs,

@@ -30,11 +30,11 @@ from remora.trace.read.blobs import (
     whole_payload,
 )
 from remora.trace.read.reader import list_streams, read_events
-from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
 from remora.trace.stream_lock import is_locked
 from remora.trace.trace_folder import TraceFolder
 from remora.trace.verify.folder_check import verify_all
 from tests.odd_files import ODD
+from tests.stream_writer import open_emitter
 from tests.trace.conftest import AGENT, Recorder, agent_identity, play_run
 
 PARTS = ["traces", "runs", "blobs", "objects"]
@@ -324,15 +324,15 @@ from pathlib import Path
 from remora.errors import RemoraError
 from remora.memory.events import ContextUpdate
 from remora.trace.stream.line_builder import Identity
-from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
 from remora.trace.trace_folder import TraceFolder
+from tests.stream_writer import open_emitter
 
 root, limit, *words = sys.argv[1:]
 folder = TraceFolder(Path(root))
 if int(limit):
     resource.setrlimit(resource.RLIMIT_FSIZE, (int(limit), int(limit)))
 identity = Identity(*words)
-writer = JsonlEventEmitter.open(folder.agent_stream(identity.agent_id), identity, blobs=folder.blobs)
+writer = open_emitter(folder.agent_stream(identity.agent_id), identity, blobs=folder.blobs)
 try:
     while True:
         event = writer.emit(ContextUpdate(source="hub", value="x" * 999), turn=1)
@@ -363,7 +363,7 @@ def test_a_full_disk_leaves_the_stream_as_it_was(folder: TraceFolder) -> None:
     assert str(path) in failure
     assert len(told) == len(list(read_events(path))) == 10_000 // (path.stat().st_size // len(told))
     assert path.read_bytes().endswith(b"\n")
-    with JsonlEventEmitter.open(path, agent_identity(), blobs=folder.blobs) as writer:
+    with open_emitter(path, agent_identity(), blobs=folder.blobs) as writer:
         assert writer.head.hash == told[-1].split()[1]
 
 

@@ -21,11 +21,11 @@ from remora.tools.tool import Tool, ToolRun, failed_load, replay_tool, run_tool
 from remora.tools.tree import ToolTree
 from remora.trace.read.reader import read_events
 from remora.trace.redact.redactor import Redactor
-from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
 from remora.trace.stream.line_builder import Identity
 from remora.trace.trace_folder import TraceFolder
 from tests.adversarial.pym.trap_tree import GITHUB, SENTINEL, Ground, children, planted, swapping
 from tests.clock import ticking
+from tests.stream_writer import open_emitter
 
 SCRIPTS = sorted((Path(__file__).parent / "scripts").glob("*.pym"))
 CLOCK = datetime(2025, 1, 1, tzinfo=UTC)
@@ -128,7 +128,7 @@ def recorded(run: ToolRun, folder: Path) -> tuple[ToolResulted, bytes]:
         )
     )
     call = ToolCall(tool="bad", args={})
-    with JsonlEventEmitter.open(
+    with open_emitter(
         path, identity, blobs=trace.blobs, objects=trace.objects, clock=ticking()
     ) as writer:
         writer.emit(tool_execution.tool_result(call, kept, (), None), turn=1)

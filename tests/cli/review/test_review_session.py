@@ -83,9 +83,8 @@ def test_each_is_shown_with_its_reasons_and_decided_by_a_key(desk: Desk) -> None
     assert '"feedback":"keep it"' in shown
 
 
-def test_keys_show_the_packet_and_the_reasons_and_ctrl_z_suspends(desk: Desk) -> None:
+def test_keys_show_the_reasons_and_the_diff_and_ctrl_z_suspends(desk: Desk) -> None:
     with desk.review() as terminal:
-        assert "goal: Remove the lint findings of a.py" in terminal.asks("p")
         assert "run_linter() by rule" in terminal.asks("w")
         assert "-import os" in terminal.asks("d")
         assert "try again, with your feedback" in terminal.asks("?")

@@ -15,6 +15,7 @@ from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
 from remora.trace.stream.line_builder import Identity
 from remora.trace.trace_folder import TraceFolder
 from tests.cli.conftest import Ran
+from tests.stream_writer import open_emitter
 
 
 def recorded(ran: Ran, agent: str) -> list[dict[str, Any]]:
@@ -134,9 +135,7 @@ def live(root: Path, *, job: bool = False) -> Iterator[JsonlEventEmitter]:
     folder.create()
     with ExitStack() as stack:
         if job:
-            run = JsonlEventEmitter.open(
-                folder.run_stream("run-1"), Identity("run-1"), blobs=folder.blobs
-            )
+            run = open_emitter(folder.run_stream("run-1"), Identity("run-1"), blobs=folder.blobs)
             stack.enter_context(run)
             run.emit(RunStart(), turn=0)
             run.emit(
@@ -144,7 +143,7 @@ def live(root: Path, *, job: bool = False) -> Iterator[JsonlEventEmitter]:
             )
         identity = Identity("run-1", "lint-live", "lint", "node:a.py:f")
         path = folder.agent_stream("lint-live")
-        writer = JsonlEventEmitter.open(path, identity, blobs=folder.blobs)
+        writer = open_emitter(path, identity, blobs=folder.blobs)
         stack.enter_context(writer)
         writer.emit(TurnStart(), turn=1)
         yield writer

@@ -35,6 +35,7 @@ from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
 from remora.trace.stream.line_builder import Identity
 from remora.trace.trace_folder import TraceFolder, stream_id
 from remora.trace.verify.folder_check import verify_all
+from tests.stream_writer import open_emitter
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 NODE = "node:a.py:f"
@@ -70,7 +71,7 @@ def write(folder: TraceFolder, days: int, number: int, *, reviewed: bool) -> Non
     run_id = f"run-{days:03}-{number}"
 
     def opened(path: Path, identity: Identity) -> JsonlEventEmitter:
-        return JsonlEventEmitter.open(
+        return open_emitter(
             path, identity, blobs=folder.blobs, objects=folder.objects, durability="none",
             clock=lambda: NOW - timedelta(days=days),
         )  # fmt: skip

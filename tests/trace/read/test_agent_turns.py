@@ -13,9 +13,9 @@ from remora.memory.events import AgentStart, Change, ToolResulted, TurnStart
 from remora.memory.packet import DecisionPacket
 from remora.trace.read.agent_turns import each_decision, packet_at
 from remora.trace.read.reader import read_events
-from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
 from remora.trace.trace_folder import TraceFolder
 from remora.trace.verify.folder_check import verify_all
+from tests.stream_writer import open_emitter
 from tests.trace.conftest import AGENT, BASE, RUN, Recorder, RunRecorder, agent_identity, play_run
 from tests.trace.past_files import PastFile, files_at
 
@@ -165,7 +165,7 @@ def test_files_that_moved_on_and_those_of_a_parent_lie_on_the_base(folder: Trace
     gone = Change(path="src/d.py", before=put(b"d"), after=None, mode=0o644)
     mine = Change(path="src/b.py", before=before.after, after=put(b"mine"), mode=0o755)
     path = folder.agent_stream(AGENT)
-    with JsonlEventEmitter.open(path, agent_identity(), blobs=folder.blobs) as writer:
+    with open_emitter(path, agent_identity(), blobs=folder.blobs) as writer:
         start = AgentStart(packet=DecisionPacket(), rebased=rebased, changes=(before, gone))
         writer.emit(start, turn=0)
         writer.emit(ToolResulted(tool="x", changes=(mine,)), turn=1)

@@ -20,10 +20,10 @@ from remora.memory.events import (
 )
 from remora.memory.packet import DecisionPacket
 from remora.memory.projection import apply
-from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
 from remora.trace.stream.line_builder import Identity
 from remora.trace.trace_folder import TraceFolder
 from tests.clock import ticking
+from tests.stream_writer import open_emitter
 
 RUN, NODE, OTHER = "run-1", "node:src/a.py:A.f", "node:src/b.py:g"
 
@@ -51,7 +51,7 @@ class Agent:
 
     def reopen(self) -> None:
         """Open the stream, or continue it."""
-        self.writer = JsonlEventEmitter.open(
+        self.writer = open_emitter(
             self.path,
             self._identity,
             blobs=self._folder.blobs,

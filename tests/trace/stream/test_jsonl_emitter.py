@@ -36,6 +36,7 @@ from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
 from remora.trace.stream.line_builder import Durability, Identity
 from remora.trace.trace_folder import TraceFolder
 from tests.clock import ticking
+from tests.stream_writer import open_emitter
 from tests.trace.conftest import AGENT, RUN, agent_identity, play_agent, play_run
 
 KEYS = ["v", "seq", "timestamp", "run_id", "agent_id", "operation", "node_id", "turn", "type"]
@@ -45,7 +46,7 @@ KEYS += ["data", "packet_delta", "hash"]
 def open_stream(
     folder: TraceFolder, name: str = AGENT, durability: Durability = "turn"
 ) -> JsonlEventEmitter:
-    return JsonlEventEmitter.open(
+    return open_emitter(
         folder.agent_stream(name),
         agent_identity(name),
         blobs=folder.blobs,
@@ -103,7 +104,7 @@ class TestBytes:
 
     def test_a_run_writes_with_empty_names(self, folder: TraceFolder) -> None:
         path = folder.run_stream("r")
-        with JsonlEventEmitter.open(path, Identity("r"), blobs=folder.blobs) as writer:
+        with open_emitter(path, Identity("r"), blobs=folder.blobs) as writer:
             event = writer.emit(ContextUpdate(source="hub"), turn=0)
         assert (event.run_id, event.agent_id, event.operation, event.node_id) == ("r", "", "", "")
 
@@ -253,10 +254,10 @@ HOLDER = """
 import sys
 from pathlib import Path
 from remora.trace.stream.line_builder import Identity
-from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
 from remora.trace.trace_folder import TraceFolder
+from tests.stream_writer import open_emitter
 folder = TraceFolder(Path(sys.argv[1]))
-writer = JsonlEventEmitter.open(folder.agent_stream(sys.argv[2]), Identity(*sys.argv[3:]),
+writer = open_emitter(folder.agent_stream(sys.argv[2]), Identity(*sys.argv[3:]),
                            blobs=folder.blobs)
 print("open", flush=True)
 sys.stdin.read()
@@ -439,7 +440,7 @@ class TestDisk:
             real(file)
 
         monkeypatch.setattr(os, "fdatasync", noting)
-        writer = JsonlEventEmitter.open(
+        writer = open_emitter(
             folder.agent_stream(AGENT), agent_identity(), blobs=folder.blobs, objects=folder.objects
         )
         content = folder.objects.put(b"content")
@@ -465,7 +466,7 @@ PAYLOADS: list[tuple[Payload, PacketDelta | None]] = [
 
 
 def to_file(folder: TraceFolder) -> JsonlEventEmitter:
-    return JsonlEventEmitter.open(
+    return open_emitter(
         folder.agent_stream(AGENT), agent_identity(), blobs=folder.blobs, clock=ticking()
     )
 
@@ -523,7 +524,7 @@ def test_a_clock_is_read_once_for_each_event() -> None:
 @pytest.mark.slow
 def test_appending_keeps_up_with_any_agent(folder: TraceFolder) -> None:
     """The benchmark asks for 20,000 events/s; this floor only catches a slip of kind."""
-    writer = JsonlEventEmitter.open(
+    writer = open_emitter(
         folder.agent_stream(AGENT), agent_identity(), blobs=folder.blobs, durability="none"
     )
     payload = ContextUpdate(source="hub", value={"found": ["x" * 40] * 4})

@@ -22,12 +22,12 @@ from remora.memory.events import (
 from remora.memory.packet import DecisionPacket
 from remora.trace.read.reader import read_events, read_lines
 from remora.trace.read.verified_reader import verified_head
-from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
 from remora.trace.stream.line_builder import Identity
 from remora.trace.trace_folder import TraceFolder
 from remora.trace.verify.folder_check import verify_all
 from remora.trace.verify.stream_check import verify_stream
 from remora.trace.verify.verify_report import Kind, Problem, StreamReport
+from tests.stream_writer import open_emitter
 from tests.trace.conftest import (
     AGENT,
     RUN,
@@ -127,7 +127,7 @@ class TestSound:
         with path.open("ab") as file:
             file.write(b"torn")
         assert found(folder) == {(2, "torn_tail")}
-        JsonlEventEmitter.open(path, agent_identity(), blobs=folder.blobs).close()
+        open_emitter(path, agent_identity(), blobs=folder.blobs).close()
         assert found(folder) == set()
 
 
@@ -329,7 +329,7 @@ class TestContent:
 
     def test_a_base_file_without_content(self, folder: TraceFolder) -> None:
         path = folder.run_stream(RUN)
-        with JsonlEventEmitter.open(path, Identity(RUN), blobs=folder.blobs) as writer:
+        with open_emitter(path, Identity(RUN), blobs=folder.blobs) as writer:
             writer.emit(RunStart(base={"files": {"a": {"sha256": "0" * 64}, "b": 3}}), turn=0)
         (report,) = verify_all(folder, RUN).streams
         assert [(p.line, p.kind) for p in report.problems] == [(1, "blob")] * 2
@@ -370,7 +370,7 @@ def test_only_the_first_of_very_many_problems_are_kept(folder: TraceFolder) -> N
 
 def test_agents_without_a_start_or_packet_are_named(folder: TraceFolder) -> None:
     path = folder.agent_stream(AGENT)
-    with JsonlEventEmitter.open(path, agent_identity(), blobs=folder.blobs) as writer:
+    with open_emitter(path, agent_identity(), blobs=folder.blobs) as writer:
         writer.emit(TurnStart(), turn=1)
         writer.emit(AgentStart(packet=DecisionPacket()), turn=1)
         writer.emit(AgentEnd(status="failed", stop_reason="max_turns"), turn=1)

@@ -8,7 +8,6 @@ from msgspec import UNSET
 from remora.cli.app.output import color_word, fit_line, wrapped
 from remora.cli.views.diff_view import styled_lines
 from remora.cli.views.job_view import conflict_lines, turns_text
-from remora.cli.views.turn_view import turn_lines
 from remora.ids import display_name
 from remora.memory.events import Event
 from remora.runs.project import Project, ProjectRecords
@@ -16,12 +15,11 @@ from remora.runs.records.change_set_files import job_diff
 from remora.runs.records.findings import done_text, fixed_and_left
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import job_document
-from remora.runs.records.turn_record import turn_document
 from remora.statuses import PENDING
 from remora.text import count, escape_line
-from remora.trace.read.agent_turns import EventData, agent_turns
+from remora.trace.read.agent_turns import agent_turns
 from remora.trace.read.event_summary import summarize_event
-from remora.trace.read.reader import decode_part, read_events
+from remora.trace.read.reader import read_events
 
 _LEAST_DIFF = 6
 """Lines of a diff that a small screen shows (decision)."""
@@ -78,16 +76,6 @@ def action_lines(project: ProjectRecords, job: JobView, most: int | None = None)
         results = [f"     → {_result_text(result)}" for result in turn.results]
         for line in (*calls, *results):
             yield click.style(fit_line(escape_line(line)), dim=True)
-
-
-def packet_lines(project: ProjectRecords, job: JobView) -> Iterator[str]:
-    """Yield the packet and the tool result of the turn that last changed a file."""
-    number = job.counts.turns
-    for turn in agent_turns(read_events(project.trace.existing_agent(job.agent_id))):
-        if any(decode_part(result, EventData).changes for result in turn.results):
-            number = turn.number
-    document = turn_document(project.trace, job.agent_id, number)
-    yield from turn_lines(document)
 
 
 def _result_text(event: Event) -> str:

@@ -12,7 +12,7 @@ import click
 from remora.cli.app.options import Options
 from remora.cli.app.output import note, print_failure, print_lines, wrapped
 from remora.cli.app.project_context import ask_for_addresses, invocation_of
-from remora.cli.review.change_view import action_lines, change_set_lines, packet_lines
+from remora.cli.review.change_view import action_lines, change_set_lines
 from remora.cli.review.edit_files import ask_whose, both_versions, edit_files, why_unfinished
 from remora.cli.review.questions import QUIT, ask_key, choose_hunks, show_whole
 from remora.cli.review.verdicts import written_text
@@ -340,10 +340,6 @@ class Review:
         print_lines(action_lines(self.project, job))
         return False
 
-    def packet(self, job: JobView) -> bool:
-        print_lines(packet_lines(self.project, job))
-        return False
-
     def diff(self, job: JobView) -> bool:
         show_whole(list(change_set_lines(self.project, job, "again")))
         return False
@@ -365,7 +361,6 @@ _KEYS: dict[str, tuple[str, _Action]] = {
     "u": ("undo", Review.undo),
     "d": ("diff", Review.diff),
     "w": ("why", Review.why),
-    "p": ("packet", Review.packet),
     QUIT: ("quit", Review.skip),
 }
 _HELP = {
@@ -379,7 +374,6 @@ _HELP = {
     "u": "undo the last verdict of this review",
     "d": "show the whole diff (in $PAGER if it is long)",
     "w": "show all actions and who decided them",
-    "p": "show the model's packet and the tool's output",
     QUIT: "quit; verdicts so far are kept",
 }
 

@@ -17,7 +17,6 @@ from remora.memory.delta import PacketDelta
 from remora.memory.events import AgentEnd, Event, Head, Payload
 from remora.trace.content.group_commit import GroupCommit
 from remora.trace.content.objects import ObjectStore
-from remora.trace.stream.jsonl_store import JsonlTraceStore
 from remora.trace.stream.line_builder import (
     Clock,
     Durability,
@@ -25,10 +24,8 @@ from remora.trace.stream.line_builder import (
     build_line,
     head_after,
     line_template,
-    utc_now,
 )
 from remora.trace.stream.trace_store import Claim, TraceStore
-from remora.trace.trace_folder import STREAM_SUFFIX
 
 
 class EmitterOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,7 +41,7 @@ class EmitterOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class JsonlEventEmitter:
-    """The only writer of a stream. Use `open` or `claim` to create it.
+    """The only writer of a stream. Use `claim` to create it.
 
     An event passes through at most three objects before `write(2)`:
 
@@ -65,7 +62,7 @@ class JsonlEventEmitter:
         options: EmitterOptions,
     ) -> None:
         self.path = Path(stream)
-        """Path of the stream's file, or the stream's name in a store without files."""
+        """The stream's name in the store, as a path."""
         self.deaths = found.deaths
         """Number of earlier writers that died before they released the stream."""
         self._store = store
@@ -101,29 +98,6 @@ class JsonlEventEmitter:
         except BaseException:
             store.release(stream, found.epoch)
             raise
-        return emitter
-
-    @classmethod
-    def open(
-        cls,
-        path: Path,
-        identity: Identity,
-        *,
-        blobs: ObjectStore,
-        objects: ObjectStore | None = None,
-        durability: Durability = "turn",
-        clock: Clock = utc_now,
-    ) -> "JsonlEventEmitter":
-        """Claim the stream in the file at `path`. Its folder must exist.
-
-        Raises StreamLocked if another writer has locked it, StreamDamaged if it contains an invalid
-        line that is not part of a torn tail, StreamError if it belongs to another run or agent,
-        StreamWriteFailed if it cannot be repaired or synced, and DiskError if it cannot be opened.
-        """
-        store = JsonlTraceStore(path.parent)
-        options = EmitterOptions(blobs=blobs, objects=objects, durability=durability, clock=clock)
-        emitter = cls.claim(store, path.name.removesuffix(STREAM_SUFFIX), identity, options)
-        emitter.path = path.absolute()
         return emitter
 
     @property
