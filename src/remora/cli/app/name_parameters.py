@@ -87,9 +87,9 @@ def _hub_nodes(ctx: click.Context, typed: str) -> Iterable[str]:
 
 
 def _records(ctx: click.Context) -> "TraceFolder":
-    from remora.cli.app.project_context import records_of
+    from remora.cli.app.project_context import trace_folder_of
 
-    return records_of(options_of(ctx))
+    return trace_folder_of(options_of(ctx))
 
 
 RUN, STREAM, NODE, OPERATION = Name(_runs), Name(_streams), Name(_nodes), Name(_agents)

@@ -1,24 +1,18 @@
-"""The invocation of a command, and the project, settings, records and consent that it uses."""
+"""The invocation of a command, and the project that it uses."""
 
 import os
 import shlex
-import sys
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from remora.cli.app.options import Options
 from remora.cli.app.output import note
-from remora.errors import DiskError, OutsideError
-from remora.text import escape_line
+from remora.errors import DiskError
 
 if TYPE_CHECKING:
     from remora.bootstrap.invocation import Invocation
     from remora.config.schema import Config
-    from remora.models.agreed_addresses import Destination
     from remora.runs.project import Project, ProjectRecords
     from remora.trace.trace_folder import TraceFolder
 
@@ -60,101 +54,23 @@ def project_of(options: Options) -> "Project":
     from remora.bootstrap.open_project import open_project
 
     project = open_project(invocation_of(options))
+    note_always_on(options, project.config)
     complete_journals_of(options, project)
     return project
-
-
-def ask_for_addresses(
-    options: Options, project: "Project", invocation: "Invocation", *, needs_consent: bool = False
-) -> "Project":
-    """Ask for consent to the addresses that need it, and return the project with the answer.
-
-    Without a terminal, or if the user declines, the project is returned unchanged, and no model is
-    opened at these addresses. Raises ConfigError instead with `needs_consent`.
-    """
-    from remora.models.agreed_addresses import (
-        keep_agreed,
-        require_agreed,
-        unagreed_addresses,
-        with_agreed,
-    )
-
-    left = unagreed_addresses(project.config)
-    asks = sys.stdin.isatty() and sys.stderr.isatty() and not (options.json or options.quiet)
-    if left and asks and _agrees(project, invocation, left):
-        entries = list(dict.fromkeys(destination.entry for destination in left))
-        file = invocation.agreed_file(project.root)
-        keep_agreed(file, project.root, entries)
-        config, _ = with_agreed(project.config, {}, file, project.root)
-        return replace(project, config=config)
-    if needs_consent:
-        require_agreed(project.config)
-    return project
-
-
-def _agrees(project: "Project", invocation: "Invocation", left: "Iterable[Destination]") -> bool:
-    from remora.bootstrap.open_project import key_for
-
-    click.echo(
-        f"The settings of the project {escape_line(str(project.root))} choose where its source "
-        "code, and what tools find in it, are sent:",
-        err=True,
-    )
-    for destination in left:
-        has_key = key_for(invocation, project.config, destination.section) is not None
-        click.echo(escape_line(_about(destination, has_key=has_key)), err=True)
-    entries = dict.fromkeys(destination.entry for destination in left)
-    shown = escape_line(", ".join(entries))
-    return click.confirm(f"Send this project's code to {shown}, now and later?", err=True)
-
-
-def open_with_consent(
-    options: Options,
-    invocation: "Invocation",
-    paths: Sequence[Path] = (),
-    *,
-    asks: bool = True,
-    needs_consent: bool = False,
-) -> "Project":
-    """Open the project that contains `paths`, and complete an interrupted accept.
-
-    Name a project that the current directory is not in. If `asks` is true, ask for consent to
-    addresses. Raises ConfigError with `needs_consent` if the user does not consent.
-    """
-    from remora.bootstrap.open_project import open_project
-
-    project = open_project(invocation, paths)
-    if options.root is None and not Path.cwd().is_relative_to(project.root):
-        note(options, f"using {project.root} as the project, with records in its .agentfs/")
-    complete_journals_of(options, project)
-    if not asks:
-        return project
-    return ask_for_addresses(options, project, invocation, needs_consent=needs_consent)
-
-
-def _about(place: "Destination", *, has_key: bool) -> str:
-    whose = (
-        "an address on this machine that the project names: whatever program listens there"
-        if place.is_projects
-        else "an address of your own settings"
-    )
-    model = f"; the project names the model {place.name}" if place.name else ""
-    return f"  {place.address} ({whose}{model}; {'with your' if has_key else 'without an'} API key)"
 
 
 def recorded_project(options: Options) -> "ProjectRecords":
     """Return the current project for a command that only reads records."""
-    from remora.bootstrap.open_project import open_project, open_records
+    from remora.bootstrap.open_project import open_records
 
     project = open_records(invocation_of(options))
     if project.has_unfinished_accept:
-        complete_journals_of(options, open_project(invocation_of(options)))
+        project_of(options)
     return project
 
 
 def complete_journals_of(options: Options, project: "Project") -> None:
-    """Finish or undo an interrupted accept, and print what was done. Name settings without effect."""
-    note_always_on(options, project.config)
+    """Finish or undo an interrupted accept, and print what was done."""
     if not project.has_unfinished_accept:
         return
     from remora.runs.review.journals import recover
@@ -172,7 +88,7 @@ def note_always_on(options: Options, config: "Config") -> None:
     note(options, *(f"runner.memory.{key}: {notes[key]}" for key in given))
 
 
-def records_of(options: Options) -> "TraceFolder":
+def trace_folder_of(options: Options) -> "TraceFolder":
     """Return the project's streams. The configuration is read only if it may name a database.
 
     Raises DiskError if the folder of the streams is a symbolic link.
@@ -187,24 +103,6 @@ def note_invalid_names(options: Options, folder: "TraceFolder") -> None:
     """Name the rows of a database that were left out of a list, because no stream has such a name."""
     names = sorted(folder.invalid_names())
     note(options, *(f"left out: {name!r} in {folder.place} is not a stream" for name in names))
-
-
-def runs_outside_database(project: "ProjectRecords") -> Path | None:
-    """Return `.agentfs/` of a project with a database if it has runs, which are not listed then."""
-    own = project.root / ".agentfs"
-    return own if project.trace.path != own and (own / "runs").is_dir() else None
-
-
-def git_error(root: Path) -> OutsideError | None:
-    """Return why git is not used in the folder, or None if it is."""
-    from remora.files.git import git_output
-
-    try:
-        git_output(root, "rev-parse", "--git-dir")
-    except OutsideError as error:
-        has_repository = any((folder / ".git").exists() for folder in (root, *root.parents))
-        return error if has_repository else OutsideError("no git repository found")
-    return None
 
 
 def next_command(options: Options, root: Path, *words: str) -> str:

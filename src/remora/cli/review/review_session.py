@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 
 import click
 
+from remora.cli.app.consent import ask_for_addresses
 from remora.cli.app.options import Options
 from remora.cli.app.output import note, print_failure, print_lines, wrapped
-from remora.cli.app.project_context import ask_for_addresses, invocation_of
+from remora.cli.app.project_context import invocation_of
 from remora.cli.review.change_view import action_lines, change_set_lines
 from remora.cli.review.edit_files import ask_whose, both_versions, edit_files, why_unfinished
 from remora.cli.review.questions import QUIT, ask_key, choose_hunks, show_whole

@@ -9,7 +9,7 @@ import click
 
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import emit, note, print_lines, wrapped
-from remora.cli.app.project_context import complete_journals_of, invocation_of
+from remora.cli.app.project_context import complete_journals_of, invocation_of, note_always_on
 from remora.errors import UsageError
 from remora.text import count, escape_line, size_text
 
@@ -59,6 +59,7 @@ def clean(options: Options, *, older_than: int | None, dry_run: bool, yes: bool)
 
     invocation = invocation_of(options)
     project = open_project(invocation)
+    note_always_on(options, project.config)
     complete_journals_of(options, project)
     acts, kept = cleanable(invocation, project, utc_now(), older_than)
     if is_hub_in_use(invocation, project):

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -16,7 +17,6 @@ from remora.cli.app.project_context import (
     note_invalid_names,
     project_of,
     recorded_project,
-    runs_outside_database,
 )
 from remora.ids import LAST, display_name
 from remora.statuses import STATUSES
@@ -156,7 +156,7 @@ def _run_rows(options: Options, project: "ProjectRecords", found: "list[RunLine]
 
     if not found:
         yield f"no runs yet; start one with `{next_command(options, project.root, 'analyze')}`"
-        if own := runs_outside_database(project):
+        if own := _runs_outside_database(project):
             yield f"the runs in {own} are not in the database; `trace_store: kv` reads them"
         return
     now = datetime.now(UTC)
@@ -194,3 +194,9 @@ def _age(run: "RunLine", now: datetime) -> str:
         if seconds >= 2 * size:
             return f"{seconds // size} {unit}"
     return f"{max(0, seconds)} s"
+
+
+def _runs_outside_database(project: "ProjectRecords") -> Path | None:
+    """Return `.agentfs/` of a project with a database if it has runs, which are not listed then."""
+    own = project.root / ".agentfs"
+    return own if project.trace.path != own and (own / "runs").is_dir() else None

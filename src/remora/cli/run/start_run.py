@@ -12,13 +12,10 @@ from typing import Any
 
 import click
 
+from remora.cli.app.consent import open_with_consent
 from remora.cli.app.options import Options
 from remora.cli.app.output import emit, note
-from remora.cli.app.project_context import (
-    git_error,
-    invocation_of,
-    open_with_consent,
-)
+from remora.cli.app.project_context import invocation_of
 from remora.cli.app.working import working
 from remora.cli.run.foreground_run import LinePrinter, conclude_run, print_isolation
 from remora.cli.views.plan_view import (
@@ -30,7 +27,8 @@ from remora.cli.views.plan_view import (
 )
 from remora.cli.views.progress import run_progress
 from remora.cli.views.run_view import run_lines, writer_lines
-from remora.errors import NotFound, UsageError
+from remora.errors import NotFound, OutsideError, UsageError
+from remora.files.git import git_output
 from remora.ids import LAST
 from remora.models.protocol import Model, NoModel
 from remora.runs.execution.run import PreparedRun, RunRequest
@@ -173,12 +171,22 @@ def _announce(options: Options, session: Session, model: Model) -> None:
     if not isinstance(model, NoModel):
         _note_measurements(options, session, model)
     root = prepared.project.root
-    if error := git_error(root):
+    if error := _git_problem(root):
         used = f": using {root} as the project, with records in .agentfs/"
         note(options, error.message + (used if Path.cwd().is_relative_to(root) else ""))
         if error.hint:
             note(options, error.hint)
     print_isolation(options)
+
+
+def _git_problem(root: Path) -> OutsideError | None:
+    """Return why git is not used in the folder, or None if it is."""
+    try:
+        git_output(root, "rev-parse", "--git-dir")
+    except OutsideError as error:
+        has_repository = any((folder / ".git").exists() for folder in (root, *root.parents))
+        return error if has_repository else OutsideError("no git repository found")
+    return None
 
 
 def _note_measurements(options: Options, session: Session, model: Model) -> None:

@@ -14,7 +14,7 @@ from remora.cli.app.entry import output_lost
 from remora.cli.app.name_parameters import RUN, STREAM
 from remora.cli.app.options import PATH, Options, command
 from remora.cli.app.output import emit, note, print_json, print_lines, wrapped
-from remora.cli.app.project_context import project_of, records_of
+from remora.cli.app.project_context import project_of, trace_folder_of
 from remora.errors import StreamDamaged, UsageError
 from remora.exports.formats import FORMATS, export_chunks
 from remora.text import count
@@ -87,7 +87,7 @@ def export(  # noqa: PLR0913 (one parameter for each option)
         )
     if form == _HTML:
         return _export_share_file(options, agent or run, output)
-    folder = records_of(options)
+    folder = trace_folder_of(options)
     groups = _select_groups(folder, agent, run)
     tally = ExportCounts()
     _write_chunks(export_chunks(folder, groups, form, tally, content=content), output)

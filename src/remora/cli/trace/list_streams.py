@@ -8,7 +8,7 @@ import click
 from remora.cli.app.name_parameters import OPERATION, RUN
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import emit, table
-from remora.cli.app.project_context import note_invalid_names, records_of
+from remora.cli.app.project_context import note_invalid_names, trace_folder_of
 from remora.ids import NodeKey, display_name
 from remora.statuses import DAMAGED, RUNNING, STATUSES, status_text
 from remora.text import clip
@@ -55,7 +55,7 @@ def list_(
     from remora.runs.records.name_lookup import run_named
     from remora.trace.read.reader import list_streams
 
-    folder = records_of(options)
+    folder = trace_folder_of(options)
     run = None if run is None else run_named(folder, run)
     infos = list_streams(folder)
     note_invalid_names(options, folder)

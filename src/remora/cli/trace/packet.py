@@ -5,7 +5,7 @@ import click
 from remora.cli.app.name_parameters import STREAM
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import emit, print_json
-from remora.cli.app.project_context import records_of
+from remora.cli.app.project_context import trace_folder_of
 
 _TURN = click.IntRange(min=0)
 
@@ -33,7 +33,7 @@ def packet(options: Options, agent: str, *, turn: int | None, full: bool) -> int
     from remora.trace.read.reader import read_events
     from remora.trace.read.turn_positions import last_turn
 
-    folder = records_of(options)
+    folder = trace_folder_of(options)
     path = folder.existing_agent(stream_named(folder, agent))
     number = last_turn(path) if turn is None else turn
     print_json(packet_json(packet_at(read_events(path), number, shown=not full)))
@@ -65,7 +65,7 @@ def diff(options: Options, agent: str, *, first: int, last: int, full: bool) -> 
     from remora.trace.read.agent_turns import packet_at
     from remora.trace.read.reader import read_events
 
-    folder = records_of(options)
+    folder = trace_folder_of(options)
     name = stream_named(folder, agent)
     path = folder.existing_agent(name)
     before, after = (packet_at(read_events(path), turn, shown=not full) for turn in (first, last))
@@ -93,5 +93,5 @@ def get(options: Options, key: str) -> int:
 
     from remora.trace.read.verified_reader import recorded_result
 
-    print_json(msgspec.json.decode(recorded_result(records_of(options), key)))
+    print_json(msgspec.json.decode(recorded_result(trace_folder_of(options), key)))
     return 0

@@ -9,7 +9,7 @@ import click
 from remora.cli.app.name_parameters import STREAM
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import emit, indented, print_error
-from remora.cli.app.project_context import records_of
+from remora.cli.app.project_context import trace_folder_of
 from remora.errors import UsageError
 from remora.text import count, escape_line
 
@@ -36,7 +36,7 @@ def replay(options: Options, agent: str | None) -> int:
     from remora.runs.records.name_lookup import stream_named
     from remora.trace.trace_folder import stream_id
 
-    folder = records_of(options)
+    folder = trace_folder_of(options)
     names = [stream_id(path) for path in folder.agent_streams()]
     if agent is not None:
         names = [_require_agent(stream_named(folder, agent), names)]

@@ -10,7 +10,7 @@ import click
 from remora.cli.app.name_parameters import STREAM
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import emit, print_json, print_lines
-from remora.cli.app.project_context import records_of
+from remora.cli.app.project_context import trace_folder_of
 
 _TURN = click.IntRange(min=0)
 
@@ -35,7 +35,7 @@ def show(options: Options, agent: str, *, turn: int | None, raw: bool) -> int:
     from remora.trace.read.reader import read_lines
     from remora.trace.read.turn_positions import lines_of_turn
 
-    folder = records_of(options)
+    folder = trace_folder_of(options)
     name = stream_named(folder, agent)
     if raw and turn is not None:
         lines = lines_of_turn(folder.existing_agent(name), turn)
@@ -72,7 +72,7 @@ def transcript(options: Options, agent: str, *, messages: bool) -> int:
     from remora.trace.read.event_summary import transcript as transcript_of
     from remora.trace.read.reader import read_events
 
-    folder = records_of(options)
+    folder = trace_folder_of(options)
     name = stream_named(folder, agent)
     if messages:
         from remora.exports.chat_messages import chat_messages

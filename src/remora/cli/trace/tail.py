@@ -12,7 +12,7 @@ import click
 from remora.cli.app.name_parameters import STREAM
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import fit_line, note
-from remora.cli.app.project_context import records_of
+from remora.cli.app.project_context import trace_folder_of
 from remora.errors import NotFound, StreamDamaged
 from remora.ids import LAST, display_name
 from remora.text import escape_line
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 _PAUSE_S = 0.2
 _INTERRUPTED = 130
 _ALL = 1 << 62
+"""More lines than any stream has."""
 Show = Callable[[Path, bytes, "Event"], object]
 
 
@@ -58,15 +59,16 @@ def tail(options: Options, agent: str, *, number: int, follow: bool) -> int:
     from remora.statuses import status_text
     from remora.trace.read.reader import stream_status
 
-    folder = records_of(options)
+    folder = trace_folder_of(options)
     name = stream_named(folder, agent)
-    watched = _TailedStreams(folder, folder.existing_stream(name), number, follow=follow)
+    path = folder.existing_stream(name)
+    watched = _TailedStreams(folder, path, number, follow=follow)
     try:
         if options.json:
             with json_document(name, "events") as write:
                 watched.show(lambda _path, line, _event: write(event_json(line)))
         else:
-            watched.show(_Printer(folder.existing_stream(name)))
+            watched.show(_Printer(path))
     except KeyboardInterrupt:
         return _INTERRUPTED
     if follow:
@@ -90,7 +92,7 @@ class _TailedStreams:
     def show(self, shown: Show) -> None:
         """Pass each line to `shown`. If streams are followed, wait for new lines."""
         while True:
-            goes_on = self._follow and self._own.is_written  # checked before the last read
+            continues = self._follow and self._own.is_written  # checked before the last read
             for follower in chain((self._own,), self._agents.values()):
                 self._folder.refresh(follower.path)
                 with suppress(NotFound):  # started, but nothing written yet
@@ -98,7 +100,7 @@ class _TailedStreams:
                         event = _decode_line(line, follower.path)
                         shown(follower.path, line, event)
                         self._follow_agent(event)
-            if not goes_on:
+            if not continues:
                 return
             time.sleep(_PAUSE_S)
 

@@ -9,7 +9,7 @@ import click
 from remora.cli.app.name_parameters import STREAM
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import emit, terminal_width, wrapped
-from remora.cli.app.project_context import records_of
+from remora.cli.app.project_context import trace_folder_of
 from remora.text import clip, count, escape_line
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def verify(options: Options, agent: str | None, *, every: bool) -> int:
 
     if agent is not None and every:
         raise click.UsageError("use either AGENT_OR_FILE or --all")
-    folder = records_of(options)
+    folder = trace_folder_of(options)
     is_file = agent is not None and agent.endswith((STREAM_SUFFIX, COMPRESSED_SUFFIX))
     name = agent and (Path(agent) if is_file else stream_named(folder, agent))
     report = verify_all(folder, name)

@@ -5,7 +5,7 @@ import click
 from remora.cli.app.name_parameters import STREAM
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import emit
-from remora.cli.app.project_context import next_command, records_of
+from remora.cli.app.project_context import next_command, trace_folder_of
 
 
 @command(
@@ -25,7 +25,7 @@ def why(options: Options, agent: str) -> int:
     from remora.runs.diagnosis.why_line import why as why_of
     from remora.runs.records.name_lookup import stream_named
 
-    folder = records_of(options)
+    folder = trace_folder_of(options)
     found = why_of(folder, stream_named(folder, agent))
     look = next_command(
         options, folder.root, "trace", "packet", found.agent_id, "--turn", str(found.look_at)

@@ -47,10 +47,12 @@ class RunCounts:
         self.requests = 0
         self.tokens = 0
         self.fixed = 0
-        self.written = 0
-        self.gate = ""
+        # changes that fix no lint finding
+        self.other_changes = 0
+        self.check_text = ""
         self.working: dict[str, Job] = {}
-        self.asked: dict[str, tuple[int, float]] = {}
+        # tokens and start time of the open request, by agent
+        self._open_requests: dict[str, tuple[int, float]] = {}
         self._findings: dict[str, tuple[Codes, Codes]] = {}
 
     def planned(self, run_id: str, plan: "Plan") -> None:  # noqa: ARG002 (signature of RunObserver)
@@ -61,11 +63,11 @@ class RunCounts:
 
     def event(self, job: Job, event: Event) -> None:
         """Count requests and tokens sent to the model, and findings reported by scripts."""
-        self.asked.pop(job.agent_id, None)
+        self._open_requests.pop(job.agent_id, None)
         if event.type == ModelRequest.type:
             self.requests += 1
             self.tokens += (tokens := sent_tokens(event))
-            self.asked[job.agent_id] = tokens, time.monotonic()
+            self._open_requests[job.agent_id] = tokens, time.monotonic()
         left = known_findings(event)
         if left is not None:
             first, _ = self._findings.get(job.agent_id, (left, left))
@@ -77,16 +79,16 @@ class RunCounts:
         self.working.pop(job.agent_id, None)
         for code, number in self.fixed_by(job, result)[0].items():
             self.fixed += number if is_lint_code(code) else 0
-            self.written += 0 if is_lint_code(code) else number
+            self.other_changes += 0 if is_lint_code(code) else number
 
     def waiting(self, job: Job) -> str:
         """Return the tokens of the request for which a job waits, and the seconds since then."""
-        tokens, since = self.asked.get(job.agent_id, (0, 0.0))
+        tokens, since = self._open_requests.get(job.agent_id, (0, 0.0))
         return f" (model: {tokens:,} tokens, {time.monotonic() - since:.0f} s)" if since else ""
 
     def judging(self, gate: str) -> None:
         """Set the check of the project that judges the changes, or "" if none does."""
-        self.gate = gate and f"checking the project: {gate}"
+        self.check_text = gate and f"checking the project: {gate}"
 
     def fixed_by(self, job: Job, result: AgentResult) -> tuple[Codes, Codes]:
         """Return the numbers of fixed and of remaining findings of a job, both keyed by code.
@@ -105,13 +107,14 @@ class LineProgress(RunCounts):
 
     def __init__(self, *, jobs: bool = True) -> None:
         super().__init__()
-        self._shows_jobs, self._printed = jobs, {""}
+        self._shows_jobs = jobs
+        self._printed = {""}  # an empty text is never printed
 
     def judging(self, gate: str) -> None:
         super().judging(gate)
-        if self.gate not in self._printed:
-            self._printed.add(self.gate)
-            click.echo(escape_line(self.gate), err=True)
+        if self.check_text not in self._printed:
+            self._printed.add(self.check_text)
+            click.echo(escape_line(self.check_text), err=True)
 
     def ended(self, job: Job, result: AgentResult) -> None:
         super().ended(job, result)
@@ -119,11 +122,10 @@ class LineProgress(RunCounts):
             return
         width = len(str(self.jobs))
         node = display_name(job.node_id)
-        work = done_text(*self.fixed_by(job, result)) or count(result.counts.turns, "turn")
-        parts = [work]
+        parts = [done_text(*self.fixed_by(job, result)) or count(result.counts.turns, "turn")]
         if result.error:
-            told = result.error in self._printed
-            parts.append("for the same reason" if told else result.error)
+            is_repeated = result.error in self._printed
+            parts.append("for the same reason" if is_repeated else result.error)
             self._printed.add(result.error)
         state = status_text(result.status)
         head = f"[{self.done:>{width}}/{self.jobs}] {state:<9} {job.operation} {node}"
@@ -155,15 +157,15 @@ class LiveDisplay(RunCounts):
             (self.requests, "request"),
             (self.tokens, "token"),
             (self.fixed, "finding"),
-            (self.written, "other change"),
+            (self.other_changes, "other change"),
         )
         counts = " · ".join(count(number, noun) for number, noun in counted if number)
         names = [display_name(job.node_id) + self.waiting(job) for job in self.working.values()]
         nodes = [_one_line(f"  {escape_line(name)}", "dim") for name in names]
-        gate = escape_line(self.gate)
-        if gate != self._checks.tasks[0].description:
-            self._checks.reset(self._check, description=gate)
-        if gate and not self.working:
+        check_text = escape_line(self.check_text)
+        if check_text != self._checks.tasks[0].description:
+            self._checks.reset(self._check, description=check_text)
+        if check_text and not self.working:
             return Group(self._checks, _one_line(counts))
         return Group(*([self._bar] if self.jobs else []), _one_line(counts), *nodes)
 
