@@ -66,11 +66,6 @@ class AgentRecord:
         lines = (read_line(line) for _, line in turn_lines(self.path, 0, 1))
         return next((line.event for line in lines if line.event is not None), None)
 
-    @property
-    def first_turn(self) -> int:
-        """The number of the first turn that has a row."""
-        return self.first.turn if self.first is not None else 0
-
     @cached_property
     def start(self) -> dict[str, Any]:
         """The data of `agent_start`, or nothing if it cannot be read."""

@@ -16,10 +16,6 @@ ESC = "\x1b["
 
 
 LEADS = {
-    "fix": "use `remora analyze`",
-    "undo": "use `remora revert`",
-    "log": "use `remora trace list`",
-    "status": "use `remora runs`",
     "hub schema": "(did you mean `remora schema`?)",
     "agents schema": "(did you mean `remora schema`?)",
     "config shw": "(did you mean 'show'?)",

@@ -41,24 +41,6 @@ SECTIONS = {
 }
 """The sections of the front page."""
 
-SUGGESTIONS = {
-    "fix": "analyze",
-    "lint": "analyze -o lint",
-    "run": "analyze",
-    "resume": "analyze --resume RUN",
-    "apply": "accept",
-    "undo": "revert",
-    "log": "trace list",
-    "list": "runs",
-    "ls": "runs",
-    "status": "runs",
-    "daemon": "hub",
-    "settings": "config show",
-    "validate": "agents validate",
-    "version": "--version",
-}
-"""Common wrong names, and the command to use instead."""
-
 GLOBAL_OPTIONS = {
     "--root DIR": "Project root. [default: search upwards from here]",
     "--config FILE": "Configuration file. [default: ROOT/remora.yaml]",

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from remora.cli.app.command_list import COMMANDS, SUGGESTIONS, front_page
+from remora.cli.app.command_list import COMMANDS, front_page
 from remora.cli.app.options import Options, StrictCommand, command, global_options, options_of
 from remora.text import did_you_mean
 from remora.version import __version__
@@ -16,21 +16,19 @@ class LazyGroup(StrictCommand, click.Group):
     """A command group that imports each command on first use, and accepts the global options.
 
     `lazy` maps the name of each command to its `MODULE:ATTRIBUTE` in `remora.cli` and its line in
-    the list of commands. `meant` maps common wrong names to the command to use instead. `alone` is
-    the command that runs if none is named.
+    the list of commands. `alone` is the command that runs if none is named.
     """
 
     def __init__(
         self,
         *args: Any,
         lazy: Mapping[str, tuple[str, str]],
-        meant: Mapping[str, str] = {},
         alone: str = "",
         **kwargs: Any,
     ) -> None:
         super().__init__(*args, **kwargs)
         self.params += global_options()
-        self.lazy, self.suggestions, self.alone = lazy, meant, alone
+        self.lazy, self.alone = lazy, alone
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if self.alone and not ctx.resilient_parsing:
@@ -69,8 +67,6 @@ class LazyGroup(StrictCommand, click.Group):
         return super().resolve_command(ctx, args)
 
     def _suggest(self, name: str, known: Sequence[str]) -> str:
-        if name in self.suggestions:
-            return f"; use `remora {self.suggestions[name]}`"
         if name in COMMANDS:
             return f" (did you mean `remora {name}`?)"
         return did_you_mean(name, known)
@@ -83,7 +79,6 @@ class TopGroup(LazyGroup):
         super().__init__(
             "remora",
             lazy=COMMANDS,
-            meant=SUGGESTIONS,
             context_settings={"max_content_width": 100, "help_option_names": ["-h", "--help"]},
         )
         self.params.append(
