@@ -29,29 +29,21 @@ Returns a reason instead if the node needs work, but no proposal can be made, su
 """
 
 
-class FindingCounts(msgspec.Struct, frozen=True, kw_only=True):
-    """An `Amount` that counts lint findings.
+class DescribedAmount(msgspec.Struct, frozen=True, kw_only=True):
+    """An `Amount`, with what a plan says about it.
 
-    `left` returns the findings of a node that no job would fix, by reason, such as `NO_FIX`: each as
+    If it counts lint findings, `left` returns the findings of a node that no job would fix, by reason, such as `NO_FIX`: each as
     a line such as `a.py:3 F401: another file imports the name from here`. `rules` describes the
     rules that were chosen for a project that does not select any. `unchecked` has the paths of
-    files whose findings are not known, and why.
+    files whose findings are not known, and why. `judges` describes the programs that must accept
+    the proposals.
     """
 
     amount: Amount
     left: Callable[["Module", "Node"], Mapping[str, Sequence[str]]] = lambda _module, _node: {}
     rules: str = ""
     unchecked: Mapping[str, str] = {}
-
-    def __call__(self, module: "Module", node: "Node") -> int | str:
-        return self.amount(module, node)
-
-
-class JudgedAmount(msgspec.Struct, frozen=True, kw_only=True):
-    """An `Amount` of proposals that other programs must accept. `judges` describes them."""
-
-    amount: Amount
-    judges: str
+    judges: str = ""
 
     def __call__(self, module: "Module", node: "Node") -> int | str:
         return self.amount(module, node)

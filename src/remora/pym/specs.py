@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 
+from remora.code.syntax.effects import unqualified_name
 from remora.python_text import parse
 
 _INPUT_ARGUMENTS = dict.fromkeys(("name", "default", "description"))
@@ -157,15 +158,8 @@ def _annotation_schema(annotation: ast.expr) -> _Schema:
     if isinstance(annotation, ast.Subscript):
         inner = annotation.slice
         parts = list(inner.elts) if isinstance(inner, ast.Tuple) else [inner]
-        return _generic(_name(annotation.value), parts)
-    return dict(_SCALARS.get(_name(annotation), {}))
-
-
-def _name(node: ast.expr) -> str:
-    """Return the unqualified name, e.g. `Literal` for `typing.Literal`."""
-    if isinstance(node, ast.Attribute):
-        return node.attr
-    return node.id if isinstance(node, ast.Name) else ""
+        return _generic(unqualified_name(annotation.value), parts)
+    return dict(_SCALARS.get(unqualified_name(annotation), {}))
 
 
 def _constant(value: object) -> _Schema:

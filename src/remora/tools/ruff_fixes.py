@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from remora.code.edit.edits import Edit, apply_edits, overlap
 from remora.code.edit.text_lines import Text, lines_of
 from remora.code.syntax.source import parse_error
-from remora.tools.host.ruff.finding import Finding, edits_of
+from remora.tools.host.ruff.finding import Finding, edits_of, has_fix
 from remora.tools.tree import ToolTree
 
 _Edits = tuple[Edit, ...]
@@ -37,13 +37,9 @@ def apply_fixes_together(text: Text, findings: Sequence[Finding], *, unsafe: boo
 
     Unsafe fixes are applied only if `unsafe` is True.
     """
-    allowed = ("safe", "unsafe") if unsafe else ("safe",)
     lines = lines_of(text.body)
-    wanted = [
-        edits_of(text.body, fix, lines)
-        for finding in findings
-        if (fix := finding["fix"]) is not None and fix["applicability"] in allowed
-    ]
+    fixed = (finding for finding in findings if has_fix(finding, unsafe=unsafe))
+    wanted = [edits_of(text.body, finding["fix"], lines) for finding in fixed]
     return _with_fixes(text, _compatible(text, wanted))
 
 

@@ -12,7 +12,7 @@ from remora.bootstrap.operations import BUILT_IN
 from remora.code.extract import parse_module
 from remora.code.syntax.nodes import Module
 from remora.memory.events import ModelRequest, SubmitResult, ToolCalled, ToolResulted
-from remora.operations.base import NO_FIX, FindingCounts
+from remora.operations.base import NO_FIX, DescribedAmount
 from remora.operations.lint.lint_need import all_findings, fixable_findings
 from remora.operations.lint.operation import LINT
 from remora.tools.host.ruff import ruff
@@ -172,7 +172,7 @@ TALKS = "x = [" + "a," * 200_000 + "]\n"
 @pytest.mark.slow
 @pytest.mark.parametrize("prepare", [all_findings, fixable_findings])
 def test_a_file_that_ruff_cannot_check_is_left_out_with_the_reason(
-    tmp_path: Path, prepare: Callable[..., FindingCounts], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, prepare: Callable[..., DescribedAmount], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ruff, "SECONDS", 5.0)
     files = {"a.py": UNUSED, "hangs.py": HANGS, "talks.py": TALKS, "z.py": UNUSED}

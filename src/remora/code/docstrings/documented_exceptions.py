@@ -9,7 +9,7 @@ from typing import Any
 
 from remora.code.syntax.definitions import DEFINITIONS, DefinitionNode
 from remora.code.syntax.effects import (
-    builtin_exceptions,
+    BUILTIN_EXCEPTIONS,
     exception_name,
     is_stub,
     may_be_subclass,
@@ -61,7 +61,7 @@ class ExceptionClasses:
     def _bases(self) -> dict[str, set[str]]:
         known = {
             name: {base.__name__ for base in error.__mro__[1:-1]}
-            for name, error in builtin_exceptions().items()
+            for name, error in BUILTIN_EXCEPTIONS.items()
         }
         for name, bases in _STANDARD.items():
             known.setdefault(name, set()).update(bases)

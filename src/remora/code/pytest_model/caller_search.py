@@ -60,7 +60,7 @@ class FoundTests:
             candidates.update(self._program.mentioning(function))
         for path in sorted(candidates):
             user_file = self._project.file(path) if _can_use(path, file.path) else None
-            if user_file is None or (user_file.defines_fixture(fixture) and path != file.path):
+            if user_file is None or (fixture in user_file.fixtures.values() and path != file.path):
                 continue
             for user in user_file.fixture_users(fixture):
                 yield user_file, user
@@ -279,9 +279,9 @@ class CallerSearch:
         elif kind == "setup":
             self.found.add_served(rank, depth, file, outer)
         else:
-            if file.is_autouse(outer):
+            if outer in file.autouse:
                 self.found.add_served(rank, depth, file, outer)
-            for user_file, user in self.found.fixture_users(file, file.fixture_name(outer)):
+            for user_file, user in self.found.fixture_users(file, file.fixtures[outer]):
                 if depth < DEPTH and user_file.role(user) != ("test", user):
                     self._push(rank, depth + 1, node_key(user_file.path, user))
                 else:

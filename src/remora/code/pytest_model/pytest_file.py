@@ -74,8 +74,10 @@ class PytestFile:
                 self._functions[scope.qualname] = scope
             elif scope.kind == ir.CLASS_SCOPE:
                 self.classes[scope.qualname] = scope
-        self._fixtures: dict[str, str] = {}
-        self._autouse: set[str] = set()
+        self.fixtures: dict[str, str] = {}
+        """The names of fixtures by the qualname of their function."""
+        self.autouse: set[str] = set()
+        """The qualnames of fixtures that all tests around them use."""
         for qualname, scope in self._functions.items():
             self._note_fixture(qualname, scope)
 
@@ -83,22 +85,13 @@ class PytestFile:
         """Return the role and qualname of the outermost function that contains a node, or None."""
         if (outer := self._outermost(qualname)) is None:
             return None
-        if outer in self._fixtures:
+        if outer in self.fixtures:
             return "fixture", outer
         if (name := self._functions[outer].name) in _SETUP_FUNCTIONS:
             return "setup", outer
         # a class in any file may be the base class of a collected test class
         may_be_test = is_test_file(self.path) or "." in outer
         return ("test", outer) if name.startswith("test") and may_be_test else None
-
-    def fixture_name(self, qualname: str) -> str:
-        return self._fixtures[qualname]
-
-    def is_autouse(self, qualname: str) -> bool:
-        return qualname in self._autouse
-
-    def defines_fixture(self, name: str) -> bool:
-        return name in self._fixtures.values()
 
     def tests(self, class_name: str = "") -> Iterator[str]:
         """Yield the qualnames of the test functions in the file, or in one class."""
@@ -148,9 +141,9 @@ class PytestFile:
             if unqualified_name(decorator if call is None else call.callee).endswith("fixture"):
                 arguments = dict(call.keywords) if call is not None else {}
                 texts = _texts([arguments.get("name")])
-                self._fixtures[qualname] = texts[0] if texts else scope.name
+                self.fixtures[qualname] = texts[0] if texts else scope.name
                 if "autouse" in arguments:
-                    self._autouse.add(qualname)
+                    self.autouse.add(qualname)
 
     @cached_property
     def _users_by_fixture(self) -> Mapping[str, Sequence[str]]:

@@ -2,12 +2,12 @@
 
 import ast
 import builtins
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from remora.code.syntax.definitions import DEFINITIONS, DefinitionNode
 
 _SCOPES = (*DEFINITIONS, ast.Lambda)
-_BUILTIN_EXCEPTIONS: dict[str, type[BaseException]] = {
+BUILTIN_EXCEPTIONS: dict[str, type[BaseException]] = {
     name: value
     for name, value in vars(builtins).items()
     if isinstance(value, type) and issubclass(value, BaseException)
@@ -16,16 +16,11 @@ _BUILTIN_EXCEPTIONS: dict[str, type[BaseException]] = {
 
 def may_be_subclass(name: str, base: str) -> bool:
     """Return True if exception `name` may be `base` or a subclass of it, judging by their names."""
-    if name == base or name not in _BUILTIN_EXCEPTIONS:
+    if name == base or name not in BUILTIN_EXCEPTIONS:
         return True
-    return base in _BUILTIN_EXCEPTIONS and issubclass(
-        _BUILTIN_EXCEPTIONS[name], _BUILTIN_EXCEPTIONS[base]
+    return base in BUILTIN_EXCEPTIONS and issubclass(
+        BUILTIN_EXCEPTIONS[name], BUILTIN_EXCEPTIONS[base]
     )
-
-
-def builtin_exceptions() -> Mapping[str, type[BaseException]]:
-    """Return the built-in exceptions by name."""
-    return _BUILTIN_EXCEPTIONS
 
 
 def returns_or_yields(body: Sequence[ast.stmt]) -> bool:

@@ -12,14 +12,13 @@ import resource
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import suppress
 from math import ceil
 
 import msgspec
 
 from remora.code.file_analysis import read_facts
 from remora.code.file_facts import NodeFacts
-from remora.hub.daemon.child_process import begin, frame_message, receive_message
+from remora.hub.daemon.child_process import begin, frame_message, limit_resource, receive_message
 from remora.hub.process.spawn import tune_gc
 
 CPU_S = 20
@@ -33,29 +32,17 @@ def main() -> None:
     answers = begin()
     tune_gc()
     limit = int(sys.argv[1])
-    with suppress(ValueError, OSError):  # a lower limit is set already
-        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
-    with suppress(ValueError, OSError):
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    limit_resource(resource.RLIMIT_CORE, 0)
     while answers is not None and (body := receive_message(sys.stdin.buffer)) is not None:
         path, source = msgspec.msgpack.decode(body, type=tuple[bytes, bytes])
-        _limit(ceil(len(source) / 2**20) or 1)
+        mib = ceil(len(source) / 2**20) or 1
+        # even one C call may take too long: the system ends a process over its time
+        limit_resource(resource.RLIMIT_CPU, int(time.process_time()) + CPU_S * mib)
+        limit_resource(resource.RLIMIT_AS, min(limit, MEMORY * mib))
         facts = read_facts(os.fsdecode(path), source)
         for part in (msgspec.structs.replace(facts, nodes=()), *_portions(facts.nodes)):
             answers.write(frame_message(msgspec.msgpack.encode(part)))
         answers.flush()
-
-
-def _limit(mib: int) -> None:
-    """Limit the next file, even within one C call: a process over its time is ended."""
-    limits = (
-        (resource.RLIMIT_CPU, int(time.process_time()) + CPU_S * mib),
-        (resource.RLIMIT_AS, MEMORY * mib),
-    )
-    for kind, wanted in limits:
-        _, most = resource.getrlimit(kind)
-        limit = wanted if most == resource.RLIM_INFINITY else min(wanted, most)
-        resource.setrlimit(kind, (limit, most))
 
 
 def _portions(nodes: tuple[NodeFacts, ...]) -> Iterator[tuple[NodeFacts, ...]]:

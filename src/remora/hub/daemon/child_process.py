@@ -1,6 +1,7 @@
 """Startup of the daemon's child processes, and framing of their messages."""
 
 import os
+import resource
 import signal
 from collections.abc import Mapping
 from typing import IO, TYPE_CHECKING, BinaryIO
@@ -54,6 +55,13 @@ def begin() -> BinaryIO | None:
     messages = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # printed text must not be taken for a message
     return messages
+
+
+def limit_resource(kind: int, wanted: int) -> None:
+    """Set a limit of this process, such as RLIMIT_CPU, to `wanted` or a lower limit that is set."""
+    _, most = resource.getrlimit(kind)
+    limit = wanted if most == resource.RLIM_INFINITY else min(wanted, most)
+    resource.setrlimit(kind, (limit, most))
 
 
 def frame_message(body: bytes) -> bytes:

@@ -11,13 +11,12 @@ import os
 import resource
 import sys
 import time
-from contextlib import suppress
 from pathlib import Path
 
 import msgspec
 
 from remora.errors import HubDamaged, RemoraError
-from remora.hub.daemon.child_process import begin, frame_message, receive_message
+from remora.hub.daemon.child_process import begin, frame_message, limit_resource, receive_message
 from remora.hub.daemon.health import memory_mb
 from remora.hub.daemon.link_round import PART_S, begin_round, find_links
 from remora.hub.process.spawn import tune_gc
@@ -35,9 +34,7 @@ _ADDRESS_SPACE = 4 << 30  # bytes; a file that needs more address space cannot b
 
 def _limit_cpu() -> None:
     """Limit the next portion, even within a step of the linker, which does not look at the time."""
-    _, most = resource.getrlimit(resource.RLIMIT_CPU)
-    with suppress(ValueError, OSError):  # a lower limit is set already
-        resource.setrlimit(resource.RLIMIT_CPU, (int(time.process_time()) + _CPU_S, most))
+    limit_resource(resource.RLIMIT_CPU, int(time.process_time()) + _CPU_S)
 
 
 def main() -> int:
@@ -45,8 +42,7 @@ def main() -> int:
         return UNREADABLE
     os.nice(19)
     tune_gc()
-    with suppress(ValueError, OSError):
-        resource.setrlimit(resource.RLIMIT_AS, (_ADDRESS_SPACE, _ADDRESS_SPACE))
+    limit_resource(resource.RLIMIT_AS, _ADDRESS_SPACE)
     try:
         about = begin_round(Path(sys.argv[1]))
         messages.write(frame_message(msgspec.msgpack.encode(about.beginning)))

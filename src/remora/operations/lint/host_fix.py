@@ -1,7 +1,7 @@
 """The host function that fixes the findings of a file, or of some nodes of a file."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import partial
 from typing import Any
 
@@ -135,13 +135,16 @@ class _Fixer:
         for _ in range(_MAX_TRIALS):
             present = self.check(content)
             body = decode(self._path, content).body
-            left_alone = self._left_alone.reasons(present, body)
+            left_alone = self.kept(content)
             wanted = [
                 finding
                 for finding in self.targets(content, present)
                 if place_of(finding) not in left_alone and self._allows(finding)
             ]
-            proposals = [*_ruff_fixes(body, wanted)]
+            lines = lines_of(body)
+            proposals = [
+                Proposal(finding, edits_of(body, finding["fix"], lines)) for finding in wanted
+            ]
             settle = partial(self._settled, before=present)
             changed = apply_proposals(
                 body, proposals, present, settle=settle, check=self._check_body
@@ -249,8 +252,3 @@ class _Fixer:
 def _own_findings(code: str, lines: Iterable[int]) -> list[Finding]:
     place = {"path": "", "column": 1, "end_column": 1, "fix": None, "code": code, "message": ""}
     return [{**place, "line": line, "end_line": line} for line in lines]
-
-
-def _ruff_fixes(body: str, findings: Iterable[Finding]) -> Iterator[Proposal]:
-    lines = lines_of(body)
-    return (Proposal(finding, edits_of(body, finding["fix"], lines)) for finding in findings)

@@ -8,7 +8,7 @@ from remora.code.edit.text_lines import decode
 from remora.code.syntax.nodes import Module, Node, node_at_line
 from remora.errors import ConfigError, HostError
 from remora.judges.lint.left_alone import kept_findings
-from remora.operations.base import KEPT, NEEDS_UNSAFE, NO_FIX, FindingCounts
+from remora.operations.base import KEPT, NEEDS_UNSAFE, NO_FIX, DescribedAmount
 from remora.tools.host.ruff.finding import Finding, Place, has_fix, place_of
 from remora.tools.host.ruff.processes import RuffStoppedError
 from remora.tools.tree import ToolTree
@@ -22,18 +22,18 @@ _MOST_UNCHECKED = 10
 
 def all_findings(
     place: ToolTree, modules: Sequence[Module], _options: Mapping[str, Any]
-) -> FindingCounts:
+) -> DescribedAmount:
     """Return a function that counts the findings on the lines that belong to a node itself.
 
     Raises ConfigError if ruff fails, which is usually caused by the project's ruff settings.
     """
     found, unchecked = _ruff_findings(place, modules)
-    return FindingCounts(amount=_counts(found), unchecked=unchecked)
+    return DescribedAmount(amount=_counts(found), unchecked=unchecked)
 
 
 def fixable_findings(
     place: ToolTree, modules: Sequence[Module], options: Mapping[str, Any]
-) -> FindingCounts:
+) -> DescribedAmount:
     """Return a function that counts a node's findings that can be fixed.
 
     A finding can be fixed if ruff has a fix. Unsafe fixes count only if the
@@ -51,7 +51,7 @@ def fixable_findings(
         known = {place_of(finding) for finding in fixable}
         others = [finding for finding in found if place_of(finding) not in known]
         fixable += [finding for finding in others if _reason(finding) == NO_FIX]
-    return FindingCounts(
+    return DescribedAmount(
         amount=_counts(fixable),
         left=_left(every, Counter(map(_known, fixable)), kept),
         rules=place.ruff.options.described_rules(),

@@ -18,8 +18,6 @@ from remora.operations.test.new_files import NewFiles, new_path, new_stems
 _MIN_DOCSTRING_SHARE = 0.9
 _imports = functools.lru_cache(maxsize=4096)(imports_anywhere)
 _INDENTS = ("\t", "  ", "    ")
-_ORDER = re.compile(r"^test_\d+_")
-"""Beginning of the names of test files that have an order, such as `test_01_cart.py`."""
 _PLAIN_ASSERTION = re.compile(r"^\s+assert ", re.MULTILINE)
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
@@ -178,13 +176,15 @@ def _existing_path(
 
     A file that is named after another module, or that imports a namesake, is not taken.
     """
-    for name in (stem, stem.removesuffix("s"), f"{stem}s", *new_stems(subject, stem)):
+    for name in (stem, *new_stems(subject, stem)):
         names = (f"test_{name}.py", f"{name}_test.py", f"test{name}.py")
-        named = {p: text for p, text in tests.items() if _name(p) in names}
-        uses = {p: _uses(subject, text) for p, text in named.items()}
-        own = [p for p in sorted(named) if _is_own(subject, named[p])]
+        own = [
+            path
+            for path in sorted(tests)
+            if path.rpartition("/")[2] in names and _is_own(subject, tests[path])
+        ]
         if own:
-            return max(own, key=lambda p: uses[p])
+            return max(own, key=lambda path: _uses(subject, tests[path]))
     if len(tests) == 1:
         ((path, text),) = tests.items()
         package = subject.module.partition(".")[0]
@@ -194,27 +194,17 @@ def _existing_path(
         return None
     folder = subject.path.rpartition("/")[0]
     uses = {
-        p: _uses(subject, text)
-        for p, text in tests.items()
-        if not exists(f"{folder}/{_tested_stem(p)}.py")
+        path: _uses(subject, text)
+        for path, text in tests.items()
+        if not exists(f"{folder}/{_tested_stem(path)}.py")
     }
-    return _most_used(uses)
-
-
-def _most_used(uses: Mapping[str, int]) -> str | None:
-    """Return the path with the highest count, unless there are several."""
-    best = sorted(uses, key=lambda p: uses[p])[-2:]
-    is_clear = bool(best) and (len(best) == 1 or uses[best[0]] < uses[best[-1]])
-    return best[-1] if is_clear and uses[best[-1]] else None
-
-
-def _name(path: str) -> str:
-    """Return the name of a test file, without the number that orders it."""
-    return _ORDER.sub("test_", path.rpartition("/")[2])
+    *others, best = ["", *sorted(filter(uses.get, uses), key=lambda path: uses[path])]
+    is_clear = not others or uses.get(others[-1]) != uses[best]
+    return best if best and is_clear else None
 
 
 def _tested_stem(path: str) -> str:
-    name = _name(path).removesuffix(".py")
+    name = path.rpartition("/")[2].removesuffix(".py")
     return name.removeprefix("test_").removesuffix("_test")
 
 
@@ -234,13 +224,13 @@ def _uses(subject: TargetFunction, text: str) -> int:
     return 1 + len(re.findall(rf"\b(?:{names})\b", text)) if names else 1
 
 
-def _is_of_module(one: Imported, module: str) -> bool:
+def _is_of_module(imported: Imported, module: str) -> bool:
     """Return True if a module, or a name of it, is imported. Relative imports count by its name."""
     parent, _, last = module.rpartition(".")
-    if not one.module.startswith("."):
-        return one.module == module or (one.name == last and one.module == parent)
-    inside = one.module.strip(".")
-    return inside.rpartition(".")[2] == last or (one.name == last and not inside)
+    if not imported.module.startswith("."):
+        return imported.module == module or (imported.name == last and imported.module == parent)
+    inside = imported.module.strip(".")
+    return inside.rpartition(".")[2] == last or (imported.name == last and not inside)
 
 
 def _is_own(subject: TargetFunction, text: str) -> bool:

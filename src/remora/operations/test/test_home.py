@@ -9,7 +9,7 @@ from remora.judges.calls.target_function import TargetFunction
 from remora.operations.test.insert.new_file import RequiredStyle, file_header, required_style
 from remora.operations.test.insert_location import InsertLocation, locate_test, path_for_tests
 from remora.operations.test.new_files import new_files
-from remora.tools.host.declared_type_checker import MYPY_FILES, mypy_settings
+from remora.tools.host.declared_type_checker import SETTINGS_FILES, mypy_settings
 from remora.tools.tree import ToolTree
 
 
@@ -39,7 +39,7 @@ def home_of(
 
 def requires_annotations(place: ToolTree) -> bool:
     """Return True if the project's mypy refuses functions without annotations."""
-    files = {name: place.read(name) for name in MYPY_FILES if place.files.exists(name)}
+    files = {name: place.read(name) for name in SETTINGS_FILES if place.files.exists(name)}
     settings = mypy_settings(files) or {}
     refuses = settings.get("disallow_untyped_defs", settings.get("strict", False))
     return str(refuses).lower() in ("true", "1", "yes", "on")

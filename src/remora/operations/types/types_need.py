@@ -14,7 +14,7 @@ from remora.code.syntax.nodes import Module, Node
 from remora.errors import ConfigError, HostError
 from remora.judges.types.accepted_annotations import Key
 from remora.judges.types.project_index import ProjectIndex
-from remora.operations.base import Amount, JudgedAmount
+from remora.operations.base import Amount, DescribedAmount
 from remora.operations.types.pyrefly import PyreflyError, check_installed
 from remora.operations.types.refusals import is_decorated
 from remora.operations.types.session import Session, project_texts, session_for
@@ -99,7 +99,8 @@ def _likely_amount(
             return beside[module.path] or failing.get(module.path, _IN_STUBS)
         return likely[key] or _UNLIKELY
 
-    return JudgedAmount(amount=amount, judges=session.judges_with(python)) if likely else amount
+    judges = session.judges_with(python)
+    return DescribedAmount(amount=amount, judges=judges) if likely else amount
 
 
 def _has_types(place: ToolTree, index: ProjectIndex, texts: Mapping[str, str]) -> bool:

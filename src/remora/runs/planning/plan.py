@@ -17,7 +17,7 @@ from remora.code.syntax.node_patterns import match_nodes
 from remora.code.syntax.nodes import Module, Node, node_summary
 from remora.errors import RemoraError, UsageError
 from remora.ids import NodeKey, agent_id
-from remora.operations.base import Amount, FindingCounts, JudgedAmount, Need
+from remora.operations.base import Amount, DescribedAmount, Need
 from remora.runs.planning.need_scripts import NeedScripts
 from remora.runs.planning.source_files import Source
 from remora.text import REPORT, bug_report_line
@@ -133,11 +133,11 @@ def make_plan(
         skipped=sum(part.skipped for part in parts),
         left_nodes=_left_nodes(parts),
         left_findings=_left_findings(amounts.values(), with_wanted, wanted),
-        rules=next((counts.rules for counts in _finding_counts(amounts.values())), ""),
+        rules=next(filter(None, (amount.rules for amount in _described(amounts.values()))), ""),
         judges={
             operation: amount.judges
             for operation, amount in amounts.items()
-            if isinstance(amount, JudgedAmount)
+            if isinstance(amount, DescribedAmount) and amount.judges
         },
         findings=sum(
             work.amount
@@ -244,22 +244,22 @@ def _left_findings(
     """Return the lint findings that no job would fix, by reason."""
     nodes = [(module, node) for module in modules for node in module.nodes if node.key in wanted]
     found: dict[str, list[str]] = {}
-    for counts in _finding_counts(amounts):
+    for amount in _described(amounts):
         for module, node in nodes:
-            for reason, findings in counts.left(module, node).items():
+            for reason, findings in amount.left(module, node).items():
                 found.setdefault(reason, []).extend(findings)
     return {reason: tuple(findings) for reason, findings in found.items()}
 
 
-def _finding_counts(amounts: Iterable[Amount]) -> list[FindingCounts]:
-    return [amount for amount in amounts if isinstance(amount, FindingCounts)]
+def _described(amounts: Iterable[Amount]) -> list[DescribedAmount]:
+    return [amount for amount in amounts if isinstance(amount, DescribedAmount)]
 
 
 def _unchecked(amounts: Iterable[Amount]) -> list[dict[str, Any]]:
     """Return the files whose findings are not known, in the form of unreadable files."""
     found: dict[str, str] = {}
-    for counts in _finding_counts(amounts):
-        found |= counts.unchecked
+    for amount in _described(amounts):
+        found |= amount.unchecked
     return [{"path": path, "detail": why} for path, why in found.items()]
 
 

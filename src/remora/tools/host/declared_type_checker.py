@@ -25,8 +25,6 @@ from remora.sandbox.supervisor_client import Command
 from remora.tools.file_tree import FileTree
 from remora.workspaces.rooted_files import RootedFiles
 
-MYPY_FILES = ("mypy.ini", ".mypy.ini", "pyproject.toml", "setup.cfg")
-
 Name = Literal["mypy", "pyright", "ty"]
 SETTINGS_FILES = ("pyproject.toml", "mypy.ini", ".mypy.ini", "setup.cfg", "pyrightconfig.json")
 _ALSO_NAMED_IN = (
@@ -321,7 +319,7 @@ def mypy_settings(settings: Mapping[str, bytes]) -> Mapping[str, object] | None:
     tool = tool_settings(settings).get("mypy")
     if isinstance(tool, dict):
         return tool
-    for name in MYPY_FILES:
+    for name in _INI_FILES:
         parser = configparser.ConfigParser(interpolation=None, strict=False)
         try:
             parser.read_string(settings.get(name, b"").decode("utf-8"))

@@ -21,7 +21,7 @@ from remora.operations.test.insert.added_tests import (
 )
 from remora.operations.test.insert.merge_patches import remove_added_tests
 from remora.operations.test.insert.new_file import file_header, package_of
-from remora.operations.test.insert.test_format import formatted_lines
+from remora.operations.test.insert.test_file import formatted_lines
 from remora.operations.test.insert_location import (
     InsertLocation,
     import_form,
@@ -83,13 +83,6 @@ class TestPlace:
         assert home(
             "tests/test_mod.py", {"tests/test_mod.py": NEIGHBOUR, "tests/test_a.py": ""}
         ).exists
-
-    def test_the_file_whose_name_has_a_number(self) -> None:
-        home("tests/test_01_mod.py", {"tests/test_01_mod.py": NEIGHBOUR, "tests/test_a.py": ""})
-
-    def test_the_file_of_the_same_name_in_singular(self) -> None:
-        tests = {"tests/test_link.py": NEIGHBOUR, "tests/test_a.py": ""}
-        home("tests/test_link.py", tests, "pkg/links.py")
 
     def test_the_only_file_that_imports_from_the_module(self) -> None:
         tests = {"tests/test_shop.py": NEIGHBOUR, "tests/test_a.py": "import pkg\n"}

@@ -1,6 +1,7 @@
 """A test file: its text before a change, and the tests that are written into it."""
 
 import ast
+import textwrap
 from collections.abc import Sequence
 
 from msgspec.structs import replace
@@ -16,12 +17,15 @@ from remora.judges.lint.new_findings import new_findings
 from remora.operations.test.insert.added_tests import with_blocks
 from remora.operations.test.insert.further_cases import FurtherCase, with_further_cases
 from remora.operations.test.insert.new_file import NO_PACKAGE, make_package, tolerated_rules
-from remora.operations.test.insert.test_format import formatted_file, formatted_lines
 from remora.operations.test.insert.written_tests import WrittenTests, check_names
 from remora.operations.test.insert_location import InsertLocation
 from remora.tools.host.ruff.finding import Finding
-from remora.tools.host.style_config import width_of
+from remora.tools.host.style_config import black_options, formatter_width, width_of
 from remora.tools.tree import ToolTree
+
+_USUAL_INDENT = "    "
+_UNFORMATTED = b"a  =  1\n"
+"""A line that a formatter changes, if it formats the file."""
 
 _MOST_SHOWN = 5
 """Findings that a refusal names."""
@@ -159,3 +163,39 @@ def own_imports(subject: TargetFunction, home: InsertLocation) -> dict[str, Impo
         for statement in subject.source.tree.body
         if isinstance(statement, ast.FunctionDef | ast.ClassDef)
     }
+
+
+def formatted_lines(place: ToolTree, home: InsertLocation, body: str, *, levels: int) -> str:
+    """Return statements as ruff formats them in a test file, indented by some levels there."""
+    text = "".join(f"{' ' * 4 * level}if 1:\n" for level in range(levels))
+    text += textwrap.indent(body, " " * 4 * levels) + "\n"
+    done = formatted_file(place, home, text.encode()).decode()
+    return textwrap.dedent("\n".join(split_lines(done)[levels:])).strip("\n")
+
+
+def formatted_file(place: ToolTree, home: InsertLocation, content: bytes) -> bytes:
+    """Return the content of a test file formatted like a draft.
+
+    Without a formatter, and in a file that the project excludes from formatting, only the width of
+    the lines is the project's.
+    """
+    own = ["--line-length", str(width_of(place, home.path))]
+    is_unusual = home.quote == "'" or home.indent != _USUAL_INDENT
+    if home.quote == "'":
+        own += ["--config", 'format.quote-style="single"']
+    if home.indent != _USUAL_INDENT:
+        spaces = f"indent-width={len(home.indent)}"
+        style = 'format.indent-style="tab"' if home.indent == "\t" else spaces
+        own += ["--config", style]
+    options = black_options(place, home.path)
+    if options is None and (is_unusual or formatter_width(place, home.path) is None):
+        options = own
+    try:
+        if (
+            options is None
+            and place.ruff.format_text(home.path, _UNFORMATTED, None) == _UNFORMATTED
+        ):
+            options = own
+        return place.ruff.format_text(home.path, content, options)
+    except HostError:  # it does not parse, which the checks report
+        return content
