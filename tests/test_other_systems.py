@@ -20,6 +20,7 @@ linux = {
     resource: "prlimit",
     fcntl: "F_ADD_SEALS F_OFD_SETLK F_OFD_SETLKW",
 }
+os.process_cpu_count = os.cpu_count  # asks for the affinity on Linux
 for module, names in linux.items():
     for name in filter(module.__dict__.__contains__, names.split()):
         delattr(module, name)

@@ -1,6 +1,7 @@
 """Arguments of calls as clients write them, and their schemas, which strict clients take."""
 
 import json
+import sys
 from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
@@ -49,7 +50,13 @@ def test_a_value_in_a_text_is_read_where_no_text_is_allowed(
     assert read_values(written, tool) == meant
 
 
-@pytest.mark.parametrize("edits", [r'[{"old": "\ud800"}]', msgspec.json.decode(DEEP)])
+TOO_DEEP = pytest.param(
+    msgspec.json.decode(DEEP),
+    marks=pytest.mark.skipif(sys.version_info >= (3, 14), reason="has no limit of depth"),
+)
+
+
+@pytest.mark.parametrize("edits", [r'[{"old": "\ud800"}]', TOO_DEEP])
 def test_what_cannot_be_passed_on_is_refused(edits: Any) -> None:
     with pytest.raises(UsageError, match="deep nesting or a lone surrogate"):
         read_values({"edits": edits}, VERIFY_EDIT)

@@ -111,7 +111,7 @@ class TestShown:
             ),
             (
                 {"docstring_outdated": True, "has_type_hints": False, "partial": True}, 400, SIGNATURE,
-                {"flags": ["docstring outdated", "type hints missing", "syntax error in the file"]},
+                {"flags": ["docstring outdated", "type hints missing", "file read in part"]},
             ),
             ({"has_type_hints": False, "node_type": "module", "signature": None}, 400, "", {}),
             (

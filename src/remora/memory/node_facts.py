@@ -81,7 +81,7 @@ def _own_facts(facts: Mapping[str, Any], known: str) -> dict[str, Any]:
     flags = [
         *(["docstring outdated"] if facts.get("docstring_outdated") else []),
         *(["type hints missing"] if is_untyped else []),
-        *(["syntax error in the file"] if facts.get("partial") else []),
+        *(["file read in part"] if facts.get("partial") else []),
     ]
     if flags:
         view["flags"] = flags

@@ -142,8 +142,11 @@ def test_accepted_on_a_branch_is_distinguished_from_accepted_in_files() -> None:
 def test_the_totals_add_up_to_all_jobs() -> None:
     jobs = [job(), job(), job(review="conflict"), job(review="", status="no_change")]
     assert click.unstyle(review_counts(jobs)) == "2 verified, 1 conflict, 1 no change"
-    document = {"jobs": jobs, "totals": {"jobs": 5, "skipped": 30, "unreadable": []}}
-    told = "2 verified, 1 conflict, 1 no change, 1 not started"
+    document = {
+        "jobs": jobs,
+        "totals": {"jobs": 5, "skipped": 30, "unreadable": [{"path": "a.py"}]},
+    }
+    told = "2 verified, 1 conflict, 1 no change, 1 not started, 1 file could not be read"
     assert click.unstyle(totals_line(document)) == told
 
 

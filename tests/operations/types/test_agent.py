@@ -231,6 +231,8 @@ class TestMergeWithAnEdit:
     [
         ("setup.py", 'setup(python_requires=">=2.7, !=3.0.*")\n'),
         ("pyproject.toml", '[tool.poetry.dependencies]\npython = "~2.7 || ^3.4"\n'),
+        (".travis.yml", "python:\n  - 2.7\n  - 3.6\n"),
+        ("tox.ini", "[tox]\nenvlist = py27, pypy\n"),
         ("shop.py", f"{SHOP}\n\nfor _ in xrange(3):\n    pass\n"),
     ],
 )

@@ -121,3 +121,17 @@ def test_a_getter_and_its_setter_agree() -> None:
     both = {getter: "list[str]", value: "list[str]", result: "None"}
     assert signatures.consistent(both) == both
     assert signatures.consistent({getter: "bool"}) == {getter: "bool"}
+
+
+def test_methods_of_abstract_classes_without_a_common_base_are_no_family() -> None:
+    unrelated = """
+class Reader(ABC):
+    def load(self, path): return open(path)
+class Loader(ABC):
+    def load(self, **options): return options["x"]
+"""
+    typed = "".join(f"def f{n}(x: int) -> int: return x\n" for n in range(6))
+    index = ProjectIndex({"a.py": f"from abc import ABC{unrelated}{typed}"})
+    path, result = (("a.py", slot) for slot in index.files["a.py"].source.slots[:2])
+    found = {path: "str", result: "TextIO"}
+    assert Signatures(index).consistent(found) == found

@@ -112,9 +112,9 @@ _MAX_HEADER_ROWS = 60
 def parse_with_recovery(utf8: bytes) -> ast.Module:
     """Return the definitions and statements of a broken file, at their original positions.
 
-    Syntax that only this Python does not know is replaced. Statements that parse are kept. A broken definition keeps its header, or at least its name, and
-    the parts of its body that parse. A broken compound statement becomes an `if`. Anything else
-    becomes `pass`.
+    Syntax newer than the running Python is replaced. Statements that parse are kept. A broken
+    definition keeps its header, or at least its name, and the parts of its body that parse. A
+    broken compound statement becomes an `if`. Anything else becomes `pass`.
     """
     utf8 = in_older_syntax(utf8, root_of(utf8))
     tree = parse_text(utf8.decode())

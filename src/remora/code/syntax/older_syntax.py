@@ -1,21 +1,24 @@
 """Newer syntax, rewritten for a Python that cannot parse it.
 
 Example: `def first[T](values: list[T]) -> T:` is read as `def first   (values: list[T]) -> T:`. Each
-replacement has the length of what it replaces, so that all positions remain. Type parameters and
-texts of inner strings get lost; names, calls and annotations remain.
+replacement has the length of what it replaces, so that all positions remain. Type parameters are
+lost, and so is what inner strings contain, also calls; other names, calls and annotations remain.
 
 | newer | read as | since |
 |---|---|---|
 | `def f[T](x: T)`, `class A[T]` | `def f   (x: T)`, `class A   ` | 3.12 |
 | `type A[T] = list[T]` | `0  ; A    = list[T]` | 3.12 |
-| `f"{names["first"]}"` | `f"{names[0000000]}"` | 3.12 |
+| `f"{names["first"]}"` | `f"{names[[00000]]}"` | 3.12 |
 | `t"{name}"` | `f"{name}"` | 3.14 |
 | `except A, B:` | `except A| B:` | 3.14 |
 | `[*row for row in rows]` | `[ row for row in rows]` | 3.15 |
 | `lazy import json` | `0  ; import json` | 3.15 |
 """
 
+import re
+import sys
 from collections.abc import Callable, Iterator, Mapping
+from typing import NamedTuple
 
 from tree_sitter import Node
 
@@ -25,78 +28,87 @@ _Replacement = tuple[Node, bytes]
 _PARAMETERS = "type_parameter"
 _STATEMENT = b"0  ;"
 """Statement in place of the soft keywords `type` and `lazy`."""
-_NEWLINE = ord("\n")
+_BEFORE_LINE_END = re.compile(rb"[^\n](?=\n)")
+_NOT_LINE_END = re.compile(rb"[^\n]")
 
 
-def in_older_syntax(utf8: bytes, root: Node) -> bytes:
-    """Return the text with the syntax of the table replaced. `root` is its tree."""
-    text = bytearray(utf8)
-    found = [
-        part
-        for node in _descendants(root)
-        if node.type in _RULES
-        for part in _RULES[node.type](node)
-    ]
-    for place, new in reversed(found):  # outer strings last
+def in_older_syntax(utf8: bytes, root: Node, minor: int = sys.version_info.minor) -> bytes:
+    """Return the text without the syntax of the table that Python 3.`minor` does not have.
+
+    `root` is the tree of the text.
+    """
+    rules = {kind: rule.find for kind, rule in _RULES.items() if rule.since > minor}
+    nodes = (node for node in _descendants(root) if node.type in rules)
+    text, found = bytearray(utf8), [part for node in nodes for part in rules[node.type](node)]
+    for place, new in reversed(found):  # what surrounds others last
         text[place.start_byte : place.start_byte + len(new)] = new
     return bytes(text)
 
 
-def _descendants(root: Node) -> Iterator[Node]:
+def _descendants(root: Node, within: Callable[[Node], bool] = lambda _: True) -> Iterator[Node]:
+    """Yield a node and all below it, but nothing inside of nodes for which `within` is False."""
     pending = [root]
     while pending:
         node = pending.pop()
         yield node
-        pending += node.children
+        pending += node.children if within(node) else ()
 
 
-def _definition(node: Node) -> Iterator[_Replacement]:
-    yield from ((part, _filled(part, " ")) for part in node.children if part.type == _PARAMETERS)
+def _without_parameters(node: Node) -> Iterator[_Replacement]:
+    yield from ((part, _blank(part)) for part in node.children if part.type == _PARAMETERS)
 
 
-def _alias(node: Node) -> Iterator[_Replacement]:
+def _as_assignment(node: Node) -> Iterator[_Replacement]:
     yield node.children[0], _STATEMENT
     for part in (part for name in node.children[1:2] for part in name.children):
-        yield from ((inner, _filled(inner, " ")) for inner in part.children[1:])
+        yield from ((inner, _blank(inner)) for inner in part.children[1:])
 
 
-def _except(node: Node) -> Iterator[_Replacement]:
+def _as_union(node: Node) -> Iterator[_Replacement]:
     yield from ((part, b"|") for part in node.children if part.type == ",")
 
 
-def _splat(node: Node) -> Iterator[_Replacement]:
+def _without_star(node: Node) -> Iterator[_Replacement]:
     siblings = node.parent.children if node.parent is not None else ()
     if any(sibling.type == "for_in_clause" for sibling in siblings):
         yield node.children[0], b" "
 
 
-def _lazy(node: Node) -> Iterator[_Replacement]:
+def _as_eager(node: Node) -> Iterator[_Replacement]:
     if node.text == b"lazy":
         yield node, _STATEMENT
 
 
-def _template(node: Node) -> Iterator[_Replacement]:
+def _as_f_string(node: Node) -> Iterator[_Replacement]:
     yield node, (node.text or b"").replace(b"t", b"f").replace(b"T", b"F")
 
 
-def _inner_strings(node: Node) -> Iterator[_Replacement]:
-    strings = (inner for inner in _descendants(node) if inner.type == "string")
-    yield from ((string, _filled(string, "0")) for string in strings)
+def _without_strings(node: Node) -> Iterator[_Replacement]:
+    for part in _descendants(node, lambda inner: inner.type != "string"):
+        if part.type == "string" and part.text is not None:
+            yield part, b"[" + _NOT_LINE_END.sub(b"0", part.text[1:-1]) + b"]"
 
 
-_RULES: Mapping[str, Callable[[Node], Iterator[_Replacement]]] = {
-    "function_definition": _definition,
-    "class_definition": _definition,
-    "type_alias_statement": _alias,
-    "except_clause": _except,
-    "list_splat": _splat,
-    "ERROR": _lazy,
-    "string_start": _template,
-    "interpolation": _inner_strings,
+class _Rule(NamedTuple):
+    since: int
+    """The minor version of the first Python that has the syntax."""
+    find: Callable[[Node], Iterator[_Replacement]]
+    """Returns the replacements at a node."""
+
+
+_RULES: Mapping[str, _Rule] = {
+    "function_definition": _Rule(12, _without_parameters),
+    "class_definition": _Rule(12, _without_parameters),
+    "type_alias_statement": _Rule(12, _as_assignment),
+    "interpolation": _Rule(12, _without_strings),
+    "string_start": _Rule(14, _as_f_string),
+    "except_clause": _Rule(14, _as_union),
+    "list_splat": _Rule(15, _without_star),
+    "ERROR": _Rule(15, _as_eager),
 }
-"""What yields the replacements, by the type of a node."""
+"""The rules, by the type of the node."""
 
 
-def _filled(node: Node, character: str) -> bytes:
-    """Return as many times the character as the node has bytes, and its line ends."""
-    return bytes(byte if byte == _NEWLINE else ord(character) for byte in node.text or b"")
+def _blank(node: Node) -> bytes:
+    """Return as many spaces as the node has bytes. Backslashes continue its lines."""
+    return _BEFORE_LINE_END.sub(b"\\\\", _NOT_LINE_END.sub(b" ", node.text or b""))

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from itertools import islice
+from stat import S_ISDIR
 from typing import Any
 
 from msgspec import Raw
@@ -208,7 +209,9 @@ class RequestHandler:
         if ".." in place.parts or "\0" in raw or not place.is_relative_to(self._root):
             raise Refused("bad_request", f"{path[:200]} is outside the root")
         try:
-            is_folder = place.is_dir()
+            is_folder = S_ISDIR(place.stat().st_mode)
+        except (FileNotFoundError, NotADirectoryError):
+            is_folder = False
         except OSError as error:  # e.g. the path is too long
             raise Refused("bad_request", f"{path[:200]}: {error.strerror}") from None
         if is_folder:

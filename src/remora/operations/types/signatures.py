@@ -32,6 +32,8 @@ _ENOUGH, _SHARE = 3, Fraction(1, 4)
 """Number or part of a file's functions that need annotations: from readings, not measured."""
 _ANNOTATED = Fraction(1, 2)
 """The part of the annotations above which a file or a project counts as annotated."""
+_UNRELATED = frozenset(("ABC", "Enum", "Generic", "NamedTuple", "Protocol", "TypedDict"))
+"""Base classes that do not make the methods of their subclasses siblings."""
 
 
 class Signatures:
@@ -163,7 +165,7 @@ def _families(index: ProjectIndex) -> list[list[FunctionKey]]:
                 given.name.rpartition(".")[2],
                 *(base for owner in line for base in owner.bases),
             }
-            related = [name for name in names if not is_builtin(name)]
+            related = [name for name in names - _UNRELATED if not is_builtin(name)]
             for short, method in given.methods.items():
                 for name in related if not _is_special(method) else ():
                     families[name, short].append(_key(method))

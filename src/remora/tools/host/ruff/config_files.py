@@ -17,6 +17,8 @@ _FIRST_KNOWN, _LAST_KNOWN = 7, 14
 _UNCLEAR = re.compile(r"[~$\\]|(?:^|/)(?!\.\.?/)[^/]+/(?:.*/)?\.\.(?:/|$)")
 _LOWEST = re.compile(r"(?:>=|==|~=|>|\^)\s*3\.(\d+)")
 _PYTHON_2 = re.compile(r"(?:>=|==|~=|~|>|\^)\s*2\b")
+_TESTED_2 = re.compile(r"\bpy2[67]\b|(?m:^[^\n#]*\bpython[^\n]*(?<![\w.=])2\.[67](?![\w.]))")
+_TRAVIS_2 = re.compile(r"(?m)^python:(?:\s*\n?\s*-[^\n]*)*?[ \t'\"-]+2\.[67]\b")
 _CODE_2 = re.compile(
     rb"\b(?:xrange|raw_input)\(|\burllib\.(?:urlopen|quote|urlencode)\("
     rb"|^from __future__ import .*(?:print_function|unicode_literals)",
@@ -156,7 +158,9 @@ def _tested(place: FileTree) -> Iterator[int]:
 def supports_python_2(place: FileTree) -> bool:
     """Return True if the project declares that it also runs on Python 2.
 
-    If neither a requirement nor a classifier names a version, the code counts.
+    If neither a requirement nor a classifier names a version, the versions count that tox or CI test,
+    or for which setup.py or setup.cfg require other packages. If they name none either, the code
+    counts.
     """
     required = list(filter(None, _requirements(place)))
     if required:
@@ -164,7 +168,13 @@ def supports_python_2(place: FileTree) -> bool:
     majors = {major for major, _ in _classified(place)}
     if majors:
         return min(majors) < _PYTHON
-    return any(_CODE_2.search(content) for _, content in place.contents("**/*.py"))
+    workflows = place.files.glob(".github/workflows/*.y*ml", look=place.left)
+    names = ("tox.ini", ".travis.yml", "setup.py", "setup.cfg", *workflows)
+    texts = map(place.text_or_empty, names)
+    if any(_TESTED_2.search(text) or _TRAVIS_2.search(text) for text in texts):
+        return True
+    code = place.contents("**/*.py") if declared_minor(place) is None else ()
+    return any(_CODE_2.search(content) for _, content in code)
 
 
 def _classified(place: FileTree) -> Iterator[tuple[int, int]]:

@@ -21,18 +21,18 @@ def newer_syntax(
 
     Files that no version can parse are left out.
     """
-    needed = dict[str, list[tuple[int, int]]]()
+    needed = dict[str, tuple[int, int]]()
     broken = set[str]()
     with suppress(HostError):  # the reasons of the parser remain
         for finding in Ruff(FileTree(tree)).syntax_errors(paths, minor) if paths else ():
-            if added := _ADDED.search(finding["message"]):
-                needed.setdefault(finding["path"], []).append((int(added[1]), finding["line"]))
-            else:
-                broken.add(finding["path"])
+            path, added = finding["path"], _ADDED.search(finding["message"])
+            if added is None:
+                broken.add(path)
+            elif int(added[1]) > needed.get(path, (0, 0))[0]:
+                needed[path] = int(added[1]), finding["line"]
     return {
-        path: f"line {min(line for _, line in places)}: syntax of Python 3.{newest}, but Remora runs "
-        f"on 3.{minor}; reinstall it with Python 3.{newest} or newer"
-        for path, places in needed.items()
+        path: f"line {line}: syntax of Python 3.{newest}, but Remora runs on 3.{minor}; reinstall it "
+        f"with Python 3.{newest} or newer"
+        for path, (newest, line) in needed.items()
         if path not in broken
-        for newest in [max(places)[0]]
     }

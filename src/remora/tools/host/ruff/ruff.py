@@ -168,9 +168,11 @@ class Ruff:
     def syntax_errors(self, paths: Sequence[str], minor: int) -> list[Finding]:
         """Return what Python 3.`minor` cannot parse in files, whatever is selected or excluded."""
         version = ["--isolated", "--target-version", f"py3{minor}", "--select", "E9"]
-        return self._runner(reads_files=True).findings(
-            [*_CHECK, *version, "--", *paths[:_AT_ONCE]], unsafe=False
-        )
+        run, found = self._runner(reads_files=True), list[Finding]()
+        for start in range(0, len(paths), _AT_ONCE):
+            words = [*_CHECK, *version, "--", *paths[start : start + _AT_ONCE]]
+            found += run.findings(words, unsafe=False)
+        return found
 
     def with_sorted_imports(self, path: str, content: bytes) -> bytes:
         """Return `content` with its imports sorted according to the project's configuration."""
