@@ -131,8 +131,10 @@ def _total_lines(result: CheckResult, command: str, output: CheckOutput) -> Iter
         return
     if left:
         yield f"ruff reports {count(left, 'other finding')} (-v lists them)"
+    if unread:
+        yield unread
     files = count(len({problem.path for problem in result.problems}), "file")
-    total = f"{count(len(result.problems), f'{new}problem')} in {files}{also}"
+    total = f"{count(len(result.problems), f'{new}problem')} in {files}"
     if not any(problem.fixable for problem in result.problems):
         need, them = ("needs", "it") if len(result.problems) == 1 else ("need", "them")
         file = "FILE" if output.baseline is None else quote(str(output.baseline.file))
