@@ -19,7 +19,8 @@ Facts = Mapping[str, int]
 """
 Measure = Callable[[Path, float, tuple[str, ...]], Facts]
 _PLACE = re.compile(r"(:\d+)+(?=:)")
-_NUMBER = re.compile(r"\b\d+\b")
+_NUMBER = re.compile(r"(?<!Python )(?<!Python \d\.)\b\d+\b")
+"""A number, but not the version of Python that a message names."""
 _OUTPUT_LIMIT = 64 * 1024 * 1024
 
 
