@@ -2,31 +2,9 @@
 
 from typing import Any
 
-import msgspec
-
 from remora.errors import NotFound, StreamDamaged
 from remora.memory.packet import Candidate
 from remora.web.agent_records import TurnRecord
-
-
-class _Parameters(msgspec.Struct, frozen=True):
-    properties: dict[str, Any] = {}
-
-
-class _Tool(msgspec.Struct, frozen=True):
-    name: str
-    description: str = ""
-    parameters: _Parameters = _Parameters()
-    grants: list[str] = []
-
-
-class _Definition(msgspec.Struct, frozen=True):
-    tools: list[_Tool] = []
-
-
-class _Start(msgspec.Struct, frozen=True):
-    definition: _Definition = _Definition()
-    tools: list[_Tool] = []
 
 
 def candidates(turn: TurnRecord, _other: int | None) -> dict[str, Any]:
@@ -43,25 +21,4 @@ def candidates(turn: TurnRecord, _other: int | None) -> dict[str, Any]:
         {"number": number + 1, "candidate": candidate, "is_chosen": number == choice}
         for number, candidate in enumerate(offered)
     ]
-    return {"call": call, "rows": rows, "problem": problem, "tools": _tools(turn.agent.start)}
-
-
-def _tools(start: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the tools of the agent: their arguments, and the functions that their scripts call.
-
-    Nothing is returned if they were recorded in a form that is not ours.
-    """
-    try:
-        found = msgspec.convert(start, _Start)
-    except msgspec.ValidationError:
-        return []
-    grants = {tool.name: tool.grants for tool in found.definition.tools}
-    return [
-        {
-            "name": tool.name,
-            "description": tool.description,
-            "arguments": [*tool.parameters.properties],
-            "grants": grants.get(tool.name, []),
-        }
-        for tool in found.tools
-    ]
+    return {"call": call, "rows": rows, "problem": problem}
