@@ -421,21 +421,6 @@ def test_a_running_daemon_writes_and_answers(poor: Remora, shop: Path) -> None:
         poor.afresh("hub", "stop", cwd=shop)
 
 
-def test_without_git_the_folder_is_the_root_and_a_project_above_is_named(
-    poor: Remora, tmp_path: Path
-) -> None:
-    root = write(tmp_path / "plain", {"pyproject.toml": "", "sub/a.py": "def f(): ...\n"})
-    below = poor("hub", "get", "f", cwd=root / "sub")
-    assert f"--root {root}" in below.err
-    for done in (
-        poor("hub", "get", "f", cwd=root),
-        poor("hub", "get", "f", "--root", "sub", cwd=root),
-    ):
-        assert "the root is" not in done.err
-    write(root, {"sub/remora.yaml": ""})
-    assert poor("hub", "get", "f", cwd=root / "sub").err == ""
-
-
 def test_a_database_that_holds_nothing_yet_is_filled(poor: Remora, shop: Path) -> None:
     files = {path: path.read_bytes() for path in shop.rglob("*.py")}
     for path in files:

@@ -9,7 +9,7 @@ import click
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import emit, note, wrapped
 from remora.cli.app.project_context import invocation_of
-from remora.cli.hub.hub_options import note_root_above, target_options
+from remora.cli.hub.hub_options import target_options
 from remora.errors import ConfigError
 from remora.text import count, escape_line
 
@@ -46,8 +46,6 @@ def start(
 
     caller, target = invocation_of(options), replace(target, http=http)
     places = hub_paths_of(caller, target)
-    if not detached:
-        note_root_above(options, caller, places)
     if not foreground:
         try:
             found = start_hub(caller, target)
@@ -104,7 +102,6 @@ def status(options: Options, target: "HubTarget") -> int:
 
     invocation = invocation_of(options)
     places = hub_paths_of(invocation, target)
-    note_root_above(options, invocation, places)
     status = control.status(places)
     _print_status(options, places, status)
     try:

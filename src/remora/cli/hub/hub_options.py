@@ -1,18 +1,13 @@
-"""The options `--socket` and `--db`, and a note if the project root is probably wrong."""
+"""The options `--socket` and `--db`, which select the Hub of a command."""
 
 import functools
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from remora.cli.app.options import PATH, Options
-from remora.cli.app.output import note
-
-if TYPE_CHECKING:
-    from remora.bootstrap.invocation import Invocation
-    from remora.hub.process.hub_paths import HubPaths
 
 
 def target_options(function: Callable[..., int]) -> Callable[..., int]:
@@ -30,16 +25,3 @@ def target_options(function: Callable[..., int]) -> Callable[..., int]:
     ):
         command = click.option(name, type=PATH, metavar="FILE", help=about)(command)
     return command
-
-
-def note_root_above(options: Options, invocation: "Invocation", places: "HubPaths") -> None:
-    """Print a note if a parent folder is probably the project root."""
-    from remora.usecases.hub.target import root_above
-
-    above = root_above(invocation, places)
-    if above is not None:
-        note(
-            options,
-            f"no git repository or remora.yaml found, so the root is {places.root}; "
-            f"use `--root {above}` to select the enclosing project",
-        )

@@ -11,7 +11,6 @@ from remora.cli.app.options import Options
 from remora.cli.app.output import note
 from remora.cli.app.project_context import invocation_of
 from remora.cli.app.working import progress_bar
-from remora.cli.hub.hub_options import note_root_above
 from remora.hub.client import HubClient
 from remora.hub.coverage_file import read_coverage
 from remora.hub.lookup.not_found import unknown_node
@@ -20,7 +19,7 @@ from remora.hub.process.hub_paths import HubPaths
 from remora.hub.sources.node_lookup import FoundNode, answered
 from remora.ids import split_node_key, unescape_path
 from remora.usecases.hub.open_hub import HubObserver, open_hub
-from remora.usecases.hub.target import HubTarget, hub_paths_of
+from remora.usecases.hub.target import HubTarget
 
 
 class HubQuery:
@@ -83,7 +82,6 @@ class HubQuery:
 def hub_query(options: Options, target: HubTarget) -> Iterator[HubQuery]:
     """Open the project's Hub. If there is neither a daemon nor an index, build the index first."""
     caller = invocation_of(options)
-    note_root_above(options, caller, hub_paths_of(caller, target))
     progress = partial(progress_bar, options, "files")
     observer = HubObserver(note=partial(note, options), progress=progress)
     with open_hub(caller, target, observer) as hub, asyncio.Runner() as runner:

@@ -50,28 +50,6 @@ def hub_paths_of(invocation: Invocation, target: HubTarget) -> HubPaths:
     return places
 
 
-def root_above(invocation: Invocation, places: HubPaths) -> Path | None:
-    """Return a parent folder that is probably the project root, or None if there is no such folder.
-
-    A parent folder is a likely root if it has a Hub or a pyproject.toml. Returns None unless the
-    current directory is the root only because there is no `--root`, git repository or remora.yaml.
-    """
-    root = places.root
-    if (
-        invocation.root is not None
-        or (root / "remora.yaml").is_file()
-        or root != invocation.folder.resolve()
-    ):
-        return None
-    if any((place / ".git").exists() for place in (root, *root.parents)):
-        return None
-    for above in root.parents:
-        has_hub = hub_paths(invocation.folders, above).db.exists()
-        if has_hub or (above / "pyproject.toml").is_file():
-            return above
-    return None
-
-
 def hub_http_address(target: HubTarget) -> tuple[str, int] | None:
     """Return the address on which a daemon serves HTTP, if it does.
 
