@@ -4,7 +4,7 @@ import json
 import re
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -76,6 +76,13 @@ def json_document(name: str, member: str) -> Iterator[Write]:
     finally:
         if ending:
             click.echo(ending if between else f"{_opening_text(name, member)}{ending}")
+
+
+def print_items(name: str, member: str, items: Iterable[str]) -> None:
+    """Print a document like `json_document`, with items that are JSON."""
+    with json_document(name, member) as write:
+        for item in items:
+            write(item)
 
 
 @contextmanager

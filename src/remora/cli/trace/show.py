@@ -49,7 +49,9 @@ def show(options: Options, agent: str, *, turn: int | None, raw: bool) -> int:
         document = turn_document(folder, name, turn)
         emit(options, document, turn_lines(document))
     elif options.json:
-        _print_document(name, read_lines(folder.existing_stream(name)))
+        from remora.cli.trace.event_lines import event_json, print_items
+
+        print_items(name, "events", map(event_json, read_lines(folder.existing_stream(name))))
     else:
         _print_listing(folder.existing_stream(name))
     return 0
@@ -67,7 +69,7 @@ def transcript(options: Options, agent: str, *, messages: bool) -> int:
     With --messages, print {"agent_id", "messages"}: the conversation in the form of OpenAI's API,
     with the complete results of tools.
     """
-    from remora.cli.trace.event_lines import json_document
+    from remora.cli.trace.event_lines import print_items
     from remora.runs.records.name_lookup import stream_named
     from remora.trace.read.event_summary import transcript as transcript_of
     from remora.trace.read.reader import read_events
@@ -80,13 +82,11 @@ def transcript(options: Options, agent: str, *, messages: bool) -> int:
         events = read_events(folder.existing_agent(name))
         print_json({"agent_id": name, "messages": chat_messages(events, folder.blobs)})
         return 0
-    path = folder.existing_stream(name)
+    lines = transcript_of(read_events(folder.existing_stream(name)))
     if options.json:
-        with json_document(name, "lines") as write:
-            for line in transcript_of(read_events(path)):
-                write(json.dumps(line))
-        return 0
-    print_lines(transcript_of(read_events(path)))
+        print_items(name, "lines", map(json.dumps, lines))
+    else:
+        print_lines(lines)
     return 0
 
 
@@ -99,21 +99,11 @@ def _print_listing(path: Path) -> None:
     print_lines(map(columns.line, read_events(path)))
 
 
-def _print_document(name: str, recorded: Iterable[bytes]) -> None:
-    from remora.cli.trace.event_lines import event_json, json_document
-
-    with json_document(name, "events") as write:
-        for line in recorded:
-            write(event_json(line))
-
-
 def _print_raw(options: Options, name: str, recorded: Iterable[bytes]) -> None:
-    from remora.cli.trace.event_lines import json_document, string_json
+    from remora.cli.trace.event_lines import print_items, string_json
 
     if options.json:
-        with json_document(name, "lines") as write:
-            for line in recorded:
-                write(string_json(line))
+        print_items(name, "lines", map(string_json, recorded))
         return
     for line in recorded:
         sys.stdout.buffer.write(line + b"\n")
