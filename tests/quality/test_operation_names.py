@@ -14,7 +14,7 @@ _OTHER_MEANINGS = {
     "code/pytest_model/caller_search.py": "the role of a function for pytest",
     "code/pytest_model/pytest_file.py": "the role of a function for pytest, and a folder",
     "code/callgraph/rules/call_rules.py": "how the names of tests begin",
-    "code/pytest_model/source_blocks.py": "how the names of tests begin",
+    "code/pytest_model/test_functions.py": "how the names of tests begin",
     "judges/calls/case.py": "where a call was found",
     "judges/calls/own_cases.py": "where a call was found",
     "judges/calls/project_examples.py": "where a call was found",

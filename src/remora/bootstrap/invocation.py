@@ -43,7 +43,7 @@ class Invocation:
         return UserFolders.from_environ(self.environ)
 
     def agreed_file(self, root: Path) -> Path:
-        """Return the file with the user's consent to addresses, which may not exist."""
+        """Return the path of the file with the user's consent to addresses, which may not exist."""
         from remora.models.agreed_addresses import FILE
 
         return self.state_of(root) / FILE
@@ -94,7 +94,7 @@ def run_flags(  # noqa: PLR0913 (one parameter for each option)
 ) -> dict[str, Any]:
     """Return the settings that the arguments override.
 
-    A value of None does not change the configured value. A model that is given decides.
+    A value of None does not change the configured value. If a model is named, it makes the decisions.
     """
     from remora.config.schema import NO_MODEL
 

@@ -75,7 +75,7 @@ def _widen(found: Estimate, number: int) -> Estimate:
 
 
 def wilson_interval(share: float, number: int) -> tuple[float, float]:
-    """Return the 95 % interval of a share of so many independent parts.
+    """Return the 95 % interval of a share of `number` independent parts.
 
     It stays wide for few parts, also if they all agree: E. B. Wilson, "Probable inference, the law
     of succession, and statistical inference", Journal of the American Statistical Association 22,
@@ -106,11 +106,9 @@ def _estimate(
     by_file = [_by_file(results) for results in arms]
     files = sorted(by_file[0])
     chance = random.Random(seed)  # noqa: S311 - a sample, not a secret
-    draws = [
-        [_total(arm, chosen) for arm in by_file]
-        for _ in range(_DRAWS if len(files) > 1 else 0)
-        for chosen in (chance.choices(files, k=len(files)),)
-    ]
+    number = _DRAWS if len(files) > 1 else 0
+    samples = [chance.choices(files, k=len(files)) for _ in range(number)]
+    draws = [[_total(arm, sample) for arm in by_file] for sample in samples]
     found = {}
     for name, share in SHARES[basis].items():
         whole, *drawn = (

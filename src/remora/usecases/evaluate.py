@@ -14,9 +14,10 @@ from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import open_project
 from remora.config.schema import Config
 from remora.errors import NotFound, RemoraError
+from remora.evals.arm_folder import ArmFolder
 from remora.evals.arm_results import ArmResult, Report
 from remora.evals.arms import Arm
-from remora.evals.measure import ArmFolder, CopyRun, Measurement, copied
+from remora.evals.measurement import CopyRun, Measurement, locked_base
 from remora.evals.scores import Estimate, counts_of, differences
 from remora.evals.targets import CheckedJobs, HiddenParts, PythonFiles, Targets, read_files
 from remora.ids import LAST
@@ -63,7 +64,7 @@ def evaluate(
     project = open_project(invocation)
     refuse_whole_disk(project.root)
     agents = agents_for(project, request.names or tuple(project.operations.restorers)).values()
-    with copied(project) as base:
+    with locked_base(project) as base:
         files = read_files(project, base)
         run = _CopyRunner(invocation, project, watching, notify)
         measuring = Measurement(project, base, request.arms, run, notify, fresh=request.fresh)

@@ -87,7 +87,7 @@ class AgentRecord:
 
         Of a large stream, only the end is read, which does not have the conflict.
         """
-        return self.status in (*WITHOUT_RESULT, DAMAGED) or self.conflicts
+        return self.status in (*WITHOUT_RESULT, DAMAGED) or self.has_conflict
 
     @property
     def turn_to_show(self) -> int:
@@ -107,7 +107,7 @@ class AgentRecord:
         return next((row.turn for row in reversed(rows) if row.error or row.unreadable), last)
 
     @cached_property
-    def conflicts(self) -> bool:
+    def has_conflict(self) -> bool:
         """True if the agent's change set could not be merged with the user's files."""
         with suppress(RemoraError):
             return not self.is_large and self.diagnosis.cause.kind == "conflict"
@@ -166,10 +166,10 @@ class TurnRecord:
         for event in events:
             with suppress(RemoraError):
                 _check(event, self.agent.project.trace.blobs)
-                found.append(self._resolved(event))
+                found.append(self._resolved_or_recorded(event))
         return found
 
-    def whole(self, event: Event) -> dict[str, Any]:
+    def resolved(self, event: Event) -> dict[str, Any]:
         """Return the data of an event, with texts that are stored elsewhere.
 
         Raises StreamDamaged if the data is invalid, StreamError if it is nested too deeply, and
@@ -183,7 +183,10 @@ class TurnRecord:
             raise StreamError(_TOO_DEEP) from error
 
     def is_exact(self, _event: Event) -> bool:
-        """Return True if `whole` returns what was recorded."""
+        """Return True if `resolved` returns what was recorded.
+
+        Subclasses that remove secrets override it.
+        """
         return True
 
     def content(self, digest: str) -> bytes:
@@ -199,9 +202,9 @@ class TurnRecord:
         number = self.turn if turn is None else turn
         return packet_at(read_events(self.agent.path), number, shown=shown)
 
-    def _resolved(self, event: Event) -> dict[str, Any]:
+    def _resolved_or_recorded(self, event: Event) -> dict[str, Any]:
         try:
-            return self.whole(event)
+            return self.resolved(event)
         except RemoraError:
             return event_data(event)
 

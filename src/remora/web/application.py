@@ -89,7 +89,7 @@ def _start(session: Session, link_used: Callable[[], None], request: Request) ->
     """Let a browser in that opens a link. What only looks at the link does not use it up."""
     if request.method != "GET" or "prefetch" in request.headers.get("sec-purpose", ""):
         return error_page(405, "This link must be opened", "Open it in a browser.")
-    if session.is_open(request.headers):
+    if session.has_cookie(request.headers):
         return RedirectResponse("/", 303)
     if not session.use_link(request.path_params["code"]):
         return error_page(

@@ -1,4 +1,4 @@
-"""Access to the page: links that work once, the cookie that they set, and the token of forms."""
+"""The session of a server: links, the cookie that they set, a token, and messages."""
 
 import hmac
 from hashlib import sha256
@@ -29,7 +29,7 @@ _OPEN_PAGE = "Enter the address of the page, or open it from the list of runs."
 
 
 class Session:
-    """The secrets of a server, which end with it.
+    """The secrets of a server, and the messages for its next pages, which end with it.
 
     `cookie` is the name of the cookie. It contains the port, because a browser sends the cookies of
     a host to all its ports.
@@ -69,7 +69,7 @@ class Session:
         with self._lock:
             return self._messages.pop(name, "")
 
-    def is_open(self, headers: Headers) -> bool:
+    def has_cookie(self, headers: Headers) -> bool:
         """Return True if a request has the cookie of this server."""
         try:
             cookies = SimpleCookie(headers.get("cookie", ""))
@@ -84,7 +84,7 @@ class Session:
 
 
 class CookieCheck:
-    """Refuses requests without the session's cookie or of other pages, except `_OPEN_TO_ALL`.
+    """Refuses requests without the session's cookie or from other pages, except `_OPEN_TO_ALL`.
 
     A page on another port of this host is not another site, so that a browser adds the cookie to
     its requests.
@@ -98,7 +98,7 @@ class CookieCheck:
         answer = self._app
         if scope["type"] == "http" and not scope["path"].startswith(_OPEN_TO_ALL):
             headers = Headers(scope=scope)
-            if not self._session.is_open(headers):
+            if not self._session.has_cookie(headers):
                 answer = error_page(403, "This browser has not been let in", _OPEN_LINK)
             elif headers.get("sec-fetch-site", "none") not in _OWN_REQUESTS:
                 answer = error_page(403, "Another page sent this request", _OPEN_PAGE)

@@ -63,8 +63,7 @@ async def open_house(
     folder: Path, monkeypatch: pytest.MonkeyPatch, *, scanned: bool = True
 ) -> AsyncIterator[House]:
     """Open a desk over a folder whose files are stored, or will be read soon."""
-    root = folder / "root"
-    root.mkdir()
+    (root := folder / "root").mkdir()
     (root / "a.py").write_text("def f(): ...\n")
     places = hub_paths(UserFolders(*[folder] * 4), root, db=folder / "db" / "hub.db")
     made = handle
@@ -79,11 +78,12 @@ async def open_house(
 
     monkeypatch.setattr(request_handler, "handle", counted)
     with HubStore(places.db, root=root, clock=clock) as store:
-        members, known = Members(root), DaemonStatus(store, places)
+        members = Members(root)
         indexer, watcher = Indexer(root, store, members), open_watcher(root, members)
         upkeep = Updater(root, indexer, watcher, AnalysisPool({}), report=tell)
+        known = DaemonStatus(store, places, upkeep)
         working = asyncio.create_task(upkeep.work())
-        house = House(RequestHandler(places, known, upkeep, damaged=lambda: None), root)
+        house = House(RequestHandler(store, places, known, upkeep, damaged=lambda: None), root)
         try:
             async with asyncio.timeout(20):
                 while scanned and not upkeep.ready:  # noqa: ASYNC110

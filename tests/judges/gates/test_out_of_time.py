@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from remora.judges.gates.gate import Facts, Gate
+from remora.judges.gates.gate import Gate, Levels
 from remora.judges.gates.measured_gate import Measurements
 from tests.judges.gates.conftest import Judge
 
@@ -30,7 +30,7 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     left = [1000]
     measure = Measurements.measure
 
-    def counted(self: Measurements, gate: Gate, *words: Any) -> Facts:
+    def counted(self: Measurements, gate: Gate, *words: Any) -> Levels:
         left[0] -= gate.name == "pytest"
         return measure(self, gate, *words)
 

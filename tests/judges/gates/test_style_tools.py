@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from remora.errors import HostError
-from remora.judges.gates.gate import Facts, worse
+from remora.judges.gates.gate import Levels, worse
 from remora.judges.gates.project_gates import find_gates
 from remora.sandbox.interpreters import ProjectPython
 from remora.tools.file_tree import FileTree
@@ -34,7 +34,7 @@ def styled_python(tmp_path_factory: pytest.TempPathFactory) -> ProjectPython:
     return ProjectPython(python=python, root=folder, trusted=True)
 
 
-def measured(folder: Path, python: ProjectPython) -> dict[str, Facts]:
+def measured(folder: Path, python: ProjectPython) -> dict[str, Levels]:
     files = [path.name for path in folder.iterdir()]
     gates, _ = find_gates(FileTree(folder), files, python)
     named = [gate for gate in gates if gate.name in ("flake8", "black", "isort")]

@@ -24,7 +24,8 @@ from remora.memory.events import (
 from remora.memory.packet import Candidate, DecisionPacket, Excerpt, Fact
 from remora.memory.prompt.control_tokens import CONTROL_TOKENS, neutralize_control_tokens
 from remora.memory.prompt.functiongemma_prompt import AROUND, function_declaration
-from remora.memory.prompt.history import RESULT_LIMIT, History, later_steps
+from remora.memory.prompt.history import RESULT_LIMIT, History
+from remora.memory.prompt.history_messages import later_steps
 from remora.memory.prompt.render import HISTORY, MASKED, reads_history, render
 from remora.trace.stream.emitters import NullEventEmitter
 from remora.trace.stream.line_builder import Identity

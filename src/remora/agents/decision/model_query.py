@@ -16,7 +16,8 @@ from remora.memory.canonical import canonical_sha256
 from remora.memory.events import AgentError, ModelRequest, ModelResponse, Payload
 from remora.memory.packet import DecisionPacket
 from remora.memory.prompt.base import RenderedRequest, callable_tools
-from remora.memory.prompt.history import Step, later_steps
+from remora.memory.prompt.history import Step
+from remora.memory.prompt.history_messages import later_steps
 from remora.memory.prompt.render import answerable_calls, lettered_answers, reads_history, render
 from remora.models.protocol import Decoding, Request, Strategy, TokenCounter
 from remora.threads import run_in_thread

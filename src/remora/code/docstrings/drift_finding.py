@@ -25,7 +25,7 @@ class DriftFinding(msgspec.Struct, frozen=True, kw_only=True):
     code: str
     """The name of the rule."""
     line: int
-    """The line of the docstring, counted from 0."""
+    """The line within the docstring, counted from 0."""
     message: str
     """The contradiction, in words."""
     name: str = ""

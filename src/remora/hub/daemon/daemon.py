@@ -100,7 +100,6 @@ class Daemon:
     def _compose(self, parts: DaemonParts) -> None:
         places = self._places
         self._parts = parts
-        self._status = DaemonStatus(parts.store, places)
         self._updater = Updater(
             places.root,
             parts.indexer,
@@ -108,9 +107,9 @@ class Daemon:
             AnalysisPool(self._settings.environment),
             report=self._changed,
         )
-        self._status.updater = self._updater
+        self._status = DaemonStatus(parts.store, places, self._updater)
         self._handler = RequestHandler(
-            places, self._status, self._updater, damaged=self._begin_empty
+            parts.store, places, self._status, self._updater, damaged=self._begin_empty
         )
         self._link_scheduler = LinkScheduler(
             places.db,

@@ -36,6 +36,7 @@ from remora.hub.protocol import (
 )
 from remora.hub.query.node_queries import NodeQueries
 from remora.hub.query.responses import handle, is_whole
+from remora.hub.store.hub_store import HubStore
 from remora.ids import MODULE, escape_path, node_key, split_node_key, unescape_path
 
 PATIENCE_S = 1.5
@@ -62,14 +63,16 @@ class RequestHandler:
 
     def __init__(
         self,
+        store: HubStore,
         places: HubPaths,
-        known: DaemonStatus,
+        status: DaemonStatus,
         updater: Updater,
         *,
         damaged: Callable[[], None],
     ) -> None:
         self._root = places.root
-        self._stored = known
+        self._store = store
+        self._status = status
         self._updater = updater
         self._damaged = damaged
         self._subscribers: dict[Callable[[bytes], None], None] = {}
@@ -77,7 +80,7 @@ class RequestHandler:
         self._threads = QueryThreads(places.db, read)
         self._at_hand = NewestQueries(places.db, read)
         self._cache: dict[tuple[Any, ...], Raw] = {}
-        self._kept_in = known.generation
+        self._kept_in = status.generation
         self._kept_size = 0
         self.last_asked = time.monotonic()
 
@@ -118,7 +121,7 @@ class RequestHandler:
             case Health():
                 return self._line(request, {"status": "ok", "protocol": PROTOCOL})
             case Status():
-                return self._line(request, self._stored.status())
+                return self._line(request, self._status.status())
             case Invalidate():
                 self._invalidate(request.path)
                 return self._line(request, None)
@@ -169,35 +172,37 @@ class RequestHandler:
 
     def _cache_answer(self, request: Request, generation: int, result: Raw) -> bytes:
         """Return the answer line, and cache the answer if it is for the latest state."""
-        if generation == self._kept_in == self._stored.generation:
+        if generation == self._kept_in == self._status.generation:
             self._cache[_subject(request)] = result
             self._kept_size += len(bytes(result)) + len(bytes(encoded(request))) + _CACHE_OVERHEAD
         return answer_line(request, generation, result)
 
     def _cached_result(self, request: Request) -> Raw | None:
-        if self._kept_in != self._stored.generation or self._kept_size > _MAX_CACHED:
-            self._cache, self._kept_in, self._kept_size = {}, self._stored.generation, 0
+        if self._kept_in != self._status.generation or self._kept_size > _MAX_CACHED:
+            self._cache, self._kept_in, self._kept_size = {}, self._status.generation, 0
         return self._cache.get(_subject(request))
 
     async def _answer_later(self, request: Request, ticket: int) -> bytes:
         fresh = await self._updater.caught_up(ticket, PATIENCE_S)
         with _refusals(self._damaged):
             if isinstance(request, ChangedSince):
-                return self._line(request, self._stored.changed_since(request.generation))
+                changed, complete = self._store.changed_since(request.generation)
+                listed = {"changed": changed, "complete": complete}
+                return self._line(request, {"generation": self._status.generation, **listed})
 
             def ask(answers: NodeQueries) -> tuple[int, Raw, bool]:
                 result = handle(request, answers.with_freshness(fresh=fresh), suggest=False)
                 return answers.generation, encoded(result), fresh and is_whole(result)
 
             # a computation started before a change that this request waited for has another generation
-            same = (self._stored.generation, fresh, _subject(request))
+            same = (self._status.generation, fresh, _subject(request))
             generation, result, cached = await self._threads.ask(ask, same)
         if cached:
             return self._cache_answer(request, generation, result)
         return answer_line(request, generation, result)
 
     def _line(self, request: Request, result: Any) -> bytes:
-        return answer_line(request, self._stored.generation, result)
+        return answer_line(request, self._status.generation, result)
 
     def _invalidate(self, path: str) -> None:
         """Schedule a read of a file, or a sweep if the path is a folder.

@@ -41,13 +41,13 @@ class BatchWriter:
         changed: Sequence[FileDifference],
         source: UpdateSource,
         now: datetime,
-        births: RecentNodes,
+        recent: RecentNodes,
     ) -> None:
         self._connection = connection
         self._changed = changed
         self._source = source
         self._stamp = f"{now:%Y-%m-%dT%H:%M:%S.%fZ}"
-        self._uids = Identities(connection, changed, births, int(now.timestamp()))
+        self._uids = Identities(connection, changed, recent, int(now.timestamp()))
 
     def write(self, generation: int) -> tuple[str, ...]:
         """Write all changes as `generation`.

@@ -55,11 +55,11 @@ class Identities:
         self,
         connection: sqlite3.Connection,
         changed: Sequence[FileDifference],
-        births: RecentNodes,
+        recent: RecentNodes,
         now: int,
     ) -> None:
         self._connection = connection
-        self._recent = births
+        self._recent = recent
         self._now = now
         self._new: list[NewNode] = []
         self._adopted: dict[str, Identity] = {}
@@ -67,19 +67,19 @@ class Identities:
         self._found = _unchanged_uids(changed)
         old, new = _other_nodes(changed, self._found)
         self._touched = {*self._found, *(node.key for node in old), *(node.key for node in new)}
-        matched = (
+        matched = [
             node.facts.body_hash
             for difference in changed
             for node in difference.before.nodes.values()
-        )
+        ]
         self._known = (
             follow(old, new, lambda bodies: self._other_counts(bodies, matched)) if old else {}
         )
         self._found.update((key, identity.uid) for key, identity in self._known.items())
         used = {identity.key for identity in self._known.values()}
-        self._vanished = [identity for identity in old if identity.key not in used]
-        self._match_vanished([node for node in new if node.key not in self._found])
-        if self._vanished:
+        self._removed = [identity for identity in old if identity.key not in used]
+        self._assign_uids([node for node in new if node.key not in self._found])
+        if self._removed:
             self._match_recent()
 
     def __getitem__(self, key: str) -> str:
@@ -104,7 +104,7 @@ class Identities:
         """Store the uids of removed nodes, and delete the uids of nodes that reappeared."""
         for uid in self._returned:
             self._connection.execute("DELETE FROM uids WHERE uid = ?", (uid,))
-        if self._vanished:
+        if self._removed:
             forget_old(self._connection, self._now)
         self._connection.executemany(
             "UPDATE node_state SET uid = ? WHERE key = ?",
@@ -114,7 +114,7 @@ class Identities:
             "INSERT OR REPLACE INTO uids VALUES (?, ?, ?, ?, ?)",
             [
                 (identity.uid, identity.key, identity.node_type, identity.body_hash, self._now)
-                for identity in self._vanished
+                for identity in self._removed
             ],
         )
 
@@ -129,19 +129,19 @@ class Identities:
 
     def _match_recent(self) -> None:
         """Match removed nodes with nodes that were recently created in other files."""
-        born = [b for b in self._recent.recent(self._now) if b.key not in self._touched]
-        if born:
-            self._adopted = follow(self._vanished, born, lambda bodies: dict.fromkeys(bodies, 1))
+        nodes = [node for node in self._recent.recent(self._now) if node.key not in self._touched]
+        if nodes:
+            self._adopted = follow(self._removed, nodes, lambda bodies: dict.fromkeys(bodies, 1))
             moved = {old.key for old in self._adopted.values()}
-            self._vanished = [identity for identity in self._vanished if identity.key not in moved]
+            self._removed = [identity for identity in self._removed if identity.key not in moved]
 
-    def _match_vanished(self, new: list[NewNode]) -> None:
+    def _assign_uids(self, new: list[NewNode]) -> None:
         """Assign uids to the remaining nodes.
 
         A node gets the uid of a matching node that was removed earlier, or else a new uid.
         """
         if new and self._connection.execute("SELECT 1 FROM uids LIMIT 1").fetchone():
-            old = self._vanished_nodes(new)
+            old = self._earlier_nodes(new)
             back = follow(old, new, lambda bodies: self._other_counts(bodies, ()))
             self._known |= back
             self._found.update((key, identity.uid) for key, identity in back.items())
@@ -153,7 +153,7 @@ class Identities:
         for number, node in enumerate(new):
             self._found[node.key] = random[number * size : (number + 1) * size]
 
-    def _vanished_nodes(self, new: list[NewNode]) -> list[Identity]:
+    def _earlier_nodes(self, new: list[NewNode]) -> list[Identity]:
         found: dict[str, Identity] = {}
         for column, values in (
             ("key", {node.key for node in new}),
@@ -167,6 +167,7 @@ class Identities:
         return list({identity.key: identity for identity in found.values()}.values())
 
     def _other_counts(self, bodies: frozenset[str], matched: Iterable[str]) -> Mapping[str, int]:
+        """Return how many stored nodes have each body, without those that are `matched`."""
         sql = "SELECT body_hash, count(*) FROM node_state WHERE body_hash IN "
         rows = _select(self._connection, sql, bodies, " GROUP BY body_hash")
         counts: dict[str, int] = dict(rows)

@@ -11,7 +11,8 @@ from typing import NamedTuple
 from remora.code.edit.import_edits import Imported, imported_names
 from remora.code.edit.name_binding import importable_names
 from remora.code.pytest_model.pytest_file import is_conftest, is_test_file, is_unittest_file
-from remora.code.pytest_model.source_blocks import COMMON_NAMES, tests_of, used_names
+from remora.code.pytest_model.test_functions import tests_of
+from remora.code.pytest_model.used_names import COMMON_NAMES, used_names
 from remora.code.syntax.definitions import DefinitionNode
 from remora.errors import HostError
 from remora.judges.calls.case import SOURCES, CallInput, Source

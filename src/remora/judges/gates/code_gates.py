@@ -8,7 +8,8 @@ import msgspec
 
 from remora.code.pytest_model.pytest_file import is_of_tests
 from remora.errors import HostError
-from remora.judges.gates.gate import Facts, Gate, SlowGateError, run_python
+from remora.judges.gates.gate import Gate, Levels, SlowGateError
+from remora.judges.gates.python_process import run_python
 from remora.rmtree import temporary_folder
 from remora.sandbox.interpreters import ProjectPython
 from remora.statuses import TEST_GATE
@@ -73,12 +74,12 @@ def pytest_gate(python: ProjectPython) -> Gate:
     return Gate(TEST_GATE, TEST_GATE, partial(run_tests, python), runs_code=True)
 
 
-def failing(facts: Facts) -> list[str]:
+def failing(facts: Levels) -> list[str]:
     """Return the tests that fail."""
     return [what.removesuffix(_FAILS) for what in facts if what.endswith(_FAILS)]
 
 
-def any_passes(facts: Facts) -> bool:
+def any_passes(facts: Levels) -> bool:
     """Return True if at least one test passes."""
     return [*facts.values()].count(_RAN) > len(failing(facts))
 
@@ -96,7 +97,7 @@ def run_tests(
     seconds: float,
     files: tuple[str, ...],
     plugin: tuple[str, Path] | None = None,
-) -> Facts:
+) -> Levels:
     """Run the tests, with a `plugin` of a name from a folder, into which it may write.
 
     Of the given `files`, those that exist are run.
@@ -150,7 +151,7 @@ def find_imports(files: Collection[str], python: ProjectPython) -> Gate:
         if path.endswith(".py") and is_packaged and not is_of_tests(path) and module_name(path):
             modules[module_name(path)] = path
 
-    def measure(folder: Path, seconds: float, _: tuple[str, ...]) -> Facts:
+    def measure(folder: Path, seconds: float, _: tuple[str, ...]) -> Levels:
         with temporary_folder("remora-imports-") as out:
             words = ("-B", "-c", _IMPORTS, str(out / _RESULT), *modules)
             run_python(python, words, folder, min(_IMPORT_SECONDS, seconds), (out,))

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from remora.errors import HostError
 from remora.judges.gates.code_gates import any_passes, failing, test_file
-from remora.judges.gates.gate import Facts, Gate, SlowGateError, UnjudgedError, compared, worse
+from remora.judges.gates.gate import Gate, Levels, SlowGateError, UnjudgedError, compared, worse
 from remora.memory.events import GateResult
 from remora.statuses import TEST_GATE
 from remora.workspaces.copy.workspace import Workspace
@@ -57,7 +57,7 @@ class Measurements:
 
     def measure(
         self, gate: Gate, parts: Sequence[Part], seconds: float, files: tuple[str, ...] = ()
-    ) -> Facts:
+    ) -> Levels:
         """Return what a gate says of the project with some parts. Raises HostError."""
         self._judging(f"{gate.label}, {'with' if parts else 'before'} the changes")
         self.workspace.reset()
@@ -71,7 +71,7 @@ class MeasuredGate:
     def __init__(
         self,
         gate: Gate,
-        base: Facts,
+        base: Levels,
         limit: float,
         note: str,
         to: Measurements,
@@ -147,7 +147,7 @@ class MeasuredGate:
         files = {test_file(text) for text in said} if self.gate.name == TEST_GATE else set[str]()
         return () if "" in files or len(files) > _MOST_FILES else tuple(sorted(files))
 
-    def _within(self, files: tuple[str, ...]) -> Facts:
+    def _within(self, files: tuple[str, ...]) -> Levels:
         base = self.base.items()
         return {k: level for k, level in base if test_file(k) in files} if files else self.base
 

@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 from remora.errors import HostError
 from remora.judges.gates.code_gates import find_imports, pytest_gate
-from remora.judges.gates.gate import Facts, Gate, problems, run_python
+from remora.judges.gates.gate import Gate, Levels, problems
+from remora.judges.gates.python_process import run_python
 from remora.memory.events import GateResult
 from remora.sandbox.interpreters import ProjectPython
 from remora.statuses import TEST_GATE
@@ -127,7 +128,7 @@ def is_installed(gate: Gate, python: ProjectPython | None) -> bool:
 
 def _type_errors(
     checker: ProjectChecker, kept: Path | None, folder: Path, seconds: float, _: tuple[str, ...]
-) -> Facts:
+) -> Levels:
     diagnostics = checker.check(folder, seconds, kept)
     return problems(f"{d.path}:{d.line}: {d.rule} {d.message}" for d in diagnostics)
 
@@ -155,7 +156,7 @@ def _style_problems(
     folder: Path,
     seconds: float,
     _: tuple[str, ...],
-) -> Facts:
+) -> Levels:
     """Return the problems of all files in `folder`, by the first interpreter that can run the tool."""
     python, *others = pythons
     words = ("-I", "-m", *tool.command.split())

@@ -15,7 +15,7 @@ from remora.code.pytest_model.pytest_file import is_of_tests
 from remora.errors import HostError
 from remora.judges.gates.annotated_slots import AnnotatedSlot, Place, slots_of
 from remora.judges.gates.code_gates import run_tests
-from remora.judges.gates.gate import Facts, Gate, UnjudgedError, problems, worse
+from remora.judges.gates.gate import Gate, Levels, UnjudgedError, problems, worse
 from remora.rmtree import temporary_folder
 from remora.sandbox.interpreters import ProjectPython
 from remora.statuses import VALUES_GATE
@@ -51,7 +51,9 @@ class ValuesGate:
     tests report without typeguard.
     """
 
-    def __init__(self, python: ProjectPython, before: Contents, plain: Callable[[], Facts]) -> None:
+    def __init__(
+        self, python: ProjectPython, before: Contents, plain: Callable[[], Levels]
+    ) -> None:
         self._python, self._plain = python, plain
         self._before = {path: slots_of(path, text or b"") for path, text in before.items()}
         self._checked: dict[AnnotatedSlot, tuple[str, ...]] = {}
@@ -62,7 +64,7 @@ class ValuesGate:
         """The gate, whose label names what it compares."""
         return Gate(VALUES_GATE, "values in tests", self.measure, runs_code=True)
 
-    def measure(self, folder: Path, seconds: float, tests: tuple[str, ...]) -> Facts:
+    def measure(self, folder: Path, seconds: float, tests: tuple[str, ...]) -> Levels:
         """Return the values that the annotations written in a folder do not accept.
 
         What is known of the same annotation is not measured again, unless the files are the same,

@@ -4,7 +4,7 @@ import threading
 from collections.abc import Mapping, Sequence
 
 from remora.code.pytest_model.pytest_file import is_test_file
-from remora.code.pytest_model.source_blocks import is_test_name
+from remora.code.pytest_model.test_functions import is_test_name
 from remora.code.syntax.changed_behavior import changed_behavior
 from remora.code.syntax.definitions import find_definitions
 from remora.code.syntax.source import Source, read_source

@@ -12,7 +12,7 @@ import ast
 import builtins
 from collections.abc import Sequence
 
-from remora.code.pytest_model.source_blocks import used_names
+from remora.code.pytest_model.used_names import used_names
 from remora.code.syntax.definitions import FunctionNode
 from remora.code.syntax.hidden_uses import names_in, names_with
 from remora.judges.tests.claims import CHANGEABLE, Claim, claims_of, own_statements

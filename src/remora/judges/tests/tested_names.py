@@ -11,7 +11,7 @@ from remora.code.callgraph.linker import Linker
 from remora.code.edit.text_lines import decode
 from remora.code.pytest_model.pytest_file import is_of_tests, is_test_file, is_unittest_file
 from remora.code.pytest_model.related_tests import RelatedTests
-from remora.code.pytest_model.source_blocks import COMMON_NAMES, reached_names, used_names
+from remora.code.pytest_model.used_names import COMMON_NAMES, reached_names, used_names
 from remora.code.syntax.definitions import FunctionNode
 from remora.code.syntax.hidden_uses import names_with
 from remora.code.syntax.nodes import Node

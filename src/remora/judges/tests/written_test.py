@@ -7,7 +7,7 @@ from functools import cached_property
 import msgspec
 
 from remora.code.pytest_model.pytest_file import is_test_file, pytest_id
-from remora.code.pytest_model.source_blocks import is_test_name
+from remora.code.pytest_model.test_functions import is_test_name
 from remora.code.syntax.definitions import FunctionNode, find_definitions, first_line
 from remora.code.syntax.source import Source, read_source
 from remora.judges.judged_change import Change

@@ -42,7 +42,8 @@ from remora.memory.prompt.guided import (
     guided_system,
     offered_calls,
 )
-from remora.memory.prompt.history import Step, chat_messages, history_lines
+from remora.memory.prompt.history import Step
+from remora.memory.prompt.history_messages import chat_messages, history_lines
 from remora.memory.prompt.lines import is_fixed, packet_lines, plain_lines
 
 HISTORY = "history/1"

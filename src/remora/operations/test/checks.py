@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 from remora.code.pytest_model.pytest_file import is_test_file, is_unittest_file
-from remora.code.pytest_model.source_blocks import is_test_name
+from remora.code.pytest_model.test_functions import is_test_name
 from remora.errors import HostError
 from remora.ids import split_node_key
 from remora.judges.lint.new_findings import new_findings

@@ -7,7 +7,8 @@ from typing import Any
 
 from remora.code.edit.import_edits import imported_names
 from remora.code.edit.text_lines import decode
-from remora.code.pytest_model.source_blocks import functions_of, reached_names, tests_of, used_names
+from remora.code.pytest_model.test_functions import functions_of, tests_of
+from remora.code.pytest_model.used_names import reached_names, used_names
 from remora.code.syntax.source import parse_text
 from remora.errors import HostError
 from remora.judges.calls.case import Case

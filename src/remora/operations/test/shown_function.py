@@ -7,7 +7,8 @@ from typing import Any
 from remora.code.edit.import_edits import Imported
 from remora.code.edit.name_binding import importable_names
 from remora.code.edit.text_lines import decode, split_lines
-from remora.code.pytest_model.source_blocks import tests_of, used_names
+from remora.code.pytest_model.test_functions import tests_of
+from remora.code.pytest_model.used_names import used_names
 from remora.code.syntax.definitions import FunctionNode, find_definitions, first_line
 from remora.code.syntax.source import Source, read_source
 from remora.code.syntax.used_definitions import lines_used_by

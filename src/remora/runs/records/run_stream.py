@@ -33,7 +33,7 @@ class RunStream:
         self._record = record
         self._appended: list[Event] = []
         self._commit = GroupCommit(self._keep)
-        self._one_by_one = threading.Lock()
+        self._append_lock = threading.Lock()
 
     def append(self, payload: Payload) -> Event:
         """Append an event, sync the stream and store its head.
@@ -46,7 +46,7 @@ class RunStream:
 
     def append_all(self, payloads: Sequence[Payload]) -> list[Event]:
         """Append several events with one sync. Raises whatever `append` raises."""
-        with self._one_by_one:  # events of other threads come before or after all of these
+        with self._append_lock:  # events of other threads come before or after all of these
             events = [self._emitter.emit(payload, turn=0) for payload in payloads]
             if self._record.verified:
                 self._appended.extend(events)
@@ -96,8 +96,10 @@ def open_run(project: Project, run: str | RunRecord, clock: Clock = utc_now) -> 
     )
     try:
         if isinstance(run, RunRecord) and not emitter.head.count:
+            # `claim` has created the stream of a run that `clean` removed
             project.trace.run_stream(run_id).unlink(missing_ok=True)
             raise NotFound(f"the run {run_id} was removed a moment ago")
+        # the record may be older than the stream, which is locked only now
         if isinstance(run, RunRecord) and not (run.verified and run.head == emitter.head):
             record = read_own_record(project, run_id, trusted=run.trusted)
         if record.is_written:

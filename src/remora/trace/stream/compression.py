@@ -55,7 +55,7 @@ def locked_file(path: Path) -> Iterator[tuple[int, int]]:
     """Lock the current file of a stream as it is. Yield the opened file, and its folder.
 
     If it is compressed, a writer cannot decompress it. Raises StreamLocked if a writer has locked
-    it, and DiskError.
+    it, StreamError if it was moved or replaced a moment ago, and DiskError.
     """
     with (
         disk_errors(path),
@@ -72,7 +72,8 @@ def open_for_writing(path: Path) -> int:
     """Open and lock the plain file of a stream, which is created or decompressed if needed.
 
     Raises StreamLocked if another writer has locked it, StreamDamaged if the compressed file is
-    invalid, and DiskError if a file cannot be read or written.
+    invalid, StreamError if it was moved or replaced a moment ago, and DiskError if a file cannot be
+    read or written.
     """
     with disk_errors(path), closing_fd(open_folder(path.parent)) as folder:
         while True:

@@ -1,6 +1,4 @@
-"""Content check: all blobs and objects that a stream refers to must exist and match
-their hashes.
-"""
+"""Content check: blobs, objects and changes in a stream must exist and match their hashes."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -63,8 +61,9 @@ class ContentStores:
 def check_references(
     line: int, event: Event, payload: Payload | None, stores: ContentStores, found: Problems
 ) -> None:
-    """Check all blobs and objects that an event refers to. Never raises, even if the data is
-    invalid.
+    """Check the blobs and objects that an event refers to, and the hashes of its changes.
+
+    Never raises, even if the data is invalid.
     """
     details: list[str | None] = []
     try:

@@ -10,7 +10,8 @@ from remora.memory.canonical import canonical_sha256
 from remora.memory.events import AgentError, AgentStart, Event, ModelRequest, Payload, ToolCalled
 from remora.memory.packet import DecisionPacket
 from remora.memory.projection import apply, version_problem
-from remora.memory.prompt.history import History, later_steps
+from remora.memory.prompt.history import History
+from remora.memory.prompt.history_messages import later_steps
 from remora.memory.prompt.render import RENDERERS, reads_history, render
 from remora.trace.verify.verify_report import Problems
 

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from remora.errors import HostError
-from remora.judges.gates.gate import Facts, Gate, PlacedText, worse
+from remora.judges.gates.gate import Gate, Levels, PlacedText, worse
 from remora.judges.gates.project_gates import STYLE_TOOLS, find_gates, mistakes_gate
 from remora.judges.gates.values_gate import ValuesGate
 from remora.judges.judged_change import Change, Unjudged
@@ -83,12 +83,12 @@ def _share_configuration(change: Change) -> None:
 
 def _with_values(gates: Sequence[Gate], change: Change, python: ProjectPython) -> Iterator[Gate]:
     """Yield the gates, and after that of tests one of the values of new annotations."""
-    seen = dict[Path, tuple[Facts, float]]()
+    seen = dict[Path, tuple[Levels, float]]()
     after = change.after.tree
     before = {path: file.before for path, file in change.files.items()}
     values = ValuesGate(python, before, lambda: seen[after][0])
 
-    def check(side: Path, left: float, tests: tuple[str, ...]) -> Facts:
+    def check(side: Path, left: float, tests: tuple[str, ...]) -> Levels:
         if side != after:
             return {}
         if after not in seen:
@@ -110,11 +110,11 @@ def _with_values(gates: Sequence[Gate], change: Change, python: ProjectPython) -
 
 def _measure_timed(
     gate: Gate,
-    seen: dict[Path, tuple[Facts, float]],
+    seen: dict[Path, tuple[Levels, float]],
     side: Path,
     left: float,
     tests: tuple[str, ...],
-) -> Facts:
+) -> Levels:
     begun = time.monotonic()
     facts = gate.measure(side, left, tests)
     seen[side] = facts, time.monotonic() - begun
@@ -129,7 +129,7 @@ def _find_worse(gate: Gate, change: Change, ends: float) -> Sequence[str]:
 
 
 def _compare(gate: Gate, change: Change, ends: float) -> list[str]:
-    def measure(folder: Path) -> Facts:
+    def measure(folder: Path) -> Levels:
         left = ends - time.monotonic()
         if left <= 0:
             raise HostError("no time left (gates.time_s)")

@@ -95,13 +95,13 @@ class _SharedTurn(TurnRecord):
 
     agent: _SharedAgent
 
-    def whole(self, event: Event) -> dict[str, Any]:
+    def resolved(self, event: Event) -> dict[str, Any]:
         """Return the data of an event, with texts that are stored elsewhere."""
-        return self.agent.redact.clean(super().whole(event))
+        return self.agent.redact.clean(super().resolved(event))
 
     def is_exact(self, event: Event) -> bool:
-        """Return True if `whole` returns what was recorded, which has no secrets."""
-        data = super().whole(event)
+        """Return True if `resolved` returns what was recorded, which has no secrets."""
+        data = super().resolved(event)
         return self.agent.redact.clean(data) is data
 
     def content(self, digest: str) -> bytes:
@@ -113,8 +113,8 @@ class _SharedTurn(TurnRecord):
         number = self.turn if turn is None else turn
         return self.agent.packet(number, shown=shown)
 
-    def _resolved(self, event: Event) -> dict[str, Any]:
-        return self.agent.redact.clean(super()._resolved(event))
+    def _resolved_or_recorded(self, event: Event) -> dict[str, Any]:
+        return self.agent.redact.clean(super()._resolved_or_recorded(event))
 
 
 class AgentPart(msgspec.Struct, frozen=True, kw_only=True):

@@ -26,8 +26,8 @@ def prompt(turn: TurnRecord, _other: int | None) -> dict[str, Any]:
 
 
 def _pair(turn: TurnRecord, step: Step) -> dict[str, Any]:
-    request = turn.whole(step.event)
-    answer = None if step.reply is None else turn.whole(step.reply)
+    request = turn.resolved(step.event)
+    answer = None if step.reply is None else turn.resolved(step.reply)
     usage = (answer or {}).get("usage") or {}
     sent = sent_bytes(request)
     tools = (request.get("decoding") or {}).get("tools")

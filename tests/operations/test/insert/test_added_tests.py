@@ -7,7 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from remora.code.edit.import_edits import Imported
-from remora.code.pytest_model.source_blocks import with_block
+from remora.code.pytest_model.insert_block import with_block
 from remora.errors import HostError
 from remora.judges.calls.case import Case
 from remora.judges.calls.target_function import TargetFunction, find_target, target_at
@@ -160,7 +160,9 @@ def test_at_the_end_of_one_that_is_there() -> None:
 
 def test_after_the_last_test_of_the_module() -> None:
     before = "def test_g():\n    assert g()\n\n\ndef test_other():\n    pass\n"
-    made = with_block(before, "", "", "def test_f():\n    assert f()\n", {"f", "g"}, indent="    ")
+    made = with_block(
+        before, "", "", "def test_f():\n    assert f()\n", names={"f", "g"}, indent="    "
+    )
     assert [line for line in made.splitlines() if line.startswith("def")] == [
         "def test_g():", "def test_f():", "def test_other():",
     ]  # fmt: skip

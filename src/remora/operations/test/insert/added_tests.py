@@ -11,11 +11,11 @@ from remora.code.edit.edits import apply_edits
 from remora.code.edit.import_edits import Imported, ImportStyle, import_edits, imported_names
 from remora.code.edit.parsed_text import ParsedText
 from remora.code.edit.text_lines import split_lines
-from remora.code.pytest_model.source_blocks import (
+from remora.code.pytest_model.insert_block import with_block
+from remora.code.pytest_model.test_functions import (
     functions_of,
     is_test_name,
     tests_of,
-    with_block,
     without_tests,
 )
 from remora.code.syntax.definitions import DefinitionNode, ImportNode, first_line
@@ -60,7 +60,9 @@ def with_blocks(
             raise HostError(f"{home.path} uses the name {imported.bound} for something else")
     text = _with_imports(before, new, home.imports_from, width)
     for block in blocks:
-        text = with_block(text, block.owner, block.base, block.text, home.related, home.indent)
+        text = with_block(
+            text, block.owner, block.base, block.text, names=home.related, indent=home.indent
+        )
     return text
 
 
@@ -221,7 +223,9 @@ def merge_added_tests(
         around = class_named(tree, owner)
         bases = ", ".join(map(ast.unparse, around.bases)) if around is not None else ""
         indent = lines[added[name].lineno - 1][: added[name].col_offset]
-        text = with_block(text, owner, bases, textwrap.dedent("\n".join(block)) + "\n", (), indent)
+        text = with_block(
+            text, owner, bases, textwrap.dedent("\n".join(block)) + "\n", names=(), indent=indent
+        )
     made = parse_text(text)
     is_whole = isinstance(made, ast.Module) and {*names} <= functions_of(made).keys()
     return text.encode() if is_whole else None

@@ -9,7 +9,7 @@ import msgspec
 
 from remora.code.edit.import_edits import Imported, imported_names
 from remora.code.pytest_model.pytest_file import is_test_file
-from remora.code.pytest_model.source_blocks import functions_of, without_tests
+from remora.code.pytest_model.test_functions import functions_of, without_tests
 from remora.code.syntax.definitions import ImportNode, first_line
 from remora.code.syntax.hidden_uses import names_in
 from remora.code.syntax.source import parse_text

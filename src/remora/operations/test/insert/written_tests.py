@@ -8,7 +8,7 @@ import msgspec
 
 from remora.code.edit.import_edits import Imported, imported_names
 from remora.code.edit.text_lines import split_lines
-from remora.code.pytest_model.source_blocks import functions_of, is_test_name
+from remora.code.pytest_model.test_functions import functions_of, is_test_name
 from remora.code.syntax.definitions import first_line
 from remora.code.syntax.source import parse_text
 from remora.errors import HostError

@@ -1,8 +1,8 @@
-"""Lets each arm of an evaluation work on private copies of a project, and keeps their results."""
+"""Measurement of the arms of an evaluation, each on private copies of a project."""
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
@@ -12,78 +12,25 @@ from platform import python_version
 import msgspec
 
 from remora.agents.definition.agent import Agent
-from remora.config.user_folders import make_private
-from remora.errors import Conflict, DiskError, ModelError, RemoraError
+from remora.errors import Conflict, ModelError, RemoraError
+from remora.evals.arm_folder import ArmFolder, evaluations_folder
 from remora.evals.arm_results import ArmResult, OperationResult, Report
 from remora.evals.arms import Arm
 from remora.evals.targets import Targets
 from remora.files.file_lock import only_process
 from remora.files.project_files import project_files
-from remora.regular_file import replace_file
 from remora.rmtree import try_remove_tree
 from remora.runs.project import Project
 from remora.runs.records.decision_sources import total_of
-from remora.runs.retention.clean import EVALUATIONS, LOCK
+from remora.runs.retention.clean import LOCK
 from remora.runs.review.accepted_changes import Verdicts
 from remora.statuses import WITH_RESULT
-from remora.trace.content.private_files import disk_errors
 from remora.version import __version__
 from remora.workspaces.copy.snapshot import BaseSnapshot, take_base
 
 _SETTINGS = ("remora.yaml", ".remora/**")
 """Files that are copied even if git ignores them or the project does not use git."""
 _PROGRAMS = ("ruff", "ty", "mypy")
-
-
-class ArmFolder:
-    """The copy on which one arm works, and its result.
-
-    `tree` is the copy of the project, `cache` and `state` are the folders of its runs.
-    """
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._result = folder.with_suffix(".json")
-        self.tree, self.cache, self.state = (folder / name for name in ("tree", "cache", "state"))
-
-    def result(self) -> ArmResult | None:
-        """Return the result of an earlier command, or None if there is none that can be read."""
-        with suppress(OSError, msgspec.MsgspecError):
-            return msgspec.json.decode(self._result.read_bytes(), type=ArmResult)
-        return None
-
-    def keep(self, result: ArmResult) -> None:
-        """Store the result, then remove the copy."""
-        with disk_errors(self._result):
-            replace_file(self._result, msgspec.json.encode(result))
-        self.remove_copy()
-
-    def remove_copy(self) -> None:
-        try_remove_tree(self._folder)
-
-    def forget(self) -> None:
-        """Remove the result and the copy."""
-        self._result.unlink(missing_ok=True)
-        self.remove_copy()
-
-    def copy(self, base: BaseSnapshot, hidden: Mapping[str, bytes]) -> None:
-        """Copy the project with the contents in `hidden`. A copy that is there is kept."""
-        if self.tree.exists():
-            return
-        new = self.tree.with_name("tree.new")
-        try_remove_tree(new)
-        try:
-            make_private(new)
-            for path, file in base.files.items():
-                pieces = [hidden[path]] if path in hidden else base.pieces(path)
-                target = new / path
-                target.parent.mkdir(parents=True, exist_ok=True)
-                with target.open("wb") as file_copy:
-                    file_copy.writelines(pieces)
-                target.chmod(file.mode | 0o600)
-            new.rename(self.tree)
-        except OSError as error:
-            raise DiskError(f"cannot copy the project: {error.strerror}") from error
 
 
 class CopyRun(msgspec.Struct, frozen=True, kw_only=True):
@@ -107,13 +54,13 @@ Raises KeyboardInterrupt if the user stopped it, and RemoraError if the arm cann
 
 
 @contextmanager
-def copied(project: Project) -> Iterator[BaseSnapshot]:
+def locked_base(project: Project) -> Iterator[BaseSnapshot]:
     """Keep other evaluations away, and yield a copy of a project's files.
 
     Raises Conflict if another process evaluates this project, and DiskError if a copy cannot be
     written.
     """
-    place = _work_folder(project)
+    place = evaluations_folder(project)
     refusal = Conflict("another `remora eval` works on this project", hint="wait until it ends")
     with only_process(place / LOCK, refusal):
         try_remove_tree(place / "base")
@@ -127,7 +74,7 @@ def copied(project: Project) -> Iterator[BaseSnapshot]:
 
 @dataclass(frozen=True)
 class Measurement:
-    """Measures the arms of an evaluation on the files of a base.
+    """The arms of an evaluation, which are measured on the files of a base.
 
     An arm that cannot run is reported, and the others continue.
     """
@@ -142,14 +89,13 @@ class Measurement:
     """True to use no results of earlier commands."""
 
     def measure(self, agent: Agent, targets: Targets) -> OperationResult:
-        name, chosen = agent.definition.operation, targets.targets
-        arms = (self._arm(agent.definition.name, arm, targets) for arm in self.arms)
+        arms = (self._measure_arm(agent.definition.name, arm, targets) for arm in self.arms)
         return OperationResult(
-            operation=name,
+            operation=agent.definition.operation,
             basis=targets.basis,
             found=targets.found,
-            targets=chosen,
-            arms=tuple(arms) if chosen else (),
+            targets=targets.targets,
+            arms=tuple(arms) if targets.targets else (),
         )
 
     def report(self, operations: Sequence[OperationResult], seed: int, notes: list[str]) -> Report:
@@ -161,19 +107,19 @@ class Measurement:
             notes=notes,
         )
 
-    def _arm(self, name: str, arm: Arm, targets: Targets) -> ArmResult:
-        folder = ArmFolder(_work_folder(self.project) / self._key(name, arm, targets))
+    def _measure_arm(self, agent_name: str, arm: Arm, targets: Targets) -> ArmResult:
+        folder = ArmFolder(evaluations_folder(self.project) / self._key(agent_name, arm, targets))
         if self.fresh:
             folder.forget()
         known = folder.result()
         if known is not None:
-            self.notify(f"{name}, arm {arm.name}: using the result of an earlier command")
+            self.notify(f"{agent_name}, arm {arm.name}: using the result of an earlier command")
             return known
         folder.copy(self.base, targets.contents)
         try:
-            result = _arm_result(arm.name, targets, self.run(folder, name, arm, targets))
+            result = _arm_result(arm.name, targets, self.run(folder, agent_name, arm, targets))
         except RemoraError as error:
-            self.notify(f"{name}, arm {arm.name}: failed")
+            self.notify(f"{agent_name}, arm {arm.name}: failed")
             return ArmResult(name=arm.name, error=error.with_hint, exit_code=error.exit_code)
         if result.exit_code:
             folder.forget()  # the same command asks the model again
@@ -181,21 +127,21 @@ class Measurement:
             folder.keep(result)
         return result
 
-    def _key(self, name: str, arm: Arm, targets: Targets) -> str:
+    def _key(self, agent_name: str, arm: Arm, targets: Targets) -> str:
         """Return a name for the results, which depend on all files, settings and targets."""
         config = self.project.config.model_dump(mode="json")
         files = [(path, file.sha256) for path, file in self.base.files.items()]
-        facts = [_versions(), name, arm.name, arm.settings, config, files, targets.targets]
+        facts = [_versions(), agent_name, arm.name, arm.settings, config, files, targets.targets]
         digest = hashlib.sha256(msgspec.json.encode(facts, enc_hook=str)).hexdigest()
-        return f"{name}-{digest[:16]}"
+        return f"{agent_name}-{digest[:16]}"
 
 
 def _versions() -> dict[str, str]:
-    found = {"remora": __version__, "python": python_version()}
+    versions = {"remora": __version__, "python": python_version()}
     for name in _PROGRAMS:
         with suppress(PackageNotFoundError):
-            found[name] = version(name)
-    return found
+            versions[name] = version(name)
+    return versions
 
 
 def _arm_result(name: str, targets: Targets, done: CopyRun) -> ArmResult:
@@ -231,8 +177,3 @@ def _arm_result(name: str, targets: Targets, done: CopyRun) -> ArmResult:
         resumed=done.resumed,
         exit_code=ModelError.exit_code if model_failed else 0,
     )
-
-
-def _work_folder(project: Project) -> Path:
-    """Return the folder of a project's evaluations, which `remora clean` removes."""
-    return project.cache / EVALUATIONS
