@@ -107,7 +107,7 @@ def judge_change(
             environ=invocation.environ,
         )
         remarks = _Remarks()
-        unread = [*_find_unread(change)]
+        unread = _find_unread(change)
         remarks.add(unread)
         if chosen or (python is not None and trees.files):
             remarks.add(_worse_gates(project, change, tell))
@@ -215,14 +215,15 @@ def _modules(change: Change, *, after: bool) -> Sequence[Module]:
     return [module for module in found if isinstance(module, Module)]
 
 
-def _find_unread(change: Change) -> Iterator[Unjudged]:
+def _find_unread(change: Change) -> list[Unjudged]:
+    reasons = dict[str, str]()
     for path, file in change.files.items():
         if file.before is None and file.after is None:
-            yield Unjudged(what=path, why="it is too large, or a symbolic link")
-        error = None if file.after is None else parse_error(file.after)
-        if error is not None:
-            why = newer_syntax(change.after.tree, [path]).get(path, error)
-            yield Unjudged(what=path, why=why)
+            reasons[path] = "it is too large, or a symbolic link"
+        elif file.after is not None and (error := parse_error(file.after)) is not None:
+            reasons[path] = error
+    reasons |= newer_syntax(change.after.tree, [*reasons])
+    return [Unjudged(what=path, why=why) for path, why in reasons.items()]
 
 
 def added_tests(judgement: Judgement) -> RunRequest:
