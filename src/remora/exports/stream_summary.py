@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from remora.chat import ToolSchema, Usage
+from remora.chat import Usage
 from remora.errors import StreamDamaged
 from remora.exports.escaped_events import escaped_events
 from remora.memory.events import AgentStart, Event, Head
@@ -47,10 +47,6 @@ class AgentSummary(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def model(self) -> str:
         return str(self.start.model.get("name") or "unknown")
-
-    @property
-    def tools(self) -> tuple[ToolSchema, ...]:
-        return self.start.tools
 
 
 def summarize_stream(path: Path, blobs: ObjectStore) -> AgentSummary:

@@ -7,7 +7,7 @@ import msgspec
 
 from remora.workspaces.apply.line_diff import Hunk, diff_hunks, split_lines
 from remora.workspaces.apply.merge_change_set import FilePatch, PreparedChanges
-from remora.workspaces.apply.merge_lines import shared_hunks
+from remora.workspaces.apply.merge_lines import apply_hunks, shared_hunks
 from remora.workspaces.copy.changes import content_diff, diff, hunks_text, is_text, unified_lines
 
 
@@ -122,15 +122,11 @@ def divided(patches: Sequence[FilePatch]) -> Iterator[tuple[FilePatch, Hunk | No
 
 
 def _apply(patch: FilePatch, hunks: Sequence[Hunk | None]) -> bytes | None:
+    parts = [hunk for hunk in hunks if hunk is not None]
+    if len(parts) < len(hunks):
+        return patch.theirs
     old = split_lines(patch.base or b"")
-    new: list[bytes] = []
-    at = 0
-    for hunk in hunks:
-        if hunk is None:
-            return patch.theirs
-        new += [*old[at : hunk.start], *hunk.lines]
-        at = hunk.end
-    return b"".join([*new, *old[at:]])
+    return b"".join(apply_hunks(old, 0, len(old), parts))
 
 
 def _diff(patch: FilePatch, hunk: Hunk | None) -> str:

@@ -20,10 +20,10 @@ def turn_lines(document: dict[str, Any]) -> Iterator[str]:
     yield from map(escape_line, filter(None, texts))
     packet, raw = _packet_lines(document), _raw_lines(document["raw_output"])
     yield ""
-    yield from _styled_lines(packet)
+    yield from packet
     if raw:
         yield ""
-        yield from _styled_lines(raw)
+        yield from raw
 
 
 _EMPTY: tuple[Any, ...] = (None, "", [], {})
@@ -38,7 +38,7 @@ def _packet_lines(document: dict[str, Any]) -> list[str]:
     asked = f"{count(tokens, 'token')} as sent" if tokens else "no model was used"
     title = f"── packet of this turn: {count(size, 'byte')} of JSON, {asked} ──"
     text = yaml.safe_dump(packet, sort_keys=False, allow_unicode=True, width=100)
-    return [title, *_first_lines(text)]
+    return [click.style(title, fg="cyan"), *_first_lines(text)]
 
 
 def _raw_lines(raw: Any) -> list[str]:
@@ -46,7 +46,7 @@ def _raw_lines(raw: Any) -> list[str]:
         return []
     text = raw if isinstance(raw, str) else msgspec.json.format(msgspec.json.encode(raw)).decode()
     title = f"── raw output of the tool: {count(len(text.encode()), 'byte')} ──"
-    return [title, *_first_lines(text)]
+    return [click.style(title, fg="cyan"), *_first_lines(text)]
 
 
 def _first_lines(text: str) -> Iterator[str]:
@@ -54,8 +54,3 @@ def _first_lines(text: str) -> Iterator[str]:
     yield from lines[:_LINES]
     if len(lines) > _LINES:
         yield f"… {count(len(lines) - _LINES, 'more line')}; use --json or --raw to show them all"
-
-
-def _styled_lines(lines: list[str]) -> Iterator[str]:
-    yield click.style(lines[0], fg="cyan")
-    yield from lines[1:]

@@ -135,7 +135,7 @@ class _SpanBuilder:
         self._blobs = blobs
         self._survey = survey
         self._content = content
-        self._descriptions = {tool.name: tool.description for tool in survey.tools}
+        self._descriptions = {tool.name: tool.description for tool in survey.start.tools}
         self.agent = span_id(survey.run_id, survey.agent_id, "agent")
 
     def error(self, event: Event) -> dict[str, Any]:

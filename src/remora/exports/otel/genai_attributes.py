@@ -52,7 +52,7 @@ def agent_attributes(survey: AgentSummary, review: Review | None, *, content: bo
     if content:
         attributes["remora.goal"] = packet.goal
         attributes["gen_ai.tool.definitions"] = json_text(
-            [tool_declaration(tool)["function"] for tool in survey.tools]
+            [tool_declaration(tool)["function"] for tool in survey.start.tools]
         )
     return attributes
 

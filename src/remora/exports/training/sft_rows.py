@@ -239,8 +239,8 @@ def _rendered_texts(decision: ModelDecision, survey: AgentSummary) -> tuple[str,
         return None
     shown = replace(shown, candidate_actions=(*followed, *offered))
     text = str(survey.start.definition.get("instructions", ""))
-    made = render(FUNCTIONGEMMA, shown, survey.tools, "completion", instructions=text)
-    asked = answerable_calls(FUNCTIONGEMMA, shown, survey.tools)
+    made = render(FUNCTIONGEMMA, shown, survey.start.tools, "completion", instructions=text)
+    asked = answerable_calls(FUNCTIONGEMMA, shown, survey.start.tools)
     known = next((tool.parameters for tool in asked if tool.name == taken.tool), {})
     args = {
         name: value for name, value in taken.args.items() if name in known.get("properties", {})

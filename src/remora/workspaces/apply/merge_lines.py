@@ -62,7 +62,7 @@ def _merged_lines(
     at = 0
     for start, end, our_part, their_part in _regions(our_hunks, their_hunks):
         out += old[at:start]
-        mine, yours = _side(old, start, end, our_part), _side(old, start, end, their_part)
+        mine, yours = (apply_hunks(old, start, end, part) for part in (our_part, their_part))
         if not their_part or mine == yours:
             out += mine
         elif not our_part:
@@ -83,7 +83,7 @@ def shared_hunks(base: bytes, ours: bytes, theirs: bytes) -> list[Hunk]:
     return [
         hunk
         for start, end, our_part, their_part in regions
-        if _side(old, start, end, our_part) == _side(old, start, end, their_part)
+        if apply_hunks(old, start, end, our_part) == apply_hunks(old, start, end, their_part)
         for hunk in their_part
     ]
 
@@ -133,7 +133,8 @@ def _overlap(item: tuple[Hunk, bool], other: tuple[Hunk, bool]) -> bool:
     return at_start or at_end
 
 
-def _side(old: Sequence[bytes], start: int, end: int, changed: Sequence[Hunk]) -> list[bytes]:
+def apply_hunks(old: Sequence[bytes], start: int, end: int, changed: Sequence[Hunk]) -> list[bytes]:
+    """Return the lines from `start` to `end` after the hunks, which are in these lines."""
     out: list[bytes] = []
     at = start
     for hunk in changed:
