@@ -41,6 +41,8 @@ from remora.workspaces.hunks import ChangeHunk, separate_hunks
 
 _MAX_FORM = 1_000_000
 """Bytes of a form."""
+_MOST = 50
+"""Change sets of a page."""
 Form = Mapping[str, Sequence[str]]
 """The values of each field."""
 
@@ -53,26 +55,22 @@ async def read_form(session: Session, request: Request) -> Form | Response:
         if len(body) > _MAX_FORM:
             return error_page(413, "The form is too large", "Use `remora review`.")
     form = parse_qs(body.decode("utf-8", "replace"), keep_blank_values=True)
-    if not session.is_own_form(one(form, "token")):
+    if not session.is_own_form(first_value(form, "token")):
         return error_page(403, "This form is not from this page", "Load the review again.")
     return form
 
 
-def one(form: Form, name: str) -> str:
+def first_value(form: Form, name: str) -> str:
     """Return the first value of a field, or an empty string."""
     return next(iter(form.get(name, ())), "")
 
 
-def number(text: str) -> int:
+def parse_number(text: str) -> int:
     """Return the number in a field. Raises UsageError if it has none."""
     found = number_in(text)
     if found is None:
         raise UsageError(f"{text[:40]!r} is not a number", hint="load the review again")
     return found
-
-
-_MOST = 50
-"""Change sets of a page."""
 
 
 class ShownChange(NamedTuple):
@@ -132,7 +130,7 @@ async def decide(invocation: Invocation, session: Session, request: Request) -> 
     if isinstance(form, Response):
         return form
     run = request.path_params["run"]
-    place = one(form, "agent")
+    place = first_value(form, "agent")
     try:
         done = await to_thread(_decide, invocation, run, form)
     except Conflict as error:
@@ -141,7 +139,7 @@ async def decide(invocation: Invocation, session: Session, request: Request) -> 
         message = f"Nothing was decided: {error.with_hint}"
     else:
         message = _verdict_text(done)
-        place = place if done.conflicts else one(form, "next")
+        place = place if done.conflicts else first_value(form, "next")
     return _back_to_review(session, run, form, message, place)
 
 
@@ -149,7 +147,7 @@ def _back_to_review(
     session: Session, run: str, form: Form, message: str, agent: str
 ) -> RedirectResponse:
     """Return to the review with a message, at the change set of an agent."""
-    query = f"by={_group_by(one(form, 'by'))}&message={session.leave_message(message)}"
+    query = f"by={_group_by(first_value(form, 'by'))}&message={session.leave_message(message)}"
     return RedirectResponse(f"/runs/{quote(run)}/review?{query}#{quote(agent, safe='')}", 303)
 
 
@@ -172,7 +170,7 @@ def _verdict_text(done: Verdicts) -> str:
 
 def _decide(invocation: Invocation, run: str, form: Form) -> Verdicts:
     """Carry out the verdict of a form."""
-    verb = one(form, "verb")
+    verb = first_value(form, "verb")
     if not verb:
         raise UsageError("no button was pressed", hint="choose Accept or Reject")
     act = _VERBS.get(verb)
@@ -182,9 +180,9 @@ def _decide(invocation: Invocation, run: str, form: Form) -> Verdicts:
 
 
 def _accept(project: Project, run: str, form: Form) -> Verdicts:
-    agent = one(form, "agent")
+    agent = first_value(form, "agent")
     shown, chosen = (
-        {number(text) for group in form.get(name, ()) for text in group.split()}
+        {parse_number(text) for group in form.get(name, ()) for text in group.split()}
         for name in ("hunks", "hunk")
     )
     if chosen != shown:
@@ -201,12 +199,12 @@ def _accept_group(project: Project, run: str, form: Form) -> Verdicts:
 
 def _reject(project: Project, run: str, form: Form) -> Verdicts:
     return verdicts.reject(
-        run, one(form, "agent"), feedback=one(form, "reason") or None, root=project
+        run, first_value(form, "agent"), feedback=first_value(form, "reason") or None, root=project
     )
 
 
 def _undo(project: Project, run: str, form: Form) -> Verdicts:
-    return reverting.undo(run, one(form, "agent"), root=project)
+    return reverting.undo(run, first_value(form, "agent"), root=project)
 
 
 _VERBS: dict[str, Callable[[Project, str, Form], Verdicts]] = {
