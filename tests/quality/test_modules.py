@@ -138,6 +138,20 @@ def same_stem(modules: Iterable[str]) -> list[list[str]]:
     return [names for names in siblings.values() if len(names) > 1]
 
 
+# the lookbehind leaves out code that a test is written with
+EMPTY_TARGET = re.compile(
+    r"(?<!list\(each\) )\bfor (?:\w+, )?\(?(?:each|every|found|its?|one)(?:, [\w, ]+)?\)? in "
+)
+
+
+def test_a_loop_says_what_its_things_are() -> None:
+    """A loop over trials has a variable `trial`, not `each` or `one`."""
+    scripts = [path.relative_to(SOURCE).as_posix() for path in SOURCE.rglob("*.pym")]
+    texts = {m: (SOURCE / m).read_text(encoding="utf-8") for m in (*MODULES, *scripts)}
+    faults = {module: EMPTY_TARGET.findall(text) for module, text in texts.items()}
+    assert {module: found for module, found in faults.items() if found} == {}
+
+
 def test_no_siblings_differ_only_in_an_inflection() -> None:
     assert same_stem(MODULES) == []
 
@@ -178,6 +192,10 @@ def test_each_operation_is_protected_and_registered() -> None:
 
 def test_the_checks_see_planted_faults() -> None:
     assert crowded_folders([f"cli/m{n}.py" for n in range(25)]) == {}
+    assert all(
+        map(EMPTY_TARGET.search, ("for one in x", "for path, found in x", "for each, n in x"))
+    )
+    assert EMPTY_TARGET.search("one for path in x") is None
     assert crowded_folders([f"cli/m{n}.py" for n in range(26)]) == {"cli": 26}
     assert same_stem(["runs/plan.py", "runs/planning.py"]) == [["plan", "planning"]]
     assert same_stem(["runs/ask.py", "runs/asked.py", "cli/asks.py"]) == [["ask", "asked"]]

@@ -90,8 +90,8 @@ def run_sentence(
 def _stays_text(number: int, reasons: Mapping[str, int]) -> str:
     """Return how many findings stay and why, such as `3 findings stay: 2 have no fix, …`."""
     known, rest = dict[str, int](), number
-    for reason, found in (*reasons.items(), (OPEN, number)):
-        known[reason] = min(found, rest)
+    for reason, findings in (*reasons.items(), (OPEN, number)):
+        known[reason] = min(findings, rest)
         rest -= known[reason]
     known = {reason: left for reason, left in known.items() if left}
     if len(known) == 1:
