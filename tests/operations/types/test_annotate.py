@@ -11,7 +11,8 @@ import pytest
 from remora.code.extract import parse_module
 from remora.code.syntax.nodes import Module
 from remora.errors import HostError
-from remora.operations.types.host_types import annotate, open_functions, reveal, write_annotations
+from remora.operations.types.host_types import annotate, functions_to_annotate, write_annotations
+from remora.operations.types.reveal_type import reveal
 from remora.operations.types.session import project_texts, session_for
 from remora.operations.types.types_need import unannotated
 from remora.sandbox.interpreters import ProjectPython
@@ -84,12 +85,12 @@ def annotated(place: ToolTree, function: str, signature: str) -> dict[str, Any]:
 
 
 def opened(place: ToolTree, *skipped: str) -> dict[str, dict[str, Any]]:
-    found = open_functions(place, "shop.py", [], list(skipped))
+    found = functions_to_annotate(place, "shop.py", [], list(skipped))
     return {each["function"]: each for each in found["functions"]}
 
 
 def test_functions_that_lack_annotations_are_described(project: Project) -> None:
-    found = open_functions(project.start(), "shop.py", [], ["exact"])
+    found = functions_to_annotate(project.start(), "shop.py", [], ["exact"])
     assert (found["count"], found["known"]) == (2, ["Item", "decimal"])
     _, total = found["functions"]
     assert total["names"] == ["items", "extra", "discount", "return"]
@@ -115,7 +116,7 @@ def test_a_long_function_is_cut_in_the_middle_and_has_its_class(project: Project
     place = project.start(
         f"class Sheet(dict):\n    def __init__(self, rows: list[str]) -> None:\n        self.rows = rows\n\n    def fill(self, row):\n{lines}"
     )
-    found = open_functions(place, "shop.py", [], [])["shown"]
+    found = functions_to_annotate(place, "shop.py", [], [])["shown"]
     shown = found["excerpt"]["text"].split("\n")
     assert (len(shown), shown[0], shown[40]) == (60, "    def fill(self, row):", "... 22 lines ...")
     assert found["owner"] == ["class Sheet(dict):", "def __init__(self, rows: list[str]) -> None:"]

@@ -167,4 +167,4 @@ def _is_near(key: Key, found: Diagnostic, words: set[str], index: ProjectIndex) 
     if path == found.path and _is_inside(found.line, function):
         return True
     owner = function.owner.name.rpartition(".")[2] if function.owner else ""
-    return function.short in words or (function.short == "__init__" and owner in words)
+    return function.name in words or (function.name == "__init__" and owner in words)

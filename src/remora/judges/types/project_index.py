@@ -23,31 +23,33 @@ _KNOWN_MODULES = ("builtins", "collections", "typing", "typing_extensions")
 
 
 class Parameter(NamedTuple):
-    """A parameter. `term` is the canonical annotation, or an empty string."""
+    """A parameter."""
 
     name: str
     kind: Kind
     term: str
+    """The canonical annotation, or an empty string."""
     default: ast.expr | None
 
 
 @dataclass(frozen=True, eq=False)
 class Function:
-    """A function, the one at position `number` in its file, without the receiver of a method.
-
-    `owner` is the class whose body contains it.
-    """
+    """A function of a file."""
 
     path: str
-    name: str
+    qualname: str
     number: int
+    """Its position among the functions of its file."""
     node: FunctionNode
     owner: "Class | None"
+    """The class whose body contains it."""
     parameters: tuple[Parameter, ...]
+    """Its parameters without the receiver of a method."""
     returns: str
+    """The canonical annotation of its result, or an empty string."""
 
     @property
-    def short(self) -> str:
+    def name(self) -> str:
         return self.node.name
 
     def parameter(self, name: str) -> Parameter | None:
@@ -93,7 +95,7 @@ class File:
 
     @property
     def owners(self) -> frozenset[str]:
-        """Names of modules and classes whose attributes may be types that other names hide.
+        """Names whose attributes may be types, such as `shop` in `shop.Cart`.
 
         Types of `typing` and `collections` are known by their own names.
         """
@@ -115,7 +117,7 @@ class File:
     @cached_property
     def own_names(self) -> frozenset[str]:
         """The names of the classes and functions of the module."""
-        names = [*self.classes, *(function.name for function in self.functions)]
+        names = [*self.classes, *(function.qualname for function in self.functions)]
         return frozenset(name for name in names if "." not in name)
 
 
@@ -173,7 +175,7 @@ class ProjectIndex:
 
     def overrides_of(self, function: Function) -> Iterator[Function]:
         """Yield the methods of all subclasses that override a method. Special methods have none."""
-        if function.owner is None or function.short.startswith("__"):
+        if function.owner is None or function.name.startswith("__"):
             return
         names = [function.owner.name.rpartition(".")[2]]
         for base in names:
@@ -181,26 +183,26 @@ class ProjectIndex:
                 name = subclass.name.rpartition(".")[2]
                 if name not in names:
                     names.append(name)
-                method = subclass.methods.get(function.short)
+                method = subclass.methods.get(function.name)
                 if method is not None and method is not function:
                     yield method
 
-    def stated(self, function: Function, name: str) -> set[str]:
-        """Return the types of a parameter, or `return`, in overridden methods.
+    def required_types(self, function: Function, name: str) -> set[str]:
+        """Return the types that other methods require for a parameter or, with `return`, the result.
 
-        The type that all other methods of the class have for it, two or more, is stated, too, and
-        `object` in special methods, which have it from the language.
+        These are the types in overridden methods; the type that all annotated parameters of this
+        name in the class have, if there are at least two; and `object` in special methods.
         """
         owner = function.owner
         if owner is None:
             return set()
-        above = (ancestor.methods.get(function.short) for ancestor in self.ancestors(owner))
-        stated = {dict(method.terms()).get(name, "") for method in above if method is not None}
+        above = (ancestor.methods.get(function.name) for ancestor in self.ancestors(owner))
+        required = {dict(method.terms()).get(name, "") for method in above if method is not None}
         beside = [dict(method.terms()).get(name, "") for method in owner.methods.values()]
         shown = Counter(term for term in beside if term and name != RETURN)
         if len(shown) == 1 and shown.total() > 1:
-            stated |= {*shown} - {"object"}
-        return stated - {""} | ({"object"} if function.short.startswith("__") else set())
+            required |= {*shown} - {"object"}
+        return required - {""} | ({"object"} if function.name.startswith("__") else set())
 
 
 def _file(path: str, source: SourceText) -> File:

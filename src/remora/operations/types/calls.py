@@ -9,7 +9,6 @@ from remora.code.syntax.definitions import FunctionNode
 from remora.code.syntax.effects import unqualified_name
 from remora.judges.types.project_index import Function, ProjectIndex
 from remora.text import clip
-from remora.tools.host.module_names import module_name
 
 _LITERALS = (ast.Constant, ast.JoinedStr, ast.Tuple, ast.List, ast.Set, ast.Dict)
 _CALL_LIMIT = 110
@@ -20,37 +19,11 @@ class Calls:
     """All calls in a project."""
 
     def __init__(self, index: ProjectIndex) -> None:
-        self._files = index.files
-        self._modules = {module_name(path).rpartition(".")[2] for path in index.files} - {""}
         self._by_name: dict[str, list[tuple[str, ast.Call]]] = defaultdict(list)
         for path, file in index.files.items():
             for node in ast.walk(file.source.tree):
                 if isinstance(node, ast.Call) and not isinstance(node.func, ast.Call):
                     self._by_name[unqualified_name(node.func)].append((path, node))
-
-    def passing(self, function: Function, parameter: str) -> int:
-        """Return how many calls that may be of a function, by its name, pass a parameter."""
-        names = [given.name for given in function.parameters if given.kind == "parameter"]
-        if parameter not in names:
-            return 0
-        position = names.index(parameter)
-        called = {function.short, _name(function)}
-        return sum(
-            len(call.args) > position or any(keyword.arg == parameter for keyword in call.keywords)
-            for name in called
-            for path, call in self._by_name.get(name, ())
-            if self._may_call(function, path, call.func)
-        )
-
-    def _may_call(self, function: Function, path: str, called: ast.expr) -> bool:
-        """Return True for attributes of modules and names, or of other values if it is a method."""
-        if not isinstance(called, ast.Attribute):
-            return function.owner is None or function.short == "__init__"
-        if function.owner is not None:
-            return not isinstance(called.value, _LITERALS)
-        file, owner = self._files[path], unqualified_name(called.value)
-        module, name = file.imports.get(owner, (owner if owner in file.imported_words else "", ""))
-        return (name or module).rpartition(".")[2] in self._modules
 
     def sites(self, function: Function) -> Iterator[str]:
         """Yield calls of a function's name with their arguments, those in its own file first."""
@@ -92,6 +65,6 @@ def header_of(node: FunctionNode) -> str:
 
 def _name(function: Function) -> str:
     """Return the name by which a function is called."""
-    if function.short == "__init__" and function.owner is not None:
+    if function.name == "__init__" and function.owner is not None:
         return function.owner.name.rpartition(".")[2]
-    return function.short
+    return function.name

@@ -16,7 +16,7 @@ from remora.judges.types.slots import RETURN, Slot, SourceText, written_annotati
 from remora.judges.types.terms import same, type_in
 from remora.judges.types.type_checker import line_map
 from remora.operations.types.calls import header_of
-from remora.operations.types.refusals import is_decorated
+from remora.operations.types.refusals import may_read_annotations
 from remora.operations.types.session import Verdict, project_texts, session_for
 from remora.operations.types.signature_text import as_signature, types_in
 from remora.operations.types.writing.clean_file import without_findings
@@ -179,14 +179,14 @@ class FileAnnotations:
             if not (
                 is_skipped
                 or (self._path, slot) in written
-                or is_decorated(self.file.functions[slot.number])
+                or may_read_annotations(self.file.functions[slot.number])
                 or self.session.signatures.omits(slot)
             ):
                 found.setdefault(slot.number, []).append(slot)
         return found
 
     def described(self, function: Function, missing: Sequence[Slot]) -> dict[str, Any]:
-        """Return what a function lacks, for `open_functions`."""
+        """Return what a function lacks, for `functions_to_annotate`."""
         candidates = self.session.candidates
         likely = {slot.name: candidates.get((self._path, slot), "") for slot in missing}
         return {
@@ -196,7 +196,7 @@ class FileAnnotations:
         }
 
     def shown(self, function: Function) -> dict[str, Any]:
-        """Return an excerpt with a function, its calls and its class, for `open_functions`."""
+        """Return an excerpt with a function, its calls and its class, for `functions_to_annotate`."""
         _, node, owner = self.source.functions[function.number]
         first = first_line(node)
         last = node.end_lineno or node.lineno

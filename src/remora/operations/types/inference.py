@@ -11,9 +11,8 @@ from remora.judges.types.terms import members_of, union
 from remora.judges.types.type_checker import TypeChecker
 from remora.operations.types.annotated_project import AddedBy, AnnotatedProject
 from remora.operations.types.callers import Callers
-from remora.operations.types.calls import Calls
 from remora.operations.types.pyrefly import Pyrefly, terms_in
-from remora.operations.types.refusals import RULES, Candidate, is_decorated
+from remora.operations.types.refusals import RULES, Candidate, may_read_annotations
 from remora.operations.types.signatures import PLAIN, Signatures
 from remora.threads import raise_if_cancelled
 
@@ -54,7 +53,6 @@ class Inference:
         """All annotations found so far."""
         self.candidates: Terms = {}
         """The last candidate of each slot, refused or not."""
-        self.calls = Calls(self.original)
         self._callers = Callers()
         self._answers: dict[object, Terms] = {}
         """Pyrefly's types for files with annotations, and with an interpreter's packages."""
@@ -141,7 +139,11 @@ class Inference:
                 self._why.pop(key, None)
         likely = {key: term for key, term in inferred.items() if key not in self._why}
         files = self.original.files
-        free = {key for key in wanted if not is_decorated(files[key[0]].functions[key[1].number])}
+        free = {
+            key
+            for key in wanted
+            if not may_read_annotations(files[key[0]].functions[key[1].number])
+        }
         likely |= {key: term for key in free if (term := self._language_type(*key))}
         likely |= self._of_setters(free, known | likely)
         return {key: term for key, term in likely.items() if key in wanted and key not in known}
@@ -159,8 +161,7 @@ class Inference:
     def _candidate(self, path: str, slot: Slot, term: str) -> Candidate:
         function = self.original.files[path].functions[slot.number]
         parameter = function.parameter(slot.name)
-        calls = self.calls.passing(function, slot.name)
-        return Candidate(function, parameter, term, calls)
+        return Candidate(function, parameter, term)
 
     def _plain(self, found: Terms) -> Iterator[tuple[tuple[str, Slot], str]]:
         """Yield types as people write them."""
@@ -177,7 +178,7 @@ class Inference:
         function, name = self.original.files[path].functions[slot.number], slot.name
         if slot.kind == "kwargs":
             return "" if self.signatures.omits_kwargs else "Any"
-        types = _LANGUAGE.get(function.short, ()) if function.owner is not None else ()
+        types = _LANGUAGE.get(function.name, ()) if function.owner is not None else ()
         names = [
             parameter.name for parameter in function.parameters if parameter.kind == "parameter"
         ]

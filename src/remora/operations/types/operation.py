@@ -18,11 +18,11 @@ def _load() -> Parts:
     from remora.operations.types.hidden_annotations import RESTORER
     from remora.operations.types.host_types import (
         annotate,
+        functions_to_annotate,
         missing_annotations,
-        open_functions,
-        reveal,
         write_annotations,
     )
+    from remora.operations.types.reveal_type import reveal
     from remora.operations.types.types_need import unannotated
     from remora.tools.host_functions import HostFunction
 
@@ -36,7 +36,7 @@ def _load() -> Parts:
         host_functions=(
             *(
                 HostFunction(function=function, seconds=600.0, reads_packages=True)
-                for function in (open_functions, reveal)
+                for function in (functions_to_annotate, reveal)
             ),
             *(
                 HostFunction(function=function, seconds=600.0, reads_packages=True, writes=True)

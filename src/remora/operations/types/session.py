@@ -15,8 +15,9 @@ from remora.judges.types.slots import Slot
 from remora.judges.types.terms import without_none
 from remora.judges.types.type_checker import TypeChecker, new_diagnostics
 from remora.operations.types.annotated_project import AddedBy
+from remora.operations.types.calls import Calls
 from remora.operations.types.inference import Inference
-from remora.operations.types.refusals import DECORATED, is_decorated
+from remora.operations.types.refusals import DECORATED, may_read_annotations
 from remora.operations.types.signature_text import says_something
 from remora.sandbox.interpreters import ProjectPython
 from remora.text import count
@@ -76,7 +77,7 @@ class Session:
         self._inference = Inference(texts, self.checker, minor, omits_kwargs=omits)
         self.index = self._inference.original
         self.signatures = self._inference.signatures
-        self.calls = self._inference.calls
+        self.calls = Calls(self.index)
         self.candidates = self._inference.candidates
         self.unread = self._inference.pyrefly.unread
         self._lock = threading.RLock()
@@ -197,9 +198,11 @@ class Session:
         A type that says nothing is not, if related methods have it.
         """
         function = self.index.files[path].functions[slot.number]
-        if is_decorated(function):
+        if may_read_annotations(function):
             return f"is not written: {DECORATED}"
-        if says_something(term) or without_none(term) in self.index.stated(function, slot.name):
+        if says_something(term) or without_none(term) in self.index.required_types(
+            function, slot.name
+        ):
             return ""
         return "fits every value and says nothing"
 
@@ -207,7 +210,9 @@ class Session:
         """Return the functions of a file that override one of its methods, without decorated ones."""
         found = self.index.overrides_of(self.index.files[path].functions[number])
         return {
-            method.number for method in found if method.path == path and not is_decorated(method)
+            method.number
+            for method in found
+            if method.path == path and not may_read_annotations(method)
         }
 
     def judge(

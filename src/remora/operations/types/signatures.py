@@ -177,11 +177,11 @@ def properties_of(functions: Iterable[Function]) -> Iterator[tuple[Function, Fun
     getters: dict[tuple[str, str], Function] = {}
     setters: list[tuple[Function, Function]] = []
     for function in functions:
-        getter = getters.get((function.path, function.name))
+        getter = getters.get((function.path, function.qualname))
         for decorator in function.node.decorator_list:
             match decorator:
                 case ast.Name(id="property"):
-                    getters[function.path, function.name] = function
+                    getters[function.path, function.qualname] = function
                 case ast.Attribute(attr="deleter") if getter is not None:
                     yield getter, function
                 case ast.Attribute(attr="setter") if getter is not None:
@@ -200,13 +200,13 @@ def _counts(functions: Iterable[Function]) -> tuple[int, int]:
 
 def _is_trivial(function: Function) -> bool:
     """Return True for nested functions, `f(*args)`, and special methods such as `__len__`."""
-    is_nested = function.owner is None and "." in function.name
+    is_nested = function.owner is None and "." in function.qualname
     has_own = any(parameter.kind == "parameter" for parameter in function.parameters)
     return is_nested or (not has_own and (_is_special(function) or bool(function.parameters)))
 
 
 def _is_special(function: Function) -> bool:
-    return function.short.startswith("__") and function.short.endswith("__")
+    return function.name.startswith("__") and function.name.endswith("__")
 
 
 def _key(function: Function) -> FunctionKey:

@@ -16,7 +16,7 @@ from remora.judges.types.accepted_annotations import Key
 from remora.judges.types.project_index import ProjectIndex
 from remora.operations.base import Amount, DescribedAmount
 from remora.operations.types.pyrefly import PyreflyError, check_installed
-from remora.operations.types.refusals import is_decorated
+from remora.operations.types.refusals import may_read_annotations
 from remora.operations.types.session import Session, project_texts, session_for
 from remora.sandbox.interpreters import ProjectPython
 from remora.tools.host.declared_type_checker import declared_checker
@@ -88,7 +88,7 @@ def _likely_amount(
     slots = [(path, slot) for path in files for slot in files[path].source.slots]
     missing = _by_function(session, slots)
     if can_write:
-        found = [(p, s) for p, s in slots if not is_decorated(files[p].functions[s.number])]
+        found = [(p, s) for p, s in slots if not may_read_annotations(files[p].functions[s.number])]
     likely = _by_function(session, [key for key in found if key[0] in judged])
 
     def amount(module: Module, node: Node) -> int | str:
