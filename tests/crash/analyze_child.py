@@ -27,9 +27,9 @@ from remora.runs.project import Project
 from remora.runs.records.results import own_run
 from remora.runs.records.run_listing import list_run_lines
 from remora.trace.stream.line_builder import utc_now
-from remora.usecases.analyze.fork_and_retry import retry_jobs
 from remora.usecases.analyze.prepare_run import prepare
 from remora.usecases.analyze.session import execute_plan
+from remora.usecases.analyze.start_retry import retry_jobs
 from remora.usecases.review.revert import revert
 from remora.usecases.review.verdicts import accept, reject
 from tests.offered_calls import choose

@@ -28,7 +28,6 @@ from remora.runs.report.report_formats import FORMATS
 from remora.runs.report.report_model import Report
 from remora.text import as_texts
 from remora.trace.read.reader import read_events
-from remora.usecases.analyze.fork_and_retry import ForkRequest, fork_with_model, prepare_retry
 from remora.usecases.analyze.run_limits import RunBudget
 from remora.usecases.analyze.run_models import require_model
 from remora.usecases.analyze.session import (
@@ -39,6 +38,8 @@ from remora.usecases.analyze.session import (
     resume_recorded,
     retain,
 )
+from remora.usecases.analyze.start_fork import ForkRequest, fork_with_model
+from remora.usecases.analyze.start_retry import start_retry
 
 
 def plan(
@@ -176,7 +177,7 @@ def retry(  # noqa: PLR0913 (one keyword for each option of the command)
     """
     invocation, project = open_with(root, run_flags(model, allow_unsandboxed))
     view = own_run(project, run, trusted=trust_run)
-    wanted, models = prepare_retry(invocation, project, view, node, feedback=feedback)
+    wanted, models = start_retry(invocation, project, view, node, feedback=feedback)
     budget = RunBudget(seconds=max_time)
     return retain(continue_run(wanted, models, lambda: nullcontext(observer), budget))
 

@@ -26,7 +26,8 @@ from remora.trace.read.agent_turns import packet_at
 from remora.trace.read.reader import read_events
 from remora.trace.stream.compression import compress_stream
 from remora.trace.stream.line_builder import utc_now
-from remora.usecases.analyze.fork_and_retry import ForkRequest, fork_agent, retry_jobs
+from remora.usecases.analyze.start_fork import ForkRequest, fork_agent
+from remora.usecases.analyze.start_retry import retry_jobs
 from remora.usecases.review.verdicts import accept, reject
 from tests.runs.conftest import ONE_BY_ONE, RULES, TEN_TURNS, UNUSED, Desk, Kept, eager, first, last
 from tests.runs.continuation.test_resume import at, stopped

@@ -32,7 +32,7 @@ from remora.runs.review.pending import GroupBy, is_alike, pending_changes, rules
 from remora.runs.review.ready_changes import ready_change
 from remora.statuses import ACCEPTED, REJECTED, STALE
 from remora.text import count, escape_line
-from remora.usecases.analyze.fork_and_retry import prepare_retry
+from remora.usecases.analyze.start_retry import start_retry
 from remora.usecases.review import accept_part, verdicts
 from remora.usecases.review import revert as reverting
 from remora.usecases.review.accept_part import AS_AGENT
@@ -220,7 +220,7 @@ class Review:
         advice = click.prompt("  what to do differently", default="", show_default=False)
         invocation = invocation_of(self.options)
         self.project = ask_for_addresses(self.options, self.project, invocation)
-        wanted, models = prepare_retry(
+        wanted, models = start_retry(
             invocation, self.project, self.view, job.agent_id, feedback=advice or None
         )
         stopped = run_to_end(self.options, wanted, models)

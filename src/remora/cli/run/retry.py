@@ -41,12 +41,12 @@ def retry(
     from remora.cli.run.foreground_run import conclude_run, run_to_end
     from remora.models.protocol import NAME
     from remora.runs.records.results import own_run
-    from remora.usecases.analyze.fork_and_retry import prepare_retry
+    from remora.usecases.analyze.start_retry import start_retry
 
     invocation = invocation_of(options, model_flags(model))
     project = open_with_consent(options, invocation)
     view = own_run(project, run, trusted=trust_run)
-    wanted, models = prepare_retry(invocation, project, view, node, feedback=feedback)
+    wanted, models = start_retry(invocation, project, view, node, feedback=feedback)
     note(options, f"run {view.run_id}: retrying {count(len(wanted.only or ()), 'job')}")
     if feedback is None and models.keys() <= {NAME}:
         note(options, "no model: rules will make the same change again unless the file has changed")

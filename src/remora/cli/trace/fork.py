@@ -58,7 +58,11 @@ def fork(  # noqa: PLR0913 (one parameter for each option)
     """
     from remora.bootstrap.invocation import model_flags
     from remora.runs.records.name_lookup import stream_named
-    from remora.usecases.analyze.fork_and_retry import ForkRequest, fork_with_model, prepare_fork
+    from remora.usecases.analyze.start_fork import (
+        ForkRequest,
+        fork_with_model,
+        start_continued_fork,
+    )
 
     invocation = invocation_of(options, model_flags(model))
     project = open_with_consent(options, invocation)
@@ -68,7 +72,9 @@ def fork(  # noqa: PLR0913 (one parameter for each option)
     configured = bool(model)
     if go_on:
         return _continue_fork(
-            options, project, *prepare_fork(invocation, project, request, configured=configured)
+            options,
+            project,
+            *start_continued_fork(invocation, project, request, configured=configured),
         )
     made = fork_with_model(invocation, project, request, configured=configured)
     emit(options, made.document(), _fork_lines(options, project, made, request.files))

@@ -1,7 +1,8 @@
 """Connections to the models of a run, at the addresses that are configured now."""
 
 import asyncio
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 
 from remora.agents.definition.agent import Agent
 from remora.bootstrap.invocation import Invocation
@@ -31,11 +32,8 @@ def connect_new_run(invocation: Invocation, run: PreparedRun) -> tuple[Model, di
     Raises ModelError or ConfigError.
     """
     model = _connect_main(invocation, run)
-    try:
+    with closing_on_error([model]):
         own = connect_own_models(invocation, run, model)
-    except BaseException:
-        close_models([model])
-        raise
     return model, {**own, model.name: model}
 
 
@@ -136,6 +134,16 @@ def _require_address(project: Project, start: RunStart, names: Sequence[str]) ->
             hint=f"pass `--model {address}`, or set model.base_url to the address of a server "
             "that has this model",
         )
+
+
+@contextmanager
+def closing_on_error(models: Iterable[Model]) -> Iterator[None]:
+    """Close the models if the block raises an error."""
+    try:
+        yield
+    except BaseException:
+        close_models(models)
+        raise
 
 
 def close_models(models: Iterable[Model]) -> None:
