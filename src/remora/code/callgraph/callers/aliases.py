@@ -23,6 +23,7 @@ from remora.code.callgraph.incremental import ALIASES_OF, input_bit
 from remora.code.callgraph.names.call_targets import CALLBACK_ARGUMENTS, CALLER_LEVELS
 from remora.code.callgraph.names.search_scope import SearchScope
 from remora.code.callgraph.rules.class_attributes import GETTERS
+from remora.code.callgraph.rules.hierarchy import is_dataclass
 from remora.code.ir.model import CLASS_SCOPE, KWARGS, VARARGS, unqualified_name
 from remora.ids import node_key
 
@@ -182,7 +183,10 @@ class AliasSearch:
                     yield Name(alias.name + tail, alias.path)
 
     def _flows(self, file: IndexedFile, name: str) -> Iterator[tuple[str, NameFlow]]:
-        """Yield each flow of a name, and the path of the file that uses the flow's target."""
+        """Yield each flow of a name, and the path of the file that uses the flow's target.
+
+        The path is empty if the target is a dataclass field, because any file may use the field.
+        """
         for flow in file.flows.by_name.get(name, ()):
             yield file.path, flow
         for number in file.flows.calls_by_argument.get(name, ()):
@@ -190,7 +194,7 @@ class AliasSearch:
                 return
             call = file.lowered.calls[number]
             for place, param, term in self._argument_parameters(file, number, name):
-                yield place, NameFlow(param, call.scope, call.at, term, True)
+                yield place, NameFlow(param, call.scope, call.at, term, bool(place))
 
     def _argument_parameters(
         self, file: IndexedFile, number: int, name: str
@@ -200,12 +204,24 @@ class AliasSearch:
         arguments: list[tuple[int | str | None, Any]] = [*enumerate(call.args), *call.keywords]
         places = [(key, term) for key, term in arguments if name in file.flows.names_in(term)]
         for value, _ in self._ctx.solve(("callee", CALLER_LEVELS, file.path, number)):
+            if value[0] in {kinds.CLASS, kinds.OWN_CLASS}:
+                yield from self._dataclass_fields(value, places)
             for function, offset in self._called_functions(value):
                 other = self._ctx.definition_file(function[1], function[2])
                 if other is not None:
                     for key, term in places:
                         for param in _receiving_parameters(other, function[2], key, offset):
                             yield function[1], param, term
+
+    def _dataclass_fields(
+        self, value: Value, places: list[tuple[int | str | None, Any]]
+    ) -> Iterator[tuple[str, str, Any]]:
+        file = self._ctx.scope_file(value[1], value[2])
+        if file is not None and is_dataclass(file, value[2]):
+            for field in file.scopes[value[2]].binds:
+                for key, term in places:
+                    if not isinstance(key, str) or key == field:
+                        yield "", field, term
 
     def _called_functions(self, value: Value) -> Iterable[tuple[Value, int]]:
         if value[0] == kinds.FUNCTION:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from remora.code.callgraph import abstract_values as kinds
 from remora.code.callgraph.abstract_values import EMPTY, Value, Values, exact_value, join
 from remora.code.callgraph.analysis_context import Context
-from remora.code.callgraph.rules.points_to import member_values
+from remora.code.callgraph.rules.points_to import await_values, member_values
 from remora.code.ir.model import SCOPE, TEXT, has_tag
 
 Site = tuple[str, int]
@@ -30,6 +30,7 @@ _IDENTITY_FUNCTIONS = frozenset(
         "abc.abstractmethod",
     )
 )
+_AWAITING_FUNCTIONS = frozenset(("asyncio.run", "asyncio.wait_for", "anyio.run"))
 _ELEMENT_PICKERS = frozenset(("builtins.next", "builtins.min", "builtins.max", "random.choice"))
 _ITEM_METHODS = frozenset(
     ("get", "pop", "setdefault", "popleft", "popitem", "__getitem__", "__next__")
@@ -58,6 +59,8 @@ def _function(ctx: Context, level: int, name: str, site: Site) -> Values:
     elif name in _ELEMENT_PICKERS:
         iterables = _argument(ctx, level, site, 0)
         found = join([ctx.read(("each", level, v)) for v, _ in iterables])
+    elif name in _AWAITING_FUNCTIONS:
+        found = await_values(ctx, level, _argument(ctx, level, site, 0))
     return found
 
 
