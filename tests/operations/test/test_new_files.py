@@ -12,7 +12,7 @@ from remora.judges.calls.trials import TrialResults
 from remora.judges.runner import orders
 from remora.operations.test.collection_check import require_collection
 from remora.operations.test.further_plan import chosen_cases
-from remora.operations.test.new_files import NewFiles, new_files, new_path
+from remora.operations.test.new_files import FileNaming, naming_of, new_path
 from remora.operations.test.test_home import home_of
 from remora.operations.test.trivial_functions import is_trivial
 from remora.sandbox.interpreters import ProjectPython
@@ -27,9 +27,11 @@ def test_new_files_are_named_like_most_others_and_in_the_folders_that_pytest_loo
 ) -> None:
     write(tmp_path, {"pytest.ini": "[pytest]\ntestpaths = checks\n"})
     place = ToolTree(tmp_path)
-    assert new_files(place, {}) == NewFiles(("checks",), ends=False)
+    assert naming_of(place, {}) == FileNaming(("checks",), has_test_suffix=False)
     names = ("tests/a_test.py", "tests/b_test.py", "tests/test_c.py")
-    assert new_files(place, dict.fromkeys(names, "")) == NewFiles(("checks",), ends=True)
+    assert naming_of(place, dict.fromkeys(names, "")) == FileNaming(
+        ("checks",), has_test_suffix=True
+    )
 
 
 def test_tests_at_the_root_get_their_neighbours_there() -> None:
@@ -39,7 +41,14 @@ def test_tests_at_the_root_get_their_neighbours_there() -> None:
     tests = {"test_a.py": "def test_it(): ..."}
     exists = files.__contains__
     assert (
-        new_path(target, "cart", tests, exists, NewFiles(folders=(), ends=False), exists)
+        new_path(
+            target,
+            "cart",
+            tests,
+            exists=exists,
+            naming=FileNaming(folders=(), has_test_suffix=False),
+            is_taken=exists,
+        )
         == "test_cart.py"
     )
 
@@ -59,7 +68,17 @@ def test_a_package_beside_the_tests_that_mirrors_the_module_gets_them(
     target = find_target("shop/io/cart.py", b"def f():\n    return 1\n", "f", files.__contains__)
     assert isinstance(target, TargetFunction)
     exists = files.__contains__
-    assert new_path(target, "cart", {}, exists, NewFiles(ends=True, folders=()), exists) == path
+    assert (
+        new_path(
+            target,
+            "cart",
+            {},
+            exists=exists,
+            naming=FileNaming(has_test_suffix=True, folders=()),
+            is_taken=exists,
+        )
+        == path
+    )
 
 
 @pytest.mark.parametrize(

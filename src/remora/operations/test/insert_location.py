@@ -13,7 +13,7 @@ from remora.code.edit.text_lines import split_lines
 from remora.code.syntax.definitions import DefinitionNode
 from remora.code.syntax.source import parse_text
 from remora.judges.calls.target_function import TargetFunction, import_name
-from remora.operations.test.new_files import NewFiles, new_path, new_stems
+from remora.operations.test.new_files import FileNaming, new_path, new_stems
 
 _MIN_DOCSTRING_SHARE = 0.9
 _imports = functools.lru_cache(maxsize=4096)(imports_anywhere)
@@ -121,7 +121,7 @@ def path_for_tests(
     subject: TargetFunction,
     tests: Mapping[str, str],
     exists: Callable[[str], bool],
-    new: NewFiles,
+    naming: FileNaming,
 ) -> str:
     """Return the path of the file for the tests of a function's module. It may not exist yet.
 
@@ -133,7 +133,7 @@ def path_for_tests(
     def is_taken(path: str) -> bool:
         return exists(path) and not (path in tests and _is_own(subject, tests[path]))
 
-    return found or new_path(subject, stem, tests, exists, new, is_taken)
+    return found or new_path(subject, stem, tests, exists=exists, naming=naming, is_taken=is_taken)
 
 
 def import_form(modules: Sequence[str], texts: Sequence[str]) -> tuple[str, str] | None:

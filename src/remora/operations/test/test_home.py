@@ -8,7 +8,7 @@ from remora.code.edit.name_binding import importable_names
 from remora.judges.calls.target_function import TargetFunction
 from remora.operations.test.insert.new_file import RequiredStyle, file_header, required_style
 from remora.operations.test.insert_location import InsertLocation, locate_test, path_for_tests
-from remora.operations.test.new_files import new_files
+from remora.operations.test.new_files import naming_of
 from remora.tools.host.declared_type_checker import SETTINGS_FILES, mypy_settings
 from remora.tools.tree import ToolTree
 
@@ -18,8 +18,8 @@ def home_of(
 ) -> InsertLocation:
     """Return the location of a new test of the function, which is in the file `at` if it is given."""
     public = _public_modules(subject, place)
-    new = new_files(place, tests)
-    path = at or path_for_tests(subject, tests, place.files.exists, new)
+    naming = naming_of(place, tests)
+    path = at or path_for_tests(subject, tests, place.files.exists, naming)
     required = RequiredStyle() if tests else required_style(place, path)
     home = locate_test(
         subject,

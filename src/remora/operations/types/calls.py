@@ -10,7 +10,6 @@ from remora.code.syntax.effects import unqualified_name
 from remora.judges.types.project_index import Function, ProjectIndex
 from remora.text import clip
 
-_LITERALS = (ast.Constant, ast.JoinedStr, ast.Tuple, ast.List, ast.Set, ast.Dict)
 _CALL_LIMIT = 110
 """Characters of a call, so that a fact has room for three."""
 
@@ -27,8 +26,8 @@ class Calls:
 
     def sites(self, function: Function) -> Iterator[str]:
         """Yield calls of a function's name with their arguments, those in its own file first."""
-        found = self._by_name.get(_name(function), ())
-        for path, call in sorted(found, key=lambda site: site[0] != function.path):
+        calls = self._by_name.get(_name(function), ())
+        for path, call in sorted(calls, key=lambda site: site[0] != function.path):
             yield f"{path}: {clip(ast.unparse(call), _CALL_LIMIT)}"
 
 

@@ -28,7 +28,7 @@ from remora.operations.test.insert_location import (
     locate_test,
     path_for_tests,
 )
-from remora.operations.test.new_files import NewFiles
+from remora.operations.test.new_files import FileNaming
 from remora.operations.test.test_home import home_of
 from remora.tools.tree import ToolTree
 from tests.cli.conftest import write
@@ -56,7 +56,9 @@ def home(
         there.__contains__,
         public=(),
         typed=False,
-        path=path_for_tests(found, tests, there.__contains__, NewFiles(tuple(folders), ends=False)),
+        path=path_for_tests(
+            found, tests, there.__contains__, FileNaming(tuple(folders), has_test_suffix=False)
+        ),
     )
     assert made.path == path
     return made

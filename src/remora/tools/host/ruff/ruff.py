@@ -55,7 +55,7 @@ class Ruff:
 
     A copy of a `base` shares its processes and results while `is_like_base` returns True, which
     means that it has the base's files and configuration. `selected` contains the rules that the user
-    selects, if there is no base to say it.
+    selects, if there is no base.
     """
 
     def __init__(
@@ -204,7 +204,7 @@ class Ruff:
         words += [*run.options.check(path), "--force-exclude", *run.stdin_as(path)]
         finished = run.run(words, content)
         left = None
-        with suppress(HostError):  # a warning
+        with suppress(HostError):  # stderr may have a warning instead of JSON
             left = (
                 sorted(run.parsed(finished.stderr, unsafe=True), key=_sort_key) if every else None
             )
@@ -222,7 +222,8 @@ class Ruff:
     def find_formatted(self, paths: Sequence[str]) -> None:
         """Find out which files of a base are formatted, in one run for all of them.
 
-        Later calls of `is_formatted` then need no run. Does nothing if ruff fails.
+        Later calls of `is_formatted` then need no run. Does nothing if ruff fails. Of very many
+        files, those after the first `_AT_ONCE` with the same options still need a run each.
         """
         run = self._runner(reads_files=True)
         if run.base is None:
