@@ -176,6 +176,18 @@ def test_the_last_name_in_a_run_of_names(redactor: Redactor) -> None:
     assert "hunter22" not in redactor.text("token:orders/list:password=hunter22#x; more")
 
 
+@pytest.mark.parametrize("last", ["Q", r"\x51"])
+def test_continuations_beside_others_hide_nothing(redactor: Redactor, last: str) -> None:
+    cut = "\\\n"
+    for split in (f"{cut}Q{cut}", f"{cut}{cut}", f"{cut}{last}", f"{cut}{last}{cut}{last}{cut}"):
+        code = f"use {TOKEN[:15]}{split}{TOKEN[15:]}."
+        for text in (code, msgspec.json.encode(code).decode()):
+            clean = redactor.text(text)
+            assert TOKEN[:10] not in clean
+            assert TOKEN[-10:] not in clean
+            assert redactor.may_contain_secret(text)
+
+
 def test_the_last_word_of_a_tangle() -> None:
     """A text in which each pass uncovers more may not go on for ever."""
 
@@ -192,11 +204,11 @@ def test_the_last_word_of_a_tangle() -> None:
 
 def test_versions() -> None:
     plain = Redactor(KEY)
-    assert plain.version == "redact/1"
+    assert plain.version == "redact/2"
     known = Redactor(KEY, environ={"SHOP_TOKEN": PASSWORD})
     other = Redactor(KEY, environ={"SHOP_TOKEN": PASSWORD[::-1]})
     assert known.version == other.version  # it tells nothing of the value
-    assert known.version.startswith("redact/1+")
+    assert known.version.startswith("redact/2+")
     assert Redactor(KEY, environ={"HOME": "/home/shop"}).version == plain.version
     assert Redactor(KEY, environ={"SHOP_KEY": PASSWORD}).version != known.version
     assert Redactor(KEY, BUILTIN[:3]).version != plain.version

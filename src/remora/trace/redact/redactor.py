@@ -8,16 +8,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
 from types import MappingProxyType
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from remora.trace.redact.assignment import ASSIGNMENT, is_secret_value
 from remora.trace.redact.builtin_rules import BUILTIN, KnownValues, environment_secrets
+from remora.trace.redact.escapes import unescape
 from remora.trace.redact.nested_values import is_header, redact_nested
 from remora.trace.redact.rule import (
     FILLER,
     MIN_LENGTH,
     Finding,
-    Match,
     Rule,
     Span,
     UserRule,
@@ -27,48 +27,17 @@ from remora.trace.redact.rule import (
     pattern_set,
 )
 
-VERSION = "redact/1"
+VERSION = "redact/2"
 """Version of the built-in rules; raise it whenever the matches of a rule change."""
 _T = TypeVar("_T")
 _NOTHING: Mapping[str, str] = MappingProxyType({})
 _MARKS = re.compile(rb"<secret:([a-z0-9-]+):[0-9a-f]{12}>")
 _MARK = b"<secret:"
 _PASSES = 8
+"""Passes before a text counts as tangled (decision): replacing a secret seldom reveals another."""
 _TANGLED = "tangled"
-
-_WORD = "[A-Za-z0-9_+/=~.:@!-]"
-_HEX = "((?:2[1bdefBDEF]|3[0-9adAD]|4[0-9a-fA-F]|5[0-9afAF]|6[1-9a-fA-F]|7[0-9aeAE]))"
-"""A token character in hexadecimal."""
-_ESCAPES = compile_pattern(
-    rf"\\+(?:x{_HEX}|u00{_HEX}|u\{{0{{0,4}}{_HEX}\}}|U000000{_HEX}|([01][0-7]{{2}})|/)"
-    rf"|{_WORD}\\+\r?\n{_WORD}|{_WORD}(?:\\{{3}}|\\{{6,8}})n{_WORD}"
-)
-r"""Hexadecimal and octal escapes, JSON's `\/`, and line continuations within a word."""
-_OCTAL = 5
-_IS_WORD = re.compile(_WORD.encode())
-
 _MIN_REMAINDER = 4
-
-
-class _Unescaped(NamedTuple):
-    """Text in which escape sequences were replaced.
-
-    For positions up to `at[i]`, the offset in the original text is `longer[i]` bytes larger.
-    """
-
-    data: bytes
-    at: list[int]
-    longer: list[int]
-
-    def originals(self, findings: Iterable[Finding]) -> list[Finding]:
-        """Convert findings in `data` to offsets in the original text."""
-        return [
-            Finding(start + self._shift(start), end + self._shift(end), rule)
-            for start, end, rule in findings
-        ]
-
-    def _shift(self, place: int) -> int:
-        return self.longer[bisect_left(self.at, place)]
+"""Bytes of a finding beside a placeholder that are worth one of their own (decision)."""
 
 
 class Redactor:
@@ -129,8 +98,7 @@ class Redactor:
         data = text.encode("utf-8", "surrogatepass")
         if self._user_rules or self._needs(data):
             return True
-        plain = _unescape(data)
-        return plain is not None and bool(self._needs(plain.data))
+        return any(self._needs(plain.data) for plain in unescape(data))
 
     def lines_with_secrets(self, text: str) -> list[int]:
         """Return the numbers of the lines that contain a secret, by themselves or in the text."""
@@ -153,8 +121,9 @@ class Redactor:
         return self._clean(data, text=False, under=under)
 
     def clean(self, value: _T) -> _T:
-        """Redact `value` at any depth, including keys. Return the same object if it contains no
-        secrets.
+        """Redact `value` at any depth, including keys.
+
+        Returns the same object if it contains no secrets.
         """
         return redact_nested(value, self)
 
@@ -178,11 +147,11 @@ class Redactor:
         if not (matching or under or self._user_rules or b"\\" in data):
             return []
         shields, masked = self._shields(data)
-        findings = [*self._by_own(masked), *self._by_rules(masked, matching)]
+        findings = [*self._by_user_rules(masked), *self._by_rules(masked, matching)]
         if under and is_secret_value(under, masked):
             findings.append(Finding(0, len(data), ASSIGNMENT.name))
         literal = self._find_known_values(data, matching)
-        if (plain := _unescape(masked)) is not None:
+        for plain in unescape(masked):
             matching = self._needs(plain.data)
             findings += plain.originals(self._by_rules(plain.data, matching))
             literal += plain.originals(self._find_known_values(plain.data, matching))
@@ -211,7 +180,7 @@ class Redactor:
                 hidden += (Span(mark.start(), mark.start(1)), Span(mark.end(1), mark.end()))
         return shields, _mask(data, hidden)
 
-    def _by_own(self, data: bytes) -> Iterator[Finding]:
+    def _by_user_rules(self, data: bytes) -> Iterator[Finding]:
         for name, matcher, group in self._user_rules:
             for match in matcher.finditer(data):
                 start, end = match.span(group)
@@ -264,42 +233,6 @@ def new_placeholders(before: str | bytes | None, after: str | bytes | None) -> s
     """
     found = placeholders(after or "")
     return found - placeholders(before or "") if found else found
-
-
-def _unescape(data: bytes) -> _Unescaped | None:
-    """Replace escape sequences that stand for token characters. Return None if there are none."""
-    if b"\\" not in data:
-        return None
-    pieces: list[bytes] = []
-    at: list[int] = []
-    longer = [0]
-    done = 0
-    for match in _ESCAPES.finditer(data):
-        (start, end), spelled = _escape(match, data)
-        if spelled is None:
-            continue
-        pieces += (data[done:start], spelled)
-        at.append(start - longer[-1])
-        longer.append(longer[-1] + end - start - len(spelled))
-        done = end
-    return _Unescaped(b"".join([*pieces, data[done:]]), at, longer) if at else None
-
-
-def _escape(match: Match, data: bytes) -> tuple[Span, bytes | None]:
-    """Return the span of an escape sequence, and its replacement.
-
-    The replacement is empty for a line continuation, and None for a character that cannot be part
-    of a token.
-    """
-    span = Span(*match.span())
-    if not data.startswith(b"\\", span.start):
-        return Span(span.start + 1, span.end - 1), b""
-    if data.endswith(b"/", span.start, span.end):
-        return span, b"/"
-    group = next(group for group in range(1, _OCTAL + 1) if match.span(group)[0] >= 0)
-    start, end = match.span(group)
-    spelled = bytes([int(data[start:end], 8 if group == _OCTAL else 16)])
-    return span, spelled if _IS_WORD.match(spelled) else None
 
 
 def _mask(data: bytes, hidden: Iterable[Span]) -> bytes:
