@@ -109,6 +109,42 @@ def test_facts_that_come_too_late_are_there_in_a_later_turn(
     asyncio.run(turns())
 
 
+class Answering(HubClient):
+    """Answers for one node, and forever looks for another."""
+
+    def __init__(self) -> None:
+        self.may_answer = asyncio.Event()
+
+    async def get_context(self, nodes: Iterable[str], *, links: bool = True) -> Context:
+        answer = Context()
+        match next(iter(nodes)):
+            case "known":
+                answer.source, answer.generation = "socket", 7
+            case "slow":
+                await self.may_answer.wait()
+        return answer
+
+
+@pytest.mark.parametrize("keys", [["known", "other"], ["other", "known"]])
+def test_the_source_of_facts_does_not_depend_on_the_order_of_nodes(keys: list[str]) -> None:
+    found = asyncio.run(fact_source.FactsAhead(Answering()).get_context(keys))
+    assert (found.source, found.generation) == ("socket", 7)
+
+
+def test_no_look_up_outlives_its_client(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fact_source, "TURN_S", 0.01)
+
+    async def turn() -> None:
+        facts = fact_source.FactsAhead(Answering())
+        await facts.get_context(["slow"])
+        (task,) = asyncio.all_tasks() - {asyncio.current_task()}
+        facts.cancel()
+        await asyncio.wait([task])
+        assert task.cancelled()
+
+    asyncio.run(turn())
+
+
 @pytest.mark.slow
 def test_with_hub_enabled_false_no_source_is_asked(desk: Desk) -> None:
     desk.write({**FILES, "remora.yaml": "hub: {enabled: false}\n"})

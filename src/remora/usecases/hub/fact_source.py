@@ -31,9 +31,10 @@ _READY_S = 2.0
 
 
 class FactsAhead:
-    """Answers with what is there in the time of a turn, while nodes are looked up for later turns.
+    """Facts for agents. Returns what is known within the time of a turn.
 
-    Facts that were found are kept, because agents work on the files as they were at the beginning.
+    It keeps looking up the rest for later turns. Facts that were found are kept, because agents work
+    on the files as they were at the beginning.
     """
 
     def __init__(self, client: HubClient) -> None:
@@ -48,15 +49,21 @@ class FactsAhead:
         found = Context()
         for answer in (self._known[key] for key in keys if key in self._known):
             found.update(answer)
-            found.source, found.generation = answer.source, answer.generation
+            if answer.source is not None:
+                found.source, found.generation = answer.source, answer.generation
         return found
 
     async def look_up(self, nodes: Iterable[str], indexing: Thread) -> None:
-        """Look up nodes one after another, when the index is built."""
+        """Look up nodes one after another, after the index was built."""
         while indexing.is_alive():  # noqa: ASYNC110 (a thread sets no event)
             await asyncio.sleep(_POLL_S)
         for key in nodes:
             await self._ask(key)
+
+    def cancel(self) -> None:
+        """Stop looking up nodes."""
+        for task in self._asked.values():
+            task.cancel()
 
     def _ask(self, key: str) -> asyncio.Task[None]:
         task = self._asked.get(key)
@@ -81,7 +88,7 @@ class HubFactSource:
     places: HubPaths
     files: FileRules
     deadline: float
-    """The most seconds of a question."""
+    """Maximum seconds of a request."""
     indexing: Thread | None
     """Brings the index up to date, if a model reads the facts."""
 
@@ -111,6 +118,7 @@ class HubFactSource:
                 yield facts
             finally:
                 looking.cancel()
+                facts.cancel()
 
 
 def fact_source(
