@@ -149,6 +149,12 @@ def test_a_fix_is_left_out_in_some_files(
     assert (edited(tmp_path, {path: text}, selected) != text) is is_fixed
 
 
+@pytest.mark.parametrize(("first", "is_fixed"), [("print()", True), ("'Said.'", False)])
+def test_only_a_pass_after_a_docstring_stays(tmp_path: Path, first: str, is_fixed: bool) -> None:
+    text = f"def f():\n    {first}\n    pass\n"
+    assert (edited(tmp_path, {"a.py": text}) != text) is is_fixed
+
+
 def test_another_ruff_may_sort_imports_otherwise(tmp_path: Path) -> None:
     text = "import re\nimport os\n\nprint(os, re)\n"
     files = {

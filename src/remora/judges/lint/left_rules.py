@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 from remora.code.edit.comments import is_for_tool
 from remora.code.folders import BESIDE, is_vendored
 from remora.code.pytest_model.pytest_file import is_of_tests
+from remora.code.syntax.signature import docstring_text
 from remora.judges.lint.conversions import IDIOMS, nodes_of, usual_idioms
 from remora.judges.rules import Rule
 from remora.tools.host.ruff.config_files import is_configured, oldest_minor, supports_python_2
@@ -32,12 +33,15 @@ from remora.tools.host.ruff.rule_choice import uses_flake8
 from remora.tools.tree import ToolTree
 
 UNUSED_IMPORT = "F401"
-_UNUSED = (UNUSED_IMPORT, "F841", "PIE790")
+_NO_EFFECT = "PIE790"
+_UNUSED = (UNUSED_IMPORT, "F841", _NO_EFFECT)
 """Rules about what has no effect."""
 _NO_QA = "RUF100"
+"""The rule about unused `# noqa` comments."""
 _OF_VERSION = ("RUF10", "I001")
+"""Beginnings of rules that differ between versions of ruff: `noqa` comments, sorted imports."""
 _VERSION = re.compile(r"^\s*__version__\s*=", re.MULTILINE)
-_NO_EFFECT = "PIE790"
+"""The line with which a package states its version."""
 _PYTHON_3 = (
     "UP", "FURB", "PTH", "FLY", "FA", "TC", "ANN", "PYI", "B904", "B905", "RUF005", "RUF012", "RUF013",
     "SIM105", "PLW1514",
@@ -187,10 +191,10 @@ class CaseInBody(NamedTuple):
     file: LintedFile
 
     def is_empty_body(self) -> bool:
-        """Return True for a `pass` beside a docstring, as many authors write it."""
+        """Return True for a `pass` after a docstring, as many authors write it."""
         file, code = self.file, self.finding["code"]
         is_wanted = code == _NO_EFFECT and not (file.is_configured or file.is_meant(code))
-        return is_wanted and self.finding["line"] in _second_of_two(self.body)
+        return is_wanted and self.finding["line"] in _after_docstrings(self.body)
 
     def hides_builtin(self) -> bool:
         added = " ".join(edit["content"] for edit in _edits(self.finding))
@@ -252,19 +256,25 @@ def _edits(finding: Finding) -> Sequence[dict[str, Any]]:
 
 
 def _removes_comment(finding: Finding, body: str) -> bool:
-    """Return True if a fix removes a comment that the finding is not in.
-
-    A comment for a tool, such as `# pragma: no cover`, goes with a statement, but not with an `else:`.
-    """
-    kept = "".join(edit["content"] for edit in _edits(finding))
+    """Return True if a fix removes a comment that the finding is not in."""
+    replacement = "".join(edit["content"] for edit in _edits(finding))
     return any(
         (edit["line"], edit["column"]) <= (line, column) < (edit["end_line"], edit["end_column"])
         and not (line == finding["line"] and column <= finding["column"])
-        and (header or text) not in kept
-        and (kept.strip() or header or not is_for_tool(text))
+        and not _may_go(text, header, replacement)
         for edit in _edits(finding)
         for line, column, text, header in _comments(body)
     )
+
+
+def _may_go(comment: str, header: str, replacement: str) -> bool:
+    """Return True for a comment that a replacement contains, or that goes with its statement.
+
+    A comment for a tool, such as `# pragma: no cover`, goes with a statement, but not with the
+    `header` of a block, such as `else:`.
+    """
+    goes_along = not replacement.strip() and not header and is_for_tool(comment)
+    return goes_along or (header or comment) in replacement
 
 
 @lru_cache(maxsize=1)
@@ -302,11 +312,13 @@ def _expects_absence(tried: ast.Try) -> bool:
 
 
 @lru_cache(maxsize=1)
-def _second_of_two(body: str) -> frozenset[int]:
-    """Return the lines of the second statements of all bodies that have two."""
+def _after_docstrings(body: str) -> frozenset[int]:
+    """Return the lines of the statements that are alone after a docstring."""
     bodies = (getattr(node, "body", None) for node in nodes_of(body))
     return frozenset(
-        block[1].lineno for block in bodies if isinstance(block, list) and len(block) == 2
+        block[1].lineno
+        for block in bodies
+        if isinstance(block, list) and len(block) == 2 and docstring_text(block) is not None
     )
 
 
