@@ -273,6 +273,16 @@ def test_tests_that_are_gone_are_named() -> None:
     assert deleted_tests(change(KNOWN, KNOWN)) == []
 
 
+def test_a_test_that_moved_is_not_gone_but_one_beside_a_namesake_is() -> None:
+    class_a, class_b, other = (
+        f"class Test{name}:\n    def test_ok(self):\n        assert 1\n" for name in "ABC"
+    )
+    assert deleted_tests(change(class_a + class_b, class_b + other)) == []
+    assert deleted_tests(change(class_a + class_b, class_b)) == [
+        "tests/test_cart.py::TestA::test_ok"
+    ]
+
+
 CODE = """\
 import re
 

@@ -1,7 +1,8 @@
 """Tests that a change adds or edits, as they are written."""
 
 import ast
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 
 import msgspec
@@ -15,13 +16,15 @@ from remora.judges.tests.claims import Claim, claims_of, effects_of
 
 
 class WrittenTest(msgspec.Struct, frozen=True, kw_only=True, dict=True):
-    """A test in a file, of which `module` is the syntax tree. `line` is that of its `def`."""
+    """A test in a file."""
 
     path: str
     qualname: str
     key: str
+    """Its node key."""
     function: FunctionNode
     module: ast.Module
+    """The syntax tree of the file."""
 
     @property
     def id(self) -> str:
@@ -29,6 +32,7 @@ class WrittenTest(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def line(self) -> int:
+        """The line of its `def`."""
         return self.function.lineno
 
     @property
@@ -96,15 +100,27 @@ def changed_tests(change: Change) -> Iterator[WrittenTest]:
 
 
 def deleted_tests(change: Change) -> list[str]:
-    """Return the IDs of the tests that are gone, also from other changed files."""
-    now = {
-        test.name
-        for path, file in change.files.items()
-        for test in tests_in(path, file.after or b"").values()
+    """Return the IDs of the tests that a change deletes.
+
+    A test that moved to another class or changed file is not deleted.
+    """
+    before = _tests_by_key({path: file.before for path, file in change.files.items()})
+    after = _tests_by_key({path: file.after for path, file in change.files.items()})
+    moved = Counter(after[key].name for key in after.keys() - before.keys())
+    deleted = []
+    for key, test in before.items():
+        if key in after:
+            continue
+        if moved[test.name] == 0:
+            deleted.append(test.id)
+        else:
+            moved[test.name] -= 1
+    return deleted
+
+
+def _tests_by_key(contents: Mapping[str, bytes | None]) -> dict[str, WrittenTest]:
+    return {
+        test.key: test
+        for path, content in contents.items()
+        for test in tests_in(path, content or b"").values()
     }
-    return [
-        test.id
-        for path, file in change.files.items()
-        for test in tests_in(path, file.before or b"").values()
-        if test.name not in now
-    ]
