@@ -9,6 +9,7 @@ from remora.agents.verification import verify
 from remora.bootstrap.operations import BUILT_IN
 from remora.code.extract import parse_module
 from remora.code.syntax.nodes import Module
+from remora.judges.faults.fault_kinds import FaultKind
 from remora.judges.submission import Submission
 from remora.judges.tests.surviving_mutants import boundary_faults, further_faults
 from remora.operations.test import file_tests
@@ -196,7 +197,10 @@ def test_faults_of_comparisons_come_before_those_of_other_conditions() -> None:
     lines = "".join(f"    if x > {number} and y:\n        y = g(x)\n" for number in range(20))
     faults = boundary_faults(f"def f(x, y):\n{lines}    return y\n".encode(), "f")
     assert len(faults) == 40
-    assert {fault.kind for fault in faults} == {"comparison True", "comparison False"}
+    assert {fault.kind for fault in faults} == {
+        FaultKind.NEAREST_COMPARISON,
+        FaultKind.OPPOSITE_COMPARISON,
+    }
     assert [fault.line for fault in faults] == sorted(fault.line for fault in faults)
     few = boundary_faults(b"def f(x):\n    print(x)\n    return x > 1\n", "f")
     assert {fault.what.partition(" became ")[0] for fault in few} == {"`x > 1`", "`1`"}

@@ -4,6 +4,7 @@ import ast
 import copy
 import functools
 from collections.abc import Callable, Iterator
+from enum import StrEnum
 
 from remora.code.syntax.definitions import FunctionNode, default_values
 from remora.code.syntax.effects import is_none_or_missing
@@ -12,8 +13,29 @@ from remora.text import clip
 
 _MOST_SHOWN = 60
 """Characters of code in the description of a fault."""
-CONDITION, CALL, TEXT = "condition", "call", "text"
-"""Kinds of faults: negated conditions, removed calls and `del`, and other texts."""
+
+
+class FaultKind(StrEnum):
+    """What faults of a kind have in common, each as an example."""
+
+    OPTION = "an argument with a default was ignored"
+    CHOICE = "`a or b` became `a`"
+    CONDITION = "`if a` became `if not a`"
+    RETURN = "`return a` became `return None`"
+    CALL = "`f(a)` or `del a` was removed"
+    STATEMENT = "`a = b` or `raise a` was removed"
+    NEAREST_COMPARISON = "`a < b` became `a <= b`, or `a == b` became `a != b`"
+    OPPOSITE_COMPARISON = "`a < b` became `a >= b`"
+    ARITHMETIC = "`a + b` became `a - b`"
+    AND_OR = "`a and b` became `a or b`"
+    NOT = "`not a` became `a`"
+    ARGUMENTS = "`f(a, b)` became `f(b, a)`"
+    CONSTANT = "`True` became `False`"
+    NUMBER_ABOVE = "`1` became `2`"
+    NUMBER_BELOW = "`1` became `0`"
+    TEXT = "`'a'` became `'ax'`"
+
+
 _OTHER_COMPARISONS: dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]] = {
     ast.Lt: (ast.LtE, ast.GtE),
     ast.LtE: (ast.Lt, ast.Gt),
@@ -47,65 +69,76 @@ _TEXT_METHODS = frozenset(
     }
 )  # fmt: skip
 """Methods that return a text like the one they are called on."""
+_OF_ANY_ORDER = {"min", "max"}
+"""Functions whose arguments may be swapped."""
 ChangeNode = Callable[[ast.AST], ast.AST]
 """Returns the replacement of a node."""
+Fault = tuple[FaultKind, str, ChangeNode]
+"""The kind of a fault, its description, and the change that plants it."""
 
 
-def ignored_options(function: FunctionNode) -> Iterator[tuple[str, str, ChangeNode]]:
+def ignored_options(function: FunctionNode) -> Iterator[Fault]:
     """Yield a fault for each argument with a literal default: it is ignored."""
     for name, default in default_values(function.args):
         if is_literal(default):
-            yield "option", f"the argument {name} was ignored", assign_first(name, default)
+            change = assign_first(name, default)
+            yield FaultKind.OPTION, f"the argument {name} was ignored", change
 
 
-def node_faults(node: ast.AST) -> Iterator[tuple[str, str, ChangeNode]]:
-    """Yield the kind of each fault of a node, its description, and the change that plants it."""
+def node_faults(node: ast.AST) -> Iterator[Fault]:
+    """Yield the faults of a node other than a function."""
     if isinstance(node, ast.expr):
         yield from _faults_in_expression(node)
         for choice in _choices(node):
             yield (
-                "choice",
+                FaultKind.CHOICE,
                 f"{_shown(node)} became {_shown(choice)}",
                 functools.partial(_become, choice),
             )
     match node:
         case ast.If(test=test) | ast.While(test=test) | ast.IfExp(test=test):
-            yield CONDITION, f"the condition {_shown(test)} was negated", _negate
+            yield FaultKind.CONDITION, f"the condition {_shown(test)} was negated", _negate
         case ast.Return(value=ast.expr() as value) if not is_none_or_missing(value):
-            yield "return", "it returns None", _set_fields(value=ast.Constant(None))
+            yield FaultKind.RETURN, "it returns None", _set_fields(value=ast.Constant(None))
         case (
             ast.Expr(value=ast.Call()) | ast.Assign() | ast.AugAssign() | ast.Delete() | ast.Raise()
         ):
-            kind = CALL if isinstance(node, ast.Expr | ast.Delete) else "statement"
+            is_call = isinstance(node, ast.Expr | ast.Delete)
             yield (
-                kind,
+                FaultKind.CALL if is_call else FaultKind.STATEMENT,
                 f"{_shown(node)} was removed",
                 lambda node: ast.copy_location(ast.Pass(), node),
             )
 
 
-def _faults_in_expression(node: ast.expr) -> Iterator[tuple[str, str, ChangeNode]]:
+def _faults_in_expression(node: ast.expr) -> Iterator[Fault]:
     match node:
         case ast.Compare(ops=[op]):
-            for other in _OTHER_COMPARISONS[type(op)]:
-                kind = f"comparison {other is _OTHER_COMPARISONS[type(op)][0]}"
+            kinds = FaultKind.NEAREST_COMPARISON, FaultKind.OPPOSITE_COMPARISON
+            for kind, other in zip(kinds, _OTHER_COMPARISONS[type(op)], strict=False):
                 yield _changed(kind, node, ops=[other()])
         case ast.BinOp(op=op) if type(op) in _OTHER_OPERATORS and not _is_text(node):
             opposite = _OTHER_OPERATORS[type(op)]
-            yield _changed("arithmetic", node, op=opposite())
+            yield _changed(FaultKind.ARITHMETIC, node, op=opposite())
         case ast.BoolOp(op=op):
             swapped = ast.Or if isinstance(op, ast.And) else ast.And
-            yield _changed("and or", node, op=swapped())
+            yield _changed(FaultKind.AND_OR, node, op=swapped())
         case ast.UnaryOp(op=ast.Not()):
-            yield "not", f"the not of {_shown(node)} was removed", _double_negate
+            yield FaultKind.NOT, f"the not of {_shown(node)} was removed", _double_negate
         case ast.Constant(value=value):
             yield from _constant(node, value)
-        case ast.Call(args=[first, second, *_]) if ast.dump(first) != ast.dump(second):
-            yield "arguments", f"two arguments of {_shown(node)} were swapped", _swap
+        case ast.Call(func=func, args=[first, second, *_]) if (
+            ast.dump(first) != ast.dump(second) and ast.unparse(func) not in _OF_ANY_ORDER
+        ):
+            what = f"two arguments of {_shown(node)} were swapped"
+            yield FaultKind.ARGUMENTS, what, _swap
 
 
 def _choices(node: ast.expr) -> list[ast.expr]:
-    """Return the parts that an expression may be equal to: no branch shows when it is another."""
+    """Return the parts that an expression may be equal to.
+
+    Branch coverage does not show that a test tells them apart.
+    """
     match node:
         case ast.IfExp(body=body, orelse=orelse):
             return [body, orelse]
@@ -124,19 +157,19 @@ def _become(other: ast.AST, _: ast.AST) -> ast.AST:
     return other
 
 
-def _constant(node: ast.expr, value: object) -> Iterator[tuple[str, str, ChangeNode]]:
+def _constant(node: ast.expr, value: object) -> Iterator[Fault]:
     if isinstance(value, bool):
-        yield _changed("constant", node, value=not value)
+        yield _changed(FaultKind.CONSTANT, node, value=not value)
     elif isinstance(value, int):
-        yield _changed("boundary", node, value=value + 1)
-        yield _changed("boundary below", node, value=value - 1)
+        yield _changed(FaultKind.NUMBER_ABOVE, node, value=value + 1)
+        yield _changed(FaultKind.NUMBER_BELOW, node, value=value - 1)
     elif isinstance(value, str):
-        yield _changed(TEXT, node, value=f"{value}x")
+        yield _changed(FaultKind.TEXT, node, value=f"{value}x")
     elif isinstance(value, bytes):
-        yield _changed(TEXT, node, value=value + b"x")
+        yield _changed(FaultKind.TEXT, node, value=value + b"x")
 
 
-def _changed(kind: str, node: ast.expr, **fields: object) -> tuple[str, str, ChangeNode]:
+def _changed(kind: FaultKind, node: ast.expr, **fields: object) -> Fault:
     """Return a fault that sets fields of an expression, described by the code before and after."""
     change = _set_fields(**fields)
     return kind, f"{_shown(node)} became {_shown(change(copy.copy(node)))}", change

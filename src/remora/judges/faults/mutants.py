@@ -11,28 +11,25 @@ from remora.code.syntax.definitions import FunctionNode, assigned_values, find_d
 from remora.code.syntax.hidden_uses import names_in
 from remora.code.syntax.source import Source, parse_text, read_source
 from remora.code.syntax.spans import without_docstring
-from remora.judges.faults.fault_kinds import (
-    ChangeNode,
-    ignored_options,
-    node_faults,
-)
+from remora.judges.faults.fault_kinds import ChangeNode, FaultKind, ignored_options, node_faults
 from remora.python_text import parse
 
 MAX_MUTANTS = 20
 _DATA = (ast.Call, ast.Dict, ast.List, ast.Tuple, ast.Set, ast.ListComp, ast.DictComp, ast.SetComp)
 _T = TypeVar("_T")
+_Fault = tuple[FaultKind, int, int, str, ChangeNode]
+"""A fault's kind, the number of its node, its line, description and change."""
 
 
 class Mutant(msgspec.Struct, frozen=True, kw_only=True):
-    """A mutant. `what` describes the fault, and `kind` is what faults of its sort have in common.
-
-    `function` is the source of the function alone, within its classes and without comments.
-    """
+    """A mutant."""
 
     what: str
-    kind: str
+    """The description of the fault."""
+    kind: FaultKind
     line: int
     function: str
+    """The source of the function alone, within its classes and without comments."""
 
     @property
     def description(self) -> str:
@@ -44,12 +41,12 @@ def mutants(
     qualname: str,
     most: int = MAX_MUTANTS,
     *,
-    is_wanted: Callable[[str, int], bool] = lambda _kind, _line: True,
+    is_wanted: Callable[[FaultKind, int], bool] = lambda _kind, _line: True,
 ) -> list[Mutant]:
     """Return at most `most` mutants in source order, chosen from each kind of fault in turn.
 
-    `is_wanted` chooses kinds of faults and lines. All mutants parse, and no two mutants have the same syntax tree. Return an empty list if the
-    function does not exist.
+    `is_wanted` chooses kinds of faults and lines. All mutants parse, and no two mutants have the
+    same syntax tree. Return an empty list if the function does not exist.
     """
     tree, function = find_function(source, qualname)
     if function is None:
@@ -71,9 +68,9 @@ def mutants(
     return sorted(chosen, key=lambda mutant: mutant.line)
 
 
-def _faults_by_kind(function: FunctionNode) -> list[list[tuple[str, int, int, str, ChangeNode]]]:
-    """Return the faults of each kind: kind, the node's number, line, description and change."""
-    by_kind: dict[str, list[tuple[str, int, int, str, ChangeNode]]] = {}
+def _faults_by_kind(function: FunctionNode) -> list[list[_Fault]]:
+    """Return the faults of each kind."""
+    by_kind: dict[FaultKind, list[_Fault]] = {}
     for number, node in enumerate(_mutable_nodes(function)):
         line = getattr(node, "lineno", function.lineno)
         faults = ignored_options(function) if node is function else node_faults(node)

@@ -7,15 +7,16 @@ import msgspec
 
 from remora.errors import HostError
 from remora.judges.calls.target_function import TargetFunction, require_target
-from remora.judges.faults.fault_kinds import CONDITION
+from remora.judges.faults.fault_kinds import FaultKind
 from remora.judges.faults.mutants import Mutant, mutants
 from remora.judges.runner.orders import fault_order
 from remora.judges.runner.parent import Order, run_in_child
 from remora.tools.tree import ToolTree
 
 _DECIDING = (
-    "comparison True", "comparison False", "boundary", "boundary below", CONDITION, "and or", "not",
-    "choice", "option",
+    FaultKind.NEAREST_COMPARISON, FaultKind.OPPOSITE_COMPARISON, FaultKind.NUMBER_ABOVE,
+    FaultKind.NUMBER_BELOW, FaultKind.CONDITION, FaultKind.AND_OR, FaultKind.NOT, FaultKind.CHOICE,
+    FaultKind.OPTION,
 )  # fmt: skip
 """Kinds of faults that a boundary may tell apart from the code, the closest first."""
 _MAX_CANDIDATES = 400
@@ -81,7 +82,7 @@ def boundary_faults(
     With `lines`, these are on some of its lines.
     """
 
-    def is_wanted(kind: str, line: int) -> bool:
+    def is_wanted(kind: FaultKind, line: int) -> bool:
         return kind in _DECIDING and (lines is None or line in lines)
 
     candidates = mutants(source, qualname, _MAX_CANDIDATES, is_wanted=is_wanted)

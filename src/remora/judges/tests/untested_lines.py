@@ -21,7 +21,7 @@ from remora.errors import HostError
 from remora.judges.calls.equivalent_faults import DistinguishedFault, without_equivalent
 from remora.judges.calls.project_examples import ProjectExamples
 from remora.judges.calls.target_function import target_at
-from remora.judges.faults.fault_kinds import TEXT
+from remora.judges.faults.fault_kinds import FaultKind
 from remora.judges.faults.mutants import Mutant, find_function, mutants
 from remora.judges.judged_change import Change, ChangedFile, ReportedFinding, Unjudged
 from remora.judges.runner.orders import (
@@ -161,7 +161,7 @@ def _subjects(change: Change) -> Iterator[_Subject]:
             faults = [
                 fault
                 for fault in mutants(file.after, node.qualname, _MOST_FAULTS)
-                if fault.line in file.lines and fault.kind != TEXT
+                if fault.line in file.lines and fault.kind != FaultKind.TEXT
             ]
             if faults:
                 yield _Subject(file, node, faults)

@@ -11,7 +11,7 @@ from remora.judges.calls.project_examples import (
 )
 from remora.judges.calls.target_function import TargetFunction, target_at
 from remora.judges.calls.trials import NotImported, TrialResults, try_calls
-from remora.judges.faults.fault_kinds import CALL, CONDITION
+from remora.judges.faults.fault_kinds import FaultKind
 from remora.judges.faults.mutants import Mutant, mutants
 from remora.operations.test.insert.further_cases import FurtherCase
 from remora.operations.test.trivial_functions import TRIVIAL, is_trivial
@@ -88,7 +88,9 @@ def _fault_problem(chosen: Sequence[Case], dead: frozenset[int], faults: Sequenc
         return "its examples detect no planted fault"
     run = {line for case in chosen for line in case.lines}
     near = {
-        n for n, fault in enumerate(faults) if fault.line in run and fault.kind in (CONDITION, CALL)
+        number
+        for number, fault in enumerate(faults)
+        if fault.line in run and fault.kind in (FaultKind.CONDITION, FaultKind.CALL)
     }
     if len(near - dead) > _MOST_MISSED * len(near):
         return f"{NEEDS_WRITER}its examples do not show what a condition or a call is for"
