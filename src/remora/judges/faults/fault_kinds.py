@@ -2,8 +2,7 @@
 
 import ast
 import copy
-import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from enum import StrEnum
 
 from remora.code.syntax.definitions import FunctionNode, default_values
@@ -71,18 +70,16 @@ _TEXT_METHODS = frozenset(
 """Methods that return a text like the one they are called on."""
 _OF_ANY_ORDER = {"min", "max"}
 """Functions whose arguments may be swapped."""
-ChangeNode = Callable[[ast.AST], ast.AST]
-"""Returns the replacement of a node."""
-Fault = tuple[FaultKind, str, ChangeNode]
-"""The kind of a fault, its description, and the change that plants it."""
+Fault = tuple[FaultKind, str, ast.AST]
+"""The kind of a fault, its description, and what replaces a node to plant it."""
 
 
 def ignored_options(function: FunctionNode) -> Iterator[Fault]:
     """Yield a fault for each argument with a literal default: it is ignored."""
     for name, default in default_values(function.args):
         if is_literal(default):
-            change = assign_first(name, default)
-            yield FaultKind.OPTION, f"the argument {name} was ignored", change
+            ignoring = _assign_first(function, name, default)
+            yield FaultKind.OPTION, f"the argument {name} was ignored", ignoring
 
 
 def node_faults(node: ast.AST) -> Iterator[Fault]:
@@ -90,25 +87,22 @@ def node_faults(node: ast.AST) -> Iterator[Fault]:
     if isinstance(node, ast.expr):
         yield from _faults_in_expression(node)
         for choice in _choices(node):
-            yield (
-                FaultKind.CHOICE,
-                f"{_shown(node)} became {_shown(choice)}",
-                functools.partial(_become, choice),
-            )
+            yield _become(FaultKind.CHOICE, node, choice)
     match node:
         case ast.If(test=test) | ast.While(test=test) | ast.IfExp(test=test):
-            yield FaultKind.CONDITION, f"the condition {_shown(test)} was negated", _negate
+            yield (
+                FaultKind.CONDITION,
+                f"the condition {_shown(test)} was negated",
+                _with_fields(node, test=_not(test)),
+            )
         case ast.Return(value=ast.expr() as value) if not is_none_or_missing(value):
-            yield FaultKind.RETURN, "it returns None", _set_fields(value=ast.Constant(None))
+            yield FaultKind.RETURN, "it returns None", ast.Return(ast.Constant(None))
         case (
             ast.Expr(value=ast.Call()) | ast.Assign() | ast.AugAssign() | ast.Delete() | ast.Raise()
         ):
             is_call = isinstance(node, ast.Expr | ast.Delete)
-            yield (
-                FaultKind.CALL if is_call else FaultKind.STATEMENT,
-                f"{_shown(node)} was removed",
-                lambda node: ast.copy_location(ast.Pass(), node),
-            )
+            kind = FaultKind.CALL if is_call else FaultKind.STATEMENT
+            yield kind, f"{_shown(node)} was removed", ast.Pass()
 
 
 def _faults_in_expression(node: ast.expr) -> Iterator[Fault]:
@@ -124,14 +118,14 @@ def _faults_in_expression(node: ast.expr) -> Iterator[Fault]:
             swapped = ast.Or if isinstance(op, ast.And) else ast.And
             yield _changed(FaultKind.AND_OR, node, op=swapped())
         case ast.UnaryOp(op=ast.Not()):
-            yield FaultKind.NOT, f"the not of {_shown(node)} was removed", _double_negate
+            yield FaultKind.NOT, f"the not of {_shown(node)} was removed", _not(node)
         case ast.Constant(value=value):
             yield from _constant(node, value)
-        case ast.Call(func=func, args=[first, second, *_]) if (
+        case ast.Call(func=func, args=[first, second, *others]) if (
             ast.dump(first) != ast.dump(second) and ast.unparse(func) not in _OF_ANY_ORDER
         ):
             what = f"two arguments of {_shown(node)} were swapped"
-            yield FaultKind.ARGUMENTS, what, _swap
+            yield FaultKind.ARGUMENTS, what, _with_fields(node, args=[second, first, *others])
 
 
 def _choices(node: ast.expr) -> list[ast.expr]:
@@ -153,8 +147,8 @@ def _choices(node: ast.expr) -> list[ast.expr]:
     return []
 
 
-def _become(other: ast.AST, _: ast.AST) -> ast.AST:
-    return other
+def _not(operand: ast.expr) -> ast.expr:
+    return ast.UnaryOp(op=ast.Not(), operand=operand)
 
 
 def _constant(node: ast.expr, value: object) -> Iterator[Fault]:
@@ -170,9 +164,12 @@ def _constant(node: ast.expr, value: object) -> Iterator[Fault]:
 
 
 def _changed(kind: FaultKind, node: ast.expr, **fields: object) -> Fault:
-    """Return a fault that sets fields of an expression, described by the code before and after."""
-    change = _set_fields(**fields)
-    return kind, f"{_shown(node)} became {_shown(change(copy.copy(node)))}", change
+    return _become(kind, node, _with_fields(node, **fields))
+
+
+def _become(kind: FaultKind, node: ast.expr, other: ast.AST) -> Fault:
+    """Return a fault that is described by the code before and after."""
+    return kind, f"{_shown(node)} became {_shown(other)}", other
 
 
 def _shown(node: ast.AST) -> str:
@@ -180,42 +177,18 @@ def _shown(node: ast.AST) -> str:
     return f"`{clip(ast.unparse(node).partition(chr(10))[0], _MOST_SHOWN)}`"
 
 
-def _set_fields(**fields: object) -> ChangeNode:
-    def change(node: ast.AST) -> ast.AST:
-        for name, value in fields.items():
-            setattr(node, name, value)
-        return node
-
-    return change
+def _with_fields(node: ast.AST, **fields: object) -> ast.AST:
+    changed = copy.copy(node)
+    for name, value in fields.items():
+        setattr(changed, name, value)
+    return changed
 
 
-def assign_first(name: str, value: ast.expr) -> ChangeNode:
-    """Return the change of a function that gives a variable another value at its beginning."""
-
-    def change(node: ast.AST) -> ast.AST:
-        assert isinstance(node, FunctionNode)
-        start = len(node.body) - len(without_docstring(node.body))
-        node.body.insert(start, ast.Assign([ast.Name(name)], copy.deepcopy(value)))
-        return node
-
-    return change
-
-
-def _negate(node: ast.AST) -> ast.AST:
-    assert isinstance(node, ast.If | ast.While | ast.IfExp)
-    node.test = ast.UnaryOp(op=ast.Not(), operand=node.test)
-    return node
-
-
-def _double_negate(node: ast.AST) -> ast.AST:
-    assert isinstance(node, ast.expr)
-    return ast.UnaryOp(op=ast.Not(), operand=node)
-
-
-def _swap(node: ast.AST) -> ast.AST:
-    assert isinstance(node, ast.Call)
-    node.args[:2] = reversed(node.args[:2])
-    return node
+def _assign_first(function: FunctionNode, name: str, value: ast.expr) -> ast.AST:
+    """Return a function that gives a variable another value at its beginning."""
+    start = len(function.body) - len(without_docstring(function.body))
+    assignment = ast.Assign([ast.Name(name)], value)
+    return _with_fields(function, body=[*function.body[:start], assignment, *function.body[start:]])
 
 
 def is_literal(value: ast.expr) -> bool:

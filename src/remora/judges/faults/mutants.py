@@ -11,14 +11,14 @@ from remora.code.syntax.definitions import FunctionNode, assigned_values, find_d
 from remora.code.syntax.hidden_uses import names_in
 from remora.code.syntax.source import Source, parse_text, read_source
 from remora.code.syntax.spans import without_docstring
-from remora.judges.faults.fault_kinds import ChangeNode, FaultKind, ignored_options, node_faults
+from remora.judges.faults.fault_kinds import FaultKind, ignored_options, node_faults
 from remora.python_text import parse
 
 MAX_MUTANTS = 20
 _DATA = (ast.Call, ast.Dict, ast.List, ast.Tuple, ast.Set, ast.ListComp, ast.DictComp, ast.SetComp)
 _T = TypeVar("_T")
-_Fault = tuple[FaultKind, int, int, str, ChangeNode]
-"""A fault's kind, the number of its node, its line, description and change."""
+_Fault = tuple[FaultKind, int, int, str, ast.AST]
+"""A fault's kind, the number of its node, its line, description and replacement of the node."""
 
 
 class Mutant(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,12 +53,12 @@ def mutants(
         return []
     chosen: list[Mutant] = []
     seen = {ast.dump(function)}
-    for kind, number, line, what, change in _round_robin(_faults_by_kind(function)):
+    for kind, number, line, what, replacement in _round_robin(_faults_by_kind(function)):
         if len(chosen) == most:
             break
         if not is_wanted(kind, line):
             continue
-        faulty = _plant_fault(function, number, change)
+        faulty = _plant_fault(function, number, replacement)
         dumped = ast.dump(faulty)
         if dumped in seen:
             continue
@@ -74,8 +74,8 @@ def _faults_by_kind(function: FunctionNode) -> list[list[_Fault]]:
     for number, node in enumerate(_mutable_nodes(function)):
         line = getattr(node, "lineno", function.lineno)
         faults = ignored_options(function) if node is function else node_faults(node)
-        for kind, what, change in faults:
-            by_kind.setdefault(kind, []).append((kind, number, line, what, change))
+        for kind, what, replacement in faults:
+            by_kind.setdefault(kind, []).append((kind, number, line, what, replacement))
     return list(by_kind.values())
 
 
@@ -144,20 +144,20 @@ def function_named(tree: ast.Module, qualname: str) -> FunctionNode | None:
 
 
 class _Replace(ast.NodeTransformer):
-    """Replaces one node with the result of `change`."""
+    """Replaces one node."""
 
-    def __init__(self, node: ast.AST, change: ChangeNode) -> None:
+    def __init__(self, node: ast.AST, replacement: ast.AST) -> None:
         self._node = node
-        self._change = change
+        self._replacement = replacement
 
     def visit(self, node: ast.AST) -> ast.AST:
-        return self._change(node) if node is self._node else self.generic_visit(node)
+        return self._replacement if node is self._node else self.generic_visit(node)
 
 
-def _plant_fault(function: FunctionNode, number: int, change: ChangeNode) -> FunctionNode:
-    """Return a copy of the function in which one of its nodes is changed."""
+def _plant_fault(function: FunctionNode, number: int, replacement: ast.AST) -> FunctionNode:
+    """Return a copy of the function in which one of its nodes is replaced."""
     place = copy.deepcopy(function)
-    faulty = _Replace(_mutable_nodes(place)[number], change).visit(place)
+    faulty = _Replace(_mutable_nodes(place)[number], replacement).visit(place)
     assert isinstance(faulty, FunctionNode)
     return faulty
 

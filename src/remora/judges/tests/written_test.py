@@ -2,7 +2,7 @@
 
 import ast
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import cached_property
 
 import msgspec
@@ -104,23 +104,14 @@ def deleted_tests(change: Change) -> list[str]:
 
     A test that moved to another class or changed file is not deleted.
     """
-    before = _tests_by_key({path: file.before for path, file in change.files.items()})
-    after = _tests_by_key({path: file.after for path, file in change.files.items()})
-    moved = Counter(after[key].name for key in after.keys() - before.keys())
+    files = change.files.items()
+    before = [test for path, file in files for test in tests_in(path, file.before or b"").values()]
+    after = [test for path, file in files for test in tests_in(path, file.after or b"").values()]
+    kept = {test.key for test in after}
+    lost = Counter(test.name for test in before) - Counter(test.name for test in after)
     deleted = []
-    for key, test in before.items():
-        if key in after:
-            continue
-        if moved[test.name] == 0:
+    for test in before:
+        if test.key not in kept and lost[test.name] > 0:
+            lost[test.name] -= 1
             deleted.append(test.id)
-        else:
-            moved[test.name] -= 1
     return deleted
-
-
-def _tests_by_key(contents: Mapping[str, bytes | None]) -> dict[str, WrittenTest]:
-    return {
-        test.key: test
-        for path, content in contents.items()
-        for test in tests_in(path, content or b"").values()
-    }
