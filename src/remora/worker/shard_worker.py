@@ -126,9 +126,9 @@ async def _run_jobs(
         ruff=None,
         python=python,
     )
-    of_run = str(start.config.get("model_name"))
-    names = {agent.definition.model or of_run for agent in agents}
-    models = connect_models(invocation, project, start, sorted(names), models_named_by(agents))
+    of_run = start.config.get("model_name")
+    names = sorted({name for agent in agents if (name := agent.definition.model or of_run)})
+    models = connect_models(invocation, project, start, names, models_named_by(agents))
     try:
         async with prepared.source.opened() as facts:
             run = Run(

@@ -30,7 +30,7 @@ from remora.runs.execution.base_files import BaseFilesCache
 from remora.runs.execution.run import RunRequest
 from remora.runs.records.attempts import read_attempts
 from remora.runs.records.job_view import StreamState
-from remora.runs.records.run_record import read_own_record
+from remora.runs.records.run_record import read_own_record, read_record
 from remora.runs.records.run_stream import open_run
 from remora.trace.read.reader import read_events
 from remora.usecases.analyze.resume_run import prepare_resume
@@ -380,6 +380,14 @@ class TestItIsRefused:
         project = open_project(half.caller())
         trusted = read_own_record(project, RUN, trusted=True)
         assert prepare_resume(half.caller(), project, trusted).models == ("scripted",)
+
+    def test_no_model_is_needed_if_none_is_recorded(self, half: Desk) -> None:
+        trace = half.project.trace
+        for path in (trace.existing_run(RUN), *trace.agent_streams()):
+            text = path.read_text().replace('"model_name":"scripted"', '"model_name":null')
+            path.write_text(text.replace('"name":"scripted"', '"name":null'))
+        project = open_project(half.caller())
+        assert prepare_resume(half.caller(), project, read_record(project, RUN)).models == ()
 
     def test_where_a_strangers_stream_names_no_commit_or_a_file_or_run_elsewhere(
         self, half: Desk

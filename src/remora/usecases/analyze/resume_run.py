@@ -77,7 +77,8 @@ def prepare_resume(
     """Return the remaining work of the run whose verified record is `record`.
 
     At most `concurrency` jobs run at a time. The plan, operations, seed, limits and model names are
-    taken from the record. Consent, addresses and keys are never read from a stream.
+    taken from the record. Consent, addresses and keys are never read from a stream. No index is built
+    and no node is looked up ahead: facts come from the index that the run built when it began.
 
     Raises UsageError if an agent has changed or if required tests cannot run, StreamLocked if the
     run is still in progress, and StreamDamaged if a stream is damaged.
@@ -161,7 +162,7 @@ def _model_of(
     if start is None:
         return agent.definition.model or of_run
     check_definition(start, agent, project.redact)
-    return str(start.model.get("name") or of_run)
+    return start.model.get("name") or agent.definition.model or of_run
 
 
 def _plan(attempts: Attempts) -> Plan:
@@ -177,7 +178,7 @@ def _plan(attempts: Attempts) -> Plan:
     )
 
 
-_OF_THE_RUN = (
+_RECORDED_SETTINGS = (
     ("runner", "max_turns"),
     ("runner", "decisions"),
     ("runner", "opening"),
@@ -201,7 +202,7 @@ def recorded_config(config: Config, start: RunStart) -> Config:
     Raises UsageError if this version does not have a recorded setting, or does not take its value.
     """
     merged = config.model_dump(mode="json")
-    for path in _OF_THE_RUN:
+    for path in _RECORDED_SETTINGS:
         recorded: Any = start.config
         for key in path:
             recorded = recorded.get(key) if isinstance(recorded, dict) else None
