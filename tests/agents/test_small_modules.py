@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from remora.agents.inputs.target_location import line_ranges, locate_target
 from remora.agents.loop.packet_updates import checked_extensions
-from remora.agents.loop.stop_rules import StopRules, TurnCounts, raw_size
+from remora.agents.loop.stop_rules import StopRules
+from remora.agents.loop.turn_counts import TurnCounts, raw_size
 from remora.agents.named_summarizers import ScriptSummarizer, summarizer_named, summarizer_record
 from remora.memory.delta import PacketDelta, new_action
 from remora.memory.events import ModelRequest, Payload, ToolCalled, ToolResulted, TurnStart

@@ -29,10 +29,9 @@ from remora.agents.loop.stop_rules import (
     MAX_BAD_CALLS,
     Ending,
     StopRules,
-    TurnCounts,
-    error_ending,
     failed_check,
 )
+from remora.agents.loop.turn_counts import TurnCounts
 from remora.chat import ToolSchema
 from remora.ids import unescape_path
 from remora.memory.budget import trim
@@ -328,7 +327,7 @@ class AgentState:
         error = self._whole(event, AgentError)
         self.turn = replace(self.turn, is_over=True)
         self.failure = replace(self.failure, hint=error.hint)
-        self.ending = error_ending(error, self._stop_rules)
+        self.ending = self._stop_rules.after_error(error)
 
     @property
     def _is_driven(self) -> bool:

@@ -22,7 +22,7 @@ from rich.table import Column
 from rich.text import Text
 
 from remora.agents.job import AgentResult, Job
-from remora.agents.loop.stop_rules import sent_tokens
+from remora.agents.loop.turn_counts import sent_tokens
 from remora.cli.app.options import Options
 from remora.cli.app.working import error_console, progress_bar
 from remora.ids import display_name

@@ -8,7 +8,7 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from remora.agents.builtin_tools import LEAVE, UNDO
-from remora.agents.loop.stop_rules import NO_COUNTS, TurnCounts
+from remora.agents.loop.turn_counts import NO_COUNTS, TurnCounts
 from remora.errors import DiskError, NotFound, StreamDamaged
 from remora.memory.events import AgentEnd, AgentStart, ContextUpdate, Event, Head, JobEnd, JobStart
 from remora.runs.records.agent_stream import ancestors, end_of, parent_of

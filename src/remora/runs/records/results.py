@@ -8,7 +8,7 @@ import msgspec
 from msgspec.structs import replace
 
 from remora.agents.job import Job
-from remora.agents.loop.stop_rules import DECIDERS
+from remora.agents.loop.turn_counts import DECIDERS
 from remora.code.syntax.node_patterns import match_nodes, nearest
 from remora.errors import NotFound
 from remora.ids import NodeKey, display_name, split_node_key

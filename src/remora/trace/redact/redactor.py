@@ -34,10 +34,10 @@ _NOTHING: Mapping[str, str] = MappingProxyType({})
 _MARKS = re.compile(rb"<secret:([a-z0-9-]+):[0-9a-f]{12}>")
 _MARK = b"<secret:"
 _PASSES = 8
-"""Passes before a text counts as tangled (decision): replacing a secret seldom reveals another."""
+"""Passes before a text counts as tangled (decision)."""
 _TANGLED = "tangled"
 _MIN_REMAINDER = 4
-"""Bytes of a finding beside a placeholder that are worth one of their own (decision)."""
+"""Fewer bytes of a finding beside a placeholder are left (decision)."""
 
 
 class Redactor:

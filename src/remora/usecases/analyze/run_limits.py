@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from functools import partial
 
 from remora.agents.job import AgentResult, Job
-from remora.agents.loop.stop_rules import sent_tokens
+from remora.agents.loop.turn_counts import sent_tokens
 from remora.errors import UsageError
 from remora.memory.events import Event, ModelRequest
 from remora.models.protocol import Model
