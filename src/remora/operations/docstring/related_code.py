@@ -16,36 +16,34 @@ from remora.tools.tree import ToolTree
 
 _NEIGHBOURS, _CALLEES, _CALLS = 2, 5, 5
 _SHORT = 300
-"""Characters of a docstring that is shown whole. All facts fit into a fifth of a packet."""
+"""Characters of a docstring that is shown whole.
+
+With these numbers of neighbours, callees and calls, all facts fit into a fifth of a packet.
+"""
 _LINE = 80
 _MOST_LINES = 12
-"""Lines of a call that are shown, with two before and after it."""
+"""Lines of a call that are shown, including two before and two after it."""
 _MAX_FILES = 2000
 
 
 def neighbour_docstrings(found: DocumentedNode) -> dict[str, str]:
     """Return the docstrings of the nearest functions, or classes, of the file, by qualname."""
     here = found.node.lineno
-    near = sorted(_definitions(found), key=lambda other: abs(other.node.lineno - here))
-    texts = (
-        (other.qualname, cleandoc(docstring_text(other.node.body) or ""))
-        for other in near
-        if other.key != found.key
-        and isinstance(other.node, ast.ClassDef) == isinstance(found.node, ast.ClassDef)
-    )
+    near = sorted(_neighbours(found), key=lambda other: abs(other.node.lineno - here))
+    texts = ((other.qualname, cleandoc(docstring_text(other.node.body) or "")) for other in near)
     return dict(islice((pair for pair in texts if 0 < len(pair[1]) <= _SHORT), _NEIGHBOURS))
 
 
 def neighbours_with_docstring(found: DocumentedNode) -> dict[str, str]:
-    """Return how many of the node's public neighbours have a docstring, such as "2 of 15"."""
+    """Return a fact with how many public neighbours of the node have a docstring, or nothing.
+
+    The key says what is counted, and the value is, for example, "2 of 15".
+    """
     scope = found.qualname.rpartition(".")[0]
     near = [
         docstring_text(other.node.body)
-        for other in _definitions(found)
-        if other.key != found.key
-        and isinstance(other.node, ast.ClassDef) == isinstance(found.node, ast.ClassDef)
-        and other.qualname.rpartition(".")[0] == scope
-        and not other.node.name.startswith("_")
+        for other in _neighbours(found)
+        if other.qualname.rpartition(".")[0] == scope and not other.node.name.startswith("_")
     ]
     kind = "classes" if isinstance(found.node, ast.ClassDef) else "functions"
     fact = f"public {kind} of {scope or 'the file'} with a docstring"
@@ -75,6 +73,16 @@ def _names_called(found: DocumentedNode) -> list[str]:
 
 def _definitions(found: DocumentedNode) -> list[Definition]:
     return find_definitions(found.source.tree, escape_path(found.path))
+
+
+def _neighbours(found: DocumentedNode) -> list[Definition]:
+    """Return the other functions of the file, or for a class the other classes."""
+    is_class = isinstance(found.node, ast.ClassDef)
+    return [
+        other
+        for other in _definitions(found)
+        if other.key != found.key and isinstance(other.node, ast.ClassDef) == is_class
+    ]
 
 
 def _imported(place: ToolTree, path: str, tree: ast.Module) -> dict[str, Definition]:
@@ -118,7 +126,7 @@ def _calls_of_name(place: ToolTree, name: str, callers: Sequence[str]) -> Iterat
         for caller, call in _calls(tree, path) if tree else ():
             if unqualified_name(call.func) == name:
                 first, last = max(1, call.lineno - 2), (call.end_lineno or call.lineno) + 2
-                code = "\n".join(lines[first - 1 : min(last, first + _MOST_LINES)])
+                code = "\n".join(lines[first - 1 : min(last, first - 1 + _MOST_LINES)])
                 yield {"path": path, "line": call.lineno, "caller": caller, "code": code}
 
 
