@@ -132,7 +132,8 @@ host_values = st.recursive(
     lambda inner: (
         st.lists(inner, max_size=4)
         | st.tuples(inner)
-        | st.dictionaries(st.text(max_size=5) | st.integers(), inner, max_size=4)
+        | st.dictionaries(st.text(max_size=5), inner, max_size=4)
+        | st.dictionaries(st.integers(), inner, max_size=4)
     ),
     max_leaves=20,
 )
@@ -180,6 +181,11 @@ def test_a_value_that_holds_itself_is_refused() -> None:
 def test_types_that_json_lacks_are_refused(value: Any) -> None:
     with pytest.raises(NotJsonError, match="of type"):
         to_json_value(value, limit=LIMIT)
+
+
+def test_keys_that_become_equal_are_refused() -> None:
+    with pytest.raises(NotJsonError, match="two keys that are '1'"):
+        to_json_value({1: "a", "1": "b"}, limit=LIMIT)
 
 
 def test_lone_surrogates_which_the_sandbox_does_not_take_are_spelled_out() -> None:

@@ -39,8 +39,9 @@ def to_json_value(value: Any, *, limit: int) -> Any:
 
     `limit` is the approximate maximum size in bytes. Tuples become lists, and sets become sorted
     lists. Dates and times become ISO strings. Numbers that JSON cannot represent become their
-    `repr`, and lone surrogates become `\udXXX`. An object that occurs several times is counted each
-    time. Raises NotJsonError for any other value, and TooLargeError if the limit is exceeded.
+    `repr`, or hexadecimal if Python refuses that, and lone surrogates become `\udXXX`. An object
+    that occurs several times is counted each time. Raises NotJsonError for any other value and for
+    keys that become equal, such as 1 and "1", and TooLargeError if the limit is exceeded.
     """
     return _to_json(value, SizeBudget(limit), 0)
 
@@ -78,6 +79,8 @@ def _mapping(value: dict[Any, Any], budget: SizeBudget, depth: int) -> dict[str,
     result: dict[str, Any] = {}
     for key, item in value.items():
         name = escape_surrogates(key) if isinstance(key, str) else _key(key)
+        if name in result:
+            raise NotJsonError(f"a dict with two keys that are {name!r} in JSON")
         budget.spend(json_size(name) + 2)
         result[name] = _to_json(item, budget, depth + 1)
     return result
