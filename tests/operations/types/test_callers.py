@@ -12,7 +12,7 @@ UTILS = "def keep(lot):\n    return lot\n"
 
 def added(importer: str, text: str) -> str:
     """Return what one file adds to `utils.py`, without the function around it."""
-    found = Callers().texts(["utils.py"], ProjectIndex({"utils.py": UTILS, importer: text}))
+    found = Callers().with_callers(["utils.py"], ProjectIndex({"utils.py": UTILS, importer: text}))
     code = found["utils.py"].removeprefix(UTILS)
     return "\n".join(ast.unparse(node) for node in ast.parse(code).body[-1:])
 

@@ -20,17 +20,17 @@ from remora.python_text import parse
 from remora.tools.host.module_names import module_name
 
 _MOST_LINES = 20_000
-"""The lines that are added to a file at most."""
+"""Maximum lines that are added to a file (decision)."""
 
 
 class Callers:
-    """The files of a project, and the code that is added to each. Tests add nothing."""
+    """Adds the code of calling files to files, and keeps it for the next time. Tests add nothing."""
 
     def __init__(self) -> None:
-        self._made: dict[tuple[str, str], tuple[str, str]] = {}
-        """The code that one file adds to another, with the text of the file that it is from."""
+        self._cached_parts: dict[tuple[str, str], tuple[str, str]] = {}
+        """For a file and one that calls it: the text of the caller and the code that it adds."""
 
-    def texts(self, paths: Collection[str], index: ProjectIndex) -> dict[str, str]:
+    def with_callers(self, paths: Collection[str], index: ProjectIndex) -> dict[str, str]:
         """Return the texts of files with the code of other files that call their functions."""
         files = {path: file for path, file in index.files.items() if not is_of_tests(path)}
         found = {}
@@ -46,10 +46,9 @@ class Callers:
         lines, parts = 0, [""]
         for number, other in enumerate(near if files[path].functions else ()):
             text = files[other].source.text
-            if self._made.get((path, other), ("", ""))[0] != text:
-                made = _part(files[path], other, text)
-                self._made[path, other] = text, made
-            part = self._made[path, other][1]
+            if self._cached_parts.get((path, other), ("", ""))[0] != text:
+                self._cached_parts[path, other] = text, _caller_code(files[path], other, text)
+            part = self._cached_parts[path, other][1]
             lines += part.count("\n")
             if lines > _MOST_LINES:
                 break
@@ -57,18 +56,18 @@ class Callers:
         return "\n\n".join(parts) + "\n" if len(parts) > 1 else ""
 
 
-def _part(file: File, other: str, text: str) -> str:
+def _caller_code(file: File, other: str, text: str) -> str:
     """Return the code of another file, indented, or nothing if it does not import the file."""
     imported = _Imported(file, other)
     with suppress(RecursionError):
         tree = imported.visit(parse(text))
-        if imported.names or imported.modules:
+        if imported.imports_names or imported.modules:
             return indent(ast.unparse(tree) or "pass", "    ")
     return ""
 
 
 class _Imported(ast.NodeTransformer):
-    """Leaves out imports of a file's names, and names its module by which others refer to them."""
+    """Removes the imports of a file's names, and replaces `shop.ship` by `ship`."""
 
     def __init__(self, file: File, importer: str) -> None:
         self._own = file.own_names
@@ -76,7 +75,7 @@ class _Imported(ast.NodeTransformer):
         name = module_name(importer)
         is_package = importer.endswith("/__init__.py")
         self._package = name if is_package else name.rpartition(".")[0]
-        self.names: set[str] = set()
+        self.imports_names = False
         self.modules: set[str] = set()
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.AST | None:
@@ -90,7 +89,7 @@ class _Imported(ast.NodeTransformer):
             if f"{module}.{alias.name}".lstrip(".") == self._module:
                 self.modules.add(local)
             elif local == alias.name and local in self._own and self._is_of_project(module):
-                self.names.add(local)
+                self.imports_names = True
             else:
                 kept.append(alias)
         node.names = kept

@@ -153,7 +153,7 @@ class Inference:
         asked = tuple(paths), frozenset(known.items()), self._checker.python
         if asked not in self._answers:
             texts = self.project.texts(known)
-            texts |= self._callers.texts(paths, ProjectIndex(texts, self.original))
+            texts |= self._callers.with_callers(paths, ProjectIndex(texts, self.original))
             found = terms_in(self.pyrefly.infer(paths, texts), self.original)
             self._answers[asked] = dict(self._plain(found))
         return self._answers[asked]
