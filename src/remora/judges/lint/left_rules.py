@@ -223,7 +223,7 @@ FIX_RULES: tuple[Rule[CaseInBody], ...] = (
         "empty-body",
         "a docstring and `pass`",
         "it marks an empty body",
-        "200 in 34",
+        "180 in 32",
         CaseInBody.is_empty_body,
     ),
     Rule(
