@@ -457,7 +457,5 @@ def test_equal_branches_words_and_faults_make_a_test_superfluous(added: Change) 
 )
 def test_paths_of_the_machine_that_a_test_uses(body: str, path: str) -> None:
     lines = "\n    ".join(body.splitlines())
-    (test,) = written_test.tests_in(
-        "test_it.py", f"def test_it():\n    {lines}\n".encode()
-    ).values()
+    (test,) = written_test.tests_in("test_it.py", f"def test_it():\n    {lines}\n".encode())
     assert machine_path(test.function) == path

@@ -209,8 +209,8 @@ def _bound(
         words = reasons[test.id]
         message = f"it fails with {words or 'other surroundings'}: {there.message(test.id)}"
         if words and (test.path, words) not in habits:
-            every = tests_in(test.path, change.files[test.path].after or b"").values()
-            others = [other.id for other in every if other.id not in changed]
+            in_file = tests_in(test.path, change.files[test.path].after)
+            others = [other.id for other in in_file if other.id not in changed]
             habits[test.path, words] = fails_for_others(place, words, others)
         if habits.get((test.path, words)):
             why = f"it fails with {words}, like tests that its file already had"

@@ -56,8 +56,8 @@ def duplicates(change: Change, tests: Sequence[WrittenTest]) -> dict[str, Writte
     changed = {test.id for test in tests}
     found: dict[str, WrittenTest] = {}
     for path in {test.path: None for test in tests}:
-        every = tests_in(path, change.files[path].after or b"")
-        known = [test for test in every.values() if test.id not in changed]
+        in_file = tests_in(path, change.files[path].after)
+        known = [test for test in in_file if test.id not in changed]
         for test in (test for test in tests if test.path == path):
             same = next(_same(test, known), None)
             if same is not None:
@@ -190,11 +190,7 @@ def _detecting(change: Change, twins: Mapping[str, str], old: Collection[str]) -
 def _old_tests(change: Change, tests: Sequence[WrittenTest]) -> set[str]:
     """Return the IDs of the tests that the changed files had before."""
     paths = {test.path for test in tests}
-    return {
-        test.id
-        for path in paths
-        for test in tests_in(path, change.files[path].before or b"").values()
-    }
+    return {test.id for path in paths for test in tests_in(path, change.files[path].before)}
 
 
 def _others_of(
@@ -207,7 +203,7 @@ def _others_of(
         functions = entered.get(test.id, ())
         known = files.words(functions)
         said, fit = _mentioned(test, known), list[tuple[int, WrittenTest]]()
-        for other in tests_in(test.path, change.files[test.path].after or b"").values():
+        for other in tests_in(test.path, change.files[test.path].after):
             beside = _mentioned(other, known)
             is_older = other.line < test.line or other.id in old
             if other.id != test.id and is_older and said <= beside:

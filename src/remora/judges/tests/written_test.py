@@ -63,37 +63,32 @@ class WrittenTest(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return [*decorators, *names, *map(ast.unparse, effects_of(self.function))]
 
 
-def tests_in(path: str, content: bytes) -> dict[str, WrittenTest]:
-    """Return the tests of a file by qualname. Those in nested functions are not tests."""
-    source = read_source(path, content)
+def tests_in(path: str, content: bytes | None) -> list[WrittenTest]:
+    """Return the tests of a file. Those in nested functions are not tests."""
+    source = read_source(path, content or b"")
     if not (is_test_file(path) and isinstance(source, Source)):
-        return {}
-    inner = {
-        definition.key
-        for definition in find_definitions(source.tree, path)
-        if isinstance(definition.node, FunctionNode)
-    }
-    return {
-        definition.qualname: WrittenTest(
+        return []
+    definitions = find_definitions(source.tree, path)
+    functions = {found.key for found in definitions if isinstance(found.node, FunctionNode)}
+    return [
+        WrittenTest(
             path=path,
             qualname=definition.qualname,
             key=definition.key,
             function=definition.node,
             module=source.tree,
         )
-        for definition in find_definitions(source.tree, path)
+        for definition in definitions
         if isinstance(definition.node, FunctionNode)
         and is_test_name(definition.qualname.partition("#")[0])
-        and definition.parent not in inner
-    }
+        and definition.parent not in functions
+    ]
 
 
 def changed_tests(change: Change) -> Iterator[WrittenTest]:
     """Yield the tests of which a line is new or different, in source order."""
     for path, file in change.files.items():
-        if file.after is None:
-            continue
-        for test in tests_in(path, file.after).values():
+        for test in tests_in(path, file.after):
             lines = range(first_line(test.function), test.last_line + 1)
             if not file.lines.isdisjoint(lines):
                 yield test
@@ -105,8 +100,8 @@ def deleted_tests(change: Change) -> list[str]:
     A test that moved to another class or changed file is not deleted.
     """
     files = change.files.items()
-    before = [test for path, file in files for test in tests_in(path, file.before or b"").values()]
-    after = [test for path, file in files for test in tests_in(path, file.after or b"").values()]
+    before = [test for path, file in files for test in tests_in(path, file.before)]
+    after = [test for path, file in files for test in tests_in(path, file.after)]
     kept = {test.key for test in after}
     lost = Counter(test.name for test in before) - Counter(test.name for test in after)
     deleted = []
