@@ -7,6 +7,7 @@ from remora.tools.host.ruff.finding import Finding
 from remora.workspaces.apply.line_diff import new_lines
 
 _QUOTING = {"D401", "D403"}
+"""Rules whose messages quote the docstring."""
 _NUMBER = re.compile(r"\d+")
 
 
@@ -26,10 +27,12 @@ def new_findings(before: list[Finding], after: list[Finding]) -> list[Finding]:
     return extra
 
 
-def suspects(before: str, after: str, extra: list[Finding], found: list[Finding]) -> list[Finding]:
+def likely_new_findings(
+    before: str, after: str, extra: list[Finding], all_after: list[Finding]
+) -> list[Finding]:
     """Return the findings that are probably new.
 
-    `found` contains all findings of `after`. Because findings are only counted, `extra` may contain
+    `all_after` contains all findings of `after`. Because findings are only counted, `extra` may contain
     findings of unchanged lines instead of those that are really new. Findings in changed lines
     that are like them are returned instead.
     """
@@ -39,7 +42,7 @@ def suspects(before: str, after: str, extra: list[Finding], found: list[Finding]
     keys = set(map(comparison_key, extra))
     changed = [
         finding
-        for finding in found
+        for finding in all_after
         if comparison_key(finding) in keys
         and not new.isdisjoint(range(finding["line"], finding["end_line"] + 1))
     ]

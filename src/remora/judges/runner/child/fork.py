@@ -11,18 +11,22 @@ import time
 from typing import Any, Callable, Dict
 
 Order = Dict[str, Any]
+"""An order or a result."""
 _MEMORY = 4 << 30
+"""Bytes of address space of a child (decision)."""
 _FILE = 64 << 20
+"""Bytes of each file that a child writes (decision)."""
 _STEP = 0.002
+"""Seconds between two looks at whether a child has ended (decision)."""
 
 monotonic, sleep = time.monotonic, time.sleep  # before the clocks are shifted
 
 
 def in_child(work: Callable[[], None], seconds: float, cpu: float = 0.0) -> bool:
-    """Run `work` in a child process. Return True if the child ended within `seconds`.
+    """Run `work` in a child process. Return True if it ended in time, even with an exception.
 
-    `cpu` limits the child's CPU time in seconds, which does not depend on the load of the machine.
-    The child's process group is killed afterwards.
+    `cpu` limits the child's CPU time in seconds, which does not depend on the load of the machine,
+    and `seconds` the time on the clock. The child's process group is killed afterwards.
     """
     child = os.fork()
     if child == 0:
@@ -70,8 +74,10 @@ def read(out: str, name: str) -> Order:
     return found if isinstance(found, dict) else {}
 
 
-def line_of(error: BaseException) -> str:
+def error_line(error: BaseException) -> str:
+    """Return the type of an error and its message, which may be impossible to read."""
     try:
-        return " ".join(str(error).split())[:200]
+        message = " ".join(str(error).split())[:200]
     except Exception:
-        return ""
+        message = ""
+    return f"{type(error).__name__}: {message}"

@@ -13,7 +13,7 @@ from typing import Any, Dict, Iterable, Iterator, List
 from .code_swap import functions_at, mutated_code, swap
 from .described import Claim, as_literal, as_text, is_from
 from .determinism import environment_texts
-from .fork import Order, in_child, line_of, read, write
+from .fork import Order, error_line, in_child, read, write
 from .tracer import Effects, Lines, foreign_module_error
 
 _TEXT = 400
@@ -132,7 +132,7 @@ def imported(module: str, path: str) -> tuple[Any, str]:
     try:
         found = importlib.import_module(module)
     except BaseException as error:
-        return None, f"import of {module}: {type(error).__name__}: {line_of(error)}"
+        return None, f"import of {module}: {error_line(error)}"
     origin = os.path.realpath(getattr(found, "__file__", None) or "")
     if origin != path:
         return None, f"import of {module}: it came from {origin}"

@@ -10,7 +10,7 @@ import sys
 import unittest
 from typing import Any, Iterator
 
-from .fork import Order, line_of, write
+from .fork import Order, error_line, write
 from .mutant_loop import EntryLoop, MutantLoop
 from .tracer import Effects, Lines, foreign_module_error
 
@@ -134,7 +134,7 @@ def run_with(
             if int(pytest.main([*words, *locations(asked, order)], plugins=[loop])) in _NOT_RUN:
                 problem = f"pytest runs no test: {worst(said.text)}"
         except BaseException as error:
-            problem = f"pytest does not start: {type(error).__name__}: {line_of(error)}"
+            problem = f"pytest does not start: {error_line(error)}"
     problem = problem or foreign_module_error(asked) or loop.found.get("problem", "")
     write(asked["out"], name, {**loop.found, "problem": problem})
 
@@ -150,7 +150,7 @@ def run_tests(asked: Order, name: str, order: Order) -> None:
         try:
             code = int(pytest.main([*words, *locations(asked, order)], plugins=[reports]))
         except BaseException as error:
-            code, problem = -1, f"pytest does not start: {type(error).__name__}: {line_of(error)}"
+            code, problem = -1, f"pytest does not start: {error_line(error)}"
     files = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
     found = {
         "code": code,

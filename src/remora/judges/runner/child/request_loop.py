@@ -10,7 +10,7 @@ import sys
 import traceback
 
 from .determinism import block_network, open_as_ascii, rename_host, shift_clocks
-from .fork import Order, in_child, line_of, write
+from .fork import Order, error_line, in_child, write
 from .function_calls import imported, run_calls
 from .mutant_loop import EntryLoop, MutantLoop
 from .pytest_run import Tail, run_tests, run_with
@@ -114,4 +114,4 @@ def described(error: BaseException, root: str) -> str:
         if os.path.realpath(frame.filename).startswith(root + os.sep)
     ]
     where = f" at {own[-1]}" if own else ""
-    return f"{type(error).__name__}: {line_of(error)}{where}"
+    return f"{error_line(error)}{where}"

@@ -9,7 +9,7 @@ from contextlib import suppress
 from remora.code.edit.edits import Edit, apply_edits, overlap
 from remora.code.syntax.definitions import FunctionNode
 from remora.errors import HostError
-from remora.judges.lint.new_findings import new_findings, suspects
+from remora.judges.lint.new_findings import likely_new_findings, new_findings
 from remora.judges.types.accepted_annotations import Terms
 from remora.judges.types.slots import Slot, SourceText, written_annotations
 from remora.tools.host.ruff.finding import Finding, edits_of
@@ -67,7 +67,8 @@ class _File:
     def added(self, after: str) -> list[Finding]:
         """Return the findings that another text adds."""
         found = self._place.ruff.check_text(self._path, after.encode())
-        return suspects(self._before, after, new_findings(self.known or [], found), found)
+        extra = new_findings(self.known or [], found)
+        return likely_new_findings(self._before, after, extra, found)
 
     def fixed(self, after: str, kept: Terms) -> str:
         """Return the new text with fixes, and with those of findings that the fixes add."""
