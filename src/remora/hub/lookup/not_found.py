@@ -62,8 +62,9 @@ def _path_problem(path: str, place: Path, root: Path, paths: Collection[str]) ->
             f"{path} is a folder",
             hint=f"to find nodes in its files, use `remora hub search {word}`",
         )
-    if not path.endswith(_PYTHON):
-        return NotFound(f"{path} is not a Python file", hint="only .py files have nodes")
+    if not path.endswith(".py"):
+        what = "a stub" if path.endswith(_PYTHON) else "not a Python file"
+        return NotFound(f"{path} is {what}", hint="only .py files have nodes")
     if not os.access(place, os.R_OK):
         return DiskError(f"{path} cannot be read", hint="check its permissions")
     known = {
