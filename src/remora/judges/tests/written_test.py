@@ -69,7 +69,9 @@ def tests_in(path: str, content: bytes | None) -> list[WrittenTest]:
     if not (is_test_file(path) and isinstance(source, Source)):
         return []
     definitions = find_definitions(source.tree, path)
-    functions = {found.key for found in definitions if isinstance(found.node, FunctionNode)}
+    functions = {
+        definition.key for definition in definitions if isinstance(definition.node, FunctionNode)
+    }
     return [
         WrittenTest(
             path=path,
