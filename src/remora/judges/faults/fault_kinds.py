@@ -93,7 +93,7 @@ def node_faults(node: ast.AST) -> Iterator[Fault]:
             yield (
                 FaultKind.CONDITION,
                 f"the condition {_shown(test)} was negated",
-                _with_fields(node, test=_not(test)),
+                with_fields(node, test=_not(test)),
             )
         case ast.Return(value=ast.expr() as value) if not is_none_or_missing(value):
             yield FaultKind.RETURN, "it returns None", ast.Return(ast.Constant(None))
@@ -125,7 +125,7 @@ def _faults_in_expression(node: ast.expr) -> Iterator[Fault]:
             ast.dump(first) != ast.dump(second) and ast.unparse(func) not in _OF_ANY_ORDER
         ):
             what = f"two arguments of {_shown(node)} were swapped"
-            yield FaultKind.ARGUMENTS, what, _with_fields(node, args=[second, first, *others])
+            yield FaultKind.ARGUMENTS, what, with_fields(node, args=[second, first, *others])
 
 
 def _choices(node: ast.expr) -> list[ast.expr]:
@@ -164,7 +164,7 @@ def _constant(node: ast.expr, value: object) -> Iterator[Fault]:
 
 
 def _changed(kind: FaultKind, node: ast.expr, **fields: object) -> Fault:
-    return _become(kind, node, _with_fields(node, **fields))
+    return _become(kind, node, with_fields(node, **fields))
 
 
 def _become(kind: FaultKind, node: ast.expr, other: ast.AST) -> Fault:
@@ -177,7 +177,7 @@ def _shown(node: ast.AST) -> str:
     return f"`{clip(ast.unparse(node).partition(chr(10))[0], _MOST_SHOWN)}`"
 
 
-def _with_fields(node: ast.AST, **fields: object) -> ast.AST:
+def with_fields(node: ast.AST, **fields: object) -> ast.AST:
     changed = copy.copy(node)
     for name, value in fields.items():
         setattr(changed, name, value)
@@ -188,7 +188,7 @@ def _assign_first(function: FunctionNode, name: str, value: ast.expr) -> ast.AST
     """Return a function that gives a variable another value at its beginning."""
     start = len(function.body) - len(without_docstring(function.body))
     assignment = ast.Assign([ast.Name(name)], value)
-    return _with_fields(function, body=[*function.body[:start], assignment, *function.body[start:]])
+    return with_fields(function, body=[*function.body[:start], assignment, *function.body[start:]])
 
 
 def is_literal(value: ast.expr) -> bool:

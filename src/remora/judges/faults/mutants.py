@@ -3,7 +3,7 @@
 import ast
 import copy
 from collections.abc import Callable, Iterator
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -11,14 +11,14 @@ from remora.code.syntax.definitions import FunctionNode, assigned_values, find_d
 from remora.code.syntax.hidden_uses import names_in
 from remora.code.syntax.source import Source, parse_text, read_source
 from remora.code.syntax.spans import without_docstring
-from remora.judges.faults.fault_kinds import FaultKind, ignored_options, node_faults
+from remora.judges.faults.fault_kinds import FaultKind, ignored_options, node_faults, with_fields
 from remora.python_text import parse
 
 MAX_MUTANTS = 20
 _DATA = (ast.Call, ast.Dict, ast.List, ast.Tuple, ast.Set, ast.ListComp, ast.DictComp, ast.SetComp)
 _T = TypeVar("_T")
-_Fault = tuple[FaultKind, int, int, str, ast.AST]
-"""A fault's kind, the number of its node, its line, description and replacement of the node."""
+_Fault = tuple[FaultKind, ast.AST, int, str, ast.AST]
+"""A fault's kind, node, line, description and replacement of the node."""
 
 
 class Mutant(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,12 +53,12 @@ def mutants(
         return []
     chosen: list[Mutant] = []
     seen = {ast.dump(function)}
-    for kind, number, line, what, replacement in _round_robin(_faults_by_kind(function)):
+    for kind, node, line, what, replacement in _round_robin(_faults_by_kind(function)):
         if len(chosen) == most:
             break
         if not is_wanted(kind, line):
             continue
-        faulty = _plant_fault(function, number, replacement)
+        faulty = _replaced(function, node, replacement)
         dumped = ast.dump(faulty)
         if dumped in seen:
             continue
@@ -71,11 +71,11 @@ def mutants(
 def _faults_by_kind(function: FunctionNode) -> list[list[_Fault]]:
     """Return the faults of each kind."""
     by_kind: dict[FaultKind, list[_Fault]] = {}
-    for number, node in enumerate(_mutable_nodes(function)):
+    for node in _mutable_nodes(function):
         line = getattr(node, "lineno", function.lineno)
         faults = ignored_options(function) if node is function else node_faults(node)
         for kind, what, replacement in faults:
-            by_kind.setdefault(kind, []).append((kind, number, line, what, replacement))
+            by_kind.setdefault(kind, []).append((kind, node, line, what, replacement))
     return list(by_kind.values())
 
 
@@ -143,23 +143,18 @@ def function_named(tree: ast.Module, qualname: str) -> FunctionNode | None:
     return None
 
 
-class _Replace(ast.NodeTransformer):
-    """Replaces one node."""
-
-    def __init__(self, node: ast.AST, replacement: ast.AST) -> None:
-        self._node = node
-        self._replacement = replacement
-
-    def visit(self, node: ast.AST) -> ast.AST:
-        return self._replacement if node is self._node else self.generic_visit(node)
-
-
-def _plant_fault(function: FunctionNode, number: int, replacement: ast.AST) -> FunctionNode:
-    """Return a copy of the function in which one of its nodes is replaced."""
-    place = copy.deepcopy(function)
-    faulty = _Replace(_mutable_nodes(place)[number], replacement).visit(place)
-    assert isinstance(faulty, FunctionNode)
-    return faulty
+def _replaced(part: Any, node: ast.AST, replacement: ast.AST) -> Any:
+    """Return a copy of a part of a syntax tree in which a node is replaced."""
+    if part is node:
+        return replacement
+    if isinstance(part, list):
+        return [_replaced(item, node, replacement) for item in part]
+    if not isinstance(part, ast.AST):
+        return part
+    fields = ast.iter_fields(part)
+    return with_fields(
+        part, **{name: _replaced(value, node, replacement) for name, value in fields}
+    )
 
 
 def _round_robin(lists: list[list[_T]]) -> Iterator[_T]:

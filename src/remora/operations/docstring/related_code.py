@@ -16,10 +16,7 @@ from remora.tools.tree import ToolTree
 
 _NEIGHBOURS, _CALLEES, _CALLS = 2, 5, 5
 _SHORT = 300
-"""Characters of a docstring that is shown whole.
-
-With these numbers of neighbours, callees and calls, all facts fit into a fifth of a packet.
-"""
+"""Characters of a docstring that is shown whole. All facts fit into a fifth of a packet."""
 _LINE = 80
 _MOST_LINES = 12
 """Lines of a call that are shown, including two before and two after it."""
