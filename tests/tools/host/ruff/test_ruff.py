@@ -12,8 +12,9 @@ from ruff import find_ruff_bin  # type: ignore[import-untyped]
 
 from remora.code.edit.text_lines import decode
 from remora.errors import HostError
+from remora.tools.host.ruff import processes
 from remora.tools.host.ruff.config_files import oldest_minor
-from remora.tools.host.ruff.processes import MEMORY, RuffStoppedError, start_process
+from remora.tools.host.ruff.processes import MEMORY, RuffProcesses, RuffStoppedError, start_process
 from remora.tools.host.ruff.ruff import Ruff
 from remora.tools.host.ruff.ruff_base import RuffBase
 from remora.tools.ruff_fixes import apply_fixes_together
@@ -408,3 +409,19 @@ def test_code_for_a_newer_python_needs_a_declared_version_or_the_use_of_ruff(
 ) -> None:
     _write(tmp_path, {**files, "a.py": NEEDS_3_11})
     assert [each["code"] for each in ToolTree(tmp_path).ruff.check(["a.py"], unsafe=True)] == codes
+
+
+def test_a_process_that_cannot_be_ended_takes_no_place_in_the_pool(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pool = RuffProcesses(tmp_path)
+    monkeypatch.setattr(processes, "_MOST", 1)
+    with pool.session(30.0):
+        pass
+    monkeypatch.setattr(processes, "_OLDEST", 0.0)
+    pool._idle[0].opened.callback(int, "not a number")
+    with pytest.raises(ValueError, match="not a number"), pool.session(30.0):
+        pass
+    monkeypatch.setattr(processes, "_OLDEST", 900.0)
+    with pool.session(0.0):
+        pool.close()

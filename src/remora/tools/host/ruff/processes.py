@@ -26,7 +26,9 @@ MEMORY = 1 << 30
 _OUTPUT_LIMIT = 64 * 1024 * 1024
 _CHUNK = 1 << 20
 SESSION_SECONDS = 300.0
+"""Maximum seconds of a process outside a pool (decision)."""
 _MOST = 4
+"""Maximum processes of a pool (decision)."""
 _OLDEST = 900.0
 """Seconds after which a process is replaced, because its own time limit ends it later."""
 _LOOP = """
@@ -41,7 +43,7 @@ while head := sys.stdin.buffer.readline():
 
 
 class RuffStoppedError(HostError):
-    """Ruff's process ended, did not answer, or said too much, so nothing is known about its text."""
+    """Ruff's process ended, did not answer, or wrote too much output."""
 
 
 class RuffProcess:
@@ -138,8 +140,8 @@ class _Process:
     session: RuffProcess
     opened: ExitStack
     """Ends the process when it is closed."""
-    at: float
-    """When the process was started."""
+    started_at: float
+    """Seconds of the monotonic clock when the process was started."""
 
 
 class RuffProcesses:
@@ -163,6 +165,9 @@ class RuffProcesses:
         """
         process = self._take(seconds)
         try:
+            if process is not None and time.monotonic() - process.started_at > _OLDEST:
+                process.opened.close()
+                process = None
             process = process or self._start()
             yield process.session
         except BaseException:
@@ -189,11 +194,7 @@ class RuffProcesses:
             if not self._changed.wait_for(lambda: self._idle or self._used < _MOST, seconds):
                 raise HostError("ruff's processes did not finish in time")
             self._used += 1
-            process = self._idle.pop() if self._idle else None
-        if process is not None and time.monotonic() - process.at > _OLDEST:
-            process.opened.close()
-            return None
-        return process
+            return self._idle.pop() if self._idle else None
 
     def _give_back(self, process: _Process | None, *, is_sound: bool) -> None:
         with self._changed:
