@@ -23,10 +23,10 @@ _HEAD = ("model", "size", "license", "installed", "good for")
 
 @command("status", examples=("remora model status", "remora model status --json"))
 def status(options: Options) -> int:
-    """Show which model is used, whether it is available, and what it is worth here.
+    """Show which model is used, whether it is available, and how well it does here.
 
-    For each operation that may ask it, `eval` measures whether it is better than rules on
-    this project. There it decides, unless you set runner.decisions.
+    For each operation that can use the model, `eval` measures whether the model is better than
+    rules on this project. Where it is better, it decides, unless you set runner.decisions.
     Exit with 3 if the configured model is not available. If no model is configured, agents use only
     rules and the exit code is 0. This command never starts a server.
     """
@@ -47,7 +47,7 @@ def status(options: Options) -> int:
 def list_(options: Options) -> int:
     """List the models that `remora model pull` installs, and what they are good for.
 
-    Of the installed models, the last one is used where none is named.
+    If no model is named, the last installed one is used.
     """
     from msgspec import to_builtins
 
@@ -121,7 +121,7 @@ def _model_lines(document: Mapping[str, Any], no_key: str) -> Iterator[str]:
         yield f"key       not sent: {no_key}"
     yield f"context   {document['context'] or 'unknown'}"
     yield escape_line(f"counter   {document['counter'] or 'unknown'}")
-    able = ", ".join(name for name, can in document["capabilities"].items() if can)
+    able = ", ".join(feature for feature, can in document["capabilities"].items() if can)
     yield f"supports  {able or 'unknown'}"
     if document["strategy"]:
         yield f"asked by  {document['strategy']} (model.decoding chooses)"

@@ -80,15 +80,16 @@ def check(  # noqa: PLR0913 (one parameter for each option)
     that `exclude` matches, are skipped, so hooks can pass every file of a commit; a notebook that
     is not excluded is an error. Each line names a place, an operation and what is wrong there:
     something that a verified change fixes, or a docstring that contradicts its code. The exit code
-    is 0 if there is nothing, and 1 otherwise. No run is recorded. `--format github` prints
-    annotations of GitHub Actions, at most ten, and with --changed only on changed lines. With
-    --baseline, only problems that are not in its file count; --update-baseline writes the file.
-    Write --changed=REV, or put --changed last.
+    is 0 if there is nothing, 1 if there is something, 3 if the model failed, and 130 if the check
+    was stopped, as by --max-time. No run is recorded. `--format github` prints annotations of GitHub
+    Actions, at most ten, and with --changed only on changed lines. With --baseline, only problems
+    that are not in its file count; --update-baseline writes the file. Write --changed=REV, or put
+    --changed last.
     """
     with working(options, "starting"):
         from remora.sandbox.isolation import best_level
 
-        # its probe waits for processes while modules are imported
+        # finds the isolation level while modules are imported
         Thread(target=best_level).start()
         from remora.bootstrap.invocation import run_flags
         from remora.cli.run.print_check import CheckOutput, run_check
@@ -104,5 +105,5 @@ def check(  # noqa: PLR0913 (one parameter for each option)
         paths=paths, operations=operations, changed=changed, unsafe_fixes=unsafe_fixes
     )
     known = read_baseline(baseline, request, update=update_baseline)
-    output = CheckOutput(form, diff, reports, known)
+    output = CheckOutput(form=form, diff=diff, reports=reports, baseline=known)
     return run_check(options, request, flags, output, max_time)

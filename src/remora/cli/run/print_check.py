@@ -68,10 +68,9 @@ def run_check(
     max_time: float | None,
 ) -> int:
     """Check files, print the problems and return the exit code."""
-
     planning = ExitStack()
 
-    def watching() -> AbstractContextManager[RunObserver]:
+    def watch_run() -> AbstractContextManager[RunObserver]:
         planning.close()
         # hooks and CI show stderr, too: no line for each job there
         return run_progress(options, jobs=False)
@@ -80,7 +79,7 @@ def run_check(
     with planning:
         planning.enter_context(working(options, "looking for problems"))
         result = check_files(
-            invocation, request, watching, max_time=max_time, baseline=output.baseline
+            invocation, request, watch_run, max_time=max_time, baseline=output.baseline
         )
     command = _next_command(options, result, request, flags)
     if output.reports is not None:

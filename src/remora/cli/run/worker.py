@@ -1,4 +1,4 @@
-"""The `worker` command, which runs the jobs of other machines' runs."""
+"""The `worker` command, which runs the jobs of queued runs."""
 
 import os
 
