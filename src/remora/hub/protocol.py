@@ -39,6 +39,8 @@ class GetContext(_RequestBase, frozen=True, tag="get_context"):
 
 
 class GetNode(_RequestBase, frozen=True, tag="get_node"):
+    """Get the state of a node."""
+
     node: str
 
 
@@ -50,6 +52,8 @@ class Callers(_RequestBase, frozen=True, tag="callers"):
 
 
 class Callees(_RequestBase, frozen=True, tag="callees"):
+    """Get the callees of a node. With a `depth` of 1, only direct callees are returned."""
+
     node: str
     depth: Depth = 1
 
@@ -239,7 +243,10 @@ def answer_line(request: Request, generation: int, result: Any) -> bytes:
 
 
 def encoded(result: Any) -> Raw:
-    """Encode a result once so that it can be sent several times."""
+    """Encode a result once, so that it can be sent several times.
+
+    Raises UnicodeEncodeError if it contains a lone surrogate.
+    """
     return Raw(_encoder.encode(result))
 
 
@@ -248,7 +255,7 @@ def problem_line(refused: Refused) -> bytes:
     return _encoder.encode(_Failed(refused.id, False, refused.problem)) + b"\n"
 
 
-def event_line(generation: int, changed: tuple[str, ...]) -> bytes:
+def changed_line(generation: int, changed: tuple[str, ...]) -> bytes:
     """Return the event line for a new generation, including the newline."""
     return _encoder.encode(Changed(generation=generation, changed=changed)) + b"\n"
 

@@ -10,6 +10,7 @@ from remora.text import clip
 SURE = frozenset({"exact"})
 """Tiers of links that are certain. Other links are shown with `?`."""
 _TEXT = 120
+"""Maximum characters of a text of a fact (decision)."""
 
 
 class _Links(NamedTuple):

@@ -16,13 +16,7 @@ from remora.agents.job import Job
 from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import open_project
 from remora.bootstrap.project_interpreter import checked_python_for
-from remora.errors import (
-    RemoraError,
-    StreamDamaged,
-    StreamError,
-    StreamLocked,
-    UsageError,
-)
+from remora.errors import RemoraError, StreamDamaged, StreamError, StreamLocked, UsageError
 from remora.memory.events import Payload
 from remora.runs.execution.attempt import run_attempt
 from remora.runs.execution.base_files import BaseFilesCache

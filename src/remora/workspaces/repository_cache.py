@@ -85,7 +85,7 @@ def remove_if_unused(path: Path, folder: Path) -> None:
 
 
 def set_aside(path: Path, folder: Path) -> Path:
-    """Give a path another name at once, because its removal takes long. Return the new path."""
+    """Give a path another name first, because its removal takes long. Return the new path."""
     return path.rename(folder / f"gone-{os.urandom(8).hex()}")
 
 
@@ -107,6 +107,7 @@ def _unused_new_folders(folder: Path) -> Iterator[Path]:
 
 
 def _unused_clones(folder: Path) -> Iterator[Path]:
+    """Yield old clones. Their `.use` files stay, because they are the locks."""
     for use in folder.glob("*.use"):
         with suppress(OSError), try_lock(use) as is_free:
             clone = use.with_suffix("")

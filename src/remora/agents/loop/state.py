@@ -25,12 +25,7 @@ from remora.agents.loop.state_parts import (
     RefusedSuggestions,
     TurnState,
 )
-from remora.agents.loop.stop_rules import (
-    MAX_BAD_CALLS,
-    Ending,
-    StopRules,
-    failed_check,
-)
+from remora.agents.loop.stop_rules import MAX_BAD_CALLS, Ending, StopRules, failed_check
 from remora.agents.loop.turn_counts import TurnCounts
 from remora.chat import ToolSchema
 from remora.ids import unescape_path

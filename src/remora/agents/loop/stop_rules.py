@@ -62,12 +62,10 @@ class StopRules:
         """
         reason = f"{error.message}; {error.hint}" if error.hint else error.message
         match error.kind:
-            case "packet_too_large":
-                return "error", "packet_too_large", reason
+            case "packet_too_large" | "tool_error" as kind:
+                return "error", kind, reason
             case "context_truncated" | "model_error":
                 return "error", "model_error", reason
-            case "tool_error":
-                return "error", "tool_error", reason
             case kind if kind == INVALID_CALLS:
                 return "failed", "model_error", reason
         self.bad_calls += 1

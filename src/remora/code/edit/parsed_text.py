@@ -19,7 +19,7 @@ class ParsedText:
         self.text = text
         tree = parse_text(text)
         if isinstance(tree, str):
-            raise SyntaxError(tree)  # noqa: TRY004 - what ast.parse raises
+            raise SyntaxError(tree)  # noqa: TRY004 - as ast.parse does
         self.tree = tree
         self.lines = split_lines(text, keepends=True)
         self._starts = [0]
@@ -33,15 +33,17 @@ class ParsedText:
             column = len(text.encode()[:column].decode())
         return self._starts[line - 1] + column
 
-    def place(self, offset: int) -> tuple[int, int]:
+    def position(self, offset: int) -> tuple[int, int]:
         """Return the line and the column, both from 1, of a character offset."""
         line = bisect_left(self._starts, offset + 1)
         return line, offset - self._starts[line - 1] + 1
 
     def start(self, node: Positioned) -> int:
+        """Return the character offset at which a node begins."""
         return self.offset(node.lineno, node.col_offset)
 
     def end(self, node: Positioned) -> int:
+        """Return the character offset after a node."""
         assert node.end_lineno is not None
         assert node.end_col_offset is not None
         return self.offset(node.end_lineno, node.end_col_offset)

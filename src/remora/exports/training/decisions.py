@@ -44,10 +44,11 @@ class ModelDecision(msgspec.Struct, frozen=True, kw_only=True):
     problem: str = ""
     """Why the answer is not a call."""
     call: ToolCalled | None = None
-    """The turn's call, or None unless this answer led to it."""
+    """The turn's call, or None unless this answer was read as it."""
     result: EventData | None = None
     """The result of the call."""
     error: AgentError | None = None
+    """The last error of the turn, for each of its decisions."""
 
     @property
     def taken(self) -> ToolCall | None:
@@ -94,7 +95,7 @@ def model_decisions(events: Iterable[Event], blobs: ObjectStore) -> Iterator[Mod
         decisions = [_read_decision(turn, step, tools, blobs) for step in turn.requests]
         error = whole_payload(turn.errors[-1], AgentError, blobs) if turn.errors else None
         if error is not None and error.kind == "bad_call" and decisions:
-            last = decisions[-1]  # as its own version read it
+            last = decisions[-1]  # the version that recorded it refused the answer
             decisions[-1] = replace(last, written=None, problem=last.problem or error.message)
         for decision in decisions:
             yield replace(_with_call(decision, turn, blobs), error=error)
@@ -110,7 +111,8 @@ def _read_decision(
     strategy = STRATEGIES.get(found.strategy)  # type: ignore[call-overload]
     if step.reply is None:
         return found
-    found = replace(found, answer=(answer := whole_payload(step.reply, ModelResponse, blobs)))
+    answer = whole_payload(step.reply, ModelResponse, blobs)
+    found = replace(found, answer=answer)
     if strategy is None:
         return found
     try:

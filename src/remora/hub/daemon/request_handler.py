@@ -31,8 +31,8 @@ from remora.hub.protocol import (
     Status,
     Subscribe,
     answer_line,
+    changed_line,
     encoded,
-    event_line,
 )
 from remora.hub.query.node_queries import NodeQueries
 from remora.hub.query.responses import handle, is_whole
@@ -108,7 +108,7 @@ class RequestHandler:
         with suppress(RemoraError, Refused):
             further = await self._threads.ask(partial(affected_nodes, edited))
         for keys in _portions(dict.fromkeys((*changed, *further))):
-            line = event_line(generation, keys)
+            line = changed_line(generation, keys)
             for send in list(self._subscribers):
                 send(line)
 

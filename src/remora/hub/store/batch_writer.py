@@ -19,6 +19,7 @@ LOGGED_AT_ONCE = 10_000
 LOGGED = 50_000
 """Approximate maximum number of keys in the log; older keys are deleted."""
 _BETWEEN_COUNTS = 16
+"""Generations between two counts of the log, because a count reads all of it (decision)."""
 _COLUMNS = NODE_COLUMNS.split(", ")
 _PUT_NODE = (
     f"INSERT INTO node_state ({NODE_COLUMNS}) VALUES ({','.join('?' * len(_COLUMNS))}) "  # noqa: S608
@@ -78,27 +79,29 @@ class BatchWriter:
         (last,) = run("SELECT coalesce(max(id), 0) FROM file_index").fetchone()
         files: list[tuple[Any, ...]] = []
         ids: dict[str, int] = {}
-        less: list[tuple[str, int | None]] = []
+        removed_mentions: list[tuple[str, int | None]] = []
         mentions: list[tuple[int, str]] = []
-        new = False
+        adds_files = False
         for difference in self._changed:
             if difference.update is None:
-                less += [(name, difference.before.id) for name in difference.before.names]
+                removed_mentions += [
+                    (name, difference.before.id) for name in difference.before.names
+                ]
                 continue
             if (id_ := difference.before.id) is None:
                 last += 1
-                id_, new = last, True
+                id_, adds_files = last, True
             files.append(_file_values(id_, difference))
             ids[difference.path] = id_
             names, before = difference.update.facts.lowered.names, difference.before.names
-            less += [(name, id_) for name in before.difference(names)] if before else []
+            removed_mentions += [(name, id_) for name in before.difference(names)] if before else []
             if added := [name for name in names if name not in before] if before else names:
                 mentions.append((id_, msgspec.json.encode(added).decode()))
         many(_PUT_FILE, files)
         self._write_ir(generation, ids)
-        many("DELETE FROM mentions WHERE name = ? AND file = ?", less)
+        many("DELETE FROM mentions WHERE name = ? AND file = ?", removed_mentions)
         many(_PUT_MENTIONS, mentions)
-        if new or removed:
+        if adds_files or removed:
             run("UPDATE meta SET value = ? WHERE name = 'paths_since'", (generation,))
 
     def _write_ir(self, generation: int, ids: Mapping[str, int]) -> None:
@@ -133,11 +136,8 @@ class BatchWriter:
             if difference.update is not None:
                 facts, unchanged = difference.update.facts, difference.standing()
                 if unchanged:
-                    key_range = (
-                        f"node:{difference.path}:",
-                        f"node:{difference.path};",
-                        difference.path,
-                    )
+                    path = difference.path
+                    key_range = (f"node:{path}:", f"node:{path};", path)
                     self._connection.execute(_HASH_NODES, (facts.file_hash, *key_range))
                 self._connection.executemany(
                     _PUT_NODE, self._node_rows(difference, facts, unchanged)

@@ -108,6 +108,7 @@ class InotifyWatcher:
         self._root = str(root)
         self._members = members
         self.note = ""
+        """Why it no longer watches; empty while it does."""
         self._paths: set[str] = set()
         self._complete = True
         self._new: set[str] = set()
@@ -158,10 +159,10 @@ class InotifyWatcher:
             self._kernel.read()  # otherwise the descriptor stays readable
             return
         try:
-            there = self._look_at_root() == self._identity
+            is_same = self._look_at_root() == self._identity
         except OSError:
-            there = False
-        if not there:
+            is_same = False
+        if not is_same:
             self._give_up(f"{self._root} was removed or replaced")
             return
         for event in self._kernel.read():

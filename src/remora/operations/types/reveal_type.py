@@ -60,7 +60,7 @@ def _with_question(text: str, expression: str, line: int) -> tuple[str, int, int
 
 def _wrapped(source: SourceText, node: ast.expr) -> tuple[str, tuple[int, int]]:
     start, end, text = source.start(node), source.end(node), source.text
-    row, column = source.place(start)
+    row, column = source.position(start)
     changed = f"{text[:start]}{_OPEN}{text[start:end]})){text[end:]}"
     return changed, (row, column + len(_OPEN))
 

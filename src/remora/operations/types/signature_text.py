@@ -17,7 +17,7 @@ _SAYS_NOTHING = frozenset(("Any", "object", "Incomplete"))
 def types_in(signature: str, owners: Collection[str] = ()) -> dict[str, str]:
     """Return the canonical type of each annotated parameter, and of the result as `return`.
 
-    `def`, the function's name and the colon at the end may be there. Names of modules and classes in
+    `def`, the function's name and the colon at the end are optional. Names of modules and classes in
     `owners` stay as they are, such as `h11.Request`. What is not a type is an empty string. Raises
     HostError if the text is not a signature.
     """

@@ -47,8 +47,8 @@ def check_definitions(
 
     Each path is a folder, a file, or the name of an agent, its operation or its folder. A
     definition is loaded as a run loads it, and the scripts of a built-in agent are checked only if
-    it is named. `model` is that section of the configuration; without
-    it, the names of models are not checked.
+    it is named. `model` is that section of the configuration; without it, the names of models are
+    not checked.
     """
     checker = _Checker(root, operations, ScriptChecks(built_in=bool(paths)), model)
     if paths:
@@ -73,7 +73,7 @@ class _Checker:
         return read_definitions(self.root, self.operations)[0]
 
     @cached_property
-    def _in_use(self) -> Mapping[Path, ConfigError]:
+    def _name_errors(self) -> Mapping[Path, ConfigError]:
         """The errors of agents whose name or operation an earlier agent has, by folder."""
         errors: dict[Path, ConfigError] = {}
         claimed: set[str] = set()
@@ -88,8 +88,8 @@ class _Checker:
         path = folder / "agent.yaml"
         try:
             agent = load_agent(folder, self.operations, builtin=builtin, checks=self.scripts)
-            if folder in self._in_use:
-                raise self._in_use[folder]
+            if folder in self._name_errors:
+                raise self._name_errors[folder]
         except RemoraError as error:
             return CheckedDefinition(path=path, error=error.message, hint=error.hint)
         return CheckedDefinition(
@@ -140,6 +140,7 @@ class _Checker:
         return self._check_with_others(known, builtin=builtin)
 
     def _check_with_others(self, folder: Path, *, builtin: bool) -> list[CheckedDefinition]:
+        """Check a definition, and the project's others that use its name or operation."""
         names = {at: {definition.name, definition.operation} for at, _, definition in self._valid}
         others = [
             at

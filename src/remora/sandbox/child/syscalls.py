@@ -41,6 +41,7 @@ LIBC = ctypes.CDLL(None, use_errno=True)
 
 
 def check_result(result: int) -> int:
+    """Raise OSError if the result of a system call is negative; otherwise return it."""
     if result < 0:
         number = ctypes.get_errno()
         raise OSError(number, os.strerror(number))

@@ -135,10 +135,8 @@ def _decode_event(raw: bytes, head: Head, path: Path) -> Event | None:
 
 
 def _recorded_quarantines(raw: bytes) -> set[str]:
-    try:
+    with suppress(ValueError, RecursionError):  # another line with these words may be no event
         event = decode_event(raw)
         if event.type == Recovered.type:
             return {msgspec.json.decode(event.data, type=Recovered).quarantine}
-    except (ValueError, RecursionError):
-        pass  # another line that contains these words; only the last line must be an event
     return set()

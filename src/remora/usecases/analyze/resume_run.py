@@ -234,6 +234,8 @@ def _problem(error: pydantic.ValidationError) -> str:
 
 
 class _Recorded(msgspec.Struct):
+    """The fields of a request that a run records, as RunRequest names them."""
+
     unsafe_fixes: bool = False
     missed: dict[str, dict[str, list[int]]] = {}
     seed: int | None = None
@@ -247,11 +249,4 @@ def recorded_request(start: RunStart, concurrency: int | None = None) -> RunRequ
         recorded = msgspec.convert(start.config, _Recorded)
     except msgspec.ValidationError as error:
         raise UsageError(f"the run cannot be resumed: {error}") from error
-    return RunRequest(
-        concurrency=concurrency,
-        unsafe_fixes=recorded.unsafe_fixes,
-        missed=recorded.missed,
-        seed=recorded.seed,
-        max_turns=recorded.max_turns,
-        proved=recorded.proved,
-    )
+    return RunRequest(concurrency=concurrency, **msgspec.structs.asdict(recorded))

@@ -17,6 +17,7 @@ _LINES = 10
 """Lines of a script that are shown before the one that failed, and after it."""
 _EMPTY: tuple[Any, ...] = (None, "", [], {})
 _APART = ("hub_context", "hub_freshness")
+"""Parts that are shown under Facts of the Hub."""
 
 
 class ShownCall(NamedTuple):

@@ -169,7 +169,7 @@ def wrap_signatures(before: str, after: str, width: int) -> str:
 
 def _longest(source: SourceText, node: FunctionNode) -> int:
     """Return the length of the longest line of a signature."""
-    last = max(source.place(_end(source, node))[0], node.lineno)
+    last = max(source.position(_end(source, node))[0], node.lineno)
     return max(len(line.rstrip()) for line in source.lines[node.lineno - 1 : last])
 
 
