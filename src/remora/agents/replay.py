@@ -10,14 +10,7 @@ import msgspec
 
 from remora.agents.named_summarizers import ScriptSummarizer
 from remora.agents.verification import run_check
-from remora.errors import (
-    DiskError,
-    NotFound,
-    RemoraError,
-    ReplayMismatch,
-    ScriptError,
-    StreamError,
-)
+from remora.errors import DiskError, NotFound, RemoraError, ReplayMismatch, ScriptError, StreamError
 from remora.memory.canonical import canonical
 from remora.memory.decode_values import decode_value
 from remora.memory.encode_values import encode_value, encoded_sha256

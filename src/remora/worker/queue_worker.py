@@ -16,13 +16,7 @@ from procrastinate.jobs import Job
 
 from remora.bootstrap.invocation import Invocation
 from remora.config.schema import PostgresConfig
-from remora.engines.task_queue import (
-    QUEUE,
-    TASK,
-    add_failure,
-    opened_queue,
-    retry_stalled,
-)
+from remora.engines.task_queue import QUEUE, TASK, add_failure, opened_queue, retry_stalled
 from remora.errors import RemoraError, UsageError
 from remora.runs.execution.shard_task import ShardTask
 from remora.text import count

@@ -6,13 +6,7 @@ from typing import Self
 
 import msgspec
 
-from remora.errors import (
-    DatabaseError,
-    DiskError,
-    StreamError,
-    StreamWriteFailed,
-    WriterReplaced,
-)
+from remora.errors import DatabaseError, DiskError, StreamError, StreamWriteFailed, WriterReplaced
 from remora.memory.delta import PacketDelta
 from remora.memory.events import AgentEnd, Event, Head, Payload
 from remora.trace.content.group_commit import GroupCommit

@@ -6,15 +6,7 @@ from typing import Any
 import msgspec
 
 from remora.errors import DiskError, NotFound, StreamDamaged
-from remora.memory.events import (
-    PAYLOADS,
-    AgentEnd,
-    AgentStart,
-    Event,
-    Payload,
-    Recovered,
-    RunStart,
-)
+from remora.memory.events import PAYLOADS, AgentEnd, AgentStart, Event, Payload, Recovered, RunStart
 from remora.trace.content.objects import ObjectStore
 from remora.trace.read.blobs import payload_without_values
 from remora.trace.verify.verify_report import Problems
