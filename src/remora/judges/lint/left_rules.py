@@ -191,10 +191,13 @@ class CaseInBody(NamedTuple):
     file: LintedFile
 
     def is_empty_body(self) -> bool:
-        """Return True for a `pass` after a docstring, as many authors write it."""
+        """Return True for a `pass` after a docstring, or under a comment that would be the end."""
         file, code = self.file, self.finding["code"]
         is_wanted = code == _NO_EFFECT and not (file.is_configured or file.is_meant(code))
-        return is_wanted and self.finding["line"] in _after_docstrings(self.body)
+        line = self.finding["line"]
+        above = self.body.split("\n")[: line - 1][-1:]
+        is_commented = any(text.lstrip().startswith("#") for text in above)
+        return is_wanted and (is_commented or line in _after_docstrings(self.body))
 
     def hides_builtin(self) -> bool:
         added = " ".join(edit["content"] for edit in _edits(self.finding))
@@ -223,7 +226,7 @@ FIX_RULES: tuple[Rule[CaseInBody], ...] = (
         "empty-body",
         "a docstring and `pass`",
         "it marks an empty body",
-        "180 in 32",
+        "at least 180 in 32",
         CaseInBody.is_empty_body,
     ),
     Rule(
