@@ -78,7 +78,7 @@ def create_app(invocation: Invocation, session: Session, link_used: Callable[[],
         exception_handlers={
             RemoraError: _show_error,
             HTTPException: _show_http_error,
-            ClientDisconnect: lambda _request, _error: Response(),  # nobody reads the answer
+            ClientDisconnect: lambda _request, _error: Response(),  # the client has gone
             Exception: _show_fault,
         },
     )

@@ -19,7 +19,7 @@ class Outcomes(NamedTuple):
     tests: Mapping[str, Mapping[str, Any]]
     """The results by pytest ID, with parameters."""
     problems: Mapping[str, str]
-    """Why pytest did not come to its end, by file."""
+    """The reasons why pytest did not finish, by file."""
     seen: Mapping[str, Any] = {}
     """The data of the `TracedTest` of each test that was traced."""
     lines: Mapping[str, frozenset[int]] = {}
@@ -40,7 +40,7 @@ class Outcomes(NamedTuple):
 
     @property
     def problem(self) -> str:
-        """The first reason why pytest did not come to its end, or an empty string."""
+        """The first reason why pytest did not finish, or an empty string."""
         return next(filter(None, self.problems.values()), "")
 
     def of(self, test: str) -> str:
