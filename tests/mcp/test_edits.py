@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -87,6 +88,16 @@ def test_what_is_wrong_in_any_project_is_named_without_a_linter(root: Path, home
         said = json.loads(text_of(verify(invocation, edits, path=path, apply=True)))
         assert says in said["problems"][0]["message"]
         assert not said["applied"]
+    assert (root / "prices.py").read_text() == CODE
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 15), reason="this Python parses the edit")
+def test_an_edit_in_newer_syntax_says_which_python_remora_needs(root: Path, home: Path) -> None:
+    write(root, {"pyproject.toml": "[project]\nrequires-python = '>=3.15'\n"})
+    lazy = [{"old": "def first", "new": "lazy import json\n\n\ndef first"}]
+    said = json.loads(text_of(verify(invocation_in(root, home), lazy, apply=True)))
+    assert (said["ok"], said["problems"], said["applied"]) == (False, [], False)
+    assert "syntax of Python 3.15, but Remora runs on 3." in said["unjudged"][-1]["why"]
     assert (root / "prices.py").read_text() == CODE
 
 

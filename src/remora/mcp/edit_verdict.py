@@ -30,8 +30,9 @@ async def verify_edit(
 ) -> str:
     """Judge an edit of a file, and write it if that is asked for and nothing is said against it.
 
-    Returns `ok`, `problems`, `unjudged` and `applied` as JSON. Raises UsageError if an edit does not fit the
-    file, if it may not be written, or if the file has changed while the edit was judged.
+    Returns `ok`, `problems`, `unjudged` and `applied` as JSON. A file that cannot be read afterwards
+    is not `ok`. Raises UsageError if an edit does not fit the file, if it may not be written, or if
+    the file has changed while the edit was judged.
     """
     wants_write = arguments.get("apply", False)
     if wants_write and not may_write:
@@ -55,13 +56,14 @@ async def verify_edit(
     _refuse_stale(files, path, before)
     unjudged = [*([] if may_run else [NOT_RUN]), *document["unjudged"]]
     problems = [{key: problem[key] for key in _KEPT} for problem in document["problems"]]
-    verdict = {"ok": not problems, "problems": problems, "unjudged": unjudged}
-    if wants_write and not problems:
+    ok = not (problems or document["unread"])
+    verdict = {"ok": ok, "problems": problems, "unjudged": unjudged}
+    if wants_write and ok:
         try:
             (tree.create if before is None else tree.write)(path, after)
         except HostError as error:
             raise UsageError(error.message, hint="edit a file of the project's code") from error
-    verdict |= {"applied": not problems} if wants_write else {}
+    verdict |= {"applied": ok} if wants_write else {}
     return answer_text(verdict, ("remora", "judge"), ("problems", "unjudged"))
 
 

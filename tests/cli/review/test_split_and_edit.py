@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 import time
 from pathlib import Path
 
@@ -119,6 +120,16 @@ def test_a_refused_edit_is_kept_until_it_is_taken_back(desk: Desk, editor: Path)
         seen = " ".join(terminal.asks("e").split())
         assert "exited with code 4" in seen
         assert "your edit is kept" not in seen
+        terminal.quits()
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 15), reason="this Python parses the edit")
+def test_an_edit_in_newer_syntax_says_which_python_remora_needs(desk: Desk, editor: Path) -> None:
+    editor.write_text('#!/bin/sh\nsed -i "s/^import json/lazy import json/" "$1"\n')
+    with desk.review(EDITOR=str(editor), size=(40, 200)) as terminal:
+        seen = " ".join(terminal.asks("e").split())
+        assert "mod.py: line 1: syntax of Python 3.15, but Remora runs on 3." in seen
+        assert "reinstall it with Python 3.15 or newer" in seen
         terminal.quits()
 
 

@@ -24,6 +24,7 @@ from remora.tools.host.declared_type_checker import (
     settings_texts,
 )
 from remora.tools.host.pytest_settings import configured_folders
+from remora.tools.host.ruff.config_files import oldest_minor
 from remora.tools.host.ruff.rule_choice import uses_flake8
 
 _PROBLEM = re.compile(r"^.*\.pyi?\b.*$", re.MULTILINE)
@@ -32,9 +33,8 @@ _TRACEBACK = "Traceback (most recent call last)"
 NOT_INSTALLED = "it is not installed in the project's environment"
 _MISTAKES = (
     "ruff check --isolated --no-fix --no-cache --output-format=pylint --select={} "
-    f"--target-version=py3{sys.version_info.minor} ."
+    "--target-version=py3{} ."
 )
-"""Newer syntax than that of this interpreter is an error to Remora, too."""
 _ONE_LINE = {"RUFF_OUTPUT_FORMAT": "concise"}
 """Lets `ruff format` print a line for each file. Versions before 0.12 do so, without an option."""
 
@@ -116,7 +116,9 @@ def mistakes_gate(place: FileTree) -> Gate:
     Which names are undefined is left to flake8, if the project uses it.
     """
     own = ProjectPython(python=Path(sys.executable), root=place.tree, trusted=True)
-    command = _MISTAKES.format("E9" if uses_flake8(place) else "F82")
+    # what only this interpreter cannot parse is not a mistake of the project
+    minor = max(sys.version_info.minor, oldest_minor(place) or 0)
+    command = _MISTAKES.format("E9" if uses_flake8(place) else "F82", minor)
     return Gate("ruff", "ruff", partial(_style_problems, StyleTool("ruff", command, ""), [own]))
 
 

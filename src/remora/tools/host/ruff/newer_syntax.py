@@ -5,13 +5,29 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
+from remora.code.syntax.source import parse_error
 from remora.errors import HostError
 from remora.tools.file_tree import FileTree
 from remora.tools.host.ruff.ruff import Ruff
 
 _ADDED = re.compile(r"\(syntax was added in Python 3\.(\d+)\)")
 """How ruff ends the message about syntax that the target version does not have."""
+_TEXT = "text.py"
+"""The file that ruff reads a text from."""
+
+
+def why_not_parsed(source: bytes) -> str:
+    """Return the error of a text that does not parse, or an empty string.
+
+    For syntax that a newer Python has, it says which one.
+    """
+    if not (error := parse_error(source)):
+        return ""
+    with TemporaryDirectory(prefix="remora-syntax-") as folder:
+        (Path(folder) / _TEXT).write_bytes(source)
+        return newer_syntax(Path(folder), [_TEXT]).get(_TEXT, error)
 
 
 def newer_syntax(
