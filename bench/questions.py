@@ -43,8 +43,7 @@ from remora.trace.read.reader import read_events
 from remora.trace.stream.line_builder import utc_now
 from remora.trace.trace_folder import TraceFolder
 from remora.usecases.analyze.prepare_run import prepare
-from remora.usecases.analyze.run_models import connect_own_models
-from remora.usecases.analyze.session import execute_plan
+from remora.usecases.analyze.session import connect_own_models, execute_plan
 
 SHOP = Path(__file__).parent.parent / "examples" / "shop"
 SLOTS, CONTEXT = 2, 4096

@@ -5,7 +5,11 @@ import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, Literal, overload
+
+NOTEBOOK = ".ipynb"
+"""Suffix of notebooks, which are named, but not read."""
 
 # Before 3.11.8 and 3.12.2, CPython counts the depth of a new tree for all threads together, so that
 # `ast.parse` in two threads can raise SystemError (its issue 106905). Besides, `catch_warnings`
@@ -34,3 +38,8 @@ def parse(text: str | bytes, mode: Literal["exec", "eval"] = "exec") -> ast.AST:
 def literal(text: str) -> Any:
     """Like `ast.literal_eval` of a text."""
     return ast.literal_eval(parse(text.lstrip(" \t"), "eval"))
+
+
+def is_notebook(path: str | Path) -> bool:
+    """Return True if a path has the suffix of a notebook, in any case."""
+    return str(path).lower().endswith(NOTEBOOK)

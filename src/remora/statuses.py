@@ -51,6 +51,9 @@ DONE = (PENDING, ACCEPTED)
 KEPT = (*UNDECIDED, ACCEPTED)
 """Review states of change sets that are written, or may be."""
 
+NO_MODEL: Final = "none"
+"""The value of `model` or of `model.provider` that uses no model, and its name in runs."""
+
 
 def shown_status(recorded: str) -> str:
     """Return the word that documents have for a status or a stop reason of an event."""

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-LIMITS = {"analyze": 34, "accept": 21}
+LIMITS = {"analyze": 30, "accept": 20}
 GROUND = (
     *("chat", "code", "config", "errors", "facilities", "files", "ids", "json_schema", "memory"),
     *("python_text", "regular_file", "rmtree", "sandbox", "statuses", "text", "threads", "version"),

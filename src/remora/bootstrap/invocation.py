@@ -96,7 +96,7 @@ def run_flags(  # noqa: PLR0913 (one parameter for each option)
 
     A value of None does not change the configured value. If a model is named, it makes the decisions.
     """
-    from remora.config.schema import NO_MODEL
+    from remora.statuses import NO_MODEL
 
     return {
         "runner.decisions": decisions or (None if model in (None, NO_MODEL) else "model"),

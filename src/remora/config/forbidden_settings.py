@@ -7,10 +7,11 @@ import re
 from collections.abc import Container, Mapping
 from typing import Any
 
-from remora.config.schema import MAX_COUNT, NO_MODEL, Config
+from remora.config.schema import MAX_COUNT, Config
 from remora.config.user_folders import KEY_VARIABLES
 from remora.config.yaml_positions import KeyPath, ParsedYaml
 from remora.errors import ConfigError
+from remora.statuses import NO_MODEL
 
 # a pattern, not a parser: whatever two parsers could read differently does not match
 _BYTE = r"(25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)"

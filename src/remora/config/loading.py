@@ -13,11 +13,12 @@ from remora.config.forbidden_settings import (
     without_model,
 )
 from remora.config.messages import describe_errors
-from remora.config.schema import NO_MODEL, Config, OperationConfig
+from remora.config.schema import Config, OperationConfig
 from remora.config.user_folders import KEY_VARIABLES
 from remora.config.yaml_positions import KeyPath, ParsedYaml, read_yaml, read_yaml_file
 from remora.errors import ConfigError
 from remora.json_schema import DIALECT
+from remora.statuses import NO_MODEL
 
 OperationModels = Mapping[str, type[OperationConfig]]
 """Settings model of each operation, by name."""

@@ -16,6 +16,8 @@ from pydantic import (
     ValidationInfo,
 )
 
+from remora.statuses import NO_MODEL
+
 MAX_COUNT = 1_000_000
 """Largest count that a setting accepts; settings are recorded and passed to other programs."""
 Count = Annotated[int, Field(ge=0, le=MAX_COUNT)]
@@ -138,10 +140,6 @@ class RunnerConfig(Section):
     """Before the model's turns, rules do what they are sure of."""
     memory: MemoryConfig = MemoryConfig()
     """The decision packet and its event stream."""
-
-
-NO_MODEL = "none"
-"""The value of `model` or of `model.provider` that uses no model."""
 
 
 def _or_none(schema: dict[str, Any]) -> None:

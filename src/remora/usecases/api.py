@@ -28,14 +28,13 @@ from remora.runs.report.report_formats import FORMATS
 from remora.runs.report.report_model import Report
 from remora.text import as_texts
 from remora.trace.read.reader import read_events
+from remora.usecases.analyze.resume_run import continue_run, resume_recorded
 from remora.usecases.analyze.run_limits import RunBudget
-from remora.usecases.analyze.run_models import require_model
 from remora.usecases.analyze.session import (
     NO_OBSERVER,
     RunResult,
-    continue_run,
     open_session,
-    resume_recorded,
+    require_model,
     retain,
 )
 from remora.usecases.analyze.start_fork import ForkRequest, fork_with_model

@@ -30,7 +30,8 @@ from remora.runs.records.run_record import RunRecord, read_own_record
 from remora.sandbox.interpreters import find_interpreter
 from remora.text import count
 from remora.usecases.analyze.prepare_run import agents_for, refuse_whole_disk
-from remora.usecases.analyze.session import Watching, open_session, resume_recorded
+from remora.usecases.analyze.resume_run import resume_recorded
+from remora.usecases.analyze.session import Watching, open_session
 from remora.usecases.review.verdicts import accept
 
 

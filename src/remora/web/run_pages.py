@@ -13,13 +13,12 @@ from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import open_records
 from remora.errors import RemoraError
 from remora.runs.diagnosis.why_line import why
-from remora.runs.planning.source_files import unread_text
 from remora.runs.project import ProjectRecords
 from remora.runs.records.job_view import JobView
 from remora.runs.records.name_lookup import run_named
 from remora.runs.records.results import RunView, read_run, run_document
 from remora.runs.records.run_listing import list_run_lines
-from remora.runs.report.job_texts import gate_texts
+from remora.runs.report.job_texts import gate_texts, unread_text
 from remora.statuses import CONFLICT, RUNNING, UNDECIDED, WITHOUT_RESULT
 from remora.web.addresses import query_number
 from remora.web.html_responses import page, page_in_two_parts, render

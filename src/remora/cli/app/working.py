@@ -1,7 +1,7 @@
 """Shows on a terminal that a command is working, and how much is done."""
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -11,6 +11,9 @@ from remora.cli.app.options import Options
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from remora.runs.review.accepted_changes import TrackProgress
+    from remora.runs.review.ready_changes import ReadyChange
 
 
 @contextmanager
@@ -56,6 +59,20 @@ def progress_bar(options: Options, what: str) -> Iterator[Callable[[int, int], N
         yield show
     finally:
         bar.stop()
+
+
+@contextmanager
+def accept_progress(options: Options) -> Iterator["TrackProgress"]:
+    """Yield a tracker for `accept` that shows a bar on a terminal."""
+    with progress_bar(options, "changes") as show:
+
+        def track(usable: Sequence["ReadyChange"]) -> Iterator["ReadyChange"]:
+            show(0, len(usable))
+            for number, change in enumerate(usable, 1):
+                yield change
+                show(number, len(usable))
+
+        yield track
 
 
 def error_console() -> "Console":

@@ -9,17 +9,16 @@ from typing import Any, NamedTuple
 
 import click
 
-from remora.cli.app.consent import ask_for_addresses
 from remora.cli.app.options import Options
 from remora.cli.app.output import note, print_failure, print_lines, wrapped
-from remora.cli.app.project_context import invocation_of
+from remora.cli.app.project_context import ask_for_addresses, invocation_of
+from remora.cli.app.working import accept_progress
 from remora.cli.review.change_view import action_lines, change_set_lines
 from remora.cli.review.edit_files import ask_whose, both_versions, edit_files, why_unfinished
 from remora.cli.review.questions import QUIT, ask_key, choose_hunks, show_whole
 from remora.cli.review.verdicts import written_text
 from remora.cli.run.foreground_run import run_to_end
 from remora.cli.views.job_view import SAME_CHANGE
-from remora.cli.views.progress import accept_progress
 from remora.errors import NotFound, RemoraError
 from remora.ids import split_node_key
 from remora.runs.project import Project

@@ -120,8 +120,8 @@ def accept(  # noqa: PLR0913 (one parameter for each option)
             "other options that select changes",
             hint="use `remora accept RUN NODE --hunk 1`",
         )
+    from remora.cli.app.working import accept_progress
     from remora.cli.review.verdicts import print_accepted
-    from remora.cli.views.progress import accept_progress
     from remora.usecases.review import accept_part, verdicts
     from remora.usecases.review.pull_request import branch_for, with_pull_request
 

@@ -11,7 +11,7 @@ import msgspec
 from remora.cli.app.options import Options
 from remora.cli.app.output import emit, indented, note, print_failure, wrapped
 from remora.cli.app.project_context import next_command
-from remora.cli.views.run_view import NO_MODEL, redo_words
+from remora.cli.views.run_view import redo_words
 from remora.errors import RemoraError
 from remora.ids import display_name
 from remora.runs.project import ProjectRecords
@@ -19,7 +19,7 @@ from remora.runs.records.job_view import JobView
 from remora.runs.records.results import RunView, jobs_named
 from remora.runs.review.accepted_changes import Verdicts
 from remora.runs.review.conflicts import conflicting_jobs
-from remora.statuses import ACCEPTED, CONFLICT, REJECTED, REVERTED, STALE
+from remora.statuses import ACCEPTED, CONFLICT, NO_MODEL, REJECTED, REVERTED, STALE
 from remora.text import count, escape_line
 
 _FEW = 3

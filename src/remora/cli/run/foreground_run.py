@@ -24,9 +24,8 @@ from remora.sandbox.isolation import SAFE_LEVEL, best_level, describe_level
 from remora.statuses import WITH_RESULT
 from remora.text import count, size_text
 from remora.trace.stream.line_builder import utc_now
-from remora.usecases.analyze.resume_run import Resumable
+from remora.usecases.analyze.resume_run import Resumable, continue_run
 from remora.usecases.analyze.run_limits import RunBudget
-from remora.usecases.analyze.session import continue_run
 
 
 class LinePrinter:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from remora.cli.app.consent import open_with_consent
 from remora.cli.app.options import PATH, Options, command, unsandboxed_option
 from remora.cli.app.output import (
     note,
@@ -17,7 +16,7 @@ from remora.cli.app.output import (
     wrap_text,
     write_files,
 )
-from remora.cli.app.project_context import invocation_of
+from remora.cli.app.project_context import invocation_of, open_with_consent
 from remora.cli.app.working import working
 from remora.errors import UsageError
 

@@ -29,7 +29,6 @@ from remora.cli.views.run_view import unreadable_lines
 from remora.errors import ModelError
 from remora.ids import unescape_path
 from remora.runs.execution.run import RunObserver, RunRequest
-from remora.runs.planning.source_files import unread_text
 from remora.runs.report.check_document import (
     changes_of,
     check_document,
@@ -40,6 +39,7 @@ from remora.runs.report.check_document import (
 from remora.runs.report.check_markdown import check_markdown
 from remora.runs.report.github_annotations import annotations
 from remora.runs.report.job_findings import lint_left
+from remora.runs.report.job_texts import unread_text
 from remora.runs.report.problems import fixes_text, marked_texts
 from remora.runs.report.report_formats import as_json
 from remora.runs.report.sarif import sarif

@@ -2,11 +2,10 @@
 
 import click
 
-from remora.cli.app.consent import open_with_consent
 from remora.cli.app.name_parameters import NODE, RUN
 from remora.cli.app.options import Options, command, trust_option
 from remora.cli.app.output import note
-from remora.cli.app.project_context import invocation_of
+from remora.cli.app.project_context import invocation_of, open_with_consent
 from remora.text import count
 
 

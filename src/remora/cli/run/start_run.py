@@ -12,10 +12,9 @@ from typing import Any
 
 import click
 
-from remora.cli.app.consent import open_with_consent
 from remora.cli.app.options import Options
 from remora.cli.app.output import emit, note
-from remora.cli.app.project_context import invocation_of
+from remora.cli.app.project_context import invocation_of, open_with_consent
 from remora.cli.app.working import working
 from remora.cli.run.foreground_run import LinePrinter, conclude_run, print_isolation
 from remora.cli.views.plan_view import (
@@ -31,21 +30,21 @@ from remora.errors import NotFound, OutsideError, UsageError
 from remora.files.git import git_output
 from remora.ids import LAST
 from remora.models.protocol import Model, NoModel
+from remora.python_text import is_notebook
 from remora.runs.execution.run import PreparedRun, RunRequest
 from remora.runs.measured_models import MeasuredModel
 from remora.runs.planning.plan import MAX_JOBS
-from remora.runs.planning.source_files import is_notebook, unread_text
 from remora.runs.records.json_documents import plan_document
 from remora.runs.records.name_lookup import run_named
 from remora.runs.records.results import read_run, run_document
 from remora.runs.records.run_events import EventLines, RunResulted
 from remora.runs.records.run_record import read_own_record
+from remora.runs.report.job_texts import unread_text
 from remora.text import count
 from remora.usecases.analyze.prepare_run import too_many
-from remora.usecases.analyze.resume_run import Resumable
+from remora.usecases.analyze.resume_run import Resumable, resume_recorded
 from remora.usecases.analyze.run_limits import RunBudget
-from remora.usecases.analyze.run_models import require_model
-from remora.usecases.analyze.session import Session, open_session, resume_recorded
+from remora.usecases.analyze.session import Session, open_session, require_model
 
 
 @dataclass(frozen=True, kw_only=True)

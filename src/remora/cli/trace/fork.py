@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from remora.cli.app.consent import open_with_consent
 from remora.cli.app.name_parameters import STREAM
 from remora.cli.app.options import PATH, Options, command, trust_option
 from remora.cli.app.output import emit, note
-from remora.cli.app.project_context import invocation_of, next_command
+from remora.cli.app.project_context import invocation_of, next_command, open_with_consent
 from remora.text import escape_line
 
 if TYPE_CHECKING:

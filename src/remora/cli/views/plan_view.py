@@ -16,10 +16,10 @@ from remora.ids import MODULE, NodeKey, split_node_key
 from remora.operations.base import NEEDS_WRITER
 from remora.runs.execution.run import PreparedRun
 from remora.runs.planning.plan import Plan
-from remora.runs.planning.source_files import unread_text
 from remora.runs.records.results import RunView
 from remora.runs.records.run_listing import last_gate_seconds
 from remora.runs.report.job_findings import lint_left
+from remora.runs.report.job_texts import unread_text
 from remora.text import count, escape_line, plural
 
 

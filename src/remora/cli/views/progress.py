@@ -2,7 +2,7 @@
 
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -24,13 +24,11 @@ from rich.text import Text
 from remora.agents.job import AgentResult, Job
 from remora.agents.loop.turn_counts import sent_tokens
 from remora.cli.app.options import Options
-from remora.cli.app.working import error_console, progress_bar
+from remora.cli.app.working import error_console
 from remora.ids import display_name
 from remora.memory.events import Event, ModelRequest
 from remora.operations.base import Codes, is_lint_code
 from remora.runs.records.findings import done_text, fixed, known_findings
-from remora.runs.review.accepted_changes import TrackProgress
-from remora.runs.review.ready_changes import ReadyChange
 from remora.statuses import VERIFIED, status_text
 from remora.text import count, escape_line
 
@@ -189,17 +187,3 @@ def run_progress(options: Options, *, jobs: bool = True) -> Iterator[RunCounts]:
         display = LiveDisplay()
         with Live(display, console=error_console(), transient=True, refresh_per_second=8):
             yield display
-
-
-@contextmanager
-def accept_progress(options: Options) -> Iterator[TrackProgress]:
-    """Yield a tracker for `accept` that shows a bar on a terminal."""
-    with progress_bar(options, "changes") as show:
-
-        def track(usable: Sequence[ReadyChange]) -> Iterator[ReadyChange]:
-            show(0, len(usable))
-            for number, change in enumerate(usable, 1):
-                yield change
-                show(number, len(usable))
-
-        yield track

@@ -21,7 +21,6 @@ from remora.code.syntax.node_patterns import file_pattern
 from remora.errors import RemoraError
 from remora.ids import NodeKey, display_name, file_of_key, split_node_key, unescape_path
 from remora.operations.base import NEEDS_NAME, NEEDS_WRITER, NO_FIX
-from remora.runs.planning.source_files import unread_text
 from remora.runs.project import ProjectRecords
 from remora.runs.records.change_set_files import shown_hunks
 from remora.runs.records.decision_sources import ModelPart, model_text, sources_text
@@ -30,14 +29,22 @@ from remora.runs.records.results import JobDocuments, RunView
 from remora.runs.records.run_record import is_of_client, is_of_other_program, recorded_selectors
 from remora.runs.records.totals import Document, totals_by_operation
 from remora.runs.report.job_findings import lint_left
-from remora.runs.report.job_texts import gate_texts
-from remora.statuses import CONFLICT, DONE, FAILURES, INTERRUPTED, PENDING, STALE, WITH_RESULT
+from remora.runs.report.job_texts import gate_texts, unread_text
+from remora.statuses import (
+    CONFLICT,
+    DONE,
+    FAILURES,
+    INTERRUPTED,
+    NO_MODEL,
+    PENDING,
+    STALE,
+    WITH_RESULT,
+)
 from remora.text import count, escape_line
 from remora.workspaces.hunks import group_text, separate_hunks
 
 _AT_LINE = re.compile(r"line (\d+): (.*)", re.DOTALL)
 """Details of a syntax error."""
-NO_MODEL = "none"  # the recorded name; the module that defines it is slow to import
 _MOST_LISTED, _MOST_PROBLEMS = 200, 10
 """Maximum number of jobs in a complete list, and of jobs with each status in a brief one."""
 _FOR_MODELS = (NEEDS_NAME, NEEDS_WRITER)

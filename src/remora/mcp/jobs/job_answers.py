@@ -28,7 +28,6 @@ from remora.mcp.answer_page import Page
 from remora.mcp.jobs.client_tools import GIVE_UP, JOB, agent_tools, next_job_tool
 from remora.mcp.jobs.desk import ClientModel, DeskObserver, JobDesk, Taken, answer_of
 from remora.mcp.tool_list import ToolSpec
-from remora.models.protocol import MCP
 from remora.runs.execution.run import PreparedRun, RunRequest
 from remora.runs.planning.plan import Plan
 from remora.text import REPORT, bug_report_line
@@ -124,6 +123,7 @@ class JobAnswers:
     def _start(self, operation: str | None, path: str | None, client: str) -> "_RunThread | None":
         """Start a run, unless another client has just started one, which may have such jobs."""
         request = RunRequest(
+            by_client=True,
             paths=() if path is None else (self._root / path,),
             operations=() if operation is None else (operation,),
             concurrency=_AT_ONCE,
@@ -255,7 +255,7 @@ class _RunThread:
     def _run(self) -> None:
         invocation, request, model, desk = self._work
         try:
-            with open_session(invocation, request, budget=self._budget, provider=MCP) as session:
+            with open_session(invocation, request, budget=self._budget) as session:
                 run = replace(session.run, plan=self._given.next_plan(session.run))
                 self.is_empty = not run.plan.jobs
                 if run.plan.jobs and not self._budget.spent:

@@ -64,6 +64,8 @@ class RunRequest:
     """Seed that models are given, or None for 0."""
     engine: str = "local"
     """The engine that runs the jobs, by name."""
+    by_client: bool = False
+    """True if a client of the MCP server decides in place of a model."""
     proved: frozenset[tuple[str, str]] = frozenset()
     """Operations, each with a model that was measured to be better than rules, and so decides."""
 

@@ -49,8 +49,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """The number of all nodes."""
     files: int = 0
     """The number of all files."""
-    selected: int = 0
-    """The number of selected nodes."""
+    skipped_nodes: int = 0
+    """The number of selected nodes without any job."""
     worked_on: Mapping[str, frozenset[NodeKey]] = {}
     """The nodes that jobs work on, by operation."""
     skipped: int = 0
@@ -71,11 +71,6 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """The expected duration, or None if it depends on a model server."""
     unreadable: tuple[dict[str, Any], ...] = ()
     """The files that no job can work on, with the reasons."""
-
-    @property
-    def skipped_nodes(self) -> int:
-        """Number of selected nodes without any job."""
-        return self.selected - len(frozenset().union(*self.worked_on.values()))
 
     @property
     def left(self) -> dict[str, dict[str, int]]:
@@ -123,13 +118,14 @@ def make_plan(
     planner = _FilePlanner(run_id, place.tree, planned, wanted, amounts, frozenset(counting))
     unreadable = [*source.unreadable, *_unchecked(amounts.values())]
     parts = _plan_files(planner, with_wanted, selection.max_nodes, unreadable)
+    worked_on = _worked_on(parts)
     return Plan(
         jobs=tuple(job for part in parts for job in part.jobs),
         operations=tuple(agent.definition.operation for agent in planned),
         nodes=len(nodes),
         files=len(source.modules),
-        selected=sum(part.selected for part in parts),
-        worked_on=_worked_on(parts),
+        skipped_nodes=sum(part.selected for part in parts) - _number_of_nodes(worked_on),
+        worked_on=worked_on,
         skipped=sum(part.skipped for part in parts),
         left_nodes=_left_nodes(parts),
         left_findings=_left_findings(amounts.values(), with_wanted, wanted),
@@ -180,7 +176,17 @@ def without_operations(plan: Plan, names: Collection[str], reason: str) -> Plan:
             reasons[reason] = (*reasons.get(reason, ()), *keys)
     jobs = tuple(job for job in plan.jobs if job.operation not in names)
     worked_on = {name: keys for name, keys in plan.worked_on.items() if name not in names}
-    return replace(plan, jobs=jobs, worked_on=worked_on, left_nodes=left)
+    skipped_nodes = (
+        plan.skipped_nodes + _number_of_nodes(plan.worked_on) - _number_of_nodes(worked_on)
+    )
+    return replace(
+        plan, jobs=jobs, worked_on=worked_on, skipped_nodes=skipped_nodes, left_nodes=left
+    )
+
+
+def _number_of_nodes(worked_on: Mapping[str, frozenset[NodeKey]]) -> int:
+    """Return the number of nodes with a job."""
+    return len(frozenset().union(*worked_on.values()))
 
 
 class _Work(NamedTuple):

@@ -10,12 +10,12 @@ from remora.agents.definition.agent_yaml import OWN_FOLDER
 from remora.code.extract import parse_module
 from remora.code.syntax.nodes import Module
 from remora.code.syntax.source import Unreadable
+from remora.python_text import NOTEBOOK, is_notebook
 from remora.text import count, too_large
 from remora.tools.file_tree import TEXT_LIMIT
 from remora.tools.host.ruff.config_files import SETTINGS
 from remora.tools.host.ruff.newer_syntax import newer_syntax
 
-_NOTEBOOK = ".ipynb"
 _AGENTS_FOLDER = f"{OWN_FOLDER.parts[0]}/"
 """Folder of a project's agents and their tests. No jobs are planned for files in it."""
 _UTF8 = frozenset({"utf-8", "utf-8-sig", "ascii"})
@@ -54,19 +54,8 @@ def read_modules(tree: Path, paths: Iterable[str], wanted: Sequence[str]) -> Sou
         file["detail"] = newer.get(file["path"], file["detail"])
     if notebooks:
         detail = f"{count(notebooks, 'notebook')}, which Remora does not read"
-        unreadable.append({"path": f"*{_NOTEBOOK}", "detail": detail})
+        unreadable.append({"path": f"*{NOTEBOOK}", "detail": detail})
     return Source(modules=tuple(modules), unreadable=tuple(unreadable))
-
-
-def unread_text(unreadable: Iterable[Mapping[str, Any]]) -> str:
-    """Return how many Python files could not be read, such as `2 files could not be read`."""
-    number = sum(not is_notebook(file["path"]) for file in unreadable)
-    return f"{count(number, 'file')} could not be read" if number else ""
-
-
-def is_notebook(path: str | Path) -> bool:
-    """Return True if a path has the suffix of a notebook, in any case."""
-    return str(path).lower().endswith(_NOTEBOOK)
 
 
 def with_reasons(source: Source, reasons: Mapping[str, str]) -> Source:

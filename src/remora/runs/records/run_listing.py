@@ -8,11 +8,19 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from remora.config.schema import NO_MODEL
 from remora.errors import NotFound, RemoraError
 from remora.memory.events import JobEnd, JobStart, RunStart
 from remora.runs.records.current_attempt import CurrentAttempts
-from remora.statuses import ACCEPTED, CONFLICT, DAMAGED, FAILURES, PENDING, REJECTED, REVERTED
+from remora.statuses import (
+    ACCEPTED,
+    CONFLICT,
+    DAMAGED,
+    FAILURES,
+    NO_MODEL,
+    PENDING,
+    REJECTED,
+    REVERTED,
+)
 from remora.trace.read.reader import (
     decode_part,
     is_being_written,

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from remora.json_schema import DIALECT
-from remora.runs.planning.source_files import is_notebook
+from remora.python_text import is_notebook
 from remora.runs.report.problems import Problem
 from remora.runs.report.report_model import FileChange, JobReport, Report
 from remora.statuses import CUT_SHORT, UNDECIDED

@@ -1,9 +1,11 @@
 """Texts about jobs, findings and gates of a report, the same in all formats. They are not escaped."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from remora.memory.events import GateResult
 from remora.operations.base import is_lint_code
+from remora.python_text import is_notebook
 from remora.runs.records.findings import codes_text, fixes_text
 from remora.runs.records.results import RunView
 from remora.runs.report.report_model import Finding, JobReport
@@ -79,3 +81,9 @@ def _text(gate: GateResult) -> str:
         kinds = {TEST_GATE: "not tested", VALUES_GATE: "not judged by values"}
         return f"{kinds.get(gate.name, f'no gate: {gate.name}')}: {gate.missing}"
     return f"not judged by {gate.name}: {gate.note}" if gate.note else ""
+
+
+def unread_text(unreadable: Iterable[Mapping[str, Any]]) -> str:
+    """Return how many Python files could not be read, such as `2 files could not be read`."""
+    number = sum(not is_notebook(file["path"]) for file in unreadable)
+    return f"{count(number, 'file')} could not be read" if number else ""

@@ -20,7 +20,9 @@ from remora.errors import UsageError
 from remora.files.patterns import IgnoreRules
 from remora.files.project_files import ProjectFiles, project_files
 from remora.hub.coverage_file import read_coverage
+from remora.models.protocol import MCP
 from remora.models.provider import embedded_model, used_provider
+from remora.python_text import is_notebook
 from remora.rmtree import try_remove_tree
 from remora.runs.execution.agent_settings import driven_operations, is_guided, selected_rules_of
 from remora.runs.execution.run import PreparedRun, RunRequest, options_for
@@ -35,7 +37,7 @@ from remora.runs.planning.plan import (
     make_plan,
     without_operations,
 )
-from remora.runs.planning.source_files import Source, is_notebook, read_modules, with_reasons
+from remora.runs.planning.source_files import Source, read_modules, with_reasons
 from remora.runs.project import Project, ProjectRecords
 from remora.runs.records.run_listing import earlier_job_seconds
 from remora.runs.retention.unused_copies import record_project_path, remove_idle_bases
@@ -57,15 +59,13 @@ def prepare(
     project: Project | None = None,
     *,
     plan_only: bool = False,
-    provider: str = "",
 ) -> PreparedRun:
     """Copy the project's files and plan a run.
 
     No model is needed, and no code of the project runs. `project` is the result of
     `open_project(invocation, request.paths)`, if the caller has already opened the project. With
     `plan_only`, the project's interpreter may be missing. If it is missing otherwise, the jobs of
-    the agents that need it are left out, unless all agents need it. `provider` is that of the
-    model, if it is not the configured one.
+    the agents that need it are left out, unless all agents need it.
     """
     project = project or open_project(invocation, request.paths)
     refuse_whole_disk(project.root)
@@ -75,7 +75,8 @@ def prepare(
     agents = tuple(by_operation.values())
     run_id, config = new_run_id(), project.config
     python, left_out = python_for_some(invocation, project, agents, plan_only=plan_only)
-    provider = provider or used_provider(config.model, cache=invocation.folders.cache)
+    used = used_provider(config.model, cache=invocation.folders.cache)
+    provider = MCP if request.by_client else used
     driven = driven_operations(agents, config, provider, request.proved, config.model.name)
     facts = fact_source(invocation, project, is_read=bool(driven) and not plan_only)
     files, base = copy_project(project, run_id)

@@ -25,9 +25,13 @@ from remora.runs.records.agent_stream import start_and_end_of
 from remora.runs.records.attempts import Attempt, Attempts
 from remora.runs.records.run_record import RunRecord, check_continuable
 from remora.runs.records.run_stream import open_run
+from remora.runs.review.repeats import settle_repeats
+from remora.trace.stream.line_builder import utc_now
 from remora.usecases.analyze.prepare_run import agents_for
 from remora.usecases.analyze.remote_workers import LOCAL, workers_for
+from remora.usecases.analyze.run_limits import RunBudget, run_to_end
 from remora.usecases.analyze.run_models import connect_models, models_named_by
+from remora.usecases.analyze.session import RunResult, Watching, unobserved
 from remora.usecases.hub.fact_source import fact_source
 
 
@@ -250,3 +254,46 @@ def recorded_request(start: RunStart, concurrency: int | None = None) -> RunRequ
     except msgspec.ValidationError as error:
         raise UsageError(f"the run cannot be resumed: {error}") from error
     return RunRequest(concurrency=concurrency, **msgspec.structs.asdict(recorded))
+
+
+def resume_recorded(  # noqa: PLR0913 (one keyword for each option of the command)
+    invocation: Invocation,
+    project: Project,
+    record: RunRecord,
+    *,
+    model: str | None = None,
+    engine: str = LOCAL,
+    concurrency: int | None = None,
+    budget: RunBudget | None = None,
+    watching: Watching = unobserved,
+    connected: Callable[[Resumable], None] = lambda _wanted: None,
+) -> RunResult:
+    """Run the jobs that are left of a recorded run, if any.
+
+    `model` is the name or address that the user gave, if any. `connected` is called before the
+    first job begins. Raises whatever `prepare_resume` and `connect_wanted` raise.
+    """
+    wanted = prepare_resume(invocation, project, record, engine=engine, concurrency=concurrency)
+    wanted.check_model(model)
+    if wanted.nothing_to_do:
+        return RunResult(project=wanted.run.project, run_id=record.run_id, had_ended=True)
+    models = connect_wanted(invocation, wanted)
+    connected(wanted)
+    return continue_run(wanted, models, watching, budget)
+
+
+def continue_run(
+    wanted: Resumable,
+    models: Mapping[str, Model],
+    watching: Watching = unobserved,
+    budget: RunBudget | None = None,
+) -> RunResult:
+    """Run the remaining jobs, or only the agents in `wanted.only`, and close the models."""
+    run, budget = wanted.run, budget or RunBudget()
+    with watching() as observer:
+        counting = budget.watch(observer)
+        stopped = run_to_end(
+            lambda: run_remaining(wanted, models, counting, utc_now), models.values(), budget
+        )
+    settle_repeats(run.project, run.run_id)
+    return RunResult(project=run.project, run_id=run.run_id, stopped=stopped, only=wanted.only)

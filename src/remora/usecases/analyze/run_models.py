@@ -1,4 +1,4 @@
-"""Connections to the models of a run, at the addresses that are configured now."""
+"""Connections to the models of a recorded run, at the addresses that are configured now."""
 
 import asyncio
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -7,73 +7,13 @@ from contextlib import contextmanager
 from remora.agents.definition.agent import Agent
 from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import connect_helpers, connect_model
-from remora.config.schema import Config
 from remora.errors import ModelError, UsageError
 from remora.memory.events import AgentStart, RunStart
 from remora.models.agreed_addresses import require_agreed
-from remora.models.protocol import Model, NoModel
-from remora.models.provider import model_is_optional, wants_none, why_none
-from remora.runs.execution.run import PreparedRun
+from remora.models.protocol import Model
+from remora.models.provider import model_is_optional
 from remora.runs.project import Project
 from remora.runs.records.run_record import is_of_client
-
-
-def require_model(invocation: Invocation, config: Config) -> None:
-    """Raise ModelError if a flag lets a model decide, and there is none."""
-    by_flag = config.layer_of("runner", "decisions") == "flag"
-    is_asked = by_flag and config.runner.decisions == "model" and model_is_optional(config.model)
-    if is_asked and (hint := why_none(invocation.folders.cache)):
-        raise ModelError("no model can decide: none is installed or configured", hint=hint)
-
-
-def connect_new_run(invocation: Invocation, run: PreparedRun) -> tuple[Model, dict[str, Model]]:
-    """Return the configured model, and all models of a new run, keyed by name or role.
-
-    Raises ModelError or ConfigError.
-    """
-    model = _connect_main(invocation, run)
-    with closing_on_error([model]):
-        own = connect_own_models(invocation, run, model)
-    return model, {**own, model.name: model}
-
-
-def _connect_main(invocation: Invocation, run: PreparedRun) -> Model:
-    """Return the configured model, or NoModel in place of the embedded one if no job can ask it.
-
-    Built-in agents ask the embedded model only if it decides, or if the settings name it.
-    """
-    config = run.project.config
-    operations = run.project.operations
-    known = {operation.name for operation in operations.all} - operations.replaced
-    is_asked = config.runner.decisions == "model" or not model_is_optional(config.model)
-    if not is_asked and all(
-        agent.definition.operation in known and agent.definition.model is None
-        for agent in run.planned_agents
-    ):
-        return NoModel()
-    return connect_model(invocation, config)
-
-
-def connect_own_models(
-    invocation: Invocation, prepared: PreparedRun, model: Model
-) -> dict[str, Model]:
-    """Return the models that agent definitions select instead of `model`, keyed by name.
-
-    Models that help `model` are keyed by their role.
-
-    All models use the configured server, or are `model` if no model is to be used. Raises
-    ModelError or ConfigError.
-    """
-    config = prepared.project.config
-    helpers = connect_helpers(invocation, config, model)
-    names = models_named_by(prepared.agents.values())
-    if wants_none(config.model):
-        return dict.fromkeys(names, model)
-    return helpers | {
-        name: connect_model(invocation, config, name, by_project=True)
-        for name in sorted(names)
-        if name != model.name
-    }
 
 
 def models_named_by(agents: Iterable[Agent], starts: Iterable[AgentStart | None] = ()) -> set[str]:

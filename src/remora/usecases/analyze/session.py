@@ -11,9 +11,12 @@ from functools import cached_property
 from typing import Any, Self
 
 from remora.bootstrap.invocation import Invocation
+from remora.bootstrap.open_project import connect_helpers, connect_model
 from remora.bootstrap.project_interpreter import check_interpreter, check_tests_start, python_for
-from remora.errors import DiskError, RemoraError
-from remora.models.protocol import MCP, Model
+from remora.config.schema import Config
+from remora.errors import DiskError, ModelError, RemoraError
+from remora.models.protocol import Model, NoModel
+from remora.models.provider import model_is_optional, wants_none, why_none
 from remora.runs.execution.agent_settings import driven_operations, query_settings_for
 from remora.runs.execution.execute import execute
 from remora.runs.execution.run import (
@@ -28,28 +31,20 @@ from remora.runs.judgement.judgement import judge_run
 from remora.runs.measured_models import MeasuredModel, measured_operations
 from remora.runs.project import Project, ProjectRecords
 from remora.runs.records.results import RunView, read_run
-from remora.runs.records.run_record import RunRecord
 from remora.runs.retention.old_records import Retained, retain_after_run
 from remora.runs.review.repeats import settle_repeats
 from remora.sandbox.interpreters import environment_digest
 from remora.trace.stream.line_builder import utc_now
 from remora.usecases.analyze.prepare_run import prepare
-from remora.usecases.analyze.remote_workers import LOCAL
-from remora.usecases.analyze.resume_run import (
-    Resumable,
-    connect_wanted,
-    prepare_resume,
-    run_remaining,
-)
 from remora.usecases.analyze.run_limits import RunBudget, planned_within, run_to_end
-from remora.usecases.analyze.run_models import close_models, connect_new_run
+from remora.usecases.analyze.run_models import close_models, models_named_by
 from remora.workspaces.copy.slot import SlotDriver
 
 NO_OBSERVER = NoObserver()
 Watching = Callable[[], AbstractContextManager[RunObserver]]
 
 
-def _unobserved() -> AbstractContextManager[RunObserver]:
+def unobserved() -> AbstractContextManager[RunObserver]:
     return nullcontext(NO_OBSERVER)
 
 
@@ -119,7 +114,7 @@ class Session:
 
     def execute(
         self,
-        watching: Watching = _unobserved,
+        watching: Watching = unobserved,
         *,
         model: Model | None = None,
         connected: Callable[[Model], None] = lambda _model: None,
@@ -162,7 +157,6 @@ def open_session(
     *,
     budget: RunBudget | None = None,
     plan_only: bool = False,
-    provider: str = "",
 ) -> Session:
     """Copy a project and plan a run.
 
@@ -171,51 +165,8 @@ def open_session(
     """
     budget = budget or RunBudget()
     with planned_within(budget.seconds):
-        run = prepare(invocation, request, project, plan_only=plan_only, provider=provider)
+        run = prepare(invocation, request, project, plan_only=plan_only)
     return Session(invocation=invocation, run=run, budget=budget)
-
-
-def resume_recorded(  # noqa: PLR0913 (one keyword for each option of the command)
-    invocation: Invocation,
-    project: Project,
-    record: RunRecord,
-    *,
-    model: str | None = None,
-    engine: str = LOCAL,
-    concurrency: int | None = None,
-    budget: RunBudget | None = None,
-    watching: Watching = _unobserved,
-    connected: Callable[[Resumable], None] = lambda _wanted: None,
-) -> RunResult:
-    """Run the jobs that are left of a recorded run, if any.
-
-    `model` is the name or address that the user gave, if any. `connected` is called before the
-    first job begins. Raises whatever `prepare_resume` and `connect_wanted` raise.
-    """
-    wanted = prepare_resume(invocation, project, record, engine=engine, concurrency=concurrency)
-    wanted.check_model(model)
-    if wanted.nothing_to_do:
-        return RunResult(project=wanted.run.project, run_id=record.run_id, had_ended=True)
-    models = connect_wanted(invocation, wanted)
-    connected(wanted)
-    return continue_run(wanted, models, watching, budget)
-
-
-def continue_run(
-    wanted: Resumable,
-    models: Mapping[str, Model],
-    watching: Watching = _unobserved,
-    budget: RunBudget | None = None,
-) -> RunResult:
-    """Run the remaining jobs, or only the agents in `wanted.only`, and close the models."""
-    run, budget = wanted.run, budget or RunBudget()
-    with watching() as observer:
-        counting = budget.watch(observer)
-        stopped = run_to_end(
-            lambda: run_remaining(wanted, models, counting, utc_now), models.values(), budget
-        )
-    settle_repeats(run.project, run.run_id)
-    return RunResult(project=run.project, run_id=run.run_id, stopped=stopped, only=wanted.only)
 
 
 def retain(done: RunResult) -> RunResult:
@@ -223,6 +174,67 @@ def retain(done: RunResult) -> RunResult:
     if done.stopped or done.had_ended:
         return done
     return replace(done, retained=retain_after_run(done.project, done.run_id, utc_now()))
+
+
+def require_model(invocation: Invocation, config: Config) -> None:
+    """Raise ModelError if a flag lets a model decide, and there is none."""
+    by_flag = config.layer_of("runner", "decisions") == "flag"
+    is_asked = by_flag and config.runner.decisions == "model" and model_is_optional(config.model)
+    if is_asked and (hint := why_none(invocation.folders.cache)):
+        raise ModelError("no model can decide: none is installed or configured", hint=hint)
+
+
+def connect_new_run(invocation: Invocation, run: PreparedRun) -> tuple[Model, dict[str, Model]]:
+    """Return the configured model, and all models of a new run, keyed by name or role.
+
+    Raises ModelError or ConfigError.
+    """
+    model = _connect_main(invocation, run)
+    try:
+        own = connect_own_models(invocation, run, model)
+    except BaseException:
+        close_models([model])
+        raise
+    return model, {**own, model.name: model}
+
+
+def _connect_main(invocation: Invocation, run: PreparedRun) -> Model:
+    """Return the configured model, or NoModel in place of the embedded one if no job can ask it.
+
+    Built-in agents ask the embedded model only if it decides, or if the settings name it.
+    """
+    config = run.project.config
+    operations = run.project.operations
+    known = {operation.name for operation in operations.all} - operations.replaced
+    is_asked = config.runner.decisions == "model" or not model_is_optional(config.model)
+    if not is_asked and all(
+        agent.definition.operation in known and agent.definition.model is None
+        for agent in run.planned_agents
+    ):
+        return NoModel()
+    return connect_model(invocation, config)
+
+
+def connect_own_models(
+    invocation: Invocation, prepared: PreparedRun, model: Model
+) -> dict[str, Model]:
+    """Return the models that agent definitions select instead of `model`, keyed by name.
+
+    Models that help `model` are keyed by their role.
+
+    All models use the configured server, or are `model` if no model is to be used. Raises
+    ModelError or ConfigError.
+    """
+    config = prepared.project.config
+    helpers = connect_helpers(invocation, config, model)
+    names = models_named_by(prepared.agents.values())
+    if wants_none(config.model):
+        return dict.fromkeys(names, model)
+    return helpers | {
+        name: connect_model(invocation, config, name, by_project=True)
+        for name in sorted(names)
+        if name != model.name
+    }
 
 
 def create_records(project: ProjectRecords) -> None:
@@ -288,6 +300,6 @@ def settings_to_record(prepared: PreparedRun, model: Model) -> dict[str, Any]:
         "max_turns": request.max_turns,
         "environment": environment_digest(python) if python else None,
         **({"missed": request.missed} if request.missed else {}),
-        **({"by_client": True} if model.describe().get("provider") == MCP else {}),
+        **({"by_client": True} if request.by_client else {}),
         **({"proved": sorted(request.proved)} if request.proved else {}),
     }

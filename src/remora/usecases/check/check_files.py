@@ -20,10 +20,10 @@ from remora.errors import NotFound
 from remora.ids import escape_path, split_node_key, unescape_path
 from remora.judges.judged_change import ReportedFinding
 from remora.operations.base import Operations
+from remora.python_text import is_notebook
 from remora.runs.execution.run import PreparedRun, RunObserver, RunRequest, options_for
 from remora.runs.planning.changed_nodes import changed_lines
 from remora.runs.planning.plan import Plan, selected_keys
-from remora.runs.planning.source_files import is_notebook
 from remora.runs.project import Project, ProjectRecords
 from remora.runs.records.change_set_files import patches_of
 from remora.runs.records.job_view import JobView

@@ -1,6 +1,7 @@
 """Files that need a newer Python than the one that runs Remora."""
 
 import re
+import stat
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
@@ -9,7 +10,7 @@ from tempfile import TemporaryDirectory
 
 from remora.code.syntax.source import parse_error
 from remora.errors import HostError
-from remora.tools.file_tree import FileTree
+from remora.tools.file_tree import TEXT_LIMIT, FileTree
 from remora.tools.host.ruff.ruff import Ruff
 
 _ADDED = re.compile(r"\(syntax was added in Python 3\.(\d+)\)")
@@ -35,8 +36,10 @@ def newer_syntax(
 ) -> dict[str, str]:
     """Return for files that Python 3.`minor` cannot parse, but a newer one can, why and what to do.
 
-    Files that no version can parse are left out.
+    Files that no version can parse are left out, and so is what is no regular file or larger than
+    TEXT_LIMIT, because ruff reads files whole.
     """
+    paths = [path for path in paths if _is_small_file(tree / path)]
     needed = dict[str, tuple[int, int]]()
     broken = set[str]()
     with suppress(HostError):  # the reasons of the parser remain
@@ -52,3 +55,11 @@ def newer_syntax(
         for path, (newest, line) in needed.items()
         if path not in broken
     }
+
+
+def _is_small_file(path: Path) -> bool:
+    try:
+        status = path.lstat()
+    except OSError:
+        return False
+    return stat.S_ISREG(status.st_mode) and status.st_size <= TEXT_LIMIT
