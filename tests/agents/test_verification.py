@@ -160,9 +160,25 @@ class TestFewerFindings:
         detail = said("fewer_findings", submission(after, found=([finding(5)], [])))
         assert detail == "mod.py: a comment silences findings instead of fixing them"
 
-    def test_comments_that_silence_may_stay_or_go(self) -> None:
+    @pytest.mark.parametrize("comment", ["# noqa", "# noqa: E501, F841", "# noqa: F841"])
+    def test_nor_is_one_that_a_wider_comment_silences(self, comment: str) -> None:
         before = BEFORE.replace(b"x = 1", b"x = 1  # noqa: E501")
-        for after in (before.replace(b"  # noqa: E501", b""), before.replace(b"x =", b"_ =")):
+        after = before.replace(b"# noqa: E501", comment.encode())
+        detail = said("fewer_findings", submission(after, before=before, found=([finding(5)], [])))
+        assert detail == "mod.py: a comment silences findings instead of fixing them"
+
+    @pytest.mark.parametrize(
+        ("old", "new"),
+        [
+            (b"# noqa: E501", b""),
+            (b"# noqa: E501, W291", b"# noqa: E501"),
+            (b"# noqa", b"# noqa: E501"),
+            (b"# type: ignore[a, b]", b"# type: ignore[b]"),
+        ],
+    )
+    def test_comments_that_silence_may_stay_or_go(self, old: bytes, new: bytes) -> None:
+        before = BEFORE.replace(b"x = 1", b"x = 1  " + old)
+        for after in (before.replace(old, new), before.replace(b"x =", b"_ =")):
             made = submission(after, before=before, found=([finding(5)], []))
             assert said("fewer_findings", made) == ""
 

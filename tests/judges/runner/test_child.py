@@ -92,11 +92,13 @@ def f():
 """
 
 
-def test_code_that_catches_the_timeout_is_stopped_again() -> None:
+def test_code_that_catches_the_timeout_is_stopped_again(tmp_path: Path) -> None:
     module = ModuleType("module")
     exec(CATCHES, vars(module))
     call = {"call": "f()", "imports": [], "setup": []}
-    assert in_child(lambda: outcome({"root": "/"}, module, call, 0.05), 20)
+    file = tmp_path / "outcome"
+    assert in_child(lambda: file.write_text(str(outcome({"root": "/"}, module, call, 0.05))), 20)
+    assert file.read_text() == "['late']"
 
 
 FREEZEGUN = """\
@@ -126,6 +128,12 @@ assert Formatter().converter(86400)[:3] == (1970, 1, 2)
 
 assert datetime.date.today() > before
 assert issubclass(freezegun.FakeDate, type(before))
+
+class Day(datetime.date):
+    pass
+
+assert isinstance(Day(2020, 1, 1), Day) and isinstance(Day(2020, 1, 1), datetime.date)
+assert not isinstance(before, Day) and isinstance(before, datetime.date)
 """
 
 

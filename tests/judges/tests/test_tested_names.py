@@ -77,6 +77,7 @@ def test_names_in_tests(tmp_path: Path, qualname: str, test: str, expected: bool
 
 
 PYTEST = '[tool.pytest.ini_options]\naddopts = "--doctest-modules"\n'
+SUITE = "import {0}, doctest\nload_tests = doctest.DocTestSuite({0})\n"
 MAIN = "\n\nif __name__ == '__main__':\n    import doctest\n    doctest.testmod()\n"
 
 
@@ -92,6 +93,8 @@ MAIN = "\n\nif __name__ == '__main__':\n    import doctest\n    doctest.testmod(
         ({"shop.py": SHOP + MAIN}, False),
         ({"noxfile.py": 's.run("sphinx-build", "-b", "doctest", "docs")\n'}, True),
         ({"docs/Makefile": "doctest:\n\tsphinx-build -b doctest\n"}, False),
+        ({"tests/test_docs.py": SUITE.format("shop")}, True),
+        ({"tests/test_docs.py": SUITE.format("workshop")}, False),
     ],
 )
 def test_examples_in_docstrings(tmp_path: Path, files: dict[str, str], expected: bool) -> None:

@@ -102,6 +102,12 @@ EXAMPLES = {
               assert 1 == a and 2 < a
               assert a > 0
         """),
+    "what has no other order does not count": (
+        STYLE, "SIM", """
+          def f(a):
+              assert 1 == a and 2 < a
+              assert a is None or a in "xyz" or a is not True
+        """),
 }  # fmt: skip
 
 

@@ -55,6 +55,8 @@ UNSTEADY = {
     "the time": "import time\ndef f():\n    return int(time.time())\n",
     "the date": "import datetime\ndef f():\n    return datetime.date.today().isoformat()\n",
     "now": "from datetime import datetime\ndef f():\n    return datetime.now().year\n",
+    "the time as text": "import time\ndef f():\n    return time.ctime()[:10]\n",
+    "its parts as text": "import time\ndef f():\n    return time.asctime()[:10]\n",
     "the time zone": "import time\ndef f():\n    return time.localtime(0).tm_hour\n",
     "chance": "import random\ndef f():\n    return random.random()\n",
     "hashes": "def f():\n    return list({'a', 'b', 'c', 'd', 'e'})\n",

@@ -3,6 +3,7 @@
 import io
 import re
 import tokenize
+from collections import Counter
 
 _FOR_TOOL = re.compile(
     r"#(?:!|\s*(?:"
@@ -15,9 +16,12 @@ _FOR_TOOL = re.compile(
 )
 
 _SILENCING = re.compile(
-    r"#[ \t]*(?:noqa|(?:ruff|flake8|isort|pylint)[ \t]*:|(?:type|pyright|mypy)[ \t]*:[ \t]*ignore)",
+    r"#[ \t]*(noqa|(?:ruff|flake8|isort|pylint)[ \t]*:|(?:type|pyright|mypy)[ \t]*:[ \t]*ignore)"
+    r"([^#\n]*)",
     re.IGNORECASE,
 )
+_RULE = re.compile(r"\b[A-Z]+\d+\b|[\[,=][ \t]*[\w-]+")
+"""A code, or a name in a list: `E501`, `[attr-defined`, `=missing-docstring`."""
 
 
 def comments_in(text: str) -> list[str]:
@@ -32,5 +36,19 @@ def is_for_tool(comment: str) -> bool:
 
 
 def silences_more(before: str, after: str) -> bool:
-    """Return True if code has more comments that silence findings than before."""
-    return len(_SILENCING.findall(after)) > len(_SILENCING.findall(before))
+    """Return True if comments silence what they did not silence before.
+
+    A comment that silenced all rules of a tool may be limited to one of them.
+    """
+    known, new = _silenced(before), _silenced(after)
+    gone = known - new
+    return any(not rule or not gone[tool, ""] for tool, rule in new - known)
+
+
+def _silenced(code: str) -> Counter[tuple[str, str]]:
+    """Count what comments silence, by tool and rule. The rule is empty if it is all of them."""
+    return Counter(
+        (re.sub(r"[ \t]", "", tool).lower(), rule.lstrip("[,= \t"))
+        for tool, rules in _SILENCING.findall(code)
+        for rule in _RULE.findall(rules) or [""]
+    )

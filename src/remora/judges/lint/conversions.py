@@ -72,9 +72,11 @@ def _new_style(node: ast.AST) -> tuple[str, ...]:
     match node:
         case ast.JoinedStr():
             return _F_STRINGS
-        case ast.Compare(left=left, comparators=[ast.Constant()]) if not isinstance(
-            left, ast.Constant
-        ):
+        case ast.Compare(
+            left=left,
+            ops=[ast.Eq() | ast.NotEq() | ast.Lt() | ast.LtE() | ast.Gt() | ast.GtE()],
+            comparators=[ast.Constant()],
+        ) if not isinstance(left, ast.Constant):
             return _ORDER
     return ()
 

@@ -52,8 +52,9 @@ class RunDoctests:
         """
         if path in self._files or _OF_MODULES.search(self._commands) or self._needs_pytest:
             return True
-        module = path.removesuffix(".py").rpartition("/")[2]
-        return any(module in text for text in self._tests.values() if _SUITE.search(text))
+        module = path.removesuffix(".py").removesuffix("/__init__").rpartition("/")[2]
+        named = re.compile(rf"\b{re.escape(module)}\b")
+        return any(named.search(text) for text in self._tests.values() if _SUITE.search(text))
 
     def are_tests_of(self, function: FunctionNode, path: str) -> bool:
         """Return True if the function's docstring has examples, and they run as tests."""

@@ -174,7 +174,8 @@ def _existing_path(
 ) -> str | None:
     """Return the test file named after the module, or else the one that imports most from it.
 
-    A file that is named after another module, or that imports a namesake, is not taken.
+    A file that is named after another module, or that imports a namesake, is not taken. The only
+    test file is taken whatever its name.
     """
     for name in (stem, *new_stems(subject, stem)):
         names = (f"test_{name}.py", f"{name}_test.py", f"test{name}.py")
@@ -205,7 +206,7 @@ def _existing_path(
 
 def _tested_stem(path: str) -> str:
     name = path.rpartition("/")[2].removesuffix(".py")
-    return name.removeprefix("test_").removesuffix("_test")
+    return re.sub(r"^test_?|_test$", "", name)
 
 
 def _uses(subject: TargetFunction, text: str) -> int:

@@ -110,6 +110,10 @@ class TestPlace:
         home("tests/test_mod.py", tests)
         home("tests/test_a.py", {**tests, "tests/test_a.py": "def g():\n  from .mod import f\n"})
 
+    def test_not_the_file_that_is_named_after_another_module(self) -> None:
+        tests = {"tests/testother.py": "from pkg.mod import f\n", "tests/test_a.py": ""}
+        home("tests/test_mod.py", tests, more=["pkg/other.py"])
+
     def test_not_the_file_of_a_namesake(self) -> None:
         tests = {"tests/util/test_base.py": "from pkg.util.base import g\n", "tests/test_a.py": ""}
         home("tests/test_io_base.py", tests, "pkg/io/base.py")

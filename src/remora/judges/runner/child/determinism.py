@@ -79,6 +79,7 @@ class _Clock:
 def shift_clocks(seconds: int) -> None:
     real_time, real_ns = time.time, time.time_ns
     local, utc, text = time.localtime, time.gmtime, time.strftime
+    as_text, of_parts = time.ctime, time.asctime
     for name in _SUBCLASSING:
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
@@ -88,6 +89,8 @@ def shift_clocks(seconds: int) -> None:
         "localtime": lambda at=None: local(time.time() if at is None else at),
         "gmtime": lambda at=None: utc(time.time() if at is None else at),
         "strftime": lambda form, at=None: text(form, time.localtime() if at is None else at),
+        "ctime": lambda at=None: as_text(time.time() if at is None else at),
+        "asctime": lambda at=None: of_parts(time.localtime() if at is None else at),
     }
     for name, clock in shifted.items():
         setattr(time, name, _Clock(clock))
@@ -100,7 +103,9 @@ def shift_dates(seconds: int) -> None:
 
     class Kind(type):
         def __instancecheck__(cls, one: object) -> bool:
-            return isinstance(one, cls.__mro__[1])
+            # a subclass in the project is itself; the two below stand for what they derive from
+            replaced = cls.__mro__[1] if cls in (Date, Moment) else cls
+            return type.__instancecheck__(replaced, one)
 
     class Date(real_date, metaclass=Kind):  # type: ignore[misc, valid-type]
         @classmethod

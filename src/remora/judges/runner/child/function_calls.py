@@ -106,7 +106,10 @@ def outcome(asked: Order, module: Any, call: Any, seconds: float) -> Any:
     Code that catches the first TimeoutError gets another one after the same time.
     """
 
+    stopped: List[bool] = []
+
     def stop(*_: object) -> None:
+        stopped.append(True)
         raise TimeoutError("remora: the call took too long")
 
     timers = {signal.ITIMER_VIRTUAL: seconds, signal.ITIMER_REAL: seconds * _WAITING}
@@ -115,12 +118,13 @@ def outcome(asked: Order, module: Any, call: Any, seconds: float) -> Any:
     for timer, limit in timers.items():
         signal.setitimer(timer, limit, limit)
     try:
-        return signature(result_of(asked, module, call))
+        found = signature(result_of(asked, module, call))
     except Exception:
         return _LATE
     finally:
         for timer in timers:
             signal.setitimer(timer, 0)
+    return _LATE if stopped else found
 
 
 def signature(found: Order) -> Any:
