@@ -82,7 +82,7 @@ def count(number: int, noun: str, plural_noun: str = "") -> str:
 
 def some_of(names: Sequence[str], most: int) -> str:
     """Return the first names and the number of the others, such as `a, b and 3 more`."""
-    more = f" and {len(names) - most} more" if len(names) > most else ""
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
     return ", ".join(names[:most]) + more
 
 

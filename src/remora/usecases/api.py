@@ -61,7 +61,7 @@ def plan(
         changed=changed,
         max_nodes=max_nodes,
     )
-    with open_session(invocation_for(root, known=known), request) as session:
+    with open_session(invocation_for(root, known=known), request, plan_only=True) as session:
         return session.run.plan
 
 

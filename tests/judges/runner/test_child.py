@@ -97,7 +97,11 @@ def test_code_that_catches_the_timeout_is_stopped_again(tmp_path: Path) -> None:
     exec(CATCHES, vars(module))
     call = {"call": "f()", "imports": [], "setup": []}
     file = tmp_path / "outcome"
-    assert in_child(lambda: file.write_text(str(outcome({"root": "/"}, module, call, 0.05))), 20)
+
+    def write_outcome() -> None:
+        file.write_text(str(outcome({"root": "/"}, module, call, 0.05)))
+
+    assert in_child(write_outcome, 20)
     assert file.read_text() == "['late']"
 
 

@@ -158,7 +158,7 @@ class LiveDisplay(RunCounts):
             (self.other_changes, "other change"),
         )
         counts = " · ".join(count(number, noun) for number, noun in counted if number)
-        names = [display_name(job.node_id) + self.waiting(job) for job in self.working.values()]
+        names = [display_name(job.node_id) + self.waiting(job) for job in [*self.working.values()]]
         nodes = [_one_line(f"  {escape_line(name)}", "dim") for name in names]
         check_text = escape_line(self.check_text)
         if check_text != self._checks.tasks[0].description:

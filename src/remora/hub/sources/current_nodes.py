@@ -18,7 +18,7 @@ _T = TypeVar("_T")
 class CurrentNodes:
     """Nodes of the current files. Each query checks all files for changes.
 
-    Results are None or empty if the database cannot be read.
+    Results are None or empty if there is no usable database. Raises HubDamaged if it is damaged.
     """
 
     def __init__(self, root: Path, db: Path | None, files: FileRules) -> None:

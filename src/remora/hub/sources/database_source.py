@@ -66,7 +66,7 @@ class DatabaseSource:
     def look(self, question: Callable[[OverlaidSnapshot], _T]) -> _T | None:
         """Answer a question about the stored and changed files, however long it takes.
 
-        Returns None if there is no usable database.
+        Returns None if there is no usable database. Raises HubDamaged if it is found to be damaged.
         """
         if (view := self._open_view()) is None:
             return None

@@ -61,7 +61,9 @@ class OwnerLock:
     def _lock_file(self) -> os.stat_result:
         status = os.fstat(self._file)
         if not stat.S_ISREG(status.st_mode):
-            raise IsADirectoryError(f"{self._path} is not a regular file")
+            raise OutsideError(
+                f"{self._path} is not a regular file", hint="choose another database with --db"
+            )
         self._acquire()
         written = os.pread(self._file, _LONGEST, 0)
         if written and not _OURS.fullmatch(written):

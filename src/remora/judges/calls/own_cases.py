@@ -140,6 +140,8 @@ def _table(test: ast.FunctionDef) -> tuple[list[str], list[ast.expr]]:
     if not is_literal(heads):
         return [], []
     names = literal(ast.unparse(heads))
+    if not isinstance(names, str | list | tuple):
+        return [], []
     columns = names.replace(",", " ").split() if isinstance(names, str) else [*names]
     return [str(name) for name in columns], rows.elts
 

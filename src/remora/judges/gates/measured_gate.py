@@ -13,6 +13,7 @@ from remora.judges.gates.code_gates import any_passes, failing, test_file
 from remora.judges.gates.gate import Gate, Levels, SlowGateError, UnjudgedError, compared, worse
 from remora.memory.events import GateResult
 from remora.statuses import TEST_GATE
+from remora.text import some_of
 from remora.workspaces.copy.workspace import Workspace
 
 _Group = TypeVar("_Group")
@@ -127,7 +128,7 @@ class MeasuredGate:
                 self.said = [text for text in said if text not in known]
                 more = f", and {len(known) - 1:,} more" if len(known) > 1 else ""
                 return parts[place.start : place.stop], f"{known[0]}{more}"
-        self.said, note = [], f"{some(said)}, but not in every run"
+        self.said, note = [], f"{some_of(said, 1)}, but not in every run"
         self.result = replace(self.result, note=note)
         return (), ""
 
@@ -177,16 +178,10 @@ def measure_base(
     except HostError as error:
         return GateResult(name=gate.name, missing=error.message)
     (base, differing), failed = compared(first, second), failing(first)
-    note = f"{some(failed)} failed before" if failed else ""
-    note = f"different in two runs: {some(differing)}" if differing else note
-    note = "; ".join(filter(None, (slow and f"only {some(tests)}, because {slow}", note)))
+    note = f"{some_of(failed, 1)} failed before" if failed else ""
+    note = f"different in two runs: {some_of(differing, 1)}" if differing else note
+    note = "; ".join(filter(None, (slow and f"only {some_of(tests, 1)}, because {slow}", note)))
     return MeasuredGate(gate, base, _SLOWER * took + _START, note, to, tests)
-
-
-def some(texts: Sequence[str]) -> str:
-    """Return the first of some texts, and how many more there are."""
-    more = len(texts) - 1
-    return texts[0] + (f" and {more:,} more" if more else "")
 
 
 class OutOfTimeError(Exception):

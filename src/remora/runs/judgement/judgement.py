@@ -15,7 +15,6 @@ from remora.judges.gates.measured_gate import (
     Measurements,
     OutOfTimeError,
     measure_base,
-    some,
 )
 from remora.judges.gates.project_gates import find_gates
 from remora.judges.gates.values_gate import ValuesGate
@@ -164,7 +163,7 @@ class Judgement:
                 if not gate.said:
                     continue
                 culprits = [part for part in self._parts if part not in gate.sure]
-                because = f"no time left to find what else is worse: {some(gate.said)}"
+                because = f"no time left to find what else is worse: {some_of(gate.said, 1)}"
             for part in culprits:
                 self._parts.remove(part)
                 causes = self._reasons.setdefault(part.agent_id, {})
