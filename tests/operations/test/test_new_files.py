@@ -12,6 +12,7 @@ from remora.judges.calls.trials import TrialResults
 from remora.judges.runner import orders
 from remora.operations.test.collection_check import require_collection
 from remora.operations.test.further_plan import chosen_cases
+from remora.operations.test.insert_location import path_for_tests
 from remora.operations.test.new_files import FileNaming, naming_of, new_path
 from remora.operations.test.test_home import home_of
 from remora.operations.test.trivial_functions import is_trivial
@@ -36,7 +37,7 @@ def test_tests_at_the_root_get_their_neighbours_there() -> None:
     files = {"shop/__init__.py", "shop/io/__init__.py", "test_a.py"}
     target = find_target("shop/io/cart.py", b"def f():\n    return 1\n", "f", files.__contains__)
     assert isinstance(target, TargetFunction)
-    tests = {"test_a.py": "def test_it(): ..."}
+    tests = {"test_a.py": "import shop\n\n\ndef test_it(): ..."}
     exists, naming = files.__contains__, FileNaming((), has_test_suffix=False)
     path = new_path(target, "cart", tests, exists=exists, naming=naming, is_taken=exists)
     assert path == "test_cart.py"
@@ -58,6 +59,32 @@ def test_a_package_beside_the_tests_that_mirrors_the_module_gets_them(
     assert isinstance(target, TargetFunction)
     exists, naming = files.__contains__, FileNaming((), has_test_suffix=True)
     assert new_path(target, "cart", {}, exists=exists, naming=naming, is_taken=exists) == path
+
+
+@pytest.mark.parametrize(
+    ("module", "tests", "path"),
+    [
+        ("pkg/b/utils.py", {"tests/a/test_utils.py": "from pkg.a.utils import x"}, "tests/b/test_b_utils.py"),
+        ("pkg/b/words.py", {"tests/a/test_words.py": "from pkg.a.words import x"}, "tests/b/test_b_words_functions.py"),
+        ("pkg/words.py", {"tests/a/test_words.py": "import pkg.a.words"}, "tests/test_words_functions.py"),
+        ("pkg/b/words.py", {"tests/a/test_a.py": "from pkg import a"}, "tests/b/test_words.py"),
+        ("pkg/b/words.py", {"pkg/a/tests/test_text.py": "from ..text import x"}, "pkg/b/tests/test_words.py"),
+        ("pkg/b/words.py", {"tests/pkg/a/test_text.py": "from pkg.a import x"}, "tests/pkg/b/test_words.py"),
+        ("bank/words.py", {"tests/pkg/test_text.py": "from pkg.text import x"}, "tests/test_words.py"),
+        ("pkg/b/words.py", {"tests/unit/test_b.py": "from tests.unit import y\nimport pkg.b.y"}, "tests/unit/test_words.py"),
+        ("pkg/b/words.py", {"tests/test_a.py": "import pkg\nfrom pkg import a"}, "tests/test_words.py"),
+        ("pkg/b/words.py", {"t/unit/a/test_x.py": "from t import y\nimport pkg.a.x"}, "t/unit/b/test_words.py"),
+        ("pkg/b/words.py", {"tests/test_all.py": "import pkg"}, "tests/test_all.py"),
+    ],
+)  # fmt: skip
+def test_tests_of_a_package_are_not_among_those_of_another(
+    module: str, tests: dict[str, str], path: str
+) -> None:
+    files = {f"{name}/__init__.py" for name in ("pkg", "pkg/a", "pkg/b", "bank")} | tests.keys()
+    target = find_target(module, b"def f():\n    return 1\n", "f", files.__contains__)
+    assert isinstance(target, TargetFunction)
+    naming = FileNaming((), has_test_suffix=False)
+    assert path_for_tests(target, tests, files.__contains__, naming) == path
 
 
 @pytest.mark.parametrize(

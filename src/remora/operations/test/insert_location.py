@@ -8,15 +8,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import msgspec
 
-from remora.code.edit.import_edits import Imported, imports_anywhere, relative_module
+from remora.code.edit.import_edits import Imported, relative_module
 from remora.code.edit.text_lines import split_lines
 from remora.code.syntax.definitions import DefinitionNode
 from remora.code.syntax.source import parse_text
 from remora.judges.calls.target_function import TargetFunction, import_name
-from remora.operations.test.new_files import FileNaming, new_path, new_stems
+from remora.operations.test.new_files import FileNaming, imports_of, new_path, new_stems
 
 _MIN_DOCSTRING_SHARE = 0.9
-_imports = functools.lru_cache(maxsize=4096)(imports_anywhere)
 _INDENTS = ("\t", "  ", "    ")
 _PLAIN_ASSERTION = re.compile(r"^\s+assert ", re.MULTILINE)
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
@@ -131,7 +130,13 @@ def path_for_tests(
     found = _existing_path(subject, stem, tests, exists)
 
     def is_taken(path: str) -> bool:
-        return exists(path) and not (path in tests and _is_own(subject, tests[path]))
+        """Return True also for a module's name that pytest imports another test file by."""
+        folder, _, name = path.rpartition("/")
+        others = {other.rpartition("/")[0] for other in tests if other.endswith(f"/{name}")}
+        plain = [other for other in {*others, folder} if not exists(_inside(other, "__init__.py"))]
+        is_namesake = folder in plain and len(plain) > 1
+        is_own = path in tests and _is_own(subject, tests[path])
+        return (is_namesake and path not in tests) or (exists(path) and not is_own)
 
     return found or new_path(subject, stem, tests, exists=exists, naming=naming, is_taken=is_taken)
 
@@ -186,22 +191,38 @@ def _existing_path(
         ]
         if own:
             return max(own, key=lambda path: _uses(subject, tests[path]))
-    if len(tests) == 1:
+    folder = subject.path.rpartition("/")[0]
+    of_others = {
+        path
+        for path, text in tests.items()
+        if exists(_inside(folder, f"{_tested_stem(path)}.py")) or _names_other(subject, path, text)
+    }
+    if len(tests) == 1 and not of_others:
         ((path, text),) = tests.items()
         package = subject.module.partition(".")[0]
-        imports_package = any(imported.module == package for imported in _imports(text))
+        imports_package = any(imported.module == package for imported in imports_of(text))
         return path if imports_package or _uses(subject, text) else None
     if "." not in subject.module:
         return None
-    folder = subject.path.rpartition("/")[0]
-    uses = {
-        path: _uses(subject, text)
-        for path, text in tests.items()
-        if not exists(f"{folder}/{_tested_stem(path)}.py")
-    }
+    uses = {path: _uses(subject, text) for path, text in tests.items() if path not in of_others}
     *others, best = ["", *sorted(filter(uses.get, uses), key=lambda path: uses[path])]
     is_clear = not others or uses.get(others[-1]) != uses[best]
     return best if best and is_clear else None
+
+
+def _names_other(subject: TargetFunction, path: str, text: str) -> bool:
+    """Return True if a test file is named after another module that it imports."""
+    modules = {imported.module for imported in imports_of(text)}
+    modules |= {f"{imported.module}.{imported.name}" for imported in imports_of(text)}
+    return any(
+        module.rpartition(".")[2] == _tested_stem(path)
+        and not f"{subject.module}.".startswith(f"{module}.")
+        for module in modules
+    )
+
+
+def _inside(folder: str, name: str) -> str:
+    return f"{folder}/{name}" if folder else name
 
 
 def _tested_stem(path: str) -> str:
@@ -212,7 +233,7 @@ def _tested_stem(path: str) -> str:
 def _uses(subject: TargetFunction, text: str) -> int:
     """Return how often a test file uses what it imports from the module or a package above."""
     own = module_names(subject.source.tree)
-    imports = _imports(text)
+    imports = imports_of(text)
     if not any(_is_of_module(imported, subject.module) for imported in imports):
         own = [
             imported.name
@@ -242,7 +263,9 @@ def _is_own(subject: TargetFunction, text: str) -> bool:
 def _imports_namesake(subject: TargetFunction, text: str) -> bool:
     """Return True if a test file imports another module whose name ends alike."""
     last = subject.module.rpartition(".")[2]
-    found = {imported.module for imported in _imports(text) if imported.module.endswith(f".{last}")}
+    found = {
+        imported.module for imported in imports_of(text) if imported.module.endswith(f".{last}")
+    }
     return any(module.strip(".") != last and module != subject.module for module in found)
 
 

@@ -2,9 +2,13 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping
+from functools import lru_cache
+from itertools import takewhile
 
 import msgspec
 
+from remora.code.edit.import_edits import imports_anywhere
+from remora.code.pytest_model.pytest_file import TEST_FOLDERS
 from remora.judges.calls.target_function import TargetFunction
 from remora.tools.host.pytest_settings import pytest_settings
 from remora.tools.tree import ToolTree
@@ -16,6 +20,9 @@ GENERIC = frozenset(
     }
 )  # fmt: skip
 """Names of modules that say little without their package."""
+
+imports_of = lru_cache(maxsize=4096)(imports_anywhere)
+"""The imports of a test file, which each function's tests ask for."""
 
 
 class FileNaming(msgspec.Struct, frozen=True):
@@ -63,10 +70,31 @@ def new_path(
     mirrored = "/".join(filter(None, (folder, *_folders_in_package(subject))))
     if mirrored in folders or exists(f"{mirrored}/__init__.py"):
         folder = mirrored
+    folder = _without_others(folder, subject, tests)
     prefix = f"{folder}/" if folder else ""
     first, second = new_stems(subject, stem)
     path = f"{prefix}{naming.name(first)}"
     return path if not is_taken(path) else f"{prefix}{naming.name(second)}"
+
+
+def _without_others(folder: str, subject: TargetFunction, tests: Mapping[str, str]) -> str:
+    """Return a folder of tests, with the module's package in place of another that it is named after.
+
+    If `tests/a` imports `pkg.a.words`, tests of `pkg/b` are in `tests/b`. Those of `pkg/a` may also
+    be in `pkg/a/tests`.
+    """
+    parts, own = folder.split("/"), _path_in_root(subject)[:-1]
+    texts = [text for path, text in tests.items() if path.startswith(f"{folder}/")]
+    found = (imported for text in texts for imported in imports_of(text))
+    names = (f"{imported.module}.{imported.name}".split(".") for imported in found)
+    of_tests = TEST_FOLDERS | {*parts} - {*own[:1]}
+    others = {part for words in names if words[0] not in of_tests for part in words}
+    if own and own[0] in parts:
+        others |= {*takewhile(lambda part: part not in TEST_FOLDERS, parts)}
+    others -= {"", *own, *subject.import_root.split("/"), *TEST_FOLDERS}
+    at = next((n for n, part in enumerate(parts) if part in others), len(parts))
+    inside = [name for name in own[1:] if name not in parts] if at < len(parts) else []
+    return "/".join((*parts[:at], *inside, *(part for part in parts[at:] if part in TEST_FOLDERS)))
 
 
 def _folder_with_module(subject: TargetFunction, exists: Callable[[str], bool]) -> str:
