@@ -87,8 +87,10 @@ def _without_others(folder: str, subject: TargetFunction, tests: Mapping[str, st
     texts = [text for path, text in tests.items() if path.startswith(f"{folder}/")]
     found = (imported for text in texts for imported in imports_of(text))
     names = (f"{imported.module}.{imported.name}".split(".") for imported in found)
-    of_tests = TEST_FOLDERS | {*parts} - {*own[:1]}
-    others = {part for words in names if words[0] not in of_tests for part in words}
+    of_project = (words for words in names if not words[0].startswith("test"))
+    others = {
+        part for words in of_project if words[0] not in {*parts[:1]} - {*own} for part in words
+    }
     if own and own[0] in parts:
         others |= {*takewhile(lambda part: part not in TEST_FOLDERS, parts)}
     others -= {"", *own, *subject.import_root.split("/"), *TEST_FOLDERS}
