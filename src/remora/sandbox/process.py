@@ -7,6 +7,7 @@ import time
 
 import msgspec
 
+from remora.errors import HostError
 from remora.sandbox.isolation import best_level
 from remora.sandbox.supervisor_client import GRACE_SECONDS, Command, read_report, start_supervised
 from remora.threads import POLL_SECONDS, raise_if_cancelled
@@ -27,6 +28,12 @@ class ProcessResult(msgspec.Struct, frozen=True, kw_only=True):
     """True if only the beginning of an output stream was kept."""
     isolation: str
     """The level at which the subprocess ran."""
+
+    def require_whole_output(self, program: str) -> None:
+        """Raise HostError if only the beginning of an output stream was kept."""
+        if self.truncated:
+            kept = max(len(self.stdout), len(self.stderr)) >> 20
+            raise HostError(f"{program} printed more than {kept} MiB")
 
 
 def run_command(

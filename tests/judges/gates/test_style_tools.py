@@ -3,15 +3,19 @@
 import subprocess
 import sys
 import venv
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from remora.errors import HostError
+from remora.judges.gates import python_process
 from remora.judges.gates.gate import Levels, worse
 from remora.judges.gates.project_gates import find_gates
 from remora.sandbox.interpreters import ProjectPython
+from remora.sandbox.process import run_command
 from remora.tools.file_tree import FileTree
+from remora.tools.host import declared_type_checker
 from tests.cli.conftest import write
 
 SETTINGS = {
@@ -83,6 +87,21 @@ def test_a_tool_that_fails_judges_nothing(
     gates, _ = find_gates(FileTree(tmp_path), ["a.py"], styled_python)
     (gate,) = (gate for gate in gates if gate.name == name)
     with pytest.raises(HostError):
+        gate.measure(tmp_path, 60, ())
+
+
+@pytest.mark.parametrize("settings", [{"ruff.toml": ""}, {"mypy.ini": "[mypy]\n"}])
+def test_a_tool_that_prints_too_much_judges_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: dict[str, str]
+) -> None:
+    limited = partial(run_command, output_limit=100)
+    for module in (python_process, declared_type_checker):
+        monkeypatch.setattr(module, "run_command", lambda command, **_: limited(command))
+    write(tmp_path, {**settings, "a.py": "import os\nimport sys\nx: int = ''\ny: int = ''\n"})
+    python = ProjectPython(python=Path(sys.executable), root=tmp_path, trusted=True)
+    gates, _ = find_gates(FileTree(tmp_path), ["a.py", *settings], python)
+    (gate,) = (gate for gate in gates if gate.name in ("ruff", "mypy"))
+    with pytest.raises(HostError, match="printed more than"):
         gate.measure(tmp_path, 60, ())
 
 

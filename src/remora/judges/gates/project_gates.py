@@ -163,6 +163,7 @@ def _style_problems(
     python, *others = pythons
     words = ("-I", "-m", *tool.command.split())
     finished = run_python(python, words, folder, seconds, environment=_ONE_LINE)
+    finished.require_whole_output(tool.name)
     output, errors = (
         text.decode("utf-8", "replace") for text in (finished.stdout, finished.stderr)
     )

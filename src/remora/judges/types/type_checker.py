@@ -189,8 +189,7 @@ class TypeChecker:
         if finished.timed_out:
             kind = _FailedError if seconds <= left else HostError
             raise kind(f"ty did not finish within {command.seconds:.3g} seconds")
-        if finished.truncated:
-            raise HostError(f"ty printed more than {_OUTPUT_LIMIT >> 20} MiB")
+        finished.require_whole_output("ty")
         if finished.returncode != 0:
             message = finished.stderr.decode("utf-8", "replace").strip()[-300:]
             kind = HostError if finished.returncode == _WRONG_SETTINGS else _FailedError

@@ -196,6 +196,7 @@ class ProjectChecker(NamedTuple):
             raise HostError(f"{self.label} did not finish within {command.seconds:.1f} s")
         if self.cpu is not None and finished.returncode in _CPU_USED:
             raise HostError(f"{self.label} needs more than {self.cpu} s of processor time")
+        finished.require_whole_output(self.label)
         return finished
 
 
