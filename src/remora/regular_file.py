@@ -88,6 +88,23 @@ def followed(path: Path) -> Path:
     return Path(real)
 
 
+def refuse_planted(path: Path, root: Path) -> None:
+    """Raise OSError if a path in the project at `root` leads over a link, or is no regular file.
+
+    The project may have planted it, to have another file overwritten. Elsewhere, links, pipes and
+    devices are the user's own.
+    """
+    whole = Path(os.path.abspath(path))  # noqa: PTH100 (`resolve` would follow links)
+    above = [folder for folder in whole.parents if folder.exists() and folder.samefile(root)]
+    for part in (whole, *whole.parents) if above else ():
+        if part == above[-1]:
+            return
+        if part.is_symlink():
+            raise OSError(errno.ELOOP, "a link in the project, which is not followed", str(part))
+        if part == whole and part.exists() and not part.is_dir():
+            _check_regular(part.lstat())
+
+
 def _check_regular(status: os.stat_result) -> None:
     if not st.S_ISREG(status.st_mode):
         raise OSError(errno.EINVAL, "not a regular file")

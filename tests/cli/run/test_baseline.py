@@ -1,6 +1,7 @@
 """`check --baseline` fails only for new problems, and knows the others after edits and renames."""
 
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -132,3 +133,18 @@ def test_bad_baselines_are_named(shop: Path, poor: Remora) -> None:
     assert (circle.code, "circle" in circle.err) == (3, True)
     folder = poor("check", "--baseline", "missing/known.jsonl", "--update-baseline", cwd=shop)
     assert (folder.code, "missing/known.jsonl" in folder.err) == (3, True)
+
+
+@pytest.mark.parametrize("kind", ["pipe", "huge file"])
+def test_what_is_no_file_of_a_sensible_size_is_not_read(
+    shop: Path, poor: Remora, kind: str
+) -> None:
+    (shop / BASELINE).unlink()
+    if kind == "pipe":
+        os.mkfifo(shop / BASELINE)
+    else:
+        with (shop / BASELINE).open("wb") as file:
+            file.truncate(4 << 30)
+    said = "not a regular file" if kind == "pipe" else "4,096.0 MiB, larger than 64 MiB"
+    done = poor("check", "--baseline", BASELINE, cwd=shop)
+    assert (done.code, said in done.err) == (2, True), done.err

@@ -1,6 +1,7 @@
 """`remora judge`: a change is judged, and nothing of the project is changed."""
 
 import json
+import os
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -125,6 +126,7 @@ def test_each_way_to_name_a_change(shop: Path, poor: Remora, words: tuple[str, .
 UNREADABLE = {
     "nothing..HEAD": "unknown git revision 'nothing'",
     "--diff gone.diff": "gone.diff: No such file or directory",
+    "--diff pipe": "pipe: not a regular file",
     "--diff bad.diff": "the diff does not apply",
     "--staged HEAD": "exclude each other",
     "--json --format sarif": "--json conflicts with",
@@ -132,6 +134,7 @@ UNREADABLE = {
 
 
 def test_a_change_that_cannot_be_read(shop: Path, poor: Remora) -> None:
+    os.mkfifo(shop / "pipe")
     write(shop, {"bad.diff": "--- a/shop.py\n+++ b/shop.py\n@@ -1 +1 @@\n-no\n+yes\n"})
     for line, said in UNREADABLE.items():
         done = poor("judge", "--static", *line.split(), cwd=shop)

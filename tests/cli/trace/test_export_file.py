@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from remora.cli.app.output import write_files
 from remora.cli.trace.export import replace_when_done
 from remora.errors import DiskError, UsageError
 
@@ -90,3 +91,26 @@ def test_a_folder_and_a_missing_place(tmp_path: Path) -> None:
 def test_a_full_disk_is_reported() -> None:
     with pytest.raises(DiskError, match="/dev/full"), replace_when_done(Path("/dev/full")) as file:
         file.writelines([b"row\n"] * 10_000)
+
+
+@pytest.mark.parametrize("kind", ["link", "folder", "pipe"])
+def test_what_a_project_has_planted_is_not_written_to(
+    place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    project = tmp_path / "project"
+    (project / ".git").mkdir(parents=True)
+    monkeypatch.chdir(project)
+    planted = project / "out.jsonl"
+    if kind == "link":
+        planted.symlink_to(place)
+    elif kind == "folder":
+        (project / "reports").symlink_to(place.parent)
+        planted = project / "reports" / place.name
+    else:
+        os.mkfifo(planted)
+    place.write_bytes(b"before")
+    with pytest.raises(DiskError), replace_when_done(planted) as file:
+        file.write(b"lost")
+    with pytest.raises(DiskError):
+        write_files(planted.parent, {planted.name: "lost"})
+    assert place.read_bytes() == b"before"

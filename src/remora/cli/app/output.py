@@ -10,6 +10,8 @@ import click
 
 from remora.cli.app.options import Options
 from remora.errors import DiskError, RemoraError
+from remora.files.project_root import find_root
+from remora.regular_file import refuse_planted, replace_file
 from remora.text import escape_line
 
 _COMMAND = re.compile(r"`[^`\n]*`")
@@ -55,9 +57,11 @@ def print_lines(lines: Iterable[str]) -> None:
 def write_files(folder: Path, texts: Mapping[str, str]) -> None:
     """Write texts to a folder, by file name. Raises DiskError if a file cannot be written."""
     try:
+        for name in texts:
+            refuse_planted(folder / name, find_root(Path.cwd()))
         folder.mkdir(parents=True, exist_ok=True)
         for name, text in texts.items():
-            (folder / name).write_bytes(text.encode("utf-8", "surrogateescape"))
+            replace_file(folder / name, text.encode("utf-8", "surrogateescape"), mode=0o666)
     except OSError as error:
         raise DiskError(f"{error.filename or folder}: {error.strerror}") from error
 

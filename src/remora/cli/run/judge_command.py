@@ -19,11 +19,15 @@ from remora.cli.app.output import (
 from remora.cli.app.project_context import invocation_of, open_with_consent
 from remora.cli.app.working import working
 from remora.errors import UsageError
+from remora.regular_file import read_regular
+from remora.text import too_large
 
 if TYPE_CHECKING:
     from remora.bootstrap.invocation import Invocation
     from remora.usecases.judge.judge_change import Judgement
 
+_MOST_BYTES = 64 * 1024 * 1024
+"""The largest diff that is read (decision)."""
 _INDEX = "GIT_INDEX_FILE"
 """The variable that git sets for hooks of `git commit -a` and `git commit FILE`."""
 
@@ -180,9 +184,12 @@ def _exit_code(found: "Judgement") -> int:
 
 def _read(file: Path) -> bytes:
     if str(file) == "-":
-        return sys.stdin.buffer.read()
+        content = sys.stdin.buffer.read(_MOST_BYTES + 1)
+        if len(content) > _MOST_BYTES:
+            raise UsageError(f"the diff is {too_large(len(content), _MOST_BYTES)}")
+        return content
     try:
-        return file.read_bytes()
+        return read_regular(file, _MOST_BYTES)
     except OSError as error:
         raise UsageError(f"{file}: {error.strerror}", hint="name a file with a diff") from error
 

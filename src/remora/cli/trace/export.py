@@ -130,13 +130,15 @@ def _write_chunks(chunks: Iterable[bytes], output: Path | None) -> None:
 def replace_when_done(path: Path) -> Iterator[BinaryIO]:
     """Open a temporary file that replaces `path` on success and is removed on failure.
 
-    Links are followed. Pipes and devices are written directly. Raises DiskError if the file cannot
-    be written, and UsageError if `path` is a folder.
+    Outside the project, links are followed, and pipes and devices are written directly. Raises
+    DiskError if the file cannot be written, and UsageError if `path` is a folder.
     """
-    from remora.regular_file import followed
+    from remora.files.project_root import find_root
+    from remora.regular_file import followed, refuse_planted
     from remora.trace.content.private_files import FILE_MODE, disk_errors
 
     with disk_errors(path):
+        refuse_planted(path, find_root(Path.cwd()))
         if path.exists() and not (path.is_file() or path.is_dir()):
             with path.open("wb") as file:
                 yield file

@@ -15,11 +15,15 @@ import msgspec
 from msgspec.structs import replace
 
 from remora.errors import UsageError
+from remora.files.project_root import find_root
 from remora.ids import MODULE, node_key, split_node_key
-from remora.regular_file import followed, replace_file
+from remora.regular_file import followed, read_regular, refuse_planted, replace_file
 from remora.runs.execution.run import RunRequest
 from remora.runs.report.problems import ParsedFiles, Problem
 from remora.trace.content.private_files import disk_errors
+
+_MOST_BYTES = 64 * 1024 * 1024
+"""The largest file that is read (decision): about a million problems."""
 
 
 class KnownProblem(
@@ -55,7 +59,8 @@ def read_baseline(file: Path | None, request: RunRequest, *, update: bool) -> Ba
         return None
     known: list[KnownProblem] = []
     try:
-        for line in file.read_bytes().splitlines() if file.exists() or not update else ():
+        content = read_regular(file, _MOST_BYTES) if file.exists() or not update else b""
+        for line in content.splitlines():
             known.append(msgspec.json.decode(line, type=KnownProblem))  # noqa: PERF401
     except OSError as error:
         raise UsageError(f"{file}: {error.strerror}", hint="--update-baseline writes it") from error
@@ -85,11 +90,9 @@ def _update(baseline: Baseline, problems: Sequence[Problem], tree: Path) -> Base
     files = ParsedFiles(tree)
     known = sorted(_known_problem(problem, files) for problem in problems)
     with disk_errors(baseline.file):
-        target, content = followed(baseline.file), msgspec.json.Encoder().encode_lines(known)
-        if target.is_file() or not target.exists():
-            replace_file(target, content, mode=0o666)
-        else:  # a pipe or a device
-            target.write_bytes(content)
+        refuse_planted(baseline.file, find_root(Path.cwd()))
+        content = msgspec.json.Encoder().encode_lines(known)
+        replace_file(followed(baseline.file), content, mode=0o666)
     return replace(baseline, problems=known)
 
 
