@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from remora.code.edit.edits import Edit, apply_edits, overlap
+from remora.code.edit.edits import Edit, apply_edits, overlapping
 from remora.code.edit.text_lines import Text, lines_of
 from remora.code.syntax.source import parse_error
 from remora.tools.host.ruff.finding import Finding, edits_of, has_fix
@@ -49,10 +49,12 @@ def _compatible(text: Text, wanted: Sequence[_Edits]) -> list[_Edits]:
     Two fixes that do not overlap may make the file invalid, for example if each of them removes one
     of the last two statements of a block.
     """
-    apart: list[_Edits] = []
-    for edits in wanted:
-        if not any(overlap(edits, other) for other in apart):
-            apart.append(edits)
+    overlaps = overlapping(dict(enumerate(wanted)))
+    chosen = dict[int, _Edits]()
+    for number, edits in enumerate(wanted):
+        if chosen.keys().isdisjoint(overlaps.get(number, ())):
+            chosen[number] = edits
+    apart = [*chosen.values()]
     if parse_error(text.bytes()) or not parse_error(_with_fixes(text, apart)):
         return apart
     taken: list[_Edits] = []

@@ -76,15 +76,20 @@ class DocumentedNode:
         `number` is counted from 0. A backslash before a line ending continues the line of the text.
         """
         literal = self.node.body[0]
-        first, last = literal.lineno, literal.end_lineno or literal.lineno
-        if self.source.line(first)[literal.col_offset :][:1] in b"rR":
-            return first + number
-        for line in range(first, last):
-            is_continued = _CONTINUED.search(self.source.line(line)) is not None
-            if number == 0 and not is_continued:
-                return line
-            number -= not is_continued
-        return last
+        if self.source.line(literal.lineno)[literal.col_offset :][:1] in b"rR":
+            return literal.lineno + number
+        return self._text_lines[number] if number < len(self._text_lines) else self._last_line
+
+    @cached_property
+    def _last_line(self) -> int:
+        literal = self.node.body[0]
+        return literal.end_lineno or literal.lineno
+
+    @cached_property
+    def _text_lines(self) -> list[int]:
+        """The lines of the file at whose ends a line of the docstring's text ends."""
+        lines = range(self.node.body[0].lineno, self._last_line)
+        return [line for line in lines if not _CONTINUED.search(self.source.line(line))]
 
 
 def find_documented(

@@ -1,6 +1,6 @@
 """Edits of a text, by offsets of its characters."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 
@@ -25,6 +25,28 @@ def overlap(first: Sequence[Edit], second: Sequence[Edit]) -> bool:
     return any(
         _edits_touch(a, b) for a in first for b in second if a not in imports or b not in imports
     )
+
+
+def overlapping(fixes: Mapping[int, Sequence[Edit]]) -> dict[int, set[int]]:
+    """Return the numbers of the fixes that each fix overlaps, and nothing for one that overlaps none.
+
+    Only fixes whose spans touch are compared: a file may have thousands.
+    """
+    spans = sorted(
+        (min(edit.start for edit in edits), max(edit.end for edit in edits), number)
+        for number, edits in fixes.items()
+        if edits
+    )
+    found: dict[int, set[int]] = {}
+    near: list[tuple[int, int]] = []
+    for start, end, number in spans:
+        near = [(last, other) for last, other in near if last >= start]
+        for _, other in near:
+            if overlap(fixes[number], fixes[other]):
+                found.setdefault(number, set()).add(other)
+                found.setdefault(other, set()).add(number)
+        near.append((end, number))
+    return found
 
 
 def _edits_touch(a: Edit, b: Edit) -> bool:

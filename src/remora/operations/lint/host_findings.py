@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from remora.code.edit.edits import overlap
+from remora.code.edit.edits import overlapping
 from remora.code.edit.text_lines import decode, lines_of
 from remora.code.extract import parse_module
 from remora.code.syntax.nodes import Module, lines_of_nodes
@@ -78,9 +78,8 @@ def _kinds(body: str, found: Sequence[Finding]) -> list[str]:
     kinds = [str(fix.get("applicability", "none")) for fix in fixes]
     kinds = [kind if kind in ("safe", "unsafe") else "none" for kind in kinds]
     safe = {n: edits_of(body, fixes[n], lines) for n, kind in enumerate(kinds) if kind == "safe"}
-    for number, edits in safe.items():
-        if any(number != other and overlap(edits, others) for other, others in safe.items()):
-            kinds[number] = "overlap"
+    for number in overlapping(safe):
+        kinds[number] = "overlap"
     return kinds
 
 
