@@ -8,6 +8,8 @@ NodeKey = NewType("NodeKey", str)
 
 _ID = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 MODULE = "__module__"
+STUB = ".pyi"
+"""The suffix of stubs, which have only the signatures of a module."""
 LAST = "last"
 """Alias of the newest run, accepted in place of a run ID."""
 
@@ -48,6 +50,14 @@ def split_node_key(key: str) -> tuple[str, str]:
 def file_of_key(key: str) -> str:
     """Return the path of the file that contains a node."""
     return unescape_path(split_node_key(key)[0])
+
+
+def module_path(path: str) -> str:
+    """Return the path of the module that a stub describes, such as `a.py` for `a.pyi`.
+
+    Return any other path as it is.
+    """
+    return path[:-1] if path.endswith(STUB) else path
 
 
 def display_name(key: str) -> str:

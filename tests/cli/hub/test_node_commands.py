@@ -72,6 +72,7 @@ MORE = {
     "other.py": "def checkout(): ...\n",
     "stock.py": "class Stock:\n    def take(self): ...\ndef use():\n" + "    Stock().take()\n" * 40,
     "shop/made.py": "class Made:\n    def __init__(self): ...\nclass Sub(Made): ...\nSub()\n",
+    "shop/price.pyi": "def rounded(value: float) -> int:\n    'Round down.'\n",
     "bad\x1b[31m.py": 'def odd(): "\x1b[2Jdoc"\n',
 }
 """Files for questions about odd nodes."""
@@ -160,6 +161,17 @@ def test_a_node_may_be_named_in_several_ways(asked: Asked) -> None:
         done = asked("get", name, "--json")
         assert (done.code, done.error["code"]) == (1, "not_found"), name
         assert said in done.error["message"]
+
+
+def test_a_stub_is_meant_by_its_path_and_its_module_by_a_name(asked: Asked) -> None:
+    described, stub = (
+        asked.document("get", name) for name in ("rounded", "shop/price.pyi:rounded")
+    )
+    assert described["key"] == ROUNDED
+    assert (stub["signature"], stub["docstring"]) == (described["signature"], "Round down.")
+    assert stub["callers"] == described["callers"] != []
+    nodes = asked.document("search", "rounded")["nodes"]
+    assert [node["key"] for node in nodes] == [ROUNDED, stub["key"]]
 
 
 def test_a_name_of_no_node_or_of_several_is_reported(asked: Asked) -> None:

@@ -113,6 +113,21 @@ def test_it_names_each_place_and_the_command_that_fixes_it_also_as_a_document(
     assert (missing.code, "gone.py does not exist" in missing.err) == (2, True)
 
 
+def test_stubs_are_neither_checked_nor_changed_nor_judged(shop: Path, poor: Remora) -> None:
+    write(shop, {"b.py": "x = 1\n", "a.pyi": UNUSED, "b.pyi": WRONG, "c.pyi": WRONG})
+    found = poor("check", "--json", cwd=shop).document
+    assert (found["totals"]["nodes"], [each["path"] for each in found["problems"]]) == (3, ["a.py"])
+    stub, both = poor("check", "a.pyi", cwd=shop), poor("check", "b.py", "b.pyi", cwd=shop)
+    assert (stub.code, stub.out) == (0, "nothing was checked: Remora does not check stubs\n")
+    assert both.out == "no problems in 1 file; Remora does not check stubs\n"
+    refused = poor("analyze", "a.pyi", cwd=shop)
+    assert (refused.code, "error: a.pyi is a stub" in refused.err) == (2, True)
+    planned = poor("analyze", "--dry-run", "--json", cwd=shop).document["jobs"]
+    assert {job["node_id"].rpartition(":")[0] for job in planned} == {"node:a.py"}
+    judged = poor("judge", "--static", "--json", cwd=shop).document
+    assert {problem["code"] for problem in judged["problems"]} == {"ruff"}
+
+
 def test_what_ruff_reports_is_no_problem_and_a_name_like_an_option_is_checked(
     shop: Path, poor: Remora
 ) -> None:

@@ -107,6 +107,7 @@ EVERY = {"direct", "made", "other"}
         pytest.param(after("pkg/shapes.py", "def make", "def makes"), {"other"}, id="renamed"),
         pytest.param({**SHAPES, "pkg/far.py": "def far(): ...\n"}, EVERY, id="another file"),
         pytest.param({**SHAPES, "other/__init__.py": ""}, set(), id="another package"),
+        pytest.param({**SHAPES, "pkg/shapes.pyi": "def make(): ..."}, EVERY, id="stub"),
     ],
 )
 def test_an_edit_invalidates_only_dependent_links(later: Files, expected: set[str]) -> None:
@@ -130,6 +131,7 @@ HEADS = st.sampled_from(
 )
 TEXT = st.builds(lambda head, pieces: head + "".join(pieces), HEADS, PIECES)
 PATHS = ["one.py", "two.py", "pkg/three.py", "pkg/__init__.py", "test_four.py"]
+PATHS += ["two.pyi", "pkg/three.pyi"]
 STATE = st.dictionaries(st.sampled_from(PATHS), TEXT, min_size=2, max_size=5)
 EDIT = st.dictionaries(st.sampled_from(PATHS), TEXT | st.none(), min_size=1, max_size=2)
 

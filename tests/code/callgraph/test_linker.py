@@ -152,6 +152,34 @@ def test_modules_in_src_and_in_the_same_folder_are_found() -> None:
     }
 
 
+EXTENDED = {
+    "pkg/__init__.py": "",
+    "pkg/api.py": (
+        "from pkg import _fast\ndef first(): ...\ndef use(x):\n    x.refresh()\n"
+        "    return first(_fast.make().measure())\n"
+    ),
+    "pkg/own.py": "class Own:\n    def refresh(self): ...\n",
+    "pkg/_fast.pyi": "class Fast:\n    def measure(self): ...\ndef make() -> Fast: ...\n",
+}
+OTHER_STUB = (
+    "from pkg.own import Own\nclass A(Own):\n    def refresh(self): ...\ndef first(): ...\n"
+)
+
+
+@pytest.mark.parametrize("path", ["pkg/api.pyi", "pkg.pyi", "stubs/other/__init__.pyi"])
+def test_a_stub_is_linked_only_if_it_is_all_there_is_of_a_module(path: str) -> None:
+    files = {**EXTENDED, path: OTHER_STUB}
+    assert edges(files, "pkg/api.py:use") == {
+        "pkg/_fast.pyi:Fast.measure": ("exact", (5,)),
+        "pkg/_fast.pyi:make": ("exact", (5,)),
+        "pkg/api.py:first": ("exact", (5,)),
+        "pkg/own.py:Own.refresh": ("unique", (4,)),
+    }
+    linker, own = Linker(Project(files)), "node:pkg/own.py:Own"
+    assert (linker.importers(own), linker.subclasses(own)) == ((), ())
+    assert len(linker.callers("node:pkg/_fast.pyi:make")) == 1
+
+
 def test_importers_and_subclasses() -> None:
     files = {
         "pkg/__init__.py": "",

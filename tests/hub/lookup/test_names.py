@@ -45,6 +45,14 @@ def test_a_name_means_what_it_fits_best(name: str, meant: list[int]) -> None:
     assert matching_keys(name, KEYS) == [KEYS[at] for at in meant]
 
 
+def test_stubs_are_meant_only_if_nothing_else_fits() -> None:
+    names = ("cart.py", "f"), ("cart.pyi", "f"), ("cart.pyi", "g"), ("stubs/far.pyi", "f")
+    keys = [node_key(*name) for name in names]
+    assert matching_keys("f", keys) == matching_keys("cart.f", keys) == keys[:1]
+    assert matching_keys("g", keys) == matching_keys("cart.g", keys) == keys[2:3]
+    assert matching_keys("cart.pyi:f", keys) == keys[1:2]
+
+
 def test_a_name_that_fits_several_equally_means_them_all() -> None:
     keys = [node_key("a.py", "A.run"), node_key("b.py", "B.run"), node_key("c.py", "run2")]
     assert matching_keys("run", keys) == keys[:2]

@@ -14,7 +14,7 @@ PATHS = {"shop/cart.py", "shop/old/price.py"}
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    for path in (*PATHS, "shop/ignored.py", "README.md", "stub.pyi"):
+    for path in (*PATHS, "shop/ignored.py", "README.md"):
         (tmp_path / "root" / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "root" / path).write_text("")
     (tmp_path / "out.py").write_text("")
@@ -28,8 +28,7 @@ def root(tmp_path: Path) -> Path:
         ("../gone.py:f", "is outside the root", "--root"),
         ("/etc/passwd", "is outside the root", "--root"),
         ("shop", "is a folder", "`remora hub search shop`"),
-        ("README.md", "is not a Python file", ".py"),
-        ("stub.pyi", "is a stub", ".py"),
+        ("README.md", "is not a Python file", "only .py and .pyi files"),
         ("shop/price.py:total", "no such file: shop/price.py", "shop/old/price.py"),
         ("nope.py", "no such file: nope.py", ""),
         ("shop/ignored.py:f", "is not part of the project", "ignored"),

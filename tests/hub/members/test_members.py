@@ -22,7 +22,7 @@ def truth(root: Path, exclude: tuple[str, ...] = ()) -> set[str]:
     excluded = IgnoreRules()
     excluded.add("", "\n".join(exclude))
     paths = project_files(root).paths
-    return {path for path in paths if path.endswith(".py") and not excluded.ignores(path)}
+    return {path for path in paths if path.endswith((".py", ".pyi")) and not excluded.ignores(path)}
 
 
 def agrees(members: Members, root: Path, exclude: tuple[str, ...] = ()) -> set[str]:
@@ -58,8 +58,9 @@ def repository(root: Path) -> Path:
 def test_with_git(repository: Path) -> None:
     members = Members(repository)
     put(repository, "new.py", "out/x.py", "src/a_gen.py", ".env.py", ".agentfs/x.py", ".hid/y.py")
+    put(repository, "a.pyi", "out/x.pyi")
     assert agrees(members, repository) == {
-        *("a.py", "src/b.py", "src/deep/er/c.py", "new.py", ".hid/y.py")
+        *("a.py", "src/b.py", "src/deep/er/c.py", "new.py", "a.pyi", ".hid/y.py")
     }
     assert members.survey().folders == {"", "src", "src/deep", "src/deep/er", "docs", ".hid"}
 

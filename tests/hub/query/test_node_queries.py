@@ -53,6 +53,7 @@ def test_total():
     assert Cart().total([1]) == 1
 """,
 }
+STUB = "shop/cart.pyi"
 TOTAL = "node:shop/cart.py:Cart.total"
 AGAIN = "node:shop/cart.py:Cart.again"
 CHECKOUT = "node:shop/order.py:checkout"
@@ -140,6 +141,21 @@ def test_links_and_searches_are_answered_as_the_protocol_says(answers: NodeQueri
             }
         ],
     }
+
+
+def test_a_node_of_a_stub_has_the_links_of_what_it_describes() -> None:
+    stub = "class Cart:\n    def total(self, items: list[int]) -> int:\n        'The sum.'\n"
+    stub += "    def gone(self): ...\ndef checkout() -> int: ...\n"
+    plain, stubbed = NodeQueries(view_of(FILES)), NodeQueries(view_of({**FILES, STUB: stub}))
+    described, node = plain.node(TOTAL), stubbed.node(f"node:{STUB}:Cart.total")
+    assert stubbed.node(TOTAL) == described
+    assert (node.docstring, node.line_count) == ("The sum.", 2)
+    for name in ("callers", "callees", "related_tests"):
+        assert getattr(node, name) == getattr(described, name)
+    for kind in ("callers", "callees", "tests"):
+        answer = getattr(stubbed, kind)(node.key, 2)
+        assert answer[kind] == getattr(plain, kind)(TOTAL, 2)[kind]
+    assert stubbed.node(f"node:{STUB}:Cart.gone").callers == ()
 
 
 def test_depth_follows_links_of_links_the_nearest_first(answers: NodeQueries) -> None:

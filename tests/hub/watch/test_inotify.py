@@ -153,11 +153,11 @@ class TestFolders:
     def test_what_is_in_a_new_folder_already_is_reported(
         self, watcher: Watcher, root: Path
     ) -> None:
-        put(root, "new/deep/a.py", "new/deep/er/b.py", "new/c.txt")
+        put(root, "new/deep/a.py", "new/deep/er/b.pyi", "new/c.txt")
         seen = watcher.drain()
-        assert seen == only("new/deep/a.py", "new/deep/er/b.py")
-        put(root, "new/deep/er/b.py")
-        assert watcher.drain().paths == {"new/deep/er/b.py"}
+        assert seen == only("new/deep/a.py", "new/deep/er/b.pyi")
+        put(root, "new/deep/er/b.pyi")
+        assert watcher.drain().paths == {"new/deep/er/b.pyi"}
         assert held(watcher) == 8
 
     def test_a_moved_folder_is_followed(self, watcher: Watcher, root: Path) -> None:

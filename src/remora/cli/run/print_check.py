@@ -27,7 +27,7 @@ from remora.cli.views.plan_view import left_lines, plan_as_run, standard_lines
 from remora.cli.views.progress import run_progress
 from remora.cli.views.run_view import unreadable_lines
 from remora.errors import ModelError
-from remora.ids import unescape_path
+from remora.ids import STUB, unescape_path
 from remora.runs.execution.run import RunObserver, RunRequest
 from remora.runs.report.check_document import (
     changes_of,
@@ -89,12 +89,14 @@ def run_check(
     elif output.form == "sarif":
         print_json(sarif(result.report, result.problems))
     else:
-        print_lines(_check_lines(result, command, output))
+        print_lines(_check_lines(result, command, output, request))
     _note_gaps(options, result, output)
     return _exit_code(result)
 
 
-def _check_lines(result: CheckResult, command: str, output: CheckOutput) -> Iterator[str]:
+def _check_lines(
+    result: CheckResult, command: str, output: CheckOutput, request: RunRequest
+) -> Iterator[str]:
     width = terminal_width()
     if output.form == "github":
         failures = unchecked_of(result.report)
@@ -110,15 +112,19 @@ def _check_lines(result: CheckResult, command: str, output: CheckOutput) -> Iter
         yield ""
     lost = [failure.text for failure in taken_out_of(result.report)]
     judged = [*map(escape_line, result.report.gates), *lost] if output.form != "github" else []
-    for line in (*_total_lines(result, command, output), *judged):
+    for line in (*_total_lines(result, command, output, request), *judged):
         yield from wrap_text(line, None if line.startswith("  ") else width, "  ")
 
 
-def _total_lines(result: CheckResult, command: str, output: CheckOutput) -> Iterator[str]:
+def _total_lines(
+    result: CheckResult, command: str, output: CheckOutput, request: RunRequest
+) -> Iterator[str]:
     """Yield the number of problems, and the indented command that fixes them."""
     new = "" if result.known is None else "new "
     left = 0 if new else sum(number for _, number, _ in lint_left(result.view))
-    unread = unread_text(result.report.unreadable)
+    stubs = any(path.suffix == STUB for path in request.paths)
+    left_out = "Remora does not check stubs" if stubs else ""
+    unread = "; ".join(filter(None, (unread_text(result.report.unreadable), left_out)))
     also = f"; {unread}" if unread else ""
     if not result.problems:
         if left:

@@ -28,7 +28,7 @@ from remora.cli.views.progress import run_progress
 from remora.cli.views.run_view import run_lines, writer_lines
 from remora.errors import NotFound, OutsideError, UsageError
 from remora.files.git import git_output
-from remora.ids import LAST
+from remora.ids import LAST, STUB
 from remora.models.protocol import Model, NoModel
 from remora.python_text import is_notebook
 from remora.runs.execution.run import PreparedRun, RunRequest
@@ -133,9 +133,8 @@ def _refuse_other_files(paths: Iterable[Path]) -> None:
     for path in paths:
         # notebooks have a reason
         if path.is_file() and path.suffix != ".py" and not is_notebook(path):
-            raise UsageError(
-                f"{path} is not a Python file", hint="use .py files, or folders with .py files"
-            )
+            what = "a stub" if path.suffix == STUB else "not a Python file"
+            raise UsageError(f"{path} is {what}", hint="use .py files, or folders with .py files")
 
 
 def _refuse_too_many(options: Options, prepared: PreparedRun) -> None:

@@ -12,7 +12,7 @@ from remora.code.callgraph import incremental
 from remora.code.callgraph.abstract_values import MODULE, Value
 from remora.code.callgraph.files.file_cache import FileCache
 from remora.code.callgraph.files.ir_index import IndexedFile
-from remora.code.callgraph.files.program_protocol import Program
+from remora.code.callgraph.files.program_protocol import Program, linked_files
 from remora.code.callgraph.incremental import (
     MentionLimit,
     input_bit,
@@ -52,7 +52,7 @@ class Context(Solver):
     ) -> None:
         super().__init__(rules, max_answers)
         self._bit = input_bit if track_inputs else lambda *_: 0
-        self._program = program
+        self._program = program = linked_files(program)
         self._modules = ModuleLookup(program.paths())
         self._files = files.for_program(program)
         self.subclass_cache: dict[str, tuple[tuple[tuple[str, int], ...], int]] = {}

@@ -15,9 +15,9 @@ from zlib import crc32
 import msgspec
 
 from remora.code.callgraph.files.ir_index import IndexedFile
-from remora.code.callgraph.files.program_protocol import Program
+from remora.code.callgraph.files.program_protocol import Program, linked_files, unlinked_stubs
 from remora.code.ir.model import FUNCTION_SCOPE, Binding, LoweredFile, Scope, unqualified_name
-from remora.ids import split_node_key
+from remora.ids import module_path, split_node_key
 
 _encode = msgspec.msgpack.Encoder().encode
 INPUT_BITS = 4096
@@ -95,8 +95,15 @@ def changed_inputs(program: Program, before: Mapping[str, LoweredFile | None]) -
         return ALL_INPUTS
     changes = [_Change(path, old, program.lowered(path)) for path, old in before.items()]
     moved = [c.path for c in changes if (c.before is None) != (c.now is None)]
-    if any(path.rpartition("/")[2] == "__init__.py" for path in moved):
+    if any(module_path(path).rpartition("/")[2] == "__init__.py" for path in moved):
         return ALL_INPUTS  # an `__init__.py` can change the root of every import
+    paths = frozenset(program.paths())
+    stubs, stubs_before = unlinked_stubs(paths), unlinked_stubs(paths.symmetric_difference(moved))
+    if (stubs ^ stubs_before).difference(moved):
+        return ALL_INPUTS  # all names of a stub came or went
+    program, unlinked = linked_files(program), stubs | stubs_before
+    changes = [change for change in changes if change.path not in unlinked]
+    moved = [path for path in moved if path not in unlinked]
     found = 0
     for changed in chain(
         _file_inputs(changes), _mention_inputs(program, changes), _module_inputs(program, moved)
@@ -148,7 +155,7 @@ def _module_inputs(program: Program, moved: Collection[str]) -> Iterator[int]:
     folders = {folder for path in unmoved for folder in _parent_folders(path)}
     for path in moved:
         folder, _, file = path.rpartition("/")
-        stem = file.removesuffix(".py")
+        stem = module_path(file).removesuffix(".py")
         yield input_bit(FOLDER, folder)
         yield input_bit(MODULE, stem)
         for parent in _parent_folders(path):

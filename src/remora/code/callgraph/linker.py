@@ -27,7 +27,7 @@ from remora.code.ir.model import (
 )
 from remora.code.links import TIERS, Edge
 from remora.ids import MODULE as MODULE_NAME
-from remora.ids import node_key, split_node_key
+from remora.ids import module_path, node_key, split_node_key
 
 _MAX_CACHED_SITES = 3_000  # call sites whose targets are cached
 EdgeLines = dict[str, tuple[int, set[int]]]
@@ -248,7 +248,7 @@ def _imported_as(path: str, qualname: str) -> str:
     """Return the name that a file must mention to import the node."""
     if qualname != MODULE_NAME:
         return unqualified_name(qualname).partition("#")[0]
-    parts = path.removesuffix(".py").split("/")
+    parts = module_path(path).removesuffix(".py").split("/")
     return parts[-2] if parts[-1] == "__init__" and len(parts) > 1 else parts[-1]
 
 

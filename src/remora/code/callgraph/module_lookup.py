@@ -3,6 +3,7 @@
 from collections.abc import Collection
 
 from remora.code.callgraph.abstract_values import MODULE, NAMESPACE, Value
+from remora.ids import module_path
 
 _INIT = "__init__.py"
 
@@ -11,7 +12,8 @@ class ModuleLookup:
     """The modules of a project. Folder paths end with `/`, and the root is an empty string."""
 
     def __init__(self, paths: Collection[str]) -> None:
-        self._paths = frozenset(paths)
+        self._paths = {module_path(path): path for path in paths}
+        """Maps the path that a module has as a `.py` file to its file, which may be a stub."""
         self._folders = _all_folders(self._paths)
         self._roots = self._import_roots()
         self._found: dict[tuple[str, str], Value | None] = {}
@@ -36,7 +38,7 @@ class ModuleLookup:
     def submodule(self, value: Value, name: str) -> Value | None:
         if value[0] == NAMESPACE:
             return self._at(value[1], name)
-        path: str = value[1]
+        path = module_path(value[1])
         return self._at(_folder(path), name) if _is_init(path) else None
 
     def is_project_module(self, dotted: str) -> bool:
@@ -56,15 +58,14 @@ class ModuleLookup:
         if not dotted:
             return self._package(folder)
         path = folder + dotted.replace(".", "/")
-        if f"{path}/{_INIT}" in self._paths:
-            return (MODULE, f"{path}/{_INIT}")
-        if f"{path}.py" in self._paths:
-            return (MODULE, f"{path}.py")
+        for file in (f"{path}/{_INIT}", f"{path}.py"):
+            if file in self._paths:
+                return (MODULE, self._paths[file])
         return (NAMESPACE, f"{path}/") if f"{path}/" in self._folders else None
 
     def _package(self, folder: str) -> Value | None:
         init = folder + _INIT
-        return (MODULE, init) if init in self._paths else (NAMESPACE, folder)
+        return (MODULE, self._paths[init]) if init in self._paths else (NAMESPACE, folder)
 
     def _import_root(self, folder: str) -> str:
         while folder and folder + _INIT in self._paths:

@@ -4,13 +4,13 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from remora.code.callgraph.files.program_protocol import OutOfTimeError, Program
+from remora.code.callgraph.files.program_protocol import OutOfTimeError, Program, linked_files
 from remora.code.callgraph.linker import Linker
 from remora.code.links import TIER_RANK, TIERS, Related, Tier
 from remora.code.pytest_model.caller_search import DEPTH, CallerSearch, KnownLinks, LinkLookup
 from remora.code.pytest_model.pytest_file import PytestFile, is_test_file, pytest_id
 from remora.code.pytest_model.pytest_project import PytestProject
-from remora.ids import MODULE, split_node_key
+from remora.ids import MODULE, module_path, split_node_key
 
 _WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z0-9]+|[A-Z]+")
 
@@ -27,7 +27,7 @@ class RelatedTests:
 
     def __init__(self, linker: Linker, program: Program, known: KnownLinks | None = None) -> None:
         self._linker = linker
-        self._program = program
+        self._program = program = linked_files(program)
         self.links = LinkLookup(linker, known)
         self._project = PytestProject(linker, program)
 
@@ -99,7 +99,7 @@ def _tests_called(file: PytestFile | None, name: str) -> Iterator[tuple[PytestFi
 
 def _module_name(path: str) -> str:
     """Return `foo` for `pkg/foo.py`, and `pkg` for `pkg/__init__.py`."""
-    folder, _, file = path.removesuffix(".py").rpartition("/")
+    folder, _, file = module_path(path).removesuffix(".py").rpartition("/")
     name = folder.rpartition("/")[2] if file == "__init__" else file
     return name.strip("_")
 

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from remora.ids import MODULE, escape_path, node_key, split_node_key
+from remora.ids import MODULE, STUB, escape_path, module_path, node_key, split_node_key
 
 _BETWEEN = re.compile(r"[\s:./]+")
 _PACKAGE = ".__init__"
@@ -63,10 +63,14 @@ def matching_keys(name: str, keys: Iterable[str]) -> list[str]:
     """Return the keys that best match `name`.
 
     The keys are compared by qualname, then by dotted name, then by the last parts of the dotted
-    name.
+    name. Keys in stubs match only if no others do.
     """
+    found = _all_matching(name, list(keys))
+    return [key for key in found if not split_node_key(key)[0].endswith(STUB)] or found
+
+
+def _all_matching(name: str, known: list[str]) -> list[str]:
     plain = name.removeprefix("node:")
-    known = list(keys)
     path, _, qualname = plain.rpartition(":")
     if path:
         near = [key for key in known if f"/{split_node_key(key)[0]}".endswith(f"/{path}")]
@@ -107,5 +111,5 @@ def _keys_named(keys: Iterable[str], qualname: str) -> list[str]:
 
 def _dotted_name(key: str) -> str:
     path, qualname = split_node_key(key)
-    module = path.removesuffix(".py").replace("/", ".").removesuffix(_PACKAGE)
+    module = module_path(path).removesuffix(".py").replace("/", ".").removesuffix(_PACKAGE)
     return module if qualname == MODULE else f"{module}.{qualname}"

@@ -9,9 +9,9 @@ from remora.code.syntax.node_patterns import nearest
 from remora.errors import DiskError, NotFound, RemoraError
 from remora.hub.file_limits import too_large
 from remora.hub.lookup.names import split_name
+from remora.hub.members.folder_listing import SOURCES
 from remora.ids import escape_path
 
-_PYTHON = (".py", ".pyi")
 _POOL_SIZE = 2000
 
 
@@ -29,18 +29,18 @@ def path_error(
     places = [Path(os.path.abspath(place / path)) for place in (folder, root)]  # noqa: PTH100 (it may be a link)
     if (found := next(filter(os.path.lexists, places), None)) is None:
         return _missing(path, places[0], root, paths)
-    is_source = path.endswith(_PYTHON) and found.is_file() and found.is_relative_to(root)
+    is_source = path.endswith(SOURCES) and found.is_file() and found.is_relative_to(root)
     if is_source and found.stat().st_size > limit:
         return NotFound(f"{path} is {too_large(limit)}", hint="raise the limit in remora.yaml")
     return _path_problem(path, found, root, paths)
 
 
 def _missing(path: str, place: Path, root: Path, paths: Collection[str]) -> RemoraError | None:
-    if "/" not in path and not path.endswith(_PYTHON):
+    if "/" not in path and not path.endswith(SOURCES):
         return None
     if not place.is_relative_to(root):
         return _outside_error(path, root)
-    if not path.endswith(_PYTHON) or any(f"/{known}".endswith(f"/{path}") for known in paths):
+    if not path.endswith(SOURCES) or any(f"/{known}".endswith(f"/{path}") for known in paths):
         return None
     named = path.rpartition("/")[2]
     same = [known for known in paths if known.rpartition("/")[2] == named]
@@ -62,9 +62,8 @@ def _path_problem(path: str, place: Path, root: Path, paths: Collection[str]) ->
             f"{path} is a folder",
             hint=f"to find nodes in its files, use `remora hub search {word}`",
         )
-    if not path.endswith(".py"):
-        what = "a stub" if path.endswith(_PYTHON) else "not a Python file"
-        return NotFound(f"{path} is {what}", hint="only .py files have nodes")
+    if not path.endswith(SOURCES):
+        return NotFound(f"{path} is not a Python file", hint="only .py and .pyi files have nodes")
     if not os.access(place, os.R_OK):
         return DiskError(f"{path} cannot be read", hint="check its permissions")
     known = {

@@ -13,7 +13,7 @@ from remora.files.git_listing import GitPaths, git_index, git_paths
 from remora.files.patterns import IgnoreRules
 from remora.files.walk import BUILD_FOLDERS, is_dependency_folder, is_tool_output
 from remora.hub.members.external_inputs import RememberedFile, dot_git, is_repository, repository_at
-from remora.hub.members.folder_listing import with_ancestors
+from remora.hub.members.folder_listing import SOURCES, with_ancestors
 
 _AGAIN_S = 60.0
 _FOREIGN_MARKS = frozenset({".git", "pyvenv.cfg"})
@@ -55,7 +55,7 @@ class GitRules:
         by_folder: dict[str, set[str]] = {}
         for path in tracked:
             names = by_folder.setdefault(path.rpartition("/")[0], set())
-            if path.endswith(".py"):
+            if path.endswith(SOURCES):
                 names.add(path)
         self.tracked: Mapping[str, frozenset[str]] = {
             folder: frozenset(paths) for folder, paths in by_folder.items() if paths

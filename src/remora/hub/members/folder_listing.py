@@ -4,6 +4,8 @@ import os
 import stat as st
 from typing import NamedTuple
 
+SOURCES = (".py", ".pyi")
+"""The suffixes of the files that have nodes: modules and stubs."""
 MARKS = frozenset({".gitignore", ".git", "pyvenv.cfg"})
 """File names that affect membership when they appear or disappear."""
 
@@ -14,7 +16,7 @@ class Listing(NamedTuple):
     folder: str
     folders: list[str]
     files: list[tuple[str, "os.DirEntry[str]"]]
-    """Regular files whose names end in `.py`."""
+    """Regular files with one of the suffixes `SOURCES`."""
     marks: frozenset[str]
 
 
@@ -31,7 +33,7 @@ def list_folder(top: str, folder: str) -> Listing | None:
                     marks.append(name)
                 if entry.is_dir(follow_symlinks=False):
                     folders.append(prefix + name)
-                elif name.endswith(".py") and entry.is_file(follow_symlinks=False):
+                elif name.endswith(SOURCES) and entry.is_file(follow_symlinks=False):
                     files.append((prefix + name, entry))
     except OSError:
         return None

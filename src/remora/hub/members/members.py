@@ -9,7 +9,7 @@ from typing import TypeVar
 from remora.errors import OutsideError
 from remora.hub.file_limits import FILE_LIMIT
 from remora.hub.file_stamp import Stamp
-from remora.hub.members.folder_listing import lstat_below
+from remora.hub.members.folder_listing import SOURCES, lstat_below
 from remora.hub.members.ignore_cache import IgnoreCache, RulesChanged
 from remora.hub.members.tree_walk import Before, Walker, WalkResult
 
@@ -56,7 +56,7 @@ class Members:
 
     def belonging(self, paths: Iterable[str]) -> set[str]:
         """Return those of `paths` that are currently members."""
-        modules = [path for path in paths if path.endswith(".py")]
+        modules = [path for path in paths if path.endswith(SOURCES)]
         with self._lock:
             return self._while_rules_hold(lambda: self._surveyor.belonging(modules))
 

@@ -16,7 +16,7 @@ from remora.code.pytest_model.related_tests import RelatedTests
 from remora.hub.lookup.not_found import unknown_node
 from remora.hub.node import AnsweredNode, NodeState
 from remora.hub.query.snapshots import Snapshot
-from remora.ids import split_node_key
+from remora.ids import module_path, node_key, split_node_key
 
 OUTSIDE = "ext:"
 _MAX_CACHED = 512  # maximum cached nodes, of 2 KB or more each
@@ -99,14 +99,16 @@ class NodeQueries:
 
         Raises NotFound if the node does not exist.
         """
-        return self._answer(key, "callers", lambda: _reachable(self._links.callers, key, depth))
+        start = self._linked(key)
+        return self._answer(key, "callers", lambda: _reachable(self._links.callers, start, depth))
 
     def callees(self, key: str, depth: int = 1) -> dict[str, Any]:
         """Return callees within `depth` steps. Code outside the project is not followed.
 
         Raises NotFound if the node does not exist.
         """
-        return self._answer(key, "callees", lambda: _reachable(self._links.callees, key, depth))
+        start = self._linked(key)
+        return self._answer(key, "callees", lambda: _reachable(self._links.callees, start, depth))
 
     def tests(self, key: str, depth: int = 1) -> dict[str, Any]:
         """Return the tests of the node, and of its callers within `depth` - 1 steps.
@@ -115,12 +117,12 @@ class NodeQueries:
         far, and `"complete": False`. Raises NotFound if the node does not exist.
         """
         until = time.monotonic() + min(SEARCH_S, self._share_of_time())
-        complete = True
+        complete, start = True, self._linked(key)
 
         def find() -> Iterable[Related]:
             nonlocal complete
-            callers = _reachable(self._links.callers, key, depth - 1) if depth > 1 else ()
-            found, complete = self._tests([key, *(edge.key for edge in callers)], until)
+            callers = _reachable(self._links.callers, start, depth - 1) if depth > 1 else ()
+            found, complete = self._tests([start, *(edge.key for edge in callers)], until)
             return found
 
         answer = self._answer(key, "tests", find)
@@ -152,6 +154,15 @@ class NodeQueries:
             "generation": self.generation,
         }
 
+    def _linked(self, key: str) -> str:
+        """Return the key of the node whose links are those of a node.
+
+        For a node of a stub, it is the node of the module that it describes, if there is one.
+        """
+        path, qualname = split_node_key(key)
+        described = node_key(module_path(path), qualname)
+        return key if self.view.node(described) is None else described
+
     def _begin(self) -> None:
         self._tests_until = time.monotonic() + min(TESTS_S, self._share_of_time())
 
@@ -180,15 +191,15 @@ class NodeQueries:
         )
 
     def _with_callers(self, state: NodeState) -> NodeState:
-        return msgspec.structs.replace(state, callers=self._links.callers(state.key))
+        return msgspec.structs.replace(state, callers=self._links.callers(self._linked(state.key)))
 
     def _with_callees(self, state: NodeState) -> NodeState:
-        return msgspec.structs.replace(state, callees=self._links.callees(state.key))
+        return msgspec.structs.replace(state, callees=self._links.callees(self._linked(state.key)))
 
     def _with_tests(self, state: NodeState) -> NodeState:
         if has_all_tests(state):
             return state
-        tests, complete = self._tests_in_time(state.key)
+        tests, complete = self._tests_in_time(self._linked(state.key))
         if tests is None:
             return state
         return msgspec.structs.replace(state, related_tests=tests, tests_complete=complete)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from remora.errors import OutsideError
 from remora.facilities import proc_path
 from remora.hub.file_stamp import Stamp, is_racy, stamp_of
-from remora.hub.members.folder_listing import MARKS
+from remora.hub.members.folder_listing import MARKS, SOURCES
 from remora.hub.members.members import Members
 from remora.hub.watch import inotify_syscalls
 from remora.hub.watch.inotify_syscalls import Event, Inotify
@@ -182,7 +182,7 @@ class InotifyWatcher:
     def _handle_entry(self, prefix: str, name: str, mask: int) -> None:
         if mask & inotify_syscalls.ISDIR:
             self._handle_folder(prefix + name, mask)
-        elif name.endswith(".py"):
+        elif name.endswith(SOURCES):
             self._paths.add(prefix + name)
         if name in MARKS:
             self._members.forget()

@@ -13,6 +13,7 @@ from remora.code.callgraph.files.ir_index import IndexedFile
 from remora.code.callgraph.incremental import MentionLimit
 from remora.code.callgraph.names.name_candidates import EXTERNAL_METHOD_NAMES
 from remora.code.ir.model import CLASS_SCOPE
+from remora.ids import module_path
 
 MAX_CALLER_FILES: Final = 256
 """If more files than this mention a name, only files near the node are searched for its calls."""
@@ -86,7 +87,7 @@ class SearchScope:
 
     def _find_near(self) -> frozenset[str]:
         path, owner = self._path, self._owner
-        parts = path.removesuffix(".py").removesuffix("/__init__").split("/")
+        parts = module_path(path).removesuffix(".py").removesuffix("/__init__").split("/")
         if owner is None:
             names = {*parts}
             found = set(self._ctx.folder_files(path))
