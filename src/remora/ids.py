@@ -7,6 +7,8 @@ AgentId = NewType("AgentId", str)
 NodeKey = NewType("NodeKey", str)
 
 _ID = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
+_STAMPED = re.compile(r"(\d{8}-\d{6})-[0-9a-f]{6}")
+"""The ID of a run that Remora began, with its time."""
 MODULE = "__module__"
 STUB = ".pyi"
 """The suffix of stubs, which have only the signatures of a module."""
@@ -17,6 +19,17 @@ LAST = "last"
 def is_id(text: str) -> bool:
     """Return True if `text` is a valid run or agent ID. Valid IDs are safe to use as file names."""
     return _ID.fullmatch(text) is not None
+
+
+def stamp_of(run_id: str) -> str:
+    """Return the time in the ID of a run, such as `20260131-093000`, or an empty string."""
+    stamped = _STAMPED.fullmatch(run_id)
+    return stamped[1] if stamped else ""
+
+
+def run_order(run_id: str, began: str) -> tuple[str, str, str]:
+    """Return the key that sorts runs by age. `began` counts only where IDs do not say."""
+    return stamp_of(run_id), began, run_id
 
 
 def agent_id(operation: str, run_id: str, node_id: str, attempt: int) -> AgentId:

@@ -13,7 +13,7 @@ from remora.runs.execution.run import require_positive
 from remora.runs.project import Project
 from remora.runs.recording import RecordedTask, Recording, open_recording, tool_schemas
 from remora.text import escape_surrogates
-from remora.usecases.analyze.prepare_run import new_run_id
+from remora.usecases.analyze.prepare_run import next_run_id
 from remora.usecases.analyze.session import create_records
 
 
@@ -63,7 +63,7 @@ def record(  # noqa: PLR0913 (one keyword for each fact about the run)
             f"{operation} is an operation of Remora's", hint="choose another name for the task"
         )
     create_records(project)
-    run_id, node_id = new_run_id(), node_key(escape_path(target))
+    run_id, node_id = next_run_id(project), node_key(escape_path(target))
     job = Job(
         run_id=run_id,
         agent_id=agent_id(operation, run_id, node_id, 1),

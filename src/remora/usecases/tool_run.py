@@ -29,7 +29,7 @@ from remora.runs.project import Project, ProjectRecords
 from remora.tools.tool import Tool, ToolRun, failed_load, run_tool
 from remora.tools.tree import ToolTree
 from remora.trace.stream.line_builder import utc_now
-from remora.usecases.analyze.prepare_run import copy_project, new_run_id
+from remora.usecases.analyze.prepare_run import copy_project, next_run_id
 from remora.usecases.tool_lookup import tool_named
 from remora.workspaces.copy.changes import diff
 from remora.workspaces.copy.slot import SlotDriver
@@ -230,7 +230,7 @@ def _node(path: str, key: NodeKey, source: bytes | None) -> Node | None:
 
 @contextmanager
 def _workspace(project: Project) -> Iterator[Workspace]:
-    name = f"tool-{new_run_id()}"
+    name = f"tool-{next_run_id(project)}"
     try:
         _, base = copy_project(project, name)
         with SlotDriver(base, project.cache / "slots").open() as workspace:

@@ -1,6 +1,7 @@
 """Short names: what they mean, and what is told where they mean nothing or too much."""
 
-from typing import Any
+from datetime import UTC, datetime, tzinfo
+from typing import Any, Self
 
 import msgspec
 import pytest
@@ -9,8 +10,10 @@ from remora.errors import NotFound, RemoraError, UsageError
 from remora.memory.events import Head, Payload, RunStart, TurnStart
 from remora.runs.records.name_lookup import run_named, stream_named
 from remora.runs.records.results import jobs_named, read_run
+from remora.runs.records.run_listing import list_run_lines
 from remora.trace.read.blobs import NullBlobSink
 from remora.trace.stream.line_builder import Identity, build_line, line_template, utc_now
+from remora.usecases.analyze import prepare_run
 from tests.runs.conftest import RULES, UNUSED, Desk, Kept, analyzed
 
 TWO = UNUSED + "\n\n" + UNUSED.replace("def load", "def store")
@@ -36,6 +39,20 @@ def test_a_node_of_the_newest_run_names_its_agent(shop: Desk) -> None:
     for name in ("store", "a.py:store", "node:a.py:store", "a.py:st*", agent, agent[:-2]):
         assert stream_named(folder, name) == agent, name
     assert stream_named(folder, "last") == run_named(folder, "last") == newest
+
+
+def test_the_last_run_is_the_newest_also_if_the_clock_went_back(
+    shop: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Past(datetime):
+        @classmethod
+        def now(cls, tz: tzinfo | None = None) -> Self:
+            return cls(2020, 1, 1, tzinfo=tz)
+
+    monkeypatch.setattr(prepare_run, "datetime", Past)
+    newest = shop.analyze(clock=lambda: datetime(2020, 1, 1, tzinfo=UTC))
+    assert run_named(shop.project.trace, "last") == newest
+    assert list_run_lines(shop.project.trace)[-1].run_id == newest
 
 
 def test_a_name_of_several_nodes_or_none_is_refused_with_the_nearest(shop: Desk) -> None:

@@ -10,8 +10,6 @@ import click
 
 from remora.cli.app.options import Options
 from remora.errors import DiskError, RemoraError
-from remora.files.project_root import find_root
-from remora.regular_file import refuse_planted, replace_file
 from remora.text import escape_line
 
 _COMMAND = re.compile(r"`[^`\n]*`")
@@ -56,6 +54,9 @@ def print_lines(lines: Iterable[str]) -> None:
 
 def write_files(folder: Path, texts: Mapping[str, str]) -> None:
     """Write texts to a folder, by file name. Raises DiskError if a file cannot be written."""
+    from remora.files.project_root import find_root
+    from remora.regular_file import refuse_planted, replace_file
+
     try:
         for name in texts:
             refuse_planted(folder / name, find_root(Path.cwd()))

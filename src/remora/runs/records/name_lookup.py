@@ -5,7 +5,7 @@ from contextlib import suppress
 
 from remora.code.syntax.node_patterns import match_nodes, nearest
 from remora.errors import NotFound, RemoraError, UsageError
-from remora.ids import LAST, NodeKey, display_name
+from remora.ids import LAST, NodeKey, display_name, run_order
 from remora.memory.events import RunStart
 from remora.runs.records.attempts import PlannedJob, start_and_jobs
 from remora.runs.records.current_attempt import CurrentAttempts
@@ -62,7 +62,7 @@ def _newest_run(folder: TraceFolder) -> str | None:
     """Return the ID of the newest run. Streams that begin with another event are not runs."""
     known = map(stream_id, folder.run_streams())
     began = {run_id: time for run_id in known if (time := _began(folder, run_id)) is not None}
-    return max(began, key=lambda run_id: (began[run_id], run_id), default=None)
+    return max(began, key=lambda run_id: run_order(run_id, began[run_id]), default=None)
 
 
 def _nodes_of_newest_run(folder: TraceFolder) -> dict[str, list[str]]:

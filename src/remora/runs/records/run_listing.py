@@ -9,6 +9,7 @@ import msgspec
 from msgspec.structs import replace
 
 from remora.errors import NotFound, RemoraError
+from remora.ids import run_order
 from remora.memory.events import JobEnd, JobStart, RunStart
 from remora.runs.records.current_attempt import CurrentAttempts
 from remora.statuses import (
@@ -97,7 +98,7 @@ def list_run_lines(folder: TraceFolder) -> list[RunLine]:
             lines.append(
                 replace(read[0], status=DAMAGED, **_NOT_COUNTED) if is_damaged else read[0]
             )
-    return sorted(lines, key=lambda line: (line.started, line.run_id))
+    return sorted(lines, key=lambda line: run_order(line.run_id, line.started))
 
 
 def last_gate_seconds(folder: TraceFolder) -> float | None:

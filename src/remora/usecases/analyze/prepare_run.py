@@ -3,7 +3,8 @@
 import dataclasses
 import secrets
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from datetime import UTC, datetime
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from os.path import realpath
 from pathlib import Path
@@ -20,6 +21,7 @@ from remora.errors import UsageError
 from remora.files.patterns import IgnoreRules
 from remora.files.project_files import ProjectFiles, project_files
 from remora.hub.coverage_file import read_coverage
+from remora.ids import stamp_of
 from remora.models.protocol import MCP
 from remora.models.provider import embedded_model, used_provider
 from remora.python_text import is_notebook
@@ -45,11 +47,14 @@ from remora.tools.host.ruff.ruff import Ruff
 from remora.tools.host.ruff.ruff_base import RuffBase
 from remora.tools.tree import ToolTree
 from remora.trace.stream.line_builder import utc_now
+from remora.trace.trace_folder import stream_id
 from remora.usecases.analyze.remote_workers import workers_for
 from remora.usecases.hub.fact_source import fact_source
 from remora.workspaces.copy.scan import is_in_tool_cache
 from remora.workspaces.copy.snapshot import BaseSnapshot, take_base
 
+_STAMP = "%Y%m%d-%H%M%S"
+"""The time in the ID of a run."""
 _NO_ENVIRONMENT = "without an environment; activate the project's, or set `python` in remora.yaml"
 
 
@@ -73,7 +78,7 @@ def prepare(
     workers = workers_for(project, request.engine)
     by_operation = agents_for(project, request.operations or project.operations.defaults)
     agents = tuple(by_operation.values())
-    run_id, config = new_run_id(), project.config
+    run_id, config = next_run_id(project), project.config
     python, left_out = python_for_some(invocation, project, agents, plan_only=plan_only)
     used = used_provider(config.model, cache=invocation.folders.cache)
     provider = MCP if request.by_client else used
@@ -215,9 +220,17 @@ def too_many(plan: Plan, request: RunRequest) -> bool:
     return len(plan.jobs) > MAX_JOBS and request.max_nodes is None and not request.yes
 
 
-def new_run_id() -> str:
-    """Return a unique run ID, such as `20260131-093000-1f2e3d`. IDs sort by time."""
-    return f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(3)}"
+def next_run_id(project: ProjectRecords) -> str:
+    """Return a unique run ID, such as `20260131-093000-1f2e3d`, that comes after the known ones.
+
+    If the clock has gone back, the ID has the time of the newest run, and a second more.
+    """
+    stamp = f"{datetime.now(UTC):{_STAMP}}"
+    newest = max((stamp_of(stream_id(path)) for path in project.trace.run_streams()), default="")
+    if newest >= stamp:
+        with suppress(ValueError, OverflowError):  # it is no time, or the last one
+            stamp = f"{datetime.strptime(newest, _STAMP) + timedelta(seconds=1):{_STAMP}}"  # noqa: DTZ007
+    return f"{stamp}-{secrets.token_hex(3)}"
 
 
 def _relative(root: Path, path: Path, folder: Path) -> str:
