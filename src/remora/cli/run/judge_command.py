@@ -19,7 +19,6 @@ from remora.cli.app.output import (
 from remora.cli.app.project_context import invocation_of, open_with_consent
 from remora.cli.app.working import working
 from remora.errors import UsageError
-from remora.regular_file import read_regular
 from remora.text import too_large
 
 if TYPE_CHECKING:
@@ -183,6 +182,8 @@ def _exit_code(found: "Judgement") -> int:
 
 
 def _read(file: Path) -> bytes:
+    from remora.regular_file import read_regular
+
     if str(file) == "-":
         content = sys.stdin.buffer.read(_MOST_BYTES + 1)
         if len(content) > _MOST_BYTES:
