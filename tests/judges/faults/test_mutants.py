@@ -72,10 +72,29 @@ def test_no_kind_before_each_other_had_its_turn() -> None:
 
 
 def test_an_option_is_ignored_by_its_default() -> None:
-    code = b"def f(a, b=2, *, c=3):\n    return a\n"
+    code = b"def f(a, b=2, *, c=3):\n    return a, b, c\n"
     ignored = [m for m in mutants(code, "f") if m.what.startswith("the argument")]
     assert [m.what for m in ignored] == ["the argument b was ignored", "the argument c was ignored"]
-    assert ignored[0].function == "def f(a, b=2, *, c=3):\n    b = 2\n    return a\n"
+    assert ignored[0].function == "def f(a, b=2, *, c=3):\n    b = 2\n    return (a, b, c)\n"
+
+
+@pytest.mark.parametrize(
+    ("body", "ignored"),
+    [
+        ("return a", 0),
+        ("del b\n    return a", 0),
+        ("_ = b\n    return a", 0),
+        ("b = a\n    return b", 0),
+        ("b = a or b\n    return b", 1),
+        ("if a:\n        b = 1\n    return b", 1),
+        ("return lambda: b", 1),
+        ("return a.format(**locals())", 1),
+    ],
+)
+def test_an_argument_that_is_never_read_cannot_be_ignored(body: str, ignored: int) -> None:
+    code = f"def f(a, b=2):\n    {body}\n".encode()
+    said = [m.what for m in mutants(code, "f") if m.kind in (FaultKind.OPTION, FaultKind.CALL)]
+    assert said == ["the argument b was ignored"] * ignored
 
 
 def test_an_ignored_option_has_a_literal_default_and_is_of_the_function_itself() -> None:
@@ -85,7 +104,7 @@ def f(a, b=K, c=-1):
     'Described.'
     def inner(d=2):
         return d
-    return inner
+    return inner(c)
 """
     (ignored,) = [m for m in mutants(code, "f") if m.kind == FaultKind.OPTION]
     head = 'def f(a, b=K, c=-1):\n    """Described."""\n    c = -1\n'

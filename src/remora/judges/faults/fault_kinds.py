@@ -7,6 +7,7 @@ from enum import StrEnum
 
 from remora.code.syntax.definitions import FunctionNode, default_values
 from remora.code.syntax.effects import is_none_or_missing
+from remora.code.syntax.hidden_uses import names_in
 from remora.code.syntax.spans import without_docstring
 from remora.text import clip
 
@@ -21,7 +22,7 @@ class FaultKind(StrEnum):
     CHOICE = "`a or b` became `a`"
     CONDITION = "`if a` became `if not a`"
     RETURN = "`return a` became `return None`"
-    CALL = "`f(a)` or `del a` was removed"
+    CALL = "`f(a)` or `del a[b]` was removed"
     STATEMENT = "`a = b` or `raise a` was removed"
     NEAREST_COMPARISON = "`a < b` became `a <= b`, or `a == b` became `a != b`"
     OPPOSITE_COMPARISON = "`a < b` became `a >= b`"
@@ -75,11 +76,30 @@ Fault = tuple[FaultKind, str, ast.AST]
 
 
 def ignored_options(function: FunctionNode) -> Iterator[Fault]:
-    """Yield a fault for each argument with a literal default: it is ignored."""
+    """Yield a fault for each argument with a literal default that the function reads: it is ignored."""
     for name, default in default_values(function.args):
-        if is_literal(default):
+        if is_literal(default) and _reads(function, name):
             ignoring = _assign_first(function, name, default)
             yield FaultKind.OPTION, f"the argument {name} was ignored", ignoring
+
+
+def _reads(function: FunctionNode, name: str) -> bool:
+    """Return True if a function may use what is passed for a parameter.
+
+    It does not if its first statement about it is `name = 1`, `_ = name` or `del name`. `locals()`
+    reads all parameters.
+    """
+    for statement in function.body:
+        match statement:
+            case ast.Assign([ast.Name("_")], ast.Name()) | ast.Expr(ast.Name()):
+                continue
+            case ast.Delete() if name in names_in(statement):
+                return False
+            case ast.Assign([ast.Name(target)], value) if target == name:
+                return name in names_in(value)
+        if names_in(statement) & {name, "locals", "vars", "eval", "exec"}:
+            return True
+    return False
 
 
 def node_faults(node: ast.AST) -> Iterator[Fault]:
@@ -97,6 +117,8 @@ def node_faults(node: ast.AST) -> Iterator[Fault]:
             )
         case ast.Return(value=ast.expr() as value) if not is_none_or_missing(value):
             yield FaultKind.RETURN, "it returns None", ast.Return(ast.Constant(None))
+        case ast.Assign([ast.Name("_")], ast.Name()) | ast.Delete([ast.Name()]):
+            pass  # says that a value is not used
         case (
             ast.Expr(value=ast.Call()) | ast.Assign() | ast.AugAssign() | ast.Delete() | ast.Raise()
         ):

@@ -31,6 +31,7 @@ from remora.judges.runner.orders import (
     test_order,
 )
 from remora.judges.runner.parent import Order
+from remora.judges.tests.tested_names import NodesWithTests
 from remora.text import count, plural, some_of
 from remora.tools.file_tree import FileTree
 from remora.tools.tree import ToolTree
@@ -39,6 +40,7 @@ UNTESTED, UNNOTICED = "untested code", "unnoticed fault"
 _MOST_FAULTS = 60
 """Faults of a function, of which those on changed lines are planted."""
 _NOT_IMPORTED = "no test imports its file"
+_RUNS_EARLY = "it runs when its file is imported, before a fault can be planted"
 _ENOUGH = 4
 """Faults that no test notices, after which no more are tried (decision)."""
 _AT_ONCE = 6
@@ -66,7 +68,7 @@ def untested_lines(
     All tests run once, to learn which functions each of them enters.
     """
     subjects = list(_subjects(change))
-    entering = _entering(change, subjects) if subjects else _Entering({}, {}, True)
+    entering = _entering(change, subjects) if subjects else _Entering({}, {}, {}, (), True)
     known = [
         subject._replace(tests=tests)
         for subject in subjects
@@ -80,11 +82,15 @@ def untested_lines(
             if entering.complete
             else f"none of {count(len(subject.tests), 'test')} that enter it"
         )
-        yield from _unnoticed(change, subject, result, every, is_over)
+        found = [*_unnoticed(change, subject, result, every, is_over)]
+        broken = found and _broken_tests(change, subject, entering)
+        yield from [_unjudged_for(subject, broken)] if broken else found
     for subject in subjects:
         key = subject.node.key
         if why := entering.unknown.get(key):
             yield Unjudged(what=f"whether a test enters {subject.node.qualname}", why=why)
+        elif key not in entering.tests and (broken := _broken_tests(change, subject, entering)):
+            yield _unjudged_for(subject, broken)
         elif key not in entering.tests:
             said = f"no test enters `{subject.node.qualname}`"
             yield _finding(subject, subject.faults[0], UNTESTED, said)
@@ -95,16 +101,40 @@ def untested_lines(
 class _Entering(NamedTuple):
     """The tests that enter each function, and why that is not known, by the node's key.
 
-    If not all tests ran, it is not `complete`.
+    `broken` has those of them that do not pass, and `stopped` all tests that do not. If not all
+    tests ran, it is not `complete`.
     """
 
     tests: dict[str, list[str]]
     unknown: dict[str, str]
+    broken: dict[str, list[str]]
+    stopped: Sequence[str]
     complete: bool
 
 
+def _broken_tests(change: Change, subject: _Subject, entering: _Entering) -> list[str]:
+    """Return the tests that enter a function, or may do so, and do not pass, as they are."""
+    key = subject.node.key
+    if (broken := entering.broken.get(key)) or not entering.stopped:
+        return broken or []
+    related = change.after.once(_related).tests_of(key)
+    return [test for test in related if test in entering.stopped]
+
+
+def _related(tree: FileTree) -> NodesWithTests:
+    return NodesWithTests(tree.tree)
+
+
+def _unjudged_for(subject: _Subject, broken: Sequence[str]) -> Unjudged:
+    what = f"whether tests notice faults in {subject.node.qualname}"
+    return Unjudged(
+        what=what, why=f"a test that may reach it fails or is skipped: {some_of(broken, 1)}"
+    )
+
+
 def _entering(change: Change, subjects: Sequence[_Subject]) -> _Entering:
-    place, tests, unknown = change.after, dict[str, list[str]](), dict[str, str]()
+    place, unknown = change.after, dict[str, str]()
+    tests, broken = dict[str, list[str]](), dict[str, list[str]]()
     probes = list[Order]()
     for subject in subjects:
         words = subject.file.path, subject.file.after or b"", subject.node.qualname
@@ -112,13 +142,16 @@ def _entering(change: Change, subjects: Sequence[_Subject]) -> _Entering:
     order = {**test_order(place, "", (), change.seconds / 4), "probes": probes}
     results = run_orders(place, [{**order, "part": [part, _PARTS]} for part in range(_PARTS)])
     keys, problem = [subject.node.key for subject in subjects], ""
+    named = {-1: "", **dict(enumerate(keys))}
+    early = set[str]()
     for result in results:
         found: Mapping[str, Any] = (
             {"problem": "the tests take too long"} if result is None else result
         )
-        for test, number in found.get("entering") or ():
-            if 0 <= number < len(keys):
-                tests.setdefault(keys[number], []).append(test)
+        for kind, by_key in (("entering", tests), ("broken", broken)):
+            for test, number in found.get(kind) or ():
+                by_key.setdefault(named.get(number, ""), []).append(test)
+        early |= {key for number, key in enumerate(keys) if number in found.get("early", ())}
         for kind, why in (("fixed", "a decorator hides it"), ("unknown", _NOT_IMPORTED)):
             unknown |= {
                 key: why for number, key in enumerate(keys) if number in found.get(kind, ())
@@ -127,9 +160,10 @@ def _entering(change: Change, subjects: Sequence[_Subject]) -> _Entering:
         problem = found.get("problem") or problem or late
     if problem:
         unknown |= dict.fromkeys(keys, problem)
-    known = {key: [*dict.fromkeys(names)] for key, names in tests.items()}
+    unknown |= dict.fromkeys(early, _RUNS_EARLY)
+    known = {key: [*dict.fromkeys(names)] for key, names in tests.items() if key not in early}
     left = {key: why for key, why in unknown.items() if key not in known}
-    return _Entering(known, left, complete=not problem)
+    return _Entering(known, left, broken, broken.get("", ()), complete=not problem)
 
 
 def _problem(result: Mapping[str, Any] | None) -> str:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import os
-from types import CodeType, FunctionType
-from typing import Iterator, List
+import sys
+from importlib.machinery import SourceFileLoader
+from types import CodeType, FrameType, FunctionType
+from typing import Any, Callable, Container, Iterator, List, Set, Tuple
+
+_CACHE = type(functools.lru_cache(len))
 
 
 def functions_at(path: str, qualname: str, first: int, last: int) -> List[FunctionType]:
@@ -56,3 +61,48 @@ def swap(functions: List[FunctionType], code: CodeType | None) -> bool:
             function.__code__ = before[number]
         return False
     return True
+
+
+def on_import(
+    paths: Container[str], imported: Callable[[str], object]
+) -> Set[Tuple[str, int, str]]:
+    """Call `imported` with the path of each of some files that is imported from now on.
+
+    Return a set that gets the file, first line and name of what is called while they are imported.
+    """
+    execute, called = SourceFileLoader.exec_module, set()
+
+    def note(frame: FrameType, event: str, _: Any) -> None:
+        if event == "call":
+            code = frame.f_code
+            called.add((code.co_filename, code.co_firstlineno, code.co_name))
+
+    def exec_module(loader: SourceFileLoader, module: Any) -> None:
+        path, before = os.path.realpath(loader.path), sys.getprofile()
+        sys.setprofile(note if path in paths else before)
+        try:
+            execute(loader, module)
+        finally:
+            sys.setprofile(before)
+        if path in paths:
+            imported(path)
+
+    SourceFileLoader.exec_module = exec_module  # type: ignore[method-assign, assignment]
+    return called
+
+
+def is_imported(path: str) -> bool:
+    """Return True if a module comes from the file `path`."""
+    files = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
+    return any(isinstance(file, str) and os.path.realpath(file) == path for file in files)
+
+
+def caches_under(root: str) -> List[Any]:
+    """Return the caches of functions that are defined in files below a folder."""
+    found: List[Any] = []
+    for cache in gc.get_objects():
+        if isinstance(cache, _CACHE):
+            code = getattr(getattr(cache, "__wrapped__", None), "__code__", None)
+            if code is not None and os.path.realpath(code.co_filename).startswith(root + os.sep):
+                found.append(cache)
+    return found

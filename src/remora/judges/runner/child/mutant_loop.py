@@ -5,11 +5,10 @@ from __future__ import annotations
 import builtins
 import dis
 import os
-import sys
 from types import FunctionType
-from typing import Any, Dict, List, Set, Tuple
+from typing import Any, Dict, Iterator, List, Set
 
-from .code_swap import functions_at, mutated_code, swap
+from .code_swap import caches_under, functions_at, is_imported, mutated_code, on_import, swap
 from .fork import Order, in_child, monotonic, read, write
 
 PROBE = "__remora_called__"
@@ -36,14 +35,17 @@ class MutantLoop:
         self.until = monotonic() + _SHARE * order["seconds"]
         self.found: Order = {"reaching": [], "lines": [], "swapped": False, "tried": 0, "kills": []}
         self.subtest_failed = False
-        self.how = "asserted"
+        self.how, self.text = "asserted", order["probe"]
 
     def pytest_runtestloop(self, session: Any) -> bool:
-        functions = functions_at(self.order["path"], self.order["qualname"], *self.order["header"])
+        path = self.order["path"]
+        functions = functions_at(path, self.order["qualname"], *self.order["header"])
+        if not functions:
+            on_import([path], lambda _: replace(self.order, self.text))
         if session.testsfailed or not self.prepare(functions, self.order["probe"]):
             return True
-        self.found["swapped"] = True
         took = self.reaching(session.items)
+        self.found["swapped"] = bool(functions or took)
         alive = sorted(took, key=lambda item: took[item])
         self.found["reaching"] = [item.nodeid for item in alive]
         limit = _LEAST_S + 3 * sum(took.values())
@@ -117,12 +119,13 @@ class MutantLoop:
         Every run begins in a new process, so a test that changes its own rows passes again.
         """
         recorder, begun, place = Recorder(), monotonic(), self.name + "-first"
+        recorder.caches = caches_under(self.asked["root"])
 
         def work() -> None:
             took = []
             for at, item in enumerate(items):
                 start = monotonic()
-                recorder.numbers = set()
+                recorder.begin()
                 if self.passes(item) and recorder.numbers:
                     took.append((at, monotonic() - start))
             write(self.asked["out"], place, {"took": took})
@@ -142,7 +145,11 @@ class MutantLoop:
         return took
 
     def prepare(self, functions: List[FunctionType], text: str) -> bool:
-        return swap(functions, mutated_code(text, self.order["path"], self.order["qualname"]))
+        """Give the function another code, now or when a test imports its module."""
+        self.text = text
+        code = mutated_code(text, self.order["path"], self.order["qualname"])
+        is_later = not (functions or is_imported(self.order["path"]))
+        return code is not None if is_later else swap(functions, code)
 
     def all_pass(self, name: str, items: List[Any], limit: float) -> bool:
         """Return True if all tests pass in a forked process, within `limit` seconds of CPU time."""
@@ -174,39 +181,77 @@ class EntryLoop:
     """Pytest plugin that runs tests once, and notes which of some functions each of them enters.
 
     An order has a `part` of the test files, as number and count, and in `probes` for each function
-    what `MutantLoop` is given. `found` has the pairs of tests and numbers of functions, and the
-    numbers of those whose code cannot be replaced, and of those whose file is not imported.
+    what `MutantLoop` is given. `found` has the pairs of tests and numbers of functions, and those
+    of tests that do not pass (-1 for all functions); and the numbers of functions that run before
+    tests do, of those whose code cannot be replaced, and of those whose file is not imported.
     """
 
-    def __init__(self, order: Order) -> None:
-        self.order = order
+    def __init__(self, asked: Order, order: Order) -> None:
+        import pytest
+
+        self.asked, self.order, self.probes = asked, order, order["probes"]
         self.until = monotonic() + _SHARE * order["seconds"]
-        self.found: Order = {"entering": [], "fixed": [], "unknown": [], "complete": False}
+        self.found: Order = {"early": [], "fixed": [], "unknown": [], "complete": False}
+        self.recorder = Recorder()
+        self.placed: Set[int] = set()
+        self.shared: Dict[Any, Set[int]] = {}
+        self.entering: Dict[Any, None] = {}
+        self.broken: Dict[Any, None] = {}
+
+        @pytest.hookimpl(hookwrapper=True)
+        def set_up(fixturedef: Any) -> Iterator[None]:
+            """Note which functions a fixture enters, for all tests that share it."""
+            before, self.recorder.numbers = self.recorder.numbers, set()
+            yield
+            self.shared[fixturedef] = self.recorder.numbers
+            self.recorder.numbers = before | self.recorder.numbers
+
+        self.pytest_fixture_setup = set_up
+        self.called = on_import([probe.get("path") for probe in self.probes], self.place)
+
+    def place(self, path: str) -> None:
+        """Replace the functions of an imported file with their probes."""
+        for number, probe in enumerate(self.probes):
+            if probe and probe["path"] == path and replace(probe, probe["probe"]):
+                self.placed.add(number)
 
     def pytest_runtestloop(self, session: Any) -> bool:
-        from _pytest.runner import runtestprotocol
-
-        probes = self.order["probes"]
-        fixed = [number for number, probe in enumerate(probes) if not (probe and replace(probe))]
-        recorder, items = Recorder(), self.own(session.items)
-        entering: Dict[Tuple[str, int], None] = {}
+        paths = {probe.get("path") for probe in self.probes}
+        for path in paths - {self.probes[number]["path"] for number in self.placed}:
+            self.place(path)
+        early, items = self.recorder.numbers, self.own(session.items)
+        self.recorder.caches = caches_under(self.asked["root"])
         for item, following in zip(items, [*items[1:], None]):  # noqa: B905 - Python 3.8
             if monotonic() > self.until:
-                self.found["entering"] = list(entering)
-                return True
-            recorder.numbers = set()
-            runtestprotocol(item, nextitem=following, log=False)
-            name = item.nodeid.partition("[")[0]
-            entering.update(dict.fromkeys((name, number) for number in sorted(recorder.numbers)))
-        self.found["entering"] = list(entering)
-        if session.testsfailed:
-            self.found["problem"] = "a test file cannot be collected"
-        files = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
-        known = {os.path.realpath(file) for file in files if isinstance(file, str)}
-        self.found["fixed"] = [n for n in fixed if probes[n].get("path") in known]
-        self.found["unknown"] = [n for n in fixed if probes[n].get("path") not in known]
-        self.found["complete"] = True
+                break
+            self.run(item, following)
+        else:
+            self.found["complete"] = True
+            if session.testsfailed:
+                self.found["problem"] = "a test file cannot be collected"
+        called = {(os.path.realpath(file), line, name) for file, line, name in self.called}
+        for number, probe in enumerate(self.probes):
+            path, name = probe.get("path"), probe.get("qualname", "").rpartition(".")[2]
+            if number in early or any((path, at, name) in called for at in probe.get("header", ())):
+                self.found["early"].append(number)
+            elif number not in self.placed:
+                self.found["fixed" if is_imported(path) else "unknown"].append(number)
+        self.found.update(entering=list(self.entering), broken=list(self.broken))
         return True
+
+    def run(self, item: Any, following: Any) -> None:
+        from _pytest.runner import runtestprotocol
+
+        self.recorder.begin()
+        reports = runtestprotocol(item, nextitem=following, log=False)
+        definitions = getattr(getattr(item, "_fixtureinfo", None), "name2fixturedefs", {})
+        for name in getattr(item, "fixturenames", ()):
+            for fixture in definitions.get(name, ()):
+                self.recorder.numbers |= self.shared.get(fixture, set())
+        name, numbers = item.nodeid.partition("[")[0], sorted(self.recorder.numbers)
+        self.entering.update(dict.fromkeys((name, number) for number in numbers))
+        if not all(report.passed or hasattr(report, "wasxfail") for report in reports):
+            self.broken.update(dict.fromkeys((name, number) for number in [-1, *numbers]))
 
     def own(self, items: List[Any]) -> List[Any]:
         """Return the tests of the part, which has whole files."""
@@ -215,10 +260,10 @@ class EntryLoop:
         return [item for item in items if files.index(str(item.fspath)) % parts == part]
 
 
-def replace(probe: Order) -> bool:
-    """Replace a function with its probe. Return False if that is not possible."""
+def replace(probe: Order, text: str) -> bool:
+    """Replace a function with its probe or a mutant. Return False if that is not possible."""
     functions = functions_at(probe["path"], probe["qualname"], *probe["header"])
-    return swap(functions, mutated_code(probe["probe"], probe["path"], probe["qualname"]))
+    return swap(functions, mutated_code(text, probe["path"], probe["qualname"]))
 
 
 def is_crash(error: BaseException) -> bool:
@@ -239,7 +284,14 @@ class Recorder:
 
     def __init__(self) -> None:
         self.numbers: Set[int] = set()
+        self.caches: List[Any] = []
         setattr(builtins, PROBE, self.note)
+
+    def begin(self) -> None:
+        """Forget the calls so far, and what caches would answer without a call."""
+        self.numbers = set()
+        for cache in self.caches:
+            cache.cache_clear()
 
     def note(self, number: int) -> None:
         self.numbers.add(number)

@@ -6,10 +6,10 @@ import contextlib
 import io
 import os
 import re
-import sys
 import unittest
 from typing import Any, Iterator
 
+from .code_swap import is_imported
 from .fork import Order, error_line, write
 from .mutant_loop import EntryLoop, MutantLoop
 from .tracer import Effects, Lines, foreign_module_error
@@ -151,7 +151,6 @@ def run_tests(asked: Order, name: str, order: Order) -> None:
             code = int(pytest.main([*words, *locations(asked, order)], plugins=[reports]))
         except BaseException as error:
             code, problem = -1, f"pytest does not start: {error_line(error)}"
-    files = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
     found = {
         "code": code,
         "tests": reports.tests,
@@ -159,7 +158,7 @@ def run_tests(asked: Order, name: str, order: Order) -> None:
         "lines": sorted(reports.lines.seen),
         "seen": reports.seen,
         "effects": reports.effects.seen[:1],
-        "imported": any(isinstance(f, str) and os.path.realpath(f) == order["path"] for f in files),
+        "imported": is_imported(order["path"]),
         "problem": problem or foreign_module_error(asked),
     }
     write(asked["out"], name, found)

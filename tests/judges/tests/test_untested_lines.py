@@ -1,0 +1,179 @@
+"""Changed lines that no test notices, and what cannot be known because of how tests reach them."""
+
+from pathlib import Path
+
+import pytest
+
+from remora.judges.judged_change import Change, ChangedFile, ReportedFinding
+from remora.judges.tests.untested_lines import untested_lines
+from remora.sandbox.interpreters import ProjectPython
+from remora.tools.tree import ToolTree
+from tests.isolation_levels import need
+
+SHOP = """\
+import functools
+
+
+def untested(price):
+    return price * 7
+
+
+def halved(price):
+    if price > 10:
+        return price / 2
+    return price
+
+
+def squares(number):
+    return [item * item for item in range(number)]
+
+
+SQUARES = squares(5)
+
+
+def printed(function):
+    return functools.wraps(function)(lambda: str(function()))
+
+
+def rows(number):
+    return [(item, item + 1) for item in range(number)]
+
+
+def loaded(number):
+    return {"a": number + 1}
+
+
+@functools.cache
+def cached():
+    return {"a": 3 + 1}
+
+
+def seen(price):
+    return price + 1
+
+
+def opened(price):
+    return price + 2
+
+
+def skipped(price):
+    return price + 3
+
+
+def expected(price):
+    return price + 4
+"""
+LATER = "from shop import printed\n\n\n@printed\ndef one():\n    return 1\n"
+LAZY = "def later(price):\n    if price > 3:\n        return 0\n    return price\n"
+TESTS = """\
+import later
+import pytest
+import shop
+
+
+@pytest.fixture(scope="module")
+def stock():
+    return shop.loaded(1)
+
+
+def test_halved():
+    assert shop.halved(4) == 4
+
+
+def test_squares():
+    assert shop.SQUARES == [0, 1, 4, 9, 16]
+    assert later.one() == "1"
+
+
+@pytest.mark.parametrize(("item", "next_one"), shop.rows(2))
+def test_rows(item, next_one):
+    assert item + 1 == next_one
+
+
+def test_stock(stock):
+    assert stock
+
+
+def test_stock_of_a(stock):
+    assert stock == {"a": 2}
+
+
+def test_cached():
+    assert shop.cached()
+
+
+def test_cached_a():
+    assert shop.cached() == {"a": 4}
+
+
+def test_seen():
+    assert shop.seen(1)
+
+
+def test_seen_exactly():
+    assert shop.seen(1) == 2
+    raise OSError("offline")
+
+
+def test_opened():
+    raise OSError("offline")
+    assert shop.opened(1) == 3
+
+
+@pytest.mark.skip
+def test_skipped():
+    assert shop.skipped(1) == 4
+
+
+@pytest.mark.xfail
+def test_expected():
+    assert shop.expected(1) == 0
+
+
+def test_in_the_test():
+    from lazy import later
+
+    assert later(1) == 1
+"""
+
+
+@pytest.mark.slow
+def test_a_remark_is_made_only_if_all_tests_that_may_notice_a_fault_were_tried(
+    tmp_path: Path, plain_python: ProjectPython
+) -> None:
+    """Tests may share a fixture or a cache, import in the test, fail or be skipped, and code may run
+    before them.
+    """
+    need(2)
+    files = {"shop.py": SHOP, "later.py": LATER, "lazy.py": LAZY, "test_shop.py": TESTS}
+    for path, text in files.items():
+        (tmp_path / path).write_text(text)
+    changed = {
+        path: ChangedFile(path=path, before=None, after=files[path].encode())
+        for path in ("shop.py", "lazy.py")
+    }
+    place = ToolTree(tmp_path, plain_python)
+    change = Change(before=place, after=place, files=changed)
+    said = [*untested_lines(change, lambda: False)]
+    findings = {item.node_id: item.message for item in said if isinstance(item, ReportedFinding)}
+    assert {
+        key.rpartition(":")[2]: text.partition(" if ")[0] for key, text in findings.items()
+    } == {
+        "untested": "no test enters `untested`",
+        "halved": "no test notices",
+        "later": "no test notices",
+    }
+    unjudged = {
+        item.what.rpartition(" ")[2]: item.why
+        for item in said
+        if not isinstance(item, ReportedFinding)
+    }
+    early = dict.fromkeys(
+        ("squares", "printed", "rows"),
+        "it runs when its file is imported, before a fault can be planted",
+    )
+    broken = {"seen": "seen_exactly", "opened": "opened", "skipped": "skipped"}
+    assert unjudged == early | {"expected": "a test fails"} | {
+        name: f"a test that may reach it fails or is skipped: test_shop.py::test_{test}"
+        for name, test in broken.items()
+    }
