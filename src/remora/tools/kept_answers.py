@@ -31,10 +31,22 @@ class KeptAnswers:
 
     def answer(self, question: bytes, ask: Callable[[], bytes]) -> bytes:
         """Return the kept answer to a question, or else the result of `ask`, which is then kept."""
-        path = self._folder / sha256(question).hexdigest()
-        with suppress(OSError, zlib.error):
-            return zlib.decompress(path.read_bytes())
-        found = ask()
-        with suppress(OSError):
-            replace_file(path, zlib.compress(found))
+        found = self.find(question)
+        if found is None:
+            found = ask()
+            self.keep(question, found)
         return found
+
+    def find(self, question: bytes) -> bytes | None:
+        """Return the kept answer to a question, if there is one."""
+        with suppress(OSError, zlib.error):
+            return zlib.decompress(self._path(question).read_bytes())
+        return None
+
+    def keep(self, question: bytes, answer: bytes) -> None:
+        """Keep an answer in place of an earlier one."""
+        with suppress(OSError):
+            replace_file(self._path(question), zlib.compress(answer))
+
+    def _path(self, question: bytes) -> Path:
+        return self._folder / sha256(question).hexdigest()

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from remora.judges.gates.gate import Gate, Levels
-from remora.judges.gates.measured_gate import Measurements
+from remora.judges.gates.gate import Gate
+from remora.judges.gates.measured_gate import Measured, Measurements
 from tests.judges.gates.conftest import Judge
 
 pytestmark = pytest.mark.slow
@@ -30,7 +30,7 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     left = [1000]
     measure = Measurements.measure
 
-    def counted(self: Measurements, gate: Gate, *words: Any) -> Levels:
+    def counted(self: Measurements, gate: Gate, *words: Any) -> Measured:
         left[0] -= gate.name == "pytest"
         return measure(self, gate, *words)
 

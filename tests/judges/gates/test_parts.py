@@ -1,6 +1,8 @@
 """A part of a change that the gates judged as a whole is judged before it is written."""
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -8,9 +10,12 @@ from msgspec.structs import replace
 import remora
 from remora.bootstrap.open_project import invocation_for, open_project
 from remora.bootstrap.operations import BUILT_IN
+from remora.judges.gates.gate import Gate
+from remora.judges.gates.measured_gate import Measured, Measurements, Part
 from remora.runs.project import Project
 from remora.runs.review.accepted_changes import Verdicts
 from remora.usecases.review import accept_part
+from tests.cli.conftest import write
 from tests.judges.gates.conftest import Judge, Judged
 from tests.judges.gates.plant.operation import OPERATION
 
@@ -88,3 +93,27 @@ def test_the_whole_is_not_judged_again(
 ) -> None:
     monkeypatch.setattr("remora.runs.judgement.judgement.Judgement", None)
     assert remora.accept(judged.view.run_id, every=True, root=project).conflicts == []
+
+
+@pytest.mark.parametrize("is_edited", [False, True])
+def test_what_a_gate_said_of_the_same_files_is_not_asked_again(
+    active: Path, judge: Judge, monkeypatch: pytest.MonkeyPatch, is_edited: bool
+) -> None:
+    asked: list[str] = []
+    measure = Measurements.measure
+
+    def counted(self: Measurements, gate: Gate, parts: Sequence[Part], *rest: Any) -> Measured:
+        if gate.name == "pytest":
+            asked.append("with" if parts else "before")
+        return measure(self, gate, parts, *rest)
+
+    monkeypatch.setattr(Measurements, "measure", counted)
+    plants = {"a.py": [("return 1\n", "return 1  # one\n"), ("return f()", "return (f())")]}
+    judged = judge(FILES, plants)
+    assert asked == ["before", "before", "with"]
+    project = open_project(invocation_for(judged.root, {}, BUILT_IN | OPERATION))
+    if is_edited:
+        write(judged.root, {"test_a.py": FILES["test_a.py"] + "\n"})
+    asked.clear()
+    assert not accept_part.accept_hunks(judged.view.run_id, "a.py", [1], root=project).conflicts
+    assert asked == (["before", "before", "with"] if is_edited else ["with"])

@@ -3,9 +3,12 @@
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from datetime import UTC, datetime
 from functools import partial
+from hashlib import sha256
 from typing import NamedTuple, TypeVar
 
+import msgspec
 from msgspec.structs import replace
 
 from remora.errors import HostError
@@ -14,6 +17,7 @@ from remora.judges.gates.gate import Gate, Levels, SlowGateError, UnjudgedError,
 from remora.memory.events import GateResult
 from remora.statuses import TEST_GATE
 from remora.text import some_of
+from remora.tools.kept_answers import KeptAnswers
 from remora.workspaces.copy.workspace import Workspace
 
 _Group = TypeVar("_Group")
@@ -35,6 +39,60 @@ class Part(NamedTuple):
     label: str
 
 
+class Measured(NamedTuple):
+    """What a gate said of a state of the project."""
+
+    levels: Levels
+    seconds: float
+    """How long it took."""
+
+
+class KeptMeasurements:
+    """What gates said of the states of a project on the same day, with the same environment.
+
+    With the changes of one run, a project is in the state from which the next one starts.
+    """
+
+    def __init__(self, answers: KeptAnswers, base: Mapping[str, str], environment: str) -> None:
+        """`base` maps the paths of all files to the SHA-256 of their contents."""
+        self._answers, self._base, self._environment = answers, base, environment
+
+    def find(self, gate: Gate, files: tuple[str, ...], turn: int) -> Measured | None:
+        """Return what a gate said of the base, in its first or second measurement, if it is kept."""
+        found = self._answers.find(self._question(gate, {}, files, turn))
+        with suppress(msgspec.DecodeError):
+            return msgspec.json.decode(found, type=Measured) if found else None
+        return None
+
+    def keep(
+        self,
+        gate: Gate,
+        changed: Mapping[str, tuple[bytes | None, int]],
+        files: tuple[str, ...],
+        turn: int,
+        measured: Measured,
+    ) -> None:
+        """Keep what a gate said of the base with some changed files."""
+        question = self._question(gate, changed, files, turn)
+        self._answers.keep(question, msgspec.json.encode(measured))
+
+    def _question(
+        self,
+        gate: Gate,
+        changed: Mapping[str, tuple[bytes | None, int]],
+        files: tuple[str, ...],
+        turn: int,
+    ) -> bytes:
+        state = dict(self._base)
+        for path, (content, _) in changed.items():
+            state.pop(path, None)
+            if content is not None:
+                state[path] = sha256(content).hexdigest()
+        day = datetime.now(UTC).date().isoformat()
+        asked = [gate.name, gate.label, *files, str(turn), day, self._environment]
+        return msgspec.json.encode([asked, sorted(state.items())])
+
+
 class Measurements:
     """Measures gates in a workspace until the time is over.
 
@@ -47,8 +105,9 @@ class Measurements:
         files: Callable[[Sequence[Part]], Mapping[str, tuple[bytes | None, int]]],
         seconds: float,
         judging: Callable[[str], None] = lambda _: None,
+        kept: KeptMeasurements | None = None,
     ) -> None:
-        self.workspace, self._judging = workspace, judging
+        self._workspace, self._judging, self._kept = workspace, judging, kept
         self._files, self._ends = files, time.monotonic() + seconds
 
     @property
@@ -56,14 +115,36 @@ class Measurements:
         """The seconds left."""
         return self._ends - time.monotonic()
 
+    def measure_base(
+        self, gate: Gate, seconds: float, files: tuple[str, ...] = (), turn: int = 1
+    ) -> Measured:
+        """Return what a gate says, or said, of the project without changes. Raises HostError.
+
+        What it says in its second `turn` may differ.
+        """
+        found = self._kept.find(gate, files, turn) if self._kept else None
+        return found or self.measure(gate, (), seconds, files, turn)
+
     def measure(
-        self, gate: Gate, parts: Sequence[Part], seconds: float, files: tuple[str, ...] = ()
-    ) -> Levels:
+        self,
+        gate: Gate,
+        parts: Sequence[Part],
+        seconds: float,
+        files: tuple[str, ...] = (),
+        turn: int = 1,
+    ) -> Measured:
         """Return what a gate says of the project with some parts. Raises HostError."""
         self._judging(f"{gate.label}, {'with' if parts else 'before'} the changes")
-        self.workspace.reset()
-        self.workspace.set_files(self._files(parts))
-        return gate.measure(self.workspace.tree, seconds, files)
+        changed, begun = self._files(parts), time.monotonic()
+        self._workspace.reset()
+        self._workspace.set_files(changed)
+        levels = gate.measure(self._workspace.tree, seconds, files)
+        found = Measured(levels, time.monotonic() - begun)
+        if gate.runs_code and not parts and self._workspace.snapshot():
+            raise HostError("it writes into the project's files")
+        if self._kept:
+            self._kept.keep(gate, changed, files, turn, found)
+        return found
 
 
 class MeasuredGate:
@@ -102,7 +183,7 @@ class MeasuredGate:
             try:
                 only = files or self.tests
                 after = self._measurements.measure(self.gate, parts, limit, only)
-                self._known[key] = worse(self._within(files), after)
+                self._known[key] = worse(self._within(files), after.levels)
             except HostError as error:
                 if self._measurements.left <= 0:
                     raise OutOfTimeError from None
@@ -160,28 +241,25 @@ def measure_base(
 
     If all tests take too long, those in the files `reaching` count.
     """
-    begun, slow, tests = time.monotonic(), "", reaching[:0]
+    slow, tests = "", reaching[:0]
     try:
         try:
-            first = to.measure(gate, [], to.left / _SHARE)
+            first = to.measure_base(gate, to.left / _SHARE)
         except SlowGateError as error:
             if not reaching:
                 return GateResult(name=gate.name, missing=f"{error.message}; {_COVERAGE}")
-            begun, slow, tests = time.monotonic(), error.message, reaching
-            first = to.measure(gate, [], to.left / _SHARE, tests)
-        took = time.monotonic() - begun
-        if gate.runs_code and to.workspace.snapshot():
-            return GateResult(name=gate.name, missing="it writes into the project's files")
-        if gate.name == TEST_GATE and not any_passes(first):
+            slow, tests = error.message, reaching
+            first = to.measure_base(gate, to.left / _SHARE, tests)
+        if gate.name == TEST_GATE and not any_passes(first.levels):
             return GateResult(name=gate.name, missing="no test passes before the changes")
-        second = to.measure(gate, [], to.left / 2, tests) if gate.runs_code else first
+        second = to.measure_base(gate, to.left / 2, tests, 2) if gate.runs_code else first
     except HostError as error:
         return GateResult(name=gate.name, missing=error.message)
-    (base, differing), failed = compared(first, second), failing(first)
+    (base, differing), failed = compared(first.levels, second.levels), failing(first.levels)
     note = f"{some_of(failed, 1)} failed before" if failed else ""
     note = f"different in two runs: {some_of(differing, 1)}" if differing else note
     note = "; ".join(filter(None, (slow and f"only {some_of(tests, 1)}, because {slow}", note)))
-    return MeasuredGate(gate, base, _SLOWER * took + _START, note, to, tests)
+    return MeasuredGate(gate, base, _SLOWER * first.seconds + _START, note, to, tests)
 
 
 class OutOfTimeError(Exception):

@@ -11,6 +11,7 @@ from remora.hub.coverage_file import read_coverage
 from remora.judges.gates.code_gates import test_file
 from remora.judges.gates.gate import UnjudgedError
 from remora.judges.gates.measured_gate import (
+    KeptMeasurements,
     MeasuredGate,
     Measurements,
     OutOfTimeError,
@@ -29,10 +30,11 @@ from remora.runs.report.job_findings import findings_fixed
 from remora.runs.review.ready_changes import ReadyChange, ready_change
 from remora.runs.review.recheck import Tree
 from remora.runs.review.repeats import reject_repeats
-from remora.sandbox.interpreters import ProjectPython
+from remora.sandbox.interpreters import ProjectPython, environment_digest
 from remora.statuses import CHECKED, PARSED, TEST_GATE, TESTED, UNDECIDED
 from remora.text import some_of
 from remora.tools.file_tree import FileTree
+from remora.tools.kept_answers import KeptAnswers
 from remora.workspaces.copy.slot import SlotDriver
 from remora.workspaces.copy.snapshot import BaseSnapshot
 
@@ -56,7 +58,8 @@ def judge_run(run: Run, stream: RunStream, base_files: BaseFiles) -> None:
         return
     proposals = Proposals(project, base, [ready_change(project, job) for job in jobs])
     with base_files.workspaces.open() as workspace:
-        measurements = Measurements(workspace, proposals.files, seconds, run.observer.judging)
+        kept = _kept_measurements(project, base)
+        measurements = Measurements(workspace, proposals.files, seconds, run.observer.judging, kept)
         stream.append(Judgement(project, base, proposals, measurements).judge())
 
 
@@ -97,7 +100,8 @@ def judge_parts(
         base = tree.copy(folder)
         proposals = Proposals(project, base, changes)
         with SlotDriver(base, project.cache / "slots").open() as workspace:
-            measurements = Measurements(workspace, proposals.files, seconds, tell)
+            kept = _kept_measurements(project, base)
+            measurements = Measurements(workspace, proposals.files, seconds, tell, kept)
             recorded = Judgement(project, base, proposals, measurements).judge()
         held = {gate.name for gate in view.gates.results if not gate.missing}
         for gate in recorded.results:
@@ -106,6 +110,15 @@ def judge_parts(
         return {taken.agent_id: "; ".join(taken.reasons) for taken in recorded.taken_out}
     finally:
         try_remove_tree(folder)
+
+
+def _kept_measurements(project: Project, base: BaseSnapshot) -> KeptMeasurements:
+    python, _ = project.find_python()
+    return KeptMeasurements(
+        KeptAnswers(project.cache / "answers" / "gates"),
+        {path: file.sha256 for path, file in base.files.items()},
+        environment_digest(python) if python else "",
+    )
 
 
 class Judgement:
