@@ -18,6 +18,7 @@ _OTHER_MEANINGS = {
     "judges/calls/case.py": "where a call was found",
     "judges/calls/own_cases.py": "where a call was found",
     "judges/calls/project_examples.py": "where a call was found",
+    "judges/calls/trials.py": "where a call was found",
     "judges/gates/values_plugin.py": "how the names of tests begin",
     "judges/tests/judged_tests.py": "a number of tests",
     "judges/tests/untested_lines.py": "a number of tests",

@@ -56,6 +56,8 @@ NOT_KEPT, FIX_TAKEN_OUT = "has a fix that was not kept", "has a fix that was tak
 """Reasons why a finding with a fix is left: gates have taken out those of the second kind."""
 NEEDS_WRITER = "needs a person or a model"
 """The reason for nodes on which only a model that can write could work."""
+CONTRADICTS = "whose docstring contradicts the code, which only a person can correct"
+"""The beginning of a reason that users see even if others are only counted."""
 NEEDS_NAME = "without a docstring, which a small model writes if you name the function or its file"
 Merge = Callable[[Path, "FilePatch", bytes], "FilePatch"]
 """Takes the project's root, a patch and the current content of its file.

@@ -3,8 +3,11 @@
 from typing import Any
 
 from remora.bootstrap.operations import BUILT_IN
+from remora.cli.views.plan_view import left_lines
 from remora.cli.views.run_summary import run_sentence
-from remora.operations.base import KEPT, NEEDS_UNSAFE, NEEDS_WRITER, NO_FIX, Phrase
+from remora.ids import node_key
+from remora.operations.base import CONTRADICTS, KEPT, NEEDS_UNSAFE, NEEDS_WRITER, NO_FIX, Phrase
+from remora.runs.planning.plan import Plan
 from remora.runs.records.totals import OperationTotals
 
 
@@ -57,6 +60,20 @@ def test_what_nobody_wrote_needs_a_person_or_a_model() -> None:
     assert said(written, nodes=nodes, files=1) == (
         f"2 of 3 docstrings written (2 updated) in 1 file; {needs}"
     )
+
+
+def test_contradictions_are_not_among_what_is_left_out() -> None:
+    nodes = {"docstring": {f"{CONTRADICTS}: `a` is unknown": 1, f"{CONTRADICTS}: `b`": 1}}
+    assert said(nodes=nodes, files=0) == f"2 functions {CONTRADICTS}"
+
+
+def test_contradictions_are_named_and_not_only_counted() -> None:
+    keys = tuple(node_key("a.py", f"f{number}") for number in range(12))
+    plan = Plan(left_nodes={"docstring": {f"{CONTRADICTS}: `x` does not exist": keys}})
+    heading, first, *_, last = left_lines(plan, verbose=False, brief=True)
+    assert heading == f"not planned: 12 functions {CONTRADICTS}:"
+    assert first == "  a.py:f0: `x` does not exist"
+    assert last == "  and 2 more, which `remora check` lists"
 
 
 def test_operations_share_a_sentence() -> None:

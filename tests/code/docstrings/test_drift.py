@@ -54,6 +54,11 @@ PARAMETERS = [
     ("f(a, b, c)", ["a: One.", "b: Two.", "    c: Three."], [], Mend()),
     ("f(a, **more)", ["a: One.", "b: Two."], [], Mend()),
     ("f(from_)", ["from: One."], [], Mend()),
+    ("f(a)", ["a: One.", "gone: Two, but", "in three. It was."], ["unknown-parameter gone"], Mend()),
+    ("f(a)", ["gone: Two.", "a: One, but", "not two."], ["unknown-parameter gone"], Mend(removed=frozenset({"gone"}))),
+    ("f(a, b)", ["a: One.", "gone: Two.", "b is three"], [], Mend()),
+    ("f(a, b)", ["a: One.", "gone: Two.", "", "in all cases."], [], Mend()),
+    ("f(a, b)", ["a: One.", "gone: Two.", "other - text"], [], Mend()),
     ("f(a)", ["a: One.", "int: Two."], [], Mend()),
 ]  # fmt: skip
 

@@ -1,5 +1,6 @@
 """Real trials: survivors of existing tests, and examples that documentation shows."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -232,6 +233,113 @@ def test_a_result_that_differs_the_second_time_is_not_asserted(tree: Path, place
     assert calls(first(place, "labels.py", "label")) == []
     (tree / "labels.py").write_text(COUNTED.replace("return cls.last", "return 1"))
     assert calls(first(place, "labels.py", "label")) == ["label('id')"]
+
+
+ACCIDENTS = """\
+import multiprocessing
+import os
+import shutil
+from os import cpu_count
+
+NAMES = {"ann", "bob"}
+
+
+def order(items):
+    return list(set(items))
+
+
+def listed(sep):
+    return sep.join(NAMES) * 1
+
+
+def shared(a, b):
+    return [*(a.keys() & b.keys())]
+
+
+def parallel(least):
+    return (os.cpu_count() or 1) > least
+
+
+def several(least):
+    return multiprocessing.cpu_count() > least
+
+
+def workers(given):
+    return (given or cpu_count()) * 2
+
+
+def has(name):
+    return bool(shutil.which(name))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("call", "shown", "is_tested"),
+    [
+        ("order('ab')", "['a', 'b']", False), ("order('ab')", "['b', 'a']", False),
+        ("listed(' ')", "'ann bob'", False), ("listed(' ')", "'bob ann'", False),
+        ("shared({'a': 1, 'b': 2}, {'b': 1, 'a': 2})", "['a', 'b']", False),
+        ("order('a')", "['a']", True),
+        ("parallel(1)", "True", False), ("parallel(1)", "False", False),
+        ("parallel(10_000)", "False", False), ("several(0)", "True", False),
+        ("workers(0)", f"{2 * (os.cpu_count() or 1)}", False), ("workers(2)", "4", True),
+        ("has('sh')", "True", False),
+    ],
+)  # fmt: skip
+def test_a_result_that_is_an_accident_is_neither_asserted_nor_called_wrong(
+    tree: Path, place: ToolTree, call: str, shown: str, is_tested: bool
+) -> None:
+    name = call.partition("(")[0]
+    head, sign, rest = ACCIDENTS.partition(f"def {name}(")
+    line, end, body = rest.partition("\n")
+    doc = f'    """Do it.\n\n    >>> {call}\n    {shown}\n    """\n'
+    (tree / "mod.py").write_text(f"{head}{sign}{line}{end}{doc}{body}")
+    plan = first(place, "mod.py", name)
+    assert (bool(plan.cases), [*plan.wrong]) == (is_tested, [])
+
+
+COUNT = """\
+STATE = {"number": 0}
+
+
+def count(step):
+    \"\"\"Count.
+
+    >>> count(1)
+    1
+    >>> count(1)
+    2
+    >>> count(0.25)
+    2.3
+    >>> count(5)  # doctest: +SKIP
+    9
+    \"\"\"
+    STATE["number"] += step
+    return STATE["number"]
+
+
+def twice(number):
+    \"\"\"Double.
+
+    >>> twice(2)
+    4
+    >>> print(twice(3))
+    7
+    \"\"\"
+    return number * 2
+"""
+
+
+@pytest.mark.slow
+def test_an_example_that_shows_another_result_is_named(tree: Path, place: ToolTree) -> None:
+    (tree / "mod.py").write_text(COUNT)
+    assert not first(place, "mod.py", "count").wrong
+    plan = first(place, "mod.py", "twice")
+    assert calls(plan) == ["twice(2)"]
+    assert plan.wrong == ["the example `print(twice(3))` shows 7, and the code gives 6"]
+    written = write_tests(place, "mod.py", ["twice"], {})
+    assert written["wrong"] == [f"twice: {plan.wrong[0]}"]
 
 
 @pytest.mark.slow

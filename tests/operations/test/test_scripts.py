@@ -45,12 +45,13 @@ def test_write_tests_says_what_each_test_is_worth_and_which_functions_need_a_mod
     done = {
         "path": "test_mod.py", "tests": {"g": ["test_mod.py::test_g"]}, "ids": [],
         "reasons": {"f": OPEN, "h": "it only returns or stores what it has"},
-        "open": ["f"], "worth": {"g": WORTH}, "extended": [],
+        "open": ["f"], "worth": {"g": WORTH}, "extended": [], "wrong": ["g: x"],
     }  # fmt: skip
     found = reported("write_tests", {"write_tests": lambda *_: done})
     assert found["knowledge_delta"] == {
         "tests of f": "none: no example shows arguments for it",
         "tests of g": BY_RULE,
+        "wrong examples": ["g: x"],
         "findings": {"missing test": 2},
         "worth": WORTH,
     }

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from remora.operations.base import (
+    CONTRADICTS,
     FIX_TAKEN_OUT,
     IN_PART,
     KEPT,
@@ -56,10 +57,11 @@ def run_sentence(
     leaves, or that jobs left to a model, by operation and reason.
     """
     counted = [total for total in sums if total.measures.get("findings")]
-    needing, others = Counter[str](), 0
+    needing, others, wrong = Counter[str](), 0, 0
     for operation, reasons in nodes.items():
         needing[operation] += reasons.get(NEEDS_WRITER, 0)
         others += sum(reasons.values()) - reasons.get(NEEDS_WRITER, 0)
+        wrong += sum(n for why, n in reasons.items() if why.startswith(CONTRADICTS))
     units = {operation.name: operation.unit for operation in operations.all}
     done = [
         f"{phrase.brief} ({phrase.more})" if phrase.more else phrase.brief
@@ -81,7 +83,8 @@ def run_sentence(
                     for name, number in needing.items()
                 ),
                 f"{_stays_text(stays, reasons)}{lists}" if stays > 0 else "",
-                f"{count(others, 'function')} left out{says}" if others else "",
+                with_reasons({CONTRADICTS: wrong}, "function"),
+                f"{count(others - wrong, 'function')} left out{says}" if others > wrong else "",
             ),
         )
     )

@@ -11,11 +11,11 @@ import msgspec
 
 from remora.code.edit.name_binding import bound_names, free_names, root_name
 from remora.errors import HostError
-from remora.judges.calls.case import CallInput, Case, case_of, is_call_of
+from remora.judges.calls.case import CallInput, Case, canonical_literal, case_of, is_call_of
 from remora.judges.calls.target_function import TargetFunction
 from remora.judges.faults.mutants import Mutant
-from remora.judges.runner.parent import CIRCUMSTANCES, Order, Results, run_in_child
-from remora.python_text import parse
+from remora.judges.runner.parent import CIRCUMSTANCES, Order, Results, run_in_child, run_with_seeds
+from remora.python_text import literal, parse
 from remora.tools.tree import ToolTree
 
 _CALL_S = 1.0
@@ -25,7 +25,7 @@ _MAX_LATE_CALLS = 3
 _REASONS = {
     "late": "it takes longer than a second",
     "unready": "the statements before it raise {type}",
-    "effect": "it has effects outside the process ({effect})",
+    "effect": "it has effects outside the process, or asks for the machine ({effect})",
     "indirect": "it does not enter the function, or only through another one",
     "long": "its result is too long for a test",
     "deprecated": "it warns about deprecated code",
@@ -34,6 +34,18 @@ _REASONS = {
     "value": "its result cannot be written in a test",
 }
 """Reasons that the result of a call cannot be asserted, by how the call ends."""
+_DOCTEST = """
+import doctest
+_failed = []
+class _Runner(doctest.DocTestRunner):
+    def report_failure(self, out, test, example, got):
+        _failed.append((example.source, example.want, got))
+_runner = _Runner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
+for _test in doctest.DocTestFinder(recurse=False).find({0}, "{0}", False, dict(globals())):
+    _runner.run(_test, out=lambda _: None)
+_failed[:3]
+"""
+_DOCTEST_S = 10.0
 _ENDED = "it ends the process, or was not tried"
 _CHANGES = "its result differs between two runs"
 
@@ -76,6 +88,8 @@ def try_calls(
         problem = (results.of(0) or {}).get("problem")
         if problem:
             raise NotImported(str(problem).replace(f"{place.seen}/", "")[:300])
+    if any((runs[0].of(0, number) or {}).get("hashed") for number in range(len(calls))):
+        runs += run_with_seeds(place, paths, [plain])
     seen = [[results.of(0, number) for results in runs] for number in range(len(calls))]
     usable = _cases(place, subject, calls, seen)
     cases = _without_repeats(usable)
@@ -87,6 +101,29 @@ def try_calls(
         if number not in used
     ]
     return TrialResults([case for _, case in cases], killed, problems)
+
+
+def wrong_examples(place: ToolTree, subject: TargetFunction, cases: Sequence[Case]) -> list[str]:
+    """Return which examples of a docstring show another result than the code gives, in words.
+
+    `cases` are calls with other results than shown. As an earlier example may change what a later
+    one shows, doctest runs all of them, and says which ones fail. Rounded numbers count as right.
+    """
+    calls = [case.call for case in cases if case.source == "docstring"]
+    if not calls or any(canonical_literal(case.shown) is None for case in cases):
+        return []
+    code = _DOCTEST.format(subject.qualname)
+    order = {"module": subject.module, "path": str(place.seen / subject.path), "code": code}
+    results = run_in_child(place, [subject.import_root], [{**order, "seconds": _DOCTEST_S}])
+    try:
+        failed = literal((results.of(0) or {}).get("value") or "[]")
+    except (ValueError, SyntaxError):  # it is too long
+        return []
+    return [
+        f"the example `{source.strip()}` shows {want.strip()}, and the code gives {got.strip()}"
+        for source, want, got in failed
+        if any(call in ast.unparse(parse(source)) for call in calls) and "." not in want
+    ]
 
 
 def _problem(seen: Sequence[Mapping[str, Any] | None]) -> str:

@@ -10,7 +10,7 @@ import msgspec
 from remora.judges.calls.target_function import TargetFunction, require_target
 from remora.judges.faults.mutants import Mutant, mutants
 from remora.judges.runner.orders import run_orders, test_order
-from remora.judges.runner.parent import CIRCUMSTANCES, run_in_child
+from remora.judges.runner.parent import CIRCUMSTANCES, run_in_child, run_with_seeds
 from remora.judges.tests.surviving_mutants import mutant_order, mutant_problem
 from remora.tools.tree import ToolTree
 
@@ -57,7 +57,7 @@ def prove_together(
     subjects = {name: require_target(place, path, name) for name in groups}
     roots = [next(iter(subjects.values())).import_root]
     all_ids = [*dict.fromkeys(test for ids in groups.values() for test in ids)]
-    runs = _run_twice(
+    runs = _run_again(
         place, path, roots, [*groups.values(), *([all_ids] if len(groups) > 1 else ())]
     )
     proofs = {
@@ -87,14 +87,19 @@ def _with_kills(proof: Proof, result: Mapping[str, Any] | None, faults: Sequence
     return msgspec.structs.replace(proof, killed=killed, tried=len(tried))
 
 
-def _run_twice(
+def _run_again(
     place: ToolTree, path: str, roots: Sequence[str], groups: Sequence[Sequence[str]]
 ) -> list[list[dict[str, Any]]]:
-    """Return the results of each group of tests in two different circumstances."""
+    """Return the results of each group of tests in two different circumstances.
+
+    If the tests use sets, these are more, with other hash seeds.
+    """
     orders = [test_order(place, path, ids, _TESTS_S) for ids in groups]
     with ThreadPoolExecutor(2) as pool:
         run = functools.partial(run_in_child, place, roots, orders)
         runs = [*pool.map(run, CIRCUMSTANCES)]
+    if any((runs[0].of(n) or {}).get("hashed") for n in range(len(orders))):
+        runs += run_with_seeds(place, roots, orders)
     return [[results.of(n) or _UNFINISHED for results in runs] for n in range(len(groups))]
 
 

@@ -14,7 +14,7 @@ from remora.code.pytest_model.pytest_file import is_of_tests
 from remora.code.syntax.nodes import Module, Node
 from remora.errors import HostError
 from remora.judges.judged_change import ReportedFinding
-from remora.operations.base import NEEDS_NAME, NEEDS_WRITER, Amount
+from remora.operations.base import CONTRADICTS, NEEDS_NAME, NEEDS_WRITER, Amount
 from remora.operations.docstring.docstring_writer import is_writable
 from remora.operations.docstring.host_docstring import (
     exception_classes,
@@ -27,7 +27,6 @@ from remora.tools.tree import ToolTree
 _UNDOCUMENTED_DECORATORS = re.compile(
     r"@(?:[\w.]*\.)?(?:overload|override|setter|deleter|getter|_)\b"
 )
-_ONLY_A_PERSON = "with a docstring that contradicts the code, which only a person can correct"
 _NOT_ASKED = "without a docstring, which a small model is not asked for"
 _REPEAT = re.compile(r"#\d+$")
 _FOLDERS = 64
@@ -64,7 +63,8 @@ def docstring_work(
             return 1
         if plan.left:
             return NEEDS_WRITER if is_guided else for_writer
-        return _ONLY_A_PERSON if found.contradictions or plan.mend else 0
+        said = [wrong.message for wrong in found.contradictions[:1]]
+        return ": ".join((CONTRADICTS, *said)) if said or plan.mend else 0
 
     return amount
 

@@ -55,8 +55,9 @@ def write_tests(
     The result contains the `path` of the test file, or an empty string; the `ids` of all tests that
     were written or extended; in `tests` the ids of the new ones of each function; the names of
     existing ones that were `extended`; the reason that a function has none in `reasons`; those of
-    them for which a model may know calls in `open`, at most 25; and the counts `killed`, `mutants`,
-    `lines` and `all_lines` of each tested function in `worth`.
+    them for which a model may know calls in `open`, at most 25; the counts `killed`, `mutants`,
+    `lines` and `all_lines` of each tested function in `worth`; and in `wrong` the examples that
+    show another result than the code gives.
     """
     tried = _plans(place, path, nodes, missed)
     plans = {name: plan for name, plan in tried.items() if plan.cases or plan.further}
@@ -90,6 +91,7 @@ def write_tests(
         "reasons": reasons,
         "open": [name for name in reasons if tried[name].can_continue][:_MOST_PLANNED],
         "worth": {name: dict(plan.worth) for name, plan in plans.items()},
+        "wrong": [f"{name}: {example}" for name, plan in tried.items() for example in plan.wrong],
     }
 
 

@@ -10,7 +10,7 @@ from remora.judges.calls.project_examples import (
     stated_calls,
 )
 from remora.judges.calls.target_function import TargetFunction, target_at
-from remora.judges.calls.trials import NotImported, TrialResults, try_calls
+from remora.judges.calls.trials import NotImported, TrialResults, try_calls, wrong_examples
 from remora.judges.faults.fault_kinds import FaultKind
 from remora.judges.faults.mutants import Mutant, mutants
 from remora.operations.test.insert.further_cases import FurtherCase
@@ -35,6 +35,8 @@ class FunctionPlan(NamedTuple):
     """`killed` mutants of all `mutants`, and executed `lines` of `all_lines`."""
     reason: str = ""
     """Why there are no cases."""
+    wrong: Sequence[str] = ()
+    """Examples that show another result than the code gives, in words."""
     needs_writer: bool = False
     """True if other calls of the function may change that."""
 
@@ -64,11 +66,12 @@ def plan_missing(place: ToolTree, path: str, node: str, examples: ProjectExample
         found = try_calls(place, subject, calls, faults=faults)
     except NotImported as error:
         return FunctionPlan(reason=error.message)
+    wrong = wrong_examples(place, subject, [case for case in found.cases if not case.is_as_shown])
     chosen = [case for case in found.cases if case.is_as_shown and not case_problem(case)]
     chosen, dead = chosen[:_MOST_EXAMPLES], detected_by(chosen, found)
     if why := _example_problem(chosen, found) or _fault_problem(chosen, dead, faults):
-        return FunctionPlan(reason=why, needs_writer=True)
-    return plan_of(subject, chosen, len(dead), len(faults))
+        return FunctionPlan(reason=why, wrong=wrong, needs_writer=True)
+    return plan_of(subject, chosen, len(dead), len(faults))._replace(wrong=wrong)
 
 
 def _example_problem(chosen: Sequence[Case], found: TrialResults) -> str:

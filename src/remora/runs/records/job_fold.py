@@ -20,6 +20,7 @@ from remora.runs.records.findings import (
     known_findings,
     known_measurements,
     listed_findings,
+    wrong_examples,
 )
 from remora.runs.records.job_view import (
     JobFindings,
@@ -134,7 +135,7 @@ class _JobFold:
         self._model: str | None = None
         self._provider = ""
         self._reasons: list[str] = []
-        """What the model left undone or took back, and what checks said."""
+        """What the model left undone or took back, what checks said, and wrong examples."""
 
     def note_heads(self, events: Iterable[tuple[Event, Head | None]]) -> Iterator[Event]:
         """Yield the events, and note the stream's head."""
@@ -177,6 +178,7 @@ class _JobFold:
                 self._before = counts if self._before is None else self._before
                 self._after = counts
             self._measurements = known_measurements(event) or self._measurements
+            self._reasons += wrong_examples(event)
             if event.type == ContextUpdate.type and update_source(event) == "opening":
                 self._opened = self._after
 

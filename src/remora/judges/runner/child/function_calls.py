@@ -149,6 +149,7 @@ def called(asked: Order, module: Any, order: Order, call: Any) -> Order:
     watched = Effects(asked["root"], asked["scratch"])
     found = result_of(asked, module, call, lines, watched)
     found["lines"] = sorted(lines.seen)
+    found["hashed"] = lines.hashed
     if not lines.direct:
         return {"how": "indirect", "lines": found["lines"]}
     if watched.seen:

@@ -156,6 +156,7 @@ def run_tests(asked: Order, name: str, order: Order) -> None:
         "tests": reports.tests,
         "failed": reports.failed or ([worst(stderr.text)] if stderr.text else []),
         "lines": sorted(reports.lines.seen),
+        "hashed": reports.lines.hashed,
         "seen": reports.seen,
         "effects": reports.effects.seen[:1],
         "imported": is_imported(order["path"]),

@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+import dis
+import functools
 import os
+import platform
+import shutil
 import sys
 from types import CodeType, FrameType
 from typing import Any
 
 from .fork import Order
 
+_MACHINE = (
+    (os, ("cpu_count", "process_cpu_count", "sched_getaffinity", "getloadavg", "sysconf")),
+    (platform, ("system", "machine", "processor", "architecture", "platform")),
+    (shutil, ("which", "disk_usage")),
+)
+"""Functions whose results differ between machines, by module."""
+_HASHED = frozenset(("set", "frozenset", "hash", "keys", "union", "intersection", "difference"))
+_OF_SETS = frozenset(("BUILD_SET", "SET_ADD", "SET_UPDATE"))
 _LATER = 0x20 | 0x80 | 0x200
 """Flags of generators, coroutines and asynchronous generators, which run after their call."""
 
@@ -34,6 +46,8 @@ class Lines:
         self.entered: dict[CodeType, None] = {}
         self.calls: dict[tuple[CodeType, int, CodeType], None] = {}
         self.known: dict[str, str] = {}
+        self.hashed = False
+        """True if code that was entered uses sets, whose order depends on the hash seed."""
 
     def __enter__(self) -> None:
         sys.settrace(self.begin)
@@ -58,6 +72,7 @@ class Lines:
         file = self.own(code)
         if not file:
             return None
+        self.hashed = self.hashed or (code not in self.entered and uses_sets(frame))
         self.entered[code] = None
         if self.header and code.co_firstlineno in self.header and self.prefix + file == self.path:
             self.direct = self.direct or self.is_direct(caller)
@@ -107,6 +122,17 @@ class Lines:
         return {"codes": codes, "calls": calls, "branches": sorted(self.branches)}
 
 
+def uses_sets(frame: FrameType) -> bool:
+    """Return True if the code of a call makes sets, or uses those of its module."""
+    code, known = frame.f_code, frame.f_globals
+    values = (*code.co_consts, *(known.get(name) for name in code.co_names))
+    return (
+        not _HASHED.isdisjoint(code.co_names)
+        or any(isinstance(value, (set, frozenset)) for value in values)
+        or any(instruction.opname in _OF_SETS for instruction in dis.get_instructions(code))
+    )
+
+
 def called_by(code: CodeType, caller: CodeType) -> bool:
     """Return True if `caller`, the code of the previous frame, is the actual caller.
 
@@ -120,7 +146,7 @@ def called_by(code: CodeType, caller: CodeType) -> bool:
 
 
 class Effects:
-    """Records side effects outside the process.
+    """Records side effects outside the process, and questions about the machine.
 
     Side effects are file writes, subprocesses, connections, and reads of files that belong neither
     to the project nor to Python. Files below `tmp_path` are in `scratch`, where all is allowed.
@@ -214,6 +240,28 @@ class Effects:
         paths = [os.fsdecode(argument) for argument in args if isinstance(argument, (str, bytes))]
         where = [os.path.abspath(path) + os.sep for path in paths]
         return bool(where) and all(path.startswith(self.scratch + os.sep) for path in where)
+
+
+def watch_machine(root: str) -> None:
+    """Let what code of the project asks of the machine count as an effect."""
+
+    def watched(real: Any, name: str) -> Any:
+        @functools.wraps(real)
+        def ask(*given: Any, **named: Any) -> Any:
+            frame: FrameType | None = sys._getframe(1)  # noqa: SLF001
+            while frame is not None and "cpu_count" in frame.f_code.co_name:
+                frame = frame.f_back  # such as multiprocessing.cpu_count
+            noting = Effects.watching[-1] if Effects.watching else None
+            if noting and frame and frame.f_code.co_filename.startswith(root + os.sep):
+                noting.seen.append(name)
+            return real(*given, **named)
+
+        return ask
+
+    for module, names in _MACHINE:
+        for name in names:
+            if hasattr(module, name):
+                setattr(module, name, watched(getattr(module, name), module.__name__ + "." + name))
 
 
 def foreign_module_error(asked: Order) -> str:
