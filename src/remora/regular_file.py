@@ -89,7 +89,7 @@ def followed(path: Path) -> Path:
 
 
 def refuse_planted(path: Path, root: Path) -> None:
-    """Raise OSError if a path in the project at `root` leads over a link, or is no regular file.
+    """Raise OSError if a path in the project at `root` leads over a link, or is not a regular file.
 
     The project may have planted it, to have another file overwritten. Elsewhere, links, pipes and
     devices are the user's own.

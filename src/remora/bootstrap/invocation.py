@@ -90,18 +90,20 @@ def run_flags(  # noqa: PLR0913 (one parameter for each option)
     allow_addresses: Sequence[str] = (),
     decisions: str | None = None,
     opening: bool = True,
-    gates: bool = True,
+    gates: str | None = None,
 ) -> dict[str, Any]:
     """Return the settings that the arguments override.
 
     A value of None does not change the configured value. If a model is named, it makes the decisions.
+    `gates` is `all`, `static` or `none`.
     """
     from remora.statuses import NO_MODEL
 
     return {
         "runner.decisions": decisions or (None if model in (None, NO_MODEL) else "model"),
         "runner.opening": None if opening else False,
-        "gates.time_s": None if gates else 0,
+        "gates.time_s": 0 if gates == "none" else None,
+        "gates.static": True if gates == "static" else None,
         "workspace.allow_unsandboxed": True if allow_unsandboxed else None,
         "operations.lint.select": _selectors(select) or None,
         "model.allow_addresses": allow_addresses or None,

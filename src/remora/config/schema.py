@@ -261,6 +261,8 @@ class GatesConfig(Section):
     time_s: Annotated[float, Field(ge=0, le=MAX_COUNT)] = 300.0
     """Seconds that the gates of a run may take. 0 means none. A project's file can only lower the
     user's value."""
+    static: bool = False
+    """No gate runs code of the project."""
 
 
 class ReviewConfig(Section):

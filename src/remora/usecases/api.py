@@ -78,6 +78,7 @@ def analyze(  # noqa: PLR0913 (one keyword for each option of the command)
     select: Sequence[str] = (),
     decisions: Literal["rules", "model"] | None = None,
     opening: bool = True,
+    gates: Literal["all", "static", "none"] = "all",
     max_turns: int | None = None,
     max_time: float | None = None,
     max_requests: int | None = None,
@@ -115,9 +116,8 @@ def analyze(  # noqa: PLR0913 (one keyword for each option of the command)
         max_turns=max_turns,
         seed=seed,
     )
-    flags = run_flags(
-        model, allow_unsandboxed, as_texts(select), as_texts(allow_addresses), decisions, opening
-    )
+    named = as_texts(allow_addresses)
+    flags = run_flags(model, allow_unsandboxed, as_texts(select), named, decisions, opening, gates)
     budget = RunBudget(seconds=max_time, requests=max_requests, tokens=max_tokens)
     invocation, project = open_with(root, flags, known, request.paths)
     require_model(invocation, project.config)

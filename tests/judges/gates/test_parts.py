@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from msgspec.structs import replace
@@ -117,3 +117,14 @@ def test_what_a_gate_said_of_the_same_files_is_not_asked_again(
     asked.clear()
     assert not accept_part.accept_hunks(judged.view.run_id, "a.py", [1], root=project).conflicts
     assert asked == (["before", "before", "with"] if is_edited else ["with"])
+
+
+@pytest.mark.parametrize(("gates", "held"), [("static", {"ruff"}), ("none", set())])
+def test_gates_that_the_user_leaves_out(
+    active: Path, gates: Literal["static", "none"], held: set[str]
+) -> None:
+    write(active, {**FILES, "bad.py": "import os\n", "ruff.toml": ""})
+    view = remora.analyze(active / "bad.py", root=active, operations=["lint"], gates=gates).view
+    results = view.gates.results if view.gates else ()
+    assert {result.name for result in results if not result.missing} == held
+    assert {result.missing for result in results} <= {"", "gates.static is set"}

@@ -83,6 +83,10 @@ _SEED = click.IntRange(min=0, max=2**32 - 2)  # llama.cpp's range; its last numb
     help="Stop before the run has sent more than N tokens to models.",
 )  # fmt: skip
 @click.option("--seed", type=_SEED, metavar="N", help="Seed for sampling and tools.")
+@click.option(
+    "--gates", type=click.Choice(["all", "static", "none"]), default="all", show_default=True,
+    help="The project's own checks that judge the changes; static ones run no code of it.",
+)  # fmt: skip
 @click.option("--dry-run", is_flag=True, help="Print the plan and exit.")
 @click.option("--resume", type=RUN, metavar="RUN", help="Resume an interrupted run.")
 @click.option(
@@ -108,6 +112,7 @@ def analyze(  # noqa: PLR0913 (one parameter for each option)
     allow_addresses: tuple[str, ...],
     decisions: str | None,
     opening: bool,
+    gates: str,
     max_turns: int | None,
     max_time: float | None,
     max_requests: int | None,
@@ -145,7 +150,7 @@ def analyze(  # noqa: PLR0913 (one parameter for each option)
             seed=seed,
             engine=engine,
         ),
-        flags=run_flags(model, allow_unsandboxed, select, allow_addresses, decisions, opening),
+        flags=run_flags(model, allow_unsandboxed, select, allow_addresses, decisions, opening, gates),
         budget=RunBudget(seconds=max_time, requests=max_requests, tokens=max_tokens),
         model=model,
         dry_run=dry_run,

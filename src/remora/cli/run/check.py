@@ -100,7 +100,7 @@ def check(  # noqa: PLR0913 (one parameter for each option)
         raise UsageError(f"--json conflicts with --format {form}", hint="use only one of them")
     if diff and form != "text":
         raise UsageError(f"--diff conflicts with --format {form}", hint="use only one of them")
-    flags = run_flags(model, allow_unsandboxed, select, gates=gates)
+    flags = run_flags(model, allow_unsandboxed, select, gates=None if gates else "none")
     request = RunRequest(
         paths=paths, operations=operations, changed=changed, unsafe_fixes=unsafe_fixes
     )

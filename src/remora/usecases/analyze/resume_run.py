@@ -195,6 +195,7 @@ _RECORDED_SETTINGS = (
     ("model", "max_requests"),
     ("model", "max_tokens"),
     ("gates", "time_s"),
+    ("gates", "static"),
     ("operations",),
 )
 """Settings that affect what agents do; a resumed run keeps its recorded values."""

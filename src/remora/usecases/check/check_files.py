@@ -113,7 +113,7 @@ def check(  # noqa: PLR0913 (one keyword for each option of the command)
         changed=changed,
         unsafe_fixes=unsafe_fixes,
     )
-    flags = run_flags(model, allow_unsandboxed, as_texts(select), gates=gates)
+    flags = run_flags(model, allow_unsandboxed, as_texts(select), gates=None if gates else "none")
     invocation = invocation_for(root, flags, known)
     file = None if baseline is None else invocation.folder / baseline
     compared = read_baseline(file, request, update=update_baseline)

@@ -36,8 +36,8 @@ def newer_syntax(
 ) -> dict[str, str]:
     """Return for files that Python 3.`minor` cannot parse, but a newer one can, why and what to do.
 
-    Files that no version can parse are left out, and so is what is no regular file or larger than
-    TEXT_LIMIT, because ruff reads files whole.
+    Files that no version can parse are left out, and so is what is not a regular file or is larger
+    than TEXT_LIMIT, because ruff reads files whole.
     """
     paths = [path for path in paths if _is_small_file(tree / path)]
     needed = dict[str, tuple[int, int]]()
