@@ -150,7 +150,9 @@ def analyze(  # noqa: PLR0913 (one parameter for each option)
             seed=seed,
             engine=engine,
         ),
-        flags=run_flags(model, allow_unsandboxed, select, allow_addresses, decisions, opening, gates),
+        flags=run_flags(
+            model, allow_unsandboxed, select, allow_addresses, decisions, opening, gates
+        ),
         budget=RunBudget(seconds=max_time, requests=max_requests, tokens=max_tokens),
         model=model,
         dry_run=dry_run,
