@@ -1,7 +1,7 @@
 """A project with code, a run with failed and pending jobs, and clients of its MCP server."""
 
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
 
@@ -55,14 +55,14 @@ async def connected(
     invocation: Invocation,
     *,
     allow_run: bool = False,
-    allow_write: bool = False,
+    writable: Sequence[str] = (),
     mode: str = "auto",
 ) -> AsyncIterator[Client]:
     """Yield a client of a server in this process."""
     project = ProjectRedactor(invocation)
     with closing(HubAnswers(invocation, project, lambda _text: None)) as hub:
-        allowed = {"may_run": allow_run, "may_write": allow_write}
-        handlers = Handlers(hub, RecordAnswers(invocation), invocation, project, **allowed)
+        records = RecordAnswers(invocation)
+        handlers = Handlers(hub, records, invocation, project, may_run=allow_run, writable=writable)
         async with Client(create_server(handlers), mode=mode) as client:
             yield client
 

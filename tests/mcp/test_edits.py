@@ -53,7 +53,7 @@ def verify(
     """Call the tool on a server that may write, and change something after the call began."""
 
     async def run() -> Any:
-        async with connected(invocation, allow_write=True) as client:
+        async with connected(invocation, writable=["*.py"]) as client:
             given = {"path": "prices.py", "edits": edits, **arguments}
             call = asyncio.create_task(client.call_tool("verify_edit", given))
             await asyncio.sleep(0.2)
@@ -127,7 +127,7 @@ def test_two_edits_at_once_are_both_written(root: Path, home: Path) -> None:
     both = FINE, [{"old": "Prices.", "new": "All prices."}]
 
     async def run() -> list[Any]:
-        async with connected(invocation_in(root, home), allow_write=True) as client:
+        async with connected(invocation_in(root, home), writable=["*.py"]) as client:
             given = [{"path": "prices.py", "edits": edits, "apply": True} for edits in both]
             calls = [client.call_tool("verify_edit", arguments) for arguments in given]
             return await asyncio.gather(*calls)
@@ -143,6 +143,41 @@ def test_records_and_settings_are_never_written(root: Path, home: Path, path: st
     new = [{"old": "", "new": "a: 1\n"}]
     assert error_of(verify(invocation_in(root, home), new, path=path, apply=True))
     assert not (root / path).exists()
+
+
+@pytest.mark.parametrize(
+    "path",
+    [".claude/hooks/a.py", "sitecustomize.py", ".envrc", "docs/../.mcp.json", "notes.md", "a.pth"],
+)
+def test_what_other_programs_execute_is_written_only_if_the_person_says_so(
+    root: Path, home: Path, path: str
+) -> None:
+    new = [{"old": "", "new": "x = 1\n"}]
+    says = error_of(verify(invocation_in(root, home), new, path=path, apply=True))
+    assert "this server may not write" in says or "outside" in says
+    assert not (root / path).exists()
+
+
+def test_files_that_match_a_pattern_are_written(root: Path, home: Path) -> None:
+    async def run() -> list[Any]:
+        async with connected(invocation_in(root, home), writable=["docs/*.md"]) as client:
+            new = [{"old": "", "new": "text\n"}]
+            return [
+                await client.call_tool("verify_edit", {"path": path, "edits": new, "apply": True})
+                for path in ("docs/a.md", "other.py")
+            ]
+
+    written, refused = asyncio.run(run())
+    assert json.loads(text_of(written))["applied"]
+    assert "--allow-write=other.py" in error_of(refused)
+    assert ((root / "docs/a.md").exists(), (root / "other.py").exists()) == (True, False)
+
+
+def test_a_secret_is_not_written(root: Path, home: Path) -> None:
+    new = [{"old": "", "new": "TOKEN = 'ghp_" + "Ab1" * 12 + "'\n"}]
+    says = error_of(verify(invocation_in(root, home), new, path="new.py", apply=True))
+    assert "new.py:1: this looks like a secret" in says
+    assert not (root / "new.py").exists()
 
 
 @pytest.mark.slow

@@ -6,8 +6,9 @@ changed lines that no test notices.
 """
 
 from collections.abc import Mapping, Sequence
-from os.path import lexists
-from pathlib import Path
+from fnmatch import fnmatchcase
+from os.path import lexists, normpath
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from remora.bootstrap.invocation import Invocation
@@ -15,31 +16,37 @@ from remora.errors import HostError, RemoraError, UsageError
 from remora.files.walk import is_dependency_folder
 from remora.mcp.analysis import NOT_RUN, document_of
 from remora.mcp.answer_page import answer_text
+from remora.mcp.project_data import ProjectRedactor
 from remora.text import count
 from remora.tools.file_tree import FileTree
 from remora.workspaces.copy.changes import content_diff
 from remora.workspaces.rooted_files import RootedFiles
 
+PYTHON_FILES = "*.py"
+"""The files that are written without a pattern of the person's own."""
+_RUN_AT_START = ("sitecustomize.py", "usercustomize.py")
 _MOST_SHOWN = 60
 """Characters of an edit in an error about it."""
 _KEPT = ("path", "line", "code", "message")
 
 
 async def verify_edit(
-    invocation: Invocation, arguments: Mapping[str, Any], *, may_run: bool, may_write: bool
+    invocation: Invocation,
+    project: ProjectRedactor,
+    arguments: Mapping[str, Any],
+    *,
+    may_run: bool,
+    writable: Sequence[str],
 ) -> str:
     """Judge an edit of a file, and write it if that is asked for and nothing is said against it.
 
     Returns `ok`, `problems`, `unjudged` and `applied` as JSON. A file that cannot be read afterwards
-    is not `ok`. Raises UsageError if an edit does not fit the file, if it may not be written, or if
-    the file has changed while the edit was judged.
+    is not `ok`. Raises UsageError if an edit does not fit the file, if it may not be written, if it
+    adds a secret, or if the file has changed while the edit was judged.
     """
     wants_write = arguments.get("apply", False)
-    if wants_write and not may_write:
-        raise UsageError(
-            "this server may not write files",
-            hint="write the edit yourself, or ask the person to start `remora mcp --allow-write`",
-        )
+    if wants_write:
+        _refuse_write(arguments["path"], writable)
     tree = FileTree(invocation.find_root())
     files, path = tree.files, arguments["path"]
     if any(is_dependency_folder(files.root, str(folder)) for folder in Path(path).parents[:-1]):
@@ -59,12 +66,49 @@ async def verify_edit(
     ok = not (problems or document["unread"])
     verdict = {"ok": ok, "problems": problems, "unjudged": unjudged}
     if wants_write and ok:
+        _refuse_secrets(project, path, before or b"", after)
         try:
             (tree.create if before is None else tree.write)(path, after)
         except HostError as error:
             raise UsageError(error.message, hint="edit a file of the project's code") from error
     verdict |= {"applied": ok} if wants_write else {}
     return answer_text(verdict, ("remora", "judge"), ("problems", "unjudged"))
+
+
+def _refuse_write(path: str, writable: Sequence[str]) -> None:
+    """Raise UsageError for a file that the person has not let this server write.
+
+    Python files are all but those in hidden folders and those that Python runs at each start.
+    """
+    place = PurePosixPath(normpath(path))
+    is_hidden = any(part.startswith(".") for part in place.parts)
+    patterns = [
+        pattern
+        for pattern in writable
+        if pattern != PYTHON_FILES or not (is_hidden or place.name in _RUN_AT_START)
+    ]
+    if not any(fnmatchcase(str(place), pattern) for pattern in patterns):
+        whats = (
+            f"{path}: this server may not write this file"
+            if writable
+            else "this server may not write files"
+        )
+        option = f"--allow-write={path}" if writable else "--allow-write"
+        raise UsageError(
+            whats, hint=f"write the edit yourself, or ask the person to start `remora mcp {option}`"
+        )
+
+
+def _refuse_secrets(project: ProjectRedactor, path: str, before: bytes, after: bytes) -> None:
+    redact = project.redact
+    known, new = (text.decode("utf-8", "replace") for text in (before, after))
+    lines = {known.split("\n")[line - 1] for line in redact.lines_with_secrets(known)}
+    for line in redact.lines_with_secrets(new):
+        if new.split("\n")[line - 1] not in lines:
+            raise UsageError(
+                f"{path}:{line}: this looks like a secret, which is not written",
+                hint="read it from the environment instead",
+            )
 
 
 def edited(content: bytes | None, edits: Sequence[Mapping[str, str]]) -> bytes:

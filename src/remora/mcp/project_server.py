@@ -1,6 +1,6 @@
 """Starts the server for a project on standard input and output, or on HTTP."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import replace
 
@@ -20,7 +20,7 @@ def serve(
     note: Callable[[str], None],
     *,
     allow_run: bool,
-    allow_write: bool = False,
+    writable: Sequence[str] = (),
     gives_jobs: bool = False,
 ) -> None:
     """Serve the project of an invocation until the client is gone or the process is interrupted.
@@ -40,7 +40,7 @@ def serve(
             invocation,
             project,
             may_run=allow_run,
-            may_write=allow_write,
+            writable=writable,
         )
         if gives_jobs:
             from remora.mcp.jobs.job_answers import JobAnswers

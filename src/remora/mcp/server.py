@@ -2,7 +2,7 @@
 
 import json
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -70,11 +70,11 @@ class Handlers:
         project: ProjectRedactor,
         *,
         may_run: bool = False,
-        may_write: bool = False,
+        writable: Sequence[str] = (),
     ) -> None:
         """Create the handlers. What may run code also offers the tool that starts runs.
 
-        With `may_write`, `verify_edit` writes edits that nothing is said against.
+        `verify_edit` writes edits that nothing is said against to files that match `writable`.
         """
         self._project = project
         self._invocation = invocation
@@ -86,7 +86,7 @@ class Handlers:
         self._offer(TRACE_PACKET, partial(_in_thread, records.packet))
         judge = partial(judge_change, invocation, may_run=may_run)
         self._offer(JUDGE_CHANGE, _one_at_a_time(judge))
-        verify = partial(verify_edit, invocation, may_run=may_run, may_write=may_write)
+        verify = partial(verify_edit, invocation, project, may_run=may_run, writable=writable)
         self._offer(VERIFY_EDIT, _one_at_a_time(verify))
         if may_run:
             self._offer(ANALYZE, _one_at_a_time(partial(analyze, invocation, project)))

@@ -34,8 +34,13 @@ _CLIENTS = ("claude", "codex", "cursor", "vscode", "agents-md")  # those of remo
 )
 @click.option(
     "--allow-write",
-    is_flag=True,
-    help="Let verify_edit write an edit that nothing is said against.",
+    "writable",
+    is_flag=False,
+    flag_value="*.py",
+    multiple=True,
+    metavar="[GLOB]",
+    help="Let verify_edit write edits that nothing is said against: of Python files, or of files "
+    "that match --allow-write=GLOB; repeatable.",
 )
 @click.option(
     "--jobs",
@@ -52,7 +57,7 @@ def mcp(
     *,
     http: str | None,
     allow_run: bool,
-    allow_write: bool,
+    writable: tuple[str, ...],
     gives_jobs: bool,
     client: str | None,
 ) -> int:
@@ -72,7 +77,7 @@ def mcp(
 
     if options.json:
         raise UsageError("--json cannot be combined with mcp", hint="stdout carries the protocol")
-    if gives_jobs and (allow_run or allow_write):
+    if gives_jobs and (allow_run or writable):
         raise UsageError(
             "--jobs cannot be combined with --allow-run or --allow-write",
             hint="use two servers: with --jobs, clients have the tools of jobs only",
@@ -84,8 +89,9 @@ def mcp(
 
         if address is not None and address[1] == 0:
             raise UsageError("settings need a port", hint="choose one, such as --http 8765")
-        given = {"--allow-run": allow_run, "--allow-write": allow_write, "--jobs": gives_jobs}
+        given = {"--allow-run": allow_run, "--jobs": gives_jobs}
         flags = [flag for flag, is_given in given.items() if is_given]
+        flags += [f"--allow-write={pattern}" for pattern in writable]
         settings = client_settings(client, invocation, address, flags)
         click.echo(settings, nl=False)
         note(options, f"this belongs in {CLIENTS[client].file}")
@@ -99,7 +105,12 @@ def mcp(
     require_extra("mcp", "mcp")
     from remora.mcp.project_server import serve
 
-    told = partial(note, options)
-    allowed = {"allow_run": allow_run, "allow_write": allow_write, "gives_jobs": gives_jobs}
-    serve(invocation, address, told, **allowed)
+    serve(
+        invocation,
+        address,
+        partial(note, options),
+        allow_run=allow_run,
+        writable=writable,
+        gives_jobs=gives_jobs,
+    )
     return 0
