@@ -5,6 +5,7 @@ This module is also a program that removes the folder that its argument names.
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 from contextlib import contextmanager, suppress
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
 _OWNER_RIGHTS = 0o700
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_PREFIX, _SUFFIX = "remora-", ".locked"
+"""Both ends of the names of temporary folders. No folder of a user has such a name by chance."""
 
 
 def remove_tree(folder: Path | str | bytes, *, dir_fd: int | None = None) -> None:
@@ -42,18 +45,60 @@ def try_remove_tree(folder: Path | str) -> None:
 
 @contextmanager
 def temporary_folder(prefix: str) -> Iterator[Path]:
-    """Create a folder, and remove it when the block exits.
+    """Create a locked folder, and remove it when the block exits.
 
-    The folder is removed even if a command has changed its permissions.
+    The folder is removed even if a command has changed its permissions. If this process is killed,
+    the next one of the same user removes it. The name begins with `remora-` and `prefix`.
     """
     import tempfile
-    from pathlib import Path
 
-    folder = Path(tempfile.mkdtemp(prefix=prefix)).resolve()
+    _remove_unlocked(tempfile.gettempdir())
+    folder, lock = _make_locked(_PREFIX + prefix)
     try:
         yield folder
     finally:
         try_remove_tree(folder)
+        os.close(lock)
+
+
+def _make_locked(prefix: str) -> tuple[Path, int]:
+    """Create a temporary folder. Return its path, and the descriptor that locks it."""
+    import fcntl
+    import tempfile
+    from pathlib import Path
+
+    while True:
+        folder = Path(tempfile.mkdtemp(_SUFFIX, prefix)).resolve()
+        with suppress(FileNotFoundError):  # another process removed it before it was locked
+            lock = os.open(folder, _FOLDER)
+            with suppress(OSError):  # some network file systems lock nothing, for no process
+                fcntl.flock(lock, fcntl.LOCK_EX)
+            if folder.exists():
+                return folder, lock
+            os.close(lock)
+
+
+@functools.cache
+def _remove_unlocked(parent: str) -> None:
+    """Remove the temporary folders of this user's processes that have ended. Never raises."""
+    with suppress(OSError), os.scandir(parent) as entries:
+        for entry in entries:
+            if entry.name.startswith(_PREFIX) and entry.name.endswith(_SUFFIX):
+                _try_remove_unlocked(entry.path)
+
+
+def _try_remove_unlocked(folder: str) -> None:
+    import fcntl
+
+    with suppress(OSError):  # it is in use, not a folder, or already gone
+        if os.lstat(folder).st_uid != os.geteuid():
+            return
+        lock = _open(folder, None)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            remove_tree(folder)
+        finally:
+            os.close(lock)
 
 
 def _remove_below(top: int, name: str) -> None:

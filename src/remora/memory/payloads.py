@@ -217,10 +217,7 @@ class Escalation(Payload, frozen=True, kw_only=True):
 
 
 class Recovered(Payload, frozen=True, kw_only=True):
-    """Recovery of a stream whose tail was torn. The tail was moved to the file `quarantine`.
-
-    No acknowledged event was lost.
-    """
+    """Recovery of a stream whose tail was torn. The tail was moved to the file `quarantine`."""
 
     type: ClassVar[str] = "recovered"
     quarantine: str = ""

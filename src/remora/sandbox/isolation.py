@@ -5,7 +5,6 @@ import os
 import socket
 import subprocess
 import sys
-import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -15,6 +14,7 @@ import msgspec
 
 from remora.errors import ConfigError, HostError, UsageError
 from remora.facilities import is_linux
+from remora.rmtree import temporary_folder
 from remora.sandbox import isolation_probe
 from remora.sandbox.child.command_record import BUBBLEWRAP, LANDLOCK, LIMITS_ONLY, NAMESPACES
 from remora.sandbox.confinement import Confinement
@@ -118,8 +118,8 @@ def _problem_of(level: int) -> str:
     if level == BUBBLEWRAP and not bubblewrap_path():
         return "bwrap is not installed"
     try:
-        with tempfile.TemporaryDirectory(prefix="remora-trial-") as folder, ExitStack() as stack:
-            result = _run_probe(level, Path(folder).resolve(), stack)
+        with temporary_folder("trial-") as folder, ExitStack() as stack:
+            result = _run_probe(level, folder, stack)
     except (HostError, OSError) as error:
         return str(error)
     return "" if result == "held" else f"isolation at L{level} does not hold: a process {result}"

@@ -146,7 +146,7 @@ def _temporary_folder(level: int) -> Iterator[str]:
     if level >= NAMESPACES:
         yield ""
         return
-    with rmtree.temporary_folder("remora-home-") as spare:
+    with rmtree.temporary_folder("home-") as spare:
         for name in ("home", "temporary"):
             (spare / name).mkdir(mode=0o700)
         yield str(spare)

@@ -5,9 +5,7 @@ import webbrowser
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from pathlib import Path
 from socket import socket
-from tempfile import TemporaryDirectory
 from threading import Thread
 
 from markupsafe import escape
@@ -16,6 +14,7 @@ from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import open_records
 from remora.errors import OutsideError
 from remora.local_server.serving import listen, serve, url_of
+from remora.rmtree import temporary_folder
 from remora.web.application import create_app
 from remora.web.session import Session
 
@@ -62,8 +61,8 @@ def private_browser() -> Iterator[Callable[[str], None]]:
     All users of the machine can see a browser's arguments. They have the name of a private file,
     which leads to the link.
     """
-    with TemporaryDirectory(prefix="remora-ui-") as folder:
-        file = Path(folder, "open.html")
+    with temporary_folder("ui-") as folder:
+        file = folder / "open.html"
         file.touch(0o600)
 
         def open_link(link: str) -> None:

@@ -1,12 +1,16 @@
 """Folders that somebody else filled, removed whole."""
 
 import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from remora.files.file_lock import try_lock
 from remora.rmtree import remove_tree, temporary_folder
 from remora.runs.retention.removable import size_of
 from remora.workspaces.copy.slot import SlotDriver
@@ -44,7 +48,7 @@ def test_a_tree_is_removed_completely_and_a_missing_one_is_reported(tmp_path: Pa
     assert not place.exists()
     with pytest.raises(FileNotFoundError):
         remove_tree(tmp_path / "none")
-    with temporary_folder("remora-test-") as place:
+    with temporary_folder("test-") as place:
         place.rmdir()
 
 
@@ -91,11 +95,33 @@ def _linked(tmp_path: Path, to: Path) -> Path:
 
 @pytest.mark.slow
 def test_a_private_folder_is_gone_whatever_was_done_in_it() -> None:
-    with temporary_folder("remora-test-") as place:
+    with temporary_folder("test-") as place:
         assert place.stat().st_mode & 0o777 == 0o700
         nested(place, DEEP)
         (place / "closed").mkdir(mode=0o000)
     assert not place.exists()
+
+
+def test_the_next_process_removes_the_folders_of_killed_ones_alone(tmp_path: Path) -> None:
+    program = (
+        "import os, sys; from remora.rmtree import temporary_folder\n"
+        "with temporary_folder('test-') as place:\n"
+        "    (place / 'closed').mkdir(mode=0o000)\n"
+        "    if sys.argv[1:]: os.kill(os.getpid(), 9)\n"
+    )
+    run = partial(subprocess.run, env={**os.environ, "TMPDIR": str(tmp_path)}, check=False)
+    run([sys.executable, "-c", program, "killed"])
+    (killed,) = tmp_path.iterdir()
+    living, of_others = tmp_path / "remora-test-1.locked", tmp_path / "remora-test-2.locked"
+    others = [living, tmp_path / "remora-test-3", *([of_others] if os.geteuid() == 0 else [])]
+    for folder in others:
+        folder.mkdir()
+    if of_others in others:
+        os.chown(of_others, 12_345, -1)
+    with try_lock(living):
+        run([sys.executable, "-c", program])
+    assert not killed.exists()
+    assert sorted(tmp_path.iterdir()) == sorted(others)
 
 
 @pytest.mark.slow

@@ -228,6 +228,12 @@ def test_a_small_file_that_declares_more_than_the_limit_is_not_unpacked() -> Non
         unpack(packed, 1 << 20)
 
 
+def test_a_stream_is_not_unpacked_to_far_more_than_streams_have() -> None:
+    packed = b"".join(compressed([LINES, *(b"\0" * (1 << 20) for _ in range(300))]))
+    with pytest.raises(StreamDamaged, match=f"more than {(64 << 20) + 100 * len(packed)} bytes"):
+        list(decompressed(Bytes(packed), "it"))
+
+
 def test_a_temporary_copy_can_be_read_anywhere() -> None:
     with temporary_copy([LINES]) as plain:
         assert plain.size() == len(LINES)

@@ -191,7 +191,9 @@ class TestTornTail:
         assert recovered.turn == (sound[-1].turn if sound else 0)
         assert last == appended
 
-    def test_a_second_one_gets_the_next_number(self, folder: TraceFolder) -> None:
+    def test_a_second_one_gets_the_next_number(
+        self, folder: TraceFolder, caplog: pytest.LogCaptureFixture
+    ) -> None:
         path = three_events(folder)
         for _ in range(2):
             with path.open("ab") as file:
@@ -199,6 +201,10 @@ class TestTornTail:
             open_stream(folder).close()
         names = sorted(p.name for p in path.parent.iterdir() if p.name != ".gitignore")
         assert names == [path.name, f"{path.name}.quarantine-1", f"{path.name}.quarantine-2"]
+        said = (
+            f"{AGENT}: 4 bytes that are not a complete line were moved to {path.name}.quarantine-"
+        )
+        assert caplog.messages == [f"{said}1", f"{said}2"]
 
     @pytest.mark.parametrize("done", ["in part", "whole", "and cut off"])
     def test_of_a_recovery_that_was_killed_the_next_one_tells(

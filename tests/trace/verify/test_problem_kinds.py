@@ -140,6 +140,7 @@ class TestLines:
         report = agent_report(folder)
         assert found(folder) == {(agent.writer.head.count + 1, "torn_tail")}
         assert report.head == agent.writer.head
+        assert "lost" not in report.problems[0].detail  # a changed last line looks the same
 
     def test_a_line_that_is_not_json(self, folder: TraceFolder) -> None:
         play_run(folder)

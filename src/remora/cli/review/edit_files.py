@@ -5,7 +5,6 @@ import shlex
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import click
 import msgspec
@@ -14,6 +13,7 @@ from remora.cli.app.output import print_lines
 from remora.cli.review.questions import ask_key
 from remora.errors import OutsideError, UsageError
 from remora.judges.checks import parse_errors
+from remora.rmtree import temporary_folder
 from remora.text import escape_line
 from remora.workspaces.apply.merge_change_set import FilePatch
 from remora.workspaces.apply.merge_lines import LineConflict, ended
@@ -57,9 +57,9 @@ def edit_files(files: Sequence[FilePatch], environ: Mapping[str, str]) -> list[F
     OutsideError if the editor fails or a file is missing afterwards, and UsageError if a file is
     empty.
     """
-    with TemporaryDirectory(prefix="remora-edit-") as folder:
+    with temporary_folder("edit-") as folder:
         return [
-            _edit(file, file.theirs, Path(folder, str(number)), environ)
+            _edit(file, file.theirs, folder / str(number), environ)
             if file.theirs is not None and is_text(file.theirs)
             else file
             for number, file in enumerate(files)

@@ -105,7 +105,7 @@ def run_tests(
     present = [f"./{path}" for path in files if (folder / path).is_file()]
     if files and not present:
         return {}
-    with temporary_folder("remora-tests-") as own:
+    with temporary_folder("tests-") as own:
         name, out = plugin or ("", own)
         words = (*_WORDS, "-p", name) if name else _WORDS
         (out / f"{_PLUGIN}.py").write_text(_OUTCOMES)
@@ -152,7 +152,7 @@ def find_imports(files: Collection[str], python: ProjectPython) -> Gate:
             modules[module_name(path)] = path
 
     def measure(folder: Path, seconds: float, _: tuple[str, ...]) -> Levels:
-        with temporary_folder("remora-imports-") as out:
+        with temporary_folder("imports-") as out:
             words = ("-B", "-c", _IMPORTS, str(out / _RESULT), *modules)
             run_python(python, words, folder, min(_IMPORT_SECONDS, seconds), (out,))
             try:

@@ -102,7 +102,7 @@ class ValuesGate:
         tests: tuple[str, ...],
     ) -> None:
         slots = [*written]
-        with temporary_folder("remora-values-") as out:
+        with temporary_folder("values-") as out:
             _fill(out, written, folder.resolve())
             after = run_tests(self._python, folder, seconds, tests, ("remora_values", out))
             checked, failed = _read(out)

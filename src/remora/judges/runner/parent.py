@@ -177,7 +177,7 @@ def run_in_child(
     python = require_permission(place.python)
     needed = sum(order["seconds"] for order in orders) + _GRACE
     root = place.seen
-    with temporary_folder("remora-proving-") as private:
+    with temporary_folder("proving-") as private:
         (private / "out" / "scratch").mkdir(mode=0o700, parents=True)
         program = shutil.copytree(
             CHILD, private / "program" / "remora_test_child", ignore=_CACHES
@@ -304,5 +304,5 @@ def _result_names(orders: Sequence[Order]) -> Iterator[str]:
 @functools.cache  # tried once per interpreter and command
 def require_pytest(python: ProjectPython) -> None:
     """Raise HostError if the interpreter does not start or pytest is not installed."""
-    with temporary_folder("remora-ready-") as empty:
+    with temporary_folder("ready-") as empty:
         run_in_child(ToolTree(empty, python), [], [])

@@ -4,10 +4,10 @@ import functools
 import re
 import shutil
 import sys
-import tempfile
 import weakref
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import ExitStack
 from importlib.metadata import version
 from pathlib import Path
 from typing import NamedTuple, TypeVar
@@ -16,7 +16,7 @@ import msgspec
 
 from remora.code.edit.text_lines import split_lines
 from remora.errors import HostError
-from remora.rmtree import try_remove_tree
+from remora.rmtree import temporary_folder
 from remora.sandbox.confinement import Confinement
 from remora.sandbox.interpreters import interpreter_paths
 from remora.sandbox.process import run_command
@@ -69,8 +69,9 @@ class TypeChecker:
         *,
         minor: int | None,
     ) -> None:
-        root = Path(tempfile.mkdtemp(prefix="remora-types-"))
-        self.close = weakref.finalize(self, try_remove_tree, root)
+        own = ExitStack()
+        root = own.enter_context(temporary_folder("types-"))
+        self.close = weakref.finalize(self, own.close)
         self.folder, self._no_packages = root / "project", root / "packages"
         version = f"{sys.version_info[0]}.{sys.version_info[1]}"
         (self._no_packages / f"lib/python{version}/site-packages").mkdir(parents=True)

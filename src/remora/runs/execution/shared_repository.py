@@ -3,11 +3,11 @@
 import re
 from contextlib import suppress
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from urllib.parse import urlsplit, urlunsplit
 
 from remora.errors import OutsideError
 from remora.files.git import git_output
+from remora.rmtree import temporary_folder
 from remora.runs.execution.shard_task import Repository
 from remora.runs.project import ProjectRecords, root_name
 from remora.workspaces.commit_files import pin_commit, pin_of
@@ -52,8 +52,8 @@ def is_shared_address(url: str) -> bool:
 
 def _make_bundle(root: Path, ref: str) -> bytes:
     """Return the history of a ref. Raises OutsideError if it is too large for the database."""
-    with TemporaryDirectory(prefix="remora-bundle-") as folder:
-        path = Path(folder) / "history.bundle"
+    with temporary_folder("bundle-") as folder:
+        path = folder / "history.bundle"
         try:
             git_output(root, "bundle", "create", "--quiet", str(path), ref)
         except OutsideError as error:

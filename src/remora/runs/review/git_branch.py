@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import msgspec
@@ -20,6 +19,7 @@ from remora.errors import HostError, OutsideError, UsageError
 from remora.files.git import git_output
 from remora.ids import display_name, escape_path, split_node_key, unescape_path
 from remora.memory.events import RunStart
+from remora.rmtree import temporary_folder
 from remora.runs.project import Project
 from remora.runs.records.run_stream import RunStream
 from remora.runs.review.accepted_changes import (
@@ -326,8 +326,8 @@ def write_tree(branch: Branch, writes: Sequence[FileWrite]) -> str:
 
     Raises OutsideError if git fails.
     """
-    with TemporaryDirectory(prefix="remora-index-") as folder:
-        index = Path(folder, "index")
+    with temporary_folder("index-") as folder:
+        index = folder / "index"
         git_output(branch.root, "read-tree", branch.tip, index=index)
         lines = b"".join(_index_line(branch, write) for write in writes)
         git_output(branch.root, "update-index", "-z", "--index-info", stdin=lines, index=index)

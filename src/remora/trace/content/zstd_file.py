@@ -16,6 +16,10 @@ _STEP = 512
 """Bytes that are decompressed at once: at most 16 MiB, because zstd packs 128 KiB into 4 bytes."""
 MAX_STREAM = 4 << 30
 """Maximum bytes of a decompressed stream (decision). A small file can declare any size."""
+_ANY_RATIO = 64 << 20
+"""Bytes that a file of any size may have when it is decompressed: the longest line (decision)."""
+_MAX_RATIO = 100
+"""Further bytes for each byte of the file. The highest ratio of 400 streams is 43."""
 
 
 def compressed(pieces: Iterable[bytes]) -> Iterator[bytes]:
@@ -26,12 +30,14 @@ def compressed(pieces: Iterable[bytes]) -> Iterator[bytes]:
     yield compressor.flush()
 
 
-def decompressed(file: ByteSource, name: str, limit: int = MAX_STREAM) -> Iterator[bytes]:
+def decompressed(file: ByteSource, name: str, limit: int | None = None) -> Iterator[bytes]:
     """Yield the content of a compressed file in pieces.
 
-    Raises StreamDamaged if it is damaged, truncated, or has more than `limit` bytes. The message
-    begins with `name`.
+    Raises StreamDamaged if it is damaged, truncated, or has more than `limit` bytes, by default
+    those of a stream. The message begins with `name`.
     """
+    if limit is None:
+        limit = min(_ANY_RATIO + _MAX_RATIO * file.size(), MAX_STREAM)
     offset, size = 0, 0
     frame = zstandard.ZstdDecompressor().decompressobj()
     try:

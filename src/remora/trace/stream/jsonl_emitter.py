@@ -1,5 +1,6 @@
 """Event emitter that appends JSON lines to a stream in a trace store."""
 
+import logging
 import threading
 from pathlib import Path
 from typing import Self
@@ -20,6 +21,8 @@ from remora.trace.stream.line_builder import (
     line_template,
 )
 from remora.trace.stream.trace_store import Claim, TraceStore
+
+_log = logging.getLogger("remora.trace")
 
 
 class EmitterOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -77,7 +80,7 @@ class JsonlEventEmitter:
     def claim(
         cls, store: TraceStore, stream: str, identity: Identity, options: EmitterOptions
     ) -> "JsonlEventEmitter":
-        """Claim a stream, and record any torn tails that were recovered.
+        """Claim a stream, and record any torn tails that were recovered, with a warning in the log.
 
         Raises StreamError if the stream belongs to another run or agent, and whatever `TraceStore`
         raises.
@@ -87,6 +90,8 @@ class JsonlEventEmitter:
             _check_identity(found.last, identity, stream)
             emitter = cls(store, stream, found, identity, options)
             for note in found.recovered:
+                moved = "%s: %d bytes that are not a complete line were moved to %s"
+                _log.warning(moved, stream, note.bytes, note.quarantine)
                 emitter._append(note, found.last.turn if found.last else 0, None)
             emitter.end_turn()
         except BaseException:

@@ -118,8 +118,8 @@ class _Pass:
         end = line.offset + line.size
         if line.ended or not (is_locked(self._target.path) or self._source.size() != end):
             detail = (
-                f"the last {line.size} bytes are not a complete line; no "
-                "acknowledged event was lost"
+                f"the last {line.size} bytes are not a complete line: a write was interrupted, or "
+                "the file was changed"
             )
             self._found.add(line.number, "torn_tail", detail)
 

@@ -7,7 +7,6 @@ from functools import cache
 from operator import attrgetter
 from pathlib import Path
 from shutil import copyfile, copytree
-from tempfile import TemporaryDirectory
 
 import msgspec
 from msgspec.structs import replace as replaced
@@ -21,6 +20,7 @@ from remora.ids import escape_path, split_node_key, unescape_path
 from remora.judges.judged_change import ReportedFinding
 from remora.operations.base import Operations
 from remora.python_text import is_notebook
+from remora.rmtree import temporary_folder
 from remora.runs.execution.run import PreparedRun, RunObserver, RunRequest, options_for
 from remora.runs.planning.changed_nodes import changed_lines
 from remora.runs.planning.plan import Plan, selected_keys
@@ -136,10 +136,10 @@ def check_files(
     Raises KeyboardInterrupt if the user stops it.
     """
     request = _python_files(request)
-    with TemporaryDirectory(prefix="remora-check-") as folder:
+    with temporary_folder("check-") as folder:
         flags = {**invocation.flags, **_SETTINGS}
         invocation = replace(invocation, flags=flags, takes_model=False)
-        project = _private_project(invocation, request, Path(folder))
+        project = _private_project(invocation, request, folder)
         budget = RunBudget(seconds=max_time)
         with open_session(invocation, request, project, budget=budget) as session:
             prepared = _prepare_for_check(session.run)
@@ -298,8 +298,8 @@ def findings_left(
     looked_at = [job for job in undecided if job.operation in reports]
     if not looked_at:
         return left
-    with TemporaryDirectory(prefix="remora-check-") as folder:
-        tree = Path(folder) / "tree"
+    with temporary_folder("check-") as folder:
+        tree = folder / "tree"
         copytree(base.folder, tree, symlinks=True, copy_function=copyfile)
         for job in looked_at:
             report = reports[job.operation]

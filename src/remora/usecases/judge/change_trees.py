@@ -6,14 +6,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from shutil import copy, copytree
 from stat import S_IWUSR
-from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 from remora.errors import OutsideError, UsageError
 from remora.files.git import git_output
 from remora.files.project_files import ProjectFiles, is_private, project_files
 from remora.judges.judged_change import ChangedFile
-from remora.rmtree import try_remove_tree
+from remora.rmtree import temporary_folder, try_remove_tree
 from remora.runs.planning.changed_nodes import commit_of
 from remora.workspaces.commit_files import CommittedFile, committed_files, indexed_files, open_blobs
 from remora.workspaces.copy.snapshot import BaseSnapshot, take_base
@@ -60,8 +59,7 @@ def change_trees(
     or a diff does not apply.
     """
     files = project_files(root, include=include)
-    with TemporaryDirectory(prefix="remora-judge-") as name:
-        folder = Path(name)
+    with temporary_folder("judge-") as folder:
         base = take_base(root, files, folder / _BEFORE)
         for path, file in base.files.items():
             (base.folder / path).chmod(file.mode | S_IWUSR)

@@ -6,10 +6,10 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from remora.code.syntax.source import parse_error
 from remora.errors import HostError
+from remora.rmtree import temporary_folder
 from remora.tools.file_tree import TEXT_LIMIT, FileTree
 from remora.tools.host.ruff.ruff import Ruff
 
@@ -26,9 +26,9 @@ def why_not_parsed(source: bytes) -> str:
     """
     if not (error := parse_error(source)):
         return ""
-    with TemporaryDirectory(prefix="remora-syntax-") as folder:
-        (Path(folder) / _TEXT).write_bytes(source)
-        return newer_syntax(Path(folder), [_TEXT]).get(_TEXT, error)
+    with temporary_folder("syntax-") as folder:
+        (folder / _TEXT).write_bytes(source)
+        return newer_syntax(folder, [_TEXT]).get(_TEXT, error)
 
 
 def newer_syntax(
