@@ -35,8 +35,8 @@ def check_stream(file: int, path: Path) -> StreamContents:
     """Check every hash, and return the state of the stream.
 
     Raises StreamDamaged if there is an invalid line that is not part of a torn tail. A torn tail
-    contains only lines that do not end like a complete line. Interrupted writes leave one, but also
-    somebody who appends or cuts lines.
+    contains only lines that do not end like a complete line. An interrupted write leaves one, and
+    so does a change to the file.
     """
     head, raw, size, torn = Head(), b"", 0, 0
     quarantines: set[str] = set()
