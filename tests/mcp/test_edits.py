@@ -75,6 +75,21 @@ def test_what_an_edit_makes_worse_is_named_with_its_line(root: Path, home: Path)
     assert (root / "prices.py").read_text() == CODE
 
 
+def test_a_syntax_error_has_its_line_and_types_that_nothing_checks_are_not_judged(
+    root: Path, home: Path
+) -> None:
+    code = "".join(f"def f{number}() -> str:\n    return '3'\n\n\n" for number in range(50))
+    write(root, {"long.py": code})
+    old, invocation = "def f30() -> str:\n    return '3'", invocation_in(root, home)
+    for new, line in (("return ('3'", 122), ("return '3'\n  x = 1", 123)):
+        edits = [{"old": old, "new": old.replace("return '3'", new)}]
+        said = json.loads(text_of(verify(invocation, edits, path="long.py")))
+        assert {problem["line"] for problem in said["problems"]} == {line}
+    edits = [{"old": old, "new": old.replace("'3'", "3")}]
+    said = json.loads(text_of(verify(invocation, edits, path="long.py")))
+    assert "types of functions" in [part["what"] for part in said["unjudged"]]
+
+
 @pytest.mark.slow
 def test_what_is_wrong_in_any_project_is_named_without_a_linter(root: Path, home: Path) -> None:
     (root / "pyproject.toml").unlink()
@@ -200,6 +215,9 @@ def test_a_file_that_changes_meanwhile_is_left_alone(root: Path, home: Path) -> 
         ([NEW, {"old": "a", "new": "b"}], "other.py", "edit 2: the text 'a' is there 2 times"),
         (FINE, "other.py", "cannot be there: the file does not exist"),
         ([NEW], "env/lib/a.pth", "in a folder of dependencies"),
+        (FINE, "./.git/config", ".git/config: records, version control data and `.env` files"),
+        ([NEW], ".agentfs/a", ".agentfs/a: records, version control data and `.env` files"),
+        ([ABSENT], "a/.env.local", "a/.env.local: records, version control data"),
         (FINE, "../prices.py", "../prices.py is outside the project"),
         ([{"old": "a"}], "prices.py", "'new' is a required property"),
     ],

@@ -72,6 +72,10 @@ class Unjudged(msgspec.Struct, frozen=True, kw_only=True):
     why: str
 
 
+class Untested(Unjudged, frozen=True, kw_only=True):
+    """What needs tests, none of which could be run."""
+
+
 class Judged(msgspec.Struct, frozen=True, kw_only=True):
     """Findings of an operation against a change, and parts that it could not judge.
 

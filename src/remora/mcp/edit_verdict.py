@@ -13,6 +13,7 @@ from typing import Any
 
 from remora.bootstrap.invocation import Invocation
 from remora.errors import HostError, RemoraError, UsageError
+from remora.files.project_files import is_private
 from remora.files.walk import is_dependency_folder
 from remora.mcp.analysis import NOT_RUN, document_of
 from remora.mcp.answer_page import answer_text
@@ -49,8 +50,7 @@ async def verify_edit(
         _refuse_write(arguments["path"], writable)
     tree = FileTree(invocation.find_root())
     files, path = tree.files, arguments["path"]
-    if any(is_dependency_folder(files.root, str(folder)) for folder in Path(path).parents[:-1]):
-        raise UsageError(f"{path}: in a folder of dependencies", hint="edit the project's own code")
+    _refuse_others(files, path)
     before = _content(files, path)
     after = edited(before, arguments["edits"])
     static = [] if may_run else ["--static"]
@@ -109,6 +109,17 @@ def _refuse_secrets(project: ProjectRedactor, path: str, before: bytes, after: b
                 f"{path}:{line}: this looks like a secret, which is not written",
                 hint="read it from the environment instead",
             )
+
+
+def _refuse_others(files: RootedFiles, path: str) -> None:
+    """Raise UsageError for a file that is not the project's code, before its content is told."""
+    why = ""
+    if any(is_dependency_folder(files.root, str(folder)) for folder in Path(path).parents[:-1]):
+        why = "in a folder of dependencies"
+    elif is_private(path.lower()):
+        why = "records, version control data and `.env` files are not edited"
+    if why:
+        raise UsageError(f"{path}: {why}", hint="edit the project's own code")
 
 
 def edited(content: bytes | None, edits: Sequence[Mapping[str, str]]) -> bytes:

@@ -53,7 +53,8 @@ def find_interpreter(root: Path, configured: str | None, active: str | None) -> 
             return found
     raise UsageError(
         f"{root} has no .venv, and no environment is active",
-        hint="activate the project's environment, or set python: in remora.yaml",
+        hint="run `python3 -m venv .venv && .venv/bin/pip install -e . pytest`, activate another one, or "
+        "set python: in remora.yaml",
     )
 
 

@@ -18,6 +18,8 @@ _REGULAR = {b"100644": 0o644, b"100755": 0o755, b"100664": 0o644}
 # Otherwise git holds the content of blobs up to 512 MB, and maps whole packs.
 _IN_PIECES = ("core.bigFileThreshold=1m", "core.packedGitWindowSize=1m", "core.packedGitLimit=16m")
 PINS = "refs/remora/"
+_NOT_CHECKED_OUT = b"S"
+"""Git's tag of a file that is not in a sparse checkout."""
 GIT_STALL_SECONDS = 60.0
 """Maximum seconds that git may take to find an object, or pause while writing it."""
 
@@ -55,16 +57,19 @@ def committed_files(root: Path, commit: str) -> dict[str, CommittedFile]:
     return found
 
 
-def indexed_files(root: Path, index: Path | None = None) -> dict[str, CommittedFile]:
+def indexed_files(
+    root: Path, index: Path | None = None, *, sparse: bool = False
+) -> dict[str, CommittedFile]:
     """Return the regular files under `root` in the index, keyed by root-relative path.
 
-    `index` is another index file than the repository's. Files with an unresolved conflict are left out.
+    `index` is another index file than the repository's. Files with an unresolved conflict are left
+    out, and if `sparse` is true, also those that a sparse checkout has.
     """
     found: dict[str, CommittedFile] = {}
-    for entry in git_output(root, "ls-files", "--stage", "-z", index=index).split(b"\0"):
+    for entry in git_output(root, "ls-files", "-t", "--stage", "-z", index=index).split(b"\0"):
         kind, _, path = entry.partition(b"\t")
-        mode, *rest = kind.split()[:3] or [b""]
-        if path and mode in _REGULAR and rest[1] == b"0":
+        tag, mode, *rest = kind.split()[:4] or [b"", b""]
+        if mode in _REGULAR and rest[1] == b"0" and (tag == _NOT_CHECKED_OUT or not sparse):
             found[os.fsdecode(path)] = CommittedFile(rest[0].decode(), _REGULAR[mode])
     return found
 

@@ -96,11 +96,16 @@ def test_the_type_checker_keeps_its_cache_for_the_next_change(shop: Path, poor: 
 
 
 def test_without_an_environment_it_says_what_it_could_not_judge(shop: Path, poor: Remora) -> None:
-    write(shop, {"tests/test_shop.py": TESTS + HOLLOW})
-    done = poor("judge", cwd=shop)
-    assert done.code == 1
-    assert "not judged: what needs code to run" in done.err
-    assert "has no .venv, and no environment is active" in done.err
+    for added, code in ((HOLLOW, 1), ("\n\nX = 1\n", 4)):
+        write(shop, {"tests/test_shop.py": TESTS + added})
+        done = poor("judge", cwd=shop)
+        assert done.code == code
+        said = f"tests not judged: {shop} has no .venv, and no environment is active"
+        assert done.out.startswith(said)
+        assert "`python3 -m venv .venv && .venv/bin/pip install -e . pytest`" in done.out
+        assert "not judged: what needs code to run" in done.err
+    assert poor("judge", "--static", cwd=shop).code == 0
+    assert poor("judge", "--json", cwd=shop).document["untested"]
 
 
 @pytest.mark.parametrize(
@@ -254,6 +259,8 @@ def test_why_pytest_runs_no_test(
     found = user("judge", "--json", cwd=shop).document
     (reach,) = [part for part in found["unjudged"] if "enters discount" in part["what"]]
     assert reach["why"] == f"pytest runs no test: {why}"
+    assert found["untested"].startswith("pytest does not run to its end: ")
+    assert found["untested"].endswith(f"(run `{plain_python.python} -m pytest`)")
 
 
 ANNOTATED = """

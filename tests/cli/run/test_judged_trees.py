@@ -131,6 +131,48 @@ def test_a_folder_without_git_needs_a_diff(tmp_path: Path, poor: Remora) -> None
     assert codes(poor, root, "--diff", "../x.diff") == [("test_shop.py", "hollow test")]
 
 
+def since(remora: Remora, root: Path) -> tuple[list[str], str]:
+    found = remora(*STATIC, cwd=root).document
+    return [problem["code"] for problem in found["problems"]], found["since"].partition(" (")[0]
+
+
+def test_a_clean_tree_is_compared_with_where_its_branch_began(shop: Path, poor: Remora) -> None:
+    """On the default branch, it is the last commit. Files that git does not know, but for code, are
+    no change.
+    """
+    assert since(poor, shop) == ([], "")  # there is no commit before the first
+    git(shop, "switch", "-q", "-c", "work")
+    committed(shop, {"tests/test_shop.py": TESTS + HOLLOW})
+    committed(shop, {"shop.py": NEW})
+    write(shop, {"notes.txt": "later"})
+    assert since(poor, shop) == (["renamed-parameter", "hollow test"], "the merge base with main")
+    base = git(shop, "rev-parse", "--short=10", "main")
+    said = poor("judge", "--static", cwd=shop).out
+    assert f"on 2 changed Python files since the merge base with main ({base.strip()})" in said
+    write(shop, {"other.py": ""})
+    assert since(poor, shop) == ([], "")
+    (shop / "other.py").unlink()
+    git(shop, "branch", "-q", "-D", "main")
+    assert since(poor, shop) == (["renamed-parameter"], "the commit before HEAD")
+    git(shop, "branch", "-q", "-m", "main")
+    assert since(poor, shop) == (["renamed-parameter"], "the commit before HEAD")
+    git(shop, "update-ref", "refs/remotes/origin/main", "HEAD~2")
+    assert since(poor, shop)[1] == "the merge base with main"
+
+
+def test_files_outside_of_a_sparse_checkout_are_on_both_sides(shop: Path, poor: Remora) -> None:
+    committed(shop, {"lib/names.py": "NAME = 1\n", "lib/till.py": "def till(): ...\n"})
+    git(shop, "sparse-checkout", "set", "tests")
+    assert not (shop / "lib").exists()
+    write(shop, {"tests/test_shop.py": TESTS + HOLLOW})
+    found = poor(*STATIC, cwd=shop).document
+    assert (found["files"], found["since"]) == (1, "")
+    (shop.parent / "one.diff").write_text(git(shop, "diff") + "\n")
+    git(shop, "checkout", "-q", ".")
+    assert codes(poor, shop, "--diff", "../one.diff") == [("tests/test_shop.py", "hollow test")]
+    assert poor(*STATIC, "HEAD~1", cwd=shop).document["files"] == 2
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(120)
 def test_tests_of_a_project_that_is_not_installed_are_not_judged(

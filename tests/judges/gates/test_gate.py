@@ -7,7 +7,7 @@ import pytest
 
 import remora
 from remora.bootstrap.operations import BUILT_IN
-from remora.judges.gates.gate import compared, problems, worse
+from remora.judges.gates.gate import PlacedText, compared, problems, worse
 from tests.cli.conftest import write
 from tests.judges.gates.plant.operation import OPERATION, PLANTS
 from tests.runs.conftest import Watching
@@ -26,7 +26,9 @@ def test_more_of_a_problem_is_worse_and_a_moved_one_is_the_same() -> None:
     said = "a.py:3:1: Cannot use t-strings on Python 3.9 (syntax was added in Python 3.14)"
     assert worse({}, problems([said])) == [said.replace(":3:1", "")]
     one, three = problems(["a.py:3:1: F401"]), problems([f"a.py:{line}:1: F401" for line in "345"])
-    assert worse(one, three) == ["a.py: F401 (x2)"]
+    (twice,) = worse(one, three)
+    assert isinstance(twice, PlacedText)
+    assert (twice, twice.line) == ("a.py: F401 (x2)", 3)
     assert worse(three, one) == []
 
 

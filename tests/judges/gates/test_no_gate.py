@@ -141,10 +141,8 @@ def test_of_a_slow_suite_the_tests_that_coverage_saw_reach_the_changes_judge(
 def test_without_an_environment_only_ruff_judges(user: Path, judge: Judge) -> None:
     files = {"shop.py": SHOP, "pyproject.toml": "[tool.ruff]\n", "test_shop.py": TEST}
     judged = judge(files, PLANTS)
-    assert judged.missing == {
-        "pytest": f"{user} has no .venv, and no environment is active (activate the project's "
-        "environment, or set python: in remora.yaml)"
-    }
+    assert judged.missing.keys() == {"pytest"}
+    assert judged.missing["pytest"].startswith(f"{user} has no .venv, and no environment is active")
     assert judged.gates.proof == "checked"
     (job,) = judged.view.jobs
     assert job.proposal.proof == "checked"

@@ -1,8 +1,10 @@
 """Shows on a terminal that a command is working, and how much is done."""
 
 import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from threading import Event, Thread
 from typing import TYPE_CHECKING
 
 import click
@@ -16,14 +18,23 @@ if TYPE_CHECKING:
     from remora.runs.review.ready_changes import ReadyChange
 
 
+_PRINT_EACH_S = 15.0
+"""Seconds between two lines (decision: silence of half a minute looks like a hanging command)."""
+
+
 @contextmanager
 def working(options: Options, what: str) -> Iterator[Callable[[str], None]]:
-    """Show what is done, and the time that it takes, on a terminal until the block exits.
+    """Show what is done, and the time that it takes, until the block exits.
 
-    The block gets a function that changes what is shown.
+    The block gets a function that changes what is shown. Without a terminal, a line is printed each
+    time that the work has taken long.
     """
-    if options.quiet or not sys.stderr.isatty():
+    if options.quiet:
         yield lambda _: None
+        return
+    if not sys.stderr.isatty():
+        with _printed(what) as tell:
+            yield tell
         return
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
@@ -31,6 +42,24 @@ def working(options: Options, what: str) -> Iterator[Callable[[str], None]]:
     with Progress(*columns, console=error_console(), transient=True) as bar:
         task = bar.add_task(what, total=None)
         yield lambda now: bar.update(task, description=now)
+
+
+@contextmanager
+def _printed(what: str) -> Iterator[Callable[[str], None]]:
+    shown, has_ended, begun = [what], Event(), time.monotonic()
+
+    def print_often() -> None:
+        while not has_ended.wait(_PRINT_EACH_S):
+            seconds = f"{time.monotonic() - begun:.0f} s"
+            print(f"still working: {shown[-1]} ({seconds})", file=sys.stderr, flush=True)
+
+    thread = Thread(target=print_often, daemon=True)
+    thread.start()
+    try:
+        yield shown.append
+    finally:
+        has_ended.set()
+        thread.join()
 
 
 @contextmanager

@@ -29,6 +29,8 @@ _MOST_BYTES = 64 * 1024 * 1024
 """The largest diff that is read (decision)."""
 _INDEX = "GIT_INDEX_FILE"
 """The variable that git sets for hooks of `git commit -a` and `git commit FILE`."""
+_UNTESTED = 4
+"""The exit code if there is no remark, but no test could be run."""
 
 
 @command(
@@ -85,10 +87,11 @@ def judge(  # noqa: PLR0913 (one parameter for each option)
     """Judge a change that a person, an agent or a bot has made.
 
     REV..REV is a range of commits, REV...REV one from their merge base, and REV alone is compared
-    with your files (default: HEAD). It names tests that cannot fail, repeat another test, assert only what
+    with your files (default: HEAD, or if they are equal, where the branch began). It names tests that cannot fail, repeat another test, assert only what
     their mocks return, or depend on where they run; changed lines that no test notices; docstrings
     that the change made wrong; and checks of the project that got worse. What could not be judged
-    is named with the reason. The exit code is 0 without remarks, and 1 otherwise.
+    is named with the reason. The exit code is 0 without remarks, 4 if moreover no test could run, and
+    1 otherwise.
     Tests run in isolation, in copies of the project; nothing is changed or recorded.
 
     --add-tests starts a run that adds the missing case to an existing test where a changed line
@@ -178,7 +181,7 @@ def _run_added_tests(
 
 
 def _exit_code(found: "Judgement") -> int:
-    return 1 if found.problems else 0
+    return 1 if found.problems else _UNTESTED if found.untested else 0
 
 
 def _read(file: Path) -> bytes:
@@ -248,15 +251,18 @@ def _unjudged(found: "Judgement") -> list[str]:
 def _judgement_lines(found: "Judgement") -> Iterator[str]:
     from remora.text import count, escape_line
 
+    if found.untested:
+        yield from wrap_text(f"tests not judged: {found.untested}", terminal_width(), "  ")
     for problem in found.problems:
         line = f"{escape_line(problem.path)}:{problem.line}: {problem.text}"
         yield from wrap_text(line, terminal_width(), "  ")
     known = f", {found.known:,} known left out" if found.known else ""
     known += f"; {count(found.unread, 'file')} could not be read" if found.unread else ""
     files = count(found.files, "changed Python file")
+    since = f" since {found.since}" if found.since else ""
     if not found.files:
-        yield "no Python file is changed"
+        yield f"no Python file is changed{since}"
     elif found.problems:
-        yield f"{count(len(found.problems), 'remark')} on {files}{known}"
+        yield f"{count(len(found.problems), 'remark')} on {files}{since}{known}"
     else:
-        yield f"no remarks on {files}{known}"
+        yield f"no remarks on {files}{since}{known}"

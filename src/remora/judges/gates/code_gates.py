@@ -8,7 +8,7 @@ import msgspec
 
 from remora.code.pytest_model.pytest_file import is_of_tests
 from remora.errors import HostError
-from remora.judges.gates.gate import Gate, Levels, SlowGateError
+from remora.judges.gates.gate import Gate, Levels, SlowGateError, UnstartedError
 from remora.judges.gates.python_process import run_python
 from remora.rmtree import temporary_folder
 from remora.sandbox.interpreters import ProjectPython
@@ -135,7 +135,10 @@ def run_tests(
             said = [line for line in lines if line and not line.startswith(_SETTINGS)]
             told = sorted(said, key=lambda line: "error" in line.lower())
             told = told or [f"exit code {finished.returncode}"]
-            raise HostError(f"pytest does not run to its end: {told[-1][:200]}") from None
+            is_missing = "No module named pytest" in text
+            hint = f"run `{python.python} -m {'pip install pytest' if is_missing else 'pytest'}`"
+            why = f"pytest does not run to its end: {told[-1][:200]}"
+            raise UnstartedError(why, hint=hint) from None
     failed = {f"{test}{_FAILS}": -1 for test, how in tests.items() if how == "failed"}
     uncollected = {f"{path}{_UNCOLLECTED}": -1 for path in broken}
     ran = {test: _SKIPPED if how == "skipped" else _RAN for test, how in tests.items()}

@@ -42,6 +42,10 @@ class UnjudgedError(HostError):
     """Raised if a gate cannot judge a change, which is not a reason against the change."""
 
 
+class UnstartedError(HostError):
+    """Raised if no test can be run."""
+
+
 class PlacedText(str):
     """Problem that a checker reports, without numbers that move."""
 
@@ -49,15 +53,21 @@ class PlacedText(str):
     line: int
     """The line in which it was first reported."""
 
+    @classmethod
+    def at(cls, line: int, text: str) -> "PlacedText":
+        """Return a problem with its line."""
+        placed = cls(text)
+        placed.line = line
+        return placed
+
 
 def problems(texts: Iterable[str]) -> Levels:
     """Return the problems that a checker reports, without lines and other numbers that move."""
     counts = Counter[PlacedText]()
     for text in texts:
         place = _PLACE.search(text)
-        plain = PlacedText(_NUMBER.sub("N", _PLACE.sub("", text)))
-        plain.line = int(place[0].split(":")[1]) if place else 1
-        counts[plain] += 1
+        line = int(place[0].split(":")[1]) if place else 1
+        counts[PlacedText.at(line, _NUMBER.sub("N", _PLACE.sub("", text)))] += 1
     return {text: -number for text, number in counts.items()}
 
 
@@ -70,8 +80,9 @@ def worse(base: Levels, after: Levels) -> list[str]:
         if now < before and before > 0:
             sentences.append(f"{what} {'is skipped' if now else 'is no longer collected'}")
         elif now < before:
-            text = placed.get(what, what)
-            sentences.append(text if before - now == 1 else f"{text} (x{before - now})")
+            text, times = placed.get(what, what), before - now
+            line = text.line if isinstance(text, PlacedText) else 1
+            sentences.append(text if times == 1 else PlacedText.at(line, f"{text} (x{times})"))
     return sentences
 
 

@@ -40,8 +40,11 @@ def why_hollow(function: FunctionNode, claims: Sequence[Claim]) -> str:
     if claims and all(claim.line in caught for claim in claims):
         return "it catches the AssertionError of its own assertions"
     live = [claim for claim in claims if claim.line not in caught]
-    if live and all(claim.test is not None and is_always_true(claim.test) for claim in live):
-        return f"`{ast.unparse(live[0].test or ast.Constant(True))}` is true whatever the code does"
+    empty = [claim.test for claim in live if claim.test is not None and is_always_true(claim.test)]
+    if empty and all(claim.test in empty or is_weak(claim) for claim in live):
+        rest = ", and the others say only that there is a result, or its type"
+        said = f"`{ast.unparse(empty[0])}` is true whatever the code does"
+        return said if len(empty) == len(live) else said + rest
     unused = _unused_comparison(function)
     if not claims and unused is not None:
         return f"`{ast.unparse(unused)}` is compared, but not asserted"

@@ -23,6 +23,9 @@ _DIFFER = 1
 """The exit code of `git diff --no-index` if the folders differ."""
 _NO_MERGE_BASE = 1
 """The exit code of `git merge-base` without a common ancestor."""
+_REMOTE = "refs/remotes/origin/"
+_DEFAULT_BRANCHES = ("main", "master", "trunk", "develop")
+"""Names of the default branch, if `origin` does not say it: git's, its old one, and usual others."""
 _LINK = b"120000"
 """Git's mode of a symbolic link."""
 
@@ -40,6 +43,11 @@ class ChangeRequest(NamedTuple):
     index_file: Path | None = None
     """The index to use instead of the repository's: `git commit -a` has its own while hooks run."""
 
+    @property
+    def names_nothing(self) -> bool:
+        """True if the change is the work that is done in the folder, whatever that is."""
+        return not (self.revisions or self.staged or self.diff is not None)
+
 
 class ChangeTrees(NamedTuple):
     """Two folders with a project's files, and the files that differ, by path."""
@@ -47,6 +55,8 @@ class ChangeTrees(NamedTuple):
     before: Path
     after: Path
     files: Mapping[str, ChangedFile]
+    since: str = ""
+    """What the change was compared with, if the request did not say so."""
 
 
 @contextmanager
@@ -55,9 +65,47 @@ def change_trees(
 ) -> Iterator[ChangeTrees]:
     """Yield the two sides of a change, which are removed at the end.
 
-    Files that git ignores but packages need are in both. Raises UsageError if a revision is unknown
-    or a diff does not apply.
+    Files that git ignores but packages need are in both. If nothing has changed since HEAD that is
+    known to git or Python, a request that names nothing is about the commits of the branch. Raises
+    UsageError if a revision is unknown or a diff does not apply.
     """
+    with _trees(root, request, include) as trees:
+        files = trees.files.items()
+        is_work = any(file.before is not None or path.endswith(".py") for path, file in files)
+        base = () if is_work or not request.names_nothing else _branch_base(root)
+        if not base:
+            yield trees
+            return
+    commit, since = base
+    with _trees(root, ChangeRequest(commit), include) as trees:
+        yield trees._replace(since=since)
+
+
+def _branch_base(root: Path) -> tuple[str, str] | tuple[()]:
+    """Return the commit from which the work of a branch began, and what it is, in words.
+
+    That is the merge base with the default branch, here or on `origin`, the nearer one. If this
+    contains HEAD, it is the commit before HEAD.
+    """
+    remote = git_output(root, "symbolic-ref", "-q", _REMOTE + "HEAD", succeeds=(0, 1, 128)).decode()
+    named = [remote.strip().removeprefix(_REMOTE)] if remote else _DEFAULT_BRANCHES
+    for name in named:
+        listed = "for-each-ref", "--format=%(refname)", f"refs/heads/{name}", _REMOTE + name
+        if git_output(root, *listed):
+            apart = git_output(root, *listed, "--no-contains=HEAD").decode().split()
+            words = ("merge-base", "HEAD", *apart)
+            found = git_output(root, *words, succeeds=(0, _NO_MERGE_BASE)) if apart else b""
+            if found:
+                commit = found.decode().strip()
+                return commit, f"the merge base with {name} ({commit[:10]})"
+            break
+    words = ("rev-parse", "--verify", "-q", "HEAD^{commit}^")
+    commit = git_output(root, *words, succeeds=(0, 1, 128)).decode().strip()
+    return (commit, f"the commit before HEAD ({commit[:10]})") if commit else ()
+
+
+@contextmanager
+def _trees(root: Path, request: ChangeRequest, include: Sequence[str]) -> Iterator[ChangeTrees]:
     files = project_files(root, include=include)
     with temporary_folder("judge-") as folder:
         base = take_base(root, files, folder / _BEFORE)
@@ -67,6 +115,10 @@ def change_trees(
         for side, committed in zip((_BEFORE, _AFTER), _sides(root, request, files), strict=True):
             if committed is not None:
                 _check_out(root, committed, files, base, folder / side)
+            elif files.commit is not None:
+                hidden = indexed_files(root, sparse=True).items()
+                lacking = {path: file for path, file in hidden if path not in base.files}
+                _write_files(root, lacking, folder / side)
         if request.diff is not None and request.diff.strip():
             _apply(request.diff, folder / _AFTER)
         yield ChangeTrees(folder / _BEFORE, folder / _AFTER, _changed_files(folder))
@@ -136,6 +188,10 @@ def _check_out(
     for path in files.paths:
         if path in base.files and path not in committed:
             (tree / path).unlink()
+    _write_files(root, committed, tree)
+
+
+def _write_files(root: Path, committed: Mapping[str, CommittedFile], tree: Path) -> None:
     wanted = [
         (path, file)
         for path, file in committed.items()

@@ -15,7 +15,7 @@ from remora.code.syntax.source import parse_error
 from remora.config.user_folders import make_private
 from remora.files.file_lock import try_lock
 from remora.ids import escape_path, file_of_key, split_node_key
-from remora.judges.judged_change import Change, ReportedFinding, Unjudged
+from remora.judges.judged_change import Change, ReportedFinding, Unjudged, Untested
 from remora.operations.base import Report
 from remora.runs.execution.run import RunRequest, options_for
 from remora.runs.project import Project
@@ -30,8 +30,9 @@ _MOST_FILES = 300
 """Changed Python files that are judged (decision: more are not read by a person either)."""
 _LEAST_SECONDS = 20.0
 """Time for planted faults after slow checks of the project (decision)."""
-_STATIC_GATES_S = 20.0
-"""Time for linters and type checkers if no code runs (decision: a commit waits for the answer)."""
+_STATIC_GATES_S = 60.0
+"""Time for linters and type checkers if no code runs (decision: a minute on a busy machine; with 20 s,
+a type checker was left 0.3 s)."""
 _STATIC_CPU_S = 2
 """Processor time of a type checker then (decision). A busy machine does not shorten it.
 
@@ -53,6 +54,10 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
     """The problems, ordered by file and line; with a baseline, only new ones."""
     unjudged: tuple[Unjudged, ...]
     """What could not be judged, and why."""
+    untested: str
+    """Why no test could be run, although it was allowed, or an empty string."""
+    since: str
+    """What your files were compared with, if nothing was named and they are as in HEAD."""
     seconds: float
     """How long it took."""
     known: int | None = None
@@ -111,13 +116,14 @@ def judge_change(
         remarks.add(unread)
         if chosen or (python is not None and trees.files):
             remarks.add(_worse_gates(project, change, tell))
-            remarks.add([Unjudged(what=_RUNNING, why=why)] if why else [])
+            remarks.add([Untested(what=_RUNNING, why=why)] if why else [])
         left = max(seconds - (time.monotonic() - begun), _LEAST_SECONDS)
         if chosen:
             _ask_operations(project, msgspec.structs.replace(change, seconds=left), tell, remarks)
         if len(files) > len(chosen):
             others = count(len(files) - len(chosen), "changed file")
             remarks.add([Unjudged(what=others, why=f"at most {_MOST_FILES} are judged")])
+        untested = [part.why for part in remarks.unjudged if isinstance(part, Untested) and chosen]
         found = sorted(remarks.problems, key=problem_order)
         problems, known = without_known(baseline, project.redact.clean(found), trees.after)
     return Judgement(
@@ -126,6 +132,8 @@ def judge_change(
         unread=len(unread),
         problems=problems,
         unjudged=tuple(project.redact.clean(remarks.unjudged)),
+        untested=project.redact.clean("".join(untested[:1])),
+        since=trees.since,
         seconds=round(time.monotonic() - begun, 1),
         known=known,
         missed=_with_problem(remarks.missed, problems),

@@ -11,7 +11,10 @@ from remora.usecases.judge.judge_change import Judgement
 def judged_markdown(judgement: Judgement) -> Iterator[str]:
     """Yield a heading, the remarks by file, and what was not judged."""
     unread = f", {judgement.unread:,} of them unread" if judgement.unread else ""
-    files = count(judgement.files, "changed Python file") + unread
+    since = f" since {escape_markdown(judgement.since)}" if judgement.since else ""
+    files = count(judgement.files, "changed Python file") + since + unread
+    if judgement.untested:
+        yield f"**Tests not judged**: {escape_markdown(judgement.untested)}\n"
     if not judgement.problems:
         yield f"## Remora: no remarks on {files}"
     remarks = [

@@ -7,15 +7,18 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from remora.code.syntax.source import Unreadable, read_source
 from remora.errors import HostError
-from remora.judges.gates.gate import Gate, Levels, PlacedText, worse
+from remora.judges.gates.gate import Gate, Levels, PlacedText, UnstartedError, worse
 from remora.judges.gates.project_gates import STYLE_TOOLS, find_gates, mistakes_gate
 from remora.judges.gates.values_gate import ValuesGate
-from remora.judges.judged_change import Change, Unjudged
+from remora.judges.judged_change import Change, Unjudged, Untested
+from remora.judges.tests.written_test import tests_in
+from remora.memory.events import GateResult
 from remora.runs.report.problems import Problem
 from remora.sandbox.interpreters import ProjectPython
 from remora.statuses import TEST_GATE
-from remora.tools.host.declared_type_checker import SETTINGS_FILES
+from remora.tools.host.declared_type_checker import SETTINGS_FILES, declared_checker
 
 GATE = "gate"
 """The operation in the problems of gates."""
@@ -56,17 +59,25 @@ def worse_gates(
         gates = [mistakes_gate(place), *gates]
     if place.python is not None:
         gates = [*_with_values(gates, change, place.python)]
-    for gap in missing:
-        yield Unjudged(what=gap.name, why=gap.missing)
+    yield from _gaps(change, missing)
     for gate in gates:
         tell(f"checking the project: {gate.label}")
         try:
             texts = _find_worse(gate, change, ends)
         except HostError as error:
-            yield Unjudged(what=gate.label, why=error.message)
+            kind = Untested if isinstance(error, UnstartedError) else Unjudged
+            yield kind(what=gate.label, why=error.with_hint)
             continue
         for text in texts:
-            yield _problem(gate, text)
+            yield _problem(change, gate, text)
+
+
+def _gaps(change: Change, missing: Sequence[GateResult]) -> Iterator[Unjudged]:
+    """Yield the gates that a project lacks. Without a type checker, types are not judged."""
+    yield from (Unjudged(what=gap.name, why=gap.missing) for gap in missing)
+    has_types = any(b"->" in (file.after or b"") for file in change.files.values())
+    if has_types and declared_checker(change.after) is None:
+        yield Unjudged(what="types of functions", why="the project names no type checker")
 
 
 def _share_configuration(change: Change) -> None:
@@ -159,16 +170,29 @@ def _is_removed(change: Change, fact: str) -> bool:
     return not same or any(node in file.changed_functions for node in same)
 
 
-def _problem(gate: Gate, text: str) -> Problem:
+def _problem(change: Change, gate: Gate, text: str) -> Problem:
     found = _PATH.match(text)
-    line = text.line if isinstance(text, PlacedText) else 1
+    path = found[1] if found else "."
+    line = _line(change, path, text)
+    label = "" if gate.label == gate.name else f" ({gate.label})"
     return Problem(
-        path=found[1] if found else ".",
+        path=path,
         line=line,
         end_line=line,
         operation=GATE,
         code=gate.name,
         name="",
-        message=text if gate.name in text else f"{gate.label}: {text}",
+        message=text.removeprefix(f"{path}: ") + label,
         fixable=False,
     )
+
+
+def _line(change: Change, path: str, text: str) -> int:
+    """Return the line where a file does not parse, of a finding, or of the test that a text names."""
+    content = change.after.read(path) if change.after.files.exists(path) else b""
+    source = read_source(path, content)
+    if isinstance(source, Unreadable) and source.line:
+        return source.line
+    name = re.split(r"[\[ ]", text, maxsplit=1)[0]
+    tests = (test.line for test in tests_in(path, content) if test.id == name)
+    return text.line if isinstance(text, PlacedText) else next(tests, 1)
