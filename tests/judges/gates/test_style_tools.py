@@ -47,6 +47,30 @@ def measured(folder: Path, python: ProjectPython) -> dict[str, Levels]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"pyproject.toml": "[tool.ty.rules]\nunresolved-import = 'error'\n"}, "a.py: error[invalid"),
+        ({"Makefile": "types:\n\tty check\n"}, "a.py: error[invalid"),
+        ({"pyproject.toml": "[tool.ty]\nof_tomorrow = 1\n"}, "unknown field `of_tomorrow`"),
+    ],
+)  # fmt: skip
+def test_ty_of_the_environment_is_a_gate(
+    tmp_path: Path, settings: dict[str, str], said: str
+) -> None:
+    write(tmp_path, {**settings, "a.py": "def f(n: int) -> str:\n    return n\n"})
+    python = ProjectPython(python=Path(sys.executable), root=tmp_path, trusted=True)
+    gates, missing = find_gates(FileTree(tmp_path), ["a.py"], python)
+    (ty,) = (gate for gate in gates if gate.name == "ty")
+    assert not missing
+    try:
+        found = [*ty.measure(tmp_path, 60, ())]
+    except HostError as error:
+        found = [error.message]
+    assert found[0].startswith(said)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
     ("text", "complaints"),
     [
         (f"# a comment\n{GOOD}", {}),

@@ -283,7 +283,7 @@ def has(name):
         ("order('a')", "['a']", True),
         ("parallel(1)", "True", False), ("parallel(1)", "False", False),
         ("parallel(10_000)", "False", False), ("several(0)", "True", False),
-        ("workers(0)", f"{2 * (os.cpu_count() or 1)}", False), ("workers(2)", "4", True),
+        ("workers(0)", f"{2 * (os.cpu_count() or 1)}", False), ("workers(2)", "4", False),
         ("has('sh')", "True", False),
     ],
 )  # fmt: skip

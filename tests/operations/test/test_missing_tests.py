@@ -15,7 +15,6 @@ from remora.judges.tests.surviving_mutants import boundary_faults, further_fault
 from remora.operations.test import file_tests
 from remora.operations.test.file_tests import write_tests
 from remora.operations.test.missing_tests import (
-    NOT_CALLABLE,
     TRIVIAL,
     WITHOUT_EXAMPLE,
     WITHOUT_RESULT,
@@ -24,7 +23,6 @@ from remora.operations.test.missing_tests import (
 from remora.sandbox.interpreters import ProjectPython
 from remora.tools.tree import ToolTree
 from tests.agents.conftest import a_job, of_job
-from tests.cli.conftest import write
 from tests.counted_steps import steps_of
 from tests.isolation_levels import need
 
@@ -82,28 +80,14 @@ def test_functions_with_examples_have_jobs_and_others_if_a_model_can_write(
     assert TestNeed(ToolTree(tmp_path), {"open": can_write}).amount(module, node) == amount
 
 
-@pytest.mark.parametrize(
-    ("path", "text", "is_library"),
-    [
-        ("pyproject.toml", "[tool.setuptools]\npy-modules = ['my_makers']\n", True),
-        ("pyproject.toml", "[project]\nname = 'my-makers'\n", True),
-        ("setup.cfg", "[options]\npy_modules = my_makers\n", True),
-        ("setup.py", "from setuptools import setup\nsetup(py_modules=['my_makers'])\n", True),
-        ("tests/test_it.py", "def test_it():\n    from my_makers import double\n", True),
-        ("other.py", "import json, my_makers\n", True),
-        ("other.py", "# my_makers makes\nimport makers\n", False),
-    ],
-)
-def test_a_file_that_can_be_run_is_a_library_if_the_project_imports_or_packages_it(
-    tmp_path: Path, path: str, text: str, is_library: bool
-) -> None:
+def test_a_library_of_one_file_may_also_be_run(tmp_path: Path) -> None:
     made = MAKERS + '\n\nif __name__ == "__main__":\n    shout(["a"])\n'
-    write(tmp_path, {"my_makers.py": made, path: text})
-    module = parse_module("my_makers.py", made.encode())
-    assert isinstance(module, Module)
-    (node,) = (node for node in module.nodes if node.qualname == "double")
-    amount = TestNeed(ToolTree(tmp_path), {}).amount(module, node)
-    assert amount == (1 if is_library else NOT_CALLABLE)
+    for path, amount in (("makers.py", 1), ("manage.py", 0)):
+        (tmp_path / path).write_text(made)
+        module = parse_module(path, made.encode())
+        assert isinstance(module, Module)
+        (node,) = (node for node in module.nodes if node.qualname == "double")
+        assert TestNeed(ToolTree(tmp_path), {}).amount(module, node) == amount
 
 
 def test_functions_whose_tests_miss_faults_have_jobs(tmp_path: Path) -> None:

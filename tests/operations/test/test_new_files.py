@@ -66,6 +66,7 @@ def test_a_package_beside_the_tests_that_mirrors_the_module_gets_them(
     [
         ("pkg/b/utils.py", {"tests/a/test_utils.py": "from pkg.a.utils import x"}, "tests/b/test_b_utils.py"),
         ("pkg/b/words.py", {"tests/a/test_words.py": "from pkg.a.words import x"}, "tests/b/test_b_words_functions.py"),
+        ("pkg/b/utils.py", {"tests/a/test_utils.py": "from pkg.a import utils"}, "tests/b/test_b_utils.py"),
         ("pkg/words.py", {"tests/a/test_words.py": "import pkg.a.words"}, "tests/test_words_functions.py"),
         ("pkg/b/words.py", {"tests/a/test_a.py": "from pkg import a"}, "tests/b/test_words.py"),
         ("pkg/b/words.py", {"pkg/a/tests/test_text.py": "from ..text import x"}, "pkg/b/tests/test_words.py"),

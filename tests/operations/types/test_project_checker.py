@@ -91,6 +91,21 @@ def test_a_run_that_is_too_long_names_its_limit() -> None:
             ty.check({})
 
 
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"pyproject.toml": b"[tool.ty]\nof_tomorrow = 1\n"},
+        {"pyproject.toml": b"[tool.ty.environment]\npython-version = '2.7'\n"},
+        {"ty.toml": b"[rules]\nunresolved-import = 'fatal'\n"},
+    ],
+)
+def test_settings_that_ty_refuses_do_not_end_it(settings: dict[str, bytes]) -> None:
+    files = {"shop.py": "def half(n: int) -> str:\n    return n\n"}
+    with closing(TypeChecker(files, settings, minor=11)) as ty:
+        assert [found.path for found in ty.check({}).diagnostics] == ["shop.py"]
+        assert ty.refuses_settings
+
+
 def test_a_checker_of_the_project_needs_safe_isolation_or_consent(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -21,8 +21,6 @@ _CAPITALISED = re.compile(r"[A-Z][a-z]+")
 """A word such as Note or Example, which may look like an entry."""
 _ENTRY = re.compile(r"\s+\*{0,2}(\w+) ?(?:\(.*?\))?:")
 """The start of a line such as `name : type` or `name (type): text`."""
-_CONTINUED = re.compile(r"[a-z]+,? (?!-)")
-"""The start of a line that continues a sentence, unlike `name - text`."""
 _TYPES = frozenset(("int", "str", "float", "bool", "list", "dict", "tuple", "set", "string"))
 _CHANGES_SIGNATURE = re.compile(
     r"option|argument|param|inject|event|pass_|patch|given|wrap|kw|sig|alias|rename|deprecat|compat"
@@ -81,25 +79,8 @@ def _is_clear(code: DocumentedCode) -> bool:
     """Return True if the docstring has a list of parameters, each with a name, as the signature has."""
     sections = (section for section in code.parsed.sections if section.kind == "parameters")
     items = [item for section in sections for item in section.items]
-    has_names = bool(items) and all(item.names or continues(code, item) for item in items)
+    has_names = bool(items) and all(item.names for item in items)
     return has_names and code.signature is not None and UNKNOWN_PARAMETER not in _names(code)
-
-
-def continues(code: DocumentedCode, item: Item) -> bool:
-    """Return True if a line of a Google list continues the text of the entry above it.
-
-    In diff-cover, the second line of `subprocess_mod (module): a module but you can pass` is not
-    indented more than the first. It is in lower case, and does not begin with a parameter.
-    """
-    line, lines = code.parsed.lines[item.first].strip(), code.parsed.lines
-    sections = (section for section in code.parsed.sections if item in section.items)
-    return (
-        code.parsed.style == "google"
-        and bool(lines[item.first - 1].strip())
-        and all(section.items[0] is not item for section in sections)
-        and _CONTINUED.match(line) is not None
-        and line.partition(" ")[0] not in _names(code)
-    )
 
 
 def _not_accepted(code: DocumentedCode, documented: Collection[str]) -> set[str]:

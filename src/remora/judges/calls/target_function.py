@@ -18,8 +18,11 @@ _PROJECT_FILES = ("pyproject.toml", "setup.py", "setup.cfg")
 _ROOTS = ("", *SOURCE_ROOTS)
 _INIT = "/__init__.py"
 _ENVIRONMENT_NAMES = frozenset(
-    {"platform", "argv", "environ", "getenv", "version_info", "getcwd", "stdin", "executable"}
-)
+    {
+        "platform", "argv", "environ", "getenv", "version_info", "getcwd", "stdin", "executable",
+        "cpu_count", "process_cpu_count", "sched_getaffinity", "getloadavg", "which", "disk_usage",
+    }
+)  # fmt: skip
 """Names whose use makes a function depend on its environment."""
 
 

@@ -25,7 +25,7 @@ _MAX_LATE_CALLS = 3
 _REASONS = {
     "late": "it takes longer than a second",
     "unready": "the statements before it raise {type}",
-    "effect": "it has effects outside the process, or asks for the machine ({effect})",
+    "effect": "it has effects outside the process ({effect})",
     "indirect": "it does not enter the function, or only through another one",
     "long": "its result is too long for a test",
     "deprecated": "it warns about deprecated code",

@@ -71,6 +71,7 @@ STYLE_TOOLS = (
     ),
     StyleTool("ruff format", "ruff format --check --no-cache .", "ruff[-. ]format"),
 )
+_TY = StyleTool("ty", "ty check --output-format=concise --no-progress .", "")
 
 
 def find_gates(
@@ -89,7 +90,9 @@ def find_gates(
     gates = [*_style_gates(place, python)]
     missing = list[GateResult]()
     declared = declared_checker(place)
-    if declared is not None:
+    if declared is not None and declared.name == _TY.name and python is not None:
+        gates.append(Gate(_TY.name, _TY.name, partial(_style_problems, _TY, [python])))
+    elif declared is not None:
         settings = {path: place.files.read_bytes(path) for path in SETTINGS_FILES if path in files}
         checker = find_checker(declared, settings, python, files)
         if checker is None:
@@ -162,7 +165,8 @@ def _style_problems(
     """Return the problems of all files in `folder`, by the first interpreter that can run the tool."""
     python, *others = pythons
     words = ("-I", "-m", *tool.command.split())
-    finished = run_python(python, words, folder, seconds, environment=_ONE_LINE)
+    environment = {**_ONE_LINE, "VIRTUAL_ENV": str(python.python.parent.parent)}
+    finished = run_python(python, words, folder, seconds, environment=environment)
     finished.require_whole_output(tool.name)
     output, errors = (
         text.decode("utf-8", "replace") for text in (finished.stdout, finished.stderr)

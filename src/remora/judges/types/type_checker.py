@@ -32,6 +32,8 @@ LOOKING_SECONDS = 20.0
 MOST_LEFT_OUT = 10
 _WRONG_SETTINGS = 2
 """The exit status of ty if it cannot start."""
+_DEFAULTS = "remora-ty.toml"
+"""An empty file of settings, in place of those of the project that ty refuses."""
 _IMPORT = re.compile(r"^[ \t]*(?:from|import)[ \t](.*)", re.MULTILINE)
 _WORD = re.compile(r"\w+")
 _JSON = msgspec.json.Encoder()
@@ -87,6 +89,8 @@ class TypeChecker:
         self._minor = minor
         self.left_out: frozenset[str] = frozenset()
         self._threads: dict[str, str] = {}
+        self.refuses_settings = False
+        """True if ty refuses the project's settings, such as those of another version of ty."""
         self.runs = 0
         """Number of runs of ty."""
         self.left: Callable[[], float] = lambda: SECONDS
@@ -178,6 +182,7 @@ class TypeChecker:
         )
         words = ["check", "--exit-zero", "--output-format", "gitlab", "--no-progress"]
         words += ["--project", ".", *self._environment()]
+        words += [f"--config-file={_DEFAULTS}"] if self.refuses_settings else []
         left, program = self.left(), program_of("ty")
         command = Command(
             argv=(program, *words),
@@ -191,8 +196,12 @@ class TypeChecker:
             kind = _FailedError if seconds <= left else HostError
             raise kind(f"ty did not finish within {command.seconds:.3g} seconds")
         finished.require_whole_output("ty")
+        if finished.returncode == _WRONG_SETTINGS and not self.refuses_settings:
+            self.refuses_settings = True
+            RootedFiles(self.folder).put(_DEFAULTS, b"")
+            return self._ask_ty(seconds)
         if finished.returncode != 0:
-            message = finished.stderr.decode("utf-8", "replace").strip()[-300:]
+            message = " ".join(finished.stderr.decode("utf-8", "replace").split())[:500]
             kind = HostError if finished.returncode == _WRONG_SETTINGS else _FailedError
             raise kind(f"ty failed: {message or finished.returncode}")
         return finished.stdout

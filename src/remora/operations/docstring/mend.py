@@ -2,7 +2,6 @@
 
 import ast
 from collections.abc import Sequence
-from itertools import pairwise
 
 import msgspec
 
@@ -81,15 +80,8 @@ def _removable(code: DocumentedCode, findings: Sequence[DriftFinding]) -> frozen
     if code.is_overridable or not code.keeps_signature:
         return frozenset()
     items = documented_parameters(code)
-    lists = [section.items for section in code.parsed.sections]
-    below = {first: second for entries in lists for first, second in pairwise(entries)}
     unknown = [finding.name for finding in findings if finding.code in _UNKNOWN]
-    return frozenset(
-        name
-        for name in unknown
-        if not _is_mentioned(code, name, items[name])
-        if (following := below.get(items[name])) is None or following.names
-    )
+    return frozenset(name for name in unknown if not _is_mentioned(code, name, items[name]))
 
 
 def _is_mentioned(code: DocumentedCode, name: str, entry: Item) -> bool:

@@ -195,7 +195,8 @@ def _existing_path(
     of_others = {
         path
         for path, text in tests.items()
-        if exists(_inside(folder, f"{_tested_stem(path)}.py")) or _names_other(subject, path, text)
+        if exists(_inside(folder, f"{_tested_stem(path)}.py"))
+        or _imports_other(subject, text, _tested_stem(path))
     }
     if len(tests) == 1 and not of_others:
         ((path, text),) = tests.items()
@@ -208,17 +209,6 @@ def _existing_path(
     *others, best = ["", *sorted(filter(uses.get, uses), key=lambda path: uses[path])]
     is_clear = not others or uses.get(others[-1]) != uses[best]
     return best if best and is_clear else None
-
-
-def _names_other(subject: TargetFunction, path: str, text: str) -> bool:
-    """Return True if a test file is named after another module that it imports."""
-    modules = {imported.module for imported in imports_of(text)}
-    modules |= {f"{imported.module}.{imported.name}" for imported in imports_of(text)}
-    return any(
-        module.rpartition(".")[2] == _tested_stem(path)
-        and not f"{subject.module}.".startswith(f"{module}.")
-        for module in modules
-    )
 
 
 def _inside(folder: str, name: str) -> str:
@@ -257,16 +247,22 @@ def _is_of_module(imported: Imported, module: str) -> bool:
 
 def _is_own(subject: TargetFunction, text: str) -> bool:
     """Return True if a test file with the module's name is not that of a namesake."""
-    return bool(_uses(subject, text)) or not _imports_namesake(subject, text)
+    return bool(_uses(subject, text)) or not _imports_other(
+        subject, text, subject.module.rpartition(".")[2]
+    )
 
 
-def _imports_namesake(subject: TargetFunction, text: str) -> bool:
-    """Return True if a test file imports another module whose name ends alike."""
-    last = subject.module.rpartition(".")[2]
-    found = {
-        imported.module for imported in imports_of(text) if imported.module.endswith(f".{last}")
-    }
-    return any(module.strip(".") != last and module != subject.module for module in found)
+def _imports_other(subject: TargetFunction, text: str, name: str) -> bool:
+    """Return True if a test file imports another module with a name than those of the function."""
+    found = imports_of(text)
+    modules = {imported.module for imported in found}
+    modules |= {f"{imported.module}.{imported.name}" for imported in found}
+    return any(
+        module.endswith(f".{name}")
+        and module.strip(".") != name
+        and not f"{subject.module}.".startswith(f"{module}.")
+        for module in modules
+    )
 
 
 def module_names(tree: ast.Module) -> list[str]:

@@ -4,7 +4,6 @@ Only sources are read. No project code runs.
 """
 
 import ast
-import re
 from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
@@ -29,13 +28,11 @@ WITHOUT_EXAMPLE = "without an example and its result, which need a person or a m
 WITHOUT_RESULT = "without a result that a test can assert"
 TRIVIAL = "with nothing to test"
 NOT_CALLABLE = "that cannot be called from a test"
-_IMPORT = re.compile(r"^[ \t]*(?:from|import)[ \t].*", re.MULTILINE)
-_WORD = re.compile(r"\w+")
 _FOLDERS = BESIDE | VENDORED | TEST_FOLDERS
 _FILES = frozenset(
     {
         "setup.py", "conf.py", "__main__.py", "noxfile.py", "tasks.py", "compat.py", "_compat.py",
-        "versioneer.py",
+        "versioneer.py", "manage.py", "release.py",
     }
 )  # fmt: skip
 _UNFIT = (
@@ -85,7 +82,7 @@ class TestNeed:
     def _obstacle(self, file: "_File", node: Node) -> str:
         """Return the reason no test can be proposed, or an empty string."""
         function = file.functions.get(node.qualname)
-        if function is None or self._is_script(node.path, file.source.tree):
+        if function is None:
             return NOT_CALLABLE
         exists = self._place.files.exists
         subject = target_in(file.source, node.path, function, node.qualname, exists)
@@ -98,24 +95,6 @@ class TestNeed:
         if not _has_result(function):
             return WITHOUT_RESULT
         return "" if stated_calls(subject, self._examples) else WITHOUT_EXAMPLE
-
-    def _is_script(self, path: str, tree: ast.Module) -> bool:
-        """Return True for files at the root that are run, and that nothing imports or packages.
-
-        Of 20 files that end with `if __name__ == "__main__":` in 200 packages, 14 are libraries.
-        """
-        last = tree.body[-1] if tree.body else None
-        is_run = isinstance(last, ast.If) and "__main__" in ast.unparse(last.test)
-        return is_run and "/" not in path and path.removesuffix(".py") not in self._provided
-
-    @cached_property
-    def _provided(self) -> set[str]:
-        """Words of the project's imports and of the files that say what is packaged."""
-        texts = (text.decode("utf-8", "replace") for _, text in self._place.contents("**/*.py"))
-        lines = [line for text in texts for line in _IMPORT.findall(text)]
-        settings = self._place.contents("pyproject.toml", "setup.cfg", "setup.py")
-        lines += [text.decode("utf-8", "replace").replace("-", "_") for _, text in settings]
-        return {word for line in lines for word in _WORD.findall(line)}
 
     @cached_property
     def _examples(self) -> ProjectExamples:

@@ -87,7 +87,7 @@ class Session:
         self._accepted: set[tuple[str, str]] = set()
         """Texts of single files that were found to add no diagnostic."""
         self._judges: list[_Judge] = []
-        self.judges = _ty()
+        self.judges = self._ty
         """The type checkers that judged the annotations, in words."""
 
     def fits(self, place: ToolTree) -> bool:
@@ -109,10 +109,15 @@ class Session:
         """Return the type checkers that judge the annotations with an interpreter, in words."""
         checker = self._other_checker(python)
         if checker is not None:
-            return f"{_ty()} and {checker.label}"
+            return f"{self._ty} and {checker.label}"
         if self._declared is not None and self._declared.name == "pyright":
-            return f"{_ty()}; the project's pyright is not installed in its environment"
-        return _ty()
+            return f"{self._ty}; the project's pyright is not installed in its environment"
+        return self._ty
+
+    @property
+    def _ty(self) -> str:
+        without = " without the project's settings, which it refuses"
+        return f"ty {version('ty')}{without if self.checker.refuses_settings else ''}"
 
     def _other_checker(self, python: ProjectPython | None) -> ProjectChecker | None:
         return find_checker(self._declared, self._settings, python, self.texts)
@@ -172,7 +177,7 @@ class Session:
         if len(judges) > 1:
             self._inference.settle_with(judges[1].added_by)
         elif checker is not None:
-            self.judges = f"{_ty()}; {checker.label} fails on the project"
+            self.judges = f"{self._ty}; {checker.label} fails on the project"
             if self._declared is not None:
                 self._inference.settle_with(_cannot_judge)
 
@@ -249,7 +254,7 @@ class Session:
         """
         if not self._judges:
             project, checker = self._inference.project, self._other_checker(self._python)
-            judges = [_Judge(_ty(), project.added_by)]
+            judges = [_Judge(self._ty, project.added_by)]
             try:
                 if checker is not None:
                     added_by = project.adding(checker.check, checker.question)
@@ -303,10 +308,6 @@ def _omits_kwargs(place: ToolTree) -> bool:
 def _cannot_judge(_terms: Terms) -> list[Diagnostic]:
     """Judge types in place of a type checker that the project names and that fails on it."""
     raise HostError("the project's type checker fails on the project, so no type can be judged")
-
-
-def _ty() -> str:
-    return f"ty {version('ty')}"
 
 
 def session_for(place: ToolTree, texts: Mapping[str, str]) -> Session:

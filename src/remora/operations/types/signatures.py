@@ -40,8 +40,8 @@ class Signatures:
     """Leaves out annotations that AI readers reject if they are proposed alone.
 
     In a file that is mostly annotated, or belongs to a project that is, every whole signature
-    completes what its authors began. Other files need three of them, or a quarter. Nested functions
-    and special methods without parameters do not count.
+    completes what its authors began, as everywhere do those with some annotations. Other files need
+    three of them, or a quarter. Nested functions and special methods without parameters do not count.
     """
 
     def __init__(self, index: ProjectIndex, *, omits_kwargs: bool = False) -> None:
@@ -86,7 +86,8 @@ class Signatures:
         return {
             (path, slot): term
             for (path, slot), term in terms.items()
-            if (path, slot.number) in found and path in files
+            if (path, slot.number) in found
+            if path in files or any(self._index.files[path].functions[slot.number].terms())
         }
 
     def complete(self, terms: Mapping[tuple[str, Slot], str]) -> Terms:

@@ -14,7 +14,7 @@ from .fork import Order, error_line, in_child, write
 from .function_calls import imported, run_calls
 from .mutant_loop import EntryLoop, MutantLoop
 from .pytest_run import Tail, run_tests, run_with
-from .tracer import foreign_module_error, watch_machine
+from .tracer import foreign_module_error
 
 _LONGEST = 2_000
 """Characters of each text of a run of code."""
@@ -35,7 +35,6 @@ def main() -> None:
     if asked["ascii_files"]:
         open_as_ascii()
     block_network()
-    watch_machine(asked["root"])
     needs_pytest = not asked["orders"] or any("ids" in order for order in asked["orders"])
     if needs_pytest and not has_pytest(asked):
         return

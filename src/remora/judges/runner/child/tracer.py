@@ -3,22 +3,13 @@
 from __future__ import annotations
 
 import dis
-import functools
 import os
-import platform
-import shutil
 import sys
 from types import CodeType, FrameType
 from typing import Any
 
 from .fork import Order
 
-_MACHINE = (
-    (os, ("cpu_count", "process_cpu_count", "sched_getaffinity", "getloadavg", "sysconf")),
-    (platform, ("system", "machine", "processor", "architecture", "platform")),
-    (shutil, ("which", "disk_usage")),
-)
-"""Functions whose results differ between machines, by module."""
 _HASHED = frozenset(("set", "frozenset", "hash", "keys", "union", "intersection", "difference"))
 _OF_SETS = frozenset(("BUILD_SET", "SET_ADD", "SET_UPDATE"))
 _LATER = 0x20 | 0x80 | 0x200
@@ -146,7 +137,7 @@ def called_by(code: CodeType, caller: CodeType) -> bool:
 
 
 class Effects:
-    """Records side effects outside the process, and questions about the machine.
+    """Records side effects outside the process.
 
     Side effects are file writes, subprocesses, connections, and reads of files that belong neither
     to the project nor to Python. Files below `tmp_path` are in `scratch`, where all is allowed.
@@ -240,28 +231,6 @@ class Effects:
         paths = [os.fsdecode(argument) for argument in args if isinstance(argument, (str, bytes))]
         where = [os.path.abspath(path) + os.sep for path in paths]
         return bool(where) and all(path.startswith(self.scratch + os.sep) for path in where)
-
-
-def watch_machine(root: str) -> None:
-    """Let what code of the project asks of the machine count as an effect."""
-
-    def watched(real: Any, name: str) -> Any:
-        @functools.wraps(real)
-        def ask(*given: Any, **named: Any) -> Any:
-            frame: FrameType | None = sys._getframe(1)  # noqa: SLF001
-            while frame is not None and "cpu_count" in frame.f_code.co_name:
-                frame = frame.f_back  # such as multiprocessing.cpu_count
-            noting = Effects.watching[-1] if Effects.watching else None
-            if noting and frame and frame.f_code.co_filename.startswith(root + os.sep):
-                noting.seen.append(name)
-            return real(*given, **named)
-
-        return ask
-
-    for module, names in _MACHINE:
-        for name in names:
-            if hasattr(module, name):
-                setattr(module, name, watched(getattr(module, name), module.__name__ + "." + name))
 
 
 def foreign_module_error(asked: Order) -> str:
