@@ -5,10 +5,14 @@ from pathlib import Path
 
 import pytest
 
+import remora
+from remora.bootstrap.open_project import invocation_for, open_project
+from remora.bootstrap.operations import BUILT_IN
 from remora.judges.gates import values_gate
 from remora.judges.gates.code_gates import failing, run_tests
 from remora.judges.gates.gate import UnjudgedError
 from remora.judges.gates.values_gate import ValuesGate
+from remora.runs.records.results import run_document
 from remora.sandbox.interpreters import ProjectPython
 from tests.cli.conftest import write
 from tests.judges.gates.conftest import Judge
@@ -262,6 +266,66 @@ def test_right_annotations_and_those_that_cannot_be_judged_stay(
 ) -> None:
     """What a call that raises was given proves nothing, nor do mocks and objects of the tests."""
     assert values(tmp_path, plain_python, changed(*RIGHT)) == set()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("value", "right", "wrong"),
+    [
+        ("[*range(1500), 'a']", "list[int | str]", "list[int]"),
+        ("(*range(1500), 'a')", "tuple[int | str, ...]", "tuple[int, ...]"),
+        ("{*range(1500), 'a'}", "set[int | str]", "set[int]"),
+        ("{**dict.fromkeys(range(1500)), 1: 'a'}", "dict[int, str | None]", "dict[int, None]"),
+    ],
+)
+def test_all_calls_and_all_items_are_judged(
+    tmp_path: Path, plain_python: ProjectPython, value: str, right: str, wrong: str
+) -> None:
+    tests = f"import shop\n\n\ndef test_it():\n    assert shop.unknown({value})\n"
+    tests += "    assert all(shop.late(n) == n for n in range(300))\n    shop.late(0.5)\n"
+    for kind, is_wrong in ((right, False), (wrong, True)):
+        after = changed(
+            ("unknown(amount)", f"unknown(amount: {kind})"), ("late(n)", "late(n: int)")
+        )
+        said = " ".join(values(tmp_path, plain_python, after, tests))
+        assert ("late(n: int) is given float" in said, "unknown" in said) == (True, is_wrong)
+
+
+CALENDAR = """\
+def days(year, month):
+    return 29 + int(year) % 2 if month == 2 else 30
+
+
+def is_long(year):
+    return year % 4 == 0
+
+
+def first():
+    return days(2000, 1) + is_long(2003)
+
+
+def name(month: int):
+    return "month " + str(month)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(120)
+def test_what_gates_take_out_is_not_counted_as_written(active: Path) -> None:
+    tests = "from cal import days\n\n\ndef test_it():\n    assert days(1999.5, 2) == 30\n"
+    write(active, {"cal.py": CALENDAR, "test_cal.py": tests, "pyproject.toml": "[project]\n"})
+    view = remora.analyze(root=active, operations=["types"]).view
+    project = open_project(invocation_for(active, {}, BUILT_IN))
+    document = run_document(project, view)
+    (total,) = document["totals"]["operations"]
+    remora.accept(view.run_id, every=True, root=project)
+    text = (active / "cal.py").read_text()
+    assert "def days(year, month):" in text
+    assert "def name(month: int) -> str:" in text
+    assert total["annotations"] == {
+        "written": text.count(" -> ") + text.count(": int") - 1,
+        "of": 7,
+    }
 
 
 def test_annotations_that_were_there_are_not_judged(

@@ -57,6 +57,13 @@ def test_a_signature_is_written_whole_or_not_at_all() -> None:
     assert len(_kept(text, *AREA, *SHOUT, *LABEL, *half, ("flake", "args", "Any"))) == 11
 
 
+def test_a_signature_that_has_annotations_is_completed_everywhere() -> None:
+    text = f"{BARE}\n\ndef flake(message: str, sep):\n    print(message, sep)\n"
+    rest = (("flake", "sep", "str"), ("flake", "return", "None"))
+    assert _kept(text, *rest) == {"flake.sep", "flake.return"}
+    assert _kept(text, rest[1]) == set(), "it is not whole"
+
+
 def test_a_file_does_not_get_only_results_of_none() -> None:
     none = [(f"f{n}", "return", "None") for n in range(9)]
     text = "".join(f"def f{n}(): print()\n" for n in range(9))

@@ -24,7 +24,7 @@ _MOCKS = ("unittest.mock", "mock", "_pytest.capture")
 _STREAMS = ("IO", "TextIO", "BinaryIO")
 _ITERATED = ("Iterator", "Iterable", "Generator")
 _MOST_ITEMS = 1_000
-"""Containers with more items have only the first of them checked."""
+"""Containers with more items have one of each type checked."""
 _MOST_KINDS = 100
 _TOOL = 3  # tool id for `sys.monitoring`, not used by debuggers, coverage or profilers
 
@@ -202,11 +202,10 @@ class Checker:
         guard = self._typeguard
         receiver = frame.f_locals.get(function.receiver) if function.receiver else None
         own = receiver if isinstance(receiver, type) or receiver is None else type(receiver)
-        every = not _is_large(value)
-        strategy = guard.CollectionCheckStrategy
+        value = _sampled(value)
         config = guard.TypeCheckConfiguration(
             forward_ref_policy=guard.ForwardRefPolicy.IGNORE,
-            collection_check_strategy=strategy.ALL_ITEMS if every else strategy.FIRST_ITEM,
+            collection_check_strategy=guard.CollectionCheckStrategy.ALL_ITEMS,
         )
         memo = guard.TypeCheckMemo(frame.f_globals, {}, self_type=own, config=config)
         try:
@@ -229,8 +228,13 @@ def _yielded(hint: Any) -> Any:
     return hint.__args__[0] if name in _ITERATED and hint.__args__ else None
 
 
-def _is_large(value: object) -> bool:
-    return type(value) in (list, tuple, set, frozenset, dict) and len(value) > _MOST_ITEMS  # type: ignore[arg-type]
+def _sampled(value: Any) -> Any:
+    """Return a large container with one item of each type, and any other value as it is."""
+    if type(value) not in (list, tuple, set, frozenset, dict) or len(value) <= _MOST_ITEMS:
+        return value
+    if type(value) is dict:
+        return dict({(type(key), type(item)): (key, item) for key, item in value.items()}.values())
+    return type(value)({type(item): item for item in value}.values())
 
 
 def _items(value: object) -> list[object]:

@@ -1,8 +1,9 @@
 """The judgement of a project's gates on the changes of a run, or on the part that a user accepts."""
 
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
-from itertools import starmap
+from itertools import islice, starmap
 
 import msgspec
 
@@ -15,6 +16,7 @@ from remora.judges.gates.measured_gate import (
     MeasuredGate,
     Measurements,
     OutOfTimeError,
+    Part,
     measure_base,
 )
 from remora.judges.gates.project_gates import find_gates
@@ -24,9 +26,12 @@ from remora.rmtree import try_remove_tree
 from remora.runs.execution.run import BaseFiles, Run
 from remora.runs.judgement.proposals import Proposals
 from remora.runs.project import Project
+from remora.runs.records.findings import fixed
+from remora.runs.records.job_view import JobView
 from remora.runs.records.results import RunView, read_run
 from remora.runs.records.run_stream import RunStream
 from remora.runs.report.job_findings import findings_fixed
+from remora.runs.report.report_model import Finding
 from remora.runs.review.ready_changes import ReadyChange, ready_change
 from remora.runs.review.recheck import Tree
 from remora.runs.review.repeats import reject_repeats
@@ -191,9 +196,11 @@ class Judgement:
     def _describe_loss(self, agent_id: str) -> TakenOut:
         """Return what to record of a change set that has lost parts."""
         job, hunks = self._proposals.jobs[agent_id], self._proposals.hunks[agent_id]
-        kept = {n for part in self._parts if part.agent_id == agent_id for n in part.hunks}
+        parts = [part for part in self._parts if part.agent_id == agent_id]
+        kept = {n for part in parts for n in part.hunks}
         lost = {line for hunk in hunks if hunk.number not in kept for line in hunk.lines}
         back = [finding for finding in findings_fixed(job) if kept and finding.line in lost]
+        back = back or self._lost_work(job, parts)
         clean = self._project.redact.clean
         return TakenOut(
             agent_id=agent_id,
@@ -201,6 +208,23 @@ class Judgement:
             reasons=tuple(clean(list(starmap(_reason, self._reasons[agent_id].items())))),
             findings=tuple(clean(msgspec.to_builtins(back))),
         )
+
+    def _lost_work(self, job: JobView, kept: Sequence[Part]) -> list[Finding]:
+        """Return what a job wrote that is not in the parts that are kept, such as annotations.
+
+        An operation that cannot say what a file has of it, wrote one thing in each part.
+        """
+        every = [part for part in self._proposals.parts if part.agent_id == job.agent_id]
+        restorer = self._project.operations.restorers.get(job.operation)
+        number = len(every) - len(kept)
+        if restorer is not None:
+            whole, rest = (
+                len([*restorer.read(self._proposals.texts_with(job.agent_id, parts))])
+                for parts in (every, kept)
+            )
+            number = whole - rest
+        codes = Counter(fixed(job.findings.before or {}, job.findings.after or {})).elements()
+        return [Finding(code=code, message="") for code in islice(codes, number) if kept]
 
 
 def _reason(cause: tuple[str, str], labels: Sequence[str]) -> str:

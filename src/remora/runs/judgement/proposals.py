@@ -40,6 +40,12 @@ class Proposals:
         hunks = {number for part in parts if part.agent_id == agent_id for number in part.hunks}
         return self._changes[agent_id].only(hunks).patches
 
+    def texts_with(self, agent_id: str, parts: Sequence[Part]) -> dict[str, str]:
+        """Return the files of a change set with only the hunks of some parts."""
+        files = {patch.path: patch.base for patch in self._changes[agent_id].whole}
+        files |= {patch.path: patch.theirs for patch in self.patches_with(agent_id, parts)}
+        return {path: (text or b"").decode("utf-8", "replace") for path, text in files.items()}
+
     def files(self, parts: Sequence[Part]) -> dict[str, tuple[bytes | None, int]]:
         """Return the files that some parts change."""
         return self._merge(parts)[0]

@@ -326,6 +326,7 @@ def _with_judgement(job: JobView, counting: CurrentAttempts) -> JobView:
             found,
             after=None if found.after is None else dict(Counter(found.after) + again),
             remaining=found.remaining | codes_left(back),
+            measurements=None if back else found.measurements,
             last=(*found.last, *back),
         ),
     )
