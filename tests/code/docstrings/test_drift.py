@@ -70,6 +70,20 @@ def test_parameters(header: str, lines: list[str], expected: list[str], mend: Me
     assert update_plan(found).mend == mend
 
 
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("def wrap(func):\n    return func\nreturn wrap", []),
+        ("def wrap(g):\n    def inner(*, func): ...\n    return inner\nreturn partial(wrap)", []),
+        ("class Wrap:\n    def __call__(self, func): ...\nreturn Wrap()", []),
+        ("return lambda func: func", []),
+        ("def wrap(func): ...\nwrap(1)", ["unknown-parameter func"]),
+    ],
+)
+def test_parameters_of_what_is_returned(body: str, expected: list[str]) -> None:
+    assert codes(node("def f(limit):", args("limit: Most.", "func: What."), body)) == expected
+
+
 def test_a_text_in_the_body_is_a_parameter_only_if_other_keywords_are_accepted() -> None:
     docstring, body = args("a: One.", "gone: Two."), "return work(a, 'gone')"
     assert codes(node("def f(a):", docstring, body)) == ["unknown-parameter gone"]

@@ -307,6 +307,10 @@ LAYOUTS = {
         'class A:\n\tx = 1\n\tdef f(self):\n\t\t"""Do it."""\n',
     ),
     "Windows": ("def f():\r\n    pass\r\n", 'def f():\r\n    """Do it."""\r\n'),
+    "Windows, below other lines": (
+        "x = 1\n\n\ndef f():\r\n    return x\n",
+        'x = 1\n\n\ndef f():\r\n    """Do it."""\n    return x\n',
+    ),
     "a byte order mark": ("\ufeffdef f(): pass\n", '\ufeffdef f():\n    """Do it."""\n'),
     "a comment first": (
         "async def f(\n    a: int,  # one: two\n) -> int:\n    # why\n    return {1: 2}[a]\n",

@@ -7,7 +7,7 @@ from difflib import SequenceMatcher
 
 from remora.code.docstrings.docstring_sections import Item
 from remora.code.docstrings.drift_finding import DocumentedCode, DriftFinding
-from remora.code.syntax.definitions import UNKNOWN_PARAMETER
+from remora.code.syntax.definitions import DEFINITIONS, UNKNOWN_PARAMETER
 from remora.code.syntax.effects import unqualified_name
 from remora.code.syntax.hidden_uses import names_in
 
@@ -39,6 +39,7 @@ def parameter_findings(code: DocumentedCode) -> Iterator[DriftFinding]:
     spelled = {name.strip("_") for name in names}
     # a text in the body may name a keyword, but only if other keywords are accepted
     used = _TYPES | (_mentioned(code.body) if is_open or code.function is None else set())
+    used |= _parameters_of_result(code.body)
     unknown = [
         name
         for name in items
@@ -202,6 +203,16 @@ def _mentioned(code: Sequence[ast.stmt]) -> set[str]:
         for node in nodes
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
     }
+
+
+def _parameters_of_result(code: Sequence[ast.stmt]) -> set[str]:
+    """Return the parameters of inner functions that code returns, such as those of decorators."""
+    nodes = [node for statement in code for node in ast.walk(statement)]
+    results = [part for node in nodes if isinstance(node, ast.Return) for part in ast.walk(node)]
+    names = {part.id for part in results if isinstance(part, ast.Name)}
+    inner = [node for node in nodes if isinstance(node, DEFINITIONS) and node.name in names]
+    made = [*inner, *(part for part in results if isinstance(part, ast.Lambda))]
+    return {part.arg for node in made for part in ast.walk(node) if isinstance(part, ast.arg)}
 
 
 def _is_opaque(decorator: ast.expr) -> bool:

@@ -2,6 +2,7 @@
 
 import codecs
 import re
+from difflib import SequenceMatcher
 from typing import NamedTuple
 
 from remora.errors import HostError
@@ -67,6 +68,22 @@ def split_lines(body: str, *, keepends: bool = False) -> list[str]:
         lines = [f"{line}\n" for line in lines] if keepends else lines
         return [*lines, last] if last else lines
     return [body[line.start : line.next if keepends else line.stop] for line in lines_of(body)]
+
+
+def with_own_endings(before: str, after: str, newline: str) -> str:
+    """Return `after`, whose lines end as the lines of `before` do that they are or replace.
+
+    Others end as the line above, and the first one with `newline`.
+    """
+    old, new = split_lines(before, keepends=True), split_lines(after, keepends=True)
+    plain, made = [line.rstrip("\r\n") for line in old], list[str]()
+    texts = [line.rstrip("\r\n") for line in new]
+    for _, start, end, first, last in SequenceMatcher(None, plain, texts, False).get_opcodes():
+        for number, at in zip(range(start, start + last - first), range(first, last), strict=True):
+            if number < end and old[number] != plain[number]:
+                newline = newline_of(old[number])
+            made.append(texts[at] + newline if new[at] != texts[at] else texts[at])
+    return "".join(made)
 
 
 def newline_of(body: str) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from remora.code.edit.text_lines import newline_of, with_own_endings
 from remora.code.syntax.definitions import DefinitionNode
 from remora.code.syntax.signature import start_line
 from remora.code.syntax.source import Source
@@ -34,11 +35,10 @@ class InsertionPoint(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def with_lines(source: Source, spot: InsertionPoint, lines: Sequence[str]) -> bytes:
-    """Return the content of a file with lines at a place, with the line ending of its first line."""
-    first = _line(source, 1)
-    newline = first[len(first.rstrip(b"\r\n")) :].decode() or "\n"
+    """Return the content of a file with lines at a place. Lines that were there end as before."""
+    newline = newline_of((source.raw[spot.start :] + source.raw).decode())
     text = spot.before + "\n".join(lines) + spot.after
-    made = text.replace("\n", newline).encode()
+    made = with_own_endings(source.raw[spot.start : spot.end].decode(), text, newline).encode()
     return source.raw[: spot.start] + made + source.raw[spot.end :]
 
 
