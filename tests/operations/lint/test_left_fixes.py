@@ -7,12 +7,17 @@ import pytest
 
 from remora.judges.lint.left_alone import kept_findings
 from remora.operations.lint.host_findings import file_findings
+from remora.operations.lint.host_fix import fix_findings
 from remora.tools.host.ruff.ruff import Ruff
 from remora.tools.tree import ToolTree
 from tests.operations.lint.fixed_files import versions
 from tests.operations.lint.test_ruff_fixes import edited
 
 COMMENT = "the fix removes a comment"
+KEPT = "a comment keeps it"
+LAYOUT = "the indentation within the docstring would change"
+LINTER = "another linter may need the comment"
+ORDER = "values would be computed in another order"
 STYLE = "most of the file keeps the other way of writing"
 EXAMPLES = {
     "a comment of a branch goes with its line": (COMMENT, "RET505", """
@@ -33,6 +38,66 @@ EXAMPLES = {
           import tasks  # registers the tasks
         - import os  # noqa: E402
         """),
+    "words after a comment for linters": (
+        KEPT, "F", """
+          import tasks  # NOQA: registers the tasks
+          from jobs import (
+              send,
+          )  #noqa: needed
+          import api  # type:ignore
+        - import os  # noqa: E402
+        """),
+    "a comment for all of a file": (
+        KEPT, "F", """
+          # FLAKE8: NOQA: F401
+          import os
+        - print(f"a")
+        + print("a")
+        """),
+    "an item that a default dictionary gets": (
+        ORDER, "UP032", """
+          print(f"{1}", f"{2}", f"{3}")
+
+
+          def f(d):
+              return "{[x]} {}".format(d, len(d))
+        """),
+    "values that calls change": (
+        ORDER, "UP032", """
+        - print("{} {}".format(items, len(items)), f"{2}", f"{3}")
+        + print(f"{items} {len(items)}", f"{2}", f"{3}")
+        - print("{a} {b}".format(a=sum([1]), b=2), f"{4}", f"{5}")
+        + print(f"{sum([1])} {2}", f"{4}", f"{5}")
+          print("{} {}".format(items, items.pop()), f"{6}", f"{7}")
+          print("{1} {0}".format(first(), second()), f"{8}", f"{9}")
+          print("{} {}".format(counts, counts["a"]), f"{8}", f"{9}")
+        """),
+    "relative indentation in the docstring of a module": (
+        LAYOUT, "D208", '''
+          """
+              Say so.
+
+              .. note:: It
+                        is so.
+          """
+        '''),
+    "a part of a docstring that is not indented enough": (
+        LAYOUT, "D207", '''
+          def f():
+              """Say so.
+
+            Usage:
+                f()
+              """
+
+
+          def g():
+              """Say so.
+
+        -   All of it.
+        +     All of it.
+              """
+        '''),
     "f-strings where there are more other texts": (
         STYLE, "UP", """
           a = "{}".format(1), "%s" % 2
@@ -153,6 +218,55 @@ def test_a_fix_is_left_out_in_some_files(
     source = {"F401": "import os\n", "PIE790": "def f():\n    print()\n    pass\n"}
     text = source.get(selected, "print(getattr(print, 'sep'))\n")
     assert (edited(tmp_path, {path: text}, selected) != text) is is_fixed
+
+
+NEEDED_NOQA = [
+    ("pyproject.toml", 'optional-dependencies.test = ["pycodestyle"]', "# noqa: E501", False),
+    ("pyproject.toml", 'optional-dependencies.test = ["pycodestyle"]', "# noqa", False),
+    ("pyproject.toml", 'optional-dependencies.test = ["pycodestyle"]', "# noqa: F401", True),
+    ("requirements-dev.txt", "wemake-python-styleguide", "# noqa: F401", False),
+    ("setup.cfg", "[flake8]\nmax-line-length = 99", "#NOQA:E203", False),
+    ("setup.py", "setup(tests_require=['pytest-pydocstyle'])", "# noqa: D103", False),
+    ("ruff.toml", "lint.pydocstyle.convention = 'google'  # pycodestyle", "# noqa: D103", True),
+    ("README.md", "", "# noqa: E711, WPS432 words", False),
+    ("README.md", "", "# noqa: E711", True),
+]
+
+
+@pytest.mark.parametrize(("path", "text", "comment", "is_removed"), NEEDED_NOQA)
+def test_a_comment_stays_that_another_linter_needs(
+    tmp_path: Path, path: str, text: str, comment: str, *, is_removed: bool
+) -> None:
+    files = {"a.py": f"a = 1  {comment}\n", path: f"{text}\n"}
+    assert (edited(tmp_path, files, "default") == "a = 1\n") is is_removed
+
+
+PATHS = """
+import os
+
+# local imports
+from shop import cart
+
+
+def f(name):
+    return os.path.isdir(name), cart
+"""
+
+
+@pytest.mark.parametrize(
+    ("setting", "unsafe", "is_fixed"),
+    [("", False, False), ("", True, True), ("lint.extend-safe-fixes = ['PTH']", False, True)],
+)
+def test_conversions_to_paths_are_unsafe_unless_the_project_says_otherwise(
+    tmp_path: Path, setting: str, *, unsafe: bool, is_fixed: bool
+) -> None:
+    """`Path("").is_dir()` is true, unlike `os.path.isdir("")`. An added import goes to its place."""
+    (tmp_path / "ruff.toml").write_text(f"preview = true\n{setting}\n")
+    (tmp_path / "a.py").write_text(PATHS)
+    fix_findings(ToolTree(tmp_path, ruff=partial(Ruff, selected=["PTH"])), "a.py", [], unsafe)
+    expected = PATHS.replace("import os\n", "import os\nimport pathlib\n")
+    expected = expected.replace("os.path.isdir(name)", "pathlib.Path(name).is_dir()")
+    assert (tmp_path / "a.py").read_text() == (expected if is_fixed else PATHS)
 
 
 @pytest.mark.parametrize(("first", "is_fixed"), [("print()", True), ("'Said.'", False)])

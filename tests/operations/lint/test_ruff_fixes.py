@@ -60,6 +60,20 @@ CHANGES = {
           def g():
               """Return all of the bytes that have been read so far"""
         ''',
+    "RET505,RUF017,E501: a fix that adds a finding does not keep others back": """
+          def f(a, values):
+              if a == 1:
+                  return sum([value['a'] for value in values], [])
+        -     elif a == 2:
+        +     if a == 2:
+                  return 2
+        -     elif a == 3:
+        +     if a == 3:
+                  return 3
+        -     else:
+        -         return 4
+        +     return 4
+        """,
     "B007,RUF059: unused names get no underscore": """
         def f(pairs):
             for a, b in pairs:

@@ -5,6 +5,8 @@ import re
 import tokenize
 from collections import Counter
 
+from remora.code.edit.text_lines import split_lines
+
 _FOR_TOOL = re.compile(
     r"#(?:!|\s*(?:"
     r"(?:noqa|nosec|pragma|nosemgrep|nosonar|noinspection|skipcq|sourcery|lgtm)\b|"
@@ -22,6 +24,9 @@ _SILENCING = re.compile(
 )
 _RULE = re.compile(r"\b[A-Z]+\d+\b|[\[,=][ \t]*[\w-]+")
 """A code, or a name in a list: `E501`, `[attr-defined`, `=missing-docstring`."""
+_NOQA = re.compile(
+    r"#\s*((?:flake8|ruff)\s*[:=]\s*)?noqa\b(?:\s*:\s*((?:[a-z]+\d+[,\s]*)*))?", re.IGNORECASE
+)
 
 
 def comments_in(text: str) -> list[str]:
@@ -33,6 +38,19 @@ def comments_in(text: str) -> list[str]:
 def is_for_tool(comment: str) -> bool:
     """Return True if a comment, which starts with `#`, is read by a tool and not only by people."""
     return _FOR_TOOL.match(comment.lstrip()) is not None
+
+
+def noqa_codes(body: str) -> dict[int, list[str]]:
+    """Return the codes of `noqa` comments by line, for the whole file as those of line 0.
+
+    There are none in `# NOQA: needed for its side effect`, which flake8 takes for all codes.
+    """
+    lines = ((number, _NOQA.search(line)) for number, line in enumerate(split_lines(body), 1))
+    return {
+        0 if noqa[1] else number: re.findall(r"\w+", (noqa[2] or "").upper())
+        for number, noqa in lines
+        if noqa is not None
+    }
 
 
 def silences_more(before: str, after: str) -> bool:

@@ -6,10 +6,14 @@ the other one. In a file of khard, 9 of 53 texts became f-strings.
 
 import ast
 import re
-from collections import Counter
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from string import Formatter
 
+from remora.code.edit.text_lines import split_lines
+from remora.code.syntax.definitions import DefinitionNode
+from remora.code.syntax.signature import docstring_text
 from remora.code.syntax.source import parse_text
 from remora.tools.file_tree import FileTree
 from remora.tools.host.ruff.finding import Finding, Place, place_of
@@ -39,6 +43,12 @@ IDIOMS = {
     "UP045": _OPTIONAL,
 }
 """Rules that convert one way of writing into another, in a whole project, with patterns of both."""
+_WITHOUT_EFFECT = (
+    "abs", "float", "int", "join", "len", "max", "min", "repr", "round", "sorted", "str", "sum", "type",
+)  # fmt: skip
+"""Functions that only compute a value."""
+_INDENTATION = {"D207", "D208", "D214", "D215"}
+"""Rules about the indentation of docstrings. Their fixes move single lines."""
 _ALONE = 1
 """Uses of an idiom that a conversion may convert, since it is whole then."""
 
@@ -97,6 +107,81 @@ def repetitions(body: str) -> list[int]:
                         lines += [inner.lineno] if text in known else []
                         known.add(text)
     return lines
+
+
+@lru_cache(maxsize=1)
+def reordered(body: str) -> frozenset[int]:
+    """Return the lines of `format` calls that show something else as an f-string.
+
+    `format` computes all values before it shows the first: in `"{} {}".format(a, a.pop())`, it
+    lacks an item. An f-string also computes them in the order in which they are shown.
+    """
+    return frozenset(
+        node.lineno for node in nodes_of(body) if isinstance(node, ast.Call) and _is_reordered(node)
+    )
+
+
+def _is_reordered(call: ast.Call) -> bool:
+    match call:
+        case ast.Call(ast.Attribute(ast.Constant(str(text)), "format"), args, keywords):
+            values = {str(number): value for number, value in enumerate(args)}
+            values |= {keyword.arg or "": keyword.value for keyword in keywords}
+            order, shown = [*values], [field for field in _fields(text) if field[0] in values]
+            return any(
+                _may_change(values[later], values[name], has_access=bool(access))
+                or (order.index(later) < order.index(name) and _acts(values[name]))
+                for number, (name, access) in enumerate(shown)
+                for later, _ in shown[number + 1 :]
+                if later != name and _acts(values[later])
+            )
+    return False
+
+
+def _fields(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the name of each value that a text shows, and what is accessed of it."""
+    fields = (field for _, field, _, _ in Formatter().parse(text) if field is not None)
+    for number, field in enumerate(fields):
+        name = re.split(r"[.\[]", field, maxsplit=1)[0]
+        yield name or str(number), field.removeprefix(name)
+
+
+def _may_change(later: ast.expr, value: ast.expr, *, has_access: bool) -> bool:
+    """Return True if what computes a value may change another one, or what is accessed of it."""
+    if isinstance(value, ast.Call | ast.Constant) and not has_access:
+        return False
+    return _acts(later, () if has_access else _WITHOUT_EFFECT) or any(
+        isinstance(node, ast.Subscript) and ast.dump(node.value) == ast.dump(value)
+        for node in ast.walk(later)  # a defaultdict gets an item
+    )
+
+
+def _acts(value: ast.expr, harmless: Sequence[str] = ()) -> bool:
+    """Return True if computing a value may have an effect, unless functions of these names do it."""
+    return any(
+        isinstance(node, ast.Await | ast.NamedExpr)
+        or (
+            isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] not in harmless
+        )
+        for node in ast.walk(value)
+    )
+
+
+def moved_lines(findings: Sequence[Finding], body: str) -> dict[Place, str]:
+    """Return the fixes that would move lines of a docstring against each other, with the reason."""
+    shifts = defaultdict[str, dict[int, int]](dict)
+    for code, fix in ((finding["code"], finding["fix"]) for finding in findings):
+        for edit in fix["edits"] if fix and code in _INDENTATION else ():
+            shifts[code][edit["line"]] = len(edit["content"]) + edit["column"] - edit["end_column"]
+    lines, left = split_lines(body), set[tuple[str, int]]()
+    for node in nodes_of(body) if shifts else ():
+        if isinstance(node, ast.Module | DefinitionNode) and docstring_text(node.body) is not None:
+            text = range(node.body[0].lineno + 1, (node.body[0].end_lineno or 0) + 1)
+            filled = [number for number in text if lines[number - 1].strip("\"' \t")]
+            for code, shift in shifts.items():
+                if len({shift.get(number, 0) for number in filled}) > 1:
+                    left.update((code, number) for number in filled)
+    moved = (f for f in findings if (f["code"], f["line"]) in left)
+    return dict.fromkeys(map(place_of, moved), "the indentation within the docstring would change")
 
 
 def _is_formatted(node: ast.AST) -> bool:

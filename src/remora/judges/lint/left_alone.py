@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from remora.judges.lint.conversions import IDIOMS, of_other_style, usual_idioms
+from remora.judges.lint.conversions import IDIOMS, moved_lines, of_other_style, usual_idioms
 from remora.judges.lint.left_rules import (
     FILE_RULES,
     FIX_RULES,
@@ -70,7 +70,7 @@ class LeftAlone:
         together = [finding for finding in findings if finding["fix"] in fixes]
         found = dict.fromkeys(map(place_of, together), TOGETHER) | found
         free = [finding for finding in findings if not self._file.is_meant(finding["code"])]
-        return of_other_style(free, body) | found
+        return of_other_style(free, body) | moved_lines(findings, body) | found
 
     def _reason(self, finding: Finding, body: str) -> str:
         """Return why a finding stays, or an empty string."""

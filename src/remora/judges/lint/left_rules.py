@@ -20,24 +20,26 @@ from importlib.metadata import version
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from remora.code.edit.comments import is_for_tool
+from remora.code.edit.comments import is_for_tool, noqa_codes
 from remora.code.folders import BESIDE, is_vendored
 from remora.code.pytest_model.pytest_file import is_of_tests
+from remora.code.syntax.definitions import ImportNode
 from remora.code.syntax.signature import docstring_text
-from remora.judges.lint.conversions import IDIOMS, nodes_of, usual_idioms
+from remora.judges.lint.conversions import IDIOMS, nodes_of, reordered, usual_idioms
 from remora.judges.rules import Rule
 from remora.tools.host.ruff.config_files import is_configured, oldest_minor, supports_python_2
 from remora.tools.host.ruff.finding import Finding
 from remora.tools.host.ruff.ruff_versions import ruff_use, version_of
-from remora.tools.host.ruff.rule_choice import uses_flake8
+from remora.tools.host.ruff.rule_choice import noqa_prefixes
+from remora.tools.host.ruff.rules import rule_codes
 from remora.tools.tree import ToolTree
 
 UNUSED_IMPORT = "F401"
 _NO_EFFECT = "PIE790"
 _UNUSED = (UNUSED_IMPORT, "F841", _NO_EFFECT)
 """Rules about what has no effect."""
-_NO_QA = "RUF100"
-"""The rule about unused `# noqa` comments."""
+_NO_QA = "RUF10"
+"""Beginning of the rules about `# noqa` comments."""
 _OF_VERSION = ("RUF10", "I001")
 """Beginnings of rules that differ between versions of ruff: `noqa` comments, sorted imports."""
 _VERSION = re.compile(r"^\s*__version__\s*=", re.MULTILINE)
@@ -47,7 +49,8 @@ _PYTHON_3 = (
     "SIM105", "PLW1514",
 )  # fmt: skip
 """Beginnings of rules whose fixes need Python 3."""
-_F_STRINGS, _WITH_F_STRINGS = {"UP032", "FLY002"}, 6
+_F_STRING = "UP032"
+_F_STRINGS, _WITH_F_STRINGS = {_F_STRING, "FLY002"}, 6
 """Rules whose fixes need f-strings, and the first minor version that has them."""
 _CHOSEN = (UNUSED_IMPORT, "UP035", "UP026")
 """Rules about imports that are unused or have moved."""
@@ -65,7 +68,6 @@ class LintedFile:
     def __init__(self, place: ToolTree, path: str, findings: Sequence[Finding]) -> None:
         self.place, self.path = place, path
         self.codes = {finding["code"] for finding in findings}
-        self.unused_noqa = [f["message"] for f in findings if f["code"] == _NO_QA]
         self._selected = place.ruff.selected_rules()
         self.is_configured = is_configured(place, path)
 
@@ -86,11 +88,6 @@ class LintedFile:
     def pins_other_ruff(self) -> bool:
         use = self.place.once(ruff_use)
         return use.version is not None and use.version[:2] != version_of(version("ruff"))[:2]
-
-    @property
-    def has_other_linter(self) -> bool:
-        """True if the project uses flake8, or a comment is for a rule that ruff does not know."""
-        return uses_flake8(self.place) or any("unknown:" in text for text in self.unused_noqa)
 
 
 class CodeInFile(NamedTuple):
@@ -119,13 +116,6 @@ FILE_RULES: tuple[Rule[CodeInFile], ...] = (
         "the project pins another version of ruff",
         "23 in 3",
         lambda case: case.is_of_version() and case.file.pins_other_ruff,
-    ),
-    Rule(
-        "linter",
-        "flake8 and `# noqa: E203`",
-        "another linter may need the comment",
-        "2 in 1",
-        lambda case: case.code == _NO_QA and case.is_of_version() and case.file.has_other_linter,
     ),
     Rule(
         "python-2",
@@ -190,6 +180,28 @@ class CaseInBody(NamedTuple):
     body: str
     file: LintedFile
 
+    def is_for_linter(self) -> bool:
+        """Return True for a `noqa` comment that another linter of the project may need.
+
+        So is one with a code that ruff does not know.
+        """
+        code, place = self.finding["code"], self.file.place
+        if not code.startswith(_NO_QA) or code in place.ruff.selected:
+            return False
+        codes = _noqa_lines(self.body).get(self.finding["line"], [])
+        known, rules = place.once(noqa_prefixes), " ".join(["", *rule_codes()])
+        is_needed = any(code.startswith(known) or f" {code}" not in rules for code in codes)
+        return is_needed or (bool(known) and not codes)
+
+    def is_silenced(self) -> bool:
+        """Return True if a comment silences a finding for linters that read more than ruff does."""
+        code, lines = self.finding["code"], _noqa_lines(self.body)
+        if code.startswith(_OF_VERSION):
+            return False
+        near = (0, self.finding["line"], self.finding["end_line"])
+        said = [lines[line] for line in near if line in lines]
+        return any(not codes or code.startswith(tuple(codes)) for codes in said)
+
     def is_empty_body(self) -> bool:
         """Return True for a `pass` after a docstring, or under a comment that would be the end."""
         file, code = self.file, self.finding["code"]
@@ -221,6 +233,29 @@ FIX_RULES: tuple[Rule[CaseInBody], ...] = (
         "the fix removes a comment",
         "6 in 4",
         lambda case: _removes_comment(case.finding, case.body),
+    ),
+    Rule(
+        "noqa",
+        "`import tasks  # NOQA: registers the tasks`",
+        "a comment keeps it",
+        "0: flake8 keeps such lines",
+        CaseInBody.is_silenced,
+    ),
+    Rule(
+        "linter",
+        "pycodestyle and `# noqa: E203`",
+        "another linter may need the comment",
+        "102 in 10, with `--select default`",
+        CaseInBody.is_for_linter,
+    ),
+    Rule(
+        "order",
+        "`'{} {}'.format(stack, stack.pop())`",
+        "values would be computed in another order",
+        "8 in 5",
+        lambda case: (
+            case.finding["code"] == _F_STRING and case.finding["line"] in reordered(case.body)
+        ),
     ),
     Rule(
         "empty-body",
@@ -278,6 +313,18 @@ def _may_go(comment: str, header: str, replacement: str) -> bool:
     """
     goes_along = not replacement.strip() and not header and is_for_tool(comment)
     return goes_along or (header or comment) in replacement
+
+
+@lru_cache(maxsize=1)
+def _noqa_lines(body: str) -> dict[int, list[str]]:
+    """Return the codes of `noqa` comments by line. One at an end of an import is for all its lines."""
+    found = noqa_codes(body)
+    for node in nodes_of(body) if found else ():
+        if isinstance(node, ImportNode):
+            lines = range(node.lineno, (node.end_lineno or 0) + 1)
+            said = found.get(lines[0], found.get(lines[-1]))
+            found |= {} if said is None else dict.fromkeys(lines, said)
+    return found
 
 
 @lru_cache(maxsize=1)

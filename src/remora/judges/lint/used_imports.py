@@ -28,9 +28,11 @@ _FIXTURE = re.compile(
 )
 _COLLECTED = re.compile(r"^[Tt]est|Tests?$|TestCase$")
 _TEST_RUNNER = re.compile(r"^[ \t]*(?:import|from)[ \t]+(?:unittest|pytest)\b", re.MULTILINE)
-_KEPT_IMPORT = re.compile(r"#.*\b(?:unused-import|W0611)\b")
+_KEPT_IMPORT = re.compile(
+    r"#.*\b(?:unused-import|W0611|reportUnusedImport|type:\s*ignore)\b", re.IGNORECASE
+)
 _KEPT_IMPORTS = re.compile(
-    r"^#[ \t]*pylint:[ \t]*disable=.*\b(?:unused-import|W0611)\b", re.MULTILINE
+    r"^#[ \t]*pylint:[ \t]*disable=.*\b(?:unused-import|W0611)\b", re.MULTILINE | re.IGNORECASE
 )
 """A comment that keeps all unused imports of a file."""
 _OF_SPHINX = re.compile(r"^(?:extensions|project|html_theme)\s*=", re.MULTILINE)

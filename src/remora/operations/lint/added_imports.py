@@ -11,7 +11,7 @@ from remora.python_text import parse
 
 
 def with_added_imports_moved(before: str, after: str, style: ImportStyle) -> str:
-    """Return a changed file whose new `from` imports join the other imports of their modules.
+    """Return a changed file whose new imports join the other imports of their modules.
 
     Those of modules that the file did not import go to their place in the order. One with no other
     import in the line above or below stays.
@@ -23,8 +23,8 @@ def with_added_imports_moved(before: str, after: str, style: ImportStyle) -> str
     added = [
         node
         for node in source.tree.body
-        if isinstance(node, ast.ImportFrom)
-        and node.module != "__future__"
+        if isinstance(node, ImportNode)
+        and getattr(node, "module", "") != "__future__"
         and source.lines[node.lineno - 1].rstrip("\n") == ast.unparse(node)
         and known.isdisjoint(_names(node))
         and _is_beside_another(node, source.tree.body)
@@ -55,7 +55,7 @@ def _is_used_too_early(text: str, names: Collection[str]) -> bool:
     imported = {
         name.bound: node.lineno
         for node in reversed(tree.body)
-        if isinstance(node, ast.ImportFrom)
+        if isinstance(node, ImportNode)
         for name in _names(node)
         if name.bound in names
     }
@@ -65,5 +65,5 @@ def _is_used_too_early(text: str, names: Collection[str]) -> bool:
     )
 
 
-def _names(node: ast.ImportFrom) -> list[Imported]:
+def _names(node: ImportNode) -> list[Imported]:
     return list(imported_names(ast.Module([node], [])))

@@ -187,7 +187,8 @@ class _Fixer:
     def with_ruff_fixes(self) -> bytes:
         """Fix the whole file, or the findings of the nodes, as ruff does.
 
-        Returns the file as it is if a fix adds a finding. The fixes are then tried as proposals.
+        If a fix adds a finding, only rules are fixed whose fixes together add none. The other fixes
+        are then tried as proposals.
         """
         allowed = [finding for finding in self.before if self._allows(finding)]
         if not allowed:
@@ -198,7 +199,15 @@ class _Fixer:
         if fixed is None:
             fixed = self._fix_step_by_step(self._content)
         mended, lasting = self._mended(fixed, self.before)
-        return self._content if lasting else mended
+        return self._fix_by_rule(allowed) if lasting else mended
+
+    def _fix_by_rule(self, findings: Sequence[Finding]) -> bytes:
+        """Fix the rules one after the other, without those whose fixes add a finding."""
+        content = self._content
+        for code in () if self._nodes else sorted({finding["code"] for finding in findings}):
+            mended, lasting = self._mended(self._fix_step_by_step(content, [code]), self.before)
+            content = content if lasting else mended
+        return content
 
     def _fix_step_by_step(self, content: bytes, codes: Collection[str] = ()) -> bytes:
         """Apply fixes as ruff does, or only those of some rules.

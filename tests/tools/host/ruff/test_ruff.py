@@ -386,6 +386,23 @@ def _write(tree: Path, files: dict[str, str]) -> ToolTree:
         ({".github/workflows/a.yml": CI.format('python-version: ["3.11", "3.12"]')}, 11),
         ({".github/workflows/a.yml": CI.format("python:\n        - '3.9'\n        - '3.13'")}, 9),
         ({".github/workflows/a.yml": "steps:\n- with:\n    python-version: '3.13'\n"}, None),
+        ({"pyproject.toml": "[tool.black]\ntarget-version = [\n    'py38',\n    'py310',\n]\n"}, 8),
+        ({"pyproject.toml": "[tool.pyright]\npythonVersion = '3.9'\n"}, 9),
+        ({"mypy.ini": "[mypy]\npython_version = 3.8\n"}, 8),
+        ({"setup.cfg": "[options]\npython_requires = >=3.9\n[mypy]\npython_version: 3.8\n"}, 8),
+        ({".pre-commit-config.yaml": "  args: [--py36-plus]\n"}, 6),
+        ({".pre-commit-config.yaml": "  args: ['--target-version', 'py37']\n"}, 7),
+        ({"Pipfile": "[requires]\npython_full_version = '3.8.10'\n"}, 8),
+        ({"noxfile.py": "@nox.session(python=['3.9', '3.10', '3.8'])\n"}, 8),
+        ({"environment.yml": "dependencies:\n  - conda-forge::python>=3.8,<3.12\n"}, 8),
+        ({"docker/Dockerfile": "FROM python:3.8-slim AS base\n"}, 8),
+        ({"Dockerfile.dev": "ARG PYTHON_VERSION=3.9\n"}, 9),
+        ({".python-version": "3.9.18\n"}, 9),
+        ({"Dockerfile": "FROM python:3.13\n"}, None),
+        (
+            {"pyproject.toml": "[project]\ndependencies = [\n  'a; python_version<\"3.8\"',\n]\n"},
+            None,
+        ),
     ],
 )
 def test_the_oldest_version_that_is_declared_or_tested(
@@ -402,6 +419,18 @@ def test_the_oldest_version_that_is_declared_or_tested(
         ({"tox.ini": "[tox]\nenvlist = py312\n"}, ["UP017"]),
         ({"tox.ini": "[testenv:lint]\ncommands = ruff check\n"}, ["UP017"]),
         ({"ruff.toml": "lint.select = ['UP']\n"}, ["UP017"]),
+        (
+            {"setup.py": "setup(python_requires='>=3.11')", "Pipfile": "python_version = '3.8'\n"},
+            [],
+        ),
+        ({"pyproject.toml": "[project]\nrequires-python = '>=3.11'\n"}, ["UP017"]),
+        (
+            {
+                "pyproject.toml": "[project]\nrequires-python = '>=3.11'\n[tool.ruff]\n[tool.black]\n"
+                "target-version = ['py39']\n"
+            },
+            [],
+        ),
     ],
 )
 def test_code_for_a_newer_python_needs_a_declared_version_or_the_use_of_ruff(

@@ -34,6 +34,17 @@ _IN_SETUP_PY = re.compile(
     r"""(?m)^[^#\n]*\bpython_requires\b['"\]\s]*[=:]\s*\(?\s*['"]([^'"\n]+)"""
 )
 """The literal `python_requires` of setup.py: an argument, or an item of a dictionary."""
+_STATING = (
+    "pyproject.toml", "setup.cfg", "*mypy.ini", "pyrightconfig.json", ".pre-commit-config.yaml", "Pipfile",
+    "noxfile.py", "*environment*.y*ml", "*Dockerfile*", "*/*Dockerfile*", ".python-version", "runtime.txt",
+)  # fmt: skip
+_STATED = re.compile(
+    r"(?im)(?<![\w-])(?:target-version|py(?:thon)?s?(?:[-_]?(?:full_)?version)?)['\"]?[ \t]*[=:][ \t]*"
+    r"([\[(][^\])]*|['\"]?(?:py)?3[^\n#;,]*)"
+    r"|--(py3\d+)-plus|--(?:target|python)-version\W+((?:py)?3\.?\d+)"
+    r"|^[ \t]*- *(?:[\w-]+::)?python *[~>]=? *(3[\d.]+)|^FROM\b.*python(3\.\d+)|^(?:python-)?(3\.\d+)"
+)
+"""Settings of tools and images that state a version of Python, and what does so in them."""
 _CLASSIFIER = re.compile(r"Programming Language :: Python :: (\d)(?:\.(\d+))?")
 
 
@@ -50,10 +61,11 @@ def has_target(place: FileTree, path: str) -> bool:
     """Return True if ruff itself finds the oldest Python version in the configuration of a file.
 
     It looks for `target-version`, and for `requires-python` of the project, but not for what Poetry,
-    setup.cfg or setup.py require.
+    setup.cfg or setup.py require, or for a lower version elsewhere.
     """
     named = any("target-version" in settings for settings in settings_for(place, path))
-    return named or bool(_value(place.toml("pyproject.toml"), "project", "requires-python"))
+    required = _value(place.toml("pyproject.toml"), "project", "requires-python")
+    return named or (bool(required) and declared_minor(place) == _required_minor(place))
 
 
 def has_config_below(place: FileTree, folder: str) -> bool:
@@ -128,8 +140,16 @@ def declared_minor(place: FileTree) -> tuple[int, str] | None:
 
     The version is read from pyproject.toml, setup.cfg or setup.py, without running any of them. If
     none requires a version, the lowest one that a classifier names is returned, or else the lowest
-    one that tox or a matrix in the workflows of GitHub tests.
+    one that tox or a matrix in the workflows of GitHub tests. Settings of other tools and images
+    can only lower it: they may be for one of several versions.
     """
+    declared = _required_minor(place)
+    stated = min(_stated(place), default=None)
+    lowest = DEFAULT_MINOR if declared is None else declared[0]
+    return stated if stated and stated[0] < lowest else declared
+
+
+def _required_minor(place: FileTree) -> tuple[int, str] | None:
     files = ("pyproject.toml", "setup.cfg", "setup.py")
     for file, required in zip(files, _requirements(place), strict=True):
         if lowest := _LOWEST.search(required):
@@ -139,6 +159,13 @@ def declared_minor(place: FileTree) -> tuple[int, str] | None:
         if minor := min(minors, default=None):
             return minor, source
     return None
+
+
+def _stated(place: FileTree) -> Iterator[tuple[int, str]]:
+    """Yield the minor versions of Python 3 in settings of tools and in images, with their files."""
+    for path in (path for pattern in _STATING for path in place.files.glob(pattern)):
+        for groups in _STATED.findall(place.text_or_empty(path)):
+            yield from ((int(minor), path) for minor in _TOX_VERSION.findall(" ".join(groups)))
 
 
 def _tested(place: FileTree) -> Iterator[int]:

@@ -23,12 +23,21 @@ from remora.tools.host.ruff.rule_choice import (
     rule_choice,
     setting_values,
 )
+from remora.tools.host.ruff.rules import expand
 from remora.tools.host.style_config import configured_width
 
 T = TypeVar("T")
 OptionsOf = Callable[[str], list[str]]
 """A method that returns the options for a file or folder."""
 _Method = Callable[["RuffOptions", str], list[str]]
+_UNSAFE = (
+    "PTH1", "PTH202", "PTH203", "PTH204", "PTH205", "PTH207", "PTH208", "PTH21", "RUF019", "TRY400",
+)  # fmt: skip
+"""Rules whose fixes change what code does for ordinary values, although ruff calls some safe.
+
+`Path("").is_dir()` is true, unlike `os.path.isdir("")`. Not all containers have `get`. An exception
+is logged with its traceback.
+"""
 _ONE_PER_LINE = "lint.isort.force-single-line=true"
 
 
@@ -109,7 +118,12 @@ class RuffOptions:
     @_once_for_folder
     def check(self, path: str) -> list[str]:
         """Return the options to check a file or folder: its configuration, rules and line length."""
-        return [*self.sorting(path), *self.rules(path).options]
+        settings = settings_for(self.files, path)
+        safe = setting_values(settings, "extend-safe-fixes")
+        unsafe = [code for code in _UNSAFE if not expand(safe, (), [code])]
+        unsafe += setting_values(settings, "extend-unsafe-fixes")
+        marked = ["--config", f"lint.extend-unsafe-fixes={json.dumps(unsafe)}"]
+        return [*self.sorting(path), *self.rules(path).options, *marked]
 
     @_once_for_folder
     def sorting(self, path: str) -> list[str]:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from remora.text import some_of
 from remora.tools.file_tree import FileTree
+from remora.tools.host.declared_type_checker import settings_texts
 from remora.tools.host.ruff.config_files import settings_for
 from remora.tools.host.ruff.import_style import tool_settings
 from remora.tools.host.ruff.ruff_versions import Version, ruff_use
@@ -41,8 +42,18 @@ They remove `noqa` comments and calls, or replace a habit of authors: quotes, fo
 
 Those of order, which may have a meaning, are such rules unless the project selects them.
 """
+_STR = "RUF010"
+"""Of `{str(path)}`, this rule makes `{path!s}`, which says no more than `{path}`."""
 _WIDE_SINCE = (0, 16, 0)
 _FLAKE8_HOOK = re.compile(r"^\s*-?\s*id:\s*flake8\b", re.MULTILINE)
+_NOQA_LINTERS = {
+    r"flake8[\w-]*|pep8-naming|wemake-python-styleguide|hacking|pylama|prospector": ("",),
+    "autopep8|pep8|pycodestyle": ("E", "W"),
+    "pydocstyle": ("D",),
+}
+"""Linters that read `noqa`, with the beginnings of their codes."""
+_ALSO_NAMED_IN = ("setup.py", "Pipfile")
+"""Files that name linters beside those of a type checker."""
 _PATTERN = re.compile(r"(?=.*\w)(?:[\w./-]|(?<!\*)\*)+")
 _MOST_SHOWN = 10
 
@@ -90,9 +101,11 @@ def rule_choice(place: FileTree, path: str, selected: Sequence[str]) -> RuleChoi
     if DEFAULT not in selected:
         return RuleChoice(("--select", ",".join(added), *_ignoring(held_back)), text)
     chosen = _of_project(place, path, has_taste=True)
+    is_wanted = _STR in added or SelectedRules(place, ()).contain(path, _STR)
+    shown = chosen.options if is_wanted else (*chosen.options, *_ignoring([_STR]))
     if not added:
-        return chosen
-    options = (*chosen.options, "--extend-select", ",".join(added), *_ignoring(held_back))
+        return chosen._replace(options=shown)
+    options = (*shown, "--extend-select", ",".join(added), *_ignoring(held_back))
     return RuleChoice(options, f"{text}, and {chosen.text or 'those that the project selects'}")
 
 
@@ -115,6 +128,17 @@ def uses_flake8(place: FileTree) -> bool:
     """Return True if a project configures flake8, or runs it in pre-commit."""
     hooks = place.text_or_empty(".pre-commit-config.yaml")
     return _FLAKE8_HOOK.search(hooks) is not None or bool([*tool_settings(place, "flake8")])
+
+
+def noqa_prefixes(place: FileTree) -> tuple[str, ...]:
+    """Return the beginnings of the codes for which a linter that the project names needs `noqa`."""
+    texts = [text for _, text in settings_texts(place)]
+    text = "\n".join([*texts, *map(place.text_or_empty, _ALSO_NAMED_IN)])
+    found = {""} if uses_flake8(place) else set[str]()
+    for names, prefixes in _NOQA_LINTERS.items():
+        if re.search(rf"(?<![\w./-])(?:pytest-)?(?:{names})(?![\w/-])", text):
+            found.update(prefixes)
+    return tuple(found)
 
 
 def _ignored_by_flake8(place: FileTree) -> Iterator[str]:
