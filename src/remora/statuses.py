@@ -60,6 +60,11 @@ def shown_status(recorded: str) -> str:
     return VERIFIED if recorded == SUBMITTED else recorded
 
 
+def proven_text(status: str, proof: str | None) -> str:
+    """Return the status of a job as text, which is `checked` for a change that no test ran with."""
+    return CHECKED if status == VERIFIED and proof != TESTED else status_text(status)
+
+
 def status_text(status: str) -> str:
     """Return a status as text, such as `no change`."""
     return status.replace("_", " ")

@@ -93,7 +93,9 @@ def files(desk: Desk) -> dict[str, bytes]:
 
 class TestTwoWriters:
     @pytest.mark.needs("/proc")
-    @pytest.mark.parametrize("words", [("accept", "last", "--all"), ("reject", "last", "--all")])
+    @pytest.mark.parametrize(
+        "words", [("accept", "--untested", "last", "--all"), ("reject", "last", "--all")]
+    )
     def test_a_decision_during_a_write_names_the_writer(
         self, words: tuple[str, ...], ran: Desk
     ) -> None:
@@ -117,7 +119,7 @@ class TestLinks:
         before = elsewhere.read_bytes()
         for words in (
             ("reject", ran.newest, "--all"),
-            ("accept", ran.newest, "--all", "--trust-run"),
+            ("accept", "--untested", ran.newest, "--all", "--trust-run"),
             ("show", ran.newest),
         ):
             done = remora(ran, *words)
@@ -187,4 +189,4 @@ def test_a_clock_that_jumps_back_changes_no_order(
         assert [event.seq for event in events] == list(range(len(events)))
         assert path.parent.name == "runs" or stamps != sorted(stamps)
     assert desk.problems() == []
-    assert len(remora(desk, "accept", "last", "--all").document["accepted"]) == 2
+    assert len(remora(desk, "accept", "--untested", "last", "--all").document["accepted"]) == 2

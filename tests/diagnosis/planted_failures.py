@@ -400,7 +400,7 @@ REFUSED_EDIT = Case(
 def _edit_and_accept(user: Remora, root: Path) -> None:
     path = root / FILE
     path.write_text(path.read_text().replace("unused = order.coupon", "coupon = order.voucher"))
-    assert user("accept", "last", "--all", cwd=root).code == 1
+    assert user("accept", "--untested", "last", "--all", cwd=root).code == 1
 
 
 CONFLICT = Case(

@@ -89,7 +89,7 @@ class TestThePagesAgent:
         assert list(shown["knowledge"]) == ['print(f"no such file: {path}")']
         assert shown["constraints"]["checks"][-1] == "only_calls.pym"
 
-        assert remora("accept", "last", "--all", cwd=project).code == 0
+        assert remora("accept", "--untested", "last", "--all", cwd=project).code == 0
         after = (project / "src/load.py").read_text()
         assert re.findall(r"print\(.*", after) == ['print("loaded", data)']
         assert re.sub(r"log\.(info|debug|warning)\(", "print(", after) == PRINTS
@@ -150,7 +150,7 @@ class TestNew:
         write(project, {"src/price.py": COMMENTED})
         run = poor("analyze", "src", "-o", "tidy", "--json", cwd=project).document
         assert [job["status"] for job in run["jobs"]] == ["verified"]
-        assert poor("accept", "last", "--all", cwd=project).code == 0
+        assert poor("accept", "--untested", "last", "--all", cwd=project).code == 0
         assert (project / "src/price.py").read_text() == COMMENTED.replace(
             "    # total = order.total()\n", ""
         )
@@ -288,11 +288,11 @@ class TestReplace:
         write(project, {"src/price.py": "# Prices.\n" + COMMENTED})
 
         consent.unlink()
-        for words in (("accept", "last", "--all"), ("analyze", "-o", "docstring")):
+        for words in (("accept", "--untested", "last", "--all"), ("analyze", "-o", "docstring")):
             refused = poor(*words, "--json", cwd=project)
             assert "docstring is already in use" in json.dumps(refused.document), words
         shutil.rmtree(project / ".remora/agents/docstring")
-        refused = poor("accept", "last", "--all", "--json", cwd=project)
+        refused = poor("accept", "--untested", "last", "--all", "--json", cwd=project)
         assert "the agent docstring has changed" in json.dumps(refused.document)
 
     def test_a_broken_one_is_an_error_and_a_project_without_one_has_the_built_in_agent(

@@ -55,7 +55,7 @@ def test_quiet_silences_progress_and_notes_but_no_error(poor: Remora, project: P
     done = poor("analyze", "-o", "steps", "--quiet", "--max-nodes", "1", cwd=project)
     assert done.code == 0
     assert done.err == ""
-    assert "verified" in done.out
+    assert "checked" in done.out
     assert poor("--quiet", "show", "nope", cwd=project).err.startswith("error: ")
 
 

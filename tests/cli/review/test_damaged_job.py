@@ -81,11 +81,11 @@ def test_a_damaged_job_is_told_beside_the_others_and_is_not_accepted(damaged: Ra
     assert [diff["node_id"] for diff in done.document["diffs"]] == ["node:two.py:two"]
     assert "trace verify" in done.err
 
-    named = damaged("accept", "last", "one", "--json")
+    named = damaged("accept", "--untested", "last", "one", "--json")
     assert (named.code, named.error["code"]) == (1, "stream_damaged")
     assert "trace verify" in named.error["message"]
     assert tree(damaged.root) == damaged.before
-    done = damaged("accept", "last", "*.py:*", "--json")
+    done = damaged("accept", "--untested", "last", "*.py:*", "--json")
     assert (done.code, done.document["accepted"]) == (1, ["node:two.py:two"])
     (why,) = done.document["damaged"]
     assert "trace verify" in why
@@ -117,11 +117,11 @@ def test_a_stream_with_a_wrong_hash_blocks_no_other_change_set(two: Ran) -> None
     whole = path.read_bytes()
     path.write_bytes(whole.replace(b'"path":"one.py"', b'"path":"two.py"'))
     assert two("show", "last").code == 0  # hashes are looked at by `verify`, and before a write
-    done = two("accept", "last", "--all", "--json")
+    done = two("accept", "--untested", "last", "--all", "--json")
     assert (done.code, done.document["accepted"]) == (1, ["node:two.py:two"])
     assert len(done.document["damaged"]) == 1
     assert tree(two.root)["one.py"] == two.before["one.py"]
     path.write_bytes(whole)
-    done = two("accept", "last", "--all", "--json")
+    done = two("accept", "--untested", "last", "--all", "--json")
     assert (done.code, done.document["accepted"]) == (0, ["node:one.py:one"])
     assert "damaged" not in done.document, "a run without damage says nothing of it"

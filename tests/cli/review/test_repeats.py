@@ -45,7 +45,7 @@ def test_a_rejected_change_stays_rejected_with_its_reason(shop: Path, poor: Remo
     assert states(again) == {"a.py": "rejected", "b.py": "pending"}
     assert again["a.py"]["reasons"] == ["rejected: it is public"]
     assert "rejected: it is public" in poor("show", cwd=shop).out
-    poor("accept", "last", "--all", cwd=shop)
+    poor("accept", "--untested", "last", "--all", cwd=shop)
     assert (shop / "a.py").read_text() == UNUSED
     assert states(analyze(shop, poor)) == {"a.py": "rejected"}  # the third run knows it, too
 
@@ -85,7 +85,7 @@ def test_a_rejected_rule_stays_away_and_the_rest_is_pending(shop: Path, poor: Re
     job = analyze(shop, poor, "b.py")["b.py"]
     assert (job["review"], job["rest"]) == ("pending", [2, 3])
     assert "import os" not in poor("diff", "last", cwd=shop).out
-    poor("accept", "last", "--all", cwd=shop)
+    poor("accept", "--untested", "last", "--all", cwd=shop)
     text = (shop / "b.py").read_text()
     assert text.startswith("import os")
     assert "is not None" in text
@@ -125,7 +125,7 @@ def test_a_rejection_is_withdrawn_from_all_runs(shop: Path, poor: Remora, run: i
 def test_the_newest_of_equal_proposals_is_pending(shop: Path, poor: Remora) -> None:
     analyze(shop, poor)
     first = poor("show", "--json", cwd=shop).document["run_id"]
-    poor("accept", "last", "b.py", cwd=shop)
+    poor("accept", "--untested", "last", "b.py", cwd=shop)
     write(shop, {"c.py": UNUSED})
     assert states(analyze(shop, poor)) == {"a.py": "pending", "c.py": "pending"}
     newest = poor("show", "--json", cwd=shop).document["run_id"]

@@ -25,7 +25,7 @@ def desk(four: Four) -> Desk:
 class TestAccept:
     @pytest.mark.slow
     def test_a_terminal_shows_how_far_it_is(self, desk: Desk) -> None:
-        seen = on_terminal(desk.remora, desk.root, "accept", "last", "--all")
+        seen = on_terminal(desk.remora, desk.root, "accept", "--untested", "last", "--all")
         assert re.search(r"changes .*4/4", seen)
         # it is gone at the end: the summary stands alone
         assert "changes " not in seen[seen.index("accepted 4 changes") :]
@@ -38,14 +38,27 @@ class TestAccept:
             (("--if", "tested"), "verified, docstring-only"),
             (("--all", "--git-branch", branch), "is checked out"),
         ):
-            error = desk("accept", "last", *words, "--json").error
+            error = desk("accept", "--untested", "last", *words, "--json").error
             assert error["code"] == "usage_error"
             assert said in error["message"] + error["hint"]
         assert desk("report", "nope", "--json").code == 1
 
+    def test_code_that_no_test_ran_with_needs_an_option_or_an_answer(self, desk: Desk) -> None:
+        before = tree(desk.root)
+        for words in (["--all"], ["a.py:load", "--hunk", "1"]):
+            done = desk("accept", "last", *words)
+            assert done.code == 1
+            assert "  a.py:load\n    a.py: no test ran with it (" in done.out
+            assert "; --untested accepts it" in done.out
+        asked = on_terminal(desk.remora, desk.root, "accept", "last", "--all", typed="n\n", code=1)
+        assert "No test ran with a.py, a.py:load" in asked.replace("a.py:module", "a.py")
+        assert tree(desk.root) == before
+        seen = on_terminal(desk.remora, desk.root, "accept", "last", "--all", typed="y\n")
+        assert "accepted 4 changes" in seen
+
     def test_what_is_left_alone_is_reported_and_a_branch_gets_the_commits(self, desk: Desk) -> None:
         before = tree(desk.root)
-        words = ("accept", "last", "--all", "--if", "verified,docstring-only")
+        words = ("accept", "--untested", "last", "--all", "--if", "verified,docstring-only")
         done = desk(*words)
         assert done.code == 0
         assert "no such change is pending" in done.out
@@ -54,7 +67,7 @@ class TestAccept:
         assert "a.py:load: skipped because it is not docstring-only" in verbose
         assert verbose.count("skipped because") == 4
         assert "recorded" not in done.out, "there is no verdict to keep a head for"
-        done = desk("accept", "last", "a.py:load", "--git-branch", "fixes", "--json")
+        done = desk("accept", "--untested", "last", "a.py:load", "--git-branch", "fixes", "--json")
         assert (done.code, done.document["branch"]) == (0, "fixes")
         message = git(desk.root, "log", "-1", "--format=%B", "fixes").rstrip("\n")
         text, _, trailer = message.rpartition("\n\n")
@@ -70,7 +83,7 @@ class TestAccept:
 class TestRevert:
     def test_files_are_as_they_were_but_for_a_conflict(self, desk: Desk) -> None:
         before = tree(desk.root)
-        accepted = desk("accept", "last", "--all")
+        accepted = desk("accept", "--untested", "last", "--all")
         assert (accepted.code, accepted.err) == (0, "")
         mine = (desk.root / "a.py").read_bytes()
         (desk.root / "a.py").write_text("x = 1\n")
@@ -85,13 +98,13 @@ class TestRevert:
         assert tree(desk.root) == before
         assert "reverted" in desk("show", "last").out
         assert "not shown: 4 reverted" in desk("diff", "last").err
-        again = desk("accept", "last", "--all")
+        again = desk("accept", "--untested", "last", "--all")
         assert again.code == 0
         assert "`remora analyze` proposes them again" in again.out
 
     @pytest.mark.slow
     def test_a_run_of_another_user_is_refused(self, desk: Desk) -> None:
-        desk("accept", "last", "--all")
+        desk("accept", "--untested", "last", "--all")
         shutil.rmtree(desk.remora.home / "state")
         assert desk("revert", "last", "--json").code == 2
         assert desk("revert", "last", "--trust-run", "--json").code == 0
@@ -124,4 +137,6 @@ class TestClean:
         assert freed["bytes"] == sum(found["bytes"] for found in freed["removed"]) > 0
         assert "nothing to free" in desk("clean", "--yes").out
         assert not desk("clean", "--yes", "--json").document["dry_run"]
-        assert desk("accept", "last", "--all").code == 0, "what waits has all that it needs"
+        assert desk("accept", "--untested", "last", "--all").code == 0, (
+            "what waits has all that it needs"
+        )

@@ -180,25 +180,25 @@ def test_a_file_that_is_edited_while_hunks_are_chosen_keeps_the_edit(desk: Desk)
 
 @pytest.mark.slow
 def test_hunks_can_be_accepted_without_a_terminal(desk: Desk) -> None:
-    refused = desk("accept", "last", "load", "--hunk", "2", "--json")
+    refused = desk("accept", "--untested", "last", "load", "--hunk", "2", "--json")
     assert refused.code == 1
     assert refused.document["accepted"] == []
     assert "taken out by ruff (load, line 5)" in refused.document["conflicts"][0]["detail"]
     assert (desk.text("mod.py"), desk.states) == (LOADER, ["pending"])
-    done = desk("accept", "last", "load", "--hunk", "1", "--hunk", "2")
+    done = desk("accept", "--untested", "last", "load", "--hunk", "1", "--hunk", "2")
     assert (done.code, desk.text("mod.py")) == (0, with_edits(1, 5))
     shown = desk("diff", "last")
     assert "# both" in shown.out
     assert "import json" not in shown.out, "only the rest is pending"
     assert "@@ hunk 3: load" in shown.out
-    wrong = desk("accept", "last", "load", "--hunk", "2")
+    wrong = desk("accept", "--untested", "last", "load", "--hunk", "2")
     assert "no such hunks: 2" in wrong.err
     assert "pending: 3" in wrong.err
 
 
 @pytest.mark.slow
 def test_undo_asks_before_it_takes_back_what_was_accepted_before_the_review(desk: Desk) -> None:
-    assert desk("accept", "last", "load", "--hunk", "3").code == 0
+    assert desk("accept", "--untested", "last", "load", "--hunk", "3").code == 0
     with desk.review() as terminal:
         terminal.asks("y", "That was the last change")
         terminal.asks("u", r"undoes what was accepted of it before. \[y\]es \[n\]o ")
@@ -210,7 +210,7 @@ def test_undo_asks_before_it_takes_back_what_was_accepted_before_the_review(desk
 
 def test_hunks_are_those_of_one_change_set(desk: Desk) -> None:
     for words in ("--all", "load other", "load --rule F401", "load --git-branch fixes"):
-        done = desk("accept", "last", "--hunk", "1", *words.split())
+        done = desk("accept", "--untested", "last", "--hunk", "1", *words.split())
         assert done.code == 2
         assert "--hunk needs exactly one NODE" in done.err
 

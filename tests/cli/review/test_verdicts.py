@@ -33,16 +33,16 @@ def shop(poor: Remora, tmp_path: Path) -> Shop:
 
 
 @pytest.mark.parametrize(
-    ("verb", "state"), [("accept", "accepted: 1 of 2 hunks · "), ("reject", "")]
+    ("verb", "state"), [("accept --untested", "accepted: 1 of 2 hunks · "), ("reject", "")]
 )
 def test_only_the_named_functions_are_decided(shop: Shop, verb: str, state: str) -> None:
-    assert shop(verb, "last", "load_a").err.strip() == "a.py: still pending: F541 (hunk 2)"
+    assert shop(*verb.split(), "last", "load_a").err.strip() == "a.py: still pending: F541 (hunk 2)"
     shown = shop("show", "last", "-v").out
     assert f"{state}pending: hunk 2" in shown
     assert "F541 (hunk 2)" in shown
     (diff,) = shop("diff", "last", "--rule", "F541", "--json").document["diffs"]
     assert diff["hunks"] == [{"number": 2, "path": "a.py", "line": 6, "group": 2, "label": "F541"}]
-    assert shop("accept", "last", "load_b").err == ""
+    assert shop("accept", "--untested", "last", "load_b").err == ""
     assert 'f"b"' not in (shop.root / "a.py").read_text()
 
 
@@ -56,7 +56,7 @@ def test_a_rule_decides_its_hunks_and_a_terminal_shows_them(shop: Shop) -> None:
     assert [hunk["number"] for hunk in part["hunks"]] == [1]
     assert "\n-import os\n" in part["diff"]
     assert "-    return" not in part["diff"]
-    assert shop("accept", "last", "--rule", "F401").code == 0
+    assert shop("accept", "--untested", "last", "--rule", "F401").code == 0
     assert "import os" not in (shop.root / "a.py").read_text()
     assert shop("reject", "last", "--rule", "F541").code == 0
     assert (shop.root / "a.py").read_text().lstrip("\n") == TWO
@@ -68,7 +68,7 @@ def test_what_is_tied_to_another_rule_is_said_with_the_command_that_takes_it(sho
     tied = 'def load():\n    import re\n    return f"1"\n'
     write(shop.root, {"a.py": tied})
     assert shop("analyze", "-o", "lint").code == 0
-    done = shop("accept", "last", "--rule", "F401")
+    done = shop("accept", "--untested", "last", "--rule", "F401")
     assert (shop.root / "a.py").read_text() == tied
     assert "left in 1 file: changes of F401 that are tied to other rules" in done.err
     command = done.err.partition("`remora ")[2].partition("`")[0]
@@ -87,7 +87,7 @@ def test_a_file_without_a_change_has_the_command_that_says_why(shop: Shop) -> No
 
 
 def test_a_change_set_that_covers_other_functions_is_not_reverted(shop: Shop) -> None:
-    assert shop("accept", "last", "--all").code == 0
+    assert shop("accept", "--untested", "last", "--all").code == 0
     before = tree(shop.root)
     refused = shop("revert", "last", "load_a")
     assert refused.code == 2
@@ -123,7 +123,7 @@ def test_what_was_accepted_before_an_error_is_printed(
         return accept_one(project, stream, change, *args)
 
     monkeypatch.setattr("remora.usecases.review.verdicts.accept_one", fails_at_second)
-    code = entry.run(["--root", str(shop.root), "accept", "last", "--all", "--json"])
+    code = entry.run(["--root", str(shop.root), "accept", "--untested", "last", "--all", "--json"])
     printed = capsys.readouterr()
     assert (code, "error: the disk is full" in printed.err) == (3, True)
     assert accepted[0] in printed.out

@@ -41,7 +41,7 @@ def test_show_prints_the_document_of_analyze_and_what_to_type_next(ran: Ran) -> 
     assert ran("--json", "show", begin).document == ran.analyzed.document
     text = ran("show", "last").out
     run_id = ran.analyzed.document["run_id"]
-    assert "  verified  read    fixed E722" in text
+    assert "  checked  read    fixed E722" in text
     assert "3 of 3 findings fixed" in text
     assert f"see the changes: `remora diff {run_id}`\n" in text
 
@@ -88,7 +88,7 @@ def test_reject_revert_and_accept_write_what_was_verified(poor: Remora, project:
     assert poor("show", "last", "--json", cwd=project).document["jobs"][0]["review"] == "rejected"
 
     assert poor("revert", "last", "src/settings.py", cwd=project).code == 0
-    done = poor("accept", "last", "--all", "--json", cwd=project)
+    done = poor("accept", "--untested", "last", "--all", "--json", cwd=project)
     assert done.code == 0, done.err
     document = done.document
     assert set(document) == {"run_id", "accepted", "conflicts", "head"}
@@ -110,7 +110,7 @@ def test_an_edit_of_the_same_lines_is_a_conflict_and_stays(poor: Remora, project
     settings = project / "src" / "settings.py"
     settings.write_text(settings.read_text().replace("import os", "import os.path"))
     mine = tree(project)
-    done = poor("accept", "last", "--all", "--json", cwd=project)
+    done = poor("accept", "--untested", "last", "--all", "--json", cwd=project)
     assert done.code == 1
     (conflict,) = done.document["conflicts"]
     assert set(conflict) == {"node_id", "path", "detail"}
@@ -120,7 +120,7 @@ def test_an_edit_of_the_same_lines_is_a_conflict_and_stays(poor: Remora, project
     told = poor("show", "last", cwd=project).out
     assert conflict["detail"] in told
     assert "remora analyze -o steps --node src/settings.py" in told
-    again = poor("accept", "last", "--all", cwd=project)
+    again = poor("accept", "--untested", "last", "--all", cwd=project)
     assert "or: remora analyze -o steps --node src/settings.py" in again.out
     (_, listed) = poor("runs", cwd=project).out.splitlines()
     assert listed.split()[-4:] == ["steps", "none", "0", "1"]

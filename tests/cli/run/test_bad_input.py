@@ -206,7 +206,7 @@ def test_without_git_the_target_folder_is_the_project(remora: Remora, tmp_path: 
     assert done.code == 0, done.err
     assert done.document["root"] == str(plain)
     assert f"no git repository found: using {plain} as the project" in done.err
-    assert remora("accept", "last", "--all", cwd=plain).code == 0
+    assert remora("accept", "--untested", "last", "--all", cwd=plain).code == 0
     assert (plain / "a.py").read_text() == ""
     assert remora("trace", "verify", cwd=plain).code == 0
     assert remora("analyze", "--changed", cwd=plain).code == 2

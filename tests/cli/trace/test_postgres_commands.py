@@ -123,7 +123,7 @@ def test_accept_revert_reject_retry_and_fork(own: Project) -> None:
     document = own.analyze()
     agent = document["jobs"][0]["agent_id"]
     for words in (
-        ("accept", "last", "--all"),
+        ("accept", "--untested", "last", "--all"),
         ("revert", "last"),
         ("retry", "last", "src/settings.py", "--feedback", "keep sys"),
         ("reject", "last", "--all", "--feedback", "no"),

@@ -3,6 +3,7 @@
 from typing import Any
 
 import click
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,12 +18,13 @@ CODES = st.dictionaries(
 
 
 def job(node: str = "a.py:f", **said: Any) -> dict[str, Any]:
-    """A job's document; verified and pending unless it is said otherwise."""
+    """A job's document; tested and pending unless it is said otherwise."""
     return {
         "agent_id": "lint-0123456789ab",
         "operation": "lint",
         "node_id": f"node:{node}",
         "status": "verified",
+        "proof": "tested",
         "review": "pending",
         "turns": 3,
         "decided_by": {"rule": 3, "model": 0, "fallback": 0, "escalation": 0},
@@ -52,6 +54,11 @@ def test_a_line_says_what_was_fixed_and_what_was_left() -> None:
         "a.py",
         "  verified  f  fixed F401 x2, UP045; left E501 · model 1",
     ]
+
+
+@pytest.mark.parametrize(("proof", "word"), [("tested", "verified"), ("parsed", "checked")])
+def test_a_change_that_no_test_ran_with_is_only_checked(proof: str, word: str) -> None:
+    assert shown(job(proof=proof))[1].split()[0] == word
 
 
 def test_a_job_that_rules_completed_says_why_the_model_did_not() -> None:

@@ -42,7 +42,7 @@ def test_a_large_run_is_not_listed_when_it_ends(ran: Desk, view: RunView) -> Non
     assert "a.py\n" not in brief
     assert f"`remora show {view.run_id}" in brief
     assert "` lists all 3" in brief
-    assert "3 verified" in brief
+    assert "3 checked" in brief
 
 
 def test_the_first_failed_jobs_of_a_large_run_are_listed(
@@ -68,7 +68,7 @@ def test_jobs_are_selected_by_status(ran: Desk, view: RunView) -> None:
     named = {job.status for job in view.jobs}
     assert named == {"verified"}
     assert "a.py\n" in selected("verified")
-    assert "3 verified" in selected("verified", "error")
+    assert "3 checked" in selected("verified", "error")
     assert selected("error") == "no job has the status error"
     assert selected("error", "failed") == "no job has the status error or failed"
 

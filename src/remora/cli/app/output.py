@@ -19,6 +19,7 @@ _LEAST_SPACE = 24
 """Columns that a wrapped last column needs to be beside the others (decision)."""
 _COLORS = {
     "verified": "green",
+    "checked": "green",
     "accepted": "green",
     "no change": "bright_black",
     "rejected": "bright_black",

@@ -14,13 +14,17 @@ from remora.cli.app.project_context import next_command, project_of
 from remora.cli.app.working import working
 from remora.errors import RemoraError, UsageError
 from remora.ids import LAST, display_name
-from remora.text import count
+from remora.text import count, escape_line, some_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from remora.cli.review.review_session import Review
     from remora.runs.review.pending import GroupBy
     from remora.usecases.review.verdicts import Chosen
 
+_NAMED = 5
+"""Changes that a question names (decision)."""
 _RUN = click.argument("run", type=RUN)
 _NODES = click.argument("nodes", type=NODE, metavar="[NODE]...", nargs=-1)
 _CHOOSING = (
@@ -85,6 +89,7 @@ def choose_changes(function: Callable[..., int]) -> Callable[..., int]:
     "--git-branch", metavar="NAME", help="Commit to this branch instead of writing files."
 )
 @click.option("--pr", is_flag=True, help="Prepare a pull request: a branch, and its text.")
+@click.option("--untested", is_flag=True, help="Also accept code that no test ran with.")
 def accept(  # noqa: PLR0913 (one parameter for each option)
     options: Options,
     chosen: "Chosen",
@@ -94,13 +99,14 @@ def accept(  # noqa: PLR0913 (one parameter for each option)
     hunks: tuple[int, ...],
     git_branch: str | None,
     pr: bool,
+    untested: bool,
 ) -> int:
     """Write verified changes to your files.
 
     If you edited a file after the run, your edits are merged. Groups of hunks that overlap with
     them are not written. NODE is path:qualname, a qualname, or a glob. --rule and --if filter the
     given nodes, or all pending changes if no node is given. The exit code is 1 if something that
-    was selected was not written.
+    was selected was not written, such as code that no test ran with. In a terminal, you are asked.
 
     If the nodes, --rule or --hunk select some hunks of a change, these are written if they pass
     the agent's checks, and the others stay pending. `remora diff RUN NODE` shows their numbers and
@@ -126,9 +132,16 @@ def accept(  # noqa: PLR0913 (one parameter for each option)
     from remora.usecases.review.pull_request import branch_for, with_pull_request
 
     project, announce = project_of(options), functools.partial(note, options)
+    may_write = functools.partial(_may_write_untested, options, untested)
     if hunks:
         done = accept_part.accept_hunks(
-            run, nodes[0], hunks, root=project, trust_run=chosen.trust_run, announce=announce
+            run,
+            nodes[0],
+            hunks,
+            root=project,
+            trust_run=chosen.trust_run,
+            announce=announce,
+            may_write=may_write,
         )
         return print_accepted(options, project, done)
     branch = branch_for(project, run, nodes, chosen, git_branch) if pr else git_branch
@@ -145,6 +158,7 @@ def accept(  # noqa: PLR0913 (one parameter for each option)
                 trust_run=chosen.trust_run,
                 progress=pace,
                 announce=announce,
+                may_write=may_write,
             )
     except KeyboardInterrupt:
         show = next_command(options, project.root, "show", run)
@@ -152,6 +166,12 @@ def accept(  # noqa: PLR0913 (one parameter for each option)
         raise
     done = with_pull_request(project, done, done.branch) if pr and done.branch else done
     return print_accepted(options, project, done, branch)
+
+
+def _may_write_untested(options: Options, untested: bool, names: "Sequence[str]", why: str) -> bool:
+    is_asked = sys.stdin.isatty() and sys.stdout.isatty() and not (options.json or options.quiet)
+    question = f"No test ran with {some_of(names, _NAMED)} ({why}). Accept anyway?"
+    return untested or (is_asked and click.confirm(escape_line(question)))
 
 
 @command("reject", examples=("remora reject last load_orders --feedback 'keep the name'",))

@@ -14,7 +14,7 @@ from remora.runs.records.findings import (
     written_text,
 )
 from remora.runs.records.totals import Document
-from remora.statuses import CONFLICT, FAILED, NO_CHANGE, PENDING, STALE, status_text
+from remora.statuses import CONFLICT, FAILED, NO_CHANGE, PENDING, STALE, proven_text, status_text
 from remora.text import count, escape_line
 from remora.workspaces.copy.changes import hunks_text
 
@@ -78,7 +78,8 @@ def _with_errors_once(jobs: Sequence[Document]) -> Iterator[Document]:
 
 def state_word(job: Document) -> str:
     review = job["review"]
-    return status_text(str(job["status"] if review in ("", PENDING) else review))
+    is_open = review in ("", PENDING)
+    return proven_text(job["status"], job.get("proof")) if is_open else status_text(review)
 
 
 def review_counts(jobs: Sequence[Document]) -> str:

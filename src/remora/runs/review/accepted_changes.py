@@ -31,9 +31,10 @@ from remora.runs.review.selection import (
     apply_filter,
     choose_groups,
     choose_pending,
+    is_tested,
     tied_text,
 )
-from remora.statuses import ACCEPTED, CONFLICT, STALE
+from remora.statuses import ACCEPTED, CONFLICT, STALE, TEST_GATE
 from remora.text import count
 from remora.workspaces.apply.merge_change_set import FileConflict, FilePatch, PreparedChanges
 from remora.workspaces.hunks import present_hunks
@@ -42,6 +43,10 @@ AcceptChange = Callable[[ReadyChange, Recheck], list[dict[str, Any]]]
 """Accepts a change set and returns its conflicts, which are empty on success."""
 TrackProgress = Callable[[Sequence[ReadyChange]], Iterable[ReadyChange]]
 """Yields the changes one by one, and may show progress."""
+
+
+MayWrite = Callable[[Sequence[str], str], bool]
+"""Returns True if the changes of some nodes may be written although no test ran, for a reason."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -153,6 +158,19 @@ def select_changes(
         + [f"{error.message}; {error.hint}" for error in broken],
         notes=tied_text(view.run_id, ready, narrow),
     )
+
+
+def refused_untested(
+    project: ProjectRecords, view: RunView, changes: Sequence[ReadyChange], may_write: MayWrite
+) -> dict[str, str]:
+    """Return why code may not be written that no test ran with, by agent."""
+    jobs = [change.job for change in changes if not is_tested(project, change.job)]
+    results = view.gates.results if view.gates else ()
+    gap = next((gate.missing for gate in results if gate.name == TEST_GATE), "no check ran")
+    if not jobs or may_write([display_name(job.node_id) for job in jobs], gap):
+        return {}
+    why = f"no test ran with it ({gap}); --untested accepts it"
+    return dict.fromkeys((job.agent_id for job in jobs), why)
 
 
 def accept_each(

@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+from remora.code.pytest_model.pytest_file import is_test_file
 from remora.code.syntax.node_patterns import match_nodes, nearest
 from remora.code.syntax.source import Source, read_source
 from remora.errors import DiskError, NotFound, StreamDamaged, UsageError
@@ -18,7 +19,7 @@ from remora.runs.records.hunk_groups import HunkGroup, groups_of
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import RunView, jobs_named
 from remora.runs.review.ready_changes import ReadyChange
-from remora.statuses import PENDING, REVERTED, UNDECIDED, status_text
+from remora.statuses import PENDING, REVERTED, TESTED, UNDECIDED, status_text
 from remora.text import count, some_of
 from remora.tools.host.ruff.rules import rule_codes
 from remora.workspaces.copy.changes import hunks_text
@@ -261,6 +262,12 @@ def _is_docstring_only(project: ProjectRecords, job: JobView) -> bool:
         and only_docstrings_changed(patch.base, patch.theirs)
         for patch in patches
     )
+
+
+def is_tested(project: ProjectRecords, job: JobView) -> bool:
+    """Return True if the project's tests ran with a change set, or can say nothing about it."""
+    is_of_tests = all(is_test_file(change.path) for change in job.changes)
+    return job.proposal.proof == TESTED or is_of_tests or _is_docstring_only(project, job)
 
 
 CONDITIONS: dict[str, Callable[[ProjectRecords, JobView], bool]] = {

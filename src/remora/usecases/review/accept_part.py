@@ -21,11 +21,13 @@ from remora.runs.records.change_set_files import reverse_patches, shown_hunks
 from remora.runs.records.job_view import JobView, check_anchored
 from remora.runs.records.results import RunView, own_record, read_run
 from remora.runs.review.accepted_changes import (
+    MayWrite,
     SelectedChanges,
     Verdicts,
     accept_each,
     accept_one,
     opened_review,
+    refused_untested,
 )
 from remora.runs.review.apply_changes import merged, removed_from_others
 from remora.runs.review.ready_changes import ReadyChange, ready_change, written_change
@@ -55,7 +57,7 @@ def hunks(
     return shown_hunks(project, _pending_job(project, run, node, trusted=trust_run))
 
 
-def accept_hunks(
+def accept_hunks(  # noqa: PLR0913 (one keyword for each option of the command)
     run: str | RunView,
     node: str,
     numbers: Collection[int],
@@ -63,14 +65,14 @@ def accept_hunks(
     root: str | Path | Project | None = None,
     trust_run: bool = False,
     announce: Announce = announce_nothing,
+    may_write: MayWrite = lambda *_: True,
 ) -> Verdicts:
     """Write only some hunks of a change set to the project's files.
 
     `numbers` are those that `hunks` returns. The other hunks stay pending. The result is verified
     first, with the checks that the agent's submission had to pass and by the project's gates. If
     one fails, nothing is written or recorded, and `conflicts` of the result contains the reason.
-    `announce` is told how long the gates may take, and which cannot judge. Raises UsageError if a
-    hunk is not pending.
+    `announce` and `may_write` are those of `accept`. Raises UsageError if a hunk is not pending.
     """
 
     def choose(change: ReadyChange) -> ReadyChange:
@@ -81,7 +83,8 @@ def accept_hunks(
             raise UsageError(f"no such hunks: {named}", hint=f"pending: {pending}")
         return change.only(numbers)._replace(is_exact=len({*numbers}) < len(change.hunks))
 
-    return _accept(open_with(root)[1], run, node, choose, announce, trusted=trust_run)
+    project = open_with(root)[1]
+    return _accept(project, run, node, choose, announce, may_write, trusted=trust_run)
 
 
 def accept_edited(
@@ -177,19 +180,21 @@ def proposed_files(
     return found
 
 
-def _accept(
+def _accept(  # noqa: PLR0913 (as `accept_hunks`)
     project: Project,
     run: str | RunView,
     node: str,
     choose: Callable[[ReadyChange], ReadyChange],
     announce: Announce,
+    may_write: MayWrite = lambda *_: True,
     *,
     trusted: bool,
 ) -> Verdicts:
     with opened_review(project, run, trusted=trusted) as (stream, view):
         change = choose(ready_change(project, _one_pending(view, node)))
         picked = SelectedChanges(view=view, usable=[change], skipped=[], damaged=[])
-        refused = judge_parts(project, announce, view, [change], users_tree(project))
+        refused = refused_untested(project, view, [change], may_write)
+        refused |= judge_parts(project, announce, view, [change], users_tree(project))
         write = partial(accept_one, project, stream)
         return accept_each(project, stream, picked, write, iter, refused)
 

@@ -20,12 +20,14 @@ from remora.runs.records.results import RunView, read_run
 from remora.runs.records.review_verdict import checked_feedback, review_event
 from remora.runs.records.run_record import read_own_record
 from remora.runs.review.accepted_changes import (
+    MayWrite,
     SelectedChanges,
     TrackProgress,
     Verdicts,
     accept_each,
     accept_one,
     opened_review,
+    refused_untested,
     select_changes,
 )
 from remora.runs.review.git_branch import accept_onto_branch, open_branch, tree_of
@@ -67,6 +69,7 @@ def accept(  # noqa: PLR0913 (one keyword for each option of the command)
     trust_run: bool = False,
     progress: TrackProgress = iter,
     announce: Announce = announce_nothing,
+    may_write: MayWrite = lambda *_: True,
 ) -> Verdicts:
     """Write verified changes to the project's files.
 
@@ -74,7 +77,8 @@ def accept(  # noqa: PLR0913 (one keyword for each option of the command)
     or a glob) to select changes, or set `every` to select all of them. `rules` and `only_if`
     (`verified`, `docstring-only`) narrow the selection. If `git_branch` is given, each change set
     becomes a commit on that branch instead. `run` can also be a RunView that was read before.
-    `announce` is told how long the gates may take, and which cannot judge.
+    `announce` is told how long the gates may take, and which cannot judge. Code that the project's
+    tests did not run with is a conflict unless `may_write` returns True.
 
     Raises UsageError if nothing was chosen, the run is from another installation or the branch
     cannot be written, NotFound if a node does not exist, StreamLocked if the run is still running,
@@ -88,7 +92,8 @@ def accept(  # noqa: PLR0913 (one keyword for each option of the command)
         branch = None if git_branch is None else open_branch(project.root, git_branch)
         picked = select_changes(project, view, nodes, every=every, narrow=narrow)
         tree = users_tree(project) if branch is None else tree_of(project, branch)
-        refused = judge_parts(project, announce, view, picked.usable, tree)
+        refused = refused_untested(project, view, picked.usable, may_write)
+        refused |= judge_parts(project, announce, view, picked.usable, tree)
         if branch is not None:
             return accept_onto_branch(project, stream, picked, branch, progress, refused)
         write = partial(accept_one, project, stream)
