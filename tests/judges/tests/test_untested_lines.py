@@ -1,10 +1,11 @@
 """Changed lines that no test notices, and what cannot be known because of how tests reach them."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
-from remora.judges.judged_change import Change, ChangedFile, ReportedFinding
+from remora.judges.judged_change import Change, ChangedFile, ReportedFinding, Unjudged
 from remora.judges.tests.untested_lines import untested_lines
 from remora.sandbox.interpreters import ProjectPython
 from remora.tools.tree import ToolTree
@@ -62,6 +63,10 @@ def skipped(price):
 
 def expected(price):
     return price + 4
+
+
+def left_out(price):
+    return price + 5
 """
 LATER = "from shop import printed\n\n\n@printed\ndef one():\n    return 1\n"
 LAZY = "def later(price):\n    if price > 3:\n        return 0\n    return price\n"
@@ -135,6 +140,32 @@ def test_in_the_test():
 
     assert later(1) == 1
 """
+OTHERS = """\
+import pytest
+
+pytest.importorskip("not_installed")
+
+
+def test_left_out():
+    from shop import left_out
+
+    assert left_out(1) == 6
+"""
+
+
+def judged(
+    root: Path, python: ProjectPython, files: Mapping[str, str]
+) -> list[ReportedFinding | Unjudged]:
+    """Judge a project in which all files are new."""
+    for path, text in files.items():
+        (root / path).write_text(text)
+    changed = {
+        path: ChangedFile(path=path, before=None, after=text.encode())
+        for path, text in files.items()
+        if path in ("shop.py", "lazy.py")
+    }
+    place = ToolTree(root, python)
+    return [*untested_lines(Change(before=place, after=place, files=changed), lambda: False)]
 
 
 @pytest.mark.slow
@@ -145,16 +176,8 @@ def test_a_remark_is_made_only_if_all_tests_that_may_notice_a_fault_were_tried(
     before them.
     """
     need(2)
-    files = {"shop.py": SHOP, "later.py": LATER, "lazy.py": LAZY, "test_shop.py": TESTS}
-    for path, text in files.items():
-        (tmp_path / path).write_text(text)
-    changed = {
-        path: ChangedFile(path=path, before=None, after=files[path].encode())
-        for path in ("shop.py", "lazy.py")
-    }
-    place = ToolTree(tmp_path, plain_python)
-    change = Change(before=place, after=place, files=changed)
-    said = [*untested_lines(change, lambda: False)]
+    files = {"shop.py": SHOP, "later.py": LATER, "lazy.py": LAZY}
+    said = judged(tmp_path, plain_python, {**files, "test_shop.py": TESTS, "test_other.py": OTHERS})
     findings = {item.node_id: item.message for item in said if isinstance(item, ReportedFinding)}
     assert {
         key.rpartition(":")[2]: text.partition(" if ")[0] for key, text in findings.items()
@@ -164,16 +187,34 @@ def test_a_remark_is_made_only_if_all_tests_that_may_notice_a_fault_were_tried(
         "later": "no test notices",
     }
     unjudged = {
-        item.what.rpartition(" ")[2]: item.why
-        for item in said
-        if not isinstance(item, ReportedFinding)
+        item.what.rpartition(" ")[2]: item.why for item in said if isinstance(item, Unjudged)
     }
     early = dict.fromkeys(
         ("squares", "printed", "rows"),
         "it runs when its file is imported, before a fault can be planted",
     )
-    broken = {"seen": "seen_exactly", "opened": "opened", "skipped": "skipped"}
+    broken = {
+        "seen": "shop.py::test_seen_exactly",
+        "opened": "shop.py::test_opened",
+        "skipped": "shop.py::test_skipped",
+        "left_out": "other.py::test_left_out",
+    }
     assert unjudged == early | {"expected": "a test fails"} | {
-        name: f"a test that may reach it fails or is skipped: test_shop.py::test_{test}"
+        name: f"a test that may reach it fails or is skipped: test_{test}"
         for name, test in broken.items()
     }
+
+
+@pytest.mark.slow
+def test_what_tests_run_in_another_process_is_not_known(
+    tmp_path: Path, plain_python: ProjectPython
+) -> None:
+    """Processes of other programs do not enter the project's code."""
+    need(2)
+    code = "def printed(price):\n    return price * 7\n"
+    for started, known in (("sys.executable, '-m', 'shop'", False), ("'/bin/true'", True)):
+        test = (
+            f"import shop, subprocess, sys\n\n\ndef test_it():\n    subprocess.run([{started}])\n"
+        )
+        (said,) = judged(tmp_path, plain_python, {"shop.py": code, "test_shop.py": test})
+        assert isinstance(said, ReportedFinding) == known, said

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -170,7 +171,8 @@ def _run_added_tests(
         print_isolation(options)
         done = session.execute(lambda: run_progress(options))
     if not options.json:
-        code = conclude_run(options, done.project, done.run_id, done.stopped, announced=True)
+        told = replace(options, verbose=True)  # with the reason for each case that is not added
+        code = conclude_run(told, done.project, done.run_id, done.stopped, announced=True)
         return code, None
     shown = run_document(done.project, done.view)
     document = {**shown, "jobs": list(shown["jobs"])}

@@ -101,8 +101,8 @@ def untested_lines(
 class _Entering(NamedTuple):
     """The tests that enter each function, and why that is not known, by the node's key.
 
-    `broken` has those of them that do not pass, and `stopped` all tests that do not. If not all
-    tests ran, it is not `complete`.
+    `broken` has those of them that do not pass, and `stopped` all tests that do not, and the files
+    that cannot be collected. If not all tests ran, it is not `complete`.
     """
 
     tests: dict[str, list[str]]
@@ -118,7 +118,7 @@ def _broken_tests(change: Change, subject: _Subject, entering: _Entering) -> lis
     if (broken := entering.broken.get(key)) or not entering.stopped:
         return broken or []
     related = change.after.once(_related).tests_of(key)
-    return [test for test in related if test in entering.stopped]
+    return [test for test in related if {test, test.partition("::")[0]} & {*entering.stopped}]
 
 
 def _related(tree: FileTree) -> NodesWithTests:

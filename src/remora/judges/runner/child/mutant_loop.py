@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import dis
 import os
+import sys
 from types import FunctionType
 from typing import Any, Dict, Iterator, List, Set
 
@@ -182,7 +183,7 @@ class EntryLoop:
 
     An order has a `part` of the test files, as number and count, and in `probes` for each function
     what `MutantLoop` is given. `found` has the pairs of tests and numbers of functions, and those
-    of tests that do not pass (-1 for all functions); and the numbers of functions that run before
+    of tests and files that do not pass (-1 for all functions); and the numbers of functions that run before
     tests do, of those whose code cannot be replaced, and of those whose file is not imported.
     """
 
@@ -209,6 +210,18 @@ class EntryLoop:
         self.pytest_fixture_setup = set_up
         self.called = on_import([probe.get("path") for probe in self.probes], self.place)
 
+    def pytest_collectreport(self, report: Any) -> None:
+        if not report.passed:
+            self.broken[report.nodeid, -1] = None
+
+    def note_process(self, event: str, args: Any) -> None:
+        """Note that a process of the project's environment is started. This is an audit hook."""
+        if event == "subprocess.Popen":
+            folder, words = os.path.dirname(sys.executable), " ".join(map(str, args[1])).split()
+            names = [os.path.basename(word) for word in words]
+            if any(os.path.isfile(os.path.join(folder, name)) for name in names):
+                self.found["problem"] = "tests start other processes, which may enter it"
+
     def place(self, path: str) -> None:
         """Replace the functions of an imported file with their probes."""
         for number, probe in enumerate(self.probes):
@@ -221,6 +234,7 @@ class EntryLoop:
             self.place(path)
         early, items = self.recorder.numbers, self.own(session.items)
         self.recorder.caches = caches_under(self.asked["root"])
+        sys.addaudithook(self.note_process)
         for item, following in zip(items, [*items[1:], None]):  # noqa: B905 - Python 3.8
             if monotonic() > self.until:
                 break
