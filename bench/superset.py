@@ -68,7 +68,7 @@ def measure(package: Path, selectors: list[str], permission: list[str], tests: s
     with _copy(package) as folder:
         remora = [sys.executable, "-m", "remora"]
         _run(folder, [*remora, "analyze", "-o", "lint", "--yes", *permission, *selected])
-        _run(folder, [*remora, "accept", "last", "--all"])
+        _run(folder, [*remora, "accept", "last", "--all", "--untested"])
         ours = Fixed(_findings(folder, options), _lost(package, folder, tests))
     return Cell(before, ruff, ours)
 

@@ -69,7 +69,7 @@ EXAMPLES = {
         - print("{a} {b}".format(a=sum([1]), b=2), f"{4}", f"{5}")
         + print(f"{sum([1])} {2}", f"{4}", f"{5}")
           print("{} {}".format(items, items.pop()), f"{6}", f"{7}")
-          print("{1} {0}".format(first(), second()), f"{8}", f"{9}")
+          print("{1} {0}".format(first(), second()), "{".format(1), f"{8}", f"{9}")
           print("{} {}".format(counts, counts["a"]), f"{8}", f"{9}")
         """),
     "relative indentation in the docstring of a module": (

@@ -27,6 +27,10 @@ _RULE = re.compile(r"\b[A-Z]+\d+\b|[\[,=][ \t]*[\w-]+")
 _NOQA = re.compile(
     r"#\s*((?:flake8|ruff)\s*[:=]\s*)?noqa\b(?:\s*:\s*((?:[a-z]+\d+[,\s]*)*))?", re.IGNORECASE
 )
+_KEPT_IMPORT = re.compile(
+    r"(?:(^#\s*pylint:)|#).*\b(?:unused-import|W0611|reportUnusedImport|type:\s*ignore)\b",
+    re.IGNORECASE,
+)
 
 
 def comments_in(text: str) -> list[str]:
@@ -40,17 +44,18 @@ def is_for_tool(comment: str) -> bool:
     return _FOR_TOOL.match(comment.lstrip()) is not None
 
 
-def noqa_codes(body: str) -> dict[int, list[str]]:
-    """Return the codes of `noqa` comments by line, for the whole file as those of line 0.
+def silenced_codes(body: str) -> dict[int, list[str]]:
+    """Return the codes of ruff that comments silence, by line, for the whole file as those of line 0.
 
     There are none in `# NOQA: needed for its side effect`, which flake8 takes for all codes.
     """
-    lines = ((number, _NOQA.search(line)) for number, line in enumerate(split_lines(body), 1))
-    return {
-        0 if noqa[1] else number: re.findall(r"\w+", (noqa[2] or "").upper())
-        for number, noqa in lines
-        if noqa is not None
-    }
+    found = dict[int, list[str]]()
+    for number, line in enumerate(split_lines(body), 1):
+        if noqa := _NOQA.search(line):
+            found[0 if noqa[1] else number] = re.findall(r"\w+", (noqa[2] or "").upper())
+        elif kept := _KEPT_IMPORT.search(line):
+            found[0 if kept[1] else number] = ["F401"]
+    return found
 
 
 def silences_more(before: str, after: str) -> bool:

@@ -9,7 +9,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from string import Formatter
+from itertools import combinations
 
 from remora.code.edit.text_lines import split_lines
 from remora.code.syntax.definitions import DefinitionNode
@@ -129,17 +129,19 @@ def _is_reordered(call: ast.Call) -> bool:
             order, shown = [*values], [field for field in _fields(text) if field[0] in values]
             return any(
                 _may_change(values[later], values[name], has_access=bool(access))
-                or (order.index(later) < order.index(name) and _acts(values[name]))
-                for number, (name, access) in enumerate(shown)
-                for later, _ in shown[number + 1 :]
-                if later != name and _acts(values[later])
+                or (
+                    order.index(later) < order.index(name)
+                    and all(map(_acts, (values[name], values[later])))
+                )
+                for (name, access), (later, _) in combinations(shown, 2)
+                if later != name
             )
     return False
 
 
 def _fields(text: str) -> Iterator[tuple[str, str]]:
     """Yield the name of each value that a text shows, and what is accessed of it."""
-    fields = (field for _, field, _, _ in Formatter().parse(text) if field is not None)
+    fields = re.findall(r"\{([^{}!:]*)", text.replace("{{", ""))
     for number, field in enumerate(fields):
         name = re.split(r"[.\[]", field, maxsplit=1)[0]
         yield name or str(number), field.removeprefix(name)

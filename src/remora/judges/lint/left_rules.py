@@ -20,7 +20,7 @@ from importlib.metadata import version
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from remora.code.edit.comments import is_for_tool, noqa_codes
+from remora.code.edit.comments import is_for_tool, silenced_codes
 from remora.code.folders import BESIDE, is_vendored
 from remora.code.pytest_model.pytest_file import is_of_tests
 from remora.code.syntax.definitions import ImportNode
@@ -238,7 +238,7 @@ FIX_RULES: tuple[Rule[CaseInBody], ...] = (
         "noqa",
         "`import tasks  # NOQA: registers the tasks`",
         "a comment keeps it",
-        "0: flake8 keeps such lines",
+        "40 in 3",
         CaseInBody.is_silenced,
     ),
     Rule(
@@ -318,7 +318,7 @@ def _may_go(comment: str, header: str, replacement: str) -> bool:
 @lru_cache(maxsize=1)
 def _noqa_lines(body: str) -> dict[int, list[str]]:
     """Return the codes of `noqa` comments by line. One at an end of an import is for all its lines."""
-    found = noqa_codes(body)
+    found = silenced_codes(body)
     for node in nodes_of(body) if found else ():
         if isinstance(node, ImportNode):
             lines = range(node.lineno, (node.end_lineno or 0) + 1)

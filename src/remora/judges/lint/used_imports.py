@@ -28,13 +28,6 @@ _FIXTURE = re.compile(
 )
 _COLLECTED = re.compile(r"^[Tt]est|Tests?$|TestCase$")
 _TEST_RUNNER = re.compile(r"^[ \t]*(?:import|from)[ \t]+(?:unittest|pytest)\b", re.MULTILINE)
-_KEPT_IMPORT = re.compile(
-    r"#.*\b(?:unused-import|W0611|reportUnusedImport|type:\s*ignore)\b", re.IGNORECASE
-)
-_KEPT_IMPORTS = re.compile(
-    r"^#[ \t]*pylint:[ \t]*disable=.*\b(?:unused-import|W0611)\b", re.MULTILINE | re.IGNORECASE
-)
-"""A comment that keeps all unused imports of a file."""
 _OF_SPHINX = re.compile(r"^(?:extensions|project|html_theme)\s*=", re.MULTILINE)
 _ALL = "*"
 _FILES = ("py", "pyi", "rst", "md", "sh", "cfg", "toml")
@@ -138,10 +131,6 @@ class UnusedImport(NamedTuple):
         is_settings = self.path.rpartition("/")[2] == "conf.py" and _OF_SPHINX.search(self.body)
         return bool(is_settings) and "." in self.imported
 
-    def is_kept_by_comment(self) -> bool:
-        line = split_lines(self.body)[self.line - 1]
-        return bool(_KEPT_IMPORT.search(line) or _KEPT_IMPORTS.search(self.body))
-
 
 IMPORT_RULES: tuple[Rule[UnusedImport], ...] = (
     Rule(
@@ -185,13 +174,6 @@ IMPORT_RULES: tuple[Rule[UnusedImport], ...] = (
         "Sphinx may read the name",
         "0: Sphinx's documentation says that it reads `release`",
         UnusedImport.is_setting_of_sphinx,
-    ),
-    Rule(
-        "pylint",
-        "`# pylint: disable=unused-import`",
-        "a comment keeps it",
-        "40 in 3",
-        UnusedImport.is_kept_by_comment,
     ),
 )
 """Rules about imports that ruff calls unused, and that something needs. `measured` counts fixes in 200 packages."""
