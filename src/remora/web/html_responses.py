@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from remora.code.syntax.diff_parts import DiffLine, Part
 from remora.errors import RemoraError
 from remora.ids import display_name
-from remora.statuses import STATUSES, status_text
+from remora.statuses import STATUSES, TESTED, proven_text, status_text
 from remora.text import count, size_text
 from remora.web.addresses import PageLinks
 from remora.web.value_view import (
@@ -152,9 +152,9 @@ def _time(timestamp: str) -> str:
     return timestamp[:19].replace("T", " ")
 
 
-def state_html(state: str | None) -> Markup:
+def state_html(state: str | None, proof: str | None = TESTED) -> Markup:
     """Return a status or an outcome as HTML, in its colour."""
-    shown = without_hidden(status_text(state or ""))
+    shown = without_hidden(proven_text(state or "", proof))
     return Markup('<span class="state {}">{}</span>').format(_state_class(state), shown)
 
 

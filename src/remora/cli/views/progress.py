@@ -29,7 +29,7 @@ from remora.ids import display_name
 from remora.memory.events import Event, ModelRequest
 from remora.operations.base import Codes, is_lint_code
 from remora.runs.records.findings import done_text, fixed, known_findings
-from remora.statuses import VERIFIED, status_text
+from remora.statuses import VERIFIED, proven_text
 from remora.text import count, escape_line
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ class LineProgress(RunCounts):
             is_repeated = result.error in self._printed
             parts.append("for the same reason" if is_repeated else result.error)
             self._printed.add(result.error)
-        state = status_text(result.status)
+        state = proven_text(result.status, None)  # the tests run after all jobs
         head = f"[{self.done:>{width}}/{self.jobs}] {state:<9} {job.operation} {node}"
         click.echo(escape_line(f"{head}  {', '.join(parts)}"), err=True)
 

@@ -10,7 +10,7 @@ from remora.runs.records.decision_sources import model_text, sources_text
 from remora.runs.records.totals import phrases_of
 from remora.runs.report.job_texts import finding_text, fixes_of, has_rule, left_codes, reasons
 from remora.runs.report.report_model import Finding, JobReport, Report
-from remora.statuses import PENDING, VERIFIED, status_text
+from remora.statuses import status_text
 from remora.text import count, escape_line
 
 MAX_DIFFS = 40_000
@@ -64,7 +64,7 @@ def _run_text(report: Report) -> str:
 
 def _totals_text(report: Report) -> str:
     """Describe the totals, e.g. `6 jobs: 4 accepted, 2 no change; 12 other functions unchanged`."""
-    states = ", ".join(f"{n:,} {_state_text(state)}" for state, n in report.states.items())
+    states = ", ".join(f"{n:,} {status_text(state)}" for state, n in report.states.items())
     text = count(report.planned, "job") + (f": {states}" if states else "")
     started = sum(report.states.values())
     text += f"; {report.planned - started:,} not started" if started < report.planned else ""
@@ -79,17 +79,13 @@ def _decisions_text(report: Report) -> str:
     return ". ".join(parts if report.by_model is None else [*parts, model_text(report.by_model)])
 
 
-def _state_text(state: str) -> str:
-    return VERIFIED if state == PENDING else status_text(state)
-
-
 def folded(title: str, lines: list[str]) -> list[str]:
     """Return lines that are hidden until a reader unfolds them."""
     return [f"\n<details><summary>{title}</summary>\n", *lines, "\n</details>"]
 
 
 def _row(job: JobReport) -> str:
-    result = escape_markdown(_state_text(job.state)) + (
+    result = escape_markdown(status_text(job.state)) + (
         f" on {code(job.branch)}" if job.branch else ""
     )
     deciders = ", ".join(f"{who} {n}" for who, n in job.decided_by.items() if n)

@@ -18,7 +18,7 @@ from remora.runs.records.totals import totals_by_operation
 from remora.runs.report.job_findings import findings_fixed, findings_left
 from remora.runs.report.job_texts import gate_texts
 from remora.runs.report.report_model import Edit, FileChange, JobReport, Report
-from remora.statuses import UNDECIDED
+from remora.statuses import PENDING, UNDECIDED, VERIFIED, proven_text
 from remora.trace.redact.redactor import Redactor
 from remora.version import __version__
 from remora.workspaces.apply.line_diff import diff_hunks, split_lines
@@ -94,7 +94,9 @@ def _job(
         name=name,
         status=job.status or "",
         review=job.review.state,
-        state=job.review.state or str(job.status),
+        state=proven_text(VERIFIED, job.proposal.proof)
+        if job.review.state == PENDING
+        else job.review.state or str(job.status),
         turns=job.counts.turns,
         decided_by=job.counts.decided_by,
         fixed=dict(known[0]) if known else {},
