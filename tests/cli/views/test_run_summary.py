@@ -3,11 +3,8 @@
 from typing import Any
 
 from remora.bootstrap.operations import BUILT_IN
-from remora.cli.views.plan_view import left_lines
-from remora.cli.views.run_summary import run_sentence
-from remora.ids import node_key
+from remora.cli.views.run_summary import run_sentence, with_reasons
 from remora.operations.base import CONTRADICTS, KEPT, NEEDS_UNSAFE, NEEDS_WRITER, NO_FIX, Phrase
-from remora.runs.planning.plan import Plan
 from remora.runs.records.totals import OperationTotals
 
 
@@ -62,18 +59,15 @@ def test_what_nobody_wrote_needs_a_person_or_a_model() -> None:
     )
 
 
-def test_contradictions_are_not_among_what_is_left_out() -> None:
-    nodes = {"docstring": {f"{CONTRADICTS}: `a` is unknown": 1, f"{CONTRADICTS}: `b`": 1}}
-    assert said(nodes=nodes, files=0) == f"2 functions {CONTRADICTS}"
-
-
-def test_contradictions_are_named_and_not_only_counted() -> None:
-    keys = tuple(node_key("a.py", f"f{number}") for number in range(12))
-    plan = Plan(left_nodes={"docstring": {f"{CONTRADICTS}: `x` does not exist": keys}})
-    heading, first, *_, last = left_lines(plan, verbose=False, brief=True)
-    assert heading == f"not planned: 12 functions {CONTRADICTS}:"
-    assert first == "  a.py:f0: `x` does not exist"
-    assert last == "  and 2 more, which `remora check` lists"
+def test_contradictions_are_named_and_not_among_what_is_left_out() -> None:
+    wrong = [f"{CONTRADICTS}: a.py:f{number}: `x` does not exist" for number in range(9)]
+    nodes = {"docstring": {"in examples": 1, wrong[0]: 1}}
+    assert said(nodes=nodes, files=0) == (
+        f"1 function {wrong[0]}; 1 function left out (-v says why)"
+    )
+    text = with_reasons(dict.fromkeys(wrong, 1), "function")
+    assert text.startswith(f"1 function {wrong[0]}, 1 ")
+    assert text.endswith(f"{wrong[7]}, ...")
 
 
 def test_operations_share_a_sentence() -> None:

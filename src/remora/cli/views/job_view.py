@@ -41,9 +41,9 @@ def job_lines(jobs: Sequence[Document], width: int | None, *, verbose: bool) -> 
     for path, group in groupby(named, key=lambda pair: split_node_key(pair[0]["node_id"])[0]):
         yield escape_line(path)
         rows = list(group)
-        unchanged = [] if verbose else [job for job, _ in rows if _is_silent(job)]
+        unchanged = [] if verbose else [job for job, _ in rows if _is_unchanged(job)]
         for job, name in rows:
-            if len(unchanged) > 1 and _is_silent(job):
+            if len(unchanged) > 1 and _is_unchanged(job):
                 continue
             yield from _job(job, name, columns, width)
             if verbose:
@@ -134,11 +134,7 @@ def _verbose_lines(job: Document, indent: str, width: int | None) -> Iterator[st
 
 
 def _is_unchanged(job: Document) -> bool:
-    return job["status"] == NO_CHANGE and not job["error"]
-
-
-def _is_silent(job: Document) -> bool:
-    return _is_unchanged(job) and not job.get("reasons")
+    return job["status"] == NO_CHANGE and not (job["error"] or job.get("reasons"))
 
 
 def _unchanged_lines(

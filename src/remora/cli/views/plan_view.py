@@ -12,8 +12,8 @@ from remora.cli.app.output import terminal_width, wrap_text, wrapped
 from remora.cli.views.job_view import job_lines
 from remora.cli.views.run_summary import OPEN, run_sentence, with_reasons
 from remora.cli.views.run_view import unreadable_lines
-from remora.ids import MODULE, NodeKey, display_name, split_node_key
-from remora.operations.base import CONTRADICTS, NEEDS_WRITER
+from remora.ids import MODULE, NodeKey, split_node_key
+from remora.operations.base import NEEDS_WRITER
 from remora.runs.execution.run import PreparedRun
 from remora.runs.planning.plan import Plan
 from remora.runs.records.results import RunView
@@ -21,9 +21,6 @@ from remora.runs.records.run_listing import last_gate_seconds
 from remora.runs.report.job_findings import lint_left
 from remora.runs.report.job_texts import unread_text
 from remora.text import count, escape_line, plural
-
-_MOST_NAMED = 10
-"""Contradictions that are named (decision)."""
 
 
 def plan_lines(
@@ -61,14 +58,11 @@ def left_lines(plan: Plan, *, verbose: bool, brief: bool = False) -> Iterator[st
 
     For example `not planned: docstring: 5 functions need a person or a model`. If `verbose` is
     true, they are listed by reason and file. If `brief` is true, only operations without any job
-    are listed, unless a model could do their work, because the result says the rest. What
-    contradicts the code is named in any case.
+    are listed, unless a model could do their work, because the result says the rest.
     """
-    yield from _contradiction_lines(plan)
     working = {job.operation for job in plan.jobs} if brief else set()
-    for operation, numbers in plan.left.items():
-        reasons = {why: n for why, n in numbers.items() if not why.startswith(CONTRADICTS)}
-        if not reasons or operation in working or (brief and {*reasons} == {NEEDS_WRITER}):
+    for operation, reasons in plan.left.items():
+        if operation in working or (brief and {*reasons} == {NEEDS_WRITER}):
             continue
         how = "" if verbose else " (-v lists them)"
         yield f"not planned: {operation}: {with_reasons(reasons, 'function')}{how}"
@@ -83,22 +77,6 @@ def left_lines(plan: Plan, *, verbose: bool, brief: bool = False) -> Iterator[st
         yield f"  {reason}:"
         for finding in findings:
             yield from wrapped(f"    {finding}", "      ")
-
-
-def _contradiction_lines(plan: Plan) -> Iterator[str]:
-    """Yield what docstrings say that contradicts the code, each with the name of its function."""
-    told = [
-        f"{display_name(key)}{reason.removeprefix(CONTRADICTS)}"
-        for reasons in plan.left_nodes.values()
-        for reason, keys in reasons.items()
-        for key in (keys if reason.startswith(CONTRADICTS) else ())
-    ]
-    if told:
-        yield f"not planned: {count(len(told), 'function')} {CONTRADICTS}:"
-    for text in told[:_MOST_NAMED]:
-        yield from wrapped(f"  {text}", "    ")
-    if len(told) > _MOST_NAMED:
-        yield f"  and {len(told) - _MOST_NAMED:,} more, which `remora check` lists"
 
 
 def plan_as_run(plan: Plan, view: RunView) -> Plan:

@@ -23,6 +23,8 @@ from remora.text import count
 
 OPEN = "is left open"
 """The reason for findings that are in no whole change, although the plan did not leave them."""
+_MOST_REASONS = 8
+"""Reasons that a line names (decision: contradictions have one each)."""
 PLURALS = {
     NEEDS_WRITER: "need a person or a model", NEEDS_UNSAFE: "need --unsafe-fixes",
     NO_FIX: "have no fix", KEPT: "are left as they are", OPEN: "are left open",
@@ -34,12 +36,13 @@ PLURALS = {
 
 def with_reasons(reasons: Mapping[str, int], unit: str = "") -> str:
     """Return numbers with their reasons, such as `17 have no fix, 1 needs --unsafe-fixes`."""
-    return ", ".join(
+    texts = [
         f"{count(number, unit) if unit else f'{number:,}'} "
         f"{reason if number == 1 else PLURALS.get(reason, reason)}"
         for reason, number in sorted(reasons.items(), key=lambda entry: (-entry[1], entry[0]))
         if number
-    )
+    ]
+    return ", ".join([*texts[:_MOST_REASONS], *(["..."] if len(texts) > _MOST_REASONS else [])])
 
 
 def run_sentence(
@@ -57,11 +60,12 @@ def run_sentence(
     leaves, or that jobs left to a model, by operation and reason.
     """
     counted = [total for total in sums if total.measures.get("findings")]
-    needing, others, wrong = Counter[str](), 0, 0
+    needing, others, wrong = Counter[str](), 0, dict[str, int]()
     for operation, reasons in nodes.items():
         needing[operation] += reasons.get(NEEDS_WRITER, 0)
         others += sum(reasons.values()) - reasons.get(NEEDS_WRITER, 0)
-        wrong += sum(n for why, n in reasons.items() if why.startswith(CONTRADICTS))
+        wrong |= {why: n for why, n in reasons.items() if why.startswith(CONTRADICTS)}
+    others -= sum(wrong.values())
     units = {operation.name: operation.unit for operation in operations.all}
     done = [
         f"{phrase.brief} ({phrase.more})" if phrase.more else phrase.brief
@@ -83,8 +87,8 @@ def run_sentence(
                     for name, number in needing.items()
                 ),
                 f"{_stays_text(stays, reasons)}{lists}" if stays > 0 else "",
-                with_reasons({CONTRADICTS: wrong}, "function"),
-                f"{count(others - wrong, 'function')} left out{says}" if others > wrong else "",
+                with_reasons(wrong, "function"),
+                f"{count(others, 'function')} left out{says}" if others else "",
             ),
         )
     )

@@ -1,6 +1,7 @@
 """Trial calls of a function in different circumstances and with mutants."""
 
 import ast
+import re
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache, partial
@@ -15,7 +16,7 @@ from remora.judges.calls.case import CallInput, Case, canonical_literal, case_of
 from remora.judges.calls.target_function import TargetFunction
 from remora.judges.faults.mutants import Mutant
 from remora.judges.runner.parent import CIRCUMSTANCES, Order, Results, run_in_child, run_with_seeds
-from remora.python_text import literal, parse
+from remora.python_text import parse
 from remora.tools.tree import ToolTree
 
 _CALL_S = 1.0
@@ -34,18 +35,14 @@ _REASONS = {
     "value": "its result cannot be written in a test",
 }
 """Reasons that the result of a call cannot be asserted, by how the call ends."""
-_DOCTEST = """
-import doctest
-_failed = []
-class _Runner(doctest.DocTestRunner):
-    def report_failure(self, out, test, example, got):
-        _failed.append((example.source, example.want, got))
-_runner = _Runner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
-for _test in doctest.DocTestFinder(recurse=False).find({0}, "{0}", False, dict(globals())):
-    _runner.run(_test, out=lambda _: None)
-_failed[:3]
-"""
+_DOCTEST = (
+    "import doctest\n"
+    "doctest.run_docstring_examples({}, dict(globals()),"
+    " optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)"
+)
 _DOCTEST_S = 10.0
+_FAILED = re.compile(r"Failed example:\n    (.+)\nExpected:\n    (.+)\nGot:\n    (.+)\n(?=\*|$)")
+"""An example and a result of one line, as doctest reports them."""
 _ENDED = "it ends the process, or was not tried"
 _CHANGES = "its result differs between two runs"
 
@@ -109,19 +106,17 @@ def wrong_examples(place: ToolTree, subject: TargetFunction, cases: Sequence[Cas
     `cases` are calls with other results than shown. As an earlier example may change what a later
     one shows, doctest runs all of them, and says which ones fail. Rounded numbers count as right.
     """
-    calls = [case.call for case in cases if case.source == "docstring"]
-    if not calls or any(canonical_literal(case.shown) is None for case in cases):
+    calls = [
+        case.call for case in cases if case.source == "docstring" and canonical_literal(case.shown)
+    ]
+    if not calls:
         return []
     code = _DOCTEST.format(subject.qualname)
     order = {"module": subject.module, "path": str(place.seen / subject.path), "code": code}
     results = run_in_child(place, [subject.import_root], [{**order, "seconds": _DOCTEST_S}])
-    try:
-        failed = literal((results.of(0) or {}).get("value") or "[]")
-    except (ValueError, SyntaxError):  # it is too long
-        return []
     return [
-        f"the example `{source.strip()}` shows {want.strip()}, and the code gives {got.strip()}"
-        for source, want, got in failed
+        f"the example `{source}` shows {want}, and the code gives {got}"
+        for source, want, got in _FAILED.findall((results.of(0) or {}).get("printed", ""))
         if any(call in ast.unparse(parse(source)) for call in calls) and "." not in want
     ]
 

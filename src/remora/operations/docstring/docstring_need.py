@@ -13,6 +13,7 @@ from remora.code.folders import is_vendored
 from remora.code.pytest_model.pytest_file import is_of_tests
 from remora.code.syntax.nodes import Module, Node
 from remora.errors import HostError
+from remora.ids import display_name
 from remora.judges.judged_change import ReportedFinding
 from remora.operations.base import CONTRADICTS, NEEDS_NAME, NEEDS_WRITER, Amount
 from remora.operations.docstring.docstring_writer import is_writable
@@ -63,7 +64,7 @@ def docstring_work(
             return 1
         if plan.left:
             return NEEDS_WRITER if is_guided else for_writer
-        said = [wrong.message for wrong in found.contradictions[:1]]
+        said = [f"{display_name(node.key)}: {wrong.message}" for wrong in found.contradictions[:1]]
         return ": ".join((CONTRADICTS, *said)) if said or plan.mend else 0
 
     return amount

@@ -130,13 +130,12 @@ def path_for_tests(
     found = _existing_path(subject, stem, tests, exists)
 
     def is_taken(path: str) -> bool:
-        """Return True also for a module's name that pytest imports another test file by."""
+        """Return True also if pytest would import another test file by the same name."""
         folder, _, name = path.rpartition("/")
-        others = {other.rpartition("/")[0] for other in tests if other.endswith(f"/{name}")}
-        plain = [other for other in {*others, folder} if not exists(_inside(other, "__init__.py"))]
-        is_namesake = folder in plain and len(plain) > 1
+        is_package = exists(f"{folder}/__init__.py".lstrip("/"))
+        is_namesake = any(other.endswith(f"/{name}") for other in tests.keys() - {path})
         is_own = path in tests and _is_own(subject, tests[path])
-        return (is_namesake and path not in tests) or (exists(path) and not is_own)
+        return (is_namesake and not is_package) or (exists(path) and not is_own)
 
     return found or new_path(subject, stem, tests, exists=exists, naming=naming, is_taken=is_taken)
 
@@ -195,7 +194,7 @@ def _existing_path(
     of_others = {
         path
         for path, text in tests.items()
-        if exists(_inside(folder, f"{_tested_stem(path)}.py"))
+        if exists(f"{folder}/{_tested_stem(path)}.py".lstrip("/"))
         or _imports_other(subject, text, _tested_stem(path))
     }
     if len(tests) == 1 and not of_others:
@@ -209,10 +208,6 @@ def _existing_path(
     *others, best = ["", *sorted(filter(uses.get, uses), key=lambda path: uses[path])]
     is_clear = not others or uses.get(others[-1]) != uses[best]
     return best if best and is_clear else None
-
-
-def _inside(folder: str, name: str) -> str:
-    return f"{folder}/{name}" if folder else name
 
 
 def _tested_stem(path: str) -> str:

@@ -28,6 +28,24 @@ _READ_NO_TYPES = frozenset(
      "overload", "final", "override", "fixture")
 )  # fmt: skip
 """Decorators of the standard library and pytest that do not read annotations."""
+_OF_CLASSES = frozenset(
+    ("dataclass", "total_ordering", "runtime_checkable", "unique", "final", "define", "frozen", "s")
+)
+_OWNERS = frozenset(
+    (
+        "",
+        "functools",
+        "contextlib",
+        "abc",
+        "typing",
+        "dataclasses",
+        "enum",
+        "pytest",
+        "attr",
+        "attrs",
+    )
+)
+"""Modules of these decorators. `@app.cache` may be anything."""
 DECORATED = "a decorator may read annotations when the program runs"
 _CONTAINERS = frozenset(("list", "dict", "set", "tuple", "defaultdict", "OrderedDict"))
 
@@ -98,8 +116,23 @@ def _is_container(candidate: Candidate) -> bool:
 
 
 def may_read_annotations(function: Function) -> bool:
-    """Return True if a decorator may read annotations at run time, as those of FastAPI do."""
-    return not _READ_NO_TYPES.issuperset(map(unqualified_name, function.node.decorator_list))
+    """Return True if a decorator may read annotations at run time, as those of FastAPI do.
+
+    That of a class may read those of its methods.
+    """
+    own = {function.name} | _OWNERS
+    owner = function.owner.node.decorator_list if function.owner else ()
+    pairs = [(_READ_NO_TYPES, function.node.decorator_list), (_OF_CLASSES, owner)]
+    return any(
+        unqualified_name(decorator) not in known or _module_of(decorator) not in own
+        for known, decorators in pairs
+        for decorator in decorators
+    )
+
+
+def _module_of(decorator: ast.expr) -> str:
+    called = decorator.func if isinstance(decorator, ast.Call) else decorator
+    return ast.unparse(called.value) if isinstance(called, ast.Attribute) else ""
 
 
 RULES: tuple[Rule[Candidate], ...] = (

@@ -51,8 +51,7 @@ def known_measurements(event: Event) -> dict[str, int] | None:
 def wrong_examples(event: Event) -> list[str]:
     """Return the examples of docstrings that contradict the code, as a tool result reports them."""
     known = event.packet_delta.update_knowledge if event.packet_delta is not None else None
-    found = known.get("wrong examples") if isinstance(known, dict) else None
-    return [text for text in found if isinstance(text, str)] if isinstance(found, list) else []
+    return [*map(str, known.get("wrong examples", ()))] if isinstance(known, dict) else []
 
 
 def _known_counts(event: Event, key: str) -> dict[str, int] | None:

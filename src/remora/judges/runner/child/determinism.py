@@ -41,8 +41,6 @@ def rename_host(name: str) -> None:
     """Replace the name of this machine and the number of its processors, in this process only."""
     real, processors = os.uname(), os.cpu_count() or 1
     os.cpu_count = lambda: 1 if processors > 1 else 2
-    if hasattr(os, "sched_getaffinity"):
-        os.sched_getaffinity = lambda _: set(range(os.cpu_count() or 1))
     renamed = os.uname_result((real.sysname, name, real.release, real.version, real.machine))
     os.uname = lambda: renamed
     socket.gethostname = lambda: name
