@@ -163,6 +163,21 @@ MAKERS: dict[str, Maker] = {
     "voyage-key": shaped("p", "a-", (ALNUM, 43)),
     "wandb-key": shaped("wan", "db_v1_", (ALNUM, 80)),
     "yandex-key": shaped("AQ", "VN", (WIDE, 36)),
+    "apify-token": shaped("apify", "_api_", (ALNUM, 36)),
+    "axiom-token": after_uuid("xa", "at-"),
+    "browserbase-key": shaped("bb", "_live_", (WIDE, 27)),
+    "context7-key": after_uuid("ctx", "7sk-"),
+    "daytona-key": shaped("dt", "n_", (HEX, 64)),
+    "deno-token": shaped("dd", "p_", (ALNUM, 36)),
+    "github-app-token": shaped("gh", "s_123456_", "ey", "J", (WIDE, 40), ".", (WIDE, 90)),
+    "inngest-key": shaped("sign", "key-prod-", (HEX, 64)),
+    "kaggle-token": shaped("KG", "AT_", (HEX, 32)),
+    "logfire-token": shaped("py", "lf_v1_us_", (ALNUM, 43)),
+    "paddle-key": shaped("pd", "l_live_apikey_", (LOWER, 26), "_", (ALNUM, 22), "_", (ALNUM, 3)),
+    "polar-token": shaped("pol", "ar_oat_", (ALNUM, 43)),
+    "runpod-key": shaped("rp", "a_", (ALNUM, 46)),
+    "supabase-new-token": shaped("sb", "p_v0_", (HEX, 40)),
+    "doppler-service-token": shaped("dp", ".st.prd_eu.", (ALNUM, 43)),
 }
 """By kind; each stands for itself in a text."""
 

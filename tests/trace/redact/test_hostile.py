@@ -83,6 +83,11 @@ SHAPES = {
     "continued lines": "ghp_aB3dE6gH9\\\n",
     "slashes in JSON": "a\\/",
     "markers of keys": "AZDO+AStA3-ABCDEF-",
+    "starts of keys in Base64": "LS0tLS1" + "CRUdJTi",
+    "types of keys in Base64": "UFJJVkFURS" + "BLRVkt\n",
+    "defaults": "'token', default=",
+    "tables": "parametrize('token,a',[('",
+    "names of columns": "parametrize('token', ",
     "nothing": "\x00",
 }
 

@@ -204,11 +204,11 @@ def test_the_last_word_of_a_tangle() -> None:
 
 def test_versions() -> None:
     plain = Redactor(KEY)
-    assert plain.version == "redact/2"
+    assert plain.version == "redact/3"
     known = Redactor(KEY, environ={"SHOP_TOKEN": PASSWORD})
     other = Redactor(KEY, environ={"SHOP_TOKEN": PASSWORD[::-1]})
     assert known.version == other.version  # it tells nothing of the value
-    assert known.version.startswith("redact/2+")
+    assert known.version.startswith("redact/3+")
     assert Redactor(KEY, environ={"HOME": "/home/shop"}).version == plain.version
     assert Redactor(KEY, environ={"SHOP_KEY": PASSWORD}).version != known.version
     assert Redactor(KEY, BUILTIN[:3]).version != plain.version

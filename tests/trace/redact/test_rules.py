@@ -4,6 +4,8 @@ import base64
 import json
 import random
 import re
+import textwrap
+from itertools import product
 from pathlib import Path
 from urllib.parse import quote
 
@@ -109,6 +111,18 @@ FORMS = (
     "assert api_key in ('a', S)",
     "match x:\n    case {'api_key': S}: pass",
     "match x:\n    case Config(api_key=S): pass",
+    # defaults
+    "x = os.getenv('API_KEY', S)",
+    "x = os.getenv(key='API_KEY', default=S)",
+    "x = os.getenv('API_KEY') or S",
+    "x = os.environ['API_KEY'] or S",
+    "x = env.str('API_KEY',\n    default=S,\n)",
+    "parser.add_argument('--api-key', help='a (b', default=S)",
+    # tables of test cases
+    "@pytest.mark.parametrize('api_key', [S])",
+    "@pytest.mark.parametrize('user, api_key', [('a', 1), ('b', S)])",
+    "@parametrize(('user', 'api_key'), [pytest.param('a', S, id='b')])",
+    "@parametrize(\n    'user,api_key',\n    [\n        ('a', S),  # b\n    ],\n)",
 )
 
 
@@ -127,6 +141,8 @@ def test_a_secret_is_found(form: str) -> None:
         f'token = tokenize("{SECRET}")',
         'tokens = ["NUMBER_12", "x^2+y1", "hello world1"]',
         'for token in ("utf8_decoder", "a1b2=c3"): pass',
+        f'f("--token"), f("--digest", default="{SECRET}")',
+        f'@parametrize("digest", ["{SECRET}"]), f("token")',
     ],
 )
 def test_what_belongs_to_other_names_is_kept(text: str) -> None:
@@ -253,6 +269,13 @@ def test_no_line_of_the_body_is_left(redactor: Redactor, text: str) -> None:
 def test_in_base64(redactor: Redactor) -> None:
     hidden = base64.b64encode(BLOCK.encode()).decode()
     assert redactor.text(f"data:\n  tls.key: {hidden}\n").count("<secret:private-key:") == 1
+    account = base64.b64encode(json.dumps({"a": 1, "private_key": BLOCK}).encode()).decode()
+    for width, between in product((44, 64, 76), ("\n", "\r\n  ", '\\n"\n    "', "\n+", '", "')):
+        for text in (hidden, account):
+            lines = textwrap.wrap(text, width)
+            clean = redactor.text(between.join(lines) + "\nafter")
+            assert [line for line in lines[5:-1] if line in clean] == []
+            assert clean.endswith("after")
     public = base64.b64encode(BLOCK.replace("EC PRIVATE KEY", "CERTIFICATE").encode()).decode()
     assert redactor.text(public) is public
 
@@ -474,7 +497,7 @@ def test_patterns_that_match_nothing_at_all(pattern: str) -> None:
 def test_the_version_knows_them() -> None:
     one, two = (Redactor(KEY, own=[UserRule("shop", pattern)]).version for pattern in ("a", "b"))
     assert one != two
-    assert one.startswith("redact/2+")
+    assert one.startswith("redact/3+")
 
 
 PAGE = Path(__file__).parents[3] / "docs/reference/redaction.md"

@@ -1,14 +1,14 @@
 """Rules for secrets in assignments.
 
 `ASSIGNMENT` is for `password = "..."` or `API_KEY=...`, `TUPLE_ASSIGNMENT` for several values as in
-`user, password = "a", "b"`, and `BLOCK_VALUE` for the lines after `password: |`, `passwords:` or an
-opening triple quote. In a tuple, all literals are judged, in lists, loops and wrappers such as
+`user, password = "a", "b"`, `TABLE_VALUE` for `parametrize("user, password", [("a", "b")])`, and
+`BLOCK_VALUE` for the lines after `password: |`, `passwords:` or an opening triple quote. In a tuple, all literals are judged, in lists, loops and wrappers such as
 `SecretStr("…")` too, if any of the names tells: a rest that is replaced with a secret does less harm
 than a secret that is kept. No byte is read more than twice, so the running time stays linear.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from itertools import chain, islice, tee
 from typing import NamedTuple
 
@@ -170,6 +170,12 @@ def is_secret_value(name: str, value: bytes) -> bool:
 
 ASSIGNMENT = Rule("assignment", _HEAD, needs=_HEAD, find=_find_values)
 
+_OR = r"[)\]][ \t]{1,4}or[ \t(]"
+_DEFAULT_HEAD = rf"(?i){NAME}{ENDING}\\*[\"'](?:[^)]{{0,160}}?[\s(,n]default[ \t]{{0,4}}=|{_OR})"
+_DEFAULT_NEED = rf"(?i)default[ \t]{{0,4}}=|{_OR}"
+DEFAULT_VALUE = Rule("assignment", _DEFAULT_HEAD, needs=_DEFAULT_NEED, find=_find_values)
+"""Defaults, as in `option("--token", default="…")` and `getenv("TOKEN") or "…"`."""
+
 
 _TUPLE_BLANK = r"(?:[ \t\r\n]|\\+[rn\r\n])*"
 _CONTINUED = r"(?:[ \t]|\\+[rn\r\n]\n?)*"
@@ -195,12 +201,14 @@ _TARGETS = re.compile(rb"[A-Za-z_\x80-\xff][\w.\x80-\xff-]*(?:\[[^\[\]\n]*\])?")
 _SUBSCRIPT = re.compile(rb"[\w.-]+(?=\\*[\"']?\]\Z)|\A[\w.-]+\Z")
 _NEWLINE = re.compile(rb"\\++[rn\r\n]")
 _MOST_TOKENS = 50_000  # of a value; bounds the time
+_ENDS = ("close", "line")
+_ENDS_OF_ONE = (*_ENDS, "comma")
 _TOKEN = re.compile(
     rb"(?P<blank>(?:[ \t]|\\{1,8}+(?:[rn]|\r?\n)|\#(?:[^\n\\]++|\\++(?!r?n))*+)++)|(?P<line>\r?\n)"
     rb"|(?:[rbufRBUF]{1,2}+(?=\\*+[\"']))?(?:"
     rb"\"((?:[^\"\\\n]++|\\.)*+)\"|'((?:[^'\\\n]++|\\.)*+)'"
     rb"|\\++\"((?:[^\"\\\n]++|\\++(?!\"))*+)\\++\"|\\++'((?:[^'\\\n]++|\\++(?!'))*+)\\++')"
-    rb"|(?P<open>(?:[\w.]*(?i:\b(?:field|secretstr|secretbytes|str|bytes|list|tuple"
+    rb"|(?P<open>(?:[\w.]*(?i:\b(?:field|param|secretstr|secretbytes|str|bytes|list|tuple"
     rb"|set|frozenset|dict))\("
     rb"(?:default(?:_factory)?[ \t]*=[ \t]*(?:lambda[ \t]*:)?)?)|\*{0,2}[(\[{])"
     rb"|(?P<close>[)\]}])|(?P<comma>,)"
@@ -223,7 +231,7 @@ def _find_in_tuples(data: bytes, heads: Matcher) -> Iterator[Span]:
             is_argument = sum(map(head.count, (b"(", b"["))) > sum(map(head.count, (b")", b"]")))
             is_single = is_argument or b"," not in head
         names = [_last_part(name) for name in _TARGETS.findall(head)]
-        literals, done = _literals(data, end, is_single=is_single)
+        literals, done = _literals(data, end, _ENDS_OF_ONE if is_single else _ENDS)
         yield from _secrets(data, names[-1:] if is_single else names, literals)
 
 
@@ -232,14 +240,12 @@ def _last_part(target: bytes) -> bytes:
     return found[0] if found else target
 
 
-def _literals(data: bytes, start: int, *, is_single: bool) -> tuple[list[Span], int]:
+def _literals(data: bytes, start: int, ends: Collection[str]) -> tuple[list[Span], int]:
     """Return the string literals of the value that begins at `start`, and its end.
 
-    It ends with its line or bracket, with a call that has calls as arguments, and for a single name
-    with a comma.
+    It ends with a token of the kinds `ends`, and with a call that has calls as arguments.
     """
     found: list[Span] = []
-    ends = ("close", "line", "comma") if is_single else ("close", "line")
     element, place, depth, may_open = (start, 0), start, 0, True
     for _ in range(_MOST_TOKENS):
         if (token := _TOKEN.match(data, place)) is None:
@@ -275,6 +281,25 @@ def _secrets(data: bytes, names: list[bytes], literals: list[Span]) -> Iterator[
 
 
 TUPLE_ASSIGNMENT = Rule("assignment", _TUPLE_HEAD, needs=_TUPLE_NEED, find=_find_in_tuples)
+
+
+_TABLE_HEAD = r"\bparametrize\("
+_COLUMN = re.compile(rb"[\w.-]+")
+
+
+def _find_in_tables(data: bytes, heads: Matcher) -> Iterator[Span]:
+    """Yield the literals of test cases that look like secrets, if a column's name indicates them."""
+    done = 0
+    for match in heads.finditer(data):
+        start, end = match.span()
+        columns, comma = _literals(data, end, ("close", "comma")) if start >= done else ([], 0)
+        names = [name for span in columns for name in _COLUMN.findall(data[slice(*span)])]
+        if data.startswith(b",", comma) and any(map(_SECRET_NAME.fullmatch, names)):
+            literals, done = _literals(data, comma + 1, ("close",))
+            yield from _secrets(data, names, literals)
+
+
+TABLE_VALUE = Rule("assignment", _TABLE_HEAD, needs=_TABLE_HEAD, find=_find_in_tables)
 
 
 _LINE_END = r"[ \t]{0,8}\\{0,8}(?:\r?\n|r?\\{1,8}n)"

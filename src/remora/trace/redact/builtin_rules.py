@@ -13,7 +13,15 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from urllib.parse import quote
 
-from remora.trace.redact.assignment import ASSIGNMENT, BLOCK_VALUE, ENDING, NAME, TUPLE_ASSIGNMENT
+from remora.trace.redact.assignment import (
+    ASSIGNMENT,
+    BLOCK_VALUE,
+    DEFAULT_VALUE,
+    ENDING,
+    NAME,
+    TABLE_VALUE,
+    TUPLE_ASSIGNMENT,
+)
 from remora.trace.redact.rule import (
     ESCAPE,
     MIN_LENGTH,
@@ -50,6 +58,8 @@ _STAND_IN = re.compile(
     r"(?:my|your)?[_-]?(?:pass(?:word|wd)?|pswd|pwd?|secret|token|user(?:name)?)"
     r"|guest|changeme|postgres|root|example|redacted|hidden|[x.*]*|[<\[].*"
 )
+_IN_BASE64 = "UFJJVkFU|RSBLRVkt|BSSVZBV|EUgS0VZ|QUklWQV|RFIEtFW"
+"""Both halves of `PRIVATE KEY` in Base64, at each of three bytes. A line break splits only one."""
 _COLUMNS = re.compile(" {2,}")
 _ALONE = find_by_head(outside_base64)
 
@@ -83,11 +93,20 @@ def _block(data: bytes, head: Span) -> Span | None:
     return Span(head.start, body.end()) if body else None
 
 
-def _hides_private_key(value: bytes) -> bool:
-    try:
-        return b"PRIVATE KEY" in base64.b64decode(value[:80], validate=True)
-    except binascii.Error:
-        return False
+_ENCODED = rb"[A-Za-z0-9+/_-]"
+_ENCODED_BEFORE = re.compile(_ENCODED + rb"{0,400}\Z")
+_ENCODED_LINES = re.compile(
+    _ENCODED + rb"*+(?:" + _BETWEEN + _ENCODED + rb"{30,}+)*+"
+    rb"(?:" + _BETWEEN + _ENCODED + rb"{1,29}+(?==))?={0,2}"
+)
+"""Base64 that may be wrapped in lines, which have at least 30 characters (decision)."""
+
+
+def _encoded_key(data: bytes, head: Span) -> Span | None:
+    """Return the span of the Base64 that names a private key, from the start of the line."""
+    before = _ENCODED_BEFORE.search(data, max(0, head.start - 400), head.start)
+    body = _ENCODED_LINES.match(data, head.end)
+    return Span(before.start(), body.end()) if before and body else None
 
 
 _PEM = Rule(
@@ -99,9 +118,9 @@ _PEM = Rule(
 
 _PEM_IN_BASE64 = Rule(
     "private-key",
-    r"LS0tLS1CRUdJTi[A-Za-z0-9+/]{60,}={0,2}",
-    needs="LS0tLS1CRUdJTi",
-    accept=_hides_private_key,
+    _IN_BASE64,
+    needs=_IN_BASE64,
+    find=find_by_head(_encoded_key),
 )
 
 _PUTTY = Rule(
@@ -155,7 +174,7 @@ def _rule(name: str, needs: str, pattern: str, check: str = "") -> Rule:
 
 
 _OF_KEYS = (_PEM, _PEM_IN_BASE64, _PUTTY)
-_OF_ASSIGNMENTS = (TUPLE_ASSIGNMENT, BLOCK_VALUE, ASSIGNMENT)
+_OF_ASSIGNMENTS = (TUPLE_ASSIGNMENT, TABLE_VALUE, BLOCK_VALUE, DEFAULT_VALUE, ASSIGNMENT)
 BUILTIN: tuple[Rule, ...] = (*_OF_KEYS, *_rows(), *_OF_ASSIGNMENTS)
 """Most specific first: if two rules find the same secret, the first is recorded."""
 

@@ -27,7 +27,7 @@ from remora.trace.redact.rule import (
     pattern_set,
 )
 
-VERSION = "redact/2"
+VERSION = "redact/3"
 """Version of the built-in rules; raise it whenever the matches of a rule change."""
 _T = TypeVar("_T")
 _NOTHING: Mapping[str, str] = MappingProxyType({})
