@@ -12,18 +12,16 @@ from collections.abc import Collection, Iterable, Iterator
 from itertools import chain, islice, tee
 from typing import NamedTuple
 
-from remora.trace.redact.rule import MIN_LENGTH, PASSWORD, Match, Matcher, Rule, Span, looks_secret
-
-NAME = (
-    r"(?:pass(?:word|wd|phrase)|passwort|pwd|[_-]pass|secret|token|credential|[_-]auth"
-    r"|(?:api|access|auth|private|secret|signing|encryption|master|account|shared|service|app(?:lication)?"
-    r"|deploy|license|webhook|storage|admin)[_-]?key)"
-)
-"""Words at the end of a name that mark its value as secret (case-insensitive)."""
-
-ENDING = (
-    r"(?:s|[_-]?(?:value|keys?|token|prod|production|dev|test|live|staging|old|new|base|base64"
-    r"|b64|plain|[0-9]{1,3}))?"
+from remora.trace.redact.rule import (
+    ENDING,
+    MIN_LENGTH,
+    NAME,
+    PASSWORD,
+    Match,
+    Matcher,
+    Rule,
+    Span,
+    looks_secret,
 )
 
 _HEAD = (
@@ -31,7 +29,6 @@ _HEAD = (
     r"(?::[ \t]{0,4}[a-z_][a-z0-9_.\[\]| ]{0,40}=|:=|=>|[=!]=|=|:|,)"
 )
 _REACH = 1024  # bytes of a value that are checked before the rest is read; bounds the time
-
 _BARE_REACH = 200
 _COMMA = ord(",")
 _BLANK = frozenset((b" ", b"\t", b"\r", b"\n", b"(", b"\\"))
@@ -158,14 +155,6 @@ def _is_bare_secret(data: bytes, head: Span, found: re.Match[bytes]) -> bool:
     elif password:
         literal = literal or _NOT_CODE.search(value) is not None
     return looks_secret(value, password=password, quoted=literal)
-
-
-def is_secret_value(name: str, value: bytes) -> bool:
-    """Return True if the whole `value` is a secret. `name` is the key, field or flag that it
-    belongs to.
-    """
-    password = PASSWORD.search(name.encode(errors="replace")) is not None
-    return looks_secret(value, password=password, quoted=True)
 
 
 ASSIGNMENT = Rule("assignment", _HEAD, needs=_HEAD, find=_find_values)

@@ -17,14 +17,14 @@ from remora.trace.redact.assignment import (
     ASSIGNMENT,
     BLOCK_VALUE,
     DEFAULT_VALUE,
-    ENDING,
-    NAME,
     TABLE_VALUE,
     TUPLE_ASSIGNMENT,
 )
 from remora.trace.redact.rule import (
+    ENDING,
     ESCAPE,
     MIN_LENGTH,
+    NAME,
     Finding,
     Matcher,
     Rule,

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar, cast
 
 import msgspec
 
-from remora.trace.redact.assignment import ENDING, NAME
+from remora.trace.redact.rule import ENDING, NAME
 
 _T = TypeVar("_T")
 _Children = list[tuple[Any, str]]

@@ -10,7 +10,7 @@ from itertools import islice
 from types import MappingProxyType
 from typing import TypeVar
 
-from remora.trace.redact.assignment import ASSIGNMENT, is_secret_value
+from remora.trace.redact.assignment import ASSIGNMENT
 from remora.trace.redact.builtin_rules import BUILTIN, KnownValues, environment_secrets
 from remora.trace.redact.escapes import unescape
 from remora.trace.redact.nested_values import is_header, redact_nested
@@ -24,6 +24,7 @@ from remora.trace.redact.rule import (
     compile_pattern,
     compile_user_rule,
     find_secrets,
+    is_secret_value,
     pattern_set,
 )
 

@@ -17,6 +17,16 @@ ESCAPE = r"\\[abfnrtv]"
 
 MIN_LENGTH = 8
 """Minimum length of a value that is recognized as a secret only by its context."""
+NAME = (
+    r"(?:pass(?:word|wd|phrase)|passwort|pwd|[_-]pass|secret|token|credential|[_-]auth"
+    r"|(?:api|access|auth|private|secret|signing|encryption|master|account|shared|service|app(?:lication)?"
+    r"|deploy|license|webhook|storage|admin)[_-]?key)"
+)
+"""Words at the end of a name that mark its value as secret (case-insensitive)."""
+ENDING = (
+    r"(?:s|[_-]?(?:value|keys?|token|prod|production|dev|test|live|staging|old|new|base|base64"
+    r"|b64|plain|[0-9]{1,3}))?"
+)
 PASSWORD = re.compile(rb"(?i)pass|pwd")
 """Names of passwords, which look less random than tokens."""
 
@@ -305,6 +315,14 @@ def looks_secret(value: bytes, *, password: bool, quoted: bool) -> bool:
     if not _DIGIT.search(text):
         return _without_digits(text, password=password, quoted=quoted)
     return _with_digits(text, password=password, quoted=quoted)
+
+
+def is_secret_value(name: str, value: bytes) -> bool:
+    """Return True if the whole `value` is a secret. `name` is the key, field or flag that it
+    belongs to.
+    """
+    password = PASSWORD.search(name.encode(errors="replace")) is not None
+    return looks_secret(value, password=password, quoted=True)
 
 
 def _with_digits(text: str, *, password: bool, quoted: bool) -> bool:
