@@ -80,12 +80,13 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
     """Findings of an operation against a change, and parts that it could not judge.
 
     `missed` has the changed lines of each function whose tests miss a fault, by node key: agents of
-    the operation can add what is missing.
+    the operation can add what is missing. `ran` is true if tests were run.
     """
 
     findings: tuple[ReportedFinding, ...] = ()
     unjudged: tuple[Unjudged, ...] = ()
     missed: Mapping[str, tuple[int, ...]] = {}
+    ran: bool = False
 
 
 JudgeChange = Callable[[Change, Callable[[str], None]], Judged]

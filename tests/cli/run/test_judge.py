@@ -259,8 +259,10 @@ def test_why_pytest_runs_no_test(
     found = user("judge", "--json", cwd=shop).document
     (reach,) = [part for part in found["unjudged"] if "enters discount" in part["what"]]
     assert reach["why"] == f"pytest runs no test: {why}"
-    assert found["untested"].startswith("pytest does not run to its end: ")
-    assert found["untested"].endswith(f"(run `{plain_python.python} -m pytest`)")
+    is_missing = {"message": "tests/test_shop.py::test_small_prices_stay is no longer collected"}
+    is_told = any(is_missing.items() <= problem.items() for problem in found["problems"])
+    untested = f"(run `{plain_python.python} -m pytest`)"
+    assert is_told or found["untested"].endswith(untested)
 
 
 ANNOTATED = """

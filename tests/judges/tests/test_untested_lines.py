@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from remora.judges.judged_change import Change, ChangedFile, ReportedFinding, Unjudged
+from remora.judges.judged_change import Change, ChangedFile, Judged
 from remora.judges.tests.untested_lines import untested_lines
 from remora.sandbox.interpreters import ProjectPython
 from remora.tools.tree import ToolTree
@@ -153,9 +153,7 @@ def test_left_out():
 """
 
 
-def judged(
-    root: Path, python: ProjectPython, files: Mapping[str, str]
-) -> list[ReportedFinding | Unjudged]:
+def judged(root: Path, python: ProjectPython, files: Mapping[str, str]) -> Judged:
     """Judge a project in which all files are new."""
     for path, text in files.items():
         (root / path).write_text(text)
@@ -165,7 +163,7 @@ def judged(
         if path in ("shop.py", "lazy.py")
     }
     place = ToolTree(root, python)
-    return [*untested_lines(Change(before=place, after=place, files=changed), lambda: False)]
+    return untested_lines(Change(before=place, after=place, files=changed), lambda: False)
 
 
 @pytest.mark.slow
@@ -178,17 +176,14 @@ def test_a_remark_is_made_only_if_all_tests_that_may_notice_a_fault_were_tried(
     need(2)
     files = {"shop.py": SHOP, "later.py": LATER, "lazy.py": LAZY}
     said = judged(tmp_path, plain_python, {**files, "test_shop.py": TESTS, "test_other.py": OTHERS})
-    findings = {item.node_id: item.message for item in said if isinstance(item, ReportedFinding)}
     assert {
-        key.rpartition(":")[2]: text.partition(" if ")[0] for key, text in findings.items()
+        item.node_id.rpartition(":")[2]: item.message.partition(" if ")[0] for item in said.findings
     } == {
         "untested": "no test enters `untested`",
         "halved": "no test notices",
         "later": "no test notices",
     }
-    unjudged = {
-        item.what.rpartition(" ")[2]: item.why for item in said if isinstance(item, Unjudged)
-    }
+    unjudged = {item.what.rpartition(" ")[2]: item.why for item in said.unjudged}
     early = dict.fromkeys(
         ("squares", "printed", "rows"),
         "it runs when its file is imported, before a fault can be planted",
@@ -216,5 +211,5 @@ def test_what_tests_run_in_another_process_is_not_known(
         test = (
             f"import shop, subprocess, sys\n\n\ndef test_it():\n    subprocess.run([{started}])\n"
         )
-        (said,) = judged(tmp_path, plain_python, {"shop.py": code, "test_shop.py": test})
-        assert isinstance(said, ReportedFinding) == known, said
+        said = judged(tmp_path, plain_python, {"shop.py": code, "test_shop.py": test})
+        assert bool(said.findings) == known, said

@@ -63,6 +63,7 @@ def judge_change(change: Change, tell: Callable[[str], None]) -> Judged:
         findings=(*tests.findings, *lines.findings),
         unjudged=tuple(unjudged),
         missed=_missed(change, lines.findings),
+        ran=lines.ran or tests.ran,
     )
 
 
@@ -82,12 +83,10 @@ def _judged_lines(change: Change, ends: float, tell: Callable[[str], None]) -> J
         return Judged()
     tell("planting faults in the changed lines")
     try:
-        found = [*untested_lines(change, lambda: time.monotonic() > ends)]
+        return untested_lines(change, lambda: time.monotonic() > ends)
     except HostError as error:
-        found = [Unjudged(what="whether tests notice the changed lines", why=error.message)]
-    lines = [part for part in found if not isinstance(part, Unjudged)]
-    gaps = [part for part in found if isinstance(part, Unjudged)]
-    return Judged(findings=tuple(lines), unjudged=tuple(gaps))
+        what = "whether tests notice the changed lines"
+        return Judged(unjudged=(Unjudged(what=what, why=error.message),))
 
 
 def _judged_tests(
@@ -101,8 +100,11 @@ def _judged_tests(
             unjudged = _run(change, left, found, ends, tell)
     except HostError as error:
         whether = f"whether {count(len(left), 'changed test')} can fail"
-        unjudged = [Unjudged(what=whether, why=error.message)]
-    return Judged(findings=tuple(found.values()), unjudged=tuple(unjudged))
+        return Judged(
+            findings=tuple(found.values()), unjudged=(Unjudged(what=whether, why=error.message),)
+        )
+    ran = change.after.python is not None and len(unjudged) < len(left)
+    return Judged(findings=tuple(found.values()), unjudged=tuple(unjudged), ran=ran)
 
 
 def _by_source(

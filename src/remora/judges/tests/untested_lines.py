@@ -23,7 +23,7 @@ from remora.judges.calls.project_examples import ProjectExamples
 from remora.judges.calls.target_function import target_at
 from remora.judges.faults.fault_kinds import FaultKind
 from remora.judges.faults.mutants import Mutant, find_function, mutants
-from remora.judges.judged_change import Change, ChangedFile, ReportedFinding, Unjudged
+from remora.judges.judged_change import Change, ChangedFile, Judged, ReportedFinding, Unjudged
 from remora.judges.runner.orders import (
     fault_order,
     probe_of,
@@ -60,15 +60,26 @@ class _Subject(NamedTuple):
     tests: Sequence[str] = ()
 
 
-def untested_lines(
-    change: Change, is_over: Callable[[], bool]
-) -> Iterator[ReportedFinding | Unjudged]:
-    """Yield the changed functions that no test enters, and faults on lines that no test notices.
+def untested_lines(change: Change, is_over: Callable[[], bool]) -> Judged:
+    """Return the changed functions that no test enters, and faults on lines that no test notices.
 
     All tests run once, to learn which functions each of them enters.
     """
     subjects = list(_subjects(change))
-    entering = _entering(change, subjects) if subjects else _Entering({}, {}, {}, (), True)
+    if not subjects:
+        return Judged()
+    entering = _entering(change, subjects)
+    found = [*_judged(change, subjects, entering, is_over)]
+    return Judged(
+        findings=tuple(part for part in found if isinstance(part, ReportedFinding)),
+        unjudged=tuple(part for part in found if isinstance(part, Unjudged)),
+        ran=bool(entering.tests),
+    )
+
+
+def _judged(
+    change: Change, subjects: Sequence[_Subject], entering: "_Entering", is_over: Callable[[], bool]
+) -> Iterator[ReportedFinding | Unjudged]:
     known = [
         subject._replace(tests=tests)
         for subject in subjects

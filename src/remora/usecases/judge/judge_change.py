@@ -73,6 +73,7 @@ class _Remarks:
         self.problems: list[Problem] = []
         self.unjudged: list[Unjudged] = []
         self.missed: dict[str, Mapping[str, Sequence[int]]] = {}
+        self.ran = False
 
     def add(self, remarks: Iterable[Problem | Unjudged]) -> None:
         """Add problems, and what could not be judged."""
@@ -123,7 +124,7 @@ def judge_change(
         if len(files) > len(chosen):
             others = count(len(files) - len(chosen), "changed file")
             remarks.add([Unjudged(what=others, why=f"at most {_MOST_FILES} are judged")])
-        untested = [part.why for part in remarks.unjudged if isinstance(part, Untested) and chosen]
+        untested = [part.why for part in remarks.unjudged if isinstance(part, Untested)]
         found = sorted(remarks.problems, key=problem_order)
         problems, known = without_known(baseline, project.redact.clean(found), trees.after)
     return Judgement(
@@ -132,7 +133,7 @@ def judge_change(
         unread=len(unread),
         problems=problems,
         unjudged=tuple(project.redact.clean(remarks.unjudged)),
-        untested=project.redact.clean("".join(untested[:1])),
+        untested=project.redact.clean("".join(untested[:1] if chosen and not remarks.ran else ())),
         since=trees.since,
         seconds=round(time.monotonic() - begun, 1),
         known=known,
@@ -194,6 +195,7 @@ def _ask_operations(
         judged = judge(change, tell)
         remarks.add(reported_problem(name, item, fixable=False) for item in judged.findings)
         remarks.add(judged.unjudged)
+        remarks.ran |= judged.ran
         remarks.missed |= {name: judged.missed} if judged.missed else {}
 
 
