@@ -62,6 +62,8 @@ def test_a_signature_that_has_annotations_is_completed_everywhere() -> None:
     rest = (("flake", "sep", "str"), ("flake", "return", "None"))
     assert _kept(text, *rest) == {"flake.sep", "flake.return"}
     assert _kept(text, rest[1]) == set(), "it is not whole"
+    none = "class Tin:\n    def __init__(self, size: int):\n        self.size = size\n"
+    assert _kept(f"{BARE}\n\n{none}", ("Tin.__init__", "return", "None")) == set()
 
 
 def test_a_file_does_not_get_only_results_of_none() -> None:

@@ -40,8 +40,9 @@ class Signatures:
     """Leaves out annotations that AI readers reject if they are proposed alone.
 
     In a file that is mostly annotated, or belongs to a project that is, every whole signature
-    completes what its authors began, as everywhere do those with some annotations. Other files need
-    three of them, or a quarter. Nested functions and special methods without parameters do not count.
+    completes what its authors began, as everywhere do those with some annotations that lack more
+    than `-> None`. Other files need three of them, or a quarter. Nested functions and special methods
+    without parameters do not count.
     """
 
     def __init__(self, index: ProjectIndex, *, omits_kwargs: bool = False) -> None:
@@ -81,13 +82,15 @@ class Signatures:
     def consistent(self, terms: Mapping[tuple[str, Slot], str]) -> Terms:
         """Return the annotations that are worth proposing together."""
         found = self._complete(terms, self._index.files)
-        files = {path for (path, _), types in found.items() if types != {RETURN: "None"}}
+        more = {key for key, types in found.items() if types != {RETURN: "None"}}
+        begun = {key for key in more if any(self._index.files[key[0]].functions[key[1]].terms())}
+        files = {path for path, _ in more}
         files = {path for path in files if not self.is_sparse(path) or self._is_worth(path, found)}
         return {
             (path, slot): term
             for (path, slot), term in terms.items()
             if (path, slot.number) in found
-            if path in files or any(self._index.files[path].functions[slot.number].terms())
+            if path in files or (path, slot.number) in begun
         }
 
     def complete(self, terms: Mapping[tuple[str, Slot], str]) -> Terms:

@@ -200,7 +200,7 @@ class Judgement:
         kept = {n for part in parts for n in part.hunks}
         lost = {line for hunk in hunks if hunk.number not in kept for line in hunk.lines}
         back = [finding for finding in findings_fixed(job) if kept and finding.line in lost]
-        back = back or self._lost_work(job, parts)
+        back = back if job.findings.first else self._lost_work(job, parts)
         clean = self._project.redact.clean
         return TakenOut(
             agent_id=agent_id,
