@@ -76,13 +76,12 @@ def with_own_endings(before: str, after: str, newline: str) -> str:
     Others end as the line above, and the first one with `newline`.
     """
     old, new = split_lines(before, keepends=True), split_lines(after, keepends=True)
-    plain, made = [line.rstrip("\r\n") for line in old], list[str]()
-    texts = [line.rstrip("\r\n") for line in new]
-    for _, start, end, first, last in SequenceMatcher(None, plain, texts, False).get_opcodes():
-        for number, at in zip(range(start, start + last - first), range(first, last), strict=True):
+    plain, made = ([line.rstrip("\r\n") for line in lines] for lines in (old, new))
+    for _, start, end, first, last in SequenceMatcher(None, plain, made, False).get_opcodes():
+        for number, at in enumerate(range(first, last), start):
             if number < end and old[number] != plain[number]:
                 newline = newline_of(old[number])
-            made.append(texts[at] + newline if new[at] != texts[at] else texts[at])
+            made[at] += newline if new[at] != made[at] else ""
     return "".join(made)
 
 

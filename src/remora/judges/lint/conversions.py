@@ -7,7 +7,7 @@ the other one. In a file of khard, 9 of 53 texts became f-strings.
 import ast
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from itertools import combinations
 
@@ -126,46 +126,30 @@ def _is_reordered(call: ast.Call) -> bool:
         case ast.Call(ast.Attribute(ast.Constant(str(text)), "format"), args, keywords):
             values = {str(number): value for number, value in enumerate(args)}
             values |= {keyword.arg or "": keyword.value for keyword in keywords}
-            order, shown = [*values], [field for field in _fields(text) if field[0] in values]
-            return any(
-                _may_change(values[later], values[name], has_access=bool(access))
-                or (
-                    order.index(later) < order.index(name)
-                    and all(map(_acts, (values[name], values[later])))
-                )
-                for (name, access), (later, _) in combinations(shown, 2)
-                if later != name
+            fields = re.findall(r"\{(\w*)([^{}!:]*)", text.replace("{{", ""))
+            known = [name or str(number) for number, (name, _) in enumerate(fields)]
+            shown = [values[name] for name in dict.fromkeys(known) if name in values]
+            has_access = any(access for _, access in fields)
+            acting = [value for value in shown if _acts(value, has_access=has_access)]
+            return acting != [value for value in values.values() if value in acting] or any(
+                _may_change(value, before, acts=value in acting, has_access=has_access)
+                for before, value in combinations(shown, 2)
             )
     return False
 
 
-def _fields(text: str) -> Iterator[tuple[str, str]]:
-    """Yield the name of each value that a text shows, and what is accessed of it."""
-    fields = re.findall(r"\{([^{}!:]*)", text.replace("{{", ""))
-    for number, field in enumerate(fields):
-        name = re.split(r"[.\[]", field, maxsplit=1)[0]
-        yield name or str(number), field.removeprefix(name)
+def _may_change(value: ast.expr, before: ast.expr, *, acts: bool, has_access: bool) -> bool:
+    """Return True if what computes a value may change one that an f-string shows before."""
+    gets_item = isinstance(value, ast.Subscript) and ast.dump(value.value) == ast.dump(before)
+    is_fixed = isinstance(before, ast.Call | ast.Constant) and not has_access
+    return gets_item or (acts and not is_fixed)
 
 
-def _may_change(later: ast.expr, value: ast.expr, *, has_access: bool) -> bool:
-    """Return True if what computes a value may change another one, or what is accessed of it."""
-    if isinstance(value, ast.Call | ast.Constant) and not has_access:
-        return False
-    return _acts(later, () if has_access else _WITHOUT_EFFECT) or any(
-        isinstance(node, ast.Subscript) and ast.dump(node.value) == ast.dump(value)
-        for node in ast.walk(later)  # a defaultdict gets an item
-    )
-
-
-def _acts(value: ast.expr, harmless: Sequence[str] = ()) -> bool:
-    """Return True if computing a value may have an effect, unless functions of these names do it."""
-    return any(
-        isinstance(node, ast.Await | ast.NamedExpr)
-        or (
-            isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] not in harmless
-        )
-        for node in ast.walk(value)
-    )
+def _acts(value: ast.expr, *, has_access: bool) -> bool:
+    """Return True if computing a value may have an effect, maybe on what is accessed."""
+    calls = (node for node in ast.walk(value) if isinstance(node, ast.Call | ast.Await))
+    names = (ast.unparse(getattr(call, "func", call)).rpartition(".")[2] for call in calls)
+    return any(has_access or name not in _WITHOUT_EFFECT for name in names)
 
 
 def moved_lines(findings: Sequence[Finding], body: str) -> dict[Place, str]:
