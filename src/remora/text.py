@@ -30,6 +30,11 @@ def escape_line(text: str) -> str:
     return _HIDDEN_OR_NEWLINE.sub(lambda match: escape_character(match[0]), text)
 
 
+def escape_hidden(text: str) -> str:
+    """Return `text` as `escape_line` does, but with its tabs and newlines."""
+    return HIDDEN.sub(lambda match: escape_character(match[0]), text)
+
+
 def escape_character(character: str) -> str:
     r"""Return a character as an escape, such as `\x1b` or `\u200b`."""
     code = ord(character)

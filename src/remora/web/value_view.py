@@ -8,7 +8,7 @@ from typing import Any
 from markupsafe import Markup, escape
 
 from remora.memory.canonical import json_text
-from remora.text import HIDDEN, count, escape_character
+from remora.text import HIDDEN, count, escape_character, escape_hidden
 
 MOST_CHARACTERS = 100_000
 """Characters of a text that a page shows."""
@@ -171,13 +171,9 @@ def with_code(text: object) -> Markup:
 def without_hidden(value: object) -> object:
     """Return a text with its hidden characters as escapes; other values, and HTML, as they are."""
     if isinstance(value, str) and not isinstance(value, Markup):
-        return HIDDEN.sub(_escape, value)
+        return escape_hidden(value)
     return value
 
 
 def _escaped(hidden: re.Match[str]) -> str:
-    return f'<span class="hidden">{_escape(hidden)}</span>'
-
-
-def _escape(hidden: re.Match[str]) -> str:
-    return escape_character(hidden[0])
+    return f'<span class="hidden">{escape_character(hidden[0])}</span>'

@@ -133,6 +133,7 @@ UNREADABLE = {
     "--diff gone.diff": "gone.diff: No such file or directory",
     "--diff pipe": "pipe: not a regular file",
     "--diff bad.diff": "the diff does not apply",
+    "--diff long.diff": "the diff has 20,001 files and hunks, more than 20,000",
     "--staged HEAD": "exclude each other",
     "--json --format sarif": "--json conflicts with",
 }
@@ -140,7 +141,9 @@ UNREADABLE = {
 
 def test_a_change_that_cannot_be_read(shop: Path, poor: Remora) -> None:
     os.mkfifo(shop / "pipe")
-    write(shop, {"bad.diff": "--- a/shop.py\n+++ b/shop.py\n@@ -1 +1 @@\n-no\n+yes\n"})
+    hunk = "@@ -1 +1 @@\n-no\n+yes\n"
+    bad = f"--- a/shop.py\n+++ b/shop.py\n{hunk}"
+    write(shop, {"bad.diff": bad, "long.diff": bad + hunk * 20_000})
     for line, said in UNREADABLE.items():
         done = poor("judge", "--static", *line.split(), cwd=shop)
         assert (done.code, said in done.err) == (2, True), line

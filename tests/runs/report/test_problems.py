@@ -93,10 +93,10 @@ def test_a_function_is_annotated_at_its_first_changed_line_and_failed_jobs_count
         "not annotated: 1 problem on lines that did not change",
     ]
     assert list(annotations([], ROOT, {})) == []
-    failure = Failure(operation="lint", path="a.py", name="load", error="it\ncrashed")
+    failure = Failure(operation="lint", path="a.py", name="load", error="it\ncrashed\u202e")
     first, *rest = annotations([PROBLEM], ROOT, None, [failure] * 10)
     assert first.startswith("::error title=Remora (lint),file=")
-    assert first.endswith("::not checked: a.py load: it%0Acrashed")
+    assert first.endswith("::not checked: a.py load: it%0Acrashed\\u202e")
     assert rest[-1] == "not annotated: 1 more problem"
     assert len(rest) == 10
 

@@ -15,7 +15,7 @@ from remora.runs.records.decision_sources import sources_text
 from remora.runs.records.totals import OperationTotals, totals_by_operation
 from remora.runs.report.markdown import markdown
 from remora.runs.report.report_builder import make_report, redacted
-from remora.runs.report.report_formats import FORMATS
+from remora.runs.report.report_formats import FORMATS, as_json
 from remora.runs.report.report_model import Edit, FileChange, Finding, Report
 from remora.usecases.review.verdicts import accept, reject
 from tests.runs.conftest import RULES, Desk, Kept, analyzed, last
@@ -289,7 +289,13 @@ def test_nothing_in_it_is_obeyed_or_turned_around(shop: Desk) -> None:
         replace(job, branch="b", error="e", conflicts=({"path": "p"},)) for job in report.jobs
     )
     odd = replace(report, jobs=jobs, unreadable=({"path": "p", "detail": "d"},), commit="c")
-    assert not set(SIGNS) & set(markdown(spoiled(odd)))
+    for form in FORMATS.values():
+        assert not set(SIGNS) & set(form(spoiled(odd)))
+    results = json.loads(FORMATS["sarif"](spoiled(odd)))["runs"][0]["results"]
+    for result in results:
+        (name,) = result["locations"][0]["logicalLocations"]
+        assert not set(SIGNS) & set(result["message"]["text"] + name["fullyQualifiedName"])
+    assert json.loads(as_json({"a": "\u202e\U000e0001"})) == {"a": "\u202e\U000e0001"}
 
 
 def test_a_run_without_jobs_has_a_report(desk: Desk) -> None:

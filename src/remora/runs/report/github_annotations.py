@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from remora.ids import unescape_path
 from remora.runs.report.check_document import Failure
 from remora.runs.report.problems import Problem
-from remora.text import count, escape_line
+from remora.text import count, escape_hidden, escape_line
 
 MAX_ANNOTATIONS = 10
 """GitHub shows ten warnings of a step, and drops all others without a word."""
@@ -81,7 +81,8 @@ def _failure_command(failure: Failure, root: Path) -> str:
     path = escape_line(str(root / unescape_path(failure.path)))
     title = _property(f"Remora ({failure.operation})" if failure.operation else "Remora")
     message = escape_line(f"not checked: {failure.path} {failure.name}".rstrip())
-    return f"::error title={title},file={_property(path)}::{_data(f'{message}: {failure.error}')}"
+    message += f": {escape_hidden(failure.error)}"
+    return f"::error title={title},file={_property(path)}::{_data(message)}"
 
 
 def _data(text: str) -> str:

@@ -8,11 +8,19 @@ import msgspec
 from remora.runs.report.markdown import markdown
 from remora.runs.report.report_model import Report
 from remora.runs.report.sarif import sarif
+from remora.text import HIDDEN
 
 
 def as_json(document: dict[str, Any]) -> str:
-    """Return a document as indented JSON."""
-    return msgspec.json.format(msgspec.json.encode(document)).decode()
+    """Return a document as indented JSON, with escapes for characters that hide or reorder text."""
+    text = msgspec.json.format(msgspec.json.encode(document)).decode()
+    return HIDDEN.sub(lambda match: _json_escape(match[0]), text)
+
+
+def _json_escape(character: str) -> str:
+    r"""Return a character as one or two `\uXXXX`."""
+    code = character.encode("utf-16-be").hex()
+    return "".join(f"\\u{code[start : start + 4]}" for start in range(0, len(code), 4))
 
 
 def _report_json(report: Report) -> str:

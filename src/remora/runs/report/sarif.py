@@ -14,6 +14,7 @@ from remora.runs.report.job_texts import finding_text, fixes_of, left_codes, rea
 from remora.runs.report.problems import Problem, fixes_problem
 from remora.runs.report.report_model import Edit, FileChange, Finding, JobReport, Report
 from remora.statuses import ENDED, ERROR, UNDECIDED, WITHOUT_RESULT
+from remora.text import escape_hidden, escape_line
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _BASE = "%SRCROOT%"
@@ -174,8 +175,10 @@ def _make_result(of: str, rule: str, text: str, level: str, number: int = 0) -> 
 
 
 def _message(text: str) -> str:
-    """Escape characters that SARIF would interpret as links or placeholders."""
-    text = text.replace("{", "{{").replace("}", "}}")
+    """Escape characters that hide or reorder text, or that SARIF would interpret as links or
+    placeholders.
+    """
+    text = escape_hidden(text).replace("{", "{{").replace("}", "}}")
     return text.replace("\\", "\\\\").replace("[", "\\[").replace("]", "\\]")
 
 
@@ -187,7 +190,7 @@ def _place(path: str, line: int | None) -> dict[str, Any]:
 
 
 def _logical(path: str, name: str) -> dict[str, Any]:
-    return {"logicalLocations": [{"fullyQualifiedName": f"{path}:{name}"}]}
+    return {"logicalLocations": [{"fullyQualifiedName": escape_line(f"{path}:{name}")}]}
 
 
 def _artifact_change(file: FileChange) -> dict[str, Any]:

@@ -26,6 +26,8 @@ _NO_MERGE_BASE = 1
 _REMOTE = "refs/remotes/origin/"
 _DEFAULT_BRANCHES = ("main", "master", "trunk", "develop")
 """Names of the default branch, if `origin` does not say it: git's, its old one, and usual others."""
+_MOST_PARTS = 20_000
+"""Files and hunks of a diff (decision). `git apply` takes 3 seconds for as many in one file."""
 _LINK = b"120000"
 """Git's mode of a symbolic link."""
 
@@ -67,8 +69,9 @@ def change_trees(
 
     Files that git ignores but packages need are in both. If nothing has changed since HEAD that is
     known to git or Python, a request that names nothing is about the commits of the branch. Raises
-    UsageError if a revision is unknown or a diff does not apply.
+    UsageError if a revision is unknown, or a diff does not apply or has too many parts.
     """
+    _check_parts(request.diff or b"")
     with _trees(root, request, include) as trees:
         files = trees.files.items()
         is_work = any(file.before is not None or path.endswith(".py") for path, file in files)
@@ -209,6 +212,15 @@ def _write_files(root: Path, committed: Mapping[str, CommittedFile], tree: Path)
 
 def _is_same(path: Path, file: CommittedFile) -> bool:
     return path.is_file() and file.has_content(path.read_bytes())
+
+
+def _check_parts(diff: bytes) -> None:
+    parts = diff.count(b"\ndiff --git ") + diff.count(b"\n@@ -")
+    if parts > _MOST_PARTS:
+        raise UsageError(
+            f"the diff has {parts:,} files and hunks, more than {_MOST_PARTS:,}",
+            hint="commit the change, and judge it with REV..REV",
+        )
 
 
 def _apply(diff: bytes, tree: Path) -> None:
