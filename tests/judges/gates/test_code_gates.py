@@ -38,6 +38,19 @@ def test_only_modules_and_packages_are_imported(tmp_path: Path) -> None:
     assert [*found] == [f"{path} can no longer be imported" for path in sorted(paths)]
 
 
+def test_each_module_is_imported_apart(tmp_path: Path) -> None:
+    """One of a circle may be imported only after another."""
+    files = {
+        "app/__init__.py": "",
+        "app/admin.py": "import app.core\n",
+        "app/api.py": "from app.core import LIMIT\n\nhandler = LIMIT\n",
+        "app/core.py": "LIMIT = 3\n\nfrom app.api import handler\n",
+    }
+    python = ProjectPython(python=Path(sys.executable), root=write(tmp_path, files), trusted=True)
+    found = find_imports([*files], python).measure(tmp_path, 60, ())
+    assert [*found] == ["app/api.py can no longer be imported"]
+
+
 @pytest.mark.parametrize("files", [{}, {"shop.py": "raise ValueError\n"}])
 def test_without_a_module_that_can_be_imported_nothing_is_judged(
     tmp_path: Path, files: dict[str, str]

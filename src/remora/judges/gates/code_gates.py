@@ -56,17 +56,35 @@ _IMPORT_SECONDS = 60.0
 _IMPORTS = f"""\
 import sys
 del sys.path[0]  # the current folder may have a file such as json.py
-import importlib, json
+import importlib, json, os
 sys.path[:0] = [".", *{SOURCE_ROOTS!r}]
-failed = []
-for name in sys.argv[2:]:
-    try:
-        importlib.import_module(name)
-    except BaseException:
-        failed.append(name)
-with open(sys.argv[1], "w") as result:
+names, own = sys.argv[2:], {{name.partition(".")[0] for name in sys.argv[2:]}}
+
+def load(names):
+    for name in names:
+        try:
+            importlib.import_module(name)
+        except BaseException:
+            pass
+    return [name for name in sys.modules if name.partition(".")[0] not in own]
+
+def apart(work, names):
+    read, write = os.pipe()
+    if not os.fork():
+        try:
+            os.write(write, json.dumps(work(names)).encode())
+        finally:
+            os._exit(0)
+    os.close(write)
+    with open(read) as answer:
+        return json.loads(answer.read() or "null")
+
+load(apart(load, names) or ())  # what modules of others need is loaded once
+failed = [name for name in names if not apart(lambda name: bool(importlib.import_module(name)), name)]
+with open(sys.argv[1], "x") as result:
     json.dump(failed, result)
 """
+"""Imports each module in a process of its own: one of a circle may be imported only after another."""
 
 
 def pytest_gate(python: ProjectPython) -> Gate:
