@@ -79,6 +79,15 @@ def test_a_clean_tree_differs_in_nothing_and_its_copy_shares_no_file(
     assert base.read("pkg/a.py") == b"a = 1\n"
 
 
+def test_a_sparse_checkout_leaves_no_python_out(repository: Path, tmp_path: Path) -> None:
+    git(repository, "status")  # git knows that no file has changed
+    git(repository, "sparse-checkout", "set", "--no-cone", "/.gitignore")
+    base = take(repository, tmp_path / "base")
+    assert project_files(repository).paths == (".gitignore",)
+    assert base.read("pkg/a.py") == b"a = 1\n"
+    assert base.differing == {"run.sh": None}
+
+
 def test_differing_are_modified_untracked_deleted_and_small_ignored_files(
     repository: Path, tmp_path: Path
 ) -> None:

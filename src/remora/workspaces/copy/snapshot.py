@@ -3,17 +3,18 @@
 import hashlib
 import os
 import stat as st
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
 
 from remora.config.user_folders import make_private
-from remora.errors import DiskError, HostError
+from remora.errors import DiskError, HostError, OutsideError
 from remora.files.project_files import ProjectFiles, is_private
 from remora.files.walk import list_folder
 from remora.rmtree import try_remove_tree
-from remora.workspaces.commit_files import CommittedFile, committed_files, open_blobs
+from remora.workspaces.commit_files import CommittedFile, committed_files, indexed_files, open_blobs
 from remora.workspaces.copy.scan import is_in_tool_cache
 from remora.workspaces.rooted_files import RootedFiles
 
@@ -56,7 +57,8 @@ class BaseSnapshot(msgspec.Struct, frozen=True, kw_only=True):
 def take_base(root: Path, files: ProjectFiles, folder: Path) -> BaseSnapshot:
     """Copy the project's files into `folder`.
 
-    Small ignored files that packages may need are also copied. Files that are unreadable or
+    Small ignored files that packages may need are also copied, and Python files that a sparse
+    checkout leaves out. Files that are unreadable or
     disappear during the copy are skipped. Cache folders of tools, such as `__pycache__`, are
     skipped too, because workspaces do not scan them. Raises DiskError if the copy cannot be
     written. If the copy fails or is interrupted, nothing is left of it.
@@ -85,6 +87,12 @@ def _copied(root: Path, files: ProjectFiles, folder: Path) -> BaseSnapshot:
             continue
         if not same:
             differing[path] = copied[path]
+    hidden = indexed_files(root, sparse=True).items() if files.commit else ()
+    lacking = {path: known for path, known in hidden if committed.get(path) == known}
+    python = {path: known for path, known in lacking.items() if path.endswith(".py")}
+    with suppress(OutsideError):  # a partial clone does not have them
+        for path, content, known in _unchanged_files(root, python, copied):
+            copied[path] = BaseFile(_freeze(folder, path, content, known.mode), known.mode)
     differing.update({path: None for path in committed if path not in copied})
     return BaseSnapshot(
         root=root,
@@ -159,7 +167,7 @@ def restore_base(
 
 
 def _unchanged_files(
-    root: Path, committed: Mapping[str, CommittedFile], differing: Mapping[str, BaseFile | None]
+    root: Path, committed: Mapping[str, CommittedFile], differing: Collection[str]
 ) -> Iterator[tuple[str, Iterable[bytes], CommittedFile]]:
     unchanged = [(path, known) for path, known in committed.items() if path not in differing]
     contents = open_blobs(root, [known.blob for _, known in unchanged])
