@@ -68,10 +68,11 @@ def test_diffs_are_documents_and_patches(ran: Ran) -> None:
     assert module["node_id"].endswith(":__module__")
     assert (read["agent_id"], read["review"]) == (ran.job["agent_id"], "pending")
     assert "-    except:" in read["diff"]
-    done = ran("diff", "last", "src/settings.py:__module__")
-    check = ["git", "apply", "--check", "-"]
-    subprocess.run(check, cwd=ran.root, input=done.out, text=True, check=True)
-    assert "-import os" in done.out
+    for nodes in (["src/settings.py:__module__"], []):  # also neighbours of two change sets
+        done = ran("diff", "last", *nodes)
+        check = ["git", "apply", "--check", "-"]
+        subprocess.run(check, cwd=ran.root, input=done.out, text=True, check=True)
+        assert "-import os" in done.out
 
 
 @pytest.mark.slow

@@ -115,7 +115,7 @@ def diff(options: Options, run: str, nodes: tuple[str, ...], rules: tuple[str, .
     ID, or `last` (default). Piped output is a patch, unless colors are forced. The exit code is 1
     if a record cannot be read.
     """
-    from remora.cli.views.diff_view import print_diffs, states_text
+    from remora.cli.views.diff_view import is_patch, print_diffs, states_text
     from remora.runs.records.json_documents import diff_document
     from remora.runs.records.name_lookup import run_named
     from remora.runs.records.results import read_run, select_jobs
@@ -131,7 +131,7 @@ def diff(options: Options, run: str, nodes: tuple[str, ...], rules: tuple[str, .
         note(options, *picked.skipped)
     else:
         view = read_run(project, run_id)
-    document = diff_document(project, view, nodes)
+    document = diff_document(project, view, nodes, stacked=is_patch() and not options.json)
     if options.json:
         print_json(document)
     else:

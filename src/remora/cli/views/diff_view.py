@@ -52,10 +52,15 @@ def _print_diff(entry: dict[str, Any]) -> None:
     for reason in entry["reasons"]:
         click.echo(f"  {escape_line(reason)}", err=True)
     text: str = entry["diff"]
-    if not (sys.stdout.isatty() or click.get_current_context().color):
+    if is_patch():
         click.echo(text, nl=not text.endswith("\n"))
         return
     print_lines(styled_lines(text))
+
+
+def is_patch() -> bool:
+    """Return True if diffs go to another program, without colors."""
+    return not (sys.stdout.isatty() or click.get_current_context().color)
 
 
 def styled_lines(diff: str) -> list[str]:

@@ -1,6 +1,6 @@
 """Diff and patches of a job's change. They are created from the contents in `objects/`."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -77,6 +77,31 @@ def named_job_diff(project: ProjectRecords, job: JobView) -> str:
     if not names:
         return job_diff(project, job)
     return named_diff(patches_from(project, job.proposal.changes), names)
+
+
+def stacked_diffs(project: ProjectRecords, jobs: Iterable[JobView]) -> Iterator[str]:
+    """Yield the diff of each job, of files as the jobs before it leave them.
+
+    `git apply` takes them together, unless two jobs change the same lines.
+    """
+    known: dict[str, bytes | None] = {}
+    for job in jobs:
+        patches = [_on_top(patch, known.get(patch.path)) for patch in patches_of(project, job)]
+        is_first = known.keys().isdisjoint(patch.path for patch in patches)
+        known |= {patch.path: patch.theirs for patch in patches}
+        texts = (diff(new.path, new.base, new.theirs, mode=new.mode) for new in patches)
+        yield named_job_diff(project, job) if is_first else "".join(texts)
+
+
+def _on_top(patch: "FilePatch", before: bytes | None) -> "FilePatch":
+    """Return a patch of a file as others leave it, or itself if they change the same lines."""
+    from remora.workspaces.apply.merge_lines import merge3
+
+    if before is None or patch.base is None or patch.theirs is None:
+        return patch
+    merged = merge3(patch.base, before, patch.theirs)
+    is_merged = isinstance(merged, bytes)
+    return msgspec.structs.replace(patch, base=before, theirs=merged) if is_merged else patch
 
 
 def reverse_patches(patches: "list[FilePatch]") -> "list[FilePatch]":

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from remora.runs.project import ProjectRecords
-from remora.runs.records.change_set_files import named_job_diff, shown_hunks
+from remora.runs.records.change_set_files import named_job_diff, shown_hunks, stacked_diffs
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import RunView, job_document, not_planned, select_jobs
 from remora.statuses import DISMISSED, STATUSES
@@ -55,18 +55,21 @@ def plan_document(
 
 
 def diff_document(
-    project: ProjectRecords, view: RunView, nodes: Sequence[str] = ()
+    project: ProjectRecords, view: RunView, nodes: Sequence[str] = (), *, stacked: bool = False
 ) -> dict[str, Any]:
     """Return `{"run_id", "diffs": [{agent_id, operation, node_id, status, review, reasons,
     hunks, diff}]}`. Each of `hunks` is `{number, path, line, group, label}`.
 
     Without `nodes`, the document contains every verified change set that was not rejected or
     reverted. With `nodes`, which are names or globs, it contains all change sets of the matching
-    jobs. The hunks of each diff have their numbers and labels. Raises NotFound if a name matches
+    jobs. The hunks of each diff have their numbers and labels, unless it is `stacked` on another one of
+    its file, so that both are a patch together. Raises NotFound if a name matches
     no node.
     """
     shown = [job for job in view.jobs if job.review.state and job.review.state not in DISMISSED]
-    jobs = select_jobs(view, nodes) if nodes else shown
+    asked = select_jobs(view, nodes) if nodes else shown
+    jobs = [job for job in asked if job.proposal.changes]
+    diffs = stacked_diffs(project, jobs) if stacked else (named_job_diff(project, j) for j in jobs)
     return {
         "run_id": view.run_id,
         "diffs": [
@@ -84,9 +87,8 @@ def diff_document(
                     }
                     for hunk in shown_hunks(project, job)
                 ],
-                "diff": named_job_diff(project, job),
+                "diff": text,
             }
-            for job in jobs
-            if job.proposal.changes
+            for job, text in zip(jobs, diffs, strict=True)
         ],
     }
