@@ -1,5 +1,6 @@
 """Access to the files of a tree, within a time limit."""
 
+import ast
 import math
 import re
 import time
@@ -11,6 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from remora.code.syntax.source import Source, read_source
 from remora.errors import HostError
 from remora.files.reserved_names import reserved
 from remora.threads import raise_if_cancelled
@@ -78,6 +80,14 @@ class FileTree:
             for path in self.files.glob(pattern, look=self.left):
                 with suppress(HostError):
                     yield path, self.read(path)
+
+    def syntax_tree(self, path: str) -> ast.Module | None:
+        """Return the syntax tree of a Python file, or None if it cannot be read."""
+        try:
+            source = read_source(path, self.read(path))
+        except HostError:  # deleted or too large
+            return None
+        return source.tree if isinstance(source, Source) else None
 
     def toml(self, path: str) -> dict[str, Any]:
         """Return the document in a TOML file, which is empty if it cannot be read."""

@@ -1,12 +1,9 @@
 """Access to the project tree for tools."""
 
-import ast
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from remora.code.syntax.source import Source, read_source
-from remora.errors import HostError
 from remora.sandbox.interpreters import ProjectPython
 from remora.tools.file_tree import FileTree
 from remora.tools.host.ruff.ruff import MakeRuff, Ruff
@@ -39,14 +36,6 @@ class ToolTree(FileTree):
         self.answers = answers
         self.judge = judge
         self.ruff = ruff(self)
-
-    def syntax_tree(self, path: str) -> ast.Module | None:
-        """Return the syntax tree of a Python file, or None if it cannot be read."""
-        try:
-            source = read_source(path, self.read(path))
-        except HostError:  # deleted or too large
-            return None
-        return source.tree if isinstance(source, Source) else None
 
     def once(self, compute: Callable[[FileTree], _T]) -> _T:
         """Return what a function computes from the tree, only once for all copies of a base."""

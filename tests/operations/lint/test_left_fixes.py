@@ -408,17 +408,10 @@ def test_needed_imports_stay(tmp_path: Path, files: dict[str, str]) -> None:
 
 
 UNUSED = {
-    "modules in tests": {
-        "tests/test_a.py": "import unittest\nimport pytest\nfrom re import match\n"
-    },
-    "names in tests": {"tests/test_a.py": "from shop import Cart\n"},
+    "the standard library in tests": {"tests/test_a.py": "import unittest\nfrom re import match\n"},
     "the standard library in a runner": {
         "__main__.py": "from re import match\nimport os\n",
         "pytest.ini": PYTEST.format("__main__.py"),
-    },
-    "a module that only defines": {
-        "main.py": "import handlers\n",
-        "handlers.py": "from functools import cache\n\n\n@cache\ndef start():\n    pass\n",
     },
 }
 

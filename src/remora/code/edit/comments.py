@@ -4,6 +4,8 @@ import io
 import re
 import tokenize
 from collections import Counter
+from contextlib import suppress
+from functools import lru_cache
 
 from remora.code.edit.text_lines import split_lines
 
@@ -75,3 +77,25 @@ def _silenced(code: str) -> Counter[tuple[str, str]]:
         for tool, rules in _SILENCING.findall(code)
         for rule in _RULE.findall(rules) or [""]
     )
+
+
+@lru_cache(maxsize=1)
+def placed_comments(body: str) -> list[tuple[int, int, str, str]]:
+    """Return the comments, and the line of a block that one for a tool belongs to, or nothing."""
+    lines, found = io.StringIO(body), list[tuple[int, int, str, str]]()
+    with suppress(tokenize.TokenError, SyntaxError):
+        for kind, text, (line, column), _, code in tokenize.generate_tokens(lines.readline):
+            if kind == tokenize.COMMENT:
+                is_for_block = code[:column].rstrip().endswith(":") and is_for_tool(text)
+                found.append((line, column + 1, text, code.strip() if is_for_block else ""))
+    return found
+
+
+def may_go(comment: str, header: str, replacement: str) -> bool:
+    """Return True for a comment that a replacement contains, or that goes with its statement.
+
+    A comment for a tool, such as `# pragma: no cover`, goes with a statement, but not with the
+    `header` of a block, such as `else:`.
+    """
+    goes_along = not replacement.strip() and not header and is_for_tool(comment)
+    return goes_along or (header or comment) in replacement

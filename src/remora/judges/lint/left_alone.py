@@ -12,7 +12,7 @@ from remora.judges.lint.left_rules import (
     CodeInFile,
     LintedFile,
 )
-from remora.judges.lint.used_imports import IMPORT_RULES, UnusedImport
+from remora.judges.lint.used_imports import IMPORT_RULES, UnusedImport, unused_imports
 from remora.judges.rules import first_of
 from remora.tools.host.ruff.finding import Finding, Place, place_of
 from remora.tools.tree import ToolTree
@@ -24,6 +24,7 @@ _GENERATED = re.compile(
     r"^(?:\s*#.*\b|\W*(?:this file (?:is|was) )?)generated (?:by|from|automatically|using)\b",
     re.IGNORECASE | re.MULTILINE,
 )
+UNKNOWN = "its import is not known"
 TOGETHER = "its import has needed names"
 """Ruff's fix of an unused import removes all unused names of the statement."""
 
@@ -60,7 +61,8 @@ class LeftAlone:
 
     def reasons(self, findings: Sequence[Finding], body: str) -> dict[Place, str]:
         """Return the findings of a version of the file that stay, with the reasons."""
-        reasons = ((place_of(finding), self._reason(finding, body)) for finding in findings)
+        unused = unused_imports(self._file, body, findings)
+        reasons = ((place_of(f), self._reason(f, body, unused.get(place_of(f)))) for f in findings)
         found = {place: why for place, why in reasons if why}
         fixes = [
             finding["fix"]
@@ -72,15 +74,14 @@ class LeftAlone:
         free = [finding for finding in findings if not self._file.is_meant(finding["code"])]
         return of_other_style(free, body) | moved_lines(findings, body) | found
 
-    def _reason(self, finding: Finding, body: str) -> str:
+    def _reason(self, finding: Finding, body: str, unused: UnusedImport | None) -> str:
         """Return why a finding stays, or an empty string."""
         if finding["code"] in self.rules:
             return self.rules[finding["code"]]
         if (rule := first_of(FIX_RULES, CaseInBody(finding, body, self._file))) is not None:
             return rule.reason
-        if finding["code"] != UNUSED_IMPORT:
-            return ""
-        unused = UnusedImport.of(self._file.place, self._file.path, finding, body)
+        if finding["code"] == UNUSED_IMPORT and unused is None:
+            return UNKNOWN
         needed = first_of(IMPORT_RULES, unused) if unused is not None else None
         return "" if needed is None else needed.reason
 

@@ -10,24 +10,27 @@ finding. `measured` counts the safe fixes that a rule left in 200 packages, and 
 """
 
 import ast
-import io
 import re
-import tokenize
 from collections.abc import Sequence
-from contextlib import suppress
 from functools import cached_property, lru_cache
 from importlib.metadata import version
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from remora.code.edit.comments import is_for_tool, silenced_codes
+from remora.code.edit.comments import may_go, placed_comments, silenced_codes
+from remora.code.edit.text_lines import split_lines
 from remora.code.folders import BESIDE, is_vendored
 from remora.code.pytest_model.pytest_file import is_of_tests
 from remora.code.syntax.definitions import ImportNode
 from remora.code.syntax.signature import docstring_text
 from remora.judges.lint.conversions import IDIOMS, nodes_of, reordered, usual_idioms
 from remora.judges.rules import Rule
-from remora.tools.host.ruff.config_files import is_configured, oldest_minor, supports_python_2
+from remora.tools.file_tree import FileTree
+from remora.tools.host.ruff.config_files import (
+    is_configured,
+    oldest_minor,
+    supports_python_2,
+)
 from remora.tools.host.ruff.finding import Finding
 from remora.tools.host.ruff.ruff_versions import ruff_use, version_of
 from remora.tools.host.ruff.rule_choice import noqa_prefixes
@@ -42,6 +45,9 @@ _NO_QA = "RUF10"
 """Beginning of the rules about `# noqa` comments."""
 _OF_VERSION = ("RUF10", "I001")
 """Beginnings of rules that differ between versions of ruff: `noqa` comments, sorted imports."""
+_SUBMODULE = re.compile(r"\s*import\s+(\w+\.[\w.]+)\s*#")
+_COMMENTED_IMPORTS = re.compile(r"\s*import\b[^#]*,[^#]*#")
+_BACKPORT = "typing_extensions"
 _VERSION = re.compile(r"^\s*__version__\s*=", re.MULTILINE)
 """The line with which a package states its version."""
 _PYTHON_3 = (
@@ -220,6 +226,30 @@ class CaseInBody(NamedTuple):
         is_import = self.finding["code"] in _CHOSEN
         return is_import and any(line in lines for lines in _import_choices(self.body))
 
+    def is_of_submodule(self) -> bool:
+        """Return True for a `noqa` comment of `import a.b`, if `a.b` is not used.
+
+        Of several imports of submodules of `a`, ruff looks only at the last one.
+        """
+        lines = split_lines(self.body)[self.finding["line"] - 1 : self.finding["line"]]
+        module, code = (
+            _SUBMODULE.match("".join(lines)),
+            re.sub(r"(?m)^\s*import\b.*", "", self.body),
+        )
+        is_noqa = self.finding["code"].startswith(_NO_QA)
+        return is_noqa and module is not None and module[1] not in code
+
+    def divides_comment(self) -> bool:
+        """Return True if sorting leaves the comment of `import a, b` at one of them."""
+        lines = split_lines(self.body)[self.finding["line"] - 1 : self.finding["end_line"]]
+        return self.finding["code"] == "I001" and any(map(_COMMENTED_IMPORTS.match, lines))
+
+    def needs_package(self) -> bool:
+        """Return True for a fix that imports what the project does not require."""
+        added = "".join(edit["content"] for edit in _edits(self.finding))
+        is_new = _BACKPORT in added and _BACKPORT not in self.body
+        return is_new and not self.file.place.once(_requires_backport)
+
     def is_shown(self) -> bool:
         *folders, name = self.file.path.split("/")
         is_unused = self.finding["code"] in _UNUSED
@@ -232,7 +262,7 @@ FIX_RULES: tuple[Rule[CaseInBody], ...] = (
         "`else:  # pragma: no cover`",
         "the fix removes a comment",
         "6 in 4",
-        lambda case: _removes_comment(case.finding, case.body),
+        lambda case: _removes_comment(case.finding, case.body) or case.divides_comment(),
     ),
     Rule(
         "noqa",
@@ -279,6 +309,20 @@ FIX_RULES: tuple[Rule[CaseInBody], ...] = (
         CaseInBody.is_choice,
     ),
     Rule(
+        "submodule-noqa",
+        "`import shop.signals  # noqa: F401`",
+        "the comment may be needed",
+        "18 in 5, with `--select RUF100`",
+        CaseInBody.is_of_submodule,
+    ),
+    Rule(
+        "backport",
+        "`from typing_extensions import Self`",
+        "the project lacks typing_extensions",
+        "37 in 6, with `--select PYI019`",
+        CaseInBody.needs_package,
+    ),
+    Rule(
         "example",
         "an unused name in `examples/`",
         "an example shows it",
@@ -299,20 +343,10 @@ def _removes_comment(finding: Finding, body: str) -> bool:
     return any(
         (edit["line"], edit["column"]) <= (line, column) < (edit["end_line"], edit["end_column"])
         and not (line == finding["line"] and column <= finding["column"])
-        and not _may_go(text, header, replacement)
+        and not may_go(text, header, replacement)
         for edit in _edits(finding)
-        for line, column, text, header in _comments(body)
+        for line, column, text, header in placed_comments(body)
     )
-
-
-def _may_go(comment: str, header: str, replacement: str) -> bool:
-    """Return True for a comment that a replacement contains, or that goes with its statement.
-
-    A comment for a tool, such as `# pragma: no cover`, goes with a statement, but not with the
-    `header` of a block, such as `else:`.
-    """
-    goes_along = not replacement.strip() and not header and is_for_tool(comment)
-    return goes_along or (header or comment) in replacement
 
 
 @lru_cache(maxsize=1)
@@ -328,37 +362,15 @@ def _noqa_lines(body: str) -> dict[int, list[str]]:
 
 
 @lru_cache(maxsize=1)
-def _comments(body: str) -> list[tuple[int, int, str, str]]:
-    """Return the comments, and the line of a block that one for a tool belongs to, or nothing."""
-    lines, found = io.StringIO(body), list[tuple[int, int, str, str]]()
-    with suppress(tokenize.TokenError, SyntaxError):
-        for kind, text, (line, column), _, code in tokenize.generate_tokens(lines.readline):
-            if kind == tokenize.COMMENT:
-                is_for_block = code[:column].rstrip().endswith(":") and is_for_tool(text)
-                found.append((line, column + 1, text, code.strip() if is_for_block else ""))
-    return found
-
-
-@lru_cache(maxsize=1)
 def _import_choices(body: str) -> list[range]:
     """Return the lines of statements that import what the version or the environment has."""
     return [
         range(node.lineno, (node.end_lineno or 0) + 1)
         for node in nodes_of(body)
         if (isinstance(node, ast.If) and node.orelse and "version_info" in ast.dump(node.test))
-        or (isinstance(node, ast.Try) and _expects_absence(node))
+        or (isinstance(node, ast.Try | ast.TryStar) and node.handlers)
+        or isinstance(node, ast.With)
     ]
-
-
-def _expects_absence(tried: ast.Try) -> bool:
-    """Return True if a handler is for a failed import. One for all exceptions may be for others."""
-    types = (handler.type for handler in tried.handlers)
-    expected = " ".join("Exception" if type_ is None else ast.unparse(type_) for type_ in types)
-    imports = (ast.Import, ast.ImportFrom)
-    pattern = r"\b(?:ImportError|ModuleNotFoundError)\b"
-    if all(isinstance(statement, imports) for statement in tried.body):
-        pattern += r"|\b(?:Base)?Exception\b"
-    return re.search(pattern, expected) is not None
 
 
 @lru_cache(maxsize=1)
@@ -370,6 +382,11 @@ def _after_docstrings(body: str) -> frozenset[int]:
         for block in bodies
         if isinstance(block, list) and len(block) == 2 and docstring_text(block) is not None
     )
+
+
+def _requires_backport(place: FileTree) -> bool:
+    texts = place.contents("pyproject.toml", "setup.*", "*requirements*.txt", "requirements/*.txt")
+    return any(re.search(rb"typing[-_]extensions", content) for _, content in texts)
 
 
 def _has_own_version(place: ToolTree, path: str) -> bool:

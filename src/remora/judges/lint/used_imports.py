@@ -3,22 +3,30 @@
 import ast
 import re
 import sys
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
+from remora.code.edit.import_edits import imported_names
 from remora.code.edit.text_lines import split_lines
 from remora.code.pytest_model.pytest_file import is_conftest, is_of_tests, is_test_file
-from remora.code.syntax.definitions import ImportNode
+from remora.code.syntax.definitions import DefinitionNode, ImportNode
 from remora.code.syntax.hidden_uses import hidden_uses
 from remora.code.syntax.source import parse_text
+from remora.judges.lint.conversions import nodes_of
+from remora.judges.lint.import_effects import ImportEffects
+from remora.judges.lint.left_rules import UNUSED_IMPORT, LintedFile
 from remora.judges.rules import Rule
 from remora.tools.file_tree import FileTree
-from remora.tools.host.module_names import SOURCE_ROOTS
 from remora.tools.host.pytest_settings import pytest_settings
-from remora.tools.host.ruff.finding import Finding
-from remora.tools.tree import ToolTree
+from remora.tools.host.ruff.config_files import settings_for
+from remora.tools.host.ruff.finding import Finding, Place, place_of
+from remora.tools.host.ruff.rule_choice import setting_values
+from remora.tools.host.ruff.rules import expand
 
 _FROM = re.compile(r"^[ \t]*from[ \t]+([\w.]+)[ \t]+import[ \t]*(\([^)]*\)|[^\n#]*)", re.MULTILINE)
+_IMPORT = re.compile(r"^[ \t]*(?:import|from)\b.*", re.MULTILINE)
+_ALIAS = re.compile(r"(\w+)[ \t]+as[ \t]+(\w+)")
 _USE = re.compile(r"\b([A-Za-z_]\w*)(?=[.:]([A-Za-z_]\w*))")
 _UNUSED = re.compile(r"`([^`]+)` imported but unused")
 _EXAMPLE = re.compile(r"^[ \t]*(?:>>>|\.\.\.)[ \t](.*)", re.MULTILINE)
@@ -41,45 +49,68 @@ def names_from_modules(place: FileTree) -> ImportedNames:
     found: set[tuple[str, str]] = set()
     for _, content in place.contents(*(f"**/*.{kind}" for kind in _FILES)):
         body = content.decode("utf-8", "replace")
-        found.update(_USE.findall(body))
-        for module, names in _FROM.findall(body):
-            last = module.rpartition(".")[2]
-            found.update((last, name) for name in re.findall(r"\w+|\*", names))
+        found.update(_USE.findall(body), _imported_pairs(body))
     return frozenset(found)
+
+
+def submodules_used(place: FileTree) -> ImportedNames:
+    """Return what modules use as `package.module` without an import that loads it."""
+    texts = (content.decode("utf-8", "replace") for _, content in place.contents("**/*.py"))
+    return frozenset(pair for text in texts for pair in _attributes(text) - _imported_pairs(text))
+
+
+def _attributes(body: str) -> set[tuple[str, str]]:
+    """Return what a file uses as `package.module`, with the package's own name for its alias."""
+    names = {alias: name for name, alias in _ALIAS.findall(body)}
+    return {(names.get(name, name), part) for name, part in _USE.findall(_IMPORT.sub("", body))}
+
+
+def _imported_pairs(body: str) -> set[tuple[str, str]]:
+    pairs = {pair for line in _IMPORT.findall(body) for pair in _USE.findall(line)}
+    froms = ((module.rpartition(".")[2], names) for module, names in _FROM.findall(body))
+    return pairs.union(
+        (last, name) for last, names in froms for name in re.findall(r"\w+|\*", names)
+    )
 
 
 class UnusedImport(NamedTuple):
     """An import that a finding calls unused, in a version of its file."""
 
-    place: ToolTree
-    """The project."""
-    path: str
-    """The path of the file."""
+    file: LintedFile
+    """The file and its project."""
     body: str
     """The text of the version."""
-    line: int
-    """The line of the finding."""
-    bound: set[str]
-    """The names by which the import may be known."""
-    imported: str
-    """What the finding calls it."""
+    finding: Finding
+    """The finding, whose place is that of the imported name."""
+    node: ast.stmt
+    """The import statement."""
+    lost: frozenset[str]
+    """The modules that no import loads that is used, at the top of the file."""
 
-    @classmethod
-    def of(cls, place: ToolTree, path: str, finding: Finding, body: str) -> "UnusedImport | None":
-        """Return the import of a finding, or None for a finding that names none."""
-        bound = bound_names(finding, body)
-        if not bound:
-            return None
-        imported = _UNUSED.findall(finding["message"])[0]
-        return cls(place, path, body, finding["line"], bound, imported)
+    @property
+    def imported(self) -> str:
+        return str(_UNUSED.findall(self.finding["message"])[0])
+
+    @property
+    def bound(self) -> set[str]:
+        return bound_names(self.finding, self.body)
+
+    @property
+    def _is_standard(self) -> bool:
+        return self.imported.partition(".")[0] in sys.stdlib_module_names
 
     def is_used_elsewhere(self) -> bool:
-        """Return True if another file may need a name that the file binds."""
-        *folders, name = self.path.split("/")
+        """Return True if another file may need a name that the file binds.
+
+        Files of submodules are not seen.
+        """
+        if self.file.place.files.exists(".gitmodules") and not self._is_standard:
+            return True
+        *folders, name = self.file.path.split("/")
         module = name.removesuffix(".py")
         if module == "__init__":
             module = folders[-1] if folders else ""
-        known = self.place.once(names_from_modules)
+        known = self.file.place.once(names_from_modules)
         return any((module, name) in known for name in (*self.bound, _ALL))
 
     def is_in_example(self) -> bool:
@@ -96,39 +127,50 @@ class UnusedImport(NamedTuple):
         fixtures and hooks that a `conftest.py` imports. So does `unittest.main()` in a module that
         only imports test cases and runs them.
         """
-        if "." not in self.imported or self.imported.partition(".")[0] in sys.stdlib_module_names:
+        if "." not in self.imported or self._is_standard:
             return False
-        if is_conftest(self.path):
+        if is_conftest(self.file.path):
             return True
-        settings = self.place.once(pytest_settings)
-        is_collected = settings.collects(self.path)
-        if is_collected and not is_test_file(self.path):  # the project's own pattern
+        settings = self.file.place.once(pytest_settings)
+        is_collected = settings.collects(self.file.path)
+        if is_collected and not is_test_file(self.file.path):  # the project's own pattern
             return True
-        if not (is_collected or is_of_tests(self.path) or _TEST_RUNNER.search(self.body)):
+        if not (is_collected or is_of_tests(self.file.path) or _TEST_RUNNER.search(self.body)):
             return False
-        fixtures = self.place.once(_fixture_names)
+        fixtures = self.file.place.once(_fixture_names)
         return any(_COLLECTED.search(name) or name in fixtures for name in self.bound)
 
-    def runs_code(self) -> bool:
-        """Return True if an import is of a module of the project that does something on import.
+    def is_the_test(self) -> bool:
+        """Return True for an import in a function of a test, or in a test that only imports."""
+        runs = any(isinstance(node, DefinitionNode | ast.Call) for node in nodes_of(self.body))
+        is_alone = self.node.col_offset > 0 or not runs
+        return is_alone and not self._is_standard and is_of_tests(self.file.path)
 
-        Examples are a module that changes `sys.path`, and one whose functions a decorator registers.
+    def may_act(self) -> bool:
+        """Return True if loading may do more than define names.
+
+        Modules of other projects may, unless the user names the rule or the project selects it.
         """
-        module = self.imported.lstrip(".").replace(".", "/")
-        folder = self.path.rpartition("/")[0]
-        for _ in range(len(self.imported) - len(self.imported.lstrip(".")) - 1):
-            folder = folder.rpartition("/")[0]
-        for top in dict.fromkeys((folder, "", *SOURCE_ROOTS)):
-            for name in (f"{module}.py", f"{module}/__init__.py"):
-                found = f"{top}/{name}".lstrip("/")
-                if module and self.place.files.exists(found):
-                    tree = parse_text(self.place.text_or_empty(found))
-                    return isinstance(tree, ast.Module) and _acts(tree)
-        return False
+        effects = self.file.place.once(ImportEffects)
+        settings = settings_for(self.file.place, self.file.path)
+        keys = ("select", "extend-select")
+        chosen = [value for key in keys for value in setting_values(settings, key)]
+        chosen += {UNUSED_IMPORT}.intersection(self.file.place.ruff.selected)
+        trusts = bool(expand(chosen, (), [UNUSED_IMPORT]))
+        return any(effects.may_act(name, trusts_others=trusts) for name in self.lost)
+
+    def loads_submodule(self) -> bool:
+        """Return True if code uses a module as an attribute of its package without an import."""
+        names = (re.sub(r"(?:/__init__)?\.py$", "", name) for name in self.lost)
+        lost = {tuple(re.split("[./]", name)[-2:]) for name in names}
+        known = self.file.place.once(submodules_used), _attributes(self.body)
+        return not all(map(lost.isdisjoint, known))
 
     def is_setting_of_sphinx(self) -> bool:
         """Return True for a name in Sphinx's settings that is from a package, unlike `sys`."""
-        is_settings = self.path.rpartition("/")[2] == "conf.py" and _OF_SPHINX.search(self.body)
+        is_settings = self.file.path.rpartition("/")[2] == "conf.py" and _OF_SPHINX.search(
+            self.body
+        )
         return bool(is_settings) and "." in self.imported
 
 
@@ -136,7 +178,7 @@ IMPORT_RULES: tuple[Rule[UnusedImport], ...] = (
     Rule(
         "elsewhere",
         "`from shop.compat import BytesIO` in another file",
-        "another file imports the name from here",
+        "another file may import the name from here",
         "437 in 22",
         UnusedImport.is_used_elsewhere,
     ),
@@ -162,21 +204,59 @@ IMPORT_RULES: tuple[Rule[UnusedImport], ...] = (
         UnusedImport.serves_tests,
     ),
     Rule(
-        "runs-code",
-        "`import fastentrypoints`",
-        "the import runs code",
-        "13 in 8",
-        UnusedImport.runs_code,
+        "import-test",
+        "`def test_import(): import shop`",
+        "the import is the test",
+        "44 in 6",
+        UnusedImport.is_the_test,
+    ),
+    Rule(
+        "effect",
+        "`from shop import plugins`",
+        "its import may do more than define names",
+        "149 in 21",
+        UnusedImport.may_act,
+    ),
+    Rule(
+        "submodule",
+        "`import xml.dom` beside `xml.dom`",
+        "code uses the module through its package",
+        "3 in 2",
+        UnusedImport.loads_submodule,
     ),
     Rule(
         "sphinx",
         "`from shop import __version__ as release` in `conf.py`",
         "Sphinx may read the name",
-        "0: Sphinx's documentation says that it reads `release`",
+        "0: Sphinx documents `release`",
         UnusedImport.is_setting_of_sphinx,
     ),
 )
 """Rules about imports that ruff calls unused, and that something needs. `measured` counts fixes in 200 packages."""
+
+
+def unused_imports(
+    file: LintedFile, body: str, findings: Iterable[Finding]
+) -> dict[Place, UnusedImport]:
+    """Return the imports that findings call unused, by the places of the findings."""
+    unused = {(f["line"], f["column"]): f for f in findings if _UNUSED.search(f["message"])}
+    if not unused:
+        return {}
+    effects = file.place.once(ImportEffects)
+    found, used = list[tuple[Finding, ast.stmt, set[str]]](), set[str]()
+    for node in nodes_of(body):
+        if not isinstance(node, ImportNode):
+            continue
+        for alias, name in zip(node.names, imported_names(ast.Module([node], [])), strict=True):
+            loaded = effects.reached(file.path, name)
+            columns = range(alias.col_offset, alias.end_col_offset or 0)
+            own = [unused.get((alias.lineno, column + 1)) for column in columns]
+            found += [(finding, node, loaded) for finding in own if finding]
+            used |= loaded if not (any(own) or node.col_offset) else set()
+    return {
+        place_of(finding): UnusedImport(file, body, finding, node, frozenset(loaded - used))
+        for finding, node, loaded in found
+    }
 
 
 @lru_cache(maxsize=1)  # for all findings of a version of a file
@@ -204,25 +284,3 @@ def bound_names(finding: Finding, body: str) -> set[str]:
     name = line[finding["column"] - 1 : finding["end_column"] - 1]
     is_alias = name.isidentifier() and name != imported.rpartition(".")[2]
     return {name} if is_alias else {imported.split(".")[0], imported.rpartition(".")[2]}
-
-
-def _acts(tree: ast.Module) -> bool:
-    """Return True if a module calls something, or a decorator may register what it defines."""
-    known = {
-        alias.asname or alias.name
-        for node in tree.body
-        if isinstance(node, ImportNode)
-        for alias in node.names
-        if (getattr(node, "module", None) or alias.name).split(".")[0] in sys.stdlib_module_names
-        if not getattr(node, "level", 0)
-    }
-    return any(
-        (isinstance(node, ast.Expr) and isinstance(node.value, ast.Call))
-        or any(_root(decorator) not in known for decorator in getattr(node, "decorator_list", ()))
-        for node in tree.body
-    )
-
-
-def _root(decorator: ast.expr) -> str:
-    """Return the first name of a decorator, such as `app` of `@app.route("/")`."""
-    return re.split(r"\W", ast.unparse(decorator), maxsplit=1)[0]

@@ -5,12 +5,11 @@ from collections.abc import Collection, Iterable, Sequence
 from functools import partial
 from typing import Any
 
-from remora.code.edit.import_edits import ImportStyle, imports_anywhere
+from remora.code.edit.import_edits import ImportStyle
 from remora.code.edit.text_lines import decode, lines_of, split_lines
 from remora.judges.lint.conversions import repetitions
 from remora.judges.lint.left_alone import LeftAlone, is_generated
 from remora.judges.lint.new_findings import new_findings
-from remora.judges.lint.used_imports import bound_names
 from remora.operations.lint.added_imports import with_added_imports_moved
 from remora.operations.lint.fix_trial import Proposal, apply_proposals
 from remora.operations.lint.formatting import FileFormat
@@ -93,16 +92,14 @@ class _Fixer:
         self._left_alone = LeftAlone(place, path, self.before)
 
     def check(self, content: bytes) -> list[Finding]:
-        if content not in self._checked:
-            self._keep(content, self._place.ruff.check_text(self._path, content))
-        return self._checked[content]
-
-    def _keep(self, content: bytes, found: list[Finding]) -> None:
-        """Keep the findings of a version. Repeated assertions and conditions count, too.
+        """Return the findings of a version. Repeated assertions and conditions count, too.
 
         So do lines that are too long or end in white space if ruff is not configured. They are not
         fixed, but a fix that adds one is left out. `--select default` permits long lines.
         """
+        if content in self._checked:
+            return self._checked[content]
+        found = self._place.ruff.check_text(self._path, content)
         body, width = decode(self._path, content).body, self._format.width
         found = [*found, *_own_findings(_REPEATED, repetitions(body))]
         if not self._is_configured:
@@ -111,6 +108,7 @@ class _Fixer:
                 found += _own_findings(_LONG_LINE, [n for n, line in numbered if len(line) > width])
             found += _own_findings(_SPACE, [n for n, line in numbered if line != line.rstrip()])
         self._checked[content] = found
+        return found
 
     def targets(self, content: bytes, findings: list[Finding]) -> list[Finding]:
         """Return the findings that are to be fixed in a version of the file."""
@@ -193,11 +191,7 @@ class _Fixer:
         allowed = [finding for finding in self.before if self._allows(finding)]
         if not allowed:
             return self._content
-        left_alone = self.kept(self._content)
-        keeps = any(place_of(finding) in left_alone for finding in allowed)
-        fixed = None if keeps or self._nodes else self._fix_with_ruff()
-        if fixed is None:
-            fixed = self._fix_step_by_step(self._content)
+        fixed = self._fix_step_by_step(self._content)
         mended, lasting = self._mended(fixed, self.before)
         return self._fix_by_rule(allowed) if lasting else mended
 
@@ -233,29 +227,6 @@ class _Fixer:
                 break
             content = changed
         return self._format.formatted(decode(self._path, content).body)
-
-    def _fix_with_ruff(self) -> bytes | None:
-        """Fix the file in one run of ruff.
-
-        Returns None if that removes imports that were used before, because some may be needed.
-        """
-        fixed, left = self._place.ruff.fix_text(
-            self._path,
-            self._content,
-            unsafe=self._unsafe,
-            unfixable=list(self._left_alone.rules),
-        )
-        if left is not None:
-            self._keep(fixed, left)
-        texts = [decode(self._path, content).body for content in (self._content, fixed)]
-        unused = [bound_names(finding, texts[0]) for finding in self.before]
-        before, after = (
-            {imported.bound.partition(".")[0] for imported in imports_anywhere(text)}
-            for text in texts
-        )
-        if before - after - set().union(*unused):
-            return None
-        return self._format.formatted(texts[1])
 
 
 def _own_findings(code: str, lines: Iterable[int]) -> list[Finding]:

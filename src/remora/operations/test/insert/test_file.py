@@ -139,7 +139,7 @@ def _without_findings(place: ToolTree, home: InsertLocation, content: bytes) -> 
         extra = new_findings(found, place.ruff.check_text(home.path, content))
     codes = {finding["code"] for finding in extra} - {finding["code"] for finding in found}
     if codes:
-        content, _ = place.ruff.fix_text(home.path, content, fixable=sorted(codes))
+        content = place.ruff.fix_text(home.path, content, sorted(codes))
         extra = new_findings(found, place.ruff.check_text(home.path, content))
     if extra:
         known = tolerated_rules(place, home.path, found)

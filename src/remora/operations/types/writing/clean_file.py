@@ -91,9 +91,8 @@ class _File:
         about_imports = {finding["code"] for finding in wanted} - _NOTATION
         fresh = sorted(about_imports - {finding["code"] for finding in self.known or ()})
         if fresh:
-            content = after.encode()
-            fixed = self._place.ruff.fix_text(self._path, content, fixable=fresh, unsafe=True)
-            return fixed.content.decode()
+            fixed = self._place.ruff.fix_text(self._path, after.encode(), fresh, unsafe=True)
+            return fixed.decode()
         new = new_lines(self._before.encode(), after.encode())
         own = _own_annotations(SourceText(after), kept)
         edits: list[Edit] = []

@@ -4,7 +4,6 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import NamedTuple
 
 import msgspec
 
@@ -36,14 +35,6 @@ _NAMES = ("F811", "F821", "F822", "F823")
 """Rules whose findings are errors when the code runs, or hide code: names are not defined, or twice."""
 _SOURCES = (".py", ".pyi")
 _GUTTER = re.compile(r"\s*(?:\d+\s*)?(?:\||\^)")
-
-
-class FixedText(NamedTuple):
-    """A text after fixes."""
-
-    content: bytes
-    left: list[Finding] | None
-    """The findings that are left, or None if they are not known."""
 
 
 MakeRuff = Callable[[FileTree], "Ruff"]
@@ -182,33 +173,15 @@ class Ruff:
         return run.run(words, content).stdout or content
 
     def fix_text(
-        self,
-        path: str,
-        content: bytes,
-        *,
-        unsafe: bool = False,
-        unfixable: Sequence[str] = (),
-        fixable: Sequence[str] = (),
-    ) -> FixedText:
-        """Return `content` as `ruff check --fix` would leave it in the file at `path`.
-
-        Rules in `unfixable` are not fixed. If `fixable` is given, no other rules are fixed.
-        """
+        self, path: str, content: bytes, fixable: Sequence[str], *, unsafe: bool = False
+    ) -> bytes:
+        """Return `content` as `ruff check --fix` would leave it, if it fixed only some rules."""
         run = self._runner()
-        every = not unfixable and not fixable
-        words = ["check", "--no-cache", "--quiet", "--exit-zero"]
-        words += ["--fix", "--output-format", "json"] if every else ["--fix-only"]
+        words = ["check", "--no-cache", "--quiet", "--exit-zero", "--fix-only"]
         words += ["--unsafe-fixes"] if unsafe else ["--no-unsafe-fixes"]
-        words += ["--unfixable", ",".join(unfixable)] if unfixable else []
-        words += ["--fixable", ",".join(fixable)] if fixable else []
+        words += ["--fixable", ",".join(fixable)]
         words += [*run.options.check(path), "--force-exclude", *run.stdin_as(path)]
-        finished = run.run(words, content)
-        left = None
-        with suppress(HostError):  # stderr may have a warning instead of JSON
-            left = (
-                sorted(run.parsed(finished.stderr, unsafe=True), key=_sort_key) if every else None
-            )
-        return FixedText(finished.stdout, left)
+        return run.run(words, content).stdout
 
     def is_formatted(self, path: str, content: bytes, options: Sequence[str] | None) -> bool:
         """Return True if `ruff format` would not change `content`.
