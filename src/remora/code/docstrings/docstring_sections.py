@@ -30,7 +30,7 @@ _NAME = r"[`'\"]*(?:\\?\*){0,2}\w+[`'\"]*"
 _NAMES = rf"({_NAME}(?: *, *{_NAME})*)"
 _GOOGLE_ITEM = re.compile(rf" *{_NAMES} *(?:\(.*\)? *)?:(?: .*)?")
 _CONTINUED = re.compile(r"\s*[a-z]+,? (?!-)")
-"""The start of a line that continues a sentence, unlike `name - text`."""
+"""The start of a line that continues the entry above, as in diff-cover, unlike `name - text`."""
 _NUMPY_ITEM = re.compile(rf" *{_NAMES} *(?::.*)?")
 _RAISED = re.compile(r"[ `~:]*(?:(?:py:)?(?:exc|class):)?[`~]*([\w.]+)`? *(?::.*)?")
 _FIELD_PARAMETER = re.compile(r"(?:.*[\s\])])?[`'\"*]*(\w+)[`'\"]*(?:\s*\(.*\))?\s*")
@@ -126,15 +126,11 @@ def _section(
         return Section(kind, first, last, (Item((), body, last, text),))
     at = [n for n in starts if indent_of(lines[n]) == margin]
     if item is _GOOGLE_ITEM:
-        at = [n for n in at if n == at[0] or not (lines[n - 1].strip() and _is_more(lines[n]))]
+        below = [n for n in at[1:] if lines[n - 1].strip() and _CONTINUED.match(lines[n])]
+        at = [n for n in at if n not in below or item.fullmatch(lines[n].expandtabs())]
     ends = [_filled(lines, n, below - 1) for n, below in zip(at, [*at[1:], last + 1], strict=False)]
     spans = zip(at, ends, strict=True)
     return Section(kind, first, last, tuple(_item(kind, lines, *span, item) for span in spans))
-
-
-def _is_more(line: str) -> bool:
-    """Return True if a line without indentation continues the entry above, as in diff-cover."""
-    return _CONTINUED.match(line) is not None and _GOOGLE_ITEM.fullmatch(line.expandtabs()) is None
 
 
 def _item(kind: Kind, lines: Sequence[str], first: int, last: int, item: re.Pattern[str]) -> Item:

@@ -21,6 +21,7 @@ _ENVIRONMENT_NAMES = frozenset(
     {
         "platform", "argv", "environ", "getenv", "version_info", "getcwd", "stdin", "executable",
         "cpu_count", "process_cpu_count", "sched_getaffinity", "getloadavg", "which", "disk_usage",
+        "getuid", "geteuid", "getlogin", "gethostname", "isatty", "get_terminal_size",
     }
 )  # fmt: skip
 """Names whose use makes a function depend on its environment."""
