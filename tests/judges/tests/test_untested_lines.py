@@ -12,9 +12,6 @@ from remora.tools.tree import ToolTree
 from tests.isolation_levels import need
 
 SHOP = """\
-import functools
-
-
 def untested(price):
     return price * 7
 
@@ -32,21 +29,12 @@ def squares(number):
 SQUARES = squares(5)
 
 
-def printed(function):
-    return functools.wraps(function)(lambda: str(function()))
-
-
 def rows(number):
     return [(item, item + 1) for item in range(number)]
 
 
 def loaded(number):
     return {"a": number + 1}
-
-
-@functools.cache
-def cached():
-    return {"a": 3 + 1}
 
 
 def seen(price):
@@ -68,10 +56,8 @@ def expected(price):
 def left_out(price):
     return price + 5
 """
-LATER = "from shop import printed\n\n\n@printed\ndef one():\n    return 1\n"
 LAZY = "def later(price):\n    if price > 3:\n        return 0\n    return price\n"
 TESTS = """\
-import later
 import pytest
 import shop
 
@@ -87,7 +73,6 @@ def test_halved():
 
 def test_squares():
     assert shop.SQUARES == [0, 1, 4, 9, 16]
-    assert later.one() == "1"
 
 
 @pytest.mark.parametrize(("item", "next_one"), shop.rows(2))
@@ -101,14 +86,6 @@ def test_stock(stock):
 
 def test_stock_of_a(stock):
     assert stock == {"a": 2}
-
-
-def test_cached():
-    assert shop.cached()
-
-
-def test_cached_a():
-    assert shop.cached() == {"a": 4}
 
 
 def test_seen():
@@ -170,11 +147,11 @@ def judged(root: Path, python: ProjectPython, files: Mapping[str, str]) -> Judge
 def test_a_remark_is_made_only_if_all_tests_that_may_notice_a_fault_were_tried(
     tmp_path: Path, plain_python: ProjectPython
 ) -> None:
-    """Tests may share a fixture or a cache, import in the test, fail or be skipped, and code may run
+    """Tests may share a fixture, import in the test, fail or be skipped, and code may run
     before them.
     """
     need(2)
-    files = {"shop.py": SHOP, "later.py": LATER, "lazy.py": LAZY}
+    files = {"shop.py": SHOP, "lazy.py": LAZY}
     said = judged(tmp_path, plain_python, {**files, "test_shop.py": TESTS, "test_other.py": OTHERS})
     assert {
         item.node_id.rpartition(":")[2]: item.message.partition(" if ")[0] for item in said.findings
@@ -185,7 +162,7 @@ def test_a_remark_is_made_only_if_all_tests_that_may_notice_a_fault_were_tried(
     }
     unjudged = {item.what.rpartition(" ")[2]: item.why for item in said.unjudged}
     early = dict.fromkeys(
-        ("squares", "printed", "rows"),
+        ("squares", "rows"),
         "it runs when its file is imported, before a fault can be planted",
     )
     broken = {

@@ -20,6 +20,7 @@ from remora.hub.file_reader import read_all
 from remora.hub.query.snapshots import MemorySnapshot
 from remora.judges.tests.run_doctests import RunDoctests
 from remora.python_text import parse
+from remora.tools.file_tree import FileTree
 from remora.tools.tree import ToolTree
 from remora.workspaces.rooted_files import RootedFiles
 
@@ -57,6 +58,11 @@ class NodesWithTests:
     @cached_property
     def _view(self) -> MemorySnapshot:
         return MemorySnapshot(read_all(self._tree, RootedFiles(self._tree).glob("**/*.py")))
+
+
+def nodes_with_tests(tree: FileTree) -> NodesWithTests:
+    """Return the search for tests of a tree, for `FileTree.once`."""
+    return NodesWithTests(tree.tree)
 
 
 class TestedNames:

@@ -45,11 +45,6 @@ class ChangeRequest(NamedTuple):
     index_file: Path | None = None
     """The index to use instead of the repository's: `git commit -a` has its own while hooks run."""
 
-    @property
-    def names_nothing(self) -> bool:
-        """True if the change is the work that is done in the folder, whatever that is."""
-        return not (self.revisions or self.staged or self.diff is not None)
-
 
 class ChangeTrees(NamedTuple):
     """Two folders with a project's files, and the files that differ, by path."""
@@ -75,7 +70,7 @@ def change_trees(
     with _trees(root, request, include) as trees:
         files = trees.files.items()
         is_work = any(file.before is not None or path.endswith(".py") for path, file in files)
-        base = () if is_work or not request.names_nothing else _branch_base(root)
+        base = () if is_work or request[:-1] != ChangeRequest()[:-1] else _branch_base(root)
         if not base:
             yield trees
             return

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 import gc
 import os
 import sys
 from importlib.machinery import SourceFileLoader
 from types import CodeType, FrameType, FunctionType
 from typing import Any, Callable, Container, Iterator, List, Set, Tuple
-
-_CACHE = type(functools.lru_cache(len))
 
 
 def functions_at(path: str, qualname: str, first: int, last: int) -> List[FunctionType]:
@@ -95,14 +92,3 @@ def is_imported(path: str) -> bool:
     """Return True if a module comes from the file `path`."""
     files = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
     return any(isinstance(file, str) and os.path.realpath(file) == path for file in files)
-
-
-def caches_under(root: str) -> List[Any]:
-    """Return the caches of functions that are defined in files below a folder."""
-    found: List[Any] = []
-    for cache in gc.get_objects():
-        if isinstance(cache, _CACHE):
-            code = getattr(getattr(cache, "__wrapped__", None), "__code__", None)
-            if code is not None and os.path.realpath(code.co_filename).startswith(root + os.sep):
-                found.append(cache)
-    return found

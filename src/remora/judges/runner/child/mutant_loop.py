@@ -9,7 +9,7 @@ import sys
 from types import FunctionType
 from typing import Any, Dict, Iterator, List, Set
 
-from .code_swap import caches_under, functions_at, is_imported, mutated_code, on_import, swap
+from .code_swap import functions_at, is_imported, mutated_code, on_import, swap
 from .fork import Order, in_child, monotonic, read, write
 
 PROBE = "__remora_called__"
@@ -120,13 +120,12 @@ class MutantLoop:
         Every run begins in a new process, so a test that changes its own rows passes again.
         """
         recorder, begun, place = Recorder(), monotonic(), self.name + "-first"
-        recorder.caches = caches_under(self.asked["root"])
 
         def work() -> None:
             took = []
             for at, item in enumerate(items):
                 start = monotonic()
-                recorder.begin()
+                recorder.numbers = set()
                 if self.passes(item) and recorder.numbers:
                     took.append((at, monotonic() - start))
             write(self.asked["out"], place, {"took": took})
@@ -187,10 +186,10 @@ class EntryLoop:
     tests do, of those whose code cannot be replaced, and of those whose file is not imported.
     """
 
-    def __init__(self, asked: Order, order: Order) -> None:
+    def __init__(self, order: Order) -> None:
         import pytest
 
-        self.asked, self.order, self.probes = asked, order, order["probes"]
+        self.order, self.probes = order, order["probes"]
         self.until = monotonic() + _SHARE * order["seconds"]
         self.found: Order = {"early": [], "fixed": [], "unknown": [], "complete": False}
         self.recorder = Recorder()
@@ -233,7 +232,6 @@ class EntryLoop:
         for path in paths - {self.probes[number]["path"] for number in self.placed}:
             self.place(path)
         early, items = self.recorder.numbers, self.own(session.items)
-        self.recorder.caches = caches_under(self.asked["root"])
         sys.addaudithook(self.note_process)
         for item, following in zip(items, [*items[1:], None]):  # noqa: B905 - Python 3.8
             if monotonic() > self.until:
@@ -256,7 +254,7 @@ class EntryLoop:
     def run(self, item: Any, following: Any) -> None:
         from _pytest.runner import runtestprotocol
 
-        self.recorder.begin()
+        self.recorder.numbers = set()
         reports = runtestprotocol(item, nextitem=following, log=False)
         definitions = getattr(getattr(item, "_fixtureinfo", None), "name2fixturedefs", {})
         for name in getattr(item, "fixturenames", ()):
@@ -298,14 +296,7 @@ class Recorder:
 
     def __init__(self) -> None:
         self.numbers: Set[int] = set()
-        self.caches: List[Any] = []
         setattr(builtins, PROBE, self.note)
-
-    def begin(self) -> None:
-        """Forget the calls so far, and what caches would answer without a call."""
-        self.numbers = set()
-        for cache in self.caches:
-            cache.cache_clear()
 
     def note(self, number: int) -> None:
         self.numbers.add(number)

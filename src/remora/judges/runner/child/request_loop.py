@@ -67,7 +67,7 @@ def run_order(asked: Order, name: str, order: Order) -> None:
             run_with(MutantLoop(asked, name, order), asked, name, order)
         elif "probes" in order:
             words = "--continue-on-collection-errors"
-            run_with(EntryLoop(asked, order), asked, name, order, words)
+            run_with(EntryLoop(order), asked, name, order, words)
         elif "ids" in order:
             run_tests(asked, name, order)
         elif "code" in order:
