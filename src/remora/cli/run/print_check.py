@@ -1,5 +1,6 @@
 """Runs `check` and prints the problems."""
 
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack
 from os.path import relpath
@@ -71,7 +72,8 @@ def run_check(
     planning = ExitStack()
 
     def watch_run() -> AbstractContextManager[RunObserver]:
-        planning.close()
+        if sys.stderr.isatty():  # elsewhere, the line on long work stays
+            planning.close()
         # hooks and CI show stderr, too: no line for each job there
         return run_progress(options, jobs=False)
 

@@ -1,0 +1,23 @@
+"""What a command prints while it works and nobody watches a terminal."""
+
+import time
+
+import pytest
+
+from remora.cli.app import working as module
+from remora.cli.app.options import Options
+from remora.cli.app.working import working
+
+
+@pytest.mark.parametrize(("quiet", "said"), [(False, "still working: testing ("), (True, "")])
+def test_long_work_is_told_without_a_terminal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, quiet: bool, said: str
+) -> None:
+    monkeypatch.setattr(module, "_PRINT_EACH_S", 0.01)
+    error = ""
+    with working(Options(root=None, quiet=quiet), "starting") as tell:
+        tell("testing")
+        while said not in error:
+            time.sleep(0.02)
+            error += capsys.readouterr().err
+    assert bool(error) == bool(said)
