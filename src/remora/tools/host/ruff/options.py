@@ -35,8 +35,8 @@ _UNSAFE = (
 )  # fmt: skip
 """Rules whose fixes change what code does for ordinary values, although ruff calls some safe.
 
-`Path("").is_dir()` is true, unlike `os.path.isdir("")`. Not all containers have `get`. An exception
-is logged with its traceback.
+`Path("").is_dir()` is true, unlike `os.path.isdir("")`. Not all containers have `get` (RUF019: 39
+safe fixes in 200 packages). An exception is logged with its traceback (TRY400: 42).
 """
 _ONE_PER_LINE = "lint.isort.force-single-line=true"
 
