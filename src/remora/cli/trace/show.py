@@ -2,17 +2,21 @@
 
 import json
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import click
 
 from remora.cli.app.name_parameters import STREAM
 from remora.cli.app.options import Options, command
-from remora.cli.app.output import emit, print_json, print_lines
+from remora.cli.app.output import emit, plain_lines, print_json, print_lines
 from remora.cli.app.project_context import trace_folder_of
+from remora.text import count, escape_line
 
 _TURN = click.IntRange(min=0)
+_LINES = 120
+_EMPTY: tuple[Any, ...] = (None, "", [], {})
 
 
 @command(
@@ -43,11 +47,10 @@ def show(options: Options, agent: str, *, turn: int | None, raw: bool) -> int:
     elif raw:
         _print_raw(options, name, read_lines(folder.existing_stream(name)))
     elif turn is not None:
-        from remora.cli.views.turn_view import turn_lines
         from remora.runs.records.turn_record import turn_document
 
         document = turn_document(folder, name, turn)
-        emit(options, document, turn_lines(document))
+        emit(options, document, _turn_lines(document))
     elif options.json:
         from remora.cli.trace.event_lines import event_json, print_items
 
@@ -88,6 +91,51 @@ def transcript(options: Options, agent: str, *, messages: bool) -> int:
     else:
         print_lines(lines)
     return 0
+
+
+def _turn_lines(document: dict[str, Any]) -> Iterator[str]:
+    """Yield the output lines of `trace show --turn N`: the packet, the raw output and the decider."""
+    from remora.trace.read.event_summary import decision_line
+
+    yield click.style(f"turn {document['turn']} of {document['agent_id']}", bold=True)
+    texts = (decision_line(event["type"], event["data"]) for event in document["events"])
+    yield from map(escape_line, filter(None, texts))
+    packet, raw = _packet_lines(document), _raw_lines(document["raw_output"])
+    yield ""
+    yield from packet
+    if raw:
+        yield ""
+        yield from raw
+
+
+def _packet_lines(document: dict[str, Any]) -> list[str]:
+    import msgspec
+    import yaml
+
+    packet = {key: value for key, value in document["packet"].items() if value not in _EMPTY}
+    tokens = document["prompt_tokens"]
+    size = len(msgspec.json.encode(packet))
+    asked = f"{count(tokens, 'token')} as sent" if tokens else "no model was used"
+    title = f"── packet of this turn: {count(size, 'byte')} of JSON, {asked} ──"
+    text = yaml.safe_dump(packet, sort_keys=False, allow_unicode=True, width=100)
+    return [click.style(title, fg="cyan"), *_first_lines(text)]
+
+
+def _raw_lines(raw: Any) -> list[str]:
+    import msgspec
+
+    if raw is None:
+        return []
+    text = raw if isinstance(raw, str) else msgspec.json.format(msgspec.json.encode(raw)).decode()
+    title = f"── raw output of the tool: {count(len(text.encode()), 'byte')} ──"
+    return [click.style(title, fg="cyan"), *_first_lines(text)]
+
+
+def _first_lines(text: str) -> Iterator[str]:
+    lines = plain_lines(text.rstrip("\n"))
+    yield from lines[:_LINES]
+    if len(lines) > _LINES:
+        yield f"… {count(len(lines) - _LINES, 'more line')}; use --json or --raw to show them all"
 
 
 def _print_listing(path: Path) -> None:

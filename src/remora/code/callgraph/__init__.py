@@ -7,7 +7,7 @@
 2. `names/` resolves names without points-to values. `search_scope` selects the files to search.
    `call_targets` maps a candidate site to the nodes it executes. `name_candidates` finds calls,
    subclasses and the only method of a name, and too many overrides.
-3. `rules/` contains the points-to analysis, with one rule per kind of question (`rule_table`).
+3. `rules/` contains the points-to analysis, with one rule per kind of question (listed in `linker`).
    `points_to` computes the values of a term. `call_rules` finds callees, arguments and parameters,
    and `call_results` finds return values. `class_attributes` and `hierarchy` handle classes, and
    `stdlib_models` handles external functions.

@@ -1,10 +1,10 @@
 """On-demand queries for the callees, callers, importers and subclasses of a node."""
 
-from collections.abc import Iterable, Iterator, Set
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from typing import Any, NamedTuple
 
 from remora.code.callgraph.abstract_values import CLASS, FUNCTION, INSTANCE, MODULE, Value, Values
-from remora.code.callgraph.analysis_context import Context
+from remora.code.callgraph.analysis_context import Context, ProgramPoint
 from remora.code.callgraph.callers.aliases import AliasSearch, Site
 from remora.code.callgraph.files.file_cache import FileCache
 from remora.code.callgraph.files.ir_index import IndexedFile
@@ -16,7 +16,15 @@ from remora.code.callgraph.names.call_targets import (
     read_targets,
     store_targets,
 )
-from remora.code.callgraph.rules.rule_table import RULES
+from remora.code.callgraph.rules import (
+    attribute_writes,
+    call_results,
+    call_rules,
+    class_attributes,
+    containers,
+    hierarchy,
+    points_to,
+)
 from remora.code.callgraph.solver import MAX_ANSWERS
 from remora.code.ir.model import (
     CLASS_SCOPE,
@@ -32,6 +40,44 @@ from remora.ids import module_path, node_key, split_node_key
 _MAX_CACHED_SITES = 3_000  # call sites whose targets are cached
 EdgeLines = dict[str, tuple[int, set[int]]]
 """Maps each node key to its tier and lines."""
+
+
+def _term(ctx: Context, level: int, path: str, scope: int, at: int, term: Any) -> Values:
+    """Return the values of a term at a program point."""
+    return points_to.evaluate(ctx, ProgramPoint(level, path, scope, at), term)
+
+
+_RULES: Mapping[str, Callable[..., Values]] = {
+    "term": _term,
+    "bind": points_to.bind,
+    "export": points_to.export,
+    "param": call_rules.parameter,
+    "callee": call_rules.callee,
+    "call": call_results.result_of_call,
+    "result": call_results.result,
+    "returns": call_results.returns,
+    "yields": call_results.yields,
+    "argument": call_rules.argument,
+    "field": call_rules.field,
+    "call_sites": call_rules.call_sites,
+    "member": class_attributes.member,
+    "self_member": class_attributes.self_member,
+    "annotated_member": class_attributes.annotated_member,
+    "item": containers.item,
+    "each": containers.each,
+    "entered": containers.entered,
+    "mro": hierarchy.mro,
+    "bases": hierarchy.bases_of,
+    "derived": hierarchy.derived,
+    "class_attribute": class_attributes.class_attribute,
+    "accessor": class_attributes.accessor,
+    "accessors": class_attributes.accessors,
+    "stores": attribute_writes.attribute_stores,
+    "outer_stores": attribute_writes.outer_stores,
+    "function_stores": attribute_writes.function_stores,
+    "special": class_attributes.special,
+}
+"""Maps the name of each question to its rule."""
 
 
 class NodeLinks(NamedTuple):
@@ -61,7 +107,7 @@ class Linker:
     ) -> None:
         cache = FileCache() if files is None else files
         self._ctx = Context(
-            program, RULES, cache, track_inputs=track_inputs, max_answers=max_answers
+            program, _RULES, cache, track_inputs=track_inputs, max_answers=max_answers
         )
         self._aliases = AliasSearch(self._ctx)
         self._targets: dict[Site, tuple[Targets, int]] = {}

@@ -3,7 +3,6 @@
 import ast
 import re
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,7 +14,7 @@ from remora.errors import HostError
 from remora.judges.calls.case import CallInput, Case, canonical_literal, case_of, is_call_of
 from remora.judges.calls.target_function import TargetFunction
 from remora.judges.faults.mutants import Mutant
-from remora.judges.runner.parent import CIRCUMSTANCES, Order, Results, run_in_child, run_with_seeds
+from remora.judges.runner.parent import Order, Results, run_in_child, run_repeatedly
 from remora.python_text import parse
 from remora.tools.tree import ToolTree
 
@@ -77,16 +76,11 @@ def try_calls(
     plain = call_order(place, subject, calls, _ALL_CALLS_S, _MAX_LATE_CALLS)
     more = {**plain, "mutants": [fault.function for fault in faults]}
     more["seconds"] = _ALL_CALLS_S + _MUTANT_CALLS_S * len(faults)
-    paths = [subject.import_root]
-    with ThreadPoolExecutor(1) as pool:
-        again = pool.submit(run_in_child, place, paths, [plain], CIRCUMSTANCES[1])
-        runs = [run_in_child(place, paths, [more]), again.result()]
+    runs = run_repeatedly(place, [subject.import_root], [plain], [more])
     for results in runs:
         problem = (results.of(0) or {}).get("problem")
         if problem:
             raise NotImported(str(problem).replace(f"{place.seen}/", "")[:300])
-    if any((runs[0].of(0, number) or {}).get("hashed") for number in range(len(calls))):
-        runs += run_with_seeds(place, paths, [plain])
     seen = [[results.of(0, number) for results in runs] for number in range(len(calls))]
     usable = _cases(place, subject, calls, seen)
     cases = _without_repeats(usable)

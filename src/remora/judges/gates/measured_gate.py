@@ -21,6 +21,8 @@ from remora.tools.kept_answers import KeptAnswers
 from remora.workspaces.copy.workspace import Workspace
 
 _Group = TypeVar("_Group")
+ChangedFiles = Mapping[str, tuple[bytes | None, int]]
+"""Maps paths to the content and mode of files."""
 
 _MOST_FILES = 40
 """Test files that are run apart from the others. More of them take as long as all."""
@@ -57,32 +59,20 @@ class KeptMeasurements:
         """`base` maps the paths of all files to the SHA-256 of their contents."""
         self._answers, self._base, self._environment = answers, base, environment
 
-    def find(self, gate: Gate, files: tuple[str, ...], turn: int) -> Measured | None:
-        """Return what a gate said of the base, in its first or second measurement, if it is kept."""
-        found = self._answers.find(self._question(gate, {}, files, turn))
+    def find(self, question: bytes) -> Measured | None:
+        """Return what a gate said of a state, if it is kept."""
+        found = self._answers.find(question)
         with suppress(msgspec.DecodeError):
             return msgspec.json.decode(found, type=Measured) if found else None
         return None
 
-    def keep(
-        self,
-        gate: Gate,
-        changed: Mapping[str, tuple[bytes | None, int]],
-        files: tuple[str, ...],
-        turn: int,
-        measured: Measured,
-    ) -> None:
-        """Keep what a gate said of the base with some changed files."""
-        question = self._question(gate, changed, files, turn)
+    def keep(self, question: bytes, measured: Measured) -> None:
         self._answers.keep(question, msgspec.json.encode(measured))
 
-    def _question(
-        self,
-        gate: Gate,
-        changed: Mapping[str, tuple[bytes | None, int]],
-        files: tuple[str, ...],
-        turn: int,
+    def question(
+        self, gate: Gate, changed: ChangedFiles, files: tuple[str, ...], turn: int
     ) -> bytes:
+        """Return what a gate is asked about the base with changed files, in its first or second turn."""
         state = dict(self._base)
         for path, (content, _) in changed.items():
             state.pop(path, None)
@@ -102,10 +92,10 @@ class Measurements:
     def __init__(
         self,
         workspace: Workspace,
-        files: Callable[[Sequence[Part]], Mapping[str, tuple[bytes | None, int]]],
+        files: Callable[[Sequence[Part]], ChangedFiles],
         seconds: float,
-        judging: Callable[[str], None] = lambda _: None,
-        kept: KeptMeasurements | None = None,
+        judging: Callable[[str], None],
+        kept: KeptMeasurements,
     ) -> None:
         self._workspace, self._judging, self._kept = workspace, judging, kept
         self._files, self._ends = files, time.monotonic() + seconds
@@ -122,7 +112,7 @@ class Measurements:
 
         What it says in its second `turn` may differ.
         """
-        found = self._kept.find(gate, files, turn) if self._kept else None
+        found = self._kept.find(self._kept.question(gate, {}, files, turn))
         return found or self.measure(gate, (), seconds, files, turn)
 
     def measure(
@@ -142,8 +132,7 @@ class Measurements:
         found = Measured(levels, time.monotonic() - begun)
         if gate.runs_code and not parts and self._workspace.snapshot():
             raise HostError("it writes into the project's files")
-        if self._kept:
-            self._kept.keep(gate, changed, files, turn, found)
+        self._kept.keep(self._kept.question(gate, changed, files, turn), found)
         return found
 
 

@@ -69,15 +69,14 @@ def of_other_style(findings: Sequence[Finding], body: str) -> dict[Place, str]:
     return dict.fromkeys(left, "most of the file keeps the other way of writing")
 
 
-def usual_idioms(place: FileTree) -> dict[str, str]:
+def usual_idioms(place: FileTree) -> frozenset[str]:
     """Return the rules that convert what a project writes more than what it would become."""
     numbers = Counter[tuple[str, int]]()
     for _, content in place.contents("**/*.py"):
         for code, ways in IDIOMS.items():
             for number, way in enumerate(ways):
                 numbers[code, number] += len(re.findall(way, content, re.MULTILINE))
-    usual = (code for code in IDIOMS if numbers[code, 0] > max(numbers[code, 1], _ALONE))
-    return dict.fromkeys(usual, "most of the project keeps the other way of writing")
+    return frozenset(code for code in IDIOMS if numbers[code, 0] > max(numbers[code, 1], _ALONE))
 
 
 def _new_style(node: ast.AST) -> tuple[str, ...]:

@@ -159,6 +159,10 @@ class Results:
         found = self._files.get("0-steady")
         return [*found.get("lines", ())] if found is not None else []
 
+    def use_sets(self) -> bool:
+        """Return True if code that ran uses sets, whose order depends on the hash seed."""
+        return any(found.get("hashed") for found in self._files.values())
+
     def is_late(self, order: int) -> bool:
         return f"{order}-late" in self._files
 
@@ -231,11 +235,20 @@ def run_in_child(
     return Results(results)
 
 
-def run_with_seeds(place: ToolTree, paths: Sequence[str], orders: Sequence[Order]) -> list[Results]:
-    """Return the results of orders with other hash seeds, like `run_in_child`."""
+def run_repeatedly(
+    place: ToolTree, paths: Sequence[str], orders: Sequence[Order], first: Sequence[Order] = ()
+) -> list[Results]:
+    """Return the results of orders in two circumstances, in the first one of `first` if it is given.
+
+    If what runs uses sets, there are more results, with other hash seeds.
+    """
+    run = functools.partial(run_in_child, place, paths)
     under = (msgspec.structs.replace(CIRCUMSTANCES[0], hash_seed=seed) for seed in _SEEDS)
     with ThreadPoolExecutor(2) as pool:
-        return [*pool.map(functools.partial(run_in_child, place, paths, orders), under)]
+        runs = [*pool.map(run, (first or orders, orders), CIRCUMSTANCES)]
+        if runs[0].use_sets():
+            runs += pool.map(functools.partial(run, orders), under)
+    return runs
 
 
 def _moved(private: Path) -> Path:

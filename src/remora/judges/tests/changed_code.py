@@ -13,7 +13,7 @@ from remora.ids import escape_path, node_key
 from remora.judges.runner.parent import CIRCUMSTANCES, require_permission
 from remora.judges.submission import Note, Submission
 from remora.judges.tests.test_runs import run_tests
-from remora.judges.tests.tested_names import nodes_with_tests
+from remora.judges.tests.tested_names import NodesWithTests
 from remora.tools.tree import ToolTree
 
 _MOST_TESTS = 50
@@ -79,7 +79,7 @@ def _run_tests(place: ToolTree, submission: Submission, keys: Sequence[str]) -> 
         raise HostError("no environment of the project was found")
     require_permission(place.python)
     with _SEARCH:
-        search = place.once(nodes_with_tests)
+        search = place.once(NodesWithTests)
         ids = [*dict.fromkeys(test for key in keys for test in search.tests_of(key))][:_MOST_TESTS]
     if not ids:
         raise HostError("no test reaches it")

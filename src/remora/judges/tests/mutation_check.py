@@ -1,8 +1,6 @@
 """Proof that tests pass in different circumstances and kill mutants of a function."""
 
-import functools
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import msgspec
@@ -10,7 +8,7 @@ import msgspec
 from remora.judges.calls.target_function import TargetFunction, require_target
 from remora.judges.faults.mutants import Mutant, mutants
 from remora.judges.runner.orders import run_orders, test_order
-from remora.judges.runner.parent import CIRCUMSTANCES, run_in_child, run_with_seeds
+from remora.judges.runner.parent import run_repeatedly
 from remora.judges.tests.surviving_mutants import mutant_order, mutant_problem
 from remora.tools.tree import ToolTree
 
@@ -95,11 +93,7 @@ def _run_again(
     If the tests use sets, these are more, with other hash seeds.
     """
     orders = [test_order(place, path, ids, _TESTS_S) for ids in groups]
-    with ThreadPoolExecutor(2) as pool:
-        run = functools.partial(run_in_child, place, roots, orders)
-        runs = [*pool.map(run, CIRCUMSTANCES)]
-    if any((runs[0].of(n) or {}).get("hashed") for n in range(len(orders))):
-        runs += run_with_seeds(place, roots, orders)
+    runs = run_repeatedly(place, roots, orders)
     return [[results.of(n) or _UNFINISHED for results in runs] for n in range(len(groups))]
 
 

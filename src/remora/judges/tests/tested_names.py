@@ -4,7 +4,6 @@ import ast
 import re
 from collections.abc import Collection, Iterator, Mapping
 from functools import cached_property
-from pathlib import Path
 from typing import NamedTuple
 
 from remora.code.callgraph.linker import Linker
@@ -22,7 +21,6 @@ from remora.judges.tests.run_doctests import RunDoctests
 from remora.python_text import parse
 from remora.tools.file_tree import FileTree
 from remora.tools.tree import ToolTree
-from remora.workspaces.rooted_files import RootedFiles
 
 _MOST_FILES = 400
 """Test files that are read, the first in the order of their paths."""
@@ -31,8 +29,8 @@ _MOST_FILES = 400
 class NodesWithTests:
     """Finds out which nodes have tests. The tree's Python files are read on first use."""
 
-    def __init__(self, tree: Path, covered: Collection[str] = ()) -> None:
-        self._tree = tree
+    def __init__(self, place: FileTree, covered: Collection[str] = ()) -> None:
+        self._place = place
         self._covered = covered
 
     def holds(self, key: str) -> bool:
@@ -57,12 +55,7 @@ class NodesWithTests:
 
     @cached_property
     def _view(self) -> MemorySnapshot:
-        return MemorySnapshot(read_all(self._tree, RootedFiles(self._tree).glob("**/*.py")))
-
-
-def nodes_with_tests(tree: FileTree) -> NodesWithTests:
-    """Return the search for tests of a tree, for `FileTree.once`."""
-    return NodesWithTests(tree.tree)
+        return MemorySnapshot(read_all(self._place.tree, self._place.files.glob("**/*.py")))
 
 
 class TestedNames:

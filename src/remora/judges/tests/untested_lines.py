@@ -31,7 +31,7 @@ from remora.judges.runner.orders import (
     test_order,
 )
 from remora.judges.runner.parent import Order
-from remora.judges.tests.tested_names import nodes_with_tests
+from remora.judges.tests.tested_names import NodesWithTests
 from remora.text import count, plural, some_of
 from remora.tools.file_tree import FileTree
 from remora.tools.tree import ToolTree
@@ -128,7 +128,7 @@ def _broken_tests(change: Change, subject: _Subject, entering: _Entering) -> lis
     key = subject.node.key
     if (broken := entering.broken.get(key)) or not entering.stopped:
         return broken or []
-    related = change.after.once(nodes_with_tests).tests_of(key)
+    related = change.after.once(NodesWithTests).tests_of(key)
     return [test for test in related if {test, test.partition("::")[0]} & {*entering.stopped}]
 
 

@@ -38,7 +38,7 @@ def plan_further(
     if isinstance(subject, str):
         return FunctionPlan(reason=subject)
     direct = examples.tests_of(subject)
-    ids = direct or NodesWithTests(place.tree).tests_of(node_key(escape_path(path), node))
+    ids = direct or NodesWithTests(place).tests_of(node_key(escape_path(path), node))
     faults = boundary_faults(place.read(path), node, lines)
     alive = surviving_mutants(place, subject, ids[:_MOST_TESTS], faults) if ids else None
     if alive is None or not alive.tests:

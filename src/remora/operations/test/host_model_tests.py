@@ -184,7 +184,7 @@ def _measured(
 def tests_reaching(place: ToolTree, subject: TargetFunction) -> list[str]:
     """Return the pytest ids of tests that mention the function, or else of those that reach it."""
     key = node_key(escape_path(subject.path), subject.qualname)
-    found = ProjectExamples(place).tests_of(subject) or NodesWithTests(place.tree).tests_of(key)
+    found = ProjectExamples(place).tests_of(subject) or NodesWithTests(place).tests_of(key)
     return list(found)[:_MOST_OTHERS]
 
 

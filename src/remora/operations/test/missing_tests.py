@@ -58,7 +58,7 @@ class TestNeed:
 
     def __init__(self, place: ToolTree, options: Mapping[str, Any]) -> None:
         self._place = place
-        self._tested = NodesWithTests(place.tree, options.get("reached_by_tests") or ())
+        self._tested = NodesWithTests(place, options.get("reached_by_tests") or ())
         self._missed: Mapping[str, Any] = options.get("missed") or {}
         self._can_write = bool(options.get("open"))
         self._names = TestedNames(self._place)

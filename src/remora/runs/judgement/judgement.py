@@ -42,6 +42,7 @@ from remora.tools.file_tree import FileTree
 from remora.tools.kept_answers import KeptAnswers
 from remora.workspaces.copy.slot import SlotDriver
 from remora.workspaces.copy.snapshot import BaseSnapshot
+from remora.workspaces.copy.workspace import Workspace
 
 Announce = Callable[[str], None]
 """Says how long a judgement will take, and what did not judge although it did in the run."""
@@ -63,9 +64,8 @@ def judge_run(run: Run, stream: RunStream, base_files: BaseFiles) -> None:
         return
     proposals = Proposals(project, base, [ready_change(project, job) for job in jobs])
     with base_files.workspaces.open() as workspace:
-        kept = _kept_measurements(project, base)
-        measurements = Measurements(workspace, proposals.files, seconds, run.observer.judging, kept)
-        stream.append(Judgement(project, base, proposals, measurements).judge())
+        to = _measurements(project, base, proposals, workspace, run.observer.judging)
+        stream.append(Judgement(project, base, proposals, to).judge())
 
 
 def announce_nothing(_text: str) -> None:
@@ -105,9 +105,8 @@ def judge_parts(
         base = tree.copy(folder)
         proposals = Proposals(project, base, changes)
         with SlotDriver(base, project.cache / "slots").open() as workspace:
-            kept = _kept_measurements(project, base)
-            measurements = Measurements(workspace, proposals.files, seconds, tell, kept)
-            recorded = Judgement(project, base, proposals, measurements).judge()
+            to = _measurements(project, base, proposals, workspace, tell)
+            recorded = Judgement(project, base, proposals, to).judge()
         held = {gate.name for gate in view.gates.results if not gate.missing}
         for gate in recorded.results:
             if gate.missing and gate.name in held:
@@ -117,13 +116,20 @@ def judge_parts(
         try_remove_tree(folder)
 
 
-def _kept_measurements(project: Project, base: BaseSnapshot) -> KeptMeasurements:
+def _measurements(
+    project: Project,
+    base: BaseSnapshot,
+    proposals: Proposals,
+    workspace: Workspace,
+    judging: Callable[[str], None],
+) -> Measurements:
     python, _ = project.find_python()
-    return KeptMeasurements(
+    kept = KeptMeasurements(
         KeptAnswers(project.cache / "answers" / "gates"),
         {path: file.sha256 for path, file in base.files.items()},
         environment_digest(python) if python else "",
     )
+    return Measurements(workspace, proposals.files, project.config.gates.time_s, judging, kept)
 
 
 class Judgement:

@@ -1,4 +1,4 @@
-"""The tabs *Prompt*, *Files* and *Events*: what was sent, what changed, and the recorded lines."""
+"""The tabs *Prompt*, *Candidates*, *Files* and *Events*: what was sent, offered, changed and recorded."""
 
 from contextlib import suppress
 from hashlib import sha256
@@ -7,8 +7,9 @@ from typing import Any
 import msgspec
 
 from remora.code.syntax.diff_parts import DiffLine, diff_lines
-from remora.errors import RemoraError
+from remora.errors import NotFound, RemoraError, StreamDamaged
 from remora.ids import unescape_path
+from remora.memory.packet import Candidate
 from remora.text import clip
 from remora.trace.read.agent_turns import Step
 from remora.trace.read.event_summary import summarize_event
@@ -46,6 +47,23 @@ def sent_bytes(request: dict[str, Any]) -> bytes:
     if request.get("prompt") is not None:
         return str(request["prompt"]).encode("utf-8", "surrogatepass")
     return msgspec.json.encode(request.get("messages"))
+
+
+def candidates(turn: TurnRecord, _other: int | None) -> dict[str, Any]:
+    """Return the candidates of the turn and its decision."""
+    calls = turn.data(step.event for step in turn.events.calls)
+    call = calls[-1] if calls else None
+    problem, offered = "", tuple[Candidate, ...]()
+    try:
+        offered = turn.packet().candidate_actions
+    except (StreamDamaged, NotFound) as error:
+        problem = error.with_hint
+    choice = call.get("choice") if call else None
+    rows = [
+        {"number": number + 1, "candidate": candidate, "is_chosen": number == choice}
+        for number, candidate in enumerate(offered)
+    ]
+    return {"call": call, "rows": rows, "problem": problem}
 
 
 def files(turn: TurnRecord, _other: int | None) -> dict[str, Any]:

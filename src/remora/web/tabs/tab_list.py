@@ -5,9 +5,8 @@ from typing import Any, NamedTuple
 
 from remora.errors import RemoraError
 from remora.web.agent_records import AgentRecord, TurnRecord
-from remora.web.tabs.candidates_tab import candidates
 from remora.web.tabs.packet_tab import outputs, packet
-from remora.web.tabs.recorded_tabs import events, files, prompt
+from remora.web.tabs.recorded_tabs import candidates, events, files, prompt
 
 
 class Tab(NamedTuple):
