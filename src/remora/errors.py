@@ -28,6 +28,11 @@
 Expected outcomes, such as a failed tool or a remaining finding, are values and not exceptions.
 """
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import ParamSpec
+
+_P = ParamSpec("_P")
 DISTRIBUTION = "remora-code"
 """Name of the package in an index."""
 
@@ -197,3 +202,15 @@ def _is_from_index() -> bool:
         return distribution(DISTRIBUTION).read_text("direct_url.json") is None
     except PackageNotFoundError:
         return False
+
+
+@contextmanager
+def undo_on_error(
+    undo: Callable[_P, object], *args: _P.args, **kwargs: _P.kwargs
+) -> Iterator[None]:
+    """Call `undo` with the arguments if the block raises an error."""
+    try:
+        yield
+    except BaseException:
+        undo(*args, **kwargs)
+        raise

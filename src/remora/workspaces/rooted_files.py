@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from itertools import takewhile
 from pathlib import Path
 
-from remora.errors import HostError
+from remora.errors import HostError, undo_on_error
 from remora.files.patterns import glob_regex
 from remora.regular_file import FOLDER, READ_NO_FOLLOW, closing_fd, open_by_parts
 from remora.text import clip, too_large
@@ -197,13 +197,9 @@ class RootedFiles:
 def write_new_file(folder: int, name: bytes, data: Content, mode: int) -> None:
     """Write a new file with exactly the given mode. If the write fails, remove the file."""
     handle = os.open(name, _NEW, 0o600, dir_fd=folder)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            os.fchmod(handle, mode)
-            file.writelines((data,) if isinstance(data, bytes) else data)
-    except BaseException:
-        os.unlink(name, dir_fd=folder)
-        raise
+    with undo_on_error(os.unlink, name, dir_fd=folder), os.fdopen(handle, "wb") as file:
+        os.fchmod(handle, mode)
+        file.writelines((data,) if isinstance(data, bytes) else data)
 
 
 @functools.cache

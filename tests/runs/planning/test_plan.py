@@ -15,6 +15,7 @@ from remora.operations.docstring.docstring_need import lacks_docstring
 from remora.rmtree import remove_tree
 from remora.runs.execution.run import RunRequest
 from remora.runs.planning.plan import MAX_JOBS, Plan, without_operations
+from remora.tools.file_tree import FileTree
 from remora.usecases.analyze.prepare_run import prepare, too_many
 from remora.usecases.review.verdicts import accept
 from tests.runs.conftest import CLEAN, RULES, UNUSED, Desk
@@ -295,7 +296,7 @@ class TestUnreadable:
         os.close(file)
         os.close(place)
         try:
-            known = tested_names.NodesWithTests(tmp_path)
+            known = tested_names.NodesWithTests(FileTree(tmp_path))
             assert [known.holds(f"node:a.py:{name}") for name in "fg"] == [True, False]
         finally:
             remove_tree(tmp_path / "d")  # pytest could not

@@ -12,7 +12,7 @@ from remora.code.callgraph.files.program_protocol import OutOfTimeError
 from remora.code.callgraph.incremental import AliasDigest, invalidated
 from remora.code.callgraph.linker import Linker
 from remora.code.ir.model import LoweredFile
-from remora.errors import RemoraError
+from remora.errors import RemoraError, undo_on_error
 from remora.hub.store.link_reader import encode_reads, link_state
 from remora.hub.store.link_writer import CarriedRow, LinkRow, Portion, RoundStart, Unlinked
 from remora.hub.store.reader import StoredSnapshot
@@ -47,11 +47,8 @@ def begin_round(db: Path) -> LinkRound:
         base, missing = state.base, dict.fromkeys(sorted(state.nodes))
         before, carried, linked = state.before(), state.carried(), list(state.linked())
         program = state.program()
-    try:
+    with undo_on_error(program.close):
         return _round(base, program, missing, before, carried, linked)
-    except BaseException:
-        program.close()
-        raise
 
 
 def _round(

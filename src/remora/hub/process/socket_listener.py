@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from remora.config.user_folders import make_private
-from remora.errors import DiskError, OutsideError
+from remora.errors import DiskError, OutsideError, undo_on_error
 
 BACKLOG = 1024
 
@@ -29,11 +29,8 @@ class Listener:
         try:
             _private_folder(path.parent)
             self._lock = _lock_socket(path)
-            try:
+            with undo_on_error(os.close, self._lock):
                 self.socket = _bind_socket(path)
-            except BaseException:
-                os.close(self._lock)
-                raise
         except OSError as error:
             raise DiskError(f"{path}: {error.strerror or error}") from error
         self._inode = path.lstat().st_ino
@@ -137,16 +134,13 @@ def _bind_socket(path: Path) -> socket.socket:
         _check_dead(path)
         path.unlink()
     listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
-    try:
+    with undo_on_error(listening.close):
         before = os.umask(0o177)
         try:
             listening.bind(os.fspath(path))
         finally:
             os.umask(before)
         listening.listen(BACKLOG)
-    except BaseException:
-        listening.close()
-        raise
     return listening
 
 

@@ -6,6 +6,7 @@ import re
 import socket
 from pathlib import Path
 
+from remora.errors import undo_on_error
 from remora.hub import protocol
 from remora.hub.process.addresses import read_addresses, read_token
 from remora.hub.process.hub_paths import HubPaths
@@ -126,10 +127,7 @@ async def connect_http(places: HubPaths) -> HttpConnection | None:
 
 async def _connected(family: socket.AddressFamily, address: str | tuple[str, int]) -> socket.socket:
     line = socket.socket(family)
-    try:
+    with undo_on_error(line.close):
         line.setblocking(False)
         await asyncio.get_running_loop().sock_connect(line, address)
-    except BaseException:
-        line.close()
-        raise
     return line

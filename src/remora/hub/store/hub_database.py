@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from remora.errors import DiskError, HubDamaged
+from remora.errors import DiskError, HubDamaged, undo_on_error
 from remora.files.disposable_sqlite import DEFENSIVE, is_refusal
 from remora.hub.store.owner_lock import is_lock, lock_of
 from remora.hub.store.tables import PAGE, blank, first_page, is_current
@@ -60,13 +60,10 @@ def open_writing(path: Path, generation: int) -> sqlite3.Connection:
         _make_file(path)
         _mend_head(path, generation)
         connection = _connect(path, "rw")
-        try:
+        with undo_on_error(connection.close):
             if not _is_usable(connection):
                 reset(connection, generation)
             _prepare(connection)
-        except BaseException:
-            connection.close()
-            raise
     return connection
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple, Self
 import msgspec
 
 from remora.code.ir.model import decode_names
-from remora.errors import DiskError, HubDamaged
+from remora.errors import DiskError, HubDamaged, undo_on_error
 from remora.files.disposable_sqlite import transaction
 from remora.hub.file_stamp import Stamp
 from remora.hub.store.batch import Applied, Batch, StoredFile, find_differences
@@ -55,11 +55,8 @@ class HubStore:
         self._damage: list[HubDamaged] = []
         self._unwritten: dict[str, Stamp | None] = {}
         self._session = WriterSession(db, escape_path(str(root)), clock)
-        try:
+        with undo_on_error(self._session.close):
             self._begin_or_rebuild()
-        except BaseException:
-            self._session.close()
-            raise
 
     @property
     def generation(self) -> int:

@@ -10,7 +10,7 @@ import msgspec
 
 from remora.code.callgraph.incremental import AliasDigest
 from remora.code.ir.model import LoweredFile, decode_lowered
-from remora.errors import DiskError
+from remora.errors import DiskError, undo_on_error
 from remora.hub.store.hub_database import open_reading, to_hub_error
 from remora.hub.store.ir_cache import IrCache
 from remora.hub.store.reader import SharedState, StoredSnapshot
@@ -51,12 +51,9 @@ class LinkState:
         The caller closes it.
         """
         copy = blank(0)
-        try:
+        with undo_on_error(copy.close):
             for read, write in _COPIED.items():
                 copy.executemany(write, self._connection.execute(read))
-        except BaseException:
-            copy.close()
-            raise
         return StoredSnapshot(copy, Path(":memory:"), SharedState([], IrCache(_CACHE_BYTES)))
 
     def before(self) -> dict[str, LoweredFile | None]:

@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from remora.config.user_folders import make_private
-from remora.errors import DiskError, HubLocked, OutsideError
+from remora.errors import DiskError, HubLocked, OutsideError, undo_on_error
 from remora.facilities import proc_path
 from remora.regular_file import READ_NO_FOLLOW, closing_fd
 
@@ -36,11 +36,8 @@ class OwnerLock:
         try:
             make_private(path.parent)
             self._file = os.open(path, _FILE, 0o600)
-            try:
+            with undo_on_error(os.close, self._file):
                 self._place = _place(self._lock_file())
-            except BaseException:
-                os.close(self._file)
-                raise
         except OSError as error:
             raise DiskError(f"{path}: {error.strerror or error}") from error
 

@@ -9,7 +9,7 @@ from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 
-from remora.errors import HubDamaged
+from remora.errors import HubDamaged, undo_on_error
 from remora.hub.store.hub_database import open_writing, reset, sqlite_errors
 from remora.hub.store.owner_lock import OwnerLock, lock_of
 
@@ -30,11 +30,8 @@ class WriterSession:
         self._root = root
         self._clock = clock
         self._lock = OwnerLock(lock_of(self.path))
-        try:
+        with undo_on_error(self._lock.close):
             self.connection = self._connect()
-        except BaseException:
-            self._lock.close()
-            raise
 
     def is_elsewhere(self) -> bool:
         """Return True if the database or the lock was deleted or replaced."""
@@ -75,14 +72,10 @@ class WriterSession:
 
     def _connect(self) -> sqlite3.Connection:
         connection = open_writing(self.path, self._next_generation())
-        try:
-            with sqlite_errors(self.path):
-                self._place = _place(self.path)
-                if not self._is_ours(connection):
-                    self._reset(connection)
-        except BaseException:
-            connection.close()
-            raise
+        with undo_on_error(connection.close), sqlite_errors(self.path):
+            self._place = _place(self.path)
+            if not self._is_ours(connection):
+                self._reset(connection)
         return connection
 
     def _is_ours(self, connection: sqlite3.Connection) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-from remora.errors import OutsideError
+from remora.errors import OutsideError, undo_on_error
 from remora.facilities import proc_path
 from remora.hub.file_stamp import Stamp, is_racy, stamp_of
 from remora.hub.members.folder_listing import MARKS, SOURCES
@@ -116,14 +116,11 @@ class InotifyWatcher:
         self._version = -1
         self._mounts: MountTable | None = None
         self._kernel = Inotify()
-        try:
+        with undo_on_error(self.close):
             self._mounts = _table_of_mounts()
             self._identity = self._look_at_root()
             self._folders = WatchedFolders(self._kernel, self._root)
             self._watch_all()
-        except BaseException:
-            self.close()
-            raise
 
     def fileno(self) -> int | None:
         return self._kernel.fileno()

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from remora.chat import Answer, answer_form
 from remora.config.schema import ModelConfig
 from remora.config.user_folders import make_private
-from remora.errors import ContextTooLarge, ModelError, RefusedRequest, UnparsedAnswer
+from remora.errors import ContextTooLarge, ModelError, RefusedRequest, UnparsedAnswer, undo_on_error
 from remora.models.client import wire_format
 from remora.models.client.accepted_keys import KeyTrial
 from remora.models.client.answer_stream import WITH_USAGE, AnswerStream
@@ -97,11 +97,8 @@ def open_client(
     reached.
     """
     connection = connect(address, settings, key)
-    try:
+    with undo_on_error(connection.close):
         facts = probe_server(connection, name=name)
-    except BaseException:
-        connection.close()
-        raise
     limits = request_limits(settings)
     counter = counter_for(connection, facts, cache)
     return OpenAIClient(connection, facts, counter, limits=limits, exact=settings.exact)

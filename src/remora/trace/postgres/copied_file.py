@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 from itertools import zip_longest
 from pathlib import Path
 
-from remora.errors import NotFound, StreamDamaged
+from remora.errors import NotFound, StreamDamaged, undo_on_error
 from remora.memory.events import Event, decode_event
 from remora.regular_file import closing_fd
 from remora.trace.content.byte_source import FileSource
@@ -58,11 +58,8 @@ def opened_copy(path: Path, folder: int) -> Iterator[tuple[int, Event | None]]:
 def truncated_on_error(file: int) -> Iterator[None]:
     """If the block raises an exception, remove what it appended, which may have filled the disk."""
     size = os.fstat(file).st_size
-    try:
+    with undo_on_error(os.ftruncate, file, size):
         yield
-    except BaseException:
-        os.ftruncate(file, size)
-        raise
 
 
 def last_copied(path: Path) -> Event | None:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
-from remora.errors import ConfigError, DatabaseError
+from remora.errors import ConfigError, DatabaseError, undo_on_error
 from remora.trace.postgres.schema import SCHEMA, VERSION, install, is_installed
 
 _T = TypeVar("_T")
@@ -250,11 +250,8 @@ class Database:
 
     def _connect(self) -> Connection:
         connection = psycopg.connect(self._dsn, autocommit=True, **_SETTINGS)
-        try:
+        with undo_on_error(connection.close):
             connection.execute(f"SET search_path TO {SCHEMA}")
             if not self._is_durable:
                 connection.execute("SET synchronous_commit TO off")
-        except BaseException:
-            connection.close()
-            raise
         return connection

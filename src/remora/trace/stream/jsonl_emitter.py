@@ -7,7 +7,14 @@ from typing import Self
 
 import msgspec
 
-from remora.errors import DatabaseError, DiskError, StreamError, StreamWriteFailed, WriterReplaced
+from remora.errors import (
+    DatabaseError,
+    DiskError,
+    StreamError,
+    StreamWriteFailed,
+    WriterReplaced,
+    undo_on_error,
+)
 from remora.memory.delta import PacketDelta
 from remora.memory.events import AgentEnd, Event, Head, Payload
 from remora.trace.content.group_commit import GroupCommit
@@ -86,7 +93,7 @@ class JsonlEventEmitter:
         raises.
         """
         found = store.claim(stream)
-        try:
+        with undo_on_error(store.release, stream, found.epoch):
             _check_identity(found.last, identity, stream)
             emitter = cls(store, stream, found, identity, options)
             for note in found.recovered:
@@ -94,9 +101,6 @@ class JsonlEventEmitter:
                 _log.warning(moved, stream, note.bytes, note.quarantine)
                 emitter._append(note, found.last.turn if found.last else 0, None)
             emitter.end_turn()
-        except BaseException:
-            store.release(stream, found.epoch)
-            raise
         return emitter
 
     @property

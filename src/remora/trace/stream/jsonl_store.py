@@ -5,7 +5,7 @@ from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 
-from remora.errors import SeqConflict, UsageError, WriterReplaced
+from remora.errors import SeqConflict, UsageError, WriterReplaced, undo_on_error
 from remora.ids import is_id
 from remora.memory.events import Head
 from remora.trace.read.reader import last_event, read_lines
@@ -33,11 +33,8 @@ class JsonlTraceStore:
         be claimed.
         """
         file = LineFile.open(self._path(stream))
-        try:
+        with undo_on_error(file.close):
             recovered = file.recover()
-        except BaseException:
-            file.close()
-            raise
         epoch = self._epochs.get(stream, 0) + 1
         self._epochs[stream] = epoch
         self._claimed[stream] = (epoch, file)

@@ -1,8 +1,7 @@
 """Connections to the models of a recorded run, at the addresses that are configured now."""
 
 import asyncio
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Iterable, Sequence
 
 from remora.agents.definition.agent import Agent
 from remora.bootstrap.invocation import Invocation
@@ -74,16 +73,6 @@ def _require_address(project: Project, start: RunStart, names: Sequence[str]) ->
             hint=f"pass `--model {address}`, or set model.base_url to the address of a server "
             "that has this model",
         )
-
-
-@contextmanager
-def closing_on_error(models: Iterable[Model]) -> Iterator[None]:
-    """Close the models if the block raises an error."""
-    try:
-        yield
-    except BaseException:
-        close_models(models)
-        raise
 
 
 def close_models(models: Iterable[Model]) -> None:

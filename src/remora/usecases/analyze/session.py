@@ -14,7 +14,7 @@ from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import connect_helpers, connect_model
 from remora.bootstrap.project_interpreter import check_interpreter, check_tests_start, python_for
 from remora.config.schema import Config
-from remora.errors import DiskError, ModelError, RemoraError
+from remora.errors import DiskError, ModelError, RemoraError, undo_on_error
 from remora.models.protocol import Model, NoModel
 from remora.models.provider import model_is_optional, wants_none, why_none
 from remora.runs.execution.agent_settings import driven_operations, query_settings_for
@@ -133,12 +133,9 @@ class Session:
         main, models = (
             (model, {model.name: model}) if model else connect_new_run(self.invocation, run)
         )
-        try:
+        with undo_on_error(close_models, models.values()):
             create_records(run.project)
             connected(main)
-        except BaseException:
-            close_models(models.values())
-            raise
         with watching() as observer:
             counting = self.budget.watch(observer)
             stopped = run_to_end(
@@ -190,11 +187,8 @@ def connect_new_run(invocation: Invocation, run: PreparedRun) -> tuple[Model, di
     Raises ModelError or ConfigError.
     """
     model = _connect_main(invocation, run)
-    try:
+    with undo_on_error(close_models, [model]):
         own = connect_own_models(invocation, run, model)
-    except BaseException:
-        close_models([model])
-        raise
     return model, {**own, model.name: model}
 
 

@@ -8,6 +8,7 @@ from remora.agents.fork import with_agent, with_model
 from remora.agents.job import Job
 from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import connect_helpers, connect_model
+from remora.errors import undo_on_error
 from remora.memory.events import AgentStart
 from remora.models.protocol import Model
 from remora.runs.continuation import fork as forks
@@ -25,7 +26,6 @@ from remora.usecases.analyze.resume_run import (
 )
 from remora.usecases.analyze.run_models import (
     close_models,
-    closing_on_error,
     connect_models,
     models_named_by,
 )
@@ -79,7 +79,7 @@ def start_continued_fork(
         name = str(used or start.config.get("model_name"))
         named = models_named_by([agent], [first])
         models = connect_models(invocation, as_recorded, start, [name], named)
-    with closing_on_error(models.values()):
+    with undo_on_error(close_models, models.values()):
         fork = _fork(project, record, agent, request, model)
         record = read_own_record(project, record.run_id, trusted=request.trusted)
         only = frozenset({fork.job.agent_id})

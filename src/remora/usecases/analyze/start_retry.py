@@ -6,6 +6,7 @@ from remora.agents.fork import with_agent
 from remora.agents.job import Job
 from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.project_interpreter import checked_python_for
+from remora.errors import undo_on_error
 from remora.memory.events import AgentStart
 from remora.models.protocol import Model
 from remora.runs.continuation import retry as retries
@@ -15,7 +16,7 @@ from remora.runs.records.results import RunView
 from remora.runs.records.run_record import check_continuable
 from remora.usecases.analyze.prepare_run import agents_for
 from remora.usecases.analyze.resume_run import Resumable, prepare_resume, recorded_config
-from remora.usecases.analyze.run_models import closing_on_error, connect_models, models_named_by
+from remora.usecases.analyze.run_models import close_models, connect_models, models_named_by
 
 
 def start_retry(
@@ -39,7 +40,7 @@ def start_retry(
     starts = (start_and_end_of(project.trace, job.agent_id)[0] for job in jobs)
     named = models_named_by(agents, starts)
     models = connect_models(invocation, as_recorded, view.start, names, named)
-    with closing_on_error(models.values()):
+    with undo_on_error(close_models, models.values()):
         return retry_jobs(invocation, project, view, node, feedback=feedback), models
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from remora.config.user_folders import make_private
-from remora.errors import DiskError, HostError, OutsideError
+from remora.errors import DiskError, HostError, OutsideError, undo_on_error
 from remora.files.project_files import ProjectFiles, is_private
 from remora.files.walk import list_folder
 from remora.rmtree import try_remove_tree
@@ -64,11 +64,8 @@ def take_base(root: Path, files: ProjectFiles, folder: Path) -> BaseSnapshot:
     written. If the copy fails or is interrupted, nothing is left of it.
     """
     _make_folder(folder)
-    try:
+    with undo_on_error(try_remove_tree, folder):
         return _copied(root, files, folder)
-    except BaseException:
-        try_remove_tree(folder)
-        raise
 
 
 def _copied(root: Path, files: ProjectFiles, folder: Path) -> BaseSnapshot:
