@@ -161,7 +161,7 @@ class Results:
 
     def use_sets(self) -> bool:
         """Return True if code that ran uses sets, whose order depends on the hash seed."""
-        return any(found.get("hashed") for found in self._files.values())
+        return any(result.get("hashed") for result in self._files.values())
 
     def is_late(self, order: int) -> bool:
         return f"{order}-late" in self._files

@@ -94,49 +94,47 @@ def _judged(
             else f"none of {count(len(subject.tests), 'test')} that enter it"
         )
         found = [*_unnoticed(change, subject, result, every, is_over)]
-        broken = found and _broken_tests(change, subject, entering)
-        yield from [_unjudged_for(subject, broken)] if broken else found
+        why = _why_broken(change, subject, entering) if found else ""
+        yield from [_unjudged(subject, why)] if why else found
     for subject in subjects:
         key = subject.node.key
-        if why := entering.unknown.get(key):
+        if why := entering.unknown.get(key, ""):
             yield Unjudged(what=f"whether a test enters {subject.node.qualname}", why=why)
-        elif key not in entering.tests and (broken := _broken_tests(change, subject, entering)):
-            yield _unjudged_for(subject, broken)
+        elif key not in entering.tests and (why := _why_broken(change, subject, entering)):
+            yield _unjudged(subject, why)
         elif key not in entering.tests:
             said = f"no test enters `{subject.node.qualname}`"
             yield _finding(subject, subject.faults[0], UNTESTED, said)
         elif why := _problem(judged.get(key)):
-            yield Unjudged(what=f"whether tests notice faults in {subject.node.qualname}", why=why)
+            yield _unjudged(subject, why)
 
 
 class _Entering(NamedTuple):
     """The tests that enter each function, and why that is not known, by the node's key.
 
-    `broken` has those of them that do not pass, and `stopped` all tests that do not, and the files
-    that cannot be collected. If not all tests ran, it is not `complete`.
+    `broken` has those of them that do not pass, and for an empty key all tests that do not, and the
+    files that cannot be collected. If not all tests ran, it is not `complete`.
     """
 
     tests: dict[str, list[str]]
     unknown: dict[str, str]
     broken: dict[str, list[str]]
-    stopped: Sequence[str]
     complete: bool
 
 
-def _broken_tests(change: Change, subject: _Subject, entering: _Entering) -> list[str]:
-    """Return the tests that enter a function, or may do so, and do not pass, as they are."""
-    key = subject.node.key
-    if (broken := entering.broken.get(key)) or not entering.stopped:
-        return broken or []
-    related = change.after.once(NodesWithTests).tests_of(key)
-    return [test for test in related if {test, test.partition("::")[0]} & {*entering.stopped}]
+def _why_broken(change: Change, subject: _Subject, entering: _Entering) -> str:
+    """Return that tests which enter a function, or may do so, do not pass, or an empty string."""
+    key, stopped = subject.node.key, {*entering.broken.get("", ())}
+    broken = entering.broken.get(key, [])
+    if stopped and not broken:
+        related = change.after.once(NodesWithTests).tests_of(key)
+        broken = [test for test in related if {test, test.partition("::")[0]} & stopped]
+    said = f"a test that may reach it fails or is skipped: {some_of(broken, 1)}"
+    return said if broken else ""
 
 
-def _unjudged_for(subject: _Subject, broken: Sequence[str]) -> Unjudged:
-    what = f"whether tests notice faults in {subject.node.qualname}"
-    return Unjudged(
-        what=what, why=f"a test that may reach it fails or is skipped: {some_of(broken, 1)}"
-    )
+def _unjudged(subject: _Subject, why: str) -> Unjudged:
+    return Unjudged(what=f"whether tests notice faults in {subject.node.qualname}", why=why)
 
 
 def _entering(change: Change, subjects: Sequence[_Subject]) -> _Entering:
@@ -152,9 +150,7 @@ def _entering(change: Change, subjects: Sequence[_Subject]) -> _Entering:
     named = {-1: "", **dict(enumerate(keys))}
     early = set[str]()
     for result in results:
-        found: Mapping[str, Any] = (
-            {"problem": "the tests take too long"} if result is None else result
-        )
+        found: Mapping[str, Any] = result or {"problem": "the tests take too long"}
         for kind, by_key in (("entering", tests), ("broken", broken)):
             for test, number in found.get(kind) or ():
                 by_key.setdefault(named.get(number, ""), []).append(test)
@@ -170,7 +166,7 @@ def _entering(change: Change, subjects: Sequence[_Subject]) -> _Entering:
     unknown |= dict.fromkeys(early, _RUNS_EARLY)
     known = {key: [*dict.fromkeys(names)] for key, names in tests.items() if key not in early}
     left = {key: why for key, why in unknown.items() if key not in known}
-    return _Entering(known, left, broken, broken.get("", ()), complete=not problem)
+    return _Entering(known, left, broken, complete=not problem)
 
 
 def _problem(result: Mapping[str, Any] | None) -> str:

@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 from itertools import zip_longest
 from pathlib import Path
 
-from remora.errors import NotFound, StreamDamaged, undo_on_error
+from remora.errors import NotFound, StreamDamaged
 from remora.memory.events import Event, decode_event
 from remora.regular_file import closing_fd
 from remora.trace.content.byte_source import FileSource
@@ -52,14 +52,6 @@ def opened_copy(path: Path, folder: int) -> Iterator[tuple[int, Event | None]]:
         if last is not None:
             os.ftruncate(file, end)
         yield file, last
-
-
-@contextmanager
-def truncated_on_error(file: int) -> Iterator[None]:
-    """If the block raises an exception, remove what it appended, which may have filled the disk."""
-    size = os.fstat(file).st_size
-    with undo_on_error(os.ftruncate, file, size):
-        yield
 
 
 def last_copied(path: Path) -> Event | None:

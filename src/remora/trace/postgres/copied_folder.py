@@ -11,19 +11,14 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from remora.config.user_folders import make_private
-from remora.errors import DiskError, StreamDamaged
+from remora.errors import DiskError, StreamDamaged, undo_on_error
 from remora.ids import is_id
 from remora.memory.events import AgentEnd
 from remora.trace.content.line_format import stated_hash, valid_hash
 from remora.trace.content.private_files import disk_errors, open_inner_folder, write_all
 from remora.trace.content.zstd_file import MAX_STREAM
 from remora.trace.postgres.contents import PostgresObjectStore
-from remora.trace.postgres.copied_file import (
-    first_difference,
-    last_copied,
-    opened_copy,
-    truncated_on_error,
-)
+from remora.trace.postgres.copied_file import first_difference, last_copied, opened_copy
 from remora.trace.postgres.database import Database
 from remora.trace.postgres.stream_lines import SELECT_ROWS, StreamRow, read_pages, read_streams
 from remora.trace.stream_lock import forget_lease, note_lease
@@ -233,7 +228,8 @@ class CopiedTraceFolder(TraceFolder):
             if row.next_seq == count and head not in (None, row.head):
                 raise self._changed(row, path)
             new, first = read_pages(self._database, row, count, row.next_seq), count
-            with truncated_on_error(file):
+            # what was appended may have filled the disk
+            with undo_on_error(os.ftruncate, file, os.fstat(file).st_size):
                 for page in new if read is None or count else (read,):
                     if head is not None and valid_hash(page.partition(b"\n")[0], head) is None:
                         is_ours = count == first

@@ -15,7 +15,7 @@ from pathlib import Path
 import msgspec
 from ruff import find_ruff_bin  # type: ignore[import-untyped]
 
-from remora.errors import HostError, undo_on_error
+from remora.errors import HostError
 from remora.sandbox.confinement import Confinement
 from remora.sandbox.isolation import best_level
 from remora.sandbox.process import ProcessResult
@@ -164,12 +164,15 @@ class RuffProcesses:
         Waits at most `seconds` for one. Raises HostError if there is none, or if it cannot start.
         """
         process = self._take(seconds)
-        with undo_on_error(self._give_back, process, is_sound=False):
+        try:
             if process is not None and time.monotonic() - process.started_at > _OLDEST:
                 process.opened.close()
                 process = None
             process = process or self._start()
             yield process.session
+        except BaseException:
+            self._give_back(process, is_sound=False)
+            raise
         self._give_back(process, is_sound=True)
 
     def close(self) -> None:
