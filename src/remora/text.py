@@ -18,6 +18,7 @@ HIDDEN = re.compile(f"[{_HIDDEN}]")
 
 `web/static/share.js` has the same pattern.
 """
+_LAST_WORD = re.compile(r"[^\s\"'`,;()<>\[\]{}]+\Z")
 _HIDDEN_OR_NEWLINE = re.compile(f"[\n{_HIDDEN}]")
 
 
@@ -66,6 +67,18 @@ def is_utf8(text: str) -> bool:
 def clip(text: str, limit: int) -> str:
     """Return `text`, truncated and ending with `…` if it exceeds `limit` characters."""
     return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def clip_words(text: str, limit: int) -> str:
+    """Return `text` as `clip` does, but without the start of a last word that is cut.
+
+    What is cut before it is redacted must not end with the start of a secret, which no rule knows.
+    A word of more than half the limit is cut: so much of a secret is known.
+    """
+    if len(text) <= limit:
+        return text
+    whole = _LAST_WORD.sub("", text[: limit - 1])
+    return f"{whole}…" if len(whole) >= limit // 2 else clip(text, limit)
 
 
 def plural(noun: str, number: int) -> str:

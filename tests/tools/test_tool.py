@@ -13,8 +13,10 @@ from hypothesis import strategies as st
 from remora.bootstrap.operations import BUILT_IN
 from remora.errors import ReplayMismatch
 from remora.pym import HostCall, Limits, load_source
+from remora.pym.run_outcome import one_line
 from remora.tools.tool import Tool, ToolResult, ToolRun, as_result, replay_tool, run_tool
 from remora.tools.tree import ToolTree
+from remora.trace.redact.redactor import Redactor
 
 CLOCK = datetime(2025, 1, 1, tzinfo=UTC)
 WORDS = "from remora.pym import Input, external\n"
@@ -72,6 +74,14 @@ def test_whatever_breaks_is_an_error_on_one_line(
     assert (made.result.outcome, made.error_kind) == ("error", kind)
     assert made.result.error
     assert "\n" not in made.result.error
+
+
+def test_what_is_cut_does_not_end_with_the_start_of_a_secret() -> None:
+    secret = "gh" + "p_" + "aB3dE6gH9" * 4
+    for before in range(130, 300, 6):
+        text = "x " * (before // 2) + secret + " y" * 99
+        for shown in (one_line(text), as_result({"error": text}).error or ""):
+            assert secret[:9] not in Redactor(b"k" * 32).text(shown)
 
 
 def test_arguments_are_checked_before_the_run(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from pydantic_monty import (
 )
 
 from remora.errors import ReplayMismatch, ScriptError
-from remora.text import clip
+from remora.text import clip_words
 
 _LINE_LIMIT = 300
 _EXHAUSTED = re.compile(
@@ -58,7 +58,7 @@ _TOP_LEVEL_RETURN = "`return` statement outside of a function"
 
 def one_line(text: str) -> str:
     """Join the lines of `text`, and truncate the result to 300 characters with `…`."""
-    return clip(" ".join(text.split()), _LINE_LIMIT)
+    return clip_words(" ".join(text.split()), _LINE_LIMIT)
 
 
 def from_monty_error(error: MontyError, label: str, *, shift: int = 0) -> ScriptError:

@@ -9,7 +9,7 @@ import msgspec
 from remora.chat import ToolSchema
 from remora.errors import ReplayMismatch, ScriptError
 from remora.pym import HostCall, Limits, Script, ScriptRun, replay
-from remora.text import clip
+from remora.text import clip, clip_words
 from remora.tool_contract import is_contract, unknown_keys
 from remora.tools.file_tree import NO_SUBPROCESS
 from remora.tools.host_functions import HostFunction, bind
@@ -237,4 +237,4 @@ def _error_text(value: Any) -> str:
 
 
 def _clip_summary(text: str | None) -> str | None:
-    return None if text is None else clip(text, _SUMMARY_LIMIT)
+    return None if text is None else clip_words(text, _SUMMARY_LIMIT)

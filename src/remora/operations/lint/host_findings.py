@@ -11,7 +11,7 @@ from remora.code.syntax.nodes import Module, lines_of_nodes
 from remora.errors import HostError
 from remora.ids import escape_path, node_key
 from remora.judges.lint.left_alone import kept_findings
-from remora.text import clip
+from remora.text import clip_words
 from remora.tools.host.ruff.finding import Finding, Place, edits_of, place_of
 from remora.tools.tree import ToolTree
 
@@ -84,7 +84,7 @@ def _kinds(body: str, found: Sequence[Finding]) -> list[str]:
 
 
 def _described(finding: Finding, kind: str) -> dict[str, Any]:
-    message = clip(finding["message"], _MESSAGE_LIMIT)
+    message = clip_words(finding["message"], _MESSAGE_LIMIT)
     rest = {key: value for key, value in finding.items() if key != "fix"}
     return {
         **rest,

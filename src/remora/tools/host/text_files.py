@@ -16,7 +16,7 @@ from remora.code.syntax.changed_behavior import changed_behavior
 from remora.code.syntax.nodes import Module, Node
 from remora.code.syntax.source import parse_text
 from remora.errors import HostError
-from remora.text import clip, count, is_utf8
+from remora.text import clip_words, count, is_utf8
 from remora.tools.file_tree import FileTree
 
 LIST_LIMIT = 10_000
@@ -187,9 +187,9 @@ def _difference(current: str, expect: str) -> str:
             has, expected = (len(text) - len(strip(text)) for text in (current, expect))
             if has != expected:
                 spaces = count(has, "white space character")
-                text = clip(current.strip(), _SHOWN)
+                text = clip_words(current.strip(), _SHOWN)
                 return f"the line is not as expected; it {what} with {spaces}, not {expected}: {text!r}"
-    return f"the line is not as expected; found {clip(current, _SHOWN)!r}"
+    return f"the line is not as expected; found {clip_words(current, _SHOWN)!r}"
 
 
 def _line_with_ending(lines: list[Line], line: int) -> tuple[int, int]:
