@@ -62,7 +62,7 @@ def start(
 
     def ready(status: "StatusResult") -> None:
         if detached:
-            announce(status)
+            announce()
         else:
             _print_status(options, places, status)
 

@@ -21,7 +21,7 @@ from remora.judges.calls.code_slices import Snippet, Wanted, calls_in
 from remora.judges.calls.own_cases import OwnCase, own_cases
 from remora.judges.calls.target_function import TargetFunction, import_name
 from remora.python_text import parse
-from remora.tools.tree import ToolTree
+from remora.tools.file_tree import FileTree
 
 _MOST_CALLS = 24
 _DOCUMENTED = frozenset({"docstring", "documentation"})
@@ -100,7 +100,7 @@ class ProjectExamples:
     All files are read on first use.
     """
 
-    def __init__(self, place: ToolTree) -> None:
+    def __init__(self, place: FileTree) -> None:
         self._place = place
         self._trees: dict[str, ast.Module | None] = {}
         self._documents: dict[str, list[ast.stmt]] = {}

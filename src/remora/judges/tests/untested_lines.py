@@ -24,17 +24,10 @@ from remora.judges.calls.target_function import target_at
 from remora.judges.faults.fault_kinds import FaultKind
 from remora.judges.faults.mutants import Mutant, find_function, mutants
 from remora.judges.judged_change import Change, ChangedFile, Judged, ReportedFinding, Unjudged
-from remora.judges.runner.orders import (
-    fault_order,
-    probe_of,
-    run_orders,
-    test_order,
-)
+from remora.judges.runner.orders import fault_order, probe_of, run_orders, test_order
 from remora.judges.runner.parent import Order
 from remora.judges.tests.tested_names import NodesWithTests
 from remora.text import count, plural, some_of
-from remora.tools.file_tree import FileTree
-from remora.tools.tree import ToolTree
 
 UNTESTED, UNNOTICED = "untested code", "unnoticed fault"
 _MOST_FAULTS = 60
@@ -272,14 +265,12 @@ def _distinguished(
 ) -> Sequence[DistinguishedFault]:
     """Return the faults that are not equivalent, as far as the function can be called."""
     place, target = change.after, target_at(change.after, subject.file.path, subject.node.qualname)
-    known = [] if isinstance(target, str) or is_over else place.once(_examples).calls_of(target)
+    known = (
+        [] if isinstance(target, str) or is_over else place.once(ProjectExamples).calls_of(target)
+    )
     if not known or isinstance(target, str):
         return [DistinguishedFault(fault, "") for fault in survivors]
     return without_equivalent(place, target, known, survivors)
-
-
-def _examples(tree: FileTree) -> ProjectExamples:
-    return ProjectExamples(ToolTree(tree.tree))
 
 
 def _finding(subject: _Subject, fault: Mutant, code: str, message: str) -> ReportedFinding:

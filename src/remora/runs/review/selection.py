@@ -52,9 +52,6 @@ class ReviewFilter:
         return bool(self.rules or self.conditions)
 
 
-ALL = ReviewFilter()
-
-
 def choose_pending(view: RunView, nodes: Sequence[str], *, every: bool, verb: str) -> list[JobView]:
     """Return the jobs of `nodes` that have a pending change set.
 

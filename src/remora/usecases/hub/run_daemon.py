@@ -114,7 +114,7 @@ def _seconds(invocation: Invocation, name: str) -> float | None:
     return float(value) if value.replace(".", "", 1).isdigit() else None
 
 
-def announce(status: StatusResult) -> None:  # noqa: ARG001 (signature of `ready`)
+def announce() -> None:
     """Notify the command that started this process, then redirect output to /dev/null."""
     with suppress(OSError):
         os.write(1, READY)
