@@ -255,6 +255,19 @@ def test_known_problems_of_a_baseline_are_left_out(root: Path, tmp_path: Path) -
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("without_installation")
+def test_a_job_without_an_environment_says_that_no_test_could_run(
+    root: Path, tmp_path: Path
+) -> None:
+    write(root, {"new.py": "X = 1\n"})
+    git(root, "add", "new.py")
+    git(root, "commit", "-q", "-m", "code")
+    untested = Runner(root, tmp_path / "1", {"command": "judge", "changed": "HEAD~1"})
+    assert untested.run() == 0, untested.log
+    assert "**Tests not judged**" in (tmp_path / "1/summary").read_text()
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("without_installation")
 def test_a_pull_request_is_judged(root: Path, tmp_path: Path) -> None:
     hollow = "def test_load():\n    assert True\n"
     write(root, {"test_new.py": hollow})

@@ -28,6 +28,8 @@ _DEFAULT_BRANCHES = ("main", "master", "trunk", "develop")
 """Names of the default branch, if `origin` does not say it: git's, its old one, and usual others."""
 _MOST_PARTS = 20_000
 """Files and hunks of a diff (decision). `git apply` takes 3 seconds for as many in one file."""
+_UNKNOWN_NAME = 129
+"""The exit code of `git for-each-ref` for a name that is not a commit."""
 _LINK = b"120000"
 """Git's mode of a symbolic link."""
 
@@ -90,7 +92,9 @@ def _branch_base(root: Path) -> tuple[str, str] | tuple[()]:
     for name in named:
         listed = "for-each-ref", "--format=%(refname)", f"refs/heads/{name}", _REMOTE + name
         if git_output(root, *listed):
-            apart = git_output(root, *listed, "--no-contains=HEAD").decode().split()
+            # before the first commit, HEAD is unknown
+            known = 0, _UNKNOWN_NAME
+            apart = git_output(root, *listed, "--no-contains=HEAD", succeeds=known).decode().split()
             words = ("merge-base", "HEAD", *apart)
             found = git_output(root, *words, succeeds=(0, _NO_MERGE_BASE)) if apart else b""
             if found:
@@ -110,13 +114,12 @@ def _trees(root: Path, request: ChangeRequest, include: Sequence[str]) -> Iterat
         for path, file in base.files.items():
             (base.folder / path).chmod(file.mode | S_IWUSR)
         copytree(base.folder, folder / _AFTER, symlinks=True, copy_function=copy)
+        hidden = indexed_files(root, sparse=True) if files.commit is not None else {}
         for side, committed in zip((_BEFORE, _AFTER), _sides(root, request, files), strict=True):
             if committed is not None:
-                _check_out(root, committed, files, base, folder / side)
-            elif files.commit is not None:
-                hidden = indexed_files(root, sparse=True).items()
-                lacking = {path: file for path, file in hidden if path not in base.files}
-                _write_files(root, lacking, folder / side)
+                _check_out(root, committed, (*files.paths, *hidden), base, folder / side)
+            else:
+                _write_files(root, hidden, folder / side)
         if request.diff is not None and request.diff.strip():
             _apply(request.diff, folder / _AFTER)
         yield ChangeTrees(folder / _BEFORE, folder / _AFTER, _changed_files(folder))
@@ -178,12 +181,12 @@ def _shallow_hint(root: Path) -> str:
 def _check_out(
     root: Path,
     committed: Mapping[str, CommittedFile],
-    files: ProjectFiles,
+    paths: Sequence[str],
     base: BaseSnapshot,
     tree: Path,
 ) -> None:
     """Turn a copy of the project's files into those of a commit or of the index."""
-    for path in files.paths:
+    for path in paths:
         if path in base.files and path not in committed:
             (tree / path).unlink()
     _write_files(root, committed, tree)
