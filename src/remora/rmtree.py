@@ -5,6 +5,7 @@ This module is also a program that removes the folder that its argument names.
 
 from __future__ import annotations
 
+import fcntl
 import functools
 import os
 import sys
@@ -63,7 +64,6 @@ def temporary_folder(prefix: str) -> Iterator[Path]:
 
 def _make_locked(prefix: str) -> tuple[Path, int]:
     """Create a temporary folder. Return its path, and the descriptor that locks it."""
-    import fcntl
     import tempfile
     from pathlib import Path
 
@@ -88,8 +88,6 @@ def _remove_unlocked(parent: str) -> None:
 
 
 def _try_remove_unlocked(folder: str) -> None:
-    import fcntl
-
     with suppress(OSError):  # it is in use, not a folder, or already gone
         if os.lstat(folder).st_uid != os.geteuid():
             return

@@ -175,9 +175,7 @@ def _make_result(of: str, rule: str, text: str, level: str, number: int = 0) -> 
 
 
 def _message(text: str) -> str:
-    """Escape characters that hide or reorder text, or that SARIF would interpret as links or
-    placeholders.
-    """
+    """Escape what hides or reorders text, and what SARIF would interpret as links or placeholders."""
     text = escape_hidden(text).replace("{", "{{").replace("}", "}}")
     return text.replace("\\", "\\\\").replace("[", "\\[").replace("]", "\\]")
 
