@@ -202,7 +202,9 @@ LOOKS = (
 def test_no_output_contains_a_secret(spilt: Spilt) -> None:
     for line in LOOKS:
         done = spilt(*line.split())
-        assert (done.code in (0, 1), bool(done.out.strip())) == (True, True), (line, done.err)
+        # a format for training has no rows where no model decided, and says so
+        said = done.out + (done.err if "sft" in line or "gemma" in line else "")
+        assert (done.code in (0, 1), bool(said.strip())) == (True, True), (line, done.err)
     streams = spilt("trace", "list", "--json").document["streams"]
     assert len(streams) >= 2
     for stream in streams:
