@@ -10,14 +10,7 @@ from remora.errors import InvalidEvent
 from remora.memory.canonical import json_text
 from remora.memory.context import ContextManager
 from remora.memory.delta import PacketDelta
-from remora.memory.events import (
-    AgentStart,
-    ContextUpdate,
-    Event,
-    Payload,
-    ToolResulted,
-    TurnStart,
-)
+from remora.memory.events import AgentStart, ContextUpdate, Event, Payload, ToolResulted, TurnStart
 from remora.memory.packet import packet_json
 from remora.memory.projection import replay
 from remora.memory.tool_results import error_of

@@ -9,13 +9,7 @@ from procrastinate import App
 from procrastinate.exceptions import ConnectorException
 from procrastinate.jobs import Status
 
-from remora.engines.task_queue import (
-    QUEUE,
-    TASK,
-    describe_failures,
-    opened_queue,
-    retry_stalled,
-)
+from remora.engines.task_queue import QUEUE, TASK, describe_failures, opened_queue, retry_stalled
 from remora.runs.execution.engine import Shard, ShardEnd
 from remora.runs.execution.shard_task import ShardTask
 

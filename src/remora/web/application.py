@@ -22,13 +22,7 @@ from remora.local_server.request_guard import LocalOnly
 from remora.text import REPORT, bug_report_line
 from remora.trace.verify.folder_check import verify_all
 from remora.usecases.hub.open_hub import SharedHub
-from remora.web.agent_page import (
-    agent_page,
-    line_file,
-    prompt_file,
-    rows_part,
-    turn_part,
-)
+from remora.web.agent_page import agent_page, line_file, prompt_file, rows_part, turn_part
 from remora.web.html_responses import PageHeaders, error_page, page
 from remora.web.live_updates import live_agent, live_run
 from remora.web.node_page import node_page, nodes_page

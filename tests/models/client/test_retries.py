@@ -20,12 +20,7 @@ from remora.models.client.retry_policy import (
     retry_after_s,
 )
 from remora.models.client.server_address import parse_address
-from remora.models.client.wire_format import (
-    chat_body,
-    completion_body,
-    read_choice,
-    read_usage,
-)
+from remora.models.client.wire_format import chat_body, completion_body, read_choice, read_usage
 from remora.models.protocol import Decoding, Request
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

@@ -16,11 +16,7 @@ from remora.code.syntax.source import read_source
 from remora.errors import HostError
 from remora.operations.docstring.docstring_verification import tree_without_docstring
 from remora.operations.docstring.docstring_writer import corrected_file, file_with_docstring
-from remora.operations.docstring.given_text import (
-    fitted_summary,
-    plain_text,
-    text_problem,
-)
+from remora.operations.docstring.given_text import fitted_summary, plain_text, text_problem
 from remora.operations.docstring.mend import mend_of
 from remora.operations.docstring.style import STYLES, DocstringFormat, StyleCounts, docstring_format
 from tests.operations.lint.fixed_files import versions

@@ -14,12 +14,7 @@ from remora.judges.submission import Submission
 from remora.judges.tests.surviving_mutants import boundary_faults, further_faults
 from remora.operations.test import file_tests
 from remora.operations.test.file_tests import write_tests
-from remora.operations.test.missing_tests import (
-    TRIVIAL,
-    WITHOUT_EXAMPLE,
-    WITHOUT_RESULT,
-    TestNeed,
-)
+from remora.operations.test.missing_tests import TRIVIAL, WITHOUT_EXAMPLE, WITHOUT_RESULT, TestNeed
 from remora.sandbox.interpreters import ProjectPython
 from remora.tools.tree import ToolTree
 from tests.agents.conftest import a_job, of_job

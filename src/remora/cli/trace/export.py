@@ -174,6 +174,11 @@ def _print_summary(options: Options, form: str, to: str, tally: "ExportCounts") 
         print_lines(wrapped(f"{written} from {source}: {to}"))
         if by_operation:
             print_lines(wrapped(by_operation))
+    elif not tally.records:
+        note(
+            options,
+            f"{FORMATS[form].record}s: none in {count(tally.streams, FORMATS[form].source)}",
+        )
     for reason, number in sorted(tally.left_out.items()):
         note(options, f"left out: {number:,} {reason}")
     for message in tally.damaged:

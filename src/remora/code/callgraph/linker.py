@@ -26,13 +26,7 @@ from remora.code.callgraph.rules import (
     points_to,
 )
 from remora.code.callgraph.solver import MAX_ANSWERS
-from remora.code.ir.model import (
-    CLASS_SCOPE,
-    IMPORT,
-    IMPORT_FROM,
-    Binding,
-    unqualified_name,
-)
+from remora.code.ir.model import CLASS_SCOPE, IMPORT, IMPORT_FROM, Binding, unqualified_name
 from remora.code.links import TIERS, Edge
 from remora.ids import MODULE as MODULE_NAME
 from remora.ids import module_path, node_key, split_node_key

@@ -10,12 +10,7 @@ from remora.agents.decision.candidates import matches_candidate
 from remora.chat import ToolCall, ToolSchema
 from remora.errors import NotFound, StreamDamaged
 from remora.exports.escaped_events import escaped_events
-from remora.exports.run_group import (
-    ExportCounts,
-    Groups,
-    map_agents,
-    verdict_of,
-)
+from remora.exports.run_group import ExportCounts, Groups, map_agents, verdict_of
 from remora.exports.stream_summary import AgentSummary
 from remora.exports.training.decisions import ModelDecision, model_decisions
 from remora.memory.canonical import json_text

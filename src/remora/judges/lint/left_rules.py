@@ -26,11 +26,7 @@ from remora.code.syntax.signature import docstring_text
 from remora.judges.lint.conversions import IDIOMS, nodes_of, reordered, usual_idioms
 from remora.judges.rules import Rule
 from remora.tools.file_tree import FileTree
-from remora.tools.host.ruff.config_files import (
-    is_configured,
-    oldest_minor,
-    supports_python_2,
-)
+from remora.tools.host.ruff.config_files import is_configured, oldest_minor, supports_python_2
 from remora.tools.host.ruff.finding import Finding
 from remora.tools.host.ruff.ruff_versions import ruff_use, version_of
 from remora.tools.host.ruff.rule_choice import noqa_prefixes

@@ -33,12 +33,7 @@ from remora.judges.tests.planted_faults import Planted, plant_faults
 from remora.judges.tests.repeated import duplicates, repeated_tests
 from remora.judges.tests.test_runs import Outcomes, run_tests
 from remora.judges.tests.untested_lines import UNNOTICED, untested_lines
-from remora.judges.tests.written_test import (
-    WrittenTest,
-    changed_tests,
-    deleted_tests,
-    tests_in,
-)
+from remora.judges.tests.written_test import WrittenTest, changed_tests, deleted_tests, tests_in
 from remora.text import count, some_of
 
 HOLLOW, DUPLICATE, MOCKED = "hollow test", "duplicate test", "mocked test"

@@ -18,11 +18,7 @@ import msgspec
 
 from remora.errors import HostError
 from remora.ids import display_name, split_node_key, unescape_path
-from remora.judges.faults.mutants import (
-    MAX_MUTANTS,
-    mutants,
-    reads_data,
-)
+from remora.judges.faults.mutants import MAX_MUTANTS, mutants, reads_data
 from remora.judges.runner.orders import fault_order, run_orders
 from remora.judges.runner.parent import Order
 from remora.judges.tests.entered_functions import Entered

@@ -10,13 +10,7 @@ from typing import NamedTuple
 
 from remora.code.edit.import_edits import imported_names, is_type_checking
 from remora.code.syntax.definitions import FunctionNode, ImportNode
-from remora.judges.types.slots import (
-    RETURN,
-    Kind,
-    SourceText,
-    functions_of,
-    parameters_of,
-)
+from remora.judges.types.slots import RETURN, Kind, SourceText, functions_of, parameters_of
 from remora.judges.types.terms import canonical
 
 _KNOWN_MODULES = ("builtins", "collections", "typing", "typing_extensions")

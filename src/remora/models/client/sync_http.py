@@ -13,12 +13,7 @@ from remora.errors import ModelError, RefusedRequest
 from remora.models.client.accepted_keys import KeyTrial
 from remora.models.client.answer_stream import AnswerStream
 from remora.models.client.http_errors import server_failure, unusable_answer, unusable_environment
-from remora.models.client.retry_policy import (
-    Failure,
-    Reply,
-    RequestLimits,
-    next_pause,
-)
+from remora.models.client.retry_policy import Failure, Reply, RequestLimits, next_pause
 from remora.models.client.server_address import Address
 from remora.models.client.wire_format import UnusableAnswer, decode_body
 

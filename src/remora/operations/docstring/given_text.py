@@ -5,11 +5,7 @@ import re
 import textwrap
 from collections.abc import Iterator, Mapping
 
-from remora.code.docstrings.docstring_sections import (
-    Kind,
-    Style,
-    parse_docstring,
-)
+from remora.code.docstrings.docstring_sections import Kind, Style, parse_docstring
 from remora.operations.docstring.style import STYLES, DocstringFormat, Mood, in_mood
 
 _QUOTED = re.compile(r"[rR]?(\"\"\"|''')(.*)\1", re.DOTALL)

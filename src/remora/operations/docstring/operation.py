@@ -5,14 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from remora.operations.base import (
-    JobFindings,
-    Need,
-    Operation,
-    Parts,
-    Phrase,
-    Totals,
-)
+from remora.operations.base import JobFindings, Need, Operation, Parts, Phrase, Totals
 from remora.text import plural
 
 if TYPE_CHECKING:

@@ -4,15 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from remora.operations.base import (
-    JobFindings,
-    Need,
-    Operation,
-    Parts,
-    Phrase,
-    Totals,
-    is_lint_code,
-)
+from remora.operations.base import JobFindings, Need, Operation, Parts, Phrase, Totals, is_lint_code
 from remora.text import plural
 
 if TYPE_CHECKING:

@@ -17,10 +17,7 @@ from remora.judges.calls.target_function import require_target
 from remora.judges.tests.mutation_check import prove_together
 from remora.judges.tests.tested_names import test_files
 from remora.operations.test.assertions import example_test
-from remora.operations.test.function_plan import (
-    FunctionPlan,
-    plan_missing,
-)
+from remora.operations.test.function_plan import FunctionPlan, plan_missing
 from remora.operations.test.further_plan import plan_further
 from remora.operations.test.insert.further_cases import FurtherCase
 from remora.operations.test.insert.new_file import package_of

@@ -5,10 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from remora.judges.calls.case import Case, case_problem
-from remora.judges.calls.project_examples import (
-    ProjectExamples,
-    stated_calls,
-)
+from remora.judges.calls.project_examples import ProjectExamples, stated_calls
 from remora.judges.calls.target_function import TargetFunction, target_at
 from remora.judges.calls.trials import NotImported, TrialResults, try_calls, wrong_examples
 from remora.judges.faults.fault_kinds import FaultKind

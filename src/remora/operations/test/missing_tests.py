@@ -15,10 +15,7 @@ from remora.code.syntax.effects import own_nodes
 from remora.code.syntax.nodes import Module, Node, find_node
 from remora.code.syntax.source import Source, Unreadable, read_source
 from remora.errors import HostError
-from remora.judges.calls.project_examples import (
-    ProjectExamples,
-    stated_calls,
-)
+from remora.judges.calls.project_examples import ProjectExamples, stated_calls
 from remora.judges.calls.target_function import is_importable, target_in
 from remora.judges.tests.tested_names import NodesWithTests, TestedNames
 from remora.operations.test.trivial_functions import is_trivial

@@ -5,15 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from remora.operations.base import (
-    Amount,
-    JobFindings,
-    Need,
-    Operation,
-    Parts,
-    Phrase,
-    Totals,
-)
+from remora.operations.base import Amount, JobFindings, Need, Operation, Parts, Phrase, Totals
 from remora.text import plural
 
 if TYPE_CHECKING:
@@ -34,11 +26,7 @@ def _load() -> Parts:
     from remora.operations.test import checks
     from remora.operations.test.collection_check import require_collection
     from remora.operations.test.file_tests import write_tests
-    from remora.operations.test.host_model_tests import (
-        remove_test,
-        run_code,
-        write_test,
-    )
+    from remora.operations.test.host_model_tests import remove_test, run_code, write_test
     from remora.operations.test.insert.merge_patches import keep_both_tests, remove_own_tests
     from remora.operations.test.shown_function import show_function
     from remora.tools.host_functions import HostFunction

@@ -11,13 +11,7 @@ from remora.code.syntax.effects import unqualified_name
 from remora.code.syntax.spans import without_docstring
 from remora.judges.rules import Rule
 from remora.judges.types.project_index import Function, Parameter
-from remora.judges.types.terms import (
-    arguments_of,
-    head_of,
-    members_of,
-    names_of,
-    without_none,
-)
+from remora.judges.types.terms import arguments_of, head_of, members_of, names_of, without_none
 
 _SAY_NOTHING = frozenset(("Any", "object", "Unknown", "Incomplete", "NoReturn", "TypeVar"))
 _MOST_MEMBERS = 2

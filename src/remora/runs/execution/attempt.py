@@ -18,11 +18,7 @@ from remora.agents.named_summarizers import summarizers_in
 from remora.errors import HostError, ModelError, RemoraError, StreamDamaged, StreamError
 from remora.memory.events import AgentStart, Event, Payload
 from remora.models.protocol import Model
-from remora.runs.execution.agent_settings import (
-    larger_settings,
-    max_turns_for,
-    query_settings_for,
-)
+from remora.runs.execution.agent_settings import larger_settings, max_turns_for, query_settings_for
 from remora.runs.execution.run import LARGER, BaseFiles, Run, options_for
 from remora.runs.records.agent_stream import agent_emitter, ancestors, job_end, job_start
 from remora.threads import run_in_thread

@@ -15,12 +15,7 @@ from remora.runs.records.run_listing import RunLine, read_run_line
 from remora.statuses import DAMAGED, INTERRUPTED, RUNNING
 from remora.text import count
 from remora.trace.read.reader import StreamInfo, list_streams
-from remora.trace.removal import (
-    StoredContent,
-    read_expired,
-    referenced_contents,
-    stored_contents,
-)
+from remora.trace.removal import StoredContent, read_expired, referenced_contents, stored_contents
 from remora.trace.trace_folder import TraceFolder, compressed_path, plain_path, stream_id
 
 DAMAGE = "it is damaged; see `remora trace verify`"

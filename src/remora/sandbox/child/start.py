@@ -7,12 +7,7 @@ import os
 import resource
 import select
 
-from remora.sandbox.child import (
-    landlock,
-    mount_view,
-    syscall_filter,
-    syscalls,
-)
+from remora.sandbox.child import landlock, mount_view, syscall_filter, syscalls
 from remora.sandbox.child.command_record import (
     BUBBLEWRAP,
     LANDLOCK,

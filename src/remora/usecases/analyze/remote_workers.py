@@ -7,13 +7,7 @@ from typing import TYPE_CHECKING
 from remora.bootstrap.open_trace import require_extra
 from remora.errors import UsageError
 from remora.memory.events import Head
-from remora.runs.execution.engine import (
-    EndedAgent,
-    Engine,
-    RemoteWorkers,
-    Shard,
-    StartedRun,
-)
+from remora.runs.execution.engine import EndedAgent, Engine, RemoteWorkers, Shard, StartedRun
 from remora.runs.execution.shard_task import ShardTask, code_digest
 from remora.runs.execution.shared_repository import shared_repository
 from remora.runs.project import Project, ProjectRecords

@@ -24,11 +24,7 @@ from remora.usecases.analyze.resume_run import (
     recorded_config,
     recorded_request,
 )
-from remora.usecases.analyze.run_models import (
-    close_models,
-    connect_models,
-    models_named_by,
-)
+from remora.usecases.analyze.run_models import close_models, connect_models, models_named_by
 
 
 @dataclass(frozen=True, kw_only=True)

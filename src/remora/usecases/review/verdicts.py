@@ -34,12 +34,7 @@ from remora.runs.review.git_branch import accept_onto_branch, open_branch, tree_
 from remora.runs.review.ready_changes import ready_change, unreadable_streams, verdict_on
 from remora.runs.review.recheck import users_tree
 from remora.runs.review.repeats import hunk_digests
-from remora.runs.review.selection import (
-    apply_filter,
-    choose_groups,
-    choose_pending,
-    parse_filter,
-)
+from remora.runs.review.selection import apply_filter, choose_groups, choose_pending, parse_filter
 from remora.statuses import REJECTED
 from remora.text import as_texts
 

@@ -14,11 +14,7 @@ from remora.code.syntax.definitions import ImportNode, first_line
 from remora.code.syntax.hidden_uses import names_in
 from remora.code.syntax.source import parse_text
 from remora.judges.lint.new_findings import new_findings
-from remora.operations.test.insert.added_tests import (
-    added_tests,
-    extended_tests,
-    merge_added_tests,
-)
+from remora.operations.test.insert.added_tests import added_tests, extended_tests, merge_added_tests
 from remora.tools.host.style_config import width_of
 from remora.tools.tree import ToolTree
 from remora.workspaces.apply.merge_change_set import FilePatch

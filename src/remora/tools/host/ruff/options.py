@@ -18,11 +18,7 @@ from remora.tools.host.ruff.config_files import (
 )
 from remora.tools.host.ruff.import_style import imports_one_per_line
 from remora.tools.host.ruff.ruff_versions import ruff_use
-from remora.tools.host.ruff.rule_choice import (
-    RuleChoice,
-    rule_choice,
-    setting_values,
-)
+from remora.tools.host.ruff.rule_choice import RuleChoice, rule_choice, setting_values
 from remora.tools.host.ruff.rules import expand
 from remora.tools.host.style_config import configured_width
 
