@@ -24,7 +24,8 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Ran:
         remora = user_without_weights(folder / "home")
         # without a tokenizer to ask, what is sent is counted as its bytes
         limit = {"REMORA_RUNNER__MEMORY__PACKET_SIZE_LIMIT": "20000"}
-        asks = Remora(remora.home, {"REMORA_MODEL__BASE_URL": server.address, **limit})
+        model = {"REMORA_MODEL__BASE_URL": server.address, "REMORA_RUNNER__DECISIONS": "model"}
+        asks = Remora(remora.home, {**model, **limit})
         return replace(run_in(folder, asks), remora=remora)
 
 
