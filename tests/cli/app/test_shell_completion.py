@@ -96,7 +96,7 @@ def odd(tmp_path_factory: pytest.TempPathFactory) -> tuple[Remora, Path]:
     remora = user_without_weights(folder / "home")
     root = write(folder / "project", dict.fromkeys((*PLAIN, *ODD), "import os\n"))
     done = remora("analyze", "-o", "lint", "--select", "F401", cwd=root)
-    assert f"{len(PLAIN) + len(ODD)} verified" in done.out, done
+    assert f"{len(PLAIN) + len(ODD)} checked" in done.out, done
     return remora, root
 
 
