@@ -32,7 +32,7 @@ _SEED = click.IntRange(min=0, max=2**32 - 2)  # llama.cpp's range; its last numb
     examples=(
         "remora analyze src/ -o lint",
         "remora analyze --changed=main --unsafe-fixes",
-        "remora analyze -o lint --select default,PTH",
+        "remora analyze -o lint --select default,UP",
         "remora analyze --node 'shop/*:load_*' --model http://127.0.0.1:8080/v1",
         "remora analyze --dry-run --json",
         "remora analyze --json-lines | jq -r 'select(.type == \"job_ended\").status'",
