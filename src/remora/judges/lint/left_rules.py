@@ -207,11 +207,12 @@ class CaseInBody(NamedTuple):
     def is_empty_body(self) -> bool:
         """Return True for a `pass` after a docstring, or under a comment that would be the end."""
         file, code = self.file, self.finding["code"]
-        is_wanted = code == _NO_EFFECT and not (file.is_configured or file.is_meant(code))
+        if code != _NO_EFFECT or file.is_configured or file.is_meant(code):
+            return False
         line = self.finding["line"]
         above = self.body.split("\n")[: line - 1][-1:]
         is_commented = any(text.lstrip().startswith("#") for text in above)
-        return is_wanted and (is_commented or line in _after_docstrings(self.body))
+        return is_commented or line in _after_docstrings(self.body)
 
     def hides_builtin(self) -> bool:
         added = " ".join(edit["content"] for edit in _edits(self.finding))
@@ -227,18 +228,19 @@ class CaseInBody(NamedTuple):
 
         Of several imports of submodules of `a`, ruff looks only at the last one.
         """
+        if not self.finding["code"].startswith(_NO_QA):
+            return False
         lines = split_lines(self.body)[self.finding["line"] - 1 : self.finding["line"]]
-        module, code = (
-            _SUBMODULE.match("".join(lines)),
-            re.sub(r"(?m)^\s*import\b.*", "", self.body),
-        )
-        is_noqa = self.finding["code"].startswith(_NO_QA)
-        return is_noqa and module is not None and module[1] not in code
+        module = _SUBMODULE.match("".join(lines))
+        code = re.sub(r"(?m)^\s*import\b.*", "", self.body)
+        return module is not None and module[1] not in code
 
     def divides_comment(self) -> bool:
         """Return True if sorting leaves the comment of `import a, b` at one of them."""
+        if self.finding["code"] != "I001":
+            return False
         lines = split_lines(self.body)[self.finding["line"] - 1 : self.finding["end_line"]]
-        return self.finding["code"] == "I001" and any(map(_COMMENTED_IMPORTS.match, lines))
+        return any(map(_COMMENTED_IMPORTS.match, lines))
 
     def needs_package(self) -> bool:
         """Return True for a fix that imports what the project does not require."""

@@ -142,9 +142,10 @@ class UnusedImport(NamedTuple):
 
     def is_the_test(self) -> bool:
         """Return True for an import in a function of a test, or in a test that only imports."""
+        if self._is_standard or not is_of_tests(self.file.path):
+            return False
         runs = any(isinstance(node, DefinitionNode | ast.Call) for node in nodes_of(self.body))
-        is_alone = self.node.col_offset > 0 or not runs
-        return is_alone and not self._is_standard and is_of_tests(self.file.path)
+        return self.node.col_offset > 0 or not runs
 
     def may_act(self) -> bool:
         """Return True if loading may do more than define names.
