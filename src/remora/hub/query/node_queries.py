@@ -157,11 +157,13 @@ class NodeQueries:
     def _linked(self, key: str) -> str:
         """Return the key of the node whose links are those of a node.
 
-        For a node of a stub, it is the node of the module that it describes, if there is one.
+        For a node of a stub, it is the node of the module that it describes, if there is one. All
+        overloads describe one function.
         """
         path, qualname = split_node_key(key)
-        described = node_key(module_path(path), qualname)
-        return key if self.view.node(described) is None else described
+        names = (qualname, qualname.partition("#")[0])
+        described = (node_key(module_path(path), name) for name in names)
+        return next((other for other in described if self.view.node(other) is not None), key)
 
     def _begin(self) -> None:
         self._tests_until = time.monotonic() + min(TESTS_S, self._share_of_time())
