@@ -8,7 +8,7 @@ from remora.code.syntax.source import Source, compile_error, read_source
 from remora.ids import NodeKey
 from remora.judges.lint.new_findings import new_findings
 from remora.judges.submission import Check, Submission
-from remora.tools.host.ruff.newer_syntax import why_not_parsed
+from remora.tools.host.ruff.newer_syntax import why_unreadable
 
 
 def broken_code(submission: Submission) -> tuple[str, str]:
@@ -23,7 +23,7 @@ def broken_code(submission: Submission) -> tuple[str, str]:
         old, new = (read_source(path, side or b"") for side in (before, after))
         error = compile_error(new)
         if error and not compile_error(old):
-            return "parses", f"{path}: {why_not_parsed(after) or error}"
+            return "parses", f"{path}: {why_unreadable(after) or error}"
         if isinstance(old, Source) and isinstance(new, Source):
             wrong = submission.names(path, new.utf8)
             extra = wrong and new_findings(submission.names(path, old.utf8), wrong)
@@ -36,7 +36,7 @@ def parse_errors(files: Mapping[str, bytes | None]) -> str:
     """Return the error of the first Python file that does not parse, or an empty string."""
     for path, content in files.items():
         if path.endswith((".py", ".pyi")) and content is not None:
-            error = why_not_parsed(content)
+            error = why_unreadable(content)
             if error:
                 return f"{path}: {error}"
     return ""

@@ -1,4 +1,4 @@
-"""What a command prints while it works and nobody watches a terminal."""
+"""What a command prints during long work if its output is not a terminal."""
 
 import time
 

@@ -138,5 +138,5 @@ class TestClean:
         assert "nothing to free" in desk("clean", "--yes").out
         assert not desk("clean", "--yes", "--json").document["dry_run"]
         assert desk("accept", "--untested", "last", "--all").code == 0, (
-            "what waits has all that it needs"
+            "pending changes are still complete"
         )

@@ -31,6 +31,8 @@ _PROBLEM = re.compile(r"^.*\.pyi?\b.*$", re.MULTILINE)
 """A line about a file. Totals and other lines name none."""
 _TRACEBACK = "Traceback (most recent call last)"
 NOT_INSTALLED = "it is not installed in the project's environment"
+_NEWEST = 15
+"""The newest minor version of Python that ruff takes as a target (0.17)."""
 _MISTAKES = (
     "ruff check --isolated --no-fix --no-cache --output-format=pylint --select={} "
     "--target-version=py3{} ."
@@ -120,7 +122,7 @@ def mistakes_gate(place: FileTree) -> Gate:
     """
     own = ProjectPython(python=Path(sys.executable), root=place.tree, trusted=True)
     # what only this interpreter cannot parse is not a mistake of the project
-    minor = max(sys.version_info.minor, oldest_minor(place) or 0)
+    minor = max(sys.version_info.minor, min(oldest_minor(place) or 0, _NEWEST))
     command = _MISTAKES.format("E9" if uses_flake8(place) else "F82", minor)
     return Gate("ruff", "ruff", partial(_style_problems, StyleTool("ruff", command, ""), [own]))
 

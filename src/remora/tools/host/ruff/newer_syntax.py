@@ -19,7 +19,7 @@ _TEXT = "text.py"
 """The file that ruff reads a text from."""
 
 
-def why_not_parsed(source: bytes) -> str:
+def why_unreadable(source: bytes) -> str:
     """Return the error of a text that does not parse, or an empty string.
 
     For syntax that a newer Python has, it says which one.
