@@ -8,8 +8,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal, overload
 
+from remora.ids import STUB
+
 NOTEBOOK = ".ipynb"
 """Suffix of notebooks, which are named, but not read."""
+ONLY_COUNTED = {NOTEBOOK: ("notebook", "read"), STUB: ("stub", "check")}
+"""Files that runs only count, by suffix: what they are, and what Remora does not do with them."""
 
 # Before 3.11.8 and 3.12.2, CPython counts the depth of a new tree for all threads together, so that
 # `ast.parse` in two threads can raise SystemError (its issue 106905). Besides, `catch_warnings`
@@ -43,3 +47,8 @@ def literal(text: str) -> Any:
 def is_notebook(path: str | Path) -> bool:
     """Return True if a path has the suffix of a notebook, in any case."""
     return str(path).lower().endswith(NOTEBOOK)
+
+
+def is_only_counted(path: str) -> bool:
+    """Return True if runs only count a file, and do not read it."""
+    return path.lower().endswith(tuple(ONLY_COUNTED))

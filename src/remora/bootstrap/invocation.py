@@ -135,7 +135,7 @@ def path_hint(absent: Path, folder: Path) -> str:
     file, _, node = str(absent).rpartition(":")
     if file and (folder / file).is_file():
         words = shlex.join([file, "--node", node])
-        return f"to select a node, use `{words}`"
+        return f"to select a node, use `remora analyze {words}`"
     return "use an existing file or folder in the project"
 
 

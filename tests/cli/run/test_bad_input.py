@@ -56,7 +56,7 @@ def test_what_is_asked_wrongly_or_leads_elsewhere_is_refused_and_changes_nothing
         assert (done.code, "`last`" in done.error["hint"]) == (2, True), verb
     for folder, path in ((project, "src/settings.py"), (project / "src", "settings.py")):
         error = remora("analyze", path, f"{path}:read", "--json", cwd=folder).error
-        assert f"`{path} --node read`" in error["hint"]
+        assert f"`remora analyze {path} --node read`" in error["hint"]
     words = (path, "-o", "steps", "--node", "read", "--dry-run", "--json")
     narrowed = remora("analyze", *words, cwd=folder).document
     assert {job["node_id"] for job in narrowed["jobs"]} == {"node:src/settings.py:read"}

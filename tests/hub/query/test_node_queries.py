@@ -158,6 +158,16 @@ def test_a_node_of_a_stub_has_the_links_of_what_it_describes() -> None:
     assert stubbed.node(f"node:{STUB}:Cart.gone").callers == ()
 
 
+def test_a_stub_without_a_module_is_linked_and_answers_for_all_its_overloads() -> None:
+    overload = "@overload\ndef fast(value: {}) -> int: ...\n"
+    overloads = "".join(map(overload.format, ("int", "str")))
+    use = "from shop.fast import fast\nfrom shop.deep import deep\ndef use():\n    fast(deep())\n"
+    files = {"shop/fast.pyi": overloads, "shop/deep/__init__.pyi": "def deep() -> int: ...\n"}
+    stubs = NodeQueries(view_of({**FILES, **files, "shop/use.py": use}))
+    for name in ("shop/fast.pyi:fast", "shop/fast.pyi:fast#2", "shop/deep/__init__.pyi:deep"):
+        assert keys_of(stubs.callers(f"node:{name}")["callers"]) == ["node:shop/use.py:use"]
+
+
 def test_depth_follows_links_of_links_the_nearest_first(answers: NodeQueries) -> None:
     assert keys_of(answers.callers(ROUNDED)["callers"]) == [TOTAL]
     two = keys_of(answers.callers(ROUNDED, depth=2)["callers"])

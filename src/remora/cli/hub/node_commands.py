@@ -212,7 +212,7 @@ def _output_lines(kind: str, key: str, answer: dict[str, Any], *, verbose: bool)
 def _link_page(key: str, kind: str, answer: dict[str, Any], *, verbose: bool) -> Iterator[str]:
     import msgspec
 
-    from remora.cli.hub.node_view import legend, link_lines
+    from remora.cli.hub.node_view import legend, lines_of, link_lines
     from remora.code.links import Edge, Related
 
     name = escape_line(key.removeprefix("node:"))
@@ -222,7 +222,8 @@ def _link_page(key: str, kind: str, answer: dict[str, Any], *, verbose: bool) ->
     if not found:
         yield f"{name}: no known {kind}"
         return
-    yield click.style(f"{name}: {count(len(found), kind.removesuffix('s'))}", bold=True)
+    place = lines_of(key) if kind == "callees" else ""
+    yield click.style(f"{name}: {count(len(found), kind.removesuffix('s'))}{place}", bold=True)
     yield from link_lines(found, verbose=verbose)
     day = answer.get("coverage", {}).get("day", "")
     for line in wrap_text(legend(found, day), terminal_width()):

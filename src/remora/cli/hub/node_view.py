@@ -11,6 +11,7 @@ import click
 from remora.cli.app.output import indented, terminal_width, wrap_text
 from remora.code.links import Edge, Related, Tier
 from remora.hub.node import AnsweredNode
+from remora.ids import STUB, file_of_key, module_path
 from remora.text import count, escape_line, plural, some_of
 
 Link = Edge | Related
@@ -61,7 +62,8 @@ def node_page(
     if notes.constructor is not None:
         text = CONSTRUCTOR_NOTE.format(notes.constructor.removeprefix("node:"))
         yield from wrap_text(_INDENT + escape_line(text), width, _INDENT)
-    yield from _section("CALLS", node.callees, many)
+    place = lines_of(node.key) if node.callees else ""
+    yield from _section(f"CALLS{place}", node.callees, many)
     yield from _section("TESTS", node.related_tests, many)
     if not node.tests_complete:
         yield f"{_INDENT}{NOT_ALL_TESTS}"
@@ -103,6 +105,12 @@ def link_lines(links: Sequence[Link], most: int | None = None, *, verbose: bool)
         yield from indented(place, 2 * _INDENT) if place else ()
     if len(links) > len(shown):
         yield f"{_INDENT}and {len(links) - len(shown):,} more; -v shows all"
+
+
+def lines_of(key: str) -> str:
+    """Return a note of which file the call lines of a stub's node are, or an empty string."""
+    path = file_of_key(key)
+    return f" in {escape_line(module_path(path))}" if path.endswith(STUB) else ""
 
 
 def legend(links: Sequence[Link], day: str = "") -> str:

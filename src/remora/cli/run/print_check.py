@@ -28,7 +28,7 @@ from remora.cli.views.plan_view import left_lines, plan_as_run, standard_lines
 from remora.cli.views.progress import run_progress
 from remora.cli.views.run_view import unreadable_lines
 from remora.errors import ModelError
-from remora.ids import STUB, unescape_path
+from remora.ids import unescape_path
 from remora.runs.execution.run import RunObserver, RunRequest
 from remora.runs.report.check_document import (
     changes_of,
@@ -91,14 +91,12 @@ def run_check(
     elif output.form == "sarif":
         print_json(sarif(result.report, result.problems))
     else:
-        print_lines(_check_lines(result, command, output, request))
+        print_lines(_check_lines(result, command, output))
     _note_gaps(options, result, output)
     return _exit_code(result)
 
 
-def _check_lines(
-    result: CheckResult, command: str, output: CheckOutput, request: RunRequest
-) -> Iterator[str]:
+def _check_lines(result: CheckResult, command: str, output: CheckOutput) -> Iterator[str]:
     width = terminal_width()
     if output.form == "github":
         failures = unchecked_of(result.report)
@@ -114,19 +112,15 @@ def _check_lines(
         yield ""
     lost = [failure.text for failure in taken_out_of(result.report)]
     judged = [*map(escape_line, result.report.gates), *lost] if output.form != "github" else []
-    for line in (*_total_lines(result, command, output, request), *judged):
+    for line in (*_total_lines(result, command, output), *judged):
         yield from wrap_text(line, None if line.startswith("  ") else width, "  ")
 
 
-def _total_lines(
-    result: CheckResult, command: str, output: CheckOutput, request: RunRequest
-) -> Iterator[str]:
+def _total_lines(result: CheckResult, command: str, output: CheckOutput) -> Iterator[str]:
     """Yield the number of problems, and the indented command that fixes them."""
     new = "" if result.known is None else "new "
     left = 0 if new else sum(number for _, number, _ in lint_left(result.view))
-    stubs = any(path.suffix == STUB for path in request.paths)
-    left_out = "Remora does not check stubs" if stubs else ""
-    unread = "; ".join(filter(None, (unread_text(result.report.unreadable), left_out)))
+    unread = unread_text(result.report.unreadable)
     also = f"; {unread}" if unread else ""
     if not result.problems:
         if left:

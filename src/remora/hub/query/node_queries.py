@@ -16,7 +16,7 @@ from remora.code.pytest_model.related_tests import RelatedTests
 from remora.hub.lookup.not_found import unknown_node
 from remora.hub.node import AnsweredNode, NodeState
 from remora.hub.query.snapshots import Snapshot
-from remora.ids import module_path, node_key, split_node_key
+from remora.ids import STUB, module_path, node_key, split_node_key
 
 OUTSIDE = "ext:"
 _MAX_CACHED = 512  # maximum cached nodes, of 2 KB or more each
@@ -157,13 +157,22 @@ class NodeQueries:
     def _linked(self, key: str) -> str:
         """Return the key of the node whose links are those of a node.
 
-        For a node of a stub, it is the node of the module that it describes, if there is one. All
-        overloads describe one function.
+        For a node of a stub, it is the node of the module that it describes, if there is one, or
+        else the last of its overloads. All overloads describe one function.
         """
         path, qualname = split_node_key(key)
-        names = (qualname, qualname.partition("#")[0])
-        described = (node_key(module_path(path), name) for name in names)
-        return next((other for other in described if self.view.node(other) is not None), key)
+        if not path.endswith(STUB):
+            return key
+        name = qualname.partition("#")[0]
+        described = (node_key(module_path(path), other) for other in (qualname, name))
+        same = (
+            node.facts.key
+            for node in self.view.nodes(path)
+            if node.facts.qualname.partition("#")[0] == name
+        )
+        return next(
+            (other for other in described if self.view.node(other) is not None), [key, *same][-1]
+        )
 
     def _begin(self) -> None:
         self._tests_until = time.monotonic() + min(TESTS_S, self._share_of_time())

@@ -1,7 +1,8 @@
 """The Python files of a base, and what agents can read of them."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 import msgspec
@@ -10,7 +11,7 @@ from remora.agents.definition.agent_yaml import OWN_FOLDER
 from remora.code.extract import parse_module
 from remora.code.syntax.nodes import Module
 from remora.code.syntax.source import Unreadable
-from remora.python_text import NOTEBOOK, is_notebook
+from remora.python_text import ONLY_COUNTED, is_only_counted
 from remora.text import count, too_large
 from remora.tools.file_tree import TEXT_LIMIT
 from remora.tools.host.ruff.config_files import SETTINGS
@@ -33,16 +34,17 @@ def read_modules(tree: Path, paths: Iterable[str], wanted: Sequence[str]) -> Sou
     """Parse the Python files of a tree that `wanted` selects, and collect the unreadable files.
 
     `wanted` contains root-relative files and folders. If it is empty, all files are selected.
-    Notebooks are one entry of the unreadable files, with their number.
+    Notebooks and stubs are one entry each of the unreadable files, with their number.
     """
-    notebooks = 0
+    counted = Counter[str]()
     modules: list[Module] = []
     unreadable: list[dict[str, Any]] = []
     for path in paths:
-        if not (path.endswith(".py") or is_notebook(path)) or not _selected(path, wanted):
+        if not _selected(path, wanted):
             continue
-        if is_notebook(path):
-            notebooks += 1
+        if is_only_counted(path):
+            counted[PurePath(path).suffix.lower()] += 1
+        if not path.endswith(".py"):
             continue
         module = _module(tree, path)
         if isinstance(module, Module):
@@ -52,9 +54,10 @@ def read_modules(tree: Path, paths: Iterable[str], wanted: Sequence[str]) -> Sou
     newer = newer_syntax(tree, [file["path"] for file in unreadable])
     for file in unreadable:
         file["detail"] = newer.get(file["path"], file["detail"])
-    if notebooks:
-        detail = f"{count(notebooks, 'notebook')}, which Remora does not read"
-        unreadable.append({"path": f"*{NOTEBOOK}", "detail": detail})
+    for suffix, number in counted.items():
+        kind, verb = ONLY_COUNTED[suffix]
+        detail = f"{count(number, kind)}, which Remora does not {verb}"
+        unreadable.append({"path": f"*{suffix}", "detail": detail})
     return Source(modules=tuple(modules), unreadable=tuple(unreadable))
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from remora.json_schema import DIALECT
-from remora.python_text import is_notebook
+from remora.python_text import is_only_counted
 from remora.runs.report.problems import Problem
 from remora.runs.report.report_model import FileChange, JobReport, Report
 from remora.statuses import CUT_SHORT, UNDECIDED
@@ -95,13 +95,13 @@ def failures_of(report: Report) -> tuple[Failure, ...]:
     return tuple(_failure(job, job.error or job.status) for job in jobs)
 
 
-def unchecked_of(report: Report, *, notebooks: bool = False) -> tuple[Failure, ...]:
+def unchecked_of(report: Report, *, counted: bool = False) -> tuple[Failure, ...]:
     """Return the jobs that ended with an error, and, without an operation, files that failed."""
     files = ((file["path"], file["detail"]) for file in report.unreadable)
     unread = (
         Failure(operation="", path=path, name="", error=why)
         for path, why in files
-        if notebooks or not is_notebook(path)
+        if counted or not is_only_counted(path)
     )
     return (*failures_of(report), *unread)
 

@@ -40,7 +40,7 @@ def check_markdown(
         yield f"\n{count(known, 'known problem')} left out."
     taken_out = [*map(_failed, taken_out_of(report))]
     yield from list_lines("\nTaken out by the project's own checks:\n", taken_out)
-    unchecked = [*map(_failed, unchecked_of(report, notebooks=True))]
+    unchecked = [*map(_failed, unchecked_of(report, counted=True))]
     yield from list_lines("\nNot checked:\n", unchecked)
     if unpatched:
         yield f"\n{escape_markdown(unpatched)}"

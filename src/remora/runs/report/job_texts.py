@@ -5,7 +5,7 @@ from typing import Any
 
 from remora.memory.events import GateResult
 from remora.operations.base import is_lint_code
-from remora.python_text import is_notebook
+from remora.python_text import is_only_counted
 from remora.runs.records.findings import codes_text, fixes_text
 from remora.runs.records.results import RunView
 from remora.runs.report.report_model import Finding, JobReport
@@ -85,5 +85,5 @@ def _text(gate: GateResult) -> str:
 
 def unread_text(unreadable: Iterable[Mapping[str, Any]]) -> str:
     """Return how many Python files could not be read, such as `2 files could not be read`."""
-    number = sum(not is_notebook(file["path"]) for file in unreadable)
+    number = sum(not is_only_counted(file["path"]) for file in unreadable)
     return f"{count(number, 'file')} could not be read" if number else ""

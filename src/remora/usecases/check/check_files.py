@@ -19,7 +19,7 @@ from remora.errors import NotFound
 from remora.ids import escape_path, split_node_key, unescape_path
 from remora.judges.judged_change import ReportedFinding
 from remora.operations.base import Operations
-from remora.python_text import is_notebook
+from remora.python_text import is_only_counted
 from remora.rmtree import temporary_folder
 from remora.runs.execution.run import PreparedRun, RunObserver, RunRequest, options_for
 from remora.runs.planning.changed_nodes import changed_lines
@@ -153,12 +153,12 @@ def _python_files(request: RunRequest) -> RunRequest:
     """Return the request without files that are not Python files.
 
     Hooks name all files of a commit. If none of them is a Python file, no node is selected.
-    Notebooks are not left out, because they are refused.
+    Notebooks are not left out, because they are refused, nor stubs, which are counted.
     """
     paths = tuple(
         path
         for path in request.paths
-        if path.suffix == ".py" or is_notebook(path) or not path.is_file()
+        if path.suffix == ".py" or is_only_counted(str(path)) or not path.is_file()
     )
     if request.paths and not paths:
         return replace(request, paths=(), keys=frozenset())

@@ -40,8 +40,8 @@ def unlinked_stubs(paths: Collection[str]) -> frozenset[str]:
     """Return the stubs that take no part in the call graph.
 
     A stub takes part if it is all there is of a module of the project: no `.py` file has its name,
-    but others are in its folder. Example: `_rust.pyi` beside `render.py` describes an extension
-    module, but `stubs/vobject/__init__.pyi` another project. Stubs beside a `.py` file would make
+    but others are in its folder, or in that of its package. Example: `_rust.pyi` beside `render.py`
+    describes an extension module, but `stubs/vobject/__init__.pyi` another project. Stubs beside a `.py` file would make
     its names ambiguous. This is right for the 13 stubs without a `.py` file in 200 packages.
     """
     stubs = [path for path in paths if path.endswith(STUB)]
@@ -50,7 +50,7 @@ def unlinked_stubs(paths: Collection[str]) -> frozenset[str]:
     return frozenset(
         stub
         for stub in stubs
-        if stub.rpartition("/")[0] not in folders
+        if stub.removesuffix("/__init__.pyi").rpartition("/")[0] not in folders
         or not known.isdisjoint((module_path(stub), f"{stub.removesuffix(STUB)}/__init__.py"))
     )
 
