@@ -57,3 +57,19 @@ def test_what_may_be_a_cause_is_taken_out(
     assert judged.reasons[-1].endswith(reason)
     out_of_time = "the search for what makes it worse left no time (gates.time_s)"
     assert (out_of_time in judged.missing.values()) is (times == 5)
+
+
+def test_the_tests_are_measured_first_so_that_no_other_gate_takes_their_time(
+    active: Path, judge: Judge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[str] = []
+    measure = Measurements.measure
+
+    def noted(self: Measurements, gate: Gate, *words: Any) -> Measured:
+        seen.append(gate.name)
+        return measure(self, gate, *words)
+
+    monkeypatch.setattr(Measurements, "measure", noted)
+    judged = judge(FILES, {"many.py": PLANTS["many.py"][:1]})
+    assert (seen[:2], "imports" in seen[2:]) == (["pytest", "pytest"], True)
+    assert judged.view.jobs[0].review.left == ()

@@ -149,7 +149,9 @@ class Judgement:
         if project.config.gates.static:
             gates, why = [gate for gate in gates if not gate.runs_code], "gates.static is set"
         reaching = _tests_that_reach(project, proposals)
-        measured = [measure_base(gate, to, reaching) for gate in gates]
+        tests_first = sorted(gates, key=lambda gate: gate.name != TEST_GATE)  # others leave no time
+        bases = {gate.name: measure_base(gate, to, reaching) for gate in tests_first}
+        measured = [bases[gate.name] for gate in gates]
         self._gates = [gate for gate in measured if isinstance(gate, MeasuredGate)]
         if python is not None:
             self._gates += _values_gates(base, proposals, to, python, self._gates)
