@@ -75,18 +75,21 @@ def test_what_an_edit_makes_worse_is_named_with_its_line(root: Path, home: Path)
     assert (root / "prices.py").read_text() == CODE
 
 
-def test_a_syntax_error_has_its_line_and_types_that_nothing_checks_are_not_judged(
+def test_a_syntax_error_and_a_wrong_result_have_their_lines_and_other_types_are_not_judged(
     root: Path, home: Path
 ) -> None:
     code = "".join(f"def f{number}() -> str:\n    return '3'\n\n\n" for number in range(50))
-    write(root, {"long.py": code})
+    write(root, {"long file.py": code})
     old, invocation = "def f30() -> str:\n    return '3'", invocation_in(root, home)
     for new, line in (("return ('3'", 122), ("return '3'\n  x = 1", 123)):
         edits = [{"old": old, "new": old.replace("return '3'", new)}]
-        said = json.loads(text_of(verify(invocation, edits, path="long.py")))
+        said = json.loads(text_of(verify(invocation, edits, path="long file.py")))
         assert {problem["line"] for problem in said["problems"]} == {line}
     edits = [{"old": old, "new": old.replace("'3'", "3")}]
-    said = json.loads(text_of(verify(invocation, edits, path="long.py")))
+    said = json.loads(text_of(verify(invocation, edits, path="long file.py")))
+    (problem,) = said["problems"]
+    assert (said["ok"], problem["path"], problem["line"]) == (False, "long file.py", 122)
+    assert "expected `str`, found `Literal[N]`" in problem["message"]
     assert "types of functions" in [part["what"] for part in said["unjudged"]]
 
 

@@ -1,9 +1,11 @@
 """The gates that a project has: its tests, imports, type checker, linters and formatters."""
 
 import re
+import shlex
 import sys
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
@@ -73,7 +75,8 @@ STYLE_TOOLS = (
     ),
     StyleTool("ruff format", "ruff format --check --no-cache .", "ruff[-. ]format"),
 )
-_TY = StyleTool("ty", "ty check --output-format=concise --no-progress .", "")
+_TY = StyleTool("ty", "ty check --output-format=concise --no-progress", "")
+_RESULTS = "--ignore=all --error=invalid-explicit-return"
 
 
 def find_gates(
@@ -127,6 +130,18 @@ def mistakes_gate(place: FileTree) -> Gate:
     return Gate("ruff", "ruff", partial(_style_problems, StyleTool("ruff", command, ""), [own]))
 
 
+def results_gate(place: FileTree, paths: Iterable[str]) -> Gate | None:
+    """Return the gate for projects without a type checker: results that contradict an annotation.
+
+    It looks at some files. It is None if ty is not installed beside Remora.
+    """
+    if find_spec(_TY.module) is None:
+        return None
+    own = ProjectPython(python=Path(sys.executable), root=place.tree, trusted=True)
+    tool = StyleTool("results", f"{_TY.command} {_RESULTS} {shlex.join(paths)}", "")
+    return Gate(tool.name, _TY.name, partial(_style_problems, tool, [own]))
+
+
 def is_installed(gate: Gate, python: ProjectPython | None) -> bool:
     """Return True unless a linter or formatter is missing in a project's environment."""
     module = next((tool.module for tool in STYLE_TOOLS if tool.name == gate.name), "ruff")
@@ -166,7 +181,7 @@ def _style_problems(
 ) -> Levels:
     """Return the problems of all files in `folder`, by the first interpreter that can run the tool."""
     python, *others = pythons
-    words = ("-I", "-m", *tool.command.split())
+    words = ("-I", "-m", *shlex.split(tool.command))
     environment = {**_ONE_LINE, "VIRTUAL_ENV": str(python.python.parent.parent)}
     finished = run_python(python, words, folder, seconds, environment=environment)
     finished.require_whole_output(tool.name)

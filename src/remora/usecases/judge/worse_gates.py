@@ -10,11 +10,10 @@ from pathlib import Path
 from remora.code.syntax.source import Unreadable, read_source
 from remora.errors import HostError
 from remora.judges.gates.gate import Gate, Levels, PlacedText, UnstartedError, worse
-from remora.judges.gates.project_gates import STYLE_TOOLS, find_gates, mistakes_gate
+from remora.judges.gates.project_gates import STYLE_TOOLS, find_gates, mistakes_gate, results_gate
 from remora.judges.gates.values_gate import ValuesGate
 from remora.judges.judged_change import Change, Unjudged, Untested
 from remora.judges.tests.written_test import tests_in
-from remora.memory.events import GateResult
 from remora.runs.report.problems import Problem
 from remora.sandbox.interpreters import ProjectPython
 from remora.statuses import TEST_GATE
@@ -29,6 +28,7 @@ _CONFIGURATION = (
 """Files at the root that configure gates."""
 _LONGEST_TESTS = 8.0
 """Seconds of tests that run again with checks (decision: the answer comes within a minute)."""
+_UNTYPED = Unjudged(what="types of functions", why="the project names no type checker")
 _PATH = re.compile(r"^([\w./-]+\.pyi?)\b")
 """The file that a gate's text begins with."""
 
@@ -59,7 +59,12 @@ def worse_gates(
         gates = [mistakes_gate(place), *gates]
     if place.python is not None:
         gates = [*_with_values(gates, change, place.python)]
-    yield from _gaps(change, missing)
+    yield from (Unjudged(what=gap.name, why=gap.missing) for gap in missing)
+    if declared_checker(place) is None:
+        changed = [path for path, file in change.files.items() if b"->" in (file.after or b"")]
+        results = results_gate(place, changed) if changed else None
+        gates = [results, *gates] if results else gates
+        yield from [_UNTYPED] if changed else []
     for gate in gates:
         tell(f"checking the project: {gate.label}")
         try:
@@ -70,14 +75,6 @@ def worse_gates(
             continue
         for text in texts:
             yield _problem(change, gate, text)
-
-
-def _gaps(change: Change, missing: Sequence[GateResult]) -> Iterator[Unjudged]:
-    """Yield the gates that a project lacks. Without a type checker, types are not judged."""
-    yield from (Unjudged(what=gap.name, why=gap.missing) for gap in missing)
-    has_types = any(b"->" in (file.after or b"") for file in change.files.values())
-    if has_types and declared_checker(change.after) is None:
-        yield Unjudged(what="types of functions", why="the project names no type checker")
 
 
 def _share_configuration(change: Change) -> None:
@@ -171,9 +168,8 @@ def _is_removed(change: Change, fact: str) -> bool:
 
 
 def _problem(change: Change, gate: Gate, text: str) -> Problem:
-    found = _PATH.match(text)
-    path = found[1] if found else "."
-    line = _line(change, path, text)
+    path = _path_in(change, text)
+    line = _line(change, path, text) if path != "." else 1
     label = "" if gate.label == gate.name else f" ({gate.label})"
     return Problem(
         path=path,
@@ -185,6 +181,14 @@ def _problem(change: Change, gate: Gate, text: str) -> Problem:
         message=text.removeprefix(f"{path}: ") + label,
         fixable=False,
     )
+
+
+def _path_in(change: Change, text: str) -> str:
+    """Return the changed file that a text names, or else the file with which it begins, or `.`."""
+    changed = sorted(change.files, key=len, reverse=True)
+    named = (path for path in changed if re.search(rf"(?:^|\s){re.escape(path)}\b", text))
+    found = _PATH.match(text)
+    return next(named, found[1] if found else ".")
 
 
 def _line(change: Change, path: str, text: str) -> int:
