@@ -92,13 +92,41 @@ def test_an_unknown_receiver_gives_the_unique_method_of_that_name() -> None:
     assert edges({"m.py": text}, "m.py:f") == {"m.py:A.polish": ("unique", (4,))}
 
 
+_POLISHERS = (
+    "class A:\n    def {0}(self): ...\nclass B:\n    def {0}(self): ...\ndef {0}(): ...\n"
+    "def wrap(f):\n    async def wrapper(self):\n        await self.{0}()\n    return wrapper\n"
+)
+
+
+@pytest.mark.parametrize("name", ["polish", "close"])
+def test_an_unknown_self_gives_all_methods_of_that_name(name: str) -> None:
+    assert edges({"m.py": _POLISHERS.format(name)}, "m.py:wrap.wrapper") == {
+        f"m.py:A.{name}": ("possible", (8,)),
+        f"m.py:B.{name}": ("possible", (8,)),
+    }
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "def f(x): x.polish()",
+        "import other\ndef f(): other.all()[0].x.polish()",
+        "import collections as c\ndef f(): c.defaultdict(dict)['a'].polish()",
+    ],
+)
+def test_an_unknown_receiver_gives_few_methods_of_that_name(line: str) -> None:
+    methods = [f"class A{n}:\n    def polish(self): ..." for n in range(6)]
+    few, many = ({"a.py": "\n".join(methods[:n]), "m.py": line} for n in (5, 6))
+    assert {tier for tier, _ in edges(few, "m.py:f").values()} >= {"possible"}
+    assert not [key for key in edges(many, "m.py:f") if key.startswith("a.py")]
+
+
 @pytest.mark.parametrize(
     "line",
     [
         "import other\n    other.polish()",
         "import other\n    other.thing().polish()",
         "open('x').polish()",
-        "''.polish()",
         "[].polish()",
     ],
 )

@@ -57,6 +57,8 @@ class Context(Solver):
         self._files = files.for_program(program)
         self.subclass_cache: dict[str, tuple[tuple[tuple[str, int], ...], int]] = {}
         """Maps a name to the classes with a base of that name, in the form cached by `memoize`."""
+        self.method_cache: dict[str, tuple[tuple[tuple[str, int], ...], int]] = {}
+        """Maps a name to the keys and tiers of the methods of that name, in the same form."""
         self._star_sources: dict[str, dict[str, tuple[str, ...]]] = {}
         self._star_names: dict[str, frozenset[str]] = {}
         self._mention_counts: dict[str, int] = {}

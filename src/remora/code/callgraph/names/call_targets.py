@@ -1,17 +1,20 @@
 """Resolution of the nodes executed by a call, an attribute read or an attribute assignment."""
 
+import builtins
 from collections import Counter
 from typing import Any
 
 from remora.code.callgraph import abstract_values as kinds
-from remora.code.callgraph.abstract_values import INFERRED, POSSIBLE, UNIQUE, Value, Values
+from remora.code.callgraph.abstract_values import INFERRED, POSSIBLE, Value, Values
 from remora.code.callgraph.analysis_context import Context
 from remora.code.callgraph.files.ir_index import IndexedFile
-from remora.code.callgraph.names.name_candidates import unique_method
+from remora.code.callgraph.names.name_candidates import (
+    EXTERNAL_METHOD_NAMES,
+    MAX_METHODS,
+    methods_named,
+)
 from remora.code.ir.model import ATTRIBUTE, LAMBDA_SCOPE, Call, has_tag, unqualified_name
 from remora.ids import node_key
-
-_MAX_METHODS = 5
 
 
 def limit_dispatch(ctx: Context, values: Values, *, polymorphic: bool) -> Values:
@@ -21,7 +24,7 @@ def limit_dispatch(ctx: Context, values: Values, *, polymorphic: bool) -> Values
     """
     receivers = {kinds.INSTANCE} if polymorphic else {kinds.INSTANCE, kinds.SELF}
     inferred = [v for v, tier in values if tier and v[0] == kinds.BOUND and v[2][0] in receivers]
-    if len({value[1] for value in inferred}) <= _MAX_METHODS:
+    if len({value[1] for value in inferred}) <= MAX_METHODS:
         return values
     found = dict(values)
     for name in sorted({_method_name(ctx, value) for value in inferred}):
@@ -44,7 +47,7 @@ def _merge_overrides(ctx: Context, bound: list[Value], name: str, found: dict[Va
     bases = [(base, _class_method(ctx, base, name)) for base in ranked]
     base, method = next(((b, m) for b, m in bases if m is not None), (None, None))
     overrides = [value for value in bound if base in orders[value]]
-    if base is None or method is None or len({value[1] for value in overrides}) <= _MAX_METHODS:
+    if base is None or method is None or len({value[1] for value in overrides}) <= MAX_METHODS:
         return
     for value in overrides:
         del found[value]
@@ -111,8 +114,8 @@ def call_targets(ctx: Context, path: str, number: int) -> Targets:
         found = {key: tier for key, tier in found.items() if not key.startswith("ext:")}
     else:
         _add_getters(ctx, (path, call.scope, call.at), call.callee, found)
-    if not found and not values and not call.implicit:
-        _add_unique_method(ctx, path, call, found)
+    if not found and not call.implicit:
+        _add_methods_of_unknown(ctx, path, call, found)
     return found
 
 
@@ -299,10 +302,28 @@ def _accessors(
     return _mark_alternatives(found)
 
 
-def _add_unique_method(ctx: Context, path: str, call: Call, found: Targets) -> None:
+def _add_methods_of_unknown(ctx: Context, path: str, call: Call, found: Targets) -> None:
+    """Add the methods that a call may run if its receiver is unknown.
+
+    In `def wrapper(self): self.go()`, `self` may be of any class with a method `go`. Methods of
+    names that are common in external code count only for `self`: other receivers may be external.
+    """
     term = call.callee
-    if has_tag(term, ATTRIBUTE):
+    if not has_tag(term, ATTRIBUTE) or (term[2] in EXTERNAL_METHOD_NAMES and term[1] != "self"):
+        return
+    if methods := methods_named(ctx, term[2]):
         known = term_values(ctx, (path, call.scope, call.at), term[1])
-        key = None if known else unique_method(ctx, term[2])
-        if key is not None:
-            found[key] = UNIQUE
+        if all(_is_unknown(value, term[2]) for value, _ in known):
+            found.update((key, POSSIBLE if known else tier) for key, tier in methods)
+
+
+def _is_unknown(value: Value, name: str) -> bool:
+    """Return True if a value says nothing about its attribute `name`.
+
+    It is opaque, or of a builtin type without this attribute: the default of `defaultdict(dict)`.
+    """
+    if value[0] != kinds.OPAQUE:
+        return str(value[0]) == "anything"
+    module, _, kind = value[1].rpartition(".") if value[1:] else ("builtins", "", "object")
+    builtin = getattr(builtins, kind, None) if module == "builtins" else None
+    return isinstance(builtin, type) and not hasattr(builtin, name)

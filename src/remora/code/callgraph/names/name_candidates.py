@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterator
 from typing import Final
 
+from remora.code.callgraph.abstract_values import POSSIBLE, UNIQUE
 from remora.code.callgraph.analysis_context import Context
 from remora.code.callgraph.files.dataflow import (
     MAX_RESULT_DEPTH,
@@ -17,6 +18,9 @@ from remora.ids import node_key
 _MAX_FILES: Final = 24
 _MAX_CALLS = 48
 _MAX_CLASS_FILES: Final = 64
+_MAX_METHOD_FILES: Final = 12
+MAX_METHODS = 5
+"""More methods are not alternatives: with 12, links found 1% more calls, and 30% more were wrong."""
 
 
 def candidate_calls(ctx: Context, file: IndexedFile, scope: int) -> list[tuple[str, int]]:
@@ -120,19 +124,24 @@ EXTERNAL_METHOD_NAMES = frozenset(
 """Method names of builtins and common libraries. Their unknown receivers may be external."""
 
 
-def unique_method(ctx: Context, name: str) -> str | None:
-    """Return the key of the only method called `name`, or None if there is not exactly one.
+def methods_named(ctx: Context, name: str) -> tuple[tuple[str, int], ...]:
+    """Return the keys and tiers of the methods called `name`, or nothing if there are too many.
 
-    Special methods and names that are common in external code are never considered unique.
+    The tier is UNIQUE if nothing else has the name, else POSSIBLE. Special methods never count.
     """
-    if name in EXTERNAL_METHOD_NAMES or name.startswith("__"):
-        return None
-    paths = ctx.mentioning(f"def {name}")
-    if len(paths) != 1:
-        return None
-    path = next(iter(paths))
-    if (file := ctx.file(path)) is None:
-        return None
-    numbers = [number for number in file.nodes.values() if file.scopes[number].name == name]
-    is_method = len(numbers) == 1 and numbers[0] == file.enclosing_method(numbers[0])
-    return node_key(path, file.scopes[numbers[0]].qualname) if is_method else None
+    if name.startswith("__") or ctx.is_common(f"def {name}", _MAX_METHOD_FILES):
+        return ()
+    return ctx.memoize(ctx.method_cache, name, lambda: _find_methods(ctx, name))
+
+
+def _find_methods(ctx: Context, name: str) -> tuple[tuple[str, int], ...]:
+    defined: list[tuple[IndexedFile, int]] = []
+    for path in sorted(ctx.mentioning(f"def {name}")):
+        if (file := ctx.file(path)) is not None:
+            numbers = file.nodes.values()
+            defined.extend((file, n) for n in numbers if file.scopes[n].name == name)
+    if len(defined) > MAX_METHODS:
+        return ()
+    tier = UNIQUE if len(defined) == 1 else POSSIBLE
+    methods = ((file, n) for file, n in defined if n == file.enclosing_method(n))
+    return tuple((node_key(file.path, file.scopes[n].qualname), tier) for file, n in methods)
