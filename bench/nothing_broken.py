@@ -2,7 +2,7 @@
 
     python bench/nothing_broken.py ~/src/khal ~/src/lark
 
-Each folder is a git repository without changes whose `.venv` has the project (installed with `-e`), pytest and the tools that the project configures. Its tests, type checker, linters, formatters and imports run twice before and once after. This file has its own runners, apart from Remora's gates, so that one mistake is not in both. At the end the folder is as it was.
+Each folder is a git repository without changes whose `.venv` has the project (installed with `-e`), pytest, the project's build backend and the tools that the project configures. Its tests, type checker, linters, formatters, the import of each module in a process of its own and the build of its wheel run twice before and once after. This file has its own runners, apart from Remora's gates, so that one mistake is not in both. At the end the folder is as it was.
 """
 
 import argparse
@@ -18,6 +18,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
+from zipfile import ZipFile
 
 OPERATIONS = ("lint", "docstring", "test", "types")
 SECONDS = 900
@@ -37,15 +38,6 @@ def pytest_collection_finish(session):
 def pytest_sessionfinish():
     with open(os.environ["OUTCOMES"], "w") as file:
         json.dump(outcomes, file)
-"""
-_IMPORTS = """\
-import importlib, sys
-for name in sys.argv[1:]:
-    try:
-        importlib.import_module(name)
-        print("imports", name)
-    except BaseException:
-        pass
 """
 _PLACE = re.compile(r"(:\d+)+(?=:|$)")
 _DIFF = re.compile(r"\s*(\d+\s*)?[|+-] ")
@@ -106,7 +98,7 @@ def tests(root: Path) -> Facts:
 
 
 def imports(root: Path) -> Facts:
-    """The modules that import."""
+    """The modules that can be imported first in a process."""
     listed = run(["git", "ls-files", "--cached", "*.py"], root).stdout.split()
     top = {path.removesuffix("/__init__.py") for path in listed if path.endswith("/__init__.py")}
     names = []
@@ -115,8 +107,26 @@ def imports(root: Path) -> Facts:
         if folder in top and "test" not in path and not path.endswith("__main__.py"):
             name = path.removesuffix(".py").removesuffix("/__init__").removeprefix("src/")
             names.append(name.replace("/", "."))
-    done = run([root / ".venv/bin/python", "-c", _IMPORTS, *names], root, seconds=120)
-    return dict.fromkeys(re.findall(r"^imports .+$", done.stdout, re.MULTILINE), 1)
+    python = root / ".venv/bin/python"
+    done = {name: run([python, "-c", f"import {name}"], root).returncode for name in names}
+    return {f"imports {name}": 1 for name, code in done.items() if not code}
+
+
+def wheel(root: Path) -> Facts:
+    """The files in the wheel, and the lines of its metadata."""
+    with TemporaryDirectory() as folder:
+        tree = Path(folder, "tree")
+        run(["git", "checkout-index", "--all", f"--prefix={tree}/"], root)
+        for words in ("init", "-q"), ("add", "--all"):  # builders may ask git for the files
+            run(["git", *words], tree)
+        options = "-q", "--no-deps", "--no-build-isolation", "-w", folder
+        command = root / ".venv/bin/python", "-m", "pip", "wheel", *options, "."
+        run(command, tree, SETUPTOOLS_SCM_PRETEND_VERSION="1")
+        (path,) = Path(folder).glob("*.whl")
+        with ZipFile(path) as file:
+            names = [name for name in file.namelist() if not name.endswith("/RECORD")]
+            texts = (file.read(name).decode() for name in names if ".dist-info/" in name)
+            return Counter([*names, *(line for text in texts for line in text.splitlines())])
 
 
 def diagnostics(*command: str) -> Callable[[Path], Facts]:
@@ -141,6 +151,7 @@ def checks_of(root: Path) -> Iterator[tuple[str, Callable[[Path], Facts]]]:
     text = re.sub(r"#.*", "", text)
     yield "tests", tests
     yield "imports", imports
+    yield "wheel", wheel
     packages = sorted(
         path.parent.relative_to(root).as_posix()
         for pattern in ("*/__init__.py", "src/*/__init__.py")
@@ -172,7 +183,7 @@ def worse(before: Facts, after: Facts, name: str) -> list[str]:
     if name in {"tests", "imports"}:
         bad_new = [what for what in new if what.startswith(("failed", "error"))]
         return sorted({*(w for w in lost if not w.startswith("failed")), *bad_new})
-    return sorted(new)
+    return sorted([*new, *(f"gone: {what}" for what in lost if name == "wheel")])
 
 
 class Project:
