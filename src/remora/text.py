@@ -1,7 +1,9 @@
 """Text: safe single lines, escaped surrogates, counted nouns, clipped strings."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 REPORT = "please report it"
 MISSPELLED = 0.75
@@ -102,6 +104,26 @@ def some_of(names: Sequence[str], most: int) -> str:
     """Return the first names and the number of the others, such as `a, b and 3 more`."""
     more = f" and {len(names) - most:,} more" if len(names) > most else ""
     return ", ".join(names[:most]) + more
+
+
+def fill_in_turn(
+    lists: Mapping[str, list[Any]], waiting: Mapping[str, Sequence[Any]], fits: Callable[[], bool]
+) -> dict[str, int]:
+    """Move items to the lists of the same names, one of each in turn, while they fit.
+
+    Return the numbers of items that did not fit, by name.
+    """
+    queues = {name: deque(items) for name, items in waiting.items()}
+    left: dict[str, int] = {}
+    while any(queues.values()):
+        for name, queue in queues.items():
+            if queue:
+                lists[name].append(queue.popleft())
+                if not fits():
+                    lists[name].pop()
+                    left[name] = len(queue) + 1
+                    queue.clear()
+    return left
 
 
 def did_you_mean(word: str, known: Iterable[str], likeness: float = 0.6) -> str:

@@ -12,7 +12,7 @@ from remora.bootstrap.invocation import Invocation
 from remora.mcp.hub_answers import HubAnswers
 from remora.mcp.project_data import ProjectRedactor
 from remora.mcp.record_answers import RecordAnswers
-from remora.mcp.server import Handlers, create_server
+from remora.mcp.server import Allowance, Handlers, create_server
 from tests.cli.conftest import Remora
 
 CART = '''"""A cart."""
@@ -57,12 +57,14 @@ async def connected(
     allow_run: bool = False,
     writable: Sequence[str] = (),
     mode: str = "auto",
+    all_tools: bool = True,
 ) -> AsyncIterator[Client]:
     """Yield a client of a server in this process."""
     project = ProjectRedactor(invocation)
     with closing(HubAnswers(invocation, project, lambda _text: None)) as hub:
         records = RecordAnswers(invocation)
-        handlers = Handlers(hub, records, invocation, project, may_run=allow_run, writable=writable)
+        allowed = Allowance(allow_run, writable, all_tools)
+        handlers = Handlers(hub, records, invocation, project, allowed)
         async with Client(create_server(handlers), mode=mode) as client:
             yield client
 

@@ -249,12 +249,14 @@ def test_edits_keep_the_ends_of_lines() -> None:
 
 
 def test_the_tools_cost_few_tokens(root: Path, home: Path) -> None:
-    async def size() -> float:
-        async with connected(invocation_in(root, home), allow_run=True) as client:
+    async def size(*, all_tools: bool) -> float:
+        invocation = invocation_in(root, home)
+        async with connected(invocation, allow_run=True, all_tools=all_tools) as client:
             tools = (await client.list_tools()).tools
             return (
                 sum(len(tool.model_dump_json(by_alias=True, exclude_none=True)) for tool in tools)
                 / 4
             )
 
-    assert asyncio.run(size()) <= 1000
+    assert asyncio.run(size(all_tools=False)) <= 700
+    assert asyncio.run(size(all_tools=True)) <= 1200

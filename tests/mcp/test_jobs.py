@@ -25,7 +25,7 @@ from remora.mcp.jobs.desk import LEASE_S, JobDesk
 from remora.mcp.jobs.job_answers import MAX_CALL, JobAnswers
 from remora.mcp.project_data import ProjectRedactor
 from remora.mcp.record_answers import RecordAnswers
-from remora.mcp.server import Handlers, create_server
+from remora.mcp.server import Allowance, Handlers, create_server
 from tests.cli.conftest import Remora, write
 from tests.mcp.project import error_of, invocation_in
 from tests.openai_server import answer, openai_server, send_json
@@ -54,7 +54,7 @@ async def serving(invocation: Invocation) -> AsyncIterator[Client]:
     project = ProjectRedactor(invocation)
     jobs = JobAnswers(invocation)
     with closing(HubAnswers(invocation, project, lambda _: None)) as hub:
-        handlers = Handlers(hub, RecordAnswers(invocation), invocation, project)
+        handlers = Handlers(hub, RecordAnswers(invocation), invocation, project, Allowance())
         handlers.offer_jobs(jobs)
         async with Client(create_server(handlers)) as client:
             yield client

@@ -117,7 +117,7 @@ def test_trace_packet_answers_what_the_command_prints(
         ("trace_packet", {"agent": "nobody"}, "call runs with run=last to list agent IDs"),
         ("trace_packet", {"agent": "last"}, "pass an agent ID or a function"),
         ("analyze", {}, "runs are not allowed: the person can start `remora mcp --allow-run`"),
-        ("accept", {"run": "last"}, "call one of: context, hub_callers, hub_search, runs"),
+        ("accept", {"run": "last"}, "call one of: context, impact, judge_change, verify_edit"),
     ],
 )
 def test_an_error_says_what_to_call_instead(
@@ -184,10 +184,24 @@ def test_no_tool_accepts_changes(invocation: Invocation) -> None:
     async def names(client: Client) -> list[str]:
         return [tool.name for tool in (await client.list_tools()).tools]
 
-    assert ask(invocation, names) == [
-        "context", "hub_callers", "hub_search", "runs", "trace_packet", "judge_change",
-        "verify_edit",
-    ]  # fmt: skip
+    four = ["context", "impact", "judge_change", "verify_edit"]
+    others = ["hub_callers", "hub_search", "runs", "trace_packet"]
+    assert ask(invocation, names) == four + others
+
+    async def main_names() -> list[str]:
+        async with connected(invocation, all_tools=False) as client:
+            return await names(client)
+
+    assert asyncio.run(main_names()) == four
+
+
+def test_impact_answers_what_the_command_prints(
+    invocation: Invocation, project: Path, home: Path
+) -> None:
+    answer = ask(invocation, lambda client: client.call_tool("impact", {"name": "Cart.total"}))
+    printed = Remora(home)("hub", "impact", "Cart.total", "--json", cwd=project).document
+    assert answer.structured_content == printed
+    assert "pytest tests/test_cart.py::test_total_of_an_empty_cart" in text_of(answer)
 
 
 def test_a_name_in_an_error_has_no_control_tokens(invocation: Invocation) -> None:

@@ -14,7 +14,7 @@ from remora.bootstrap.invocation import Invocation
 from remora.errors import OutsideError, RemoraError, UsageError
 from remora.hub.process import spawn
 from remora.ids import LAST
-from remora.mcp.answer_page import answer_text
+from remora.mcp.answer_page import Page, answer_text
 from remora.mcp.project_data import ProjectRedactor
 
 _STOP_S = 2.5
@@ -63,6 +63,31 @@ async def judge_change(
     if is_read and not arguments.get("static"):
         document["unjudged"] = [NOT_RUN, *document["unjudged"]]
     return answer_text(document, ("remora", "judge", *words), ("problems", "unjudged"))
+
+
+async def impact(
+    invocation: Invocation,
+    project: ProjectRedactor,
+    arguments: Mapping[str, Any],
+    *,
+    may_run: bool,
+) -> Page:
+    """Return what `remora hub impact` prints, as lines and as a document.
+
+    Unless `may_run` is true, no tests run. Raises RemoraError with the command's message.
+    """
+    from remora.usecases.impact import impact_lines
+
+    diff = arguments.get("diff")
+    words = [f"--budget={arguments['budget']}"] if "budget" in arguments else []
+    words += ["--run"] if may_run and arguments.get("run") else []
+    words += ["--diff", "-"] if diff is not None else []
+    words += ["--", arguments["name"]] if "name" in arguments else []
+    document = await document_of(invocation, ["hub", "impact", *words], (diff or "").encode())
+    if arguments.get("run") and not may_run:
+        document["run"] = {"unjudged": NOT_RUN["why"]}
+    clean = await asyncio.to_thread(lambda: project.redact.clean(document))
+    return Page("\n".join(impact_lines(clean)), document=clean)
 
 
 def _analyze_words(arguments: Mapping[str, Any]) -> list[str]:

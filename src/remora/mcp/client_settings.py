@@ -22,10 +22,9 @@ AGENTS_MD = """\
 
 Before you change a Python function, call the tool `context` of the MCP server `remora` with its
 name. It returns the source, the callers, the callees and the tests that run the function. Each has a
-tier, which says how certain it is; a call may be missing. Run the tests that it names after the change, and call
-`judge_change` before you say that it is done. If you do not know the name, call `hub_search`. If a
-change by Remora is in question, call `runs`, and `trace_packet` for what its model saw. You cannot
-accept Remora's changes; ask the user to run `remora review`.
+tier, which says how certain it is; a call may be missing. Call `impact` after the change: it names the
+calls that no longer fit and the tests to run. Call `judge_change` before you say that it is done. You
+cannot accept Remora's changes; ask the user to run `remora review`.
 """
 JOBS_MD = """\
 ## Jobs of Remora

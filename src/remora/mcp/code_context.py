@@ -15,7 +15,6 @@ tests/test_cart.py::test_many (exact)
 """
 
 import functools
-from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -29,6 +28,7 @@ from remora.code.syntax.used_definitions import lines_used_by
 from remora.errors import HostError
 from remora.hub.node import AnsweredNode
 from remora.ids import display_name, split_node_key
+from remora.text import fill_in_turn
 
 BYTES_PER_TOKEN = 3
 """Bytes of code for which a token is counted: models' tokenizers need more bytes for each."""
@@ -73,7 +73,7 @@ class CodeContext(msgspec.Struct, omit_defaults=True, kw_only=True):
             shown.append(f"Links are not known: {self.unknown}")
         if self.left_out:
             counts = ", ".join(f"{count} {what}" for what, count in self.left_out.items())
-            shown.append(f"Left out: {counts} (hub_callers pages them)")
+            shown.append(f"Left out: {counts} (a larger budget shows them)")
         return "\n".join(shown)
 
 
@@ -114,25 +114,17 @@ def code_context(
     )
     known = [edge for edge in node.callees or () if edge.key in callees]
     waiting = {"callers": node.callers, "tests": node.related_tests, "callees": known}
-    links = {
-        what: deque(sorted(edges or (), key=lambda edge: TIER_RANK[edge.tier]))
-        for what, edges in waiting.items()
-    }
     show: Mapping[str, Callable[[Any], dict[str, Any]]] = {
         "callers": lambda edge: _caller(edge, numbered),
         "tests": msgspec.to_builtins,
         "callees": lambda edge: _callee(callees[edge.key], edge.tier),
     }
-    while any(links.values()):
-        for what, left in links.items():
-            if left:
-                getattr(found, what).append(show[what](left[0]))
-                if len(found.text().encode()) > room:
-                    getattr(found, what).pop()
-                    found.left_out[what] = len(left)
-                    left.clear()
-                else:
-                    left.popleft()
+    shown = {
+        what: [*map(show[what], sorted(edges or (), key=lambda edge: TIER_RANK[edge.tier]))]
+        for what, edges in waiting.items()
+    }
+    lists = {"callers": found.callers, "tests": found.tests, "callees": found.callees}
+    found.left_out |= fill_in_turn(lists, shown, lambda: len(found.text().encode()) <= room)
     found.uses = _used(node, read, lines)
     if len(found.text().encode()) > room:
         found.uses = ""

@@ -1,6 +1,6 @@
 """Starts the server for a project on standard input and output, or on HTTP."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import ExitStack, closing
 from dataclasses import replace
 
@@ -9,7 +9,7 @@ from remora.mcp.client_settings import PATH, project_token
 from remora.mcp.hub_answers import HubAnswers
 from remora.mcp.project_data import ProjectRedactor
 from remora.mcp.record_answers import RecordAnswers
-from remora.mcp.server import Handlers, create_server
+from remora.mcp.server import Allowance, Handlers, create_server
 
 _TOKEN_HINT = "`remora mcp --print-config CLIENT --http PORT` prints it"  # noqa: S105 (a message)
 
@@ -18,9 +18,8 @@ def serve(
     invocation: Invocation,
     address: tuple[str, int] | None,
     note: Callable[[str], None],
+    allowed: Allowance,
     *,
-    allow_run: bool,
-    writable: Sequence[str] = (),
     gives_jobs: bool = False,
 ) -> None:
     """Serve the project of an invocation until the client is gone or the process is interrupted.
@@ -39,8 +38,7 @@ def serve(
             RecordAnswers(invocation),
             invocation,
             project,
-            may_run=allow_run,
-            writable=writable,
+            allowed,
         )
         if gives_jobs:
             from remora.mcp.jobs.job_answers import JobAnswers

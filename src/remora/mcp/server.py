@@ -4,7 +4,7 @@ import json
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import anyio
 import anyio.to_thread
@@ -15,7 +15,7 @@ from mcp.server.lowlevel import Server
 from remora.bootstrap.invocation import Invocation
 from remora.errors import NotFound, RemoraError
 from remora.json_schema import validator
-from remora.mcp.analysis import analyze, judge_change
+from remora.mcp.analysis import analyze, impact, judge_change
 from remora.mcp.answer_page import Page, neutral
 from remora.mcp.call_arguments import place_paths, read_values, with_arguments
 from remora.mcp.edit_verdict import verify_edit
@@ -27,6 +27,7 @@ from remora.mcp.tool_list import (
     CONTEXT,
     HUB_CALLERS,
     HUB_SEARCH,
+    IMPACT,
     JUDGE_CHANGE,
     RUNS,
     TRACE_PACKET,
@@ -59,6 +60,17 @@ Offered = tuple[ToolSpec, Callable[[Mapping[str, Any], str], Awaitable[str | Pag
 """A tool with what answers its calls, which is given the client's name."""
 
 
+class Allowance(NamedTuple):
+    """What a person lets a server offer."""
+
+    may_run: bool = False
+    """True to run code of the project."""
+    writable: Sequence[str] = ()
+    """Patterns of the files to which `verify_edit` writes edits that nothing is said against."""
+    all_tools: bool = False
+    """True for all tools. If code may run, one of them starts runs."""
+
+
 class Handlers:
     """The protocol's requests, answered for one project. Every error says what to do instead."""
 
@@ -68,26 +80,25 @@ class Handlers:
         records: RecordAnswers,
         invocation: Invocation,
         project: ProjectRedactor,
-        *,
-        may_run: bool = False,
-        writable: Sequence[str] = (),
+        allowed: Allowance,
     ) -> None:
-        """Create the handlers. What may run code also offers the tool that starts runs.
-
-        `verify_edit` writes edits that nothing is said against to files that match `writable`.
-        """
+        may_run, writable, all_tools = allowed
         self._project = project
         self._invocation = invocation
         self._offered = dict[str, Offered]()
         self._offer(CONTEXT, hub.context)
-        self._offer(HUB_CALLERS, hub.callers)
-        self._offer(HUB_SEARCH, hub.search)
-        self._offer(RUNS, partial(_in_thread, records.runs))
-        self._offer(TRACE_PACKET, partial(_in_thread, records.packet))
+        concern = partial(impact, invocation, project, may_run=may_run)
+        self._offer(IMPACT, _one_at_a_time(concern))
         judge = partial(judge_change, invocation, may_run=may_run)
         self._offer(JUDGE_CHANGE, _one_at_a_time(judge))
         verify = partial(verify_edit, invocation, project, may_run=may_run, writable=writable)
         self._offer(VERIFY_EDIT, _one_at_a_time(verify))
+        if not all_tools:
+            return
+        self._offer(HUB_CALLERS, hub.callers)
+        self._offer(HUB_SEARCH, hub.search)
+        self._offer(RUNS, partial(_in_thread, records.runs))
+        self._offer(TRACE_PACKET, partial(_in_thread, records.packet))
         if may_run:
             self._offer(ANALYZE, _one_at_a_time(partial(analyze, invocation, project)))
 
@@ -123,9 +134,14 @@ class Handlers:
             placed = place_paths(arguments, tool, self._invocation.find_root())
             answer = await answered(placed, _client_name(context))
         except Exception as error:  # noqa: BLE001 (a bug in a tool is an answer, too)
-            instead = _INSTEAD.get(tool.name, "") if isinstance(error, NotFound) else ""
+            instead = self._instead(tool) if isinstance(error, NotFound) else ""
             return _failed(await self._error_text(error), instead, between="\n")
         return _result(answer)
+
+    def _instead(self, tool: ToolSpec) -> str:
+        """Return what to call if a name does not exist."""
+        other = _INSTEAD.get(tool.name, "")
+        return other if other.split(" ")[1:2] and other.split(" ")[1] in self._offered else ""
 
     def _about_missing_tool(self, name: str) -> str:
         if name == ANALYZE.name:

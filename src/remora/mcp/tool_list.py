@@ -98,6 +98,18 @@ VERIFY_EDIT = ToolSpec(
     ("path", "edits"),
     is_read_only=False,
 )
+IMPACT = ToolSpec(
+    "impact",
+    "Get what a change of a function or of files (default: the files against HEAD) concerns: calls "
+    "that no longer fit, other callers, overrides, docs, and the pytest command of the nearest tests, "
+    "which `run` runs.",
+    {
+        "name": _NAME,
+        "diff": {**_TEXT, "maxLength": MAX_DIFF, "description": "unified diff"},
+        "budget": {**_COUNT, "minimum": 200, "maximum": 6000, "description": "tokens"},
+        "run": _FLAG,
+    },
+)
 BUDGET = 1500
 """Tokens of an answer of `context` if the client does not say how many."""
 HUB_CALLERS = ToolSpec(

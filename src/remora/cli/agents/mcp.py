@@ -30,7 +30,7 @@ _CLIENTS = ("claude", "codex", "cursor", "vscode", "agents-md")  # those of remo
 @click.option(
     "--allow-run",
     is_flag=True,
-    help="Offer analyze, which runs agents, and let judge_change and verify_edit run tests.",
+    help="Let judge_change, verify_edit and impact run tests, and analyze run agents.",
 )
 @click.option(
     "--allow-write",
@@ -43,6 +43,10 @@ _CLIENTS = ("claude", "codex", "cursor", "vscode", "agents-md")  # those of remo
     "that match --allow-write=GLOB; repeatable.",
 )
 @click.option(
+    "--tools", type=click.Choice(("main", "all")), default="main", show_default=True,
+    help="Offer the main four, or also hub_callers, hub_search, runs, trace_packet and analyze.",
+)  # fmt: skip
+@click.option(
     "--jobs",
     "gives_jobs",
     is_flag=True,
@@ -52,12 +56,13 @@ _CLIENTS = ("claude", "codex", "cursor", "vscode", "agents-md")  # those of remo
     "--print-config", "client", type=click.Choice(_CLIENTS),
     help="Print settings for a client, or instructions for AGENTS.md, and exit.",
 )  # fmt: skip
-def mcp(
+def mcp(  # noqa: PLR0913 (one parameter for each option)
     options: Options,
     *,
     http: str | None,
     allow_run: bool,
     writable: tuple[str, ...],
+    tools: str,
     gives_jobs: bool,
     client: str | None,
 ) -> int:
@@ -65,9 +70,9 @@ def mcp(
 
     Clients such as Claude Code, Codex, Cursor and VS Code start this command and talk to it over
     stdin and stdout; --print-config prints their settings. Tools: context shows a
-    symbol with its callers and tests, which hub_callers and hub_search find; runs and trace_packet show what Remora's
-    agents did and what their models saw; judge_change judges a change, and verify_edit an edit
-    before it is written; with --allow-run, analyze starts a run. With --jobs, a client takes jobs in place of a model: next_job shows what an
+    symbol with its callers and tests, and impact what a change concerns; judge_change judges a
+    change, and verify_edit an edit before it is written. With --tools all, hub_callers and hub_search find symbols; runs and trace_packet show what Remora's
+    agents did and what their models saw; with --allow-run, analyze starts a run. With --jobs, a client takes jobs in place of a model: next_job shows what an
     agent's model would see, and the agent's tools work on a private copy. No tool
     accepts changes, and none writes your files without --allow-write. HTTP clients need the project's token, which --print-config --http
     PORT prints. Requires the extra mcp.
@@ -92,6 +97,7 @@ def mcp(
         given = {"--allow-run": allow_run, "--jobs": gives_jobs}
         flags = [flag for flag, is_given in given.items() if is_given]
         flags += [f"--allow-write={pattern}" for pattern in writable]
+        flags += ["--tools=all"] if tools == "all" else []
         settings = client_settings(client, invocation, address, flags)
         click.echo(settings, nl=False)
         note(options, f"this belongs in {CLIENTS[client].file}")
@@ -104,13 +110,13 @@ def mcp(
         note(options, "waiting for an MCP client on stdin; --print-config shows how to add one")
     require_extra("mcp", "mcp")
     from remora.mcp.project_server import serve
+    from remora.mcp.server import Allowance
 
     serve(
         invocation,
         address,
         partial(note, options),
-        allow_run=allow_run,
-        writable=writable,
+        Allowance(allow_run, writable, tools == "all"),
         gives_jobs=gives_jobs,
     )
     return 0

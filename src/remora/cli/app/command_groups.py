@@ -47,6 +47,10 @@ hub = LazyGroup(
         "callers": ("hub.node_commands:callers", "Show the callers of a node."),
         "callees": ("hub.node_commands:callees", "Show the callees of a node."),
         "tests": ("hub.node_commands:tests", "Show which tests exercise a node."),
+        "impact": (
+            "hub.node_commands:impact",
+            "Show what a change concerns, and which tests to run.",
+        ),
         "search": ("hub.node_commands:search", "Find nodes by name."),
     },
     help="""Query up-to-date facts about the project's functions, classes and modules.

@@ -1,12 +1,14 @@
-"""Commands that query nodes: `hub get`, `callers`, `callees`, `tests` and `search`."""
+"""Commands that query nodes: `hub get`, `callers`, `callees`, `tests`, `search` and `impact`."""
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from remora.cli.app.name_parameters import HUB_NODE
-from remora.cli.app.options import Options, command
+from remora.cli.app.options import PATH, Options, command
 from remora.cli.app.output import (
     emit,
     note,
@@ -16,8 +18,10 @@ from remora.cli.app.output import (
     terminal_width,
     wrap_text,
 )
+from remora.cli.app.project_context import invocation_of
+from remora.cli.app.working import progress_bar, working
 from remora.cli.hub.hub_options import target_options
-from remora.errors import OutsideError
+from remora.errors import OutsideError, UsageError
 from remora.text import count, escape_line
 
 if TYPE_CHECKING:
@@ -136,6 +140,64 @@ def search(options: Options, query: tuple[str, ...], limit: int, target: "HubTar
         found = hub.search(" ".join(query), limit)
     emit(options, found, _match_lines(found["nodes"], limit))
     return 0
+
+
+@command(
+    "impact",
+    examples=(
+        "remora hub impact",
+        "remora hub impact Cart.total",
+        "remora hub impact main...feature --run",
+        "git diff | remora hub impact --diff - --json",
+    ),
+)
+@click.argument("about", metavar="[REV..REV|NAME]", default="")
+@click.option("--staged", is_flag=True, help="Ask about what is staged for the next commit.")
+@click.option("--diff", type=PATH, metavar="FILE", help="Ask about a unified diff of your files.")
+@click.option("--run", "runs", is_flag=True, help="Run the test files that it names, in isolation.")
+@click.option(
+    "--budget", type=click.IntRange(200, 20_000), default=800, show_default=True, metavar="N",
+    help="Tokens of the answer.",
+)  # fmt: skip
+@target_options
+def impact(  # noqa: PLR0913 (one parameter for each option)
+    options: Options,
+    *,
+    about: str,
+    staged: bool,
+    diff: Path | None,
+    runs: bool,
+    budget: int,
+    target: "HubTarget",
+) -> int:
+    """Show what a change concerns, and which tests to run.
+
+    The change is REV..REV or REV...REV, or what your files have changed since HEAD, or since the
+    branch began. NAME asks about a change of this function or class. The answer has the calls that
+    no longer fit, other callers, overrides, the texts that name what has changed, and a command that
+    runs the nearest tests. The exit code is 1 if a call no longer fits or a test fails.
+    """
+    if (diff is not None) + staged + bool(about) > 1:
+        raise UsageError(
+            "--diff, --staged and an argument exclude each other", hint="use one of them"
+        )
+    with working(options, "starting") as tell:
+        from remora.cli.run.judge_command import read_diff
+        from remora.usecases.hub.open_hub import HubObserver
+        from remora.usecases.impact import Question, find_impact, impact_lines
+        from remora.usecases.judge.change_trees import ChangeRequest
+
+        is_change = ".." in about
+        change = ChangeRequest(
+            about if is_change else "", staged, None if diff is None else read_diff(diff)
+        )
+        question = Question(change, "" if is_change else about, budget, runs)
+        observer = HubObserver(
+            note=partial(note, options), progress=partial(progress_bar, options, "files")
+        )
+        found = find_impact(invocation_of(options), target, question, observer, tell)
+    emit(options, found, impact_lines(found))
+    return 1 if found["misfits"] or found.get("run", {}).get("failed") else 0
 
 
 def _node_notes(hub: "HubQuery", node: "AnsweredNode") -> "NodeNotes":

@@ -120,7 +120,7 @@ def judge(  # noqa: PLR0913 (one parameter for each option)
         invocation = invocation_of(options, flags)
         name = invocation.environ.get(_INDEX)
         index = invocation.folder / name if name else None
-        request = ChangeRequest(revisions, staged, None if diff is None else _read(diff), index)
+        request = ChangeRequest(revisions, staged, None if diff is None else read_diff(diff), index)
         found = judge_change(
             invocation, request, tell, seconds=seconds, static=static, baseline=known
         )
@@ -186,7 +186,7 @@ def _exit_code(found: "Judgement") -> int:
     return 1 if found.problems else _UNTESTED if found.untested else 0
 
 
-def _read(file: Path) -> bytes:
+def read_diff(file: Path) -> bytes:
     from remora.regular_file import read_regular
 
     if str(file) == "-":

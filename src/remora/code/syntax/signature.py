@@ -1,11 +1,12 @@
-"""Signature, docstring, decorators and type hints of a definition."""
+"""Signature, docstring, decorators and type hints of a definition, and whether a call fits it."""
 
 import ast
 import copy
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from inspect import Parameter, Signature
 from typing import Any
 
-from remora.code.syntax.definitions import DefinitionNode, FunctionNode
+from remora.code.syntax.definitions import DefinitionNode, FunctionNode, default_values
 from remora.code.syntax.source import Source, printable
 
 _KEYWORDS: dict[type[ast.AST], str] = {
@@ -14,6 +15,11 @@ _KEYWORDS: dict[type[ast.AST], str] = {
     ast.ClassDef: "class",
 }
 _UNANNOTATED = ("self", "cls")
+_PLAIN = {
+    *("staticmethod", "classmethod", "abstractmethod", "override", "final", "cache", "lru_cache"),
+    *("contextmanager", "asynccontextmanager", "deprecated", "wraps"),
+}
+"""Decorators that leave the parameters as they are."""
 
 
 def signature(node: DefinitionNode) -> str:
@@ -88,3 +94,56 @@ def start_line(node: ast.stmt, source: Source) -> int:
     while not source.line(line).lstrip().startswith(b"@"):
         line -= 1
     return line
+
+
+def has_own_parameters(function: FunctionNode) -> bool:
+    """Return True unless a decorator may change the parameters of a function."""
+    return _decorators(function) <= _PLAIN
+
+
+def misfit(function: FunctionNode, call: ast.Call, *, in_class: bool) -> str:
+    """Return why a call does not fit a function, or an empty string if it does.
+
+    Example: `missing a required argument: 'tax'`. With `*` or `**` in the call, nothing is known.
+    The first parameter of a method is the object, unless the call names the class.
+    """
+    names = [keyword.arg for keyword in call.keywords]
+    if None in names or any(isinstance(value, ast.Starred) for value in call.args):
+        return ""
+    keywords = {name: None for name in names if name is not None}
+    kinds = _decorators(function)
+    is_bound = in_class and "staticmethod" not in kinds
+    is_bound = is_bound and ("classmethod" in kinds or not _names_class(call))
+    parameters = [*_parameters(function.args)][is_bound:]
+    try:
+        Signature(parameters).bind(*call.args, **keywords)
+    except TypeError as error:
+        return str(error)
+    return ""
+
+
+def _decorators(function: FunctionNode) -> set[str]:
+    texts = (ast.unparse(decorator) for decorator in function.decorator_list)
+    return {text.partition("(")[0].rpartition(".")[2] for text in texts}
+
+
+def _names_class(call: ast.Call) -> bool:
+    """Return True for a call such as `Cart.total(cart)`."""
+    owner = call.func.value if isinstance(call.func, ast.Attribute) else None
+    name = owner.attr if isinstance(owner, ast.Attribute) else getattr(owner, "id", "")
+    return name[:1].isupper()
+
+
+def _parameters(args: ast.arguments) -> Iterator[Parameter]:
+    defaults = dict(default_values(args))
+    groups = (
+        (Parameter.POSITIONAL_ONLY, args.posonlyargs),
+        (Parameter.POSITIONAL_OR_KEYWORD, args.args),
+        (Parameter.VAR_POSITIONAL, [args.vararg]),
+        (Parameter.KEYWORD_ONLY, args.kwonlyargs),
+        (Parameter.VAR_KEYWORD, [args.kwarg]),
+    )
+    for kind, group in groups:
+        for parameter in filter(None, group):
+            name = parameter.arg
+            yield Parameter(name, kind, default=defaults.get(name, Parameter.empty))

@@ -29,19 +29,19 @@ class CurrentNodes:
 
     def keys(self) -> Sequence[str]:
         """Return all node keys."""
-        return self._ask(lambda view: tuple(view.keys())) or ()
+        return self.look(lambda view: tuple(view.keys())) or ()
 
     def constructor(self, key: str) -> str | None:
         """Return the key of the `__init__` that a class uses, or None if there is none."""
         from remora.code.callgraph.linker import Linker  # imports the linker
 
-        return self._ask(lambda view: Linker(view).constructor(key))
+        return self.look(lambda view: Linker(view).constructor(key))
 
     def imported(self, dotted: str) -> str | None:
         """Return the key of the node to which an import of `dotted` refers."""
         from remora.code.callgraph.linker import Linker
 
-        return self._ask(lambda view: Linker(view).resolve_export(dotted))
+        return self.look(lambda view: Linker(view).resolve_export(dotted))
 
     def implementation(self, key: str) -> str:
         """Return the key of the definition that an `@overload` stub belongs to.
@@ -60,9 +60,10 @@ class CurrentNodes:
 
     def at_line(self, paths: Sequence[str], line: int) -> str | None:
         """Return the key of the innermost node at a line of the first of the paths that exists."""
-        return self._ask(lambda view: _at_line(view, paths, line))
+        return self.look(lambda view: _at_line(view, paths, line))
 
-    def _ask(self, question: Callable[[OverlaidSnapshot], _T | None]) -> _T | None:
+    def look(self, question: Callable[[OverlaidSnapshot], _T | None]) -> _T | None:
+        """Answer a question about the stored and changed files. Raises HubDamaged."""
         with closing(DatabaseSource(self._root, self._db, self._members)) as source:
             return source.look(question)
 

@@ -1,0 +1,358 @@
+"""What a change concerns: calls that no longer fit, callers, overrides, texts and tests.
+
+For `def total(prices)` that becomes `def total(prices, tax)`, these are the calls without `tax`, the
+overrides of `total`, the pages that show a call of it, and the tests that run it.
+"""
+
+import ast
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal
+
+import msgspec
+
+from remora.code.pytest_model.pytest_file import is_test_file
+from remora.code.pytest_model.test_functions import tests_of
+from remora.code.syntax.changed_behavior import changed_behavior
+from remora.code.syntax.definitions import DefinitionNode, FunctionNode, find_definitions
+from remora.code.syntax.signature import docstring_text, has_own_parameters, misfit, signature
+from remora.code.syntax.source import Source, read_source
+from remora.hub.query.node_queries import NodeQueries
+from remora.ids import MODULE, display_name, node_key, split_node_key
+
+How = Literal["gone", "signature", "code", "new", "named"]
+ReadText = Callable[[str], bytes | None]
+"""Returns the content of a file after the change, or None."""
+_NO_CALLS = frozenset(("inherit", "override"))
+_TEXTS = (".md", ".rst", ".txt", ".toml", ".cfg", ".ini", ".yml", ".yaml")
+"""Suffixes of documentation and configuration."""
+_NOTHING = ast.Module(body=[], type_ignores=[])
+_MOST_PLACES = 3
+"""Places of one name in texts."""
+
+
+class ChangedNode(msgspec.Struct, frozen=True, kw_only=True):
+    """A definition that a change concerns itself. A new one has no callers yet."""
+
+    key: str
+    line: int
+    how: How
+    what: tuple[str, ...] = ()
+    """What has changed, in words."""
+    before: DefinitionNode | None = None
+    after: DefinitionNode | None = None
+
+    @property
+    def name(self) -> str:
+        """The last part of the qualname, or the class of a constructor."""
+        parts = [part.partition("#")[0] for part in split_node_key(self.key)[1].split(".")]
+        return parts[-2] if parts[-1] == "__init__" and len(parts) > 1 else parts[-1]
+
+    @property
+    def in_class(self) -> bool:
+        """True for a method."""
+        owner = split_node_key(self.key)[1].rpartition(".")[0].rpartition(".")[2]
+        return owner[:1].isupper()
+
+
+class Concern(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A place that a change concerns."""
+
+    place: str
+    """`path:line`."""
+    about: str
+    """The changed definition, as `path:qualname`."""
+    name: str = ""
+    """The definition around the place."""
+    why: str = ""
+    tier: str = ""
+
+
+class Impact(msgspec.Struct, frozen=True, kw_only=True):
+    """What a change concerns, in the order in which it matters."""
+
+    changed: Sequence[ChangedNode]
+    misfits: Sequence[Concern]
+    tests: Sequence[str]
+    """pytest IDs, nearest first."""
+    callers: Sequence[Concern]
+    overrides: Sequence[Concern]
+    """Overrides and subclasses."""
+    texts: Sequence[Concern]
+    """Docstrings, documentation and configuration."""
+    incomplete: Sequence[str]
+    """Files that could not be read, and may have more."""
+
+
+class ImpactSearch:
+    """Finds what changes concern in the states of the code before and after them."""
+
+    def __init__(
+        self,
+        before: NodeQueries,
+        after: NodeQueries,
+        edits: Mapping[str, tuple[bytes | None, bytes | None]],
+        read: ReadText,
+    ) -> None:
+        """`edits` maps the paths of changed Python files to their contents on both sides."""
+        self._before, self._after, self._edits, self._read = before, after, edits, read
+        self._trees: dict[str, ast.Module] = {}
+
+    def of_edits(self, texts: Iterable[str]) -> Impact:
+        """Return what the edits concern. `texts` are the paths of the project's other files."""
+        changed = [node for path in self._edits for node in changed_nodes(path, *self._edits[path])]
+        return self.of(changed, texts)
+
+    def of(self, changed: Sequence[ChangedNode], texts: Iterable[str]) -> Impact:
+        """Return what changed nodes concern."""
+        misfits: list[Concern] = []
+        callers: list[Concern] = []
+        overrides: list[Concern] = []
+        for node in changed:
+            for row in self._rows(node):
+                if _NO_CALLS.isdisjoint(_kinds(row)):
+                    wrong = [*self._misfits(node, row)]
+                    misfits += wrong
+                    is_told = (
+                        wrong or node.how == "gone" or is_test_file(split_node_key(row["key"])[0])
+                    )
+                    callers += [] if is_told else [_concern(node, row)]
+                elif node.how != "code":
+                    overrides.append(_concern(node, row))
+            misfits += self._imports(node) if node.how == "gone" else ()
+        return Impact(
+            changed=changed,
+            misfits=[*dict.fromkeys(misfits)],
+            tests=[*dict.fromkeys(self._tests(changed))],
+            callers=[*dict.fromkeys(callers)],
+            overrides=[*dict.fromkeys(overrides)],
+            texts=[*self._docstrings(changed), *self._mentions(changed, texts)],
+            incomplete=sorted(self._unread(changed)),
+        )
+
+    def _rows(self, node: ChangedNode) -> Iterator[Mapping[str, Any]]:
+        """Yield the callers of a node after the change, and those that it had before."""
+        seen = set()
+        for side in (self._after, self._before):
+            if node.how != "new" and side.view.node(node.key) is not None:
+                for row in side.callers(node.key)["callers"] or ():
+                    if row["key"] not in seen:
+                        yield {**row, "is_now": side is self._after}
+                    seen.add(row["key"])
+
+    def _unread(self, changed: Sequence[ChangedNode]) -> set[str]:
+        keys = {node.key for node in changed if self._after.view.node(node.key) is not None}
+        found = [self._after.callers(key).get("incomplete", ()) for key in keys]
+        broken = {path for path, sides in self._edits.items() if None in map(_parsed, sides)}
+        return broken.union(*found)
+
+    def _misfits(self, node: ChangedNode, row: Mapping[str, Any]) -> Iterator[Concern]:
+        if node.how not in ("gone", "signature"):
+            return
+        path, qualname = split_node_key(row["key"])
+        lines = row["lines"] if row["is_now"] or path not in self._edits else None
+        for call in self._calls(path, qualname, node.name, lines):
+            why = self._why_not(node, row["key"], call)
+            if why:
+                yield msgspec.structs.replace(
+                    _concern(node, row), place=f"{path}:{call.lineno}", why=why
+                )
+
+    def _why_not(self, node: ChangedNode, caller: str, call: ast.Call) -> str:
+        if node.how == "gone":
+            now = self._after.callees(caller)["callees"] if self._after.view.node(caller) else ()
+            is_found = any(
+                call.lineno in edge["lines"] and edge["key"].endswith(node.name)
+                for edge in now or ()
+            )
+            return "" if is_found else f"`{node.name}` is gone"
+        if isinstance(node.after, FunctionNode) and has_own_parameters(node.after):
+            return misfit(node.after, call, in_class=node.in_class)
+        return ""
+
+    def _calls(
+        self, path: str, qualname: str, name: str, lines: Sequence[int] | None
+    ) -> Iterator[ast.Call]:
+        """Yield the calls of a name in a definition, in some lines or in all."""
+        tree = self._tree(path)
+        inside: ast.AST | None = tree
+        if qualname != MODULE:
+            found = (d.node for d in find_definitions(tree, path) if d.qualname == qualname)
+            inside = next(found, None)
+        for call in ast.walk(inside) if inside is not None else ():
+            if isinstance(call, ast.Call) and _called_name(call) == name:
+                span = range(call.lineno, (call.end_lineno or call.lineno) + 1)
+                if lines is None or not set(span).isdisjoint(lines):
+                    yield call
+
+    def _imports(self, node: ChangedNode) -> Iterator[Concern]:
+        """Yield the imports of a name that its module does not have any more."""
+        path, qualname = split_node_key(node.key)
+        if "." in qualname or node.name in _bound_names(self._tree(path)):
+            return
+        stem = path.removesuffix(".py").removesuffix("/__init__").rpartition("/")[2]
+        for other in self._after.view.mentioning(node.name):
+            for statement in ast.walk(self._tree(other)):
+                if (
+                    isinstance(statement, ast.ImportFrom)
+                    and (statement.module or "").rpartition(".")[2] == stem
+                    and node.name in {alias.name for alias in statement.names}
+                ):
+                    yield Concern(
+                        place=f"{other}:{statement.lineno}",
+                        about=display_name(node.key),
+                        why=f"imports `{node.name}`, which is gone",
+                        tier="inferred",
+                    )
+
+    def _tests(self, changed: Sequence[ChangedNode]) -> Iterator[str]:
+        """Yield changed tests, and those that run a changed node, each the nearest first."""
+        queues: list[list[str]] = [[*self._changed_tests()]]
+        for node in changed:
+            for side in (self._after, self._before):
+                if side.view.node(node.key) is not None:
+                    queues.append([test["id"] for test in side.tests(node.key)["tests"] or ()])
+                    break
+        for place in range(max(map(len, queues), default=0)):
+            yield from (queue[place] for queue in queues if place < len(queue))
+
+    def _changed_tests(self) -> Iterator[str]:
+        for path, (old, new) in self._edits.items():
+            before = {
+                name: ast.dump(test) for name, test in tests_of(_parsed(old) or _NOTHING).items()
+            }
+            for name, test in tests_of(_parsed(new) or _NOTHING).items():
+                if is_test_file(path) and before.get(name) != ast.dump(test):
+                    yield "::".join([path, *name.split(".")])
+
+    def _docstrings(self, changed: Sequence[ChangedNode]) -> Iterator[Concern]:
+        """Yield the docstrings that still name a parameter that is gone."""
+        for node in changed:
+            if isinstance(node.before, FunctionNode) and isinstance(node.after, FunctionNode):
+                text = docstring_text(node.after.body) or ""
+                gone = [*_parameter_names(node.before) - _parameter_names(node.after)]
+                for name in gone if text == docstring_text(node.before.body) else ():
+                    if re.search(rf"\b{name}\b", text):
+                        path = split_node_key(node.key)[0]
+                        why = f"its docstring names `{name}`"
+                        about = display_name(node.key)
+                        yield Concern(place=f"{path}:{node.line}", about=about, why=why)
+
+    def _mentions(self, changed: Sequence[ChangedNode], texts: Iterable[str]) -> Iterator[Concern]:
+        wanted = {node.key: _mention(node) for node in changed if node.how not in ("code", "new")}
+        counts = dict.fromkeys(wanted, 0)
+        for path in texts if wanted else ():
+            text = (self._read(path) or b"").decode("utf-8", "replace")
+            for key, pattern in wanted.items():
+                for match in pattern.finditer(text):
+                    counts[key] += 1
+                    if counts[key] <= _MOST_PLACES:
+                        line = text.count("\n", 0, match.start()) + 1
+                        yield Concern(place=f"{path}:{line}", about=display_name(key))
+
+    def _tree(self, path: str) -> ast.Module:
+        if path not in self._trees:
+            edited = self._edits.get(path)
+            self._trees[path] = _parsed(edited[1] if edited else self._read(path)) or _NOTHING
+        return self._trees[path]
+
+
+def is_text(path: str) -> bool:
+    """Return True for documentation and configuration."""
+    return path.endswith(_TEXTS)
+
+
+def changed_nodes(path: str, old: bytes | None, new: bytes | None) -> Iterator[ChangedNode]:
+    """Yield the definitions of a Python file that a change adds, removes or changes.
+
+    Comments, docstrings and layout do not count. A file that cannot be parsed has none.
+    """
+    before, after = _parsed(old), _parsed(new)
+    if before is None or after is None:
+        return
+    was = {inner.qualname: inner.node for inner in find_definitions(before, path)}
+    now = {inner.qualname: inner.node for inner in find_definitions(after, path)}
+    for name, texts in changed_behavior(before, after).items():
+        key = node_key(path, name)
+        if name == MODULE or name not in was:
+            continue
+        if name not in now:
+            if name.rpartition(".")[0] in {"", *now}:
+                yield ChangedNode(key=key, line=1, how="gone", what=("gone",), before=was[name])
+            continue
+        one, two = was[name], now[name]
+        is_other = _header(one) != _header(two)
+        said = [f"{signature(one)} → {signature(two)}"] if is_other else []
+        said += [text for text in texts if not is_other or "parameter" not in text]
+        yield ChangedNode(
+            key=key,
+            line=two.lineno,
+            how="signature" if is_other else "code",
+            what=tuple(said),
+            before=one,
+            after=two,
+        )
+    for name, node in now.items():
+        if name not in was and name.rpartition(".")[0] in {"", *was}:
+            yield ChangedNode(key=node_key(path, name), line=node.lineno, how="new", after=node)
+
+
+def _header(node: DefinitionNode) -> str:
+    if isinstance(node, ast.ClassDef):
+        return ",".join(map(ast.dump, [*node.bases, *node.keywords]))
+    return f"{type(node).__name__} {ast.dump(node.args)}"
+
+
+def _parsed(content: bytes | None) -> ast.Module | None:
+    """Return the tree of a file, or None if it does not parse."""
+    source = read_source("", content or b"")
+    return source.tree if isinstance(source, Source) else None
+
+
+def _called_name(call: ast.Call) -> str:
+    function = call.func.value if isinstance(call.func, ast.Subscript) else call.func
+    return getattr(function, "attr", "") or getattr(function, "id", "")
+
+
+def _parameter_names(function: FunctionNode) -> set[str]:
+    return {node.arg for node in ast.walk(function.args) if isinstance(node, ast.arg)}
+
+
+def _bound_names(tree: ast.Module) -> set[str]:
+    """Return the names that a module defines, assigns or imports anywhere."""
+    names = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.alias):
+            names.add(node.asname or node.name)
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            names.add(node.id)
+        elif isinstance(node, DefinitionNode):
+            names.add(node.name)
+    return names
+
+
+def _kinds(row: Mapping[str, Any]) -> Sequence[str]:
+    kind = row.get("kind", ())
+    return (kind,) if isinstance(kind, str) else kind or ()
+
+
+def _concern(node: ChangedNode, row: Mapping[str, Any]) -> Concern:
+    path, _ = split_node_key(row["key"])
+    line = f":{row['lines'][0]}" if row["lines"] else ""
+    return Concern(
+        place=f"{path}{line}",
+        about=display_name(node.key),
+        name=display_name(row["key"]),
+        why=", ".join(_kinds(row)),
+        tier=row["tier"],
+    )
+
+
+def _mention(node: ChangedNode) -> re.Pattern[str]:
+    """Return a pattern of how texts name a node: a call, a code span or an entry point."""
+    _, qualname = split_node_key(node.key)
+    name = re.escape(node.name)
+    owner = qualname.rpartition(".")[0].rpartition(".")[2]
+    if owner and owner != node.name:
+        return re.compile(rf"\b{re.escape(owner)}\.{name}\b")
+    return re.compile(rf"`+(?:\w+\.)*{name}(?:\(.*?\))?`|\b{name}\(|\w:{name}\b")

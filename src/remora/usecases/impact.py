@@ -1,0 +1,223 @@
+"""What a change of a project, or a change of one function, concerns: the use case of `hub impact`."""
+
+import asyncio
+import shlex
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from typing import Any, NamedTuple
+
+import msgspec
+
+from remora.bootstrap.invocation import Invocation
+from remora.bootstrap.open_project import open_project
+from remora.code.file_analysis import read_facts
+from remora.errors import HostError, OutsideError
+from remora.hub.query.impact import ChangedNode, Impact, ImpactSearch, is_text
+from remora.hub.query.node_queries import NodeQueries
+from remora.hub.query.snapshots import OverlaidSnapshot
+from remora.ids import display_name, escape_path, split_node_key
+from remora.judges.gates.code_gates import failing, run_tests, test_file
+from remora.text import fill_in_turn
+from remora.usecases.hub.open_hub import HubObserver, OpenedHub, open_hub
+from remora.usecases.hub.target import HubTarget
+from remora.usecases.judge.change_trees import ChangeRequest, ChangeTrees, change_trees
+from remora.workspaces.rooted_files import RootedFiles
+
+BUDGET = 800
+"""Tokens of an answer by default (decision: agents pay for each)."""
+BYTES_PER_TOKEN = 3
+_MOST_TESTS = 20
+_RUN_S = 120.0
+"""Seconds that the tests may take (decision)."""
+_MOST_FILES = 8
+"""Files of an answer, with those of what was left out (decision: a person does not open more)."""
+_TITLES = {
+    "misfits": "No longer fits",
+    "overrides": "Overrides and subclasses",
+    "callers": "Called by",
+    "texts": "Named in",
+}
+_LISTS = ("misfits", "tests", "callers", "overrides", "texts")
+Edits = Mapping[str, tuple[bytes | None, bytes | None]]
+
+
+class Question(NamedTuple):
+    """What is asked about: a change, or a name, for which the change is ignored."""
+
+    change: ChangeRequest = ChangeRequest()
+    name: str = ""
+    budget: int = BUDGET
+    runs_tests: bool = False
+    """True to run the tests that the answer names."""
+
+
+def find_impact(
+    invocation: Invocation,
+    target: HubTarget,
+    question: Question,
+    observer: HubObserver,
+    tell: Callable[[str], None],
+) -> dict[str, Any]:
+    """Return what a change concerns, cut to the budget, as a JSON document.
+
+    Raises UsageError for an unknown change or an ambiguous name, NotFound for an unknown name, and
+    OutsideError if there is no index.
+    """
+    with open_hub(invocation, target, observer) as hub:
+        if question.name:
+            files = RootedFiles(hub.places.root)
+            return _answer(_of_name(hub, files, question.name), "", question.budget)
+        project = open_project(invocation)
+        tell("comparing the project before and after the change")
+        with change_trees(project.root, question.change, ()) as trees:
+            found = _of_change(hub, trees)
+            answer = _answer(found, trees.since, question.budget)
+            if question.runs_tests and answer.get("tests"):
+                tell("running the tests")
+                python, why = project.find_python()
+                run = partial(run_tests, python, seconds=_RUN_S) if python else None
+                answer["run"] = _run(run, trees, answer["tests"]) if run else {"unjudged": why}
+            return answer
+
+
+def _of_name(hub: OpenedHub, files: RootedFiles, name: str) -> Impact:
+    key = asyncio.run(hub.client.find(name, folder=hub.folder)).key
+
+    def search(view: OverlaidSnapshot) -> Impact:
+        node = view.node(key)
+        line = node.facts.line_start if node is not None else 1
+        queries = NodeQueries(view)
+        found = ImpactSearch(queries, queries, {}, partial(_content, files))
+        texts = filter(is_text, files.glob("**/*"))
+        return found.of([ChangedNode(key=key, line=line, how="named")], texts)
+
+    return _look(hub, search)
+
+
+def _of_change(hub: OpenedHub, trees: ChangeTrees) -> Impact:
+    files = RootedFiles(trees.after)
+    edits = {
+        path: (file.before, file.after)
+        for path, file in trees.files.items()
+        if path.endswith(".py")
+    }
+    now = RootedFiles(hub.places.root)
+
+    def side(view: OverlaidSnapshot, contents: Mapping[str, bytes | None]) -> NodeQueries:
+        other = {path: new for path, new in contents.items() if new != _content(now, path)}
+        facts = {
+            escape_path(path): None if new is None else read_facts(path, new)
+            for path, new in other.items()
+        }
+        return NodeQueries(OverlaidSnapshot(view, facts) if facts else view)
+
+    def search(view: OverlaidSnapshot) -> Impact:
+        before, after = ({path: both[at] for path, both in edits.items()} for at in (0, 1))
+        found = ImpactSearch(side(view, before), side(view, after), edits, partial(_content, files))
+        return found.of_edits(filter(is_text, files.glob("**/*")))
+
+    return _look(hub, search)
+
+
+def _look(hub: OpenedHub, search: Callable[[OverlaidSnapshot], Impact]) -> Impact:
+    found = asyncio.run(hub.client.ask_current(lambda current: current.look(search)))
+    if found is None:
+        raise OutsideError("there is no index", hint="build it with `remora hub index`")
+    return found
+
+
+def _content(files: RootedFiles, path: str) -> bytes | None:
+    try:
+        return files.read_bytes(path)
+    except HostError:
+        return None
+
+
+def _answer(found: Impact, since: str, budget: int) -> dict[str, Any]:
+    """Return the document: as much of each list as fits, the most important ones in turn."""
+    document: dict[str, Any] = {"since": since} if since else {}
+    document["changed"] = [
+        {"name": display_name(node.key), "place": f"{split_node_key(node.key)[0]}:{node.line}"}
+        | ({"how": node.how, "what": [*node.what]} if node.how != "named" else {})
+        for node in found.changed
+    ]
+    waiting = {name: msgspec.to_builtins(getattr(found, name)) for name in _LISTS}
+    document |= {name: [] for name in _LISTS}
+    document |= {"incomplete": [*found.incomplete]} if found.incomplete else {}
+
+    def fits() -> bool:
+        size = sum(len(line.encode()) + 1 for line in impact_lines(document))
+        return size <= budget * BYTES_PER_TOKEN and len(document["tests"]) <= _MOST_TESTS
+
+    left = fill_in_turn(document, waiting, fits)
+    document |= {"command": test_command(document["tests"])} if document["tests"] else {}
+    if not left:
+        return document
+    there = {_file(item) for name in _LISTS for item in document[name]}
+    others = dict.fromkeys(_file(item) for name in _LISTS for item in waiting[name])
+    also = [path for path in others if path not in there][: max(0, _MOST_FILES - len(there))]
+    return {**document, "left_out": left, "also": also}
+
+
+def _file(item: Mapping[str, Any] | str) -> str:
+    return test_file(item) if isinstance(item, str) else item["place"].partition(":")[0]
+
+
+def test_command(tests: list[str]) -> str:
+    """Return the command that runs some tests."""
+    return f"pytest {shlex.join(tests)}"
+
+
+def impact_lines(document: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the lines of the answer for people and models."""
+    if since := document.get("since"):
+        yield f"your files are as in HEAD: compared with {since}"
+    changed = document["changed"]
+    if not changed and not document["tests"]:
+        yield "nothing that is called has changed"
+    for node in changed:
+        what = "; ".join(node.get("what", ()))
+        yield f"{node['place']} {_short(node['name'])} {what}".rstrip()
+    for name, title in _TITLES.items():
+        yield from [title] if document[name] else []
+        yield from (_row_text(row, len(changed) > 1) for row in document[name])
+    if document["tests"]:
+        yield f"Tests\n{test_command(document['tests'])}"
+    yield from _notes(document)
+
+
+def _row_text(row: Mapping[str, str], of_several: bool) -> str:
+    where = _short(row.get("name", row["about"]))
+    about = f"for {_short(row['about'])}" if "name" in row and of_several else ""
+    tier = f"({row['tier']})" if "tier" in row else ""
+    return " ".join(filter(None, [row["place"], where, about, row.get("why", ""), tier]))
+
+
+def _notes(document: Mapping[str, Any]) -> Iterator[str]:
+    """Yield how the tests ended, and what the answer lacks."""
+    if run := document.get("run"):
+        failed = "".join(f"\nfails: {test}" for test in run.get("failed", ()))
+        yield run.get("unjudged") or f"{run['passed']:,} passed{failed}"
+    if incomplete := document.get("incomplete"):
+        yield f"Not read, and may have more: {', '.join(incomplete)}"
+    if left_out := document.get("left_out"):
+        numbers = ", ".join(f"{number} {name}" for name, number in left_out.items())
+        also = f"; also in {', '.join(document['also'])}" if document["also"] else ""
+        yield f"Left out: {numbers}{also}"
+
+
+def _short(name: str) -> str:
+    return name.rpartition(":")[2]
+
+
+def _run(
+    run: Callable[..., Mapping[str, int]], trees: ChangeTrees, tests: list[str]
+) -> dict[str, Any]:
+    """Return how the files of some tests end after the change."""
+    files = tuple(dict.fromkeys(map(test_file, tests)))
+    try:
+        levels = run(trees.after, files=files)
+    except HostError as error:
+        return {"unjudged": error.with_hint}
+    failed = failing(levels)
+    return {"files": [*files], "passed": len(levels) - 2 * len(failed), "failed": failed}

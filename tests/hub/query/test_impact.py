@@ -1,0 +1,145 @@
+"""What a change concerns, on small programs before and after it."""
+
+from collections.abc import Mapping
+
+from remora.code.file_analysis import read_facts
+from remora.hub.query.impact import ChangedNode, Concern, Impact, ImpactSearch
+from remora.hub.query.node_queries import NodeQueries
+from remora.hub.query.snapshots import MemorySnapshot
+
+CART = """
+class Cart:
+    def total(self, digits=2):
+        '''Return the sum, rounded to `digits`.'''
+        return round(sum(self.items), digits)
+
+
+class Big(Cart):
+    def total(self, digits=2):
+        return 0
+
+
+def load(path):
+    return Cart()
+"""
+FILES = {
+    "shop/__init__.py": "",
+    "shop/cart.py": CART,
+    "shop/bill.py": """
+from shop.cart import Cart, load
+
+
+def bill(cart: Cart):
+    return cart.total(digits=1)
+
+
+def start():
+    return bill(load("x"))
+""",
+    "tests/test_bill.py": """
+from shop.bill import start
+
+
+def test_start():
+    assert start() == 0
+""",
+}
+TEXTS = {
+    "README.md": "Call `load()`.\nUse `Cart.total` as well.\n",
+    "docs/b.md": "a load of work\n",
+}
+
+
+def impact_of(after: Mapping[str, str], before: Mapping[str, str] = FILES) -> Impact:
+    """Return what the difference between two programs concerns."""
+    paths = {path for path in {**before, **after} if before.get(path) != after.get(path)}
+    edits = {path: (_bytes(before.get(path)), _bytes(after.get(path))) for path in sorted(paths)}
+    sides = (queries(before), queries(after))
+    search = ImpactSearch(*sides, edits, lambda path: _bytes({**after, **TEXTS}.get(path)))
+    return search.of_edits(TEXTS)
+
+
+def queries(files: Mapping[str, str]) -> NodeQueries:
+    facts = {path: read_facts(path, text.encode()) for path, text in files.items()}
+    return NodeQueries(MemorySnapshot(facts))
+
+
+def edited(old: str, new: str, path: str = "shop/cart.py") -> Impact:
+    return impact_of({**FILES, path: FILES[path].replace(old, new)})
+
+
+def _bytes(text: str | None) -> bytes | None:
+    return None if text is None else text.encode()
+
+
+def places(concerns: list[Concern] | tuple[Concern, ...]) -> list[str]:
+    return [f"{concern.place} {concern.why}".strip() for concern in concerns]
+
+
+def test_a_call_that_no_longer_fits_is_named_with_the_reason() -> None:
+    found = edited(
+        "def total(self, digits=2):\n        '''", "def total(self, places):\n        '''"
+    )
+    assert places([*found.misfits]) == ["shop/bill.py:6 missing a required argument: 'places'"]
+    assert found.callers == []
+    assert found.tests == ["tests/test_bill.py::test_start"]
+    assert places([*found.texts]) == [
+        "shop/cart.py:3 its docstring names `digits`",
+        "README.md:2",
+    ]
+    (changed,) = found.changed
+    assert changed.what[0] == "def total(self, digits=2) → def total(self, places)"
+
+
+def test_a_caller_that_still_fits_is_a_caller() -> None:
+    found = edited("round(sum(self.items), digits)", "sum(self.items)")
+    assert (found.misfits, [node.how for node in found.changed]) == ([], ["code"])
+    assert [caller.name for caller in found.callers] == ["shop/bill.py:bill"]
+    assert found.texts == [], "what it is called by has not changed"
+
+
+def test_what_is_gone_is_missed_where_it_is_called_and_imported() -> None:
+    found = edited("def load(path):\n    return Cart()\n", "")
+    assert places([*found.misfits]) == [
+        "shop/bill.py:10 `load` is gone",
+        "shop/bill.py:2 imports `load`, which is gone",
+    ]
+    assert places([*found.texts]) == ["README.md:1"]
+
+
+def test_what_only_moved_is_not_missed() -> None:
+    cart = CART.replace("def load(path):\n    return Cart()\n", "from shop.load import load\n")
+    moved = {"shop/cart.py": cart, "shop/load.py": "def load(path):\n    return None\n"}
+    assert impact_of({**FILES, **moved}).misfits == []
+
+
+def test_comments_docstrings_and_layout_concern_nothing() -> None:
+    found = edited("'''Return the sum, rounded to `digits`.'''", "'''Sum.'''  # short")
+    assert (found.changed, found.tests) == ([], [])
+
+
+def test_changed_tests_come_first_and_new_functions_have_no_callers() -> None:
+    new = "\n\ndef test_new():\n    assert start() == 1\n"
+    test = FILES["tests/test_bill.py"] + new
+    found = impact_of(
+        {**FILES, "tests/test_bill.py": test, "shop/cart.py": f"{CART}\n\ndef f(): ...\n"}
+    )
+    assert found.tests[0] == "tests/test_bill.py::test_new"
+    assert [node.how for node in found.changed] == ["new", "new"]
+    assert found.callers == []
+
+
+def test_a_name_alone_asks_what_a_change_of_it_would_concern() -> None:
+    same = queries(FILES)
+    search = ImpactSearch(same, same, {}, lambda path: _bytes({**FILES, **TEXTS}.get(path)))
+    found = search.of([ChangedNode(key="node:shop/cart.py:load", line=13, how="named")], TEXTS)
+    assert [caller.name for caller in found.callers] == ["shop/bill.py:start"]
+    assert (found.tests, places([*found.texts])) == (
+        ["tests/test_bill.py::test_start"],
+        ["README.md:1"],
+    )
+
+
+def test_a_file_that_does_not_parse_is_said_to_be_unread() -> None:
+    found = edited("return 0", "return (")
+    assert (found.changed, found.incomplete) == ([], ["shop/cart.py"])
