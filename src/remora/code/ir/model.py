@@ -24,10 +24,11 @@ STAR = 11  # term: `*term` among arguments or items
 ENTERED = 12  # term, is asynchronous: the value bound by `with`
 INSTANCE = 13  # term: an instance of the class or one of the classes
 GENERIC = 14  # base, arguments … (only in annotations)
+NARROWED = 15  # term, term: the second, which a condition implies, or else the first
 
 MODULE_SCOPE, CLASS_SCOPE, FUNCTION_SCOPE, LAMBDA_SCOPE, COMPREHENSION_SCOPE = range(5)
 POSITIONAL, ORDINARY, VARARGS, KEYWORD, KWARGS = range(5)
-VALUE, DEFINITION, IMPORT, IMPORT_FROM, ANNOTATED, NARROWED, DELETED = range(7)
+VALUE, DEFINITION, IMPORT, IMPORT_FROM, ANNOTATED, DELETED = range(6)
 ASYNC, GENERATOR = 1, 2
 LOOP, LEAVES_FUNCTION, IN_TRY = 1, 2, 4
 
@@ -47,7 +48,7 @@ class Binding(msgspec.Struct, frozen=True, array_like=True, gc=False):
     `at` is the number of its statement. Its terms are evaluated in `scope`. The other fields depend
     on `kind`:
 
-    - VALUE and NARROWED: `term` is the value.
+    - VALUE: `term` is the value.
     - DEFINITION: `term` is the scope number, and `extra` is the call of the outermost decorator.
     - IMPORT: `term` is the dotted module, and `extra` is a submodule that is loaded with it.
     - IMPORT_FROM: `term` is (level, module), and `extra` is the name.

@@ -180,7 +180,7 @@ class NameFlows:
         elif term[0] in _UNWRAPPED:
             yield from _UNWRAPPED[term[0]]
             yield from self._names(term[1], depth + 1)
-        elif term[0] in {ir.EITHER, ir.GENERIC}:
+        elif term[0] in {ir.EITHER, ir.GENERIC, ir.NARROWED}:
             for part in term[1:]:
                 yield from self._names(part, depth + 1)
         else:

@@ -234,6 +234,8 @@ class IndexedFile:
         return any(p.name == base and p.annotation is not None for p in params)
 
     def _variable(self, scope: int, at: int, base: Any) -> tuple[int, str] | None:
+        if has_tag(base, ir.NARROWED):
+            base = base[1]
         if isinstance(base, str):
             bindings = self.lookup(scope, base, at)
             return (bindings[0].scope, base) if bindings else None

@@ -10,6 +10,7 @@ from remora.code.callgraph.analysis_context import Context
 from remora.code.callgraph.files.ir_index import IndexedFile
 from remora.code.callgraph.names.name_candidates import (
     EXTERNAL_METHOD_NAMES,
+    FALLBACK_METHODS,
     MAX_METHODS,
     methods_named,
 )
@@ -68,19 +69,11 @@ _PROJECT_KINDS = frozenset(
     (kinds.INSTANCE, kinds.SELF, kinds.FUNCTION, kinds.CLASS, kinds.OWN_CLASS)
 )
 _METHOD_BY_BUILTIN = {
-    "builtins.len": "__len__",
-    "builtins.str": "__str__",
-    "builtins.repr": "__repr__",
-    "builtins.bool": "__bool__",
-    "builtins.iter": "__iter__",
-    "builtins.next": "__next__",
-    "builtins.hash": "__hash__",
-    "builtins.int": "__int__",
-    "builtins.float": "__float__",
-    "builtins.abs": "__abs__",
-    "builtins.reversed": "__reversed__",
-    "builtins.round": "__round__",
-    "builtins.format": "__format__",
+    f"builtins.{name}": f"__{name}__"
+    for name in (
+        *("len", "str", "repr", "bool", "iter", "next", "hash", "int", "float", "abs"),
+        *("reversed", "round", "format"),
+    )
 }
 """Builtins that only call one method of their argument."""
 BUILTINS_BY_METHOD = {method: (unqualified_name(n),) for n, method in _METHOD_BY_BUILTIN.items()}
@@ -100,6 +93,8 @@ def call_targets(ctx: Context, path: str, number: int) -> Targets:
     if (file := ctx.file(path)) is None:
         return {}
     call = file.lowered.calls[number]
+    if call.implicit and not _is_defined(ctx, call.callee[2]):
+        return {}
     values = ctx.solve(("callee", 0 if call.implicit else CALLER_LEVELS, path, number))
     values = limit_dispatch(ctx, values, polymorphic=_is_polymorphic(file, call))
     found: Targets = {}
@@ -117,6 +112,12 @@ def call_targets(ctx: Context, path: str, number: int) -> Targets:
     if not found and not call.implicit:
         _add_methods_of_unknown(ctx, path, call, found)
     return found
+
+
+def _is_defined(ctx: Context, special: str) -> bool:
+    """Return True if the project defines a special method or what Python calls instead of it."""
+    names = (special, *FALLBACK_METHODS.get(special, ()))
+    return any(ctx.is_common(f"def {name}", 0) for name in names)
 
 
 def _mark_alternatives(found: Targets) -> Targets:
@@ -236,7 +237,9 @@ def _builtin_targets(ctx: Context, name: str, call: Call, site: tuple[str, int])
             if value[0] in {kinds.INSTANCE, kinds.SELF} and _mentions_class(
                 ctx, ctx.file(site[0]), value
             ):
-                for key in _method_targets(ctx, value, method):
+                names = (method, *FALLBACK_METHODS.get(method, ()))
+                targets = (_method_targets(ctx, value, name) for name in names)
+                for key in next(filter(None, targets), ()):
                     _add(found, key, max(tier, 1))
     for value, tier in _callback_values(ctx, name, call, site):
         if value[0] != kinds.EXTERNAL:

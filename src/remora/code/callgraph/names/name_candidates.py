@@ -102,6 +102,13 @@ def _factory_names(file: IndexedFile, scope: int) -> Iterator[str]:
         scope = found.parent
 
 
+FALLBACK_METHODS: dict[str, tuple[str, ...]] = {
+    "__ne__": ("__eq__",),
+    "__bool__": ("__len__",),
+    "__contains__": ("__iter__",),
+    "__getitem__": ("__class_getitem__",),
+}
+"""Maps each special method to those that Python calls if a class does not define it."""
 EXTERNAL_METHOD_NAMES = frozenset(
     name
     for kind in (str, bytes, bytearray, int, float, complex, list, tuple, dict, set, frozenset)

@@ -7,7 +7,7 @@ from remora.code.callgraph import abstract_values as kinds
 from remora.code.callgraph.abstract_values import EMPTY, Value, Values, exact_value, join, weaken
 from remora.code.callgraph.analysis_context import Context, ProgramPoint
 from remora.code.callgraph.files.ir_index import IndexedFile
-from remora.code.callgraph.names.name_candidates import candidate_calls
+from remora.code.callgraph.names.name_candidates import FALLBACK_METHODS, candidate_calls
 from remora.code.callgraph.rules.class_attributes import self_value
 from remora.code.callgraph.rules.declared_types import CONTAINERS, declared_values
 from remora.code.callgraph.rules.points_to import evaluate
@@ -95,7 +95,22 @@ _CONTAINER_KINDS = frozenset((kinds.CONTAINER, kinds.BUILT_CONTAINER))
 def callee(ctx: Context, level: int, path: str, number: int) -> Values:
     if (call := ctx.call(path, number)) is None:
         return EMPTY
-    return evaluate(ctx, ProgramPoint(level, path, call.scope, call.at), call.callee)
+    point = ProgramPoint(level, path, call.scope, call.at)
+    found = evaluate(ctx, point, call.callee)
+    return _special_methods(ctx, point, call, found) if call.implicit else found
+
+
+def _special_methods(ctx: Context, point: ProgramPoint, call: Call, values: Values) -> Values:
+    """Return what an implicit call runs: never a plain function, which is that of a class.
+
+    Example: `Box[int]` does not run the method `__getitem__` of `Box`.
+    """
+    found = tuple(pair for pair in values if pair[0][0] != kinds.FUNCTION)
+    for name in FALLBACK_METHODS.get(call.callee[2], ()):
+        is_found = any(value[0] == kinds.BOUND for value, _ in found)
+        if not is_found and ctx.is_common(f"def {name}", 0):
+            found = join((found, evaluate(ctx, point, (*call.callee[:2], name))))
+    return found
 
 
 def parameter(ctx: Context, level: int, path: str, scope: int, name: str) -> Values:

@@ -15,7 +15,12 @@ from remora.code.callgraph.abstract_values import (
 )
 from remora.code.callgraph.analysis_context import Context
 from remora.code.callgraph.files.ir_index import IndexedFile, VisibleBinding
-from remora.code.callgraph.rules.hierarchy import delegates_to_base, has_external_base, project_mro
+from remora.code.callgraph.rules.hierarchy import (
+    delegates_to_base,
+    has_external_base,
+    is_enum,
+    project_mro,
+)
 from remora.code.callgraph.rules.points_to import binding_values
 from remora.code.ir.model import FUNCTION_SCOPE
 
@@ -148,9 +153,7 @@ def attribute_of_class(
 ) -> Values:
     """Return the values of a class attribute. Members of an enum are instances of the enum."""
     members = ctx.read(("class_attribute", level, value[1], value[2], name))
-    order = ctx.read(("mro", value[1], value[2]))
-    external = {v[1] for v, _ in order if v[0] == kinds.EXTERNAL}
-    if external and any(base.startswith("enum.") for base in external):
+    if is_enum(ctx, value):
         functions = tuple(pair for pair in members if pair[0][0] == kinds.FUNCTION)
         return functions or exact_value(kinds.INSTANCE, *value[1:])
     found = [
@@ -164,16 +167,27 @@ def attribute_of_class(
 
 
 def super_attribute(ctx: Context, level: int, value: Value, name: str) -> Values:
-    """Return an attribute of `super()`, found in the classes after the given class in its MRO."""
-    _, path, scope, receiver = value
-    order = [v for v, _ in ctx.read(("mro", path, scope))][1:]
-    for base in order:
+    """Return an attribute of `super()`, found in the classes after the given class in the MRO.
+
+    Example: with `class Page(Login, View)`, `super()` in `Login` continues in `View`, also if
+    `Login` has no bases. So the MRO of each subclass of the receiver counts, too.
+    """
+    _, start, receiver, method = value
+    found = [_members_behind(ctx, level, receiver, start, name)]
+    for subclass, _ in ctx.read(("derived", *receiver[1:])):
+        if _is_inherited(ctx, subclass, receiver, method):
+            found.append(weaken(_members_behind(ctx, level, subclass, start, name)))
+    return bind_methods(ctx, join(found), receiver) or exact_value(kinds.OPAQUE)
+
+
+def _members_behind(ctx: Context, level: int, owner: Value, start: Value, name: str) -> Values:
+    """Return the attribute in the first class that defines it after `start` in the MRO of `owner`."""
+    order = [v for v, _ in ctx.read(("mro", *owner[1:]))]
+    for base in order[order.index(start) + 1 :] if start in order else ():
         file = ctx.scope_file(base[1], base[2]) if base[0] == kinds.CLASS else None
-        bindings = file.exported(base[2], name) if file is not None else ()
-        if file is not None and bindings:
-            members = join([binding_values(ctx, level, file, binding) for binding in bindings])
-            return bind_methods(ctx, members, (receiver, path, scope))
-    return exact_value(kinds.OPAQUE)
+        if file is not None and (bindings := file.exported(base[2], name)):
+            return join([binding_values(ctx, level, file, binding) for binding in bindings])
+    return EMPTY
 
 
 def bind_methods(ctx: Context, values: Values, receiver: Value) -> Values:

@@ -8,7 +8,8 @@ from remora.code.callgraph.abstract_values import EMPTY, Value, Values, exact_va
 from remora.code.callgraph.analysis_context import Context, ProgramPoint
 from remora.code.callgraph.files.ir_index import IndexedFile
 from remora.code.callgraph.rules.call_rules import variadic_items
-from remora.code.callgraph.rules.points_to import await_values, evaluate
+from remora.code.callgraph.rules.hierarchy import is_enum
+from remora.code.callgraph.rules.points_to import await_values, evaluate, instances_of
 from remora.code.ir.model import STAR, Container, has_tag
 
 _MANAGERS = frozenset(("contextmanager", "asynccontextmanager"))
@@ -155,6 +156,11 @@ def _subscripted(ctx: Context, level: int, value: Value, _key: Any) -> Values:
     return ctx.read(("special", level, value, "__getitem__"))
 
 
+def _of_class(ctx: Context, _level: int, value: Value, _key: Any) -> Values:
+    """Return `Box` for `Box[int]`, or a member for `Color["RED"]`."""
+    return instances_of(((value, 0),)) if is_enum(ctx, value) else exact_value(*value)
+
+
 def _opaque(_ctx: Context, _level: int, _value: Value, _key: Any) -> Values:
     return exact_value(kinds.OPAQUE)
 
@@ -167,6 +173,8 @@ _ITEMS: dict[str, Callable[[Context, int, Value, Any], Values]] = {
     kinds.VARIADIC: variadic_items,
     kinds.INSTANCE: _subscripted,
     kinds.SELF: _subscripted,
+    kinds.CLASS: _of_class,
+    kinds.OWN_CLASS: _of_class,
     kinds.OPAQUE: _opaque,
     kinds.EXTERNAL: _opaque,
 }

@@ -98,6 +98,11 @@ def has_external_base(ctx: Context, value: Value) -> bool:
     return any(v[0] == EXTERNAL and v[1] not in _PLAIN_BASES for v, _ in order)
 
 
+def is_enum(ctx: Context, value: Value) -> bool:
+    order = ctx.read(("mro", value[1], value[2]))
+    return any(v[0] == EXTERNAL and v[1].startswith("enum.") for v, _ in order)
+
+
 def is_dataclass(file: IndexedFile, number: int) -> bool:
     """Return True if the constructor of a class is generated from its fields."""
     scope = file.scopes[number]

@@ -86,7 +86,7 @@ def bind(ctx: Context, level: int, path: str, scope: int, name: str, index: int)
         return EMPTY
     found = file.scopes[scope].binds[name][index]
     point = ProgramPoint(level, path, found.scope, found.at)
-    if found.kind in {ir.VALUE, ir.NARROWED}:
+    if found.kind == ir.VALUE:
         return weaken(evaluate(ctx, point, found.term))
     if found.kind == ir.DEFINITION:
         return _definition(ctx, point, file, found.term, found.extra)
@@ -209,6 +209,11 @@ def _either(ctx: Context, point: ProgramPoint, term: Any, depth: int) -> Values:
     return join([evaluate(ctx, point, part, depth) for part in term[1:]])
 
 
+def _narrowed(ctx: Context, point: ProgramPoint, term: Any, depth: int) -> Values:
+    found = weaken(evaluate(ctx, point, term[2], depth))
+    return found or evaluate(ctx, point, term[1], depth)
+
+
 def _await(ctx: Context, point: ProgramPoint, term: Any, depth: int) -> Values:
     return await_values(ctx, point.level, evaluate(ctx, point, term[1], depth))
 
@@ -269,4 +274,5 @@ _EVALUATORS: dict[int, Callable[[Context, ProgramPoint, Any, int], Values]] = {
     ir.STAR: _element,
     ir.ENTERED: _evaluate_entered,
     ir.INSTANCE: _instance,
+    ir.NARROWED: _narrowed,
 }

@@ -103,14 +103,22 @@ def _argument(ctx: Context, level: int, site: Site, index: int) -> Values:
     return ctx.read(("argument", level, *site, index))
 
 
-def _super(ctx: Context, _level: int, site: Site) -> Values:
+def _super(ctx: Context, level: int, site: Site) -> Values:
+    """Return `super()` in a method, or `super(B, self)`, which begins behind `B`."""
     if (file := ctx.file(site[0])) is None:
         return EMPTY
-    scope = file.lowered.calls[site[1]].scope
-    if (method := file.enclosing_method(scope)) is None:
+    call = file.lowered.calls[site[1]]
+    if (method := file.enclosing_method(call.scope)) is None:
         return EMPTY
-    receiver = kinds.OWN_CLASS if file.takes_class(method) else kinds.INSTANCE
-    return exact_value(kinds.SUPER, site[0], file.scopes[method].parent, receiver)
+    owner = (site[0], file.scopes[method].parent)
+    receiver = (kinds.OWN_CLASS if file.takes_class(method) else kinds.INSTANCE, *owner)
+    starts = _argument(ctx, level, site, 0) if call.args else ((receiver, 0),)
+    found = [
+        exact_value(kinds.SUPER, (kinds.CLASS, *value[1:]), receiver, file.scopes[method].name)
+        for value, _ in starts
+        if value[0] in {kinds.CLASS, kinds.OWN_CLASS, kinds.INSTANCE}
+    ]
+    return join(found) or exact_value(kinds.OPAQUE)
 
 
 def _type(ctx: Context, _level: int, site: Site) -> Values:

@@ -5,28 +5,34 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from remora.code.ir import model as ir
-from remora.code.ir.lowering.builder import IRBuilder
+from remora.code.ir.lowering.builder import IRBuilder, Types
 from remora.code.ir.lowering.expressions import (
     assign_target,
     lower_expression,
     record_implicit_call,
 )
+from remora.code.ir.lowering.narrowing import lower_narrowed, types_if
 from remora.code.ir.lowering.operators import record_iteration
 from remora.code.ir.model import Block
 
 _LEAVES = frozenset((ast.Return, ast.Raise))
-_MAY_NARROW = frozenset((ast.Call, ast.BoolOp))
+_LEAVES_BLOCK = _LEAVES | {ast.Continue, ast.Break}
+_NOTHING: Types = {}
 _IF = ast.If
 
 
-def lower_body(builder: IRBuilder, statements: Sequence[ast.stmt], block: int) -> None:
-    """Lower the statements of one block."""
+def lower_body(
+    builder: IRBuilder, statements: Sequence[ast.stmt], block: int, types: Types = _NOTHING
+) -> None:
+    """Lower the statements of one block, in which these types are known."""
     outside, builder.block = builder.block, block
     blocks, steps = builder.statements, builder.statement_handlers
+    builder.push_types(types)
     for statement in statements:
         builder.statement = len(blocks)
         blocks.append(block)
         steps[statement.__class__](builder, statement)
+    builder.types.pop()
     builder.block = outside
 
 
@@ -39,29 +45,22 @@ def lower_if(builder: IRBuilder, node: ast.If) -> None:
         rest = rest[0].orelse
     builder.counted_scope.branches += len(arms)
     count = len(arms) + 1 if rest else 0
+    otherwise = _NOTHING
+    all_leave = True
     for arm in arms:
         test, statements = arm.test, arm.body
-        lower_expression(builder, test)
+        if arm is not node:
+            builder.start_statement(builder.block)
+        lower_narrowed(builder, otherwise, test)
         block = _open_block(builder, statements, group, count)
-        if test.__class__ in _MAY_NARROW:
-            record_narrowing(builder, test, block)
-        lower_body(builder, statements, block)
+        lower_body(builder, statements, block, otherwise | types_if(builder, test, holds=True))
+        all_leave = all_leave and statements[-1].__class__ in _LEAVES_BLOCK
+        if all_leave:
+            builder.types[-1] |= types_if(builder, test, holds=False)
+        else:
+            otherwise = otherwise | types_if(builder, test, holds=False)
     if rest:
-        lower_body(builder, rest, _open_block(builder, rest, group, count))
-
-
-def record_narrowing(builder: IRBuilder, test: Any, block: int) -> None:
-    """Record that `isinstance(x, C)` narrows `x` in the block."""
-    while test.__class__ is ast.BoolOp and test.op.__class__ is ast.And:
-        test = test.values[0]
-    if test.__class__ is not ast.Call:
-        return
-    match test:
-        case ast.Call(func=ast.Name(id="isinstance"), args=[ast.Name(id=name), kind]):
-            outside, builder.block = builder.block, block
-            builder.start_statement(block)
-            builder.bind(name, ir.NARROWED, (ir.INSTANCE, lower_expression(builder, kind)))
-            builder.block = outside
+        lower_body(builder, rest, _open_block(builder, rest, group, count), otherwise)
 
 
 def lower_for(builder: IRBuilder, node: ast.For | ast.AsyncFor) -> None:
@@ -123,11 +122,12 @@ def lower_match(builder: IRBuilder, node: ast.Match) -> None:
         block = _open_block(builder, case.body, group, len(node.cases) if has_wildcard else 0)
         outside, builder.block = builder.block, block
         builder.start_statement(block)
-        _bind_captures(builder, case.pattern, node.subject, subject)
+        types = dict(_bind_captures(builder, case.pattern, node.subject, subject))
         if case.guard is not None:
-            lower_expression(builder, case.guard)
+            lower_narrowed(builder, types, case.guard)
+            types |= types_if(builder, case.guard, holds=True)
         builder.block = outside
-        lower_body(builder, case.body, block)
+        lower_body(builder, case.body, block, types)
 
 
 def _open_block(
@@ -148,13 +148,17 @@ def _lower_loop(
     outside, builder.block = builder.block, block
     builder.start_statement(block)
     lower_head()
+    types = types_if(builder, node.test, holds=True) if isinstance(node, ast.While) else _NOTHING
     builder.block = outside
-    lower_body(builder, node.body, block)
+    lower_body(builder, node.body, block, types)
     if node.orelse:
         lower_body(builder, node.orelse, _open_block(builder, node.orelse, builder.new_group(), 0))
 
 
-def _bind_captures(builder: IRBuilder, pattern: ast.pattern, subject: ast.expr, term: Any) -> None:
+def _bind_captures(
+    builder: IRBuilder, pattern: ast.pattern, subject: ast.expr, term: Any
+) -> Iterator[tuple[str, Any]]:
+    """Bind the names of a pattern, and yield the narrowed subject."""
     for name, kind in _captures(pattern):
         if name is not None:
             whole_term = term if getattr(pattern, "name", None) == name and kind is None else None
@@ -166,7 +170,7 @@ def _bind_captures(builder: IRBuilder, pattern: ast.pattern, subject: ast.expr, 
         elif kind is not None:
             instance = (ir.INSTANCE, lower_expression(builder, kind))
             if isinstance(subject, ast.Name):
-                builder.bind(subject.id, ir.NARROWED, instance)
+                yield subject.id, (ir.NARROWED, subject.id, instance)
 
 
 def _captures(pattern: ast.pattern) -> Iterator[tuple[str | None, ast.expr | None]]:

@@ -101,6 +101,8 @@ class OpenScope:
 
 LoweringFunction = Callable[["IRBuilder", Any], Any]
 """Records a syntax node and returns its term, if any."""
+Types = dict[str, Any]
+"""Maps `x` or `x.y` to its NARROWED term."""
 PendingBody = tuple[OpenScope, Sequence[ast.stmt], int]
 """A scope, its statements and the block around them."""
 
@@ -159,6 +161,8 @@ class IRBuilder(IRParts):
         self.counted_scope = self.scope
         """Scope that counts branches: never a lambda or comprehension."""
         self.scopes: list[OpenScope] = [self.scope]
+        self.types: list[Types] = [{}]
+        """What conditions imply, at the current position last, and around it."""
 
     def open_scope(self, kind: int, name: str, line: int) -> OpenScope:
         """Create a scope inside the current scope, at the current statement."""
@@ -179,12 +183,24 @@ class IRBuilder(IRParts):
         self.groups += 1
         return self.groups
 
+    def push_types(self, types: Types) -> None:
+        """Know these types, too, until `types` is popped."""
+        self.types.append(self.types[-1] | types)
+
+    def forget(self, path: str) -> None:
+        """Forget the type of `x` or `x.y`, because it is assigned."""
+        for types in self.types:
+            for known in [known for known in types if f"{known}.".startswith(f"{path}.")]:
+                del types[known]
+
     def bind(self, name: str, kind: int, term: Any, extra: Any = None) -> None:
         """Record that the current statement binds `name`."""
         target = self.scope
         if target.outer:
             target = target.outer.get(name, target)
         self.names.add(name)
+        if self.types[-1]:
+            self.forget(name)
         bind = Binding(kind, self.statement, self.scope_index, term, extra)
         binds = target.binds
         if name in binds:

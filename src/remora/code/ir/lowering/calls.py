@@ -20,11 +20,7 @@ def lower_call(builder: IRBuilder, node: ast.Call) -> Any:
     func: Any = node.func
     if func.__class__ is _ATTRIBUTE:
         return _lower_method_call(builder, node, func)
-    if func.__class__ is _NAME:
-        callee: Any = func.id
-        builder.names.add(callee)
-    else:
-        callee = lower_expression(builder, func)
+    callee: Any = lower_expression(builder, func)
     args, keywords = _arguments(builder, node)
     line = node.lineno
     if callee.__class__ is str:
@@ -47,11 +43,7 @@ def _lower_method_call(builder: IRBuilder, node: ast.Call, func: ast.Attribute) 
     name, base = func.attr, func.value
     add = builder.names.add
     add(name)
-    if base.__class__ is _NAME:
-        owner: Any = base.id
-        add(owner)
-    else:
-        owner = lower_expression(builder, base)
+    owner = lower_expression(builder, base)
     args, keywords = _arguments(builder, node)
     callee = (ATTRIBUTE, owner, name)
     if name in _ADDING and args:

@@ -25,7 +25,8 @@ def lower_expression(builder: IRBuilder, node: Any) -> Any:
     if kind is _NAME:
         name = node.id
         builder.names.add(name)
-        return name
+        types = builder.types[-1]
+        return types.get(name, name) if types else name
     if kind is _CONSTANT:
         return constant_term(node.value)
     if builder.depth > DEEPEST:
@@ -39,11 +40,12 @@ def lower_expression(builder: IRBuilder, node: Any) -> Any:
 def lower_expressions(builder: IRBuilder, nodes: Sequence[Any]) -> list[Any]:
     """Lower several expressions. Names and constants are handled inline for speed."""
     terms = []
+    types = builder.types[-1]
     for node in nodes:
         if node.__class__ is _NAME:
             name = node.id
             builder.names.add(name)
-            terms.append(name)
+            terms.append(types.get(name, name) if types else name)
         elif node.__class__ is _CONSTANT:
             terms.append(constant_term(node.value))
         else:
@@ -113,6 +115,8 @@ def write_attribute(
 ) -> None:
     owner = lower_expression(builder, base)
     builder.names.add(name)
+    if builder.types[-1] and isinstance(base, ast.Name):
+        builder.forget(f"{base.id}.{name}")
     if owner != "self":
         builder.names.add(f"set {name}")
     builder.stores.append(

@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterable
 from typing import Any
 
-from remora.code.ir.lowering.builder import IRBuilder, OpenScope
+from remora.code.ir.lowering.builder import IRBuilder, OpenScope, Types
 from remora.code.ir.lowering.expressions import (
     CONSTANT_TERMS,
     are_unknown_or_constant,
@@ -15,6 +15,7 @@ from remora.code.ir.lowering.expressions import (
     lower_expressions,
     record_implicit_call,
 )
+from remora.code.ir.lowering.narrowing import lower_narrowed, types_if
 from remora.code.ir.model import (
     ATTRIBUTE,
     AWAIT,
@@ -55,6 +56,7 @@ def lower_comprehension(
 ) -> Any:
     outside = _enter_comprehension(builder, node)
     term = _container(builder, [lower_expression(builder, node.elt)], None, each=True)
+    builder.types.pop()
     builder.enter(outside)
     return term
 
@@ -63,6 +65,7 @@ def lower_dict_comprehension(builder: IRBuilder, node: ast.DictComp) -> Any:
     outside = _enter_comprehension(builder, node)
     lower_expression(builder, node.key)
     term = _container(builder, [lower_expression(builder, node.value)], [None], each=True)
+    builder.types.pop()
     builder.enter(outside)
     return term
 
@@ -78,6 +81,7 @@ def _enter_comprehension(
 ) -> OpenScope:
     """Enter the scope of a comprehension and bind its loop variables. Return the outer scope."""
     outside = builder.scope
+    builder.push_types({})
     inside = builder.open_scope(COMPREHENSION_SCOPE, "", node.lineno)
     for generator in node.generators:
         # the first iterable is evaluated in the outer scope
@@ -88,6 +92,7 @@ def _enter_comprehension(
         builder.counted_scope.branches += 1 + len(generator.ifs)
         for test in generator.ifs:
             lower_expression(builder, test)
+            builder.types[-1] |= types_if(builder, test, holds=True)
     return outside
 
 
@@ -132,15 +137,13 @@ def lower_attribute(builder: IRBuilder, node: ast.Attribute) -> Any:
     value, name = node.value, node.attr
     add = builder.names.add
     add(name)
-    if value.__class__ is _NAME:
-        base: Any = value.id
-        add(base)
-    else:
-        base = lower_expression(builder, value)
+    base = lower_expression(builder, value)
     term = (ATTRIBUTE, base, name)
     builder.reads.append(
         AttributeRead(builder.scope_index, builder.statement, node.end_lineno or node.lineno, term)
     )
+    if (types := builder.types[-1]) and value.__class__ is _NAME:
+        return types.get(f"{value.id}.{name}", term)
     return term
 
 
@@ -166,15 +169,23 @@ def lower_slice(builder: IRBuilder, node: ast.Slice) -> None:
 
 def lower_boolean(builder: IRBuilder, node: ast.BoolOp) -> Any:
     """Lower `and` or `or`. The result may be any operand."""
-    values = node.values
-    builder.counted_scope.branches += len(values) - 1
-    return _either(lower_expressions(builder, values))
+    builder.counted_scope.branches += len(node.values) - 1
+    is_and = node.op.__class__ is ast.And
+    terms: list[Any] = []
+    types: Types = {}
+    for value in node.values:
+        terms.append(lower_narrowed(builder, types, value))
+        types = types | types_if(builder, value, holds=is_and)
+    return _either(terms)
 
 
 def lower_conditional(builder: IRBuilder, node: ast.IfExp) -> Any:
     builder.counted_scope.branches += 1
-    lower_expression(builder, node.test)
-    return _either((lower_expression(builder, node.body), lower_expression(builder, node.orelse)))
+    test = node.test
+    lower_expression(builder, test)
+    body = lower_narrowed(builder, types_if(builder, test, holds=True), node.body)
+    otherwise = lower_narrowed(builder, types_if(builder, test, holds=False), node.orelse)
+    return _either((body, otherwise))
 
 
 def lower_binary(builder: IRBuilder, node: ast.BinOp) -> Any:

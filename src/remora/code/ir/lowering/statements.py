@@ -4,7 +4,6 @@ import ast
 from typing import Any
 
 from remora.code.ir import model as ir
-from remora.code.ir.lowering.blocks import record_narrowing
 from remora.code.ir.lowering.builder import IRBuilder
 from remora.code.ir.lowering.calls import lower_call
 from remora.code.ir.lowering.expressions import (
@@ -13,6 +12,7 @@ from remora.code.ir.lowering.expressions import (
     record_implicit_call,
     write_attribute,
 )
+from remora.code.ir.lowering.narrowing import types_if
 from remora.code.ir.lowering.parameters import lower_annotation
 from remora.code.ir.model import ContainerWrite, Export
 from remora.text import is_utf8
@@ -143,7 +143,7 @@ def lower_assert(builder: IRBuilder, node: ast.Assert) -> None:
     if node.msg is not None:
         lower_expression(builder, node.msg)
     builder.counted_scope.branches = branches  # radon does not count branches inside `assert`
-    record_narrowing(builder, node.test, builder.block)
+    builder.types[-1] |= types_if(builder, node.test, holds=True)
 
 
 def unqualified_name(node: Any) -> str:

@@ -1,0 +1,207 @@
+"""Resolution of calls by the rules of Python: MROs, subscripted classes, conditions and so on."""
+
+import pytest
+
+from remora.code.callgraph.linker import Linker
+from tests.code.callgraph.project import Project, backward, forward
+
+
+def callers(text: str, name: str) -> dict[str, str]:
+    """Return the callers of a node of `m.py`, with their tiers. Both directions agree."""
+    project = Project({"m.py": text})
+    found = forward(project, Linker(project))
+    assert backward(project, Linker(project)) == found
+    key = f"node:m.py:{name}"
+    return {
+        caller.removeprefix("node:m.py:"): edge.tier
+        for caller, callee, edge in found
+        if callee == key
+    }
+
+
+def two_callers(text: str) -> tuple[dict[str, str], dict[str, str]]:
+    return callers(text, "A.go"), callers(text, "B.go")
+
+
+CHAIN = """
+class A:
+    def go(self): ...
+class B(A):
+    def go(self): ...
+class C(B):
+    def go(self): super({}).go()
+"""
+
+
+@pytest.mark.parametrize(
+    ("start", "expected"),
+    [
+        ("", ({}, {"C.go": "exact"})),
+        ("C, self", ({}, {"C.go": "exact"})),
+        ("B, self", ({"C.go": "exact"}, {})),
+        ("self.x, self", ({"C.go": "possible"}, {"C.go": "possible"})),
+    ],
+)
+def test_super_begins_behind_its_class(
+    start: str, expected: tuple[dict[str, str], dict[str, str]]
+) -> None:
+    assert two_callers(CHAIN.format(start)) == expected
+
+
+SIBLINGS = """
+class A:
+    def go(self): super().go()
+class B:
+    def go(self): ...
+class Both({}):
+    {}
+"""
+
+
+def test_super_continues_in_the_siblings_of_a_subclass() -> None:
+    assert callers(SIBLINGS.format("A, B", "pass"), "B.go") == {"A.go": "inferred"}
+    assert callers(SIBLINGS.format("B, A", "pass"), "B.go") == {}
+
+
+def test_a_subclass_that_does_not_reach_the_method_has_no_siblings() -> None:
+    own = SIBLINGS.format("A, B", "def go(self): ...")
+    assert callers(own, "B.go") == {}
+    assert callers(own.replace("...", "super().go()"), "A.go") == {"Both.go": "exact"}
+
+
+DIAMOND = """
+class A:
+    def go(self): ...
+class L(A):
+    def go(self): super().go()
+class R(A):
+    def go(self): super().go()
+class Both(L, R): ...
+"""
+
+
+def test_a_sibling_is_possible_where_the_base_is_exact() -> None:
+    assert callers(DIAMOND, "A.go") == {"L.go": "exact", "R.go": "exact"}
+    assert callers(DIAMOND, "R.go") == {"L.go": "possible"}
+
+
+BOX = """
+import enum
+class A:
+    def __init__(self): ...
+    def __getitem__(self, key): ...
+    def go(self): ...
+    @classmethod
+    def make(cls): return cls()
+IntA = A[int]
+class Color(enum.Enum):
+    RED = 1
+    def show(self): ...
+def f(x: IntA, y):
+    """
+
+
+@pytest.mark.parametrize(
+    "call", ["A[int]().go()", "A['B']().go()", "A[int, str].make().go()", "IntA().go()", "x.go()"]
+)
+def test_a_subscripted_class_is_the_class(call: str) -> None:
+    assert callers(BOX + call, "A.go").keys() == {"f"}
+    assert callers(BOX + call, "A.__getitem__") == {}
+
+
+def test_an_instance_or_an_enum_is_not_a_subscripted_class() -> None:
+    assert callers(BOX + "A()[0]", "A.__getitem__") == {"f": "exact"}
+    for call in ("Color['RED'].show()", "Color[y].show()"):
+        assert callers(BOX + call, "Color.show") == {"f": "inferred"}
+
+
+def test_what_python_calls_instead_of_a_missing_special_method() -> None:
+    text = "class A:\n    def __len__(self): ...\n    def __eq__(self, other): ...\n"
+    calls = f"{text}def f(): bool(A())\ndef g(x): A() != x\ndef h(x): A() == x\n"
+    assert callers(calls, "A.__len__") == {"f": "inferred"}
+    assert callers(calls, "A.__eq__") == {"g": "exact", "h": "exact"}
+    own = calls.replace("def f", "    def __ne__(self, other): ...\ndef f")
+    assert callers(own, "A.__eq__") == {"h": "exact"}
+
+
+def test_a_subscripted_class_runs_its_own_method() -> None:
+    text = "class A:\n    def __class_getitem__(cls, item): return cls\ndef f(): A[int]\n"
+    assert callers(text, "A.__class_getitem__") == {"f": "exact"}
+
+
+TYPES = """
+class A:
+    def go(self): ...
+class B:
+    def go(self): ...
+async def f(x, y, self):
+    """
+
+IS_A = [
+    "if isinstance(x, A): x.go()",
+    "if not isinstance(x, A): raise TypeError\n    x.go()",
+    "if not isinstance(x, A): return\n    elif x.go(): x = y",
+    "if not isinstance(x, A): y()\n    else: x.go()",
+    "if y and isinstance(x, A) and y.z: x.go()",
+    "if not y or not isinstance(x, A): return\n    x.go()",
+    "if isinstance(x, B): pass\n    elif isinstance(x, A): x.go()",
+    "isinstance(x, A) and x.go()",
+    "return not isinstance(x, A) or x.go()",
+    "x.go() if isinstance(x, A) else y",
+    "y if not isinstance(x, A) else await x.go()",
+    "[z.go() for z in x if isinstance(z, A)]",
+    "{z: x.go() for z in y if isinstance(x, A) if x.go()}",
+    "lambda z: isinstance(z, A) and z.go()",
+    "assert isinstance(x, A)\n    x.go()",
+    "while isinstance(x, A): x.go()",
+    "for z in x:\n        if not isinstance(z, A): continue\n        z.go()",
+    "async for z in x:\n        if not isinstance(z, A): break\n        z.go()",
+    "if isinstance(x.y, A): x.y.go()",
+    "if isinstance(self.y, A): self.y.go()",
+    "if isinstance(x, y) or isinstance(self.y, A) and self.y.go(): ...",
+    "if type(x) is A: x.go()",
+    "if isinstance(z := y(), A): z.go()",
+    "match x:\n        case z if isinstance(z, A): z.go()",
+    "match x:\n        case A(): x.go()",
+]
+
+
+@pytest.mark.parametrize("body", IS_A)
+def test_a_condition_narrows_a_type(body: str) -> None:
+    assert two_callers(TYPES + body) == ({"f": "inferred"}, {})
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "if isinstance(x, A | B): x.go()",
+        "if isinstance(x, (A, B)): x.go()",
+        "if isinstance(x, A) or isinstance(x, B): x.go()",
+        "if not isinstance(x, A) and not isinstance(x, B): return\n    x.go()",
+    ],
+)
+def test_a_condition_may_name_several_types(body: str) -> None:
+    assert two_callers(TYPES + body) == ({"f": "possible"}, {"f": "possible"})
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "if isinstance(x, A): pass\n    x.go()",
+        "if isinstance(x, A): pass\n    else: x.go()",
+        "if isinstance(x, A): pass\n    elif x.go(): pass",
+        "if not isinstance(x, A): y()\n    x.go()",
+        "if isinstance(x, A) or y: x.go()",
+        "isinstance(x, A) or x.go()",
+        "isinstance(x, A) and y\n    x.go()",
+        "assert isinstance(x, A)\n    x = y\n    x.go()",
+        "assert isinstance(x.y, A)\n    x.y = y\n    x.y.go()",
+        "assert isinstance(x.y, A)\n    x = y\n    x.y.go()",
+        "if isinstance(x, A):\n        x = y\n    x.go()",
+        "if isinstance(x, A):\n        for x in y: x.go()",
+        "[z for z in y if isinstance(x, A)]\n    x.go()",
+        "assert isinstance(x.y, A)\n    x.go()",
+    ],
+)
+def test_a_condition_says_nothing_elsewhere(body: str) -> None:
+    assert two_callers(TYPES + body) == ({"f": "possible"}, {"f": "possible"})
