@@ -21,6 +21,7 @@ from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 from remora.code.pytest_model.pytest_file import is_of_tests
+from remora.code.syntax.definitions import FunctionNode
 from remora.hub.query.impact import changed_nodes
 
 
@@ -61,9 +62,9 @@ def cases(root: Path) -> Iterator[Case]:
             names = {
                 node.name
                 for node in changed_nodes(module, *sides)
-                if node.how not in ("new", "named")
+                if isinstance(node.before, FunctionNode)
             }
-            pattern = re.compile(rb"\b(" + "|".join(map(re.escape, names)).encode() + rb")\b")
+            pattern = re.compile(rb"\b(" + "|".join(map(re.escape, names)).encode() + rb")\(")
             others = frozenset(
                 path
                 for path in paths

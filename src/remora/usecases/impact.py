@@ -33,7 +33,7 @@ _MOST_FILES = 8
 """Files of an answer, with those of what was left out (decision: a person does not open more)."""
 _TITLES = {
     "misfits": "No longer fits",
-    "overrides": "Overrides and subclasses",
+    "overrides": "Overrides, subclasses and methods of the same name",
     "callers": "Called by",
     "texts": "Named in",
 }

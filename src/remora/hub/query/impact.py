@@ -7,14 +7,20 @@ overrides of `total`, the pages that show a call of it, and the tests that run i
 import ast
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, Literal
 
 import msgspec
 
-from remora.code.pytest_model.pytest_file import is_test_file
+from remora.code.pytest_model.pytest_file import is_of_tests, is_test_file
 from remora.code.pytest_model.test_functions import tests_of
 from remora.code.syntax.changed_behavior import changed_behavior
-from remora.code.syntax.definitions import DefinitionNode, FunctionNode, find_definitions
+from remora.code.syntax.definitions import (
+    DEFINITIONS,
+    DefinitionNode,
+    FunctionNode,
+    find_definitions,
+)
 from remora.code.syntax.signature import docstring_text, has_own_parameters, misfit, signature
 from remora.code.syntax.source import Source, read_source
 from remora.hub.query.node_queries import NodeQueries
@@ -27,6 +33,8 @@ _NO_CALLS = frozenset(("inherit", "override"))
 _TEXTS = (".md", ".rst", ".txt", ".toml", ".cfg", ".ini", ".yml", ".yaml")
 """Suffixes of documentation and configuration."""
 _NOTHING = ast.Module(body=[], type_ignores=[])
+_MOST_TWINS = 6
+"""Files with a method of one name (decision)."""
 _MOST_PLACES = 3
 """Places of one name in texts."""
 
@@ -77,7 +85,7 @@ class Impact(msgspec.Struct, frozen=True, kw_only=True):
     """pytest IDs, nearest first."""
     callers: Sequence[Concern]
     overrides: Sequence[Concern]
-    """Overrides and subclasses."""
+    """Overrides, subclasses, and methods of the same name."""
     texts: Sequence[Concern]
     """Docstrings, documentation and configuration."""
     incomplete: Sequence[str]
@@ -120,6 +128,7 @@ class ImpactSearch:
                 elif node.how != "code":
                     overrides.append(_concern(node, row))
             misfits += self._imports(node) if node.how == "gone" else ()
+            overrides += self._twins(node)
         return Impact(
             changed=changed,
             misfits=[*dict.fromkeys(misfits)],
@@ -205,13 +214,37 @@ class ImpactSearch:
                         tier="inferred",
                     )
 
+    def _twins(self, node: ChangedNode) -> Iterator[Concern]:
+        """Yield the methods of the same name in other files, which often change together.
+
+        Example: `send` of `slack.py` and of `telegram.py`. More than a few are not twins.
+        """
+        name = split_node_key(node.key)[1].rpartition(".")[2]
+        if not node.in_class or name.startswith("__") or node.how == "new":
+            return
+        view, own = self._after.view, split_node_key(node.key)[0]
+        others = [path for path in view.mentioning(f"def {name}") if not is_of_tests(path)]
+        for path in others if len(others) <= _MOST_TWINS else ():
+            for twin in view.nodes(path) if path != own else ():
+                if twin.facts.qualname.rpartition(".")[2] == name:
+                    yield Concern(
+                        place=f"{path}:{twin.facts.line_start}",
+                        about=display_name(node.key),
+                        name=display_name(twin.facts.key),
+                        why="same name",
+                    )
+
     def _tests(self, changed: Sequence[ChangedNode]) -> Iterator[str]:
-        """Yield changed tests, and those that run a changed node, each the nearest first."""
+        """Yield changed tests, and those that run a changed node, the nearest first.
+
+        Those of the module's own test file come before others.
+        """
         queues: list[list[str]] = [[*self._changed_tests()]]
         for node in changed:
             for side in (self._after, self._before):
                 if side.view.node(node.key) is not None:
-                    queues.append([test["id"] for test in side.tests(node.key)["tests"] or ()])
+                    found = [test["id"] for test in side.tests(node.key)["tests"] or ()]
+                    queues.append(sorted(found, key=partial(_is_elsewhere, node)))
                     break
         for place in range(max(map(len, queues), default=0)):
             yield from (queue[place] for queue in queues if place < len(queue))
@@ -273,28 +306,44 @@ def changed_nodes(path: str, old: bytes | None, new: bytes | None) -> Iterator[C
     was = {inner.qualname: inner.node for inner in find_definitions(before, path)}
     now = {inner.qualname: inner.node for inner in find_definitions(after, path)}
     for name, texts in changed_behavior(before, after).items():
-        key = node_key(path, name)
-        if name == MODULE or name not in was:
-            continue
-        if name not in now:
-            if name.rpartition(".")[0] in {"", *now}:
-                yield ChangedNode(key=key, line=1, how="gone", what=("gone",), before=was[name])
-            continue
-        one, two = was[name], now[name]
-        is_other = _header(one) != _header(two)
-        said = [f"{signature(one)} → {signature(two)}"] if is_other else []
-        said += [text for text in texts if not is_other or "parameter" not in text]
-        yield ChangedNode(
-            key=key,
-            line=two.lineno,
-            how="signature" if is_other else "code",
-            what=tuple(said),
-            before=one,
-            after=two,
-        )
+        key, owner = node_key(path, name), name.rpartition(".")[0]
+        if name in was and name in now:
+            yield from _differences(key, was[name], now[name], texts)
+        elif name in was and owner in {"", *now}:
+            yield ChangedNode(key=key, line=1, how="gone", what=("gone",), before=was[name])
     for name, node in now.items():
         if name not in was and name.rpartition(".")[0] in {"", *was}:
             yield ChangedNode(key=node_key(path, name), line=node.lineno, how="new", after=node)
+
+
+def _differences(
+    key: str, before: DefinitionNode, after: DefinitionNode, texts: Sequence[str]
+) -> Iterator[ChangedNode]:
+    """Yield a definition, unless it is a class of which only methods differ: they are nodes."""
+    if _own(before) == _own(after):
+        return
+    is_other = _header(before) != _header(after)
+    said = [f"{signature(before)} → {signature(after)}"] if is_other else []
+    said += [text for text in texts if not is_other or "parameter" not in text]
+    how: How = "signature" if is_other else "code"
+    yield ChangedNode(
+        key=key, line=after.lineno, how=how, what=tuple(said), before=before, after=after
+    )
+
+
+def _is_elsewhere(node: ChangedNode, test: str) -> bool:
+    """Return True unless a test is in the test file that is named after the node's module."""
+    stem = split_node_key(node.key)[0].removesuffix(".py").rpartition("/")[2].strip("_")
+    file = test.partition("::")[0].rpartition("/")[2]
+    return file not in (f"test_{stem}.py", f"{stem}_test.py")
+
+
+def _own(node: DefinitionNode) -> list[str]:
+    """Return the code of a definition, and of a class without its methods and inner classes."""
+    is_class = isinstance(node, ast.ClassDef)
+    kept = [part for part in node.body if not (is_class and isinstance(part, DEFINITIONS))]
+    shown = [*node.decorator_list, *kept[docstring_text(node.body) is not None :]]
+    return [_header(node), *map(ast.dump, shown)]
 
 
 def _header(node: DefinitionNode) -> str:
