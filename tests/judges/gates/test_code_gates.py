@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from remora.errors import HostError
+from remora.judges.gates import code_gates
 from remora.judges.gates.code_gates import find_imports, pytest_gate
 from remora.sandbox.interpreters import ProjectPython
 from tests.cli.conftest import write
@@ -49,6 +50,17 @@ def test_each_module_is_imported_apart(tmp_path: Path) -> None:
     python = ProjectPython(python=Path(sys.executable), root=write(tmp_path, files), trusted=True)
     found = find_imports([*files], python).measure(tmp_path, 60, ())
     assert [*found] == ["app/api.py can no longer be imported"]
+
+
+def test_a_module_that_never_ends_is_stopped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A script may serve or ask when it is imported."""
+    monkeypatch.setattr(code_gates, "_MODULE_SECONDS", 0.5)
+    files = {"serve.py": "while True:\n    pass\n", "shop.py": ""}
+    python = ProjectPython(python=Path(sys.executable), root=write(tmp_path, files), trusted=True)
+    found = find_imports([*files], python).measure(tmp_path, 60, ())
+    assert [*found] == ["serve.py can no longer be imported"]
 
 
 @pytest.mark.parametrize("files", [{}, {"shop.py": "raise ValueError\n"}])

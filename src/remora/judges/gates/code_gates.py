@@ -52,13 +52,17 @@ def pytest_configure(config):
         config.pluginmanager.register(Outcomes())
 """
 _SETTINGS = ("rootdir:", "inifile:", "configfile:")  # lines that may follow pytest's error
-_IMPORT_SECONDS = 60.0
+_IMPORT_SECONDS, _MODULE_SECONDS = 60.0, 10.0
 _IMPORTS = f"""\
 import sys
 del sys.path[0]  # the current folder may have a file such as json.py
-import importlib, json, os
+import importlib, json, os, signal
 sys.path[:0] = [".", *{SOURCE_ROOTS!r}]
-names, own = sys.argv[2:], {{name.partition(".")[0] for name in sys.argv[2:]}}
+seconds, names = float(sys.argv[2]), sys.argv[3:]
+own = {{name.partition(".")[0] for name in names}}
+
+def stop(*_):
+    raise TimeoutError
 
 def load(names):
     for name in names:
@@ -71,6 +75,7 @@ def load(names):
 def apart(work, names):
     read, write = os.pipe()
     if not os.fork():
+        signal.setitimer(signal.ITIMER_REAL, seconds, seconds)
         try:
             os.write(write, json.dumps(work(names)).encode())
         finally:
@@ -79,12 +84,16 @@ def apart(work, names):
     with open(read) as answer:
         return json.loads(answer.read() or "null")
 
+signal.signal(signal.SIGALRM, stop)
 load(apart(load, names) or ())  # what modules of others need is loaded once
 failed = [name for name in names if not apart(lambda name: bool(importlib.import_module(name)), name)]
 with open(sys.argv[1], "x") as result:
     json.dump(failed, result)
 """
-"""Imports each module in a process of its own: one of a circle may be imported only after another."""
+"""Imports each module in a process of its own: one of a circle may be imported only after another.
+
+One that serves or asks when it is imported is stopped after a time (decision).
+"""
 
 
 def pytest_gate(python: ProjectPython) -> Gate:
@@ -174,8 +183,8 @@ def find_imports(files: Collection[str], python: ProjectPython) -> Gate:
 
     def measure(folder: Path, seconds: float, _: tuple[str, ...]) -> Levels:
         with temporary_folder("imports-") as out:
-            words = ("-B", "-c", _IMPORTS, str(out / _RESULT), *modules)
-            run_python(python, words, folder, min(_IMPORT_SECONDS, seconds), (out,))
+            words = ("-B", "-c", _IMPORTS, str(out / _RESULT), str(_MODULE_SECONDS))
+            run_python(python, (*words, *modules), folder, min(_IMPORT_SECONDS, seconds), (out,))
             try:
                 failed = msgspec.json.decode(RootedFiles(out).read_bytes(_RESULT), type=list[str])
             except (HostError, msgspec.DecodeError):
