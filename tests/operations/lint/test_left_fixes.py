@@ -125,6 +125,14 @@ EXAMPLES = {
           __all__ = ["a", "a"]
           a = b = 1
         """),
+    "a type that a union has twice": (
+        "another value may be meant", "PYI", """
+          from datetime import date, time
+
+
+          def f(day: time | date | date):
+              return str(day)
+        """),
     "an import that is tried": (
         "what can be imported decides", "F", """
           try:
