@@ -39,14 +39,17 @@ class ChangedFile(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return _parsed(self.path, self.after)
 
     @cached_property
+    def earlier(self) -> Module | None:
+        """The parsed old content."""
+        return _parsed(self.path, self.before)
+
+    @cached_property
     def changed_functions(self) -> tuple[Node, ...]:
-        """The functions of which a line is new or different, outermost first."""
+        """The functions that the file did not have before, line for line, outermost first."""
         nodes = self.module.nodes if self.module is not None else ()
+        known = {node.source_hash for node in (self.earlier.nodes if self.earlier else ())}
         return tuple(
-            node
-            for node in nodes
-            if node.node_type == "function"
-            and not self.lines.isdisjoint(range(node.line_start, node.line_end + 1))
+            node for node in nodes if node.node_type == "function" and node.source_hash not in known
         )
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from remora.judges.judged_change import ChangedFile
 from remora.sandbox.interpreters import ProjectPython
 from tests.cli.conftest import Remora, git, new_repository, write
 
@@ -52,6 +53,24 @@ def unchanged(shop: Path) -> Iterator[None]:
     yield
     assert git(shop, "for-each-ref", "refs/remora") == ""
     assert not (shop / ".agentfs").exists()
+
+
+def test_a_finding_that_was_there_elsewhere_is_shown_where_it_is_new(
+    shop: Path, poor: Remora
+) -> None:
+    write(shop, {"ruff.toml": "[lint]\nselect = ['D103']\n", "bag.py": "def a(): ...\n"})
+    git(shop, "add", ".")
+    git(shop, "commit", "-qm", "bag")
+    write(shop, {"bag.py": "def a(): ...\ndef b(): ...\n"})
+    (problem,) = poor("judge", "--static", "--json", cwd=shop).document["problems"]
+    assert (problem["code"], problem["line"]) == ("ruff", 2)
+
+
+def test_a_function_has_changed_if_a_row_is_gone_but_not_if_it_has_moved() -> None:
+    rows = "@given(\n  1,\n  2)\ndef a(n): ...\n"
+    before, after = f"def b(): ...\n{rows}", f"{rows}def b(): ...\n".replace("  2", "")
+    file = ChangedFile(path="a.py", before=before.encode(), after=after.encode())
+    assert [node.qualname for node in file.changed_functions] == ["a"]
 
 
 @pytest.mark.usefixtures("unchanged")

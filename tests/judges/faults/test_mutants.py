@@ -1,13 +1,14 @@
 """Mutants: each is Python, each is another program, and there are faults of every kind."""
 
 import ast
+import sys
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from remora.judges.faults.fault_kinds import FaultKind
-from remora.judges.faults.mutants import MAX_MUTANTS, mutants
+from remora.judges.faults.mutants import MAX_MUTANTS, find_function, foreign_lines, mutants
 
 KINDS = {
     "return a < b": {"`a < b` became `a <= b`", "`a < b` became `a >= b`", "it returns None"},
@@ -134,6 +135,27 @@ def test_a_method_by_its_qualname() -> None:
     code = b"class A:\n    def f(self):\n        return 1\n\n\ndef f():\n    return 5\n"
     assert mutants(code, "A.f")[0].function.startswith("class A:\n")
     assert mutants(code, "A.g") == mutants(b"def (", "f") == mutants(code, "A") == []
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the code is of Windows")
+@pytest.mark.parametrize(
+    ("body", "lines"),
+    [
+        ('if sys.platform == "win32":\n  a = 1\nelse:\n  a = 2\nreturn a', [1, 2]),
+        ('if os.name != "nt":\n  return 1\na = 2\nreturn a', [1, 3, 4]),
+        ('if platform.system().startswith("Win"):\n  return 1\nreturn 2', [1, 2]),
+        ("for n in x:\n  if not core.IS_WINDOWS:\n    raise n\n  n()\nreturn 1", [2, 4]),
+        ('if a == "win32" or twin:\n  return 1\nreturn 2', []),
+    ],
+)  # fmt: skip
+def test_what_only_another_platform_runs_gets_no_fault(body: str, lines: list[int]) -> None:
+    code = source(body.replace("\n", "\n    "))
+    _, function = find_function(code, "f")
+    assert function is not None
+    assert foreign_lines(function.body) == {1 + line for line in lines}
+    faulty = {mutant.line - 1 for mutant in mutants(code, "f", 99)}
+    assert faulty
+    assert faulty.isdisjoint(lines)
 
 
 def test_types_get_no_fault() -> None:

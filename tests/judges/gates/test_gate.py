@@ -28,7 +28,7 @@ def test_more_of_a_problem_is_worse_and_a_moved_one_is_the_same() -> None:
     one, three = problems(["a.py:3:1: F401"]), problems([f"a.py:{line}:1: F401" for line in "345"])
     (twice,) = worse(one, three)
     assert isinstance(twice, PlacedText)
-    assert (twice, twice.line) == ("a.py: F401 (x2)", 3)
+    assert (twice, twice.lines) == ("a.py: F401 (x2)", (3, 4, 5))
     assert worse(three, one) == []
 
 
@@ -57,4 +57,4 @@ def test_an_observer_hears_what_judges_before_it_does(active: Path) -> None:
     told = [what for what in watching.told if what[0] in ("ended", "judging")]
     assert told[0][0] == "ended"
     gates = dict.fromkeys(gate.partition(",")[0] for _, gate in told[1:])
-    assert list(gates) == ["imports", "pytest"], "no type was written, so no value is judged"
+    assert list(gates) == ["pytest", "imports"], "no type was written, so no value is judged"

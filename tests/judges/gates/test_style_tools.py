@@ -114,6 +114,19 @@ def test_a_tool_that_fails_judges_nothing(
         gate.measure(tmp_path, 60, ())
 
 
+@pytest.mark.parametrize(("pin", "is_asked"), [("0.3.5", False), ("0.17.0", True)])
+def test_rules_that_the_pinned_ruff_does_not_have_are_not_asked(
+    tmp_path: Path, pin: str, is_asked: bool
+) -> None:
+    settings = {"ruff.toml": "[lint]\nselect = ['ALL']\npreview = true\n"}
+    write(tmp_path, {**settings, "requirements.txt": f"ruff=={pin}\n", "a.py": GOOD})
+    (ruff,) = (gate for gate in find_gates(FileTree(tmp_path), ["a.py"], None)[0])
+    (tmp_path / "a.py").write_text("import os  # noqa: F401\nimport re\n")
+    said = " ".join(ruff.measure(tmp_path, 60, ()))
+    assert "unused-import" in said
+    assert ("noqa-comments" in said) == is_asked
+
+
 @pytest.mark.parametrize("settings", [{"ruff.toml": ""}, {"mypy.ini": "[mypy]\n"}])
 def test_a_tool_that_prints_too_much_judges_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: dict[str, str]

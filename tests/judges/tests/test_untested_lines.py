@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from remora.judges.judged_change import Change, ChangedFile, Judged
-from remora.judges.tests.untested_lines import untested_lines
+from remora.judges.tests.untested_lines import FOREIGN, untested_lines
 from remora.sandbox.interpreters import ProjectPython
 from remora.tools.tree import ToolTree
 from tests.isolation_levels import need
@@ -130,12 +130,14 @@ def test_left_out():
 """
 
 
-def judged(root: Path, python: ProjectPython, files: Mapping[str, str]) -> Judged:
-    """Judge a project in which all files are new."""
+def judged(
+    root: Path, python: ProjectPython, files: Mapping[str, str], before: bytes | None = None
+) -> Judged:
+    """Judge a project in which all files are new, unless they had a content `before`."""
     for path, text in files.items():
         (root / path).write_text(text)
     changed = {
-        path: ChangedFile(path=path, before=None, after=text.encode())
+        path: ChangedFile(path=path, before=before, after=text.encode())
         for path, text in files.items()
         if path in ("shop.py", "lazy.py")
     }
@@ -190,3 +192,26 @@ def test_what_tests_run_in_another_process_is_not_known(
         )
         said = judged(tmp_path, plain_python, {"shop.py": code, "test_shop.py": test})
         assert bool(said.findings) == known, said
+
+
+@pytest.mark.slow
+def test_what_was_there_and_what_another_platform_runs_gets_no_remark(
+    tmp_path: Path, plain_python: ProjectPython
+) -> None:
+    """An argument beside a new one was there before, and a function may have moved."""
+    need(2)
+    moved = "def moved(price):\n    return price * 7\n\n\n"
+    before = f"def sold(price, tax=1):\n    return price * tax\n\n\n{moved}"
+    code = "import sys\n\n\n" + moved + (
+        "def sold(price, tax=1, off=0):\n"
+        "    if sys.platform == 'win32':\n        return price - off\n    return price * tax\n\n\n"
+        "def locked(price):\n"
+        "    if sys.platform != 'win32':\n        return None\n    return price + 1\n"
+    )  # fmt: skip
+    before += code[code.index("def locked") :].replace("+ 1", "+ 2")
+    test = "import shop\n\n\ndef test_it():\n    assert shop.sold(3) == 3\n"
+    said = judged(tmp_path, plain_python, {"shop.py": code, "test_shop.py": test}, before.encode())
+    (remark,) = said.findings
+    assert remark.message.endswith("no test notices if the argument off was ignored")
+    (left,) = said.unjudged
+    assert (left.what.rpartition(" ")[2], left.why) == ("locked", FOREIGN)

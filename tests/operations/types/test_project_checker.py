@@ -26,6 +26,7 @@ PRE_COMMIT = """\
 - repo: https://github.com/pre-commit/mirrors-mypy
   rev: v1.18.2
 """
+WITH_ARGS = "  hooks:\n  - id: mypy\n    args: [--pretty]\n"
 FILES = {
     "shop.py": "def half(n=1):\n    return n / 2\n",
     "use.py": "from shop import half\n\n\ndef use(n: int) -> int:\n    return half(n)\n",
@@ -39,7 +40,8 @@ FILES = {
         ("pyproject.toml", 'exclude = [".mypy_cache"]', None),
         ("tox.ini", "deps =\n  mypy==1.12\ncommands =\n  mypy . --strict", ("mypy", "1.12")),
         ("mypy.ini", "[mypy]\n# pyright is not used", ("mypy", "")),
-        (".pre-commit-config.yaml", PRE_COMMIT, ("mypy", "1.18.2")),
+        (".pre-commit-config.yaml", f"{PRE_COMMIT}{WITH_ARGS}", ("mypy", "1.18.2")),
+        (".pre-commit-config.yaml", f"{PRE_COMMIT}- repo: ..\n{WITH_ARGS}", ("mypy", "1.18.2")),
         (".github/workflows/test.yml", "run: uvx basedpyright@1.31", ("pyright", "1.31")),
         ("tox.ini", "commands = ty check", ("ty", "")),
         ("requirements.txt", "mypy-extensions==1.1\n", None),
@@ -53,7 +55,9 @@ def test_the_checker_of_a_project_is_known(
     (tmp_path / path).write_text(text)
     found = declared_checker(ToolTree(tmp_path))
     assert (found and found[:2]) == declared
-    assert found is None or found.options == (("--strict",) if "--strict" in text else ())
+    options = ["--strict"] if "--strict" in text else []
+    options += ["--ignore-missing-imports"] if "- repo: .." in text else []
+    assert found is None or found.options == (*options,)
 
 
 @pytest.mark.slow

@@ -2,7 +2,9 @@
 
 import ast
 import copy
-from collections.abc import Callable, Iterator
+import re
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
 import msgspec
@@ -16,6 +18,12 @@ from remora.python_text import parse
 
 MAX_MUTANTS = 20
 _DATA = (ast.Call, ast.Dict, ast.List, ast.Tuple, ast.Set, ast.ListComp, ast.DictComp, ast.SetComp)
+_OF_OTHERS = re.compile(
+    r"(not )?(?:(?:[\w.]+_)?(?i:win(?:dows|32)?)"
+    r"|(?:sys\.platform|os\.name|platform\.system\(\))(?: (==|!=) |\.startswith\()"
+    rf"'(?i:win\w*|nt|cygwin|{'linux' if sys.platform == 'darwin' else 'darwin'})'\)?)"
+)
+"""A condition such as `not IS_WINDOWS` or `sys.platform == 'win32'`, about a platform that is not this one."""
 _T = TypeVar("_T")
 _Fault = tuple[FaultKind, ast.AST, int, str, ast.AST]
 """A fault's kind, node, line, description and replacement of the node."""
@@ -166,10 +174,12 @@ def _round_robin(lists: list[list[_T]]) -> Iterator[_T]:
 def _mutable_nodes(function: FunctionNode) -> list[ast.AST]:
     """Return the function and the nodes in its body, in source order.
 
-    The docstring is skipped, and so are types, and everything inside f-strings, `raise` statements and nested
-    definitions, except for functions that the function returns.
+    The docstring is skipped, and so are types, what only another platform runs, and everything inside
+    f-strings, `raise` statements and nested definitions, except for functions that the function
+    returns.
     """
     found: list[ast.AST] = [function]
+    foreign = foreign_lines(function.body)
     waiting: list[ast.AST] = list(reversed(without_docstring(function.body)))
     returned = {
         node.value.id
@@ -178,7 +188,8 @@ def _mutable_nodes(function: FunctionNode) -> list[ast.AST]:
     }
     while waiting:
         node = waiting.pop()
-        found.append(node)
+        if getattr(node, "lineno", 0) not in foreign:
+            found.append(node)
         if isinstance(node, FunctionNode) and node.name in returned:
             waiting.extend(reversed(without_docstring(node.body)))
         elif not isinstance(
@@ -186,6 +197,27 @@ def _mutable_nodes(function: FunctionNode) -> list[ast.AST]:
         ):
             waiting.extend(reversed(_parts(node)))
     return found
+
+
+def foreign_lines(body: Sequence[ast.stmt]) -> set[int]:
+    """Return the lines of what only another platform runs, where its tests are not skipped.
+
+    It is in a branch such as `if sys.platform == "win32":`, or follows one that leaves here. The
+    lines of the conditions are among them.
+    """
+    lines = set[int]()
+    for number, statement in enumerate(body):
+        checks = isinstance(statement, ast.If) and _OF_OTHERS.fullmatch(ast.unparse(statement.test))
+        if isinstance(statement, ast.If) and checks:
+            is_here = bool(checks[1]) is not (checks[2] == "!=")
+            runs, skips = (statement.body, statement.orelse)[:: 1 if is_here else -1]
+            leaves = bool(runs) and isinstance(runs[-1], ast.Return | ast.Raise)
+            others: list[ast.stmt | ast.expr] = [statement.test, *skips]
+            for part in [*others, *body[number + 1 :]] if leaves else others:
+                lines |= {*range(part.lineno, (part.end_lineno or 0) + 1)}
+        for name in ("body", "orelse", "finalbody"):
+            lines |= foreign_lines(getattr(statement, name, ()))
+    return lines
 
 
 def _parts(node: ast.AST) -> list[ast.AST]:

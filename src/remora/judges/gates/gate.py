@@ -1,7 +1,7 @@
 """A gate: something of the project, such as its tests, that a change may not make worse."""
 
 import re
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -49,26 +49,26 @@ class UnstartedError(HostError):
 class PlacedText(str):
     """Problem that a checker reports, without numbers that move."""
 
-    __slots__ = ("line",)
-    line: int
-    """The line in which it was first reported."""
+    __slots__ = ("lines",)
+    lines: tuple[int, ...]
+    """The lines in which it was reported."""
 
     @classmethod
-    def at(cls, line: int, text: str) -> "PlacedText":
-        """Return a problem with its line."""
+    def at(cls, lines: Iterable[int], text: str) -> "PlacedText":
+        """Return a problem with its lines."""
         placed = cls(text)
-        placed.line = line
+        placed.lines = tuple(lines)
         return placed
 
 
 def problems(texts: Iterable[str]) -> Levels:
     """Return the problems that a checker reports, without lines and other numbers that move."""
-    counts = Counter[PlacedText]()
+    lines = defaultdict[str, list[int]](list)
     for text in texts:
         place = _PLACE.search(text)
         line = int(place[0].split(":")[1]) if place else 1
-        counts[PlacedText.at(line, _NUMBER.sub("N", _PLACE.sub("", text)))] += 1
-    return {text: -number for text, number in counts.items()}
+        lines[_NUMBER.sub("N", _PLACE.sub("", text))].append(line)
+    return {PlacedText.at(places, text): -len(places) for text, places in lines.items()}
 
 
 def worse(base: Levels, after: Levels) -> list[str]:
@@ -81,8 +81,8 @@ def worse(base: Levels, after: Levels) -> list[str]:
             sentences.append(f"{what} {'is skipped' if now else 'is no longer collected'}")
         elif now < before:
             text, times = placed.get(what, what), before - now
-            line = text.line if isinstance(text, PlacedText) else 1
-            sentences.append(text if times == 1 else PlacedText.at(line, f"{text} (x{times})"))
+            lines = text.lines if isinstance(text, PlacedText) else (1,)
+            sentences.append(text if times == 1 else PlacedText.at(lines, f"{text} (x{times})"))
     return sentences
 
 

@@ -27,7 +27,7 @@ from remora.tools.host.declared_type_checker import (
 )
 from remora.tools.host.pytest_settings import configured_folders
 from remora.tools.host.ruff.config_files import oldest_minor
-from remora.tools.host.ruff.rule_choice import uses_flake8
+from remora.tools.host.ruff.rule_choice import DEFAULT, rule_choice, uses_flake8
 
 _PROBLEM = re.compile(r"^.*\.pyi?\b.*$", re.MULTILINE)
 """A line about a file. Totals and other lines name none."""
@@ -169,7 +169,12 @@ def _style_gates(place: FileTree, python: ProjectPython | None) -> Iterator[Gate
         used = [python] if python else []
         used += [own] if tool.module == "ruff" else []
         if used and (is_named or any(map(place.files.exists, tool.files))):
-            yield Gate(tool.name, tool.name, partial(_style_problems, tool, used))
+            command = tool.command
+            if tool.name == "ruff" and not (python and installed_version(python.python, "ruff")):
+                # Remora's own has rules that the pinned version lacks
+                command += f" {shlex.join(rule_choice(place, '', (DEFAULT,)).options)}"
+            fitting = tool._replace(command=command)
+            yield Gate(tool.name, tool.name, partial(_style_problems, fitting, used))
 
 
 def _style_problems(

@@ -72,11 +72,16 @@ def is_always_true(test: ast.expr) -> bool:
 
 
 def is_weak(claim: Claim) -> bool:
-    """Return True for a claim that says only that there is a result, or of which type."""
+    """Return True for a claim that says only that there is a result, or of which type.
+
+    A class or protocol of the project, as in `isinstance(total, Money)`, may be all that is promised.
+    """
     match claim.test:
+        case ast.Call(func=ast.Name(id="isinstance" | "issubclass"), args=[_, kind]):
+            return used_names(kind) <= _PURE
         case ast.Compare(ops=[ast.IsNot()], comparators=[ast.Constant(value=None)]):
             return True
-        case ast.Call(func=ast.Name(id="isinstance" | "hasattr" | "callable" | "issubclass")):
+        case ast.Call(func=ast.Name(id="hasattr" | "callable")):
             return True
         case ast.Compare(left=left, ops=[ast.Gt() | ast.GtE()], comparators=[right]):
             return _is_length(left) and _is_zero(right)

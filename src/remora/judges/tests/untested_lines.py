@@ -10,8 +10,6 @@ faults on changed lines are planted, but no other texts: of four such remarks on
 readers wanted one. A function that no test reaches is one finding.
 """
 
-import ast
-import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -22,7 +20,7 @@ from remora.judges.calls.equivalent_faults import DistinguishedFault, without_eq
 from remora.judges.calls.project_examples import ProjectExamples
 from remora.judges.calls.target_function import target_at
 from remora.judges.faults.fault_kinds import FaultKind
-from remora.judges.faults.mutants import Mutant, find_function, mutants
+from remora.judges.faults.mutants import Mutant, find_function, foreign_lines, mutants
 from remora.judges.judged_change import Change, ChangedFile, Judged, ReportedFinding, Unjudged
 from remora.judges.runner.orders import fault_order, probe_of, run_orders, test_order
 from remora.judges.runner.parent import Order
@@ -33,6 +31,8 @@ UNTESTED, UNNOTICED = "untested code", "unnoticed fault"
 _MOST_FAULTS = 60
 """Faults of a function, of which those on changed lines are planted."""
 _NOT_IMPORTED = "no test imports its file"
+FOREIGN = "only another platform runs the changed lines"
+_HIDDEN = "a decorator hides it, or it is not defined with this Python or on this platform"
 _RUNS_EARLY = "it runs when its file is imported, before a fault can be planted"
 _ENOUGH = 4
 """Faults that no test notices, after which no more are tried (decision)."""
@@ -58,11 +58,13 @@ def untested_lines(change: Change, is_over: Callable[[], bool]) -> Judged:
 
     All tests run once, to learn which functions each of them enters.
     """
-    subjects = list(_subjects(change))
+    changed = list(_subjects(change))
+    subjects = [subject for subject in changed if subject.faults]
+    foreign = [_unjudged(subject, FOREIGN) for subject in changed if not subject.faults]
     if not subjects:
-        return Judged()
+        return Judged(unjudged=tuple(foreign))
     entering = _entering(change, subjects)
-    found = [*_judged(change, subjects, entering, is_over)]
+    found = [*foreign, *_judged(change, subjects, entering, is_over)]
     return Judged(
         findings=tuple(part for part in found if isinstance(part, ReportedFinding)),
         unjudged=tuple(part for part in found if isinstance(part, Unjudged)),
@@ -148,7 +150,7 @@ def _entering(change: Change, subjects: Sequence[_Subject]) -> _Entering:
             for test, number in found.get(kind) or ():
                 by_key.setdefault(named.get(number, ""), []).append(test)
         early |= {key for number, key in enumerate(keys) if number in found.get("early", ())}
-        for kind, why in (("fixed", "a decorator hides it"), ("unknown", _NOT_IMPORTED)):
+        for kind, why in (("fixed", _HIDDEN), ("unknown", _NOT_IMPORTED)):
             unknown |= {
                 key: why for number, key in enumerate(keys) if number in found.get(kind, ())
             }
@@ -186,38 +188,32 @@ def _subjects(change: Change) -> Iterator[_Subject]:
         if file.after is None or is_of_tests(path):
             continue
         for node in file.changed_functions:
-            if _only_describes(file, node.qualname):
-                continue
+            known = _faults(file.before or b"", node.qualname)
             faults = [
                 fault
-                for fault in mutants(file.after, node.qualname, _MOST_FAULTS)
-                if fault.line in file.lines and fault.kind != FaultKind.TEXT
+                for place, fault in _faults(file.after, node.qualname).items()
+                if place not in known and fault.line in file.lines
             ]
-            if faults:
+            _, function = find_function(file.after, node.qualname)
+            if faults or (function and file.lines & foreign_lines(function.body)):
                 yield _Subject(file, node, faults)
 
 
-def _only_describes(file: ChangedFile, qualname: str) -> bool:
-    """Return True if only annotations and the docstring of a function are changed."""
-    codes = [_code(content or b"", qualname) for content in (file.before, file.after)]
-    return codes[0] == codes[1] != ""
+def _faults(content: bytes, qualname: str) -> dict[tuple[str, bytes], Mutant]:
+    """Return the faults of a function by what they do in which line, wherever that is.
 
-
-def _code(content: bytes, qualname: str) -> str:
-    """Return a function without its annotations and docstring, or an empty text without one."""
-    _, function = find_function(content, qualname)
-    if function is None:
-        return ""
-    bare = copy.deepcopy(function)
-    bare.returns = None
-    if ast.get_docstring(bare) is not None:
-        del bare.body[0]
-    for node in ast.walk(bare):
-        if isinstance(node, ast.arg):
-            node.annotation = None
-        elif isinstance(node, ast.AnnAssign):
-            node.annotation = ast.Constant(None)
-    return ast.dump(bare)
+    A line that is only moved or indented has the same faults as before. An argument has the same
+    one whatever else the line has.
+    """
+    lines = content.splitlines()
+    return {
+        (
+            fault.what,
+            b"" if fault.kind == FaultKind.OPTION else lines[fault.line - 1].strip(),
+        ): fault
+        for fault in mutants(content, qualname, _MOST_FAULTS)
+        if fault.kind != FaultKind.TEXT
+    }
 
 
 def _order(change: Change, subject: _Subject) -> Order | None:

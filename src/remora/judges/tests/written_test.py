@@ -9,7 +9,7 @@ import msgspec
 
 from remora.code.pytest_model.pytest_file import is_test_file, pytest_id
 from remora.code.pytest_model.test_functions import is_test_name
-from remora.code.syntax.definitions import FunctionNode, find_definitions, first_line
+from remora.code.syntax.definitions import FunctionNode, find_definitions
 from remora.code.syntax.source import Source, read_source
 from remora.judges.judged_change import Change
 from remora.judges.tests.claims import Claim, claims_of, effects_of
@@ -88,12 +88,10 @@ def tests_in(path: str, content: bytes | None) -> list[WrittenTest]:
 
 
 def changed_tests(change: Change) -> Iterator[WrittenTest]:
-    """Yield the tests of which a line is new or different, in source order."""
+    """Yield the tests that are new or different, in source order."""
     for path, file in change.files.items():
-        for test in tests_in(path, file.after):
-            lines = range(first_line(test.function), test.last_line + 1)
-            if not file.lines.isdisjoint(lines):
-                yield test
+        changed = {node.qualname for node in file.changed_functions}
+        yield from (test for test in tests_in(path, file.after) if test.qualname in changed)
 
 
 def deleted_tests(change: Change) -> list[str]:

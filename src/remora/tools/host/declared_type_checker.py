@@ -49,6 +49,9 @@ _COMMANDS = {
 }
 _PIN = r"(?:[<>=~!]=?|@)\s*v?(\d[\w.]*)"
 _REVISION = r"/mirrors-mypy['\"]?\s+rev:\s*['\"]?v?(\d[\w.]*)"
+_HOOK_WITHOUT_ARGS = re.compile(
+    r"/mirrors-mypy\b(?:(?!\brepo:|\bargs:).)*(?:\brepo:|\Z)", re.DOTALL
+)
 _FLAG = re.compile(
     r"(?<=\s)--(?:strict|check-untyped-defs|ignore-missing-imports|disallow-[\w-]+|warn-[\w-]+)\b"
 )
@@ -90,6 +93,8 @@ def declared_checker(place: FileTree) -> DeclaredChecker | None:
             pin = pin or (re.search(_REVISION, joined) if name == "mypy" else None)
             lines = [line for line in joined.splitlines() if name == "mypy" and word.search(line)]
             options = dict.fromkeys(flag for line in lines for flag in _FLAG.findall(f" {line}"))
+            if name == "mypy" and _HOOK_WITHOUT_ARGS.search(joined):
+                options["--ignore-missing-imports"] = None  # is the default of `args`
             return DeclaredChecker(name, pin.group(1) if pin else "", tuple(options))
     return None
 

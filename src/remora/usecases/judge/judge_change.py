@@ -9,12 +9,11 @@ import msgspec
 
 from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import open_project
-from remora.code.extract import parse_module
 from remora.code.syntax.nodes import Module
 from remora.code.syntax.source import parse_error
 from remora.config.user_folders import make_private
 from remora.files.file_lock import try_lock
-from remora.ids import escape_path, file_of_key, split_node_key
+from remora.ids import file_of_key, split_node_key
 from remora.judges.judged_change import Change, ReportedFinding, Unjudged, Untested
 from remora.operations.base import Report
 from remora.runs.execution.run import RunRequest, options_for
@@ -215,14 +214,8 @@ def _key(finding: ReportedFinding) -> tuple[str, str, str]:
 
 
 def _modules(change: Change, *, after: bool) -> Sequence[Module]:
-    if after:
-        return [module for file in change.files.values() if (module := file.module) is not None]
-    found = (
-        parse_module(escape_path(path), file.before)
-        for path, file in change.files.items()
-        if file.before is not None
-    )
-    return [module for module in found if isinstance(module, Module)]
+    found = (file.module if after else file.earlier for file in change.files.values())
+    return [module for module in found if module is not None]
 
 
 def _find_unread(change: Change) -> list[Unjudged]:

@@ -199,4 +199,7 @@ def _line(change: Change, path: str, text: str) -> int:
         return source.line
     name = re.split(r"[\[ ]", text, maxsplit=1)[0]
     tests = (test.line for test in tests_in(path, content) if test.id == name)
-    return text.line if isinstance(text, PlacedText) else next(tests, 1)
+    if not isinstance(text, PlacedText):
+        return next(tests, 1)
+    changed = change.files[path].lines if path in change.files else frozenset[int]()
+    return next((line for line in text.lines if line in changed), text.lines[0])
