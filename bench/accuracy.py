@@ -465,7 +465,7 @@ def related(package: Package, folder: Path) -> Tests:
     for key in sorted(truth):
         if "test" in key.partition(":")[2].rpartition(":")[0]:
             continue
-        found = {each.id: str(each.tier) for each in asked.of(key)}
+        found = {each.id: str(each.tier) for each in asked.search(key).tests}
         # what was not run here, or was skipped, says nothing
         table.add(key, {test: tier for test, tier in found.items() if test in run}, truth[key])
     return table

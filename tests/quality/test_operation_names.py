@@ -13,6 +13,8 @@ _OTHER_MEANINGS = {
     "cli/app/command_list.py": "a name that is mistaken for a command",
     "code/pytest_model/caller_search.py": "the role of a function for pytest",
     "code/pytest_model/pytest_file.py": "the role of a function for pytest, and a folder",
+    "code/pytest_model/pytest_project.py": "how the names of tests begin",
+    "code/pytest_model/pytest_settings.py": "how the names of tests begin",
     "code/callgraph/rules/call_rules.py": "how the names of tests begin",
     "code/pytest_model/test_functions.py": "how the names of tests begin",
     "judges/calls/case.py": "where a call was found",

@@ -10,19 +10,15 @@ import sqlite3
 import time
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from configparser import ConfigParser
-from configparser import Error as IniError
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from tomllib import TOMLDecodeError
-from tomllib import loads as parse_toml
-from typing import Any
 
 from remora.code.pytest_model.pytest_file import is_test_file
+from remora.code.pytest_model.pytest_settings import parse_ini, parse_toml
 from remora.code.syntax.definitions import DEFINITIONS, FunctionNode, find_definitions
 from remora.errors import HostError
 from remora.files.disposable_sqlite import DEFENSIVE
@@ -89,17 +85,15 @@ def read_coverage(root: Path, paths: Collection[str]) -> Coverage | None:
 def _data_file(files: RootedFiles, root: Path) -> str:
     """Return the path that coverage's settings give its file, within the root."""
     name: object = None
-    try:
+    # coverage says what is wrong with its settings
+    with suppress(HostError, UnicodeDecodeError, KeyError, TypeError):
         for path, section in _INI:
             if name is None and files.exists(path):
-                ini = ConfigParser(interpolation=None, strict=False)
-                ini.read_string(files.read_bytes(path).decode())
+                ini = parse_ini(files.read_bytes(path).decode())
                 name = ini.get(section, "data_file", fallback=None)
         if name is None and files.exists("pyproject.toml"):
-            document: Any = parse_toml(files.read_bytes("pyproject.toml").decode())
+            document = parse_toml(files.read_bytes("pyproject.toml").decode())
             name = document["tool"]["coverage"]["run"]["data_file"]
-    except (HostError, IniError, TOMLDecodeError, UnicodeDecodeError, KeyError, TypeError):
-        pass  # coverage says what is wrong with its settings
     given = str(name or ".coverage").removeprefix(f"{root}/")
     return ".coverage" if given.startswith("/") or ".." in given.split("/") else given
 

@@ -21,7 +21,7 @@ from typing import Any
 import msgspec
 
 from remora.code.edit.text_lines import decode, split_lines
-from remora.code.links import TIER_RANK, Tier
+from remora.code.links import Tier
 from remora.code.syntax.definitions import find_definitions
 from remora.code.syntax.source import Source, read_source
 from remora.code.syntax.used_definitions import lines_used_by
@@ -119,10 +119,7 @@ def code_context(
         "tests": msgspec.to_builtins,
         "callees": lambda edge: _callee(callees[edge.key], edge.tier),
     }
-    shown = {
-        what: [*map(show[what], sorted(edges or (), key=lambda edge: TIER_RANK[edge.tier]))]
-        for what, edges in waiting.items()
-    }
+    shown = {what: [*map(show[what], edges or ())] for what, edges in waiting.items()}
     lists = {"callers": found.callers, "tests": found.tests, "callees": found.callees}
     found.left_out |= fill_in_turn(lists, shown, lambda: len(found.text().encode()) <= room)
     found.uses = _used(node, read, lines)

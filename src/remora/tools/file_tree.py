@@ -4,14 +4,19 @@ import ast
 import math
 import re
 import time
-import tomllib
 from collections.abc import Iterator
 from configparser import ConfigParser
-from configparser import Error as ConfigParserError
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from remora.code.pytest_model.pytest_settings import (
+    SETTINGS_FILES,
+    PytestSettings,
+    parse_ini,
+    parse_toml,
+    pytest_settings,
+)
 from remora.code.syntax.source import Source, read_source
 from remora.errors import HostError
 from remora.files.reserved_names import reserved
@@ -91,17 +96,14 @@ class FileTree:
 
     def toml(self, path: str) -> dict[str, Any]:
         """Return the document in a TOML file, which is empty if it cannot be read."""
-        try:
-            return tomllib.loads(self.text_or_empty(path))
-        except (tomllib.TOMLDecodeError, RecursionError):
-            return {}
+        return parse_toml(self.text_or_empty(path))
 
     def ini(self, path: str) -> ConfigParser:
         """Return the options in an INI file. There are none if it cannot be read."""
-        parser = ConfigParser(interpolation=None, strict=False)
-        with suppress(ConfigParserError):
-            parser.read_string(self.text_or_empty(path))
-        return parser
+        return parse_ini(self.text_or_empty(path))
+
+    def pytest_settings(self) -> PytestSettings:
+        return pytest_settings(tuple(map(self.text_or_empty, SETTINGS_FILES)))
 
     def text_or_empty(self, path: str, limit: int = TEXT_LIMIT) -> str:
         """Return a file's text, or an empty string if it cannot be read or is larger than `limit`."""

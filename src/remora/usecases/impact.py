@@ -86,7 +86,7 @@ def _of_name(hub: OpenedHub, files: RootedFiles, name: str) -> Impact:
     def search(view: OverlaidSnapshot) -> Impact:
         node = view.node(key)
         line = node.facts.line_start if node is not None else 1
-        queries = NodeQueries(view)
+        queries = NodeQueries(view, root=hub.places.root)
         found = ImpactSearch(queries, queries, {}, partial(_content, files))
         texts = filter(is_text, files.glob("**/*"))
         return found.of([ChangedNode(key=key, line=line, how="named")], texts)
@@ -109,7 +109,7 @@ def _of_change(hub: OpenedHub, trees: ChangeTrees) -> Impact:
             escape_path(path): None if new is None else read_facts(path, new)
             for path, new in other.items()
         }
-        return NodeQueries(OverlaidSnapshot(view, facts) if facts else view)
+        return NodeQueries(OverlaidSnapshot(view, facts) if facts else view, root=hub.places.root)
 
     def search(view: OverlaidSnapshot) -> Impact:
         before, after = ({path: both[at] for path, both in edits.items()} for at in (0, 1))

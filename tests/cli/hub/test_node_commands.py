@@ -73,6 +73,9 @@ MORE = {
     "stock.py": "class Stock:\n    def take(self): ...\ndef use():\n" + "    Stock().take()\n" * 40,
     "shop/made.py": "class Made:\n    def __init__(self): ...\nclass Sub(Made): ...\nSub()\n",
     "shop/price.pyi": "def rounded(value: float) -> int:\n    'Round down.'\n",
+    "many.py": "@deco(\n" + "    1,\n" * 46 + ")\ndef many(): ...\n",
+    "tests/test_many.py": "from many import many\n"
+    + "".join(f"def test_{number}(): many()\n" for number in range(30)),
     "bad\x1b[31m.py": 'def odd(): "\x1b[2Jdoc"\n',
 }
 """Files for questions about odd nodes."""
@@ -276,6 +279,29 @@ def test_in_a_pipe_tests_are_what_pytest_takes(asked: Asked) -> None:
     assert "exact  tests/test_cart.py::test_total" in shown
 
 
+def test_the_nearest_of_many_tests_are_named(asked: Asked) -> None:
+    found = asked("tests", "many", "--limit", "2")
+    assert found.out == "tests/test_many.py::test_0\ntests/test_many.py::test_1\n"
+    assert "these are the nearest of 30 tests; --limit shows more" in found.err
+    told = asked.document("tests", "many")
+    assert (len(told["tests"]), told["total"]) == (20, 30)
+    assert "total" not in asked.document("tests", "many", "--limit", "30")
+
+
+def test_a_page_fits_a_screen(asked: Asked) -> None:
+    lines = asked("get", "many").out.splitlines()
+    assert len(lines) <= 40
+    assert {"    and 43 lines more; -v shows all", "    and 25 more; -v shows all"} <= {*lines}
+    assert len(asked("get", "many", "-v").out.splitlines()) > 80
+
+
+def test_an_entry_point_is_a_name(asked: Asked) -> None:
+    assert (
+        asked.document("callers", "shop.cart:Cart.total")["node"] == "node:shop/cart.py:Cart.total"
+    )
+    assert asked.document("callers", "front:Cart")["node"] == "node:shop/cart.py:Cart"
+
+
 def test_a_search_finds_words_in_any_order(asked: Asked) -> None:
     found = asked.document("search", "total", "cart")
     assert found["query"] == "total cart"
@@ -441,18 +467,8 @@ def test_a_database_that_holds_nothing_yet_is_filled(poor: Remora, shop: Path) -
     for path, content in files.items():
         path.write_bytes(content)
     asked = poor("hub", "callers", "Cart.total", cwd=shop)
-    assert "the index is not complete: building it" in asked.err
+    assert "there is no index yet: building it" in asked.err
     assert poor("hub", "status", "--json", cwd=shop).document["files"] == len(files)
-
-
-def test_an_interrupted_index_is_completed_by_the_next_question(poor: Remora, shop: Path) -> None:
-    assert poor("hub", "index", cwd=shop).code == 0
-    call = "from shop.cart import Cart\n\n\ndef use():\n    return Cart().total()\n"
-    write(shop, {f"many/m{number}.py": call for number in range(101)})
-    asked = poor("hub", "callers", "Cart.total", "--json", cwd=shop)
-    assert "the index is not complete: building it" in asked.err
-    assert len(asked.document["callers"]) > 100
-    assert poor("hub", "callers", "Cart.total", cwd=shop).err == ""
 
 
 def test_tests_that_coverage_saw_are_added(poor: Remora, shop: Path) -> None:

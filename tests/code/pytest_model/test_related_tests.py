@@ -7,7 +7,6 @@ import pytest
 
 from remora.code.callgraph.linker import Linker
 from remora.code.file_analysis import read_facts
-from remora.code.links import TIERS
 from remora.code.pytest_model.pytest_file import is_conftest, is_test_file, pytest_id
 from remora.code.pytest_model.related_tests import RelatedTests
 from remora.hub.query.snapshots import MemorySnapshot
@@ -43,8 +42,10 @@ def related(key: str, files: dict[str, str] | str) -> dict[str, str]:
     sources = {"app.py": APP, **more}
     facts = {p: read_facts(p, textwrap.dedent(text).encode()) for p, text in sources.items()}
     view = MemorySnapshot({one.path: one for one in facts.values()})
-    found = RelatedTests(Linker(view), view).of(f"node:{key}")
-    assert list(found) == sorted(found, key=lambda r: TIERS.index(r.tier))
+    found = RelatedTests(Linker(view), view).search(f"node:{key}").tests
+    assert [one.tier for one in found if one.tier == "possible"] == [
+        one.tier for one in found[len(found) - sum(one.tier == "possible" for one in found) :]
+    ]
     return {one.id: one.tier for one in found}
 
 
@@ -62,7 +63,7 @@ def test_through_other_nodes_up_to_a_depth() -> None:
     assert related("chain.py:f10", tests) == {}
 
 
-def test_the_nearest_test_comes_first_within_a_tier() -> None:
+def test_the_nearest_test_comes_first() -> None:
     tests = """
         from app import low, middle
 
@@ -395,6 +396,46 @@ def test_decorator_wrappers_are_run_by_callers_of_the_decorated() -> None:
     assert inner == {"tests/test_x.py::test_wrapped": "inferred"}
 
 
+def test_functions_and_classes_are_made_by_their_decorators() -> None:
+    files = {
+        "deco.py": """
+        def retry(times):
+            checked(times)
+            return lambda function: function
+
+        def checked(times): ...
+        """,
+        "shop.py": """
+        import deco
+        from deco import retry as again
+
+        @deco.retry(3)
+        def buy(): ...
+
+        @again(2)
+        class Shop:
+            @again(1)
+            async def open(self): ...
+        """,
+        "tests/test_x.py": """
+        from shop import Shop, buy
+
+        def test_buy():
+            buy()
+
+        async def test_open(shop: Shop):
+            await shop.open()
+
+        def test_other(): ...
+        """,
+    }
+    for name in ("retry", "checked"):
+        assert set(related(f"deco.py:{name}", files)) == {
+            "tests/test_x.py::test_buy",
+            "tests/test_x.py::test_open",
+        }
+
+
 def test_objects_made_in_a_class_body_are_used_by_instances() -> None:
     files = {
         "deco.py": DECORATING,
@@ -464,7 +505,6 @@ def test_a_match_by_test_name_has_the_lowest_tier() -> None:
         "tests/test_else.py": "def test_unused():\n    pass\n",
     }
     assert related("app.py:unused", files) == {"tests/test_app.py::test_unused": "unique"}
-    assert related("app.py:Cart", files) == {"tests/test_app.py::TestCart::test_a": "unique"}
     assert set(related("app.py:__module__", files)) == {
         "tests/test_app.py::test_unused",
         "tests/test_app.py::TestCart::test_a",
@@ -514,7 +554,7 @@ def test_a_long_chain_of_subclasses_is_followed() -> None:
     linker.callers("node:line.py:C0.m")
     linker.callees("node:line.py:z")
     found = RelatedTests(linker, view)
-    assert found.of("node:line.py:C0.m") == ()
+    assert found.search("node:line.py:C0.m").tests == ()
 
 
 def test_many_questions_do_not_list_all_files_each_time() -> None:
@@ -529,5 +569,5 @@ def test_many_questions_do_not_list_all_files_each_time() -> None:
     view = Counted({path: read_facts(path, b"def f(): ...\n") for path in paths})
     tests = RelatedTests(Linker(view), view)
     for path in paths:
-        tests.of(f"node:{path}:f")
+        tests.search(f"node:{path}:f")
     assert Counted.lists < 5

@@ -26,7 +26,7 @@ def store(tmp_path: Path) -> Iterator[HubStore]:
 
 def with_threads(db: Path, work: Callable[[QueryThreads], Awaitable[None]]) -> None:
     async def main() -> None:
-        asking = QueryThreads(db, ReadFiles.empty())
+        asking = QueryThreads(db.parent, db, ReadFiles.empty())
         try:
             await work(asking)
         finally:
@@ -96,7 +96,7 @@ def test_a_question_about_links_ends_after_its_time(
     put(store, {"a.py": "def slow(a):\n" + "    if a:\n        x = a.b\n    x()\n" * 4000})
     began = time.process_time()
     with pytest.raises(Refused, match="the query takes longer than"):
-        NewestQueries(tmp_path / "hub.db", ReadFiles.empty()).ask(
+        NewestQueries(tmp_path, tmp_path / "hub.db", ReadFiles.empty()).ask(
             lambda answers: answers.callees("node:a.py:slow")
         )
     assert time.process_time() - began < 5
@@ -186,7 +186,7 @@ def test_the_time_of_a_question_begins_with_it_however_long_ago_the_last_one_was
 ) -> None:
     now = [1000.0]
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
-    near = NewestQueries(tmp_path / "hub.db", ReadFiles.empty())
+    near = NewestQueries(tmp_path, tmp_path / "hub.db", ReadFiles.empty())
     assert near.read(generation) == store.generation
     now[0] += 24 * 3600
     assert near.read(generation) == store.generation
@@ -209,7 +209,7 @@ def test_a_question_has_its_time_in_a_database_that_was_replaced_too(tmp_path: P
 
     with opened("cache") as written:
         opened("new").close()
-        near = NewestQueries(tmp_path / "cache" / "hub.db", ReadFiles.empty())
+        near = NewestQueries(tmp_path, tmp_path / "cache" / "hub.db", ReadFiles.empty())
         near.ask(replaced)
         near.close()
     assert until == [until[0]] * 2

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from remora.code.pytest_model.pytest_settings import PytestSettings
 from remora.errors import HostError
 from remora.judges.calls.case import CallInput, Case, case_of, case_problem
 from remora.judges.calls.target_function import TargetFunction, find_target, import_name, target_at
@@ -17,7 +18,6 @@ from remora.operations.test.new_files import FileNaming, naming_of, new_path
 from remora.operations.test.test_home import home_of
 from remora.operations.test.trivial_functions import is_trivial
 from remora.sandbox.interpreters import ProjectPython
-from remora.tools.host.pytest_settings import PytestSettings, pytest_settings
 from remora.tools.tree import ToolTree
 from tests.cli.conftest import write
 from tests.isolation_levels import need
@@ -102,7 +102,7 @@ def test_tests_of_a_package_are_not_among_those_of_another(
 )  # fmt: skip
 def test_settings(tmp_path: Path, name: str, text: str, expected: PytestSettings) -> None:
     (tmp_path / name).write_text(text)
-    assert pytest_settings(ToolTree(tmp_path)) == expected
+    assert ToolTree(tmp_path).pytest_settings() == expected
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def test_the_import_mode_is_that_of_the_settings(
 def test_the_first_file_counts(tmp_path: Path) -> None:
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
     (tmp_path / "setup.cfg").write_text("[tool:pytest]\ntestpaths = test\n")
-    assert pytest_settings(ToolTree(tmp_path)) == PytestSettings()
+    assert ToolTree(tmp_path).pytest_settings() == PytestSettings()
 
 
 def test_a_project_whose_test_files_have_other_names_is_refused(tmp_path: Path) -> None:

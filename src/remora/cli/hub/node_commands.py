@@ -114,16 +114,19 @@ def callees(options: Options, node: str, depth: int, target: "HubTarget") -> int
 )
 @click.argument("node", type=HUB_NODE, metavar="NODE")
 @_depth_option("Include tests of callers, up to N - 1 steps. [default: 1]")
+@click.option(
+    "--limit", type=_LIMIT, default=20, metavar="N", help="Maximum number of tests. [default: 20]"
+)
 @target_options
-def tests(options: Options, node: str, depth: int, target: "HubTarget") -> int:
-    """Show the tests that exercise a node, as pytest IDs.
+def tests(options: Options, node: str, depth: int, limit: int, target: "HubTarget") -> int:
+    """Show the tests that exercise a node, as pytest IDs, the nearest first.
 
     `remora hub callers --help` explains the tiers. Tests with the tier covered are added from the
     project's coverage file, if it has contexts (`pytest --cov --cov-context=test`). If the output is piped, it contains one ID per
     line and may be empty. Use `xargs -r`, because pytest without an ID runs all tests. Exit with 3
     if the tests are unknown.
     """
-    return _print_links(options, target, "tests", node, depth)
+    return _print_links(options, target, "tests", node, depth, limit)
 
 
 @command("search", examples=("remora hub search total", "remora hub search cart total --limit 5"))
@@ -211,14 +214,16 @@ def _node_notes(hub: "HubQuery", node: "AnsweredNode") -> "NodeNotes":
     )
 
 
-def _print_links(options: Options, target: "HubTarget", kind: str, name: str, depth: int) -> int:
+def _print_links(
+    options: Options, target: "HubTarget", kind: str, name: str, depth: int, limit: int = 0
+) -> int:
     from remora.cli.hub.node_queries import hub_query
 
     with hub_query(options, target) as hub:
         meant = hub.find(name)
-        answer = (
-            hub.tests(meant.key, depth) if kind == "tests" else hub.links(kind, meant.key, depth)
-        )
+        answer = hub.links(kind, meant.key, depth)
+        if kind == "tests":
+            answer = hub.with_coverage(answer, limit)
         _note_other_definitions(options, meant)
         if answer[kind] is None:
             return _print_unknown(options, hub, kind, answer)
@@ -226,17 +231,25 @@ def _print_links(options: Options, target: "HubTarget", kind: str, name: str, de
             emit(options, answer, ())
             return 0
         print_lines(_output_lines(kind, meant.key, answer, verbose=options.verbose))
-        if note_on_coverage := answer.get("coverage", {}).get("note"):
-            note(options, escape_line(note_on_coverage))
-        if not answer["fresh"]:
-            note(options, "not up to date: some changed files have not been read yet")
-        if not answer.get("complete", True):
-            from remora.cli.hub.node_view import NOT_ALL_TESTS
-
-            note(options, NOT_ALL_TESTS)
+        for text in _notes(answer):
+            note(options, text)
         if kind == "callers":
             _note_constructor(options, hub, meant)
         return 0
+
+
+def _notes(answer: dict[str, Any]) -> Iterator[str]:
+    """Yield what an answer lacks."""
+    from remora.cli.hub.node_view import NOT_ALL_TESTS
+
+    if note_on_coverage := answer.get("coverage", {}).get("note"):
+        yield escape_line(note_on_coverage)
+    if not answer["fresh"]:
+        yield "not up to date: some changed files have not been read yet"
+    if not answer.get("complete", True):
+        yield NOT_ALL_TESTS
+    if "total" in answer:
+        yield f"these are the nearest of {answer['total']:,} tests; --limit shows more"
 
 
 def _print_unknown(options: Options, hub: "HubQuery", kind: str, answer: dict[str, Any]) -> int:

@@ -49,20 +49,23 @@ class HubQuery:
         """Return the `callers`, `callees` or `tests` of a node, in the format of the protocol."""
         return self._runner.run(answered(getattr(self._client, kind)(key, depth)))
 
-    def tests(self, key: str, depth: int) -> dict[str, Any]:
-        """Return the tests of a node in the same format, with those that coverage saw run it.
+    def with_coverage(self, answer: dict[str, Any], limit: int) -> dict[str, Any]:
+        """Return an answer with at most `limit` tests, and their `total` if there are more.
 
-        If the project has a coverage file, `coverage` says what is known of it.
+        Tests that coverage saw run the node are added. If the project has a coverage file,
+        `coverage` says what is known of it.
         """
-        answer = self.links("tests", key, depth)
-        path = unescape_path(split_node_key(key)[0])
-        if answer["tests"] is None or (found := read_coverage(self._places.root, [path])) is None:
+        if (tests := answer["tests"]) is None:
             return answer
-        known = {test["id"] for test in answer["tests"]}
-        seen = (test for test in found.tests.get(key, ()) if test not in known)
-        new = [{"id": test, "tier": "covered"} for test in seen]
-        about = {"file": found.file, "day": found.day, "note": found.note}
-        return {**answer, "tests": [*answer["tests"], *new], "coverage": about}
+        path = unescape_path(split_node_key(answer["node"])[0])
+        if (found := read_coverage(self._places.root, [path])) is not None:
+            known = {test["id"] for test in tests}
+            seen = (test for test in found.tests.get(answer["node"], ()) if test not in known)
+            tests = [*tests, *({"id": test, "tier": "covered"} for test in seen)]
+            about = {"file": found.file, "day": found.day, "note": found.note}
+            answer = {**answer, "coverage": about}
+        cut = {"total": len(tests)} if len(tests) > limit else {}
+        return {**answer, "tests": tests[:limit], **cut}
 
     def unknown_because(self) -> str:
         from remora.hub.link_progress import why_unknown  # imports the store

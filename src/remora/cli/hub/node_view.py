@@ -17,7 +17,10 @@ from remora.text import count, escape_line, plural, some_of
 Link = Edge | Related
 _INDENT = "    "
 _MAX_LINES = 6
-_MAX_LINKS = 12
+_MAX_LINKS = (12, 8, 5, 3)
+"""Links of a kind that a page shows: as many as fit on a screen."""
+_SCREEN = 40
+"""Lines of a page (decision)."""
 _MIN_WIDTH = 24
 _TIERS: dict[Tier, str] = {
     "exact": "green",
@@ -50,13 +53,24 @@ class NodeNotes(NamedTuple):
 def node_page(
     node: AnsweredNode, width: int | None, notes: NodeNotes, *, verbose: bool
 ) -> Iterator[str]:
-    """Yield the lines of a page that is `width` columns wide.
+    """Yield the lines of a page that is `width` columns wide, and fits a screen if it can.
 
     If `verbose` is true, all links, line numbers and hashes are included.
     """
-    yield from _head(node, width)
-    yield from _facts(node, width)
-    many = None if verbose else _MAX_LINKS
+    lines: list[str] = []
+    for most in (None,) if verbose else _MAX_LINKS:
+        lines = list(_page(node, width, notes, most))
+        if len(lines) <= _SCREEN:
+            break
+    yield from lines
+
+
+def _page(
+    node: AnsweredNode, width: int | None, notes: NodeNotes, many: int | None
+) -> Iterator[str]:
+    """Yield the lines of a page with at most `many` links of each kind, or all of them."""
+    yield from _head(node, width, many)
+    yield from _facts(node, width, many)
     if node.node_type != "module" or node.callers:  # modules have no callers
         yield from _section("CALLED BY", node.callers, many)
     if notes.constructor is not None:
@@ -70,7 +84,7 @@ def node_page(
     if notes.unknown:
         yield ""
         yield from wrap_text(f"unknown: {notes.unknown}", width)
-    yield from _footer(node, width, verbose=verbose)
+    yield from _footer(node, width, verbose=many is None)
 
 
 def link_lines(links: Sequence[Link], most: int | None = None, *, verbose: bool) -> Iterator[str]:
@@ -119,9 +133,11 @@ def legend(links: Sequence[Link], day: str = "") -> str:
     return "; ".join(f"{tier}: {_LEGEND[tier].format(day=day)}" for tier in _TIERS if tier in seen)
 
 
-def _head(node: AnsweredNode, width: int | None) -> Iterator[str]:
-    for decorator in node.decorators:
-        yield from (click.style(escape_line(line), fg="cyan") for line in decorator.split("\n"))
+def _head(node: AnsweredNode, width: int | None, many: int | None) -> Iterator[str]:
+    decorators = "\n".join(node.decorators).splitlines()
+    yield from (click.style(escape_line(line), fg="cyan") for line in decorators[:many])
+    if many is not None and len(decorators) > many:
+        yield f"{_INDENT}and {count(len(decorators) - many, 'line')} more; -v shows all"
     yield click.style(escape_line(node.signature or f"module {node.file_path}"), bold=True)
     if node.docstring:
         yield ""
@@ -131,13 +147,13 @@ def _head(node: AnsweredNode, width: int | None) -> Iterator[str]:
     yield ""
 
 
-def _facts(node: AnsweredNode, width: int | None) -> Iterator[str]:
+def _facts(node: AnsweredNode, width: int | None, many: int | None) -> Iterator[str]:
     rows = {
         "node": escape_line(node.key.removeprefix("node:")),
         "where": escape_line(f"{node.file_path}:{node.line_start}")
         + f", {count(node.line_count, 'line')}",
         "bases": escape_line(", ".join(node.bases)) if node.signature is None else "",
-        "imports": escape_line(", ".join(node.imports or ())),
+        "imports": escape_line(some_of(node.imports or (), 2 * many if many else sys.maxsize)),
         "measures": ", ".join(_measures(node)),
         "attention": "; ".join(_warnings(node)),
         **{escape_line(name): escape_line(json.dumps(fact)) for name, fact in node.extra.items()},

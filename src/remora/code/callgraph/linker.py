@@ -169,6 +169,15 @@ class Linker:
                 found[node_key(value[1], other.scopes[value[2]].qualname)] = (tier, set())
         return _edges(found)
 
+    def class_order(self, key: str) -> tuple[str, ...]:
+        """Return the keys of a class and its bases in the project, in method resolution order."""
+        file, qualname = self._node(key)
+        if file is None:
+            return ()
+        order = self._ctx.solve(("mro", file.path, file.nodes[qualname]))
+        nodes = (_node(self._ctx, value) for value, _ in order)
+        return tuple(node_key(*node) for node in nodes if node is not None)
+
     def constructor(self, key: str) -> str | None:
         """Return the key of the first project-defined `__init__` in a class's MRO, or None."""
         file, qualname = self._node(key)

@@ -1,11 +1,16 @@
 """Lookup of the file that an imported dotted name refers to."""
 
+import sys
 from collections.abc import Collection
+from itertools import takewhile
 
 from remora.code.callgraph.abstract_values import MODULE, NAMESPACE, Value
+from remora.code.folders import BESIDE
 from remora.ids import module_path
 
 _INIT = "__init__.py"
+_SOURCES = ("src/", "lib/", "python/")
+"""Folders that hold a project's packages, and are no package."""
 
 
 class ModuleLookup:
@@ -15,7 +20,11 @@ class ModuleLookup:
         self._paths = {module_path(path): path for path in paths}
         """Maps the path that a module has as a `.py` file to its file, which may be a stub."""
         self._folders = _all_folders(self._paths)
-        self._roots = self._import_roots()
+        tops = (self._import_root(_folder(path)) for path in self._paths if _is_init(path))
+        self._roots = frozenset(("", *_SOURCES, *tops))
+        """Folders that are likely to be import roots."""
+        self._holders = self._find_holders()
+        """Maps the names of modules and folders to the folders that hold them and may be roots."""
         self._found: dict[tuple[str, str], Value | None] = {}
 
     def absolute(self, importer: str, dotted: str) -> Value | None:
@@ -36,23 +45,56 @@ class ModuleLookup:
         return self._at(folder, dotted)
 
     def submodule(self, value: Value, name: str) -> Value | None:
-        if value[0] == NAMESPACE:
-            return self._at(value[1], name)
-        path = module_path(value[1])
-        return self._at(_folder(path), name) if _is_init(path) else None
+        if value[0] != NAMESPACE:
+            path = module_path(value[1])
+            return self._at(_folder(path), name) if _is_init(path) else None
+        found = self._at(value[1], name)
+        if found is not None and found[0] == MODULE:
+            return found
+        # other roots may have parts of the same namespace
+        dotted = ((root, value[1].removeprefix(root) + name) for root in _around(value[1]))
+        others = (self._search(root, path.replace("/", ".")) for root, path in dotted)
+        return next((value for value in others if value is not None), found)
 
     def is_project_module(self, dotted: str) -> bool:
-        top = dotted.partition(".")[0]
-        return any(self._at(root, top) is not None for root in self._roots)
+        return not self._roots.isdisjoint(self._holders.get(dotted.partition(".")[0], ()))
 
-    def _search(self, importer_root: str, dotted: str) -> Value | None:
-        namespace: Value | None = None
-        for root in dict.fromkeys((importer_root, *self._roots)):
-            found = self._at(root, dotted)
-            if found is not None and found[0] == MODULE:
-                return found
-            namespace = namespace or found
-        return namespace
+    def _search(self, own: str, dotted: str) -> Value | None:
+        """Return the module at the nearest root of `own`, or None if several are equally near."""
+        found: dict[tuple[object, ...], list[Value]] = {}
+        for root in sorted(self._holders.get(dotted.partition(".")[0], ())):
+            value = self._at(root, dotted)
+            if value is not None and self._is_importable(own, root, dotted, value):
+                rank = (value[0] == NAMESPACE, *self._distance(own, root))
+                found.setdefault(rank, []).append(value)
+        nearest = found[min(found)] if found else []
+        return nearest[0] if len(nearest) == 1 or (nearest and nearest[0][0] == NAMESPACE) else None
+
+    def _is_importable(self, own: str, root: str, dotted: str, value: Value) -> bool:
+        """Return True if imports may find a module in a folder, such as that of a script or tests."""
+        if root == own or root in self._roots:
+            return True
+        if dotted.partition(".")[0] in sys.stdlib_module_names:
+            return False
+        if value[0] == NAMESPACE:
+            return "." in dotted or root.endswith(_SOURCES)
+        return own.startswith(root) or BESIDE.isdisjoint(root.split("/"))
+
+    def _distance(self, own: str, root: str) -> tuple[bool, bool, int, bool, bool]:
+        """Return how far a root is from a file's own, for a comparison with other roots."""
+        parts, is_around = root.split("/")[:-1], own.startswith(root)
+        pairs = takewhile(lambda pair: pair[0] == pair[1], zip(own.split("/"), parts, strict=False))
+        is_known = is_around or root in self._roots
+        is_beside = not BESIDE.isdisjoint(parts)
+        return not is_around, not is_known, -len(list(pairs)), is_beside, root not in _SOURCES
+
+    def _find_holders(self) -> dict[str, set[str]]:
+        found: dict[str, set[str]] = {}
+        for path in (*self._paths, *self._folders):
+            folder, name = _folder(path.rstrip("/")), path.rstrip("/").rpartition("/")[2]
+            if folder + _INIT not in self._paths:
+                found.setdefault(name.removesuffix(".py"), set()).add(folder)
+        return found
 
     def _at(self, folder: str, dotted: str) -> Value | None:
         if not dotted:
@@ -72,11 +114,11 @@ class ModuleLookup:
             folder = _folder(folder[:-1])
         return folder
 
-    def _import_roots(self) -> tuple[str, ...]:
-        """Return the folders that are likely to be import roots, shallowest first."""
-        inits = (path for path in self._paths if _is_init(path))
-        tops = {self._import_root(_folder(path)) for path in inits} | {"", "src/", "lib/"}
-        return tuple(sorted(tops, key=lambda top: (top.count("/"), top)))
+
+def _around(folder: str) -> list[str]:
+    """Return a folder and all folders around it, the nearest first."""
+    parts = folder.split("/")
+    return ["".join(f"{part}/" for part in parts[:end]) for end in range(len(parts) - 1, -1, -1)]
 
 
 def _folder(path: str) -> str:

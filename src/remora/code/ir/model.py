@@ -19,7 +19,7 @@ EITHER = 6  # terms …
 AWAIT = 7  # term
 ELEMENT = 8  # term: an element obtained by iterating over it
 TEXT = 9  # a string constant that may be a name
-CONSTANT = 10  # name of its builtin type
+CONSTANT = 10  # name of its builtin type, and False for the constant False
 STAR = 11  # term: `*term` among arguments or items
 ENTERED = 12  # term, is asynchronous: the value bound by `with`
 INSTANCE = 13  # term: an instance of the class or one of the classes
@@ -30,7 +30,7 @@ MODULE_SCOPE, CLASS_SCOPE, FUNCTION_SCOPE, LAMBDA_SCOPE, COMPREHENSION_SCOPE = r
 POSITIONAL, ORDINARY, VARARGS, KEYWORD, KWARGS = range(5)
 VALUE, DEFINITION, IMPORT, IMPORT_FROM, ANNOTATED, DELETED = range(6)
 ASYNC, GENERATOR = 1, 2
-LOOP, LEAVES_FUNCTION, IN_TRY = 1, 2, 4
+LOOP, LEAVES_FUNCTION, IN_TRY, NEVER_RUNS = 1, 2, 4, 8
 
 
 class Parameter(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -181,7 +181,8 @@ class LoweredFile(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """All names that the file mentions.
 
     It also contains `def NAME` for definitions, `class (NAME` for base classes, `set NAME` for
-    attributes assigned on anything except `self`, and `property NAME` for properties.
+    attributes assigned on anything except `self`, `property NAME` for properties, and `ignore FILE`
+    for what a `conftest.py` excludes from the collection of tests.
     """
     scopes: tuple[Scope, ...] = ()
     calls: tuple[Call, ...] = ()

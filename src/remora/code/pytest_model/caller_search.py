@@ -2,21 +2,19 @@
 
 import heapq
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import Protocol
 
-from remora.code.callgraph.abstract_values import EXACT, INFERRED, POSSIBLE, UNIQUE
+from remora.code.callgraph.abstract_values import EXACT, INFERRED
 from remora.code.callgraph.files.program_protocol import Program
 from remora.code.callgraph.linker import Linker
-from remora.code.callgraph.names.name_candidates import EXTERNAL_METHOD_NAMES
 from remora.code.ir.model import CLASS_SCOPE, FUNCTION_SCOPE, IMPORT_FROM, LoweredFile
 from remora.code.links import TIER_RANK, Edge
 from remora.code.pytest_model.pytest_file import (
     FIXTURE_REQUEST_FUNCTIONS,
     PytestFile,
     is_conftest,
-    is_test_file,
 )
 from remora.code.pytest_model.pytest_project import PytestProject
 from remora.ids import MODULE, node_key, split_node_key
@@ -35,59 +33,67 @@ class FoundTests:
         """Add a test. A test in a class also runs in each subclass."""
         owner, _, name = qualname.rpartition(".")
         if not owner:
-            self._add_place(rank, depth, file.path, qualname)
+            self._add_place(rank, depth, file, qualname)
             return
-        for path, runs in self._project.classes_running(file.path, owner, name):
-            self._add_place(rank, depth, path, f"{runs}.{name}")
+        for test_file, runs in self._project.classes_running(file.path, owner, name):
+            self._add_place(rank, depth, test_file, f"{runs}.{name}")
 
     def add_served(self, rank: int, depth: int, file: PytestFile, qualname: str) -> None:
         """Add all tests in the class, file or folder that a setup function or fixture serves."""
         owner, _, name = qualname.rpartition(".")
         if owner:
             for test_file, test in self._project.tests_set_up_by(file.path, owner, name):
-                self._add_place(rank, depth, test_file.path, test)
+                self._add_place(rank, depth, test_file, test)
             return
         for path in self._program.paths() if is_conftest(file.path) else [file.path]:
-            served_file = self._project.file(path) if _can_use(path, file.path) else None
+            served_file = self._project.file(path) if self._can_use(path, file.path) else None
             if served_file is not None:
                 for test in served_file.tests():
                     self.add(rank, depth, served_file, test)
 
     def fixture_users(self, file: PytestFile, fixture: str) -> Iterator[tuple[PytestFile, str]]:
-        """Yield the tests and fixtures that request a fixture, in all files that can use it."""
-        candidates = set(self._program.mentioning(fixture))
+        """Yield the tests and fixtures that request a fixture, and get no nearer one instead.
+
+        `fixture` is the qualname of its function.
+        """
+        name = file.fixtures[fixture]
+        candidates = set(self._program.mentioning(name))
         for function in FIXTURE_REQUEST_FUNCTIONS:  # these take the fixture name as a string
             candidates.update(self._program.mentioning(function))
         for path in sorted(candidates):
-            user_file = self._project.file(path) if _can_use(path, file.path) else None
-            if user_file is None or (fixture in user_file.fixtures.values() and path != file.path):
+            user_file = self._project.file(path) if self._can_use(path, file.path) else None
+            if user_file is None:
                 continue
-            for user in user_file.fixture_users(fixture):
-                yield user_file, user
+            for user in user_file.fixture_users(name):
+                nearest = self._project.fixture_for(user_file, user, name)
+                if nearest in (None, (file.path, fixture)):
+                    yield user_file, user
 
-    def _add_place(self, rank: int, depth: int, path: str, qualname: str) -> None:
-        place = rank, depth
-        self.places[path, qualname] = min(place, self.places.get((path, qualname), place))
+    def _can_use(self, path: str, fixture_path: str) -> bool:
+        """Return True if tests in `path` can use the fixtures that `fixture_path` defines."""
+        if is_conftest(fixture_path):
+            return path.startswith(fixture_path.removesuffix("conftest.py"))
+        return path == fixture_path or not self._project.collects(fixture_path)
+
+    def _add_place(self, rank: int, depth: int, file: PytestFile, qualname: str) -> None:
+        if self._project.runs(file, qualname):
+            place, test = (rank, depth), (file.path, qualname)
+            self.places[test] = min(place, self.places.get(test, place))
 
 
-def _can_use(path: str, fixture_path: str) -> bool:
-    """Return True if tests in `path` can use the fixtures that `fixture_path` defines."""
-    if is_conftest(fixture_path):
-        folder = fixture_path.removesuffix("conftest.py")
-        return path.startswith(folder)
-    return path == fixture_path or not is_test_file(fixture_path)
+Links = tuple[Edge, ...]
 
 
 class KnownLinks(Protocol):
     """Stored links of the searched program. The methods return None for what is not stored."""
 
-    def callers(self, key: str) -> tuple[Edge, ...] | None:
+    def callers(self, key: str) -> Links | None:
         """Return the stored result of `Linker.callers`."""
 
-    def callees(self, key: str) -> tuple[Edge, ...] | None:
+    def callees(self, key: str) -> Links | None:
         """Return the stored result of `Linker.callees`."""
 
-    def importers(self, key: str) -> tuple[Edge, ...] | None:
+    def importers(self, key: str) -> Links | None:
         """Return the stored result of `Linker.importers`."""
 
 
@@ -95,29 +101,28 @@ class LinkLookup:
     """The links of nodes: those that are stored, and otherwise those that a linker computes."""
 
     def __init__(self, linker: Linker, stored: KnownLinks | None) -> None:
-        self._linker = linker
-        self._stored = stored
-        self._computed_callers = cache(linker.callers)
-        self._computed_importers = cache(linker.importers)
+        self.callers = _stored_first(
+            None if stored is None else stored.callers, cache(linker.callers)
+        )
+        self.callees = _stored_first(None if stored is None else stored.callees, linker.callees)
+        self.importers = _stored_first(
+            None if stored is None else stored.importers, cache(linker.importers)
+        )
 
-    def callers(self, key: str) -> tuple[Edge, ...]:
-        stored = None if self._stored is None else self._stored.callers(key)
-        return self._computed_callers(key) if stored is None else stored
 
-    def callees(self, key: str) -> tuple[Edge, ...]:
-        stored = None if self._stored is None else self._stored.callees(key)
-        return self._linker.callees(key) if stored is None else stored
+def _stored_first(
+    stored: Callable[[str], Links | None] | None, compute: Callable[[str], Links]
+) -> Callable[[str], Links]:
+    def find(key: str) -> Links:
+        known = None if stored is None else stored(key)
+        return compute(key) if known is None else known
 
-    def importers(self, key: str) -> tuple[Edge, ...]:
-        stored = None if self._stored is None else self._stored.importers(key)
-        return self._computed_importers(key) if stored is None else stored
+    return find
 
 
 DEPTH = 10
 """Maximum number of calls between a test and a node."""
 _MAX_NODES = 6_000  # maximum number of nodes visited per search
-_MAX_FILES_BY_NAME = 24
-"""If no more files than this use a method name, every call of that name may be a caller."""
 _DUNDER = re.compile(r"__\w+__")
 _CONSTRUCTORS = ("__init__", "__new__")
 
@@ -162,7 +167,7 @@ class CallerSearch:
             path, _ = split_node_key(edge.key)
             file = self._project.file(path)
             lowered = self._program.lowered(path)
-            if file is None or lowered is None or not is_test_file(path):
+            if file is None or lowered is None or not file.is_collected:
                 continue
             rank = max(INFERRED, TIER_RANK[edge.tier])
             for alias in _aliases(lowered, qualname):
@@ -194,6 +199,7 @@ class CallerSearch:
         callers = self._links.callers(key)
         for edge in callers:
             self._push(max(rank, TIER_RANK[edge.tier]), depth + 1, edge.key)
+        self._import_time_users(max(rank, INFERRED), depth + 1, key)
         if not has_role:
             uncalled = not any(self._runs_later(edge) for edge in callers)
             self._follow_implicit_calls(max(rank, INFERRED), depth + 1, key, uncalled=uncalled)
@@ -215,20 +221,8 @@ class CallerSearch:
             if owner and uncalled:
                 self._push(rank, depth, parent)
                 self._follow_instances(self._import_time_users(rank, depth, parent), depth)
-        elif not _DUNDER.fullmatch(name) and name not in EXTERNAL_METHOD_NAMES:
-            self._follow_method_name(rank, depth, name)
-            if uncalled:
-                self._follow_instances([(rank, parent)], depth)
         elif uncalled or (_DUNDER.fullmatch(name) and name not in _CONSTRUCTORS):
             self._follow_instances([(rank, parent)], depth)
-
-    def _follow_method_name(self, rank: int, depth: int, name: str) -> None:
-        """Follow calls of a method with this name on objects of unknown type."""
-        rank = max(rank, UNIQUE if self._project.defines_once(name) else POSSIBLE)
-        paths = self._program.mentioning(name)
-        for path in paths if len(paths) <= _MAX_FILES_BY_NAME else ():
-            for key in self._project.nodes_calling(path, name):
-                self._push(rank, depth, key)
 
     def _follow_instances(self, classes: Sequence[tuple[int, str]], depth: int) -> None:
         """Follow the code that may use instances of the classes or their subclasses."""
@@ -255,7 +249,7 @@ class CallerSearch:
             weaker = max(rank, TIER_RANK[edge.tier])
             _, qualname = split_node_key(edge.key)
             decorated = self._project.decorated_at(edge)
-            for key in decorated:
+            for key in (start for node in decorated for start in self._starts(node)):
                 self._push(weaker, depth, key)
             if not decorated and qualname != MODULE:
                 found.append((weaker, edge.key))
@@ -281,7 +275,7 @@ class CallerSearch:
         else:
             if outer in file.autouse:
                 self.found.add_served(rank, depth, file, outer)
-            for user_file, user in self.found.fixture_users(file, file.fixtures[outer]):
+            for user_file, user in self.found.fixture_users(file, outer):
                 if depth < DEPTH and user_file.role(user) != ("test", user):
                     self._push(rank, depth + 1, node_key(user_file.path, user))
                 else:

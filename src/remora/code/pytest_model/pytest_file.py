@@ -6,7 +6,8 @@ from functools import cached_property
 from typing import Any, Literal
 
 from remora.code.ir import model as ir
-from remora.code.ir.model import Call, LoweredFile, Scope, unqualified_name
+from remora.code.ir.model import Call, LoweredFile, Scope, has_tag, unqualified_name
+from remora.code.pytest_model.pytest_settings import PytestSettings
 from remora.ids import unescape_path
 
 PytestRole = Literal["test", "fixture", "setup"]
@@ -14,7 +15,10 @@ _SETUP_FUNCTIONS = frozenset(
     f"{verb}{where}"
     for verb in ("setup", "teardown")
     for where in ("", "_method", "_class", "_function", "_module")
-) | {"setUp", "tearDown", "setUpClass", "tearDownClass", "setUpModule", "tearDownModule"}
+) | {
+    *("setUp", "tearDown", "setUpClass", "tearDownClass", "setUpModule", "tearDownModule"),
+    *("asyncSetUp", "asyncTearDown", "setUpTestData"),
+}
 FIXTURE_REQUEST_FUNCTIONS = ("usefixtures", "getfixturevalue")
 """pytest functions that take fixture names as strings."""
 _REPEAT = re.compile(r"#\d+")
@@ -22,6 +26,7 @@ _UNARY_TAGS = frozenset(
     {ir.ATTRIBUTE, ir.ITEM, ir.SLICE, ir.AWAIT, ir.ELEMENT, ir.STAR, ir.ENTERED, ir.INSTANCE}
 )
 """Tags of terms with one operand."""
+_SWITCH = "__test__"
 TEST_FOLDERS = frozenset(("test", "tests", "testing"))
 
 
@@ -64,8 +69,11 @@ def pytest_id(path: str, qualname: str) -> str:
 class PytestFile:
     """The tests and fixtures in one file. Paths and qualnames are those of node keys."""
 
-    def __init__(self, lowered: LoweredFile) -> None:
+    def __init__(self, lowered: LoweredFile, settings: PytestSettings, *, collected: bool) -> None:
         self.path = lowered.path
+        self.is_collected = collected
+        """True if pytest collects the file, or does so if the file is named in its command."""
+        self._settings = settings
         self._lowered = lowered
         self._functions: dict[str, Scope] = {}
         self.classes: dict[str, Scope] = {}
@@ -90,8 +98,8 @@ class PytestFile:
         if (name := self._functions[outer].name) in _SETUP_FUNCTIONS:
             return "setup", outer
         # a class in any file may be the base class of a collected test class
-        may_be_test = is_test_file(self.path) or "." in outer
-        return ("test", outer) if name.startswith("test") and may_be_test else None
+        is_named = name.startswith("test") or self._settings.names_test(name)
+        return ("test", outer) if is_named and (self.is_collected or "." in outer) else None
 
     def tests(self, class_name: str = "") -> Iterator[str]:
         """Yield the qualnames of the test functions in the file, or in one class."""
@@ -114,19 +122,28 @@ class PytestFile:
     def _used_names(self) -> Mapping[str, set[str]]:
         return name_usage(self._lowered)
 
-    def is_unittest_case(self, qualname: str) -> bool:
-        """Return True if any base of a class has a name that ends with `TestCase`."""
-        scope = self.classes.get(qualname)
-        return scope is not None and any(
-            unqualified_name(base).endswith("TestCase") for base in scope.bases
-        )
+    def may_run(self, qualname: str) -> bool:
+        """Return False if a definition is deleted, disabled, or in code that never runs."""
+        scopes, blocks = self._lowered.scopes, self._lowered.blocks
+        scope = self._functions.get(qualname) or self.classes[qualname]
+        block = self._lowered.statements[scope.at]
+        while block > 0 and not blocks[block].flags & ir.NEVER_RUNS:
+            block = blocks[block].parent
+        bound = scopes[scope.parent].binds.get(scope.name, ())
+        is_deleted = bool(bound) and bound[-1].kind == ir.DELETED
+        is_on = self.switches.get("", True) and self.switches.get(qualname, True)
+        return is_on and block <= 0 and not is_deleted
 
-    def original_name(self, name: str) -> str:
-        """Return the original name of an imported name, or `name` itself if it is not imported."""
-        for bind in self._lowered.scopes[0].binds.get(name, ()):
-            if bind.kind == ir.IMPORT_FROM:
-                return str(bind.extra)
-        return name
+    @cached_property
+    def switches(self) -> dict[str, bool]:
+        """Maps functions and classes to their value of `__test__`. The module's name is empty."""
+        scopes = {"": self._lowered.scopes[0], **self.classes}
+        bound = {name: scope.binds.get(_SWITCH) for name, scope in scopes.items()}
+        terms = {name: binds[-1].term for name, binds in bound.items() if binds}
+        terms |= {
+            str(store.base): store.term for store in self._lowered.stores if store.name == _SWITCH
+        }
+        return {name: not (has_tag(t, ir.CONSTANT) and len(t) > 2) for name, t in terms.items()}
 
     def _outermost(self, qualname: str) -> str | None:
         parts = qualname.split(".")
@@ -138,7 +155,7 @@ class PytestFile:
     def _note_fixture(self, qualname: str, scope: Scope) -> None:
         for decorator in self._decorators(scope):
             call = self._call_of(decorator)
-            if unqualified_name(decorator if call is None else call.callee).endswith("fixture"):
+            if unqualified_name(self._callee(decorator)).endswith("fixture"):
                 arguments = dict(call.keywords) if call is not None else {}
                 texts = _texts([arguments.get("name")])
                 self.fixtures[qualname] = texts[0] if texts else scope.name
@@ -182,6 +199,10 @@ class PytestFile:
 
     def _decorators(self, scope: Scope) -> list[Any]:
         return [self._lowered.calls[number].callee for number in scope.decorators]
+
+    def _callee(self, term: Any) -> Any:
+        call = self._call_of(term)
+        return term if call is None else call.callee
 
     def _call_of(self, term: Any) -> Call | None:
         return self._lowered.calls[term] if isinstance(term, int) else None

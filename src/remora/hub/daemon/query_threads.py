@@ -61,8 +61,8 @@ class QueryThreads:
     Each thread has its own database connection.
     """
 
-    def __init__(self, db: Path, read: ReadFiles) -> None:
-        self._db = db
+    def __init__(self, root: Path, db: Path, read: ReadFiles) -> None:
+        self._root, self._db = root, db
         self._read = read
         self._free: asyncio.LifoQueue[_QueryThread] = asyncio.LifoQueue()
         self._threads: list[_QueryThread] = []
@@ -114,7 +114,9 @@ class QueryThreads:
             return self._free.get_nowait()
         if len(self._threads) < MAX_THREADS:
             executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix=THREAD_NAME)
-            self._threads.append(_QueryThread(executor, NewestQueries(self._db, self._read)))
+            self._threads.append(
+                _QueryThread(executor, NewestQueries(self._root, self._db, self._read))
+            )
             return self._threads[-1]
         try:
             async with asyncio.timeout(_PATIENCE_S):
@@ -130,8 +132,8 @@ class _TornError(Exception):
 class NewestQueries:
     """Queries on the latest stored state. Each instance may be used by one thread only."""
 
-    def __init__(self, db: Path, read: ReadFiles) -> None:
-        self._db = db
+    def __init__(self, root: Path, db: Path, read: ReadFiles) -> None:
+        self._root, self._db = root, db
         self._read = read
         self._view: StoredSnapshot | None = None
         self._place = (0, 0)
@@ -189,7 +191,9 @@ class NewestQueries:
     def _newest_queries(self, until: float) -> NodeQueries:
         view, answers = self._newest_view(until), self._answers
         if answers is None or answers.view is not view or answers.generation != view.generation:
-            answers = self._answers = NodeQueries(view, files=self._read.files, most=_MAX_ANSWERS)
+            answers = self._answers = NodeQueries(
+                view, root=self._root, files=self._read.files, most=_MAX_ANSWERS
+            )
         return answers
 
     def _newest_view(self, until: float) -> StoredSnapshot:

@@ -77,8 +77,8 @@ class RequestHandler:
         self._damaged = damaged
         self._subscribers: dict[Callable[[bytes], None], None] = {}
         read = ReadFiles.empty()
-        self._threads = QueryThreads(places.db, read)
-        self._at_hand = NewestQueries(places.db, read)
+        self._threads = QueryThreads(places.root, places.db, read)
+        self._at_hand = NewestQueries(places.root, places.db, read)
         self._cache: dict[tuple[Any, ...], Raw] = {}
         self._kept_in = status.generation
         self._kept_size = 0

@@ -15,18 +15,21 @@ _BETWEEN = re.compile(r"[\s:./]+")
 _PACKAGE = ".__init__"
 _SOURCES = "src."
 _CALL = re.compile(r"\(.*\)$", re.DOTALL)
+_ENTRY_POINT = re.compile(r"(?!node:)[\w.]+(?<!\.py)(?<!\.pyi):[A-Za-z_][\w.]*")
 _LINE = re.compile(r"(?P<path>.+\.pyi?):(?P<line>[1-9]\d{0,8})(?::\d+)?:?")
 
 
 def as_key(name: str) -> str:
     """Convert a pytest id or a call to the form of a key.
 
-    For example, `a.py::TestX::test_y[1-2]` becomes `a.py:TestX.test_y`.
+    For example, `a.py::TestX::test_y[1-2]` becomes `a.py:TestX.test_y`. An entry point such as
+    `shop.cart:Cart.total` becomes a dotted name.
     """
     path, separator, inside = name.partition(".py::")
     if separator:
         return f"{path}.py:{inside.partition('[')[0].replace('::', '.')}"
-    return _CALL.sub("", name) or name
+    plain = _CALL.sub("", name) or name
+    return plain.replace(":", ".") if _ENTRY_POINT.fullmatch(plain) else plain
 
 
 def line_named(name: str) -> tuple[str, int] | None:

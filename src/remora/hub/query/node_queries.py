@@ -3,6 +3,8 @@
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -12,11 +14,17 @@ from remora.code.callgraph.files.program_protocol import OutOfTimeError
 from remora.code.callgraph.linker import Linker
 from remora.code.callgraph.solver import MAX_ANSWERS
 from remora.code.links import TIER_RANK, Edge, Related
+from remora.code.pytest_model.pytest_settings import (
+    SETTINGS_FILES,
+    PytestSettings,
+    pytest_settings,
+)
 from remora.code.pytest_model.related_tests import RelatedTests
 from remora.hub.lookup.not_found import unknown_node
 from remora.hub.node import AnsweredNode, NodeState
 from remora.hub.query.snapshots import Snapshot
 from remora.ids import STUB, module_path, node_key, split_node_key
+from remora.regular_file import read_regular
 
 OUTSIDE = "ext:"
 _MAX_CACHED = 512  # maximum cached nodes, of 2 KB or more each
@@ -24,19 +32,21 @@ TESTS_S = 5.0
 """Seconds after which a request for several nodes starts no further search for tests."""
 SEARCH_S = 3.0
 """Maximum seconds of a search for the tests of one node, which then returns what it has found."""
+_MAX_SETTINGS = 1024 * 1024  # bytes of a file with pytest's settings
 _TESTS_SHARE = 0.7  # the tests' share of the time for the whole request
 
 
 class NodeQueries:
     """Queries on one state of the code, with cached links.
 
-    `fresh` is included in every answer. If `partial_links` is True, links and tests are null.
+    `fresh` is included in every answer. `root` is the folder with pytest's settings. If `partial_links` is True, links and tests are null.
     """
 
     def __init__(
         self,
         view: Snapshot,
         *,
+        root: Path | None = None,
         partial_links: bool = False,
         files: FileCache | None = None,
         most: int = MAX_ANSWERS,
@@ -48,7 +58,8 @@ class NodeQueries:
         self.partial_links = partial_links
         self._known = view.links()
         linker = Linker(view, files, max_answers=most)
-        self._related = RelatedTests(linker, view, self._known)
+        settings = PytestSettings if root is None else partial(_pytest_settings, root)
+        self._related = RelatedTests(linker, view, self._known, settings)
         self._links = self._related.links
         self._tests_until: float | None = None
         """Time limit for finding tests, or None if this request has no time left."""
@@ -239,13 +250,22 @@ class NodeQueries:
         """Return the tests of some nodes that are found in time, and whether they are all."""
         with _with_deadline(self.view, until):
             found = [self._related.search(key) for key in dict.fromkeys(keys)]
-        tests = _surest(test for result in found for test in result.tests)
+        tests = _merged(test for result in found for test in result.tests)
         return tests, all(result.complete for result in found)
 
 
 def has_all_tests(state: NodeState) -> bool:
     """Return True if all tests of a node are known."""
     return state.related_tests is not None and state.tests_complete
+
+
+def _pytest_settings(root: Path) -> PytestSettings:
+    def read(name: str) -> str:
+        with suppress(OSError):
+            return read_regular(root / name, _MAX_SETTINGS).decode("utf-8-sig", "replace")
+        return ""
+
+    return pytest_settings(tuple(map(read, SETTINGS_FILES)))
 
 
 @contextmanager
@@ -265,14 +285,14 @@ def _as_json(link: Edge | Related) -> dict[str, Any]:
     return {"key": link.key, "tier": link.tier, "lines": list(link.lines)}
 
 
-def _surest(tests: Iterable[Related]) -> tuple[Related, ...]:
-    """Return each test once, with its best tier. The result is stably sorted by tier."""
+def _merged(tests: Iterable[Related]) -> tuple[Related, ...]:
+    """Return each test once, with its best tier. Tests that are `possible` come last."""
     best: dict[str, Related] = {}
     for test in tests:
         known = best.get(test.id)
         if known is None or TIER_RANK[test.tier] < TIER_RANK[known.tier]:
             best[test.id] = test
-    return tuple(sorted(best.values(), key=lambda test: TIER_RANK[test.tier]))
+    return tuple(sorted(best.values(), key=lambda test: test.tier == "possible"))
 
 
 def _reachable(links: Callable[[str], tuple[Edge, ...]], start: str, depth: int) -> list[Edge]:

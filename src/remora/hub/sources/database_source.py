@@ -24,7 +24,7 @@ from remora.ids import escape_path
 _T = TypeVar("_T")
 SECONDS_PER_FILE = 10e-6
 """Maximum seconds to check one file in a sweep over all files."""
-LINKS_S = 30.0
+LINKS_S = 8.0
 """Maximum seconds to find links, even with more time: beyond it, indexing is worthwhile."""
 
 
@@ -162,7 +162,7 @@ class DatabaseSource:
         )
         if self._cached is None or self._cached[0] != state:
             timed = OverlaidSnapshot(view, changed, lambda: view.continued(changed, time.time()))
-            self._cached = state, timed, NodeQueries(timed)
+            self._cached = state, timed, NodeQueries(timed, root=self._root)
         _, timed, answers = self._cached
         timed.deadline = min(budget.until, time.monotonic() + LINKS_S)
         return answers

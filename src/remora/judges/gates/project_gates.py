@@ -9,6 +9,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
+from remora.code.pytest_model.pytest_settings import SETTINGS_FILES as PYTEST_FILES
+from remora.code.pytest_model.pytest_settings import pytest_options
 from remora.errors import HostError
 from remora.judges.gates.code_gates import find_imports, pytest_gate
 from remora.judges.gates.gate import Gate, Levels, problems
@@ -25,7 +27,6 @@ from remora.tools.host.declared_type_checker import (
     installed_version,
     settings_texts,
 )
-from remora.tools.host.pytest_settings import configured_folders
 from remora.tools.host.ruff.config_files import oldest_minor
 from remora.tools.host.ruff.rule_choice import DEFAULT, rule_choice, uses_flake8
 
@@ -108,7 +109,7 @@ def find_gates(
     if python is None:
         return gates, missing
     gates.append(find_imports(files, python))
-    folders = configured_folders(place)
+    folders = _folders_with_settings(place)
     if len(folders) > 1 and "" not in folders:
         several = ", ".join(sorted(folders)[:3])
         text = f"several folders configure pytest: {several}"
@@ -116,6 +117,16 @@ def find_gates(
     else:
         gates.append(pytest_gate(python))
     return gates, missing
+
+
+def _folders_with_settings(place: FileTree) -> set[str]:
+    """Return the folders that configure pytest, such as those of a monorepo."""
+    return {
+        path.rpartition("/")[0]
+        for name, section in PYTEST_FILES.items()
+        for path in place.files.glob(f"**/{name}", look=place.left)
+        if pytest_options(place.text_or_empty(path), section) is not None
+    }
 
 
 def mistakes_gate(place: FileTree) -> Gate:

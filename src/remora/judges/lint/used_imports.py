@@ -18,7 +18,6 @@ from remora.judges.lint.import_effects import ImportEffects
 from remora.judges.lint.left_rules import UNUSED_IMPORT, LintedFile
 from remora.judges.rules import Rule
 from remora.tools.file_tree import FileTree
-from remora.tools.host.pytest_settings import pytest_settings
 from remora.tools.host.ruff.config_files import settings_for
 from remora.tools.host.ruff.finding import Finding, Place, place_of
 from remora.tools.host.ruff.rule_choice import setting_values
@@ -131,7 +130,7 @@ class UnusedImport(NamedTuple):
             return False
         if is_conftest(self.file.path):
             return True
-        settings = self.file.place.once(pytest_settings)
+        settings = self.file.place.once(FileTree.pytest_settings)
         is_collected = settings.collects(self.file.path)
         if is_collected and not is_test_file(self.file.path):  # the project's own pattern
             return True

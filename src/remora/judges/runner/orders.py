@@ -7,8 +7,8 @@ from typing import Any
 from remora.code.syntax.definitions import first_line
 from remora.judges.faults.mutants import find_function, probe
 from remora.judges.runner.parent import Order, run_in_child
+from remora.tools.file_tree import FileTree
 from remora.tools.host.module_names import import_roots
-from remora.tools.host.pytest_settings import pytest_settings
 from remora.tools.tree import ToolTree
 
 _SECONDS = 60.0
@@ -19,7 +19,7 @@ def test_order(place: ToolTree, path: str, ids: Sequence[str], seconds: float) -
     """Return the order to run tests. The executed lines of the file `path` are recorded."""
     root = place.seen
     words = [f"--rootdir={root}"]
-    if place.once(pytest_settings).imports_by_importlib:
+    if place.once(FileTree.pytest_settings).imports_by_importlib:
         words.append("--import-mode=importlib")
     return {"ids": [*ids], "path": str(root / path), "words": words, "seconds": seconds}
 

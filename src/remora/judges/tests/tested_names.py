@@ -44,14 +44,14 @@ class NodesWithTests:
     def tests_of(self, key: str) -> list[str]:
         """Return the pytest ids of the tests that may reach the node, nearest first."""
         try:
-            return [test.id for test in self._related.of(key)]
+            return [test.id for test in self._related.search(key).tests]
         except Exception:  # drop the half-built result
             self.__dict__.pop("_related", None)
             raise
 
     @cached_property
     def _related(self) -> RelatedTests:
-        return RelatedTests(Linker(self._view), self._view)
+        return RelatedTests(Linker(self._view), self._view, settings=self._place.pytest_settings)
 
     @cached_property
     def _view(self) -> MemorySnapshot:

@@ -9,7 +9,6 @@ from remora.judges.runner.orders import test_order
 from remora.judges.runner.parent import CIRCUMSTANCES, run_in_child
 from remora.judges.tests.tested_names import test_files
 from remora.tools.host.module_names import import_roots
-from remora.tools.host.pytest_settings import pytest_settings
 from remora.tools.tree import ToolTree
 
 _SECONDS = 30.0
@@ -27,7 +26,7 @@ def require_collection(place: ToolTree) -> None:
     project's settings. Also raises HostError if pytest does not collect files with the names of new
     tests.
     """
-    patterns = pytest_settings(place)
+    patterns = place.pytest_settings()
     if not patterns.collects_usual_names:
         names = " ".join(patterns.patterns)
         raise HostError(

@@ -10,7 +10,6 @@ import msgspec
 from remora.code.edit.import_edits import imports_anywhere
 from remora.code.pytest_model.pytest_file import TEST_FOLDERS
 from remora.judges.calls.target_function import TargetFunction
-from remora.tools.host.pytest_settings import pytest_settings
 from remora.tools.tree import ToolTree
 
 GENERIC = frozenset(
@@ -40,7 +39,7 @@ class FileNaming(msgspec.Struct, frozen=True):
 def naming_of(place: ToolTree, tests: Mapping[str, str]) -> FileNaming:
     """Return where a project's test files are, and how most of them are named."""
     with_suffix = sum(path.endswith("_test.py") for path in tests)
-    return FileNaming(pytest_settings(place).folders, with_suffix * 2 > len(tests))
+    return FileNaming(place.pytest_settings().folders, with_suffix * 2 > len(tests))
 
 
 def new_path(

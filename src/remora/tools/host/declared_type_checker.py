@@ -1,11 +1,9 @@
 """The type checker that a project names, and its runs, or those of mypy in its place."""
 
-import configparser
 import re
 import shutil
 import signal
 import sys
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from importlib import metadata
@@ -16,6 +14,7 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from remora.code.pytest_model.pytest_file import is_of_tests
+from remora.code.pytest_model.pytest_settings import parse_ini, parse_toml
 from remora.errors import HostError
 from remora.sandbox.confinement import Confinement
 from remora.sandbox.interpreters import ProjectPython, interpreter_paths
@@ -326,11 +325,7 @@ def mypy_settings(settings: Mapping[str, bytes]) -> Mapping[str, object] | None:
     if isinstance(tool, dict):
         return tool
     for name in _INI_FILES:
-        parser = configparser.ConfigParser(interpolation=None, strict=False)
-        try:
-            parser.read_string(settings.get(name, b"").decode("utf-8"))
-        except (configparser.Error, UnicodeDecodeError):
-            continue
+        parser = parse_ini(settings.get(name, b"").decode("utf-8", "replace"))
         if parser.has_section("mypy"):
             return dict(parser["mypy"])
     return None
@@ -338,9 +333,5 @@ def mypy_settings(settings: Mapping[str, bytes]) -> Mapping[str, object] | None:
 
 def tool_settings(settings: Mapping[str, bytes]) -> Mapping[str, object]:
     """Return the table `tool` of `pyproject.toml`."""
-    try:
-        document = tomllib.loads(settings.get("pyproject.toml", b"").decode("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError):
-        return {}
-    tool = document.get("tool")
+    tool = parse_toml(settings.get("pyproject.toml", b"").decode("utf-8", "replace")).get("tool")
     return tool if isinstance(tool, dict) else {}

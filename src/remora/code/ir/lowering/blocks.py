@@ -52,7 +52,8 @@ def lower_if(builder: IRBuilder, node: ast.If) -> None:
         if arm is not node:
             builder.start_statement(builder.block)
         lower_narrowed(builder, otherwise, test)
-        block = _open_block(builder, statements, group, count)
+        flags = ir.NEVER_RUNS if test.__class__ is ast.Constant and not test.value else 0
+        block = _open_block(builder, statements, group, count, flags)
         lower_body(builder, statements, block, otherwise | types_if(builder, test, holds=True))
         all_leave = all_leave and statements[-1].__class__ in _LEAVES_BLOCK
         if all_leave:

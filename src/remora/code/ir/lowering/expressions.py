@@ -16,6 +16,7 @@ _CONSTANT_TAGS = frozenset((ir.CONSTANT, ir.TEXT))
 CONSTANT_TERMS: dict[type[object], Any] = {
     kind: (ir.CONSTANT, kind.__name__) for kind in (str, bytes, int, float, complex, bool)
 }
+FALSE = (ir.CONSTANT, "bool", False)
 
 
 def lower_expression(builder: IRBuilder, node: Any) -> Any:
@@ -58,7 +59,7 @@ def constant_term(value: Any) -> Any:
     kind = value.__class__
     if kind is str and len(value) < LONGEST_NAME and value.isidentifier():
         return (ir.TEXT, value)
-    return CONSTANT_TERMS.get(kind)
+    return FALSE if value is False else CONSTANT_TERMS.get(kind)
 
 
 def record_implicit_call(

@@ -19,6 +19,7 @@ from remora.text import is_utf8
 
 _Module = tuple[int, str]
 _ALL = "__all__"
+_COLLECT_IGNORE = frozenset(("collect_ignore", "collect_ignore_glob"))
 _COPY_FUNCTIONS = frozenset(("list", "tuple", "sorted", "set"))
 _NAME, _CONSTANT, _CALL = ast.Name, ast.Constant, ast.Call
 _MAY_BE_PROPERTY = frozenset((ast.Call, ast.Name, ast.Attribute, ast.Subscript))
@@ -49,6 +50,9 @@ def lower_assignment(builder: IRBuilder, node: ast.Assign) -> None:
             _note_property(builder, name, value)
         if _is_dunder_all(builder, target):
             _assign_exports(builder, value)
+        if name in _COLLECT_IGNORE:
+            ignored = _evaluate(builder, value) or ()
+            builder.names.update(f"ignore {file}" for file in ignored if isinstance(file, str))
 
 
 def lower_augmented_assignment(builder: IRBuilder, node: ast.AugAssign) -> None:
