@@ -11,7 +11,7 @@ import pytest
 from remora.errors import HostError
 from remora.judges.gates import python_process
 from remora.judges.gates.gate import Levels, worse
-from remora.judges.gates.project_gates import find_gates
+from remora.judges.gates.project_gates import find_gates, results_gate
 from remora.sandbox.interpreters import ProjectPython
 from remora.sandbox.process import run_command
 from remora.tools.file_tree import FileTree
@@ -112,6 +112,14 @@ def test_a_tool_that_fails_judges_nothing(
     (gate,) = (gate for gate in gates if gate.name == name)
     with pytest.raises(HostError):
         gate.measure(tmp_path, 60, ())
+
+
+def test_only_a_plain_result_contradicts_an_annotation(tmp_path: Path) -> None:
+    odd = "def a(n) -> str:\n    return 3\ndef b(n: str | None) -> str:\n    return n\n"
+    write(tmp_path, {"a.py": f"{odd}def c() -> str:\n    return {{'n': 1}}\n"})
+    gate = results_gate(FileTree(tmp_path), ["a.py"])
+    assert gate
+    assert [getattr(text, "lines", ()) for text in gate.measure(tmp_path, 60, ())] == [(2,), (6,)]
 
 
 @pytest.mark.parametrize(("pin", "is_asked"), [("0.3.5", False), ("0.17.0", True)])

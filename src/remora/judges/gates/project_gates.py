@@ -57,6 +57,8 @@ class StyleTool(NamedTuple):
     """The files at the root that configure nothing else."""
     ended: tuple[int, ...] = (0, 1)
     """The exit codes of a run that came to its end."""
+    counted: str = ""
+    """A pattern of the problems that count, if not all do."""
 
     @property
     def module(self) -> str:
@@ -78,6 +80,14 @@ STYLE_TOOLS = (
 )
 _TY = StyleTool("ty", "ty check --output-format=concise --no-progress", "")
 _RESULTS = "--ignore=all --error=invalid-explicit-return"
+_CONTRADICTION = (
+    r"expected `([^`@]+`, found `(bool|bytes|float|int|str|None|Literal\[[^`|]*\])\*?"
+    r"|[a-z |]+`, found `(dict|list|set|tuple)\[[^`|]*\])`"
+)
+"""A plain result in place of another, such as `None` where a `Path` was promised.
+
+Of 92 complaints about 17 packages, 8 are such, of which 7 are mistakes; the others are of taste.
+"""
 
 
 def find_gates(
@@ -111,8 +121,7 @@ def find_gates(
     gates.append(find_imports(files, python))
     folders = _folders_with_settings(place)
     if len(folders) > 1 and "" not in folders:
-        several = ", ".join(sorted(folders)[:3])
-        text = f"several folders configure pytest: {several}"
+        text = f"several folders configure pytest: {', '.join(sorted(folders)[:3])}"
         missing.append(GateResult(name=TEST_GATE, missing=text))
     else:
         gates.append(pytest_gate(python))
@@ -149,7 +158,9 @@ def results_gate(place: FileTree, paths: Iterable[str]) -> Gate | None:
     if find_spec(_TY.module) is None:
         return None
     own = ProjectPython(python=Path(sys.executable), root=place.tree, trusted=True)
-    tool = StyleTool("results", f"{_TY.command} {_RESULTS} {shlex.join(paths)}", "")
+    tool = StyleTool(
+        "results", f"{_TY.command} {_RESULTS} {shlex.join(paths)}", "", counted=_CONTRADICTION
+    )
     return Gate(tool.name, _TY.name, partial(_style_problems, tool, [own]))
 
 
@@ -201,9 +212,7 @@ def _style_problems(
     environment = {**_ONE_LINE, "VIRTUAL_ENV": str(python.python.parent.parent)}
     finished = run_python(python, words, folder, seconds, environment=environment)
     finished.require_whole_output(tool.name)
-    output, errors = (
-        text.decode("utf-8", "replace") for text in (finished.stdout, finished.stderr)
-    )
+    output, errors = (raw.decode("utf-8", "replace") for raw in (finished.stdout, finished.stderr))
     is_installed = f"No module named {tool.module}" not in errors
     has_ended = finished.timed_out or (is_installed and finished.returncode in tool.ended)
     if others and not has_ended:  # ruff before 0.1.1 does not know the options
@@ -211,8 +220,9 @@ def _style_problems(
     if not is_installed:
         raise HostError(NOT_INSTALLED)
     lines = _PROBLEM.findall((output + errors).replace(f"{folder}/", ""))
-    has_crashed = _TRACEBACK in errors or (finished.returncode == 1 and not lines)
+    is_silent = finished.returncode == 1 and not lines and tool.module != "ruff"
+    has_crashed = is_silent or _TRACEBACK in errors
     if finished.timed_out or has_crashed or finished.returncode not in tool.ended:
         last = errors.strip().rpartition("\n")[2][:200] or f"exit code {finished.returncode}"
         raise HostError("it did not finish" if finished.timed_out else last)
-    return problems(line.removeprefix("./") for line in lines)
+    return problems(line.removeprefix("./") for line in lines if re.search(tool.counted, line))

@@ -43,8 +43,7 @@ def worse_gates(
     """Yield what is worse after a change according to each gate, and the gates that do not judge.
 
     `kept` is a folder for what a type checker keeps for the next change, and `cpu` limits its
-    processor time in seconds. A new annotation that does not accept a value of the tests is worse,
-    too.
+    processor time in seconds. A new annotation that does not accept a value of the tests is worse.
     """
     ends, place = time.monotonic() + seconds, change.after
     try:
@@ -73,8 +72,7 @@ def worse_gates(
             kind = Untested if isinstance(error, UnstartedError) else Unjudged
             yield kind(what=gate.label, why=error.with_hint)
             continue
-        for text in texts:
-            yield _problem(change, gate, text)
+        yield from (_problem(change, gate, text) for text in texts)
 
 
 def _share_configuration(change: Change) -> None:
@@ -102,31 +100,22 @@ def _with_values(gates: Sequence[Gate], change: Change, python: ProjectPython) -
         if after not in seen:
             raise HostError("the tests did not finish")
         if seen[after][1] > _LONGEST_TESTS:
-            raise HostError(
-                f"the tests take {seen[after][1]:.0f} s, and with checks they take longer"
-            )
+            raise HostError(f"the tests take {seen[after][1]:.0f} s, and longer with checks")
         return values.measure(side, left, tests)
+
+    def measure_timed(gate: Gate, side: Path, left: float, tests: tuple[str, ...]) -> Levels:
+        begun = time.monotonic()
+        facts = gate.measure(side, left, tests)
+        seen[side] = facts, time.monotonic() - begun
+        return facts
 
     written = values.written({path: file.after for path, file in change.files.items()})
     for gate in gates:
         if gate.name == TEST_GATE and written:
-            yield gate._replace(measure=functools.partial(_measure_timed, gate, seen))
+            yield gate._replace(measure=functools.partial(measure_timed, gate))
             yield values.gate._replace(measure=check)
         else:
             yield gate
-
-
-def _measure_timed(
-    gate: Gate,
-    seen: dict[Path, tuple[Levels, float]],
-    side: Path,
-    left: float,
-    tests: tuple[str, ...],
-) -> Levels:
-    begun = time.monotonic()
-    facts = gate.measure(side, left, tests)
-    seen[side] = facts, time.monotonic() - begun
-    return facts
 
 
 def _find_worse(gate: Gate, change: Change, ends: float) -> Sequence[str]:
