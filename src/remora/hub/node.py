@@ -53,6 +53,8 @@ class NodeState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     decorators: tuple[str, ...]
     bases: tuple[str, ...]
     callers: tuple[Edge, ...] | None
+    references: tuple[Edge, ...] | None
+    """Uses that are neither a call nor of another kind that `callers` has. Empty: there are none."""
     callees: tuple[Edge, ...] | None
     related_tests: tuple[Related, ...] | None
     line_start: int

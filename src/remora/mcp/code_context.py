@@ -35,6 +35,7 @@ BYTES_PER_TOKEN = 3
 _SHARE = 0.6
 """Part of the budget that the source of the symbol may take (decision)."""
 _LONGEST_LINE = 300
+_EVIDENCE = ("tier", "kind")
 ReadFile = Callable[[str], bytes | None]
 
 
@@ -49,6 +50,7 @@ class CodeContext(msgspec.Struct, omit_defaults=True, kw_only=True):
     uses: str = ""
     callees: list[dict[str, Any]] = []
     callers: list[dict[str, Any]] = []
+    references: list[dict[str, Any]] = []
     tests: list[dict[str, Any]] = []
     unknown: str = ""
     """Why links are not known, or an empty string."""
@@ -67,6 +69,7 @@ class CodeContext(msgspec.Struct, omit_defaults=True, kw_only=True):
         if self.uses:
             shown += ["Uses", self.uses]
         shown += [*_titled("Calls", self.callees), *_titled("Called by", self.callers)]
+        shown += _titled("Referred to by", self.references)
         if self.tests:
             shown += ["Tests", *(f"{test['id']} ({test['tier']})" for test in self.tests)]
         if self.unknown:
@@ -82,7 +85,7 @@ def _titled(title: str, entries: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         yield title
     for entry in entries:
         what = entry.get("signature") or entry["name"].rpartition(":")[2]
-        yield f"{entry['place']} {what} ({entry['tier']})"
+        yield f"{entry['place']} {what} ({', '.join(filter(None, map(entry.get, _EVIDENCE)))})"
         if "code" in entry:
             yield entry["code"]
 
@@ -113,14 +116,20 @@ def code_context(
         fresh=node.fresh,
     )
     known = [edge for edge in node.callees or () if edge.key in callees]
-    waiting = {"callers": node.callers, "tests": node.related_tests, "callees": known}
+    waiting = {
+        "callers": node.callers,
+        "references": node.references,
+        "tests": node.related_tests,
+        "callees": known,
+    }
     show: Mapping[str, Callable[[Any], dict[str, Any]]] = {
         "callers": lambda edge: _caller(edge, numbered),
+        "references": lambda edge: _caller(edge, numbered),
         "tests": msgspec.to_builtins,
         "callees": lambda edge: _callee(callees[edge.key], edge.tier),
     }
     shown = {what: [*map(show[what], edges or ())] for what, edges in waiting.items()}
-    lists = {"callers": found.callers, "tests": found.tests, "callees": found.callees}
+    lists: dict[str, list[dict[str, Any]]] = {what: getattr(found, what) for what in shown}
     found.left_out |= fill_in_turn(lists, shown, lambda: len(found.text().encode()) <= room)
     found.uses = _used(node, read, lines)
     if len(found.text().encode()) > room:
@@ -151,6 +160,8 @@ def _caller(edge: Any, numbered: Callable[[str], list[str]]) -> dict[str, Any]:
     """Return a caller with the line of its first call, and a line before and after it."""
     path = split_node_key(edge.key)[0]
     entry = {"name": display_name(edge.key), "place": path, "tier": edge.tier}
+    if edge.kind not in ("call", "reference"):
+        entry["kind"] = edge.kind
     if not edge.lines:
         return entry
     at = edge.lines[0]

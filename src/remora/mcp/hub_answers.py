@@ -74,7 +74,7 @@ class HubAnswers:
         arguments = {"limit": 20, **arguments} if kind == "tests" else arguments
         if document[kind] is None:
             document = document | {"unknown": await asyncio.to_thread(why_unknown, hub.places)}
-        return await self._text(document, _command(kind, key), (kind,), arguments)
+        return await self._text(document, _command(kind, key), (kind, "references"), arguments)
 
     async def search(self, arguments: Mapping[str, Any]) -> str:
         """Return a page of the symbols whose path or name contains all words of a query."""

@@ -13,7 +13,7 @@ from remora.memory.packet import MAX_HUB_NODES, DecisionPacket
 
 _KEY = re.compile(r"node:[^\s\"',;\\]+:[\w.#]*\w")
 _WHOLE = re.compile(r"node:[^\n]+:[^\s:]+")
-_LINKS = ("callers", "callees", "related_tests")
+_LINKS = ("callers", "references", "callees", "related_tests")
 MAX_LINKS = 100
 """Maximum number of a node's links of each kind that an event records; the rest are counted."""
 
@@ -55,12 +55,13 @@ def recorded_facts(
 ) -> dict[str, Any]:
     """Return a source's answer about a node as JSON values, as events record it.
 
-    A class has the callers of its `constructor`, about which an answer may be given. No caller of
-    a class or module does not mean that it is not used.
+    A class has the callers of its `constructor`, about which an answer may be given, besides its
+    own. No caller of a class or module does not mean that it is not used.
     """
     facts: dict[str, Any] = msgspec.to_builtins(answer)
     if facts.get("node_type") in ("class", "module"):
-        facts["callers"] = msgspec.to_builtins(constructor or facts).get("callers") or None
+        made = msgspec.to_builtins(constructor or {}).get("callers") or ()
+        facts["callers"] = [*made, *(facts.get("callers") or ())] or None
     more: dict[str, int] = {}
     for name in _LINKS:
         links = facts.get(name)

@@ -28,12 +28,13 @@ class _Links(NamedTuple):
 
 _LINKS = (
     _Links("callers", "callers", "fan_in", 8),
+    _Links("references", "references", "reference_count", 2),
     _Links("related_tests", "tests", "test_count", 4),
     _Links("callees", "callees", "fan_out", 5),
 )
 _ORDER = (
     "changed_by_user", "fresh", "signature", "docstring", "flags", "complexity", "call",
-    "callers", "fan_in", "callees", "fan_out", "tests", "test_count", "links", "extra",
+    "callers", "fan_in", "references", "reference_count", "callees", "fan_out", "tests", "test_count", "links", "extra",
 )  # fmt: skip
 
 
@@ -119,7 +120,9 @@ def _link_names(facts: Mapping[str, Any], links: _Links) -> list[str]:
 
 def _link(link: Mapping[str, Any]) -> str:
     name = str(link.get("key") or link.get("id") or "").removeprefix("node:")
-    return clip(to_packet_value(name), SUMMARY_LIMIT) + ("" if link.get("tier") in SURE else "?")
+    kind = link.get("kind", "reference")
+    text = clip(to_packet_value(name), SUMMARY_LIMIT) + ("" if link.get("tier") in SURE else "?")
+    return text if kind == "reference" else f"{text} ({kind})"
 
 
 def _with_extra(view: dict[str, Any], facts: Mapping[str, Any], room: int) -> dict[str, Any]:

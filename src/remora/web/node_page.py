@@ -30,7 +30,7 @@ _RUNS = 10
 """Runs in which jobs on a node are looked for, newest first."""
 _MOST_FOUND = 100
 _MOST_LINES = 500
-_LINKS = frozenset({"callers", "callees", "related_tests"})
+_LINKS = frozenset({"callers", "references", "callees", "related_tests"})
 _IDENTIFIERS = frozenset({"key", "uid", "source_hash", "body_hash", "file_hash", "update_source"})
 """Facts that identify a version of the node. They are collapsed."""
 
@@ -60,7 +60,11 @@ async def node_page(invocation: Invocation, hub: SharedHub, request: Request) ->
         facts={key: value for key, value in facts.items() if key not in _IDENTIFIERS},
         identifiers={key: value for key, value in facts.items() if key in _IDENTIFIERS},
         source=await asyncio.to_thread(_source, project, node),
-        links=[("Callers", node.callers), ("Callees", node.callees)],
+        links=[
+            ("Callers", node.callers),
+            ("References", node.references),
+            ("Callees", node.callees),
+        ],
         unknown=unknown,
         jobs=jobs,
     )

@@ -187,9 +187,9 @@ def test_the_time_of_a_question_begins_with_it_however_long_ago_the_last_one_was
     now = [1000.0]
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
     near = NewestQueries(tmp_path, tmp_path / "hub.db", ReadFiles.empty())
-    assert near.read(generation) == store.generation
+    assert near.ask(generation) == store.generation
     now[0] += 24 * 3600
-    assert near.read(generation) == store.generation
+    assert near.ask(generation) == store.generation
     near.close()
 
 

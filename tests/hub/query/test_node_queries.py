@@ -129,7 +129,8 @@ def test_links_and_searches_are_answered_as_the_protocol_says(answers: NodeQueri
         "fresh": True,
         "generation": 0,
     }
-    assert set(answers.callers(ROUNDED)) == {"node", "callers", "fresh", "generation"}
+    names = {"node", "callers", "references", "fresh", "generation"}
+    assert set(answers.callers(ROUNDED)) == names
     assert set(answers.tests(ROUNDED)) == {"node", "tests", "fresh", "generation"}
     assert answers.search("cart total", 1) == {
         "query": "cart total",
@@ -150,7 +151,7 @@ def test_a_node_of_a_stub_has_the_links_of_what_it_describes() -> None:
     described, node = plain.node(TOTAL), stubbed.node(f"node:{STUB}:Cart.total")
     assert stubbed.node(TOTAL) == described
     assert (node.docstring, node.line_count) == ("The sum.", 2)
-    for name in ("callers", "callees", "related_tests"):
+    for name in ("callers", "references", "callees", "related_tests"):
         assert getattr(node, name) == getattr(described, name)
     for kind in ("callers", "callees", "tests"):
         answer = getattr(stubbed, kind)(node.key, 2)
@@ -160,7 +161,7 @@ def test_a_node_of_a_stub_has_the_links_of_what_it_describes() -> None:
 
 def test_a_stub_without_a_module_is_linked_and_answers_for_all_its_overloads() -> None:
     overload = "@overload\ndef fast(value: {}) -> int: ...\n"
-    overloads = "".join(map(overload.format, ("int", "str")))
+    overloads = "from typing import overload\n" + "".join(map(overload.format, ("int", "str")))
     use = "from shop.fast import fast\nfrom shop.deep import deep\ndef use():\n    fast(deep())\n"
     files = {"shop/fast.pyi": overloads, "shop/deep/__init__.pyi": "def deep() -> int: ...\n"}
     stubs = NodeQueries(view_of({**FILES, **files, "shop/use.py": use}))

@@ -75,7 +75,8 @@ class NodeVersions:
         Lines that do not contain the node's name have changed since `callers` were found.
         """
         name = split_node_key(key)[1].rpartition(".")[2].partition("#")[0]
-        calls = [(file_of_key(link["key"]), line) for link in callers for line in link["lines"]]
+        links = [link for link in callers if "kind" not in link]  # which are calls
+        calls = [(file_of_key(link["key"]), line) for link in links for line in link["lines"]]
         for path, line in sorted(calls, key=lambda call: is_test_file(call[0]))[:_MOST_CALLS]:
             text = (self._workspace.read(path) or b"").decode("utf-8", "replace")
             lines = [part.strip() for part in text.splitlines()[line - 1 : line + 2]]

@@ -294,12 +294,14 @@ def _link_page(key: str, kind: str, answer: dict[str, Any], *, verbose: bool) ->
     found: list[Link] = msgspec.convert(
         answer[kind], list[Related] if kind == "tests" else list[Edge]
     )
-    if not found:
-        yield f"{name}: no known {kind}"
-        return
-    place = lines_of(key) if kind == "callees" else ""
-    yield click.style(f"{name}: {count(len(found), kind.removesuffix('s'))}{place}", bold=True)
+    place = lines_of(key) if kind == "callees" and found else ""
+    title = count(len(found), kind.removesuffix("s")) if found else f"no known {kind}"
+    yield click.style(f"{name}: {title}{place}", bold=bool(found))
     yield from link_lines(found, verbose=verbose)
+    if references := msgspec.convert(answer.get("references", ()), list[Edge]):
+        yield click.style(count(len(references), "reference"), bold=True)
+        yield from link_lines(references, verbose=verbose)
+        found = [*found, *references]
     day = answer.get("coverage", {}).get("day", "")
     for line in wrap_text(legend(found, day), terminal_width()):
         yield click.style(line, fg="bright_black")

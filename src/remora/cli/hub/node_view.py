@@ -73,6 +73,8 @@ def _page(
     yield from _facts(node, width, many)
     if node.node_type != "module" or node.callers:  # modules have no callers
         yield from _section("CALLED BY", node.callers, many)
+    if node.references:
+        yield from _section("REFERRED TO BY", node.references, many)
     if notes.constructor is not None:
         text = CONSTRUCTOR_NOTE.format(notes.constructor.removeprefix("node:"))
         yield from wrap_text(_INDENT + escape_line(text), width, _INDENT)
@@ -99,9 +101,7 @@ def link_lines(links: Sequence[Link], most: int | None = None, *, verbose: bool)
         for link in shown
     ]
     places = [
-        _first_lines(link.lines, len(link.lines) if verbose else _MAX_LINES)
-        if isinstance(link, Edge)
-        else ""
+        _place(link, len(link.lines) if verbose else _MAX_LINES) if isinstance(link, Edge) else ""
         for link in shown
     ]
     tiers = max((len(link.tier) for link in shown), default=0)
@@ -204,7 +204,7 @@ def _footer(node: AnsweredNode, width: int | None, *, verbose: bool) -> Iterator
     if node.last_updated:
         when = _ISO.sub(r"\1 \2", node.last_updated)
         known.append(f"changed {when} ({node.update_source})")
-    links: list[Link] = [*(node.callers or ()), *(node.callees or ())]
+    links: list[Link] = [*(node.callers or ()), *(node.references or ()), *(node.callees or ())]
     links += node.related_tests or ()
     for text in (" · ".join(known), legend(links)):
         yield from (click.style(line, fg="bright_black") for line in wrap_text(text, width) if line)
@@ -221,5 +221,8 @@ def _fresh(node: AnsweredNode) -> str:
     return "up to date, but incomplete" if lacks else "up to date"
 
 
-def _first_lines(lines: Sequence[int], most: int) -> str:
-    return f"{plural('line', len(lines))} {some_of([*map(str, lines)], most)}" if lines else ""
+def _place(link: Edge, most: int) -> str:
+    kind = "" if link.kind in ("call", "reference") else link.kind
+    lines = [*map(str, link.lines)]
+    place = f"{plural('line', len(lines))} {some_of(lines, most)}" if lines else ""
+    return ", ".join(filter(None, (kind, place)))

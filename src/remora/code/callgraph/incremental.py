@@ -214,6 +214,7 @@ def _without_lines(lowered: LoweredFile | None) -> LoweredFile | None:
         calls=tuple(replace(call, line=0) for call in lowered.calls),
         reads=tuple(replace(read, line=0) for read in lowered.reads),
         stores=tuple(replace(store, line=0) for store in lowered.stores),
+        loads={},  # no link depends on them
     )
 
 

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 from remora.code.callgraph.abstract_values import CLASS, FUNCTION, INSTANCE, MODULE, Value, Values
 from remora.code.callgraph.analysis_context import Context, ProgramPoint
 from remora.code.callgraph.callers.aliases import AliasSearch, Site
+from remora.code.callgraph.callers.uses import UseSearch
 from remora.code.callgraph.files.file_cache import FileCache
 from remora.code.callgraph.files.ir_index import IndexedFile
 from remora.code.callgraph.files.program_protocol import Program
@@ -27,7 +28,7 @@ from remora.code.callgraph.rules import (
 )
 from remora.code.callgraph.solver import MAX_ANSWERS
 from remora.code.ir.model import CLASS_SCOPE, IMPORT, IMPORT_FROM, Binding, unqualified_name
-from remora.code.links import TIERS, Edge
+from remora.code.links import TIERS, Edge, Kind
 from remora.ids import MODULE as MODULE_NAME
 from remora.ids import module_path, node_key, split_node_key
 
@@ -120,6 +121,18 @@ class Linker:
         """
         self._limit_cache()
         return self._ctx.memoize(self._callers, key, lambda: self._find_callers(key))
+
+    def uses(self, key: str) -> tuple[Edge, ...]:
+        """Return the uses of a function or class that are not calls, grouped by kind."""
+        file, qualname = self._node(key)
+        if file is None or qualname == MODULE_NAME:
+            return ()
+        found: dict[Kind, EdgeLines] = {}
+        search = UseSearch(self._ctx, self._aliases, file, file.nodes[qualname])
+        for kind, user, scope, tier, line in search.uses():
+            owner = node_key(user.path, user.scopes[scope].qualname)
+            _add_edge(found.setdefault(kind, {}), owner, tier, line)
+        return tuple(edge for kind in found for edge in _edges(found[kind], kind))
 
     def links(self, key: str) -> NodeLinks:
         self._ctx.inputs = 0
@@ -273,10 +286,11 @@ def _add_edge(found: EdgeLines, key: str, tier: int, line: int) -> None:
         found[key] = (tier, lines)
 
 
-def _edges(found: EdgeLines) -> tuple[Edge, ...]:
+def _edges(found: EdgeLines, kind: Kind = "call") -> tuple[Edge, ...]:
     order: Iterable[tuple[int, str]] = sorted((tier, key) for key, (tier, _) in found.items())
     return tuple(
-        Edge(key=key, tier=TIERS[tier], lines=tuple(sorted(found[key][1]))) for tier, key in order
+        Edge(key=key, tier=TIERS[tier], lines=tuple(sorted(found[key][1] - {0})), kind=kind)
+        for tier, key in order
     )
 
 

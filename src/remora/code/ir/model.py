@@ -199,6 +199,8 @@ class LoweredFile(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """Content of `__all__`, or None if it is missing or cannot be evaluated."""
     outer_statements: int = 0
     """Number of statements outside functions."""
+    loads: dict[str, tuple[tuple[int, int, int], ...]] = {}
+    """The (scope, statement, line) of each use of a defined or imported name, but for calls of it."""
 
 
 _COMPOUND = (list, tuple)

@@ -108,6 +108,7 @@ class LinkLookup:
         self.importers = _stored_first(
             None if stored is None else stored.importers, cache(linker.importers)
         )
+        self.uses = cache(linker.uses)
 
 
 def _stored_first(

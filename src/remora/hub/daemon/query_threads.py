@@ -164,11 +164,6 @@ class NewestQueries:
                 raise Refused("busy", message) from None
             raise
 
-    def read(self, question: Callable[[NodeQueries], _T]) -> _T:
-        """Answer a read-only question within a single read transaction."""
-        with self._newest_view(time.monotonic() + GIVE_UP_S).one_moment():
-            return self.ask(question)
-
     def _answer_consistently(
         self, question: Callable[[NodeQueries], _T], until: float
     ) -> tuple[_T, bool]:

@@ -13,16 +13,14 @@ from typing import Any
 
 from msgspec import Raw
 
-from remora.errors import DiskError, HubDamaged, NotFound, RemoraError
-from remora.hub.daemon.query_threads import NewestQueries, QueryThreads, ReadFiles
+from remora.errors import HubDamaged, NotFound, RemoraError
+from remora.hub.daemon.query_threads import QueryThreads, ReadFiles
 from remora.hub.daemon.status import DaemonStatus
 from remora.hub.daemon.updater import Updater
 from remora.hub.process.hub_paths import HubPaths
 from remora.hub.protocol import (
     PROTOCOL,
     TYPES,
-    Callees,
-    Callers,
     ChangedSince,
     Health,
     Invalidate,
@@ -76,9 +74,7 @@ class RequestHandler:
         self._updater = updater
         self._damaged = damaged
         self._subscribers: dict[Callable[[bytes], None], None] = {}
-        read = ReadFiles.empty()
-        self._threads = QueryThreads(places.root, places.db, read)
-        self._at_hand = NewestQueries(places.root, places.db, read)
+        self._threads = QueryThreads(places.root, places.db, ReadFiles.empty())
         self._cache: dict[tuple[Any, ...], Raw] = {}
         self._kept_in = status.generation
         self._kept_size = 0
@@ -98,7 +94,6 @@ class RequestHandler:
 
     def close(self) -> None:
         self._threads.close()
-        self._at_hand.close()
 
     async def announce(
         self, generation: int, changed: Sequence[str], edited: Sequence[str]
@@ -127,6 +122,9 @@ class RequestHandler:
                 return self._line(request, None)
             case Subscribe():
                 return self._line(request, None)
+        return self._answer_question(request)
+
+    def _answer_question(self, request: Request) -> bytes | Awaitable[bytes]:
         self.last_asked = time.monotonic()
         if not self._updater.ready:
             if isinstance(request, ChangedSince):  # clients poll with it until the scan is complete
@@ -134,8 +132,10 @@ class RequestHandler:
             return self._answer_after_scan(request)
         self._updater.see()
         ticket = self._updater.pending.ticket()
-        line = self._answer_now(request) if self._updater.pending.has_reached(ticket) else None
-        return self._answer_later(request, ticket) if line is None else line
+        cached = self._cached_result(request)
+        if cached is not None and self._updater.pending.has_reached(ticket):
+            return self._line(request, cached)
+        return self._answer_later(request, ticket)
 
     async def _answer_after_scan(self, request: Request) -> bytes:
         """Answer a request that arrived during the initial scan, as soon as the scan is complete.
@@ -146,29 +146,6 @@ class RequestHandler:
             raise Refused("busy", _SCANNING)
         answer = self.answer(request)
         return answer if isinstance(answer, bytes) else await answer
-
-    def _answer_now(self, request: Request) -> bytes | None:
-        """Return an answer that is cached or quick to compute, or None if there is none.
-
-        This avoids a switch to another thread.
-        """
-        if (cached := self._cached_result(request)) is not None:
-            return self._line(request, cached)
-        if not isinstance(request, Callers | Callees) or request.depth > 1:
-            return None
-
-        def ask(answers: NodeQueries) -> tuple[int, Raw] | None:
-            if not answers.has_stored_links(request.node):
-                return None
-            return answers.generation, encoded(handle(request, answers, suggest=False))
-
-        try:
-            found = self._at_hand.read(ask)
-        except NotFound as error:
-            raise Refused("unknown_node", error.message) from None
-        except DiskError:  # `_answer_later` reports the error
-            return None
-        return None if found is None else self._cache_answer(request, *found)
 
     def _cache_answer(self, request: Request, generation: int, result: Raw) -> bytes:
         """Return the answer line, and cache the answer if it is for the latest state."""

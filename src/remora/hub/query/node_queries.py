@@ -13,7 +13,7 @@ from remora.code.callgraph.files.file_cache import FileCache
 from remora.code.callgraph.files.program_protocol import OutOfTimeError
 from remora.code.callgraph.linker import Linker
 from remora.code.callgraph.solver import MAX_ANSWERS
-from remora.code.links import TIER_RANK, Edge, Related
+from remora.code.links import TIER_RANK, Edge, Kind, Related
 from remora.code.pytest_model.pytest_settings import (
     SETTINGS_FILES,
     PytestSettings,
@@ -23,7 +23,7 @@ from remora.code.pytest_model.related_tests import RelatedTests
 from remora.hub.lookup.not_found import unknown_node
 from remora.hub.node import AnsweredNode, NodeState
 from remora.hub.query.snapshots import Snapshot
-from remora.ids import STUB, module_path, node_key, split_node_key
+from remora.ids import MODULE, STUB, module_path, node_key, split_node_key
 from remora.regular_file import read_regular
 
 OUTSIDE = "ext:"
@@ -56,10 +56,9 @@ class NodeQueries:
         """Generation of the state. Newer changes may or may not be included."""
         self.fresh = True
         self.partial_links = partial_links
-        self._known = view.links()
         linker = Linker(view, files, max_answers=most)
         settings = PytestSettings if root is None else partial(_pytest_settings, root)
-        self._related = RelatedTests(linker, view, self._known, settings)
+        self._related = RelatedTests(linker, view, view.links(), settings)
         self._links = self._related.links
         self._tests_until: float | None = None
         """Time limit for finding tests, or None if this request has no time left."""
@@ -108,10 +107,14 @@ class NodeQueries:
     def callers(self, key: str, depth: int = 1) -> dict[str, Any]:
         """Return callers within `depth` steps, sorted by distance and then by tier.
 
+        `references` has the direct references.
+
         Raises NotFound if the node does not exist.
         """
         start = self._linked(key)
-        return self._answer(key, "callers", lambda: _reachable(self._links.callers, start, depth))
+        answer = self._answer(key, "callers", lambda: _reachable(self._users, start, depth))
+        found = None if self.partial_links else _as_json(self._references(start))
+        return {**answer, "references": found}
 
     def callees(self, key: str, depth: int = 1) -> dict[str, Any]:
         """Return callees within `depth` steps. Code outside the project is not followed.
@@ -139,10 +142,6 @@ class NodeQueries:
         answer = self._answer(key, "tests", find)
         return answer if complete else {**answer, "complete": False}
 
-    def has_stored_links(self, key: str) -> bool:
-        """Return True if the links of the node are stored and do not have to be computed."""
-        return self._known is not None and self._known.callees(key) is not None
-
     def search(self, query: str, limit: int) -> dict[str, Any]:
         """Return at most `limit` nodes that match `query`."""
         found = (stored.facts for stored in self.view.search(query, limit))
@@ -157,7 +156,7 @@ class NodeQueries:
     ) -> dict[str, Any]:
         if self.view.node(key) is None:
             raise unknown_node(key, self.view.keys())
-        found = None if self.partial_links else [_as_json(link) for link in links()]
+        found = None if self.partial_links else _as_json(links())
         return {
             "node": key,
             name: found,
@@ -204,6 +203,7 @@ class NodeQueries:
             file_path=split_node_key(key)[0],
             file_hash=stored.file_hash,
             callers=None,
+            references=None,
             callees=None,
             related_tests=None,
             partial=stored.partial,
@@ -213,7 +213,24 @@ class NodeQueries:
         )
 
     def _with_callers(self, state: NodeState) -> NodeState:
-        return msgspec.structs.replace(state, callers=self._links.callers(self._linked(state.key)))
+        key = self._linked(state.key)
+        return msgspec.structs.replace(
+            state, callers=self._users(key), references=self._references(key)
+        )
+
+    def _users(self, key: str) -> tuple[Edge, ...]:
+        """Return the callers of a node, and what uses it in other ways than by a reference."""
+        uses = [edge for edge in self._links.uses(key) if edge.kind != "reference"]
+        passing = {(edge.key, line) for edge in uses for line in edge.lines}
+        calls = self._links.callers(key)
+        direct = (edge for edge in calls if {(edge.key, line) for line in edge.lines} - passing)
+        return (*direct, *uses)
+
+    def _references(self, key: str) -> tuple[Edge, ...]:
+        """Return the references to a node. Those to a module are its imports."""
+        imports = self._links.importers(key) if split_node_key(key)[1] == MODULE else ()
+        uses = (edge for edge in self._links.uses(key) if edge.kind == "reference")
+        return (*uses, *(msgspec.structs.replace(edge, kind="reference") for edge in imports))
 
     def _with_callees(self, state: NodeState) -> NodeState:
         return msgspec.structs.replace(state, callees=self._links.callees(self._linked(state.key)))
@@ -279,10 +296,8 @@ def _with_deadline(view: Snapshot, until: float) -> Iterator[None]:
         view.deadline = before
 
 
-def _as_json(link: Edge | Related) -> dict[str, Any]:
-    if isinstance(link, Related):
-        return {"id": link.id, "tier": link.tier}
-    return {"key": link.key, "tier": link.tier, "lines": list(link.lines)}
+def _as_json(links: Iterable[Edge | Related]) -> Any:
+    return msgspec.json.decode(msgspec.json.encode([*links]))
 
 
 def _merged(tests: Iterable[Related]) -> tuple[Related, ...]:
@@ -300,19 +315,20 @@ def _reachable(links: Callable[[str], tuple[Edge, ...]], start: str, depth: int)
 
     The result may include a link back to `start`.
     """
-    reached: dict[str, Edge] = {}
+    reached: dict[tuple[str, Kind], Edge] = {}
     visited = {start}
     level = [start]
     for _ in range(depth):
-        found: dict[str, Edge] = {}
+        found: dict[tuple[str, Kind], Edge] = {}
         for edge in (edge for key in level for edge in links(key)):
-            known = found.get(edge.key)
-            if edge.key not in reached and (
+            place = (edge.key, edge.kind)
+            known = found.get(place)
+            if place not in reached and (
                 known is None or TIER_RANK[edge.tier] < TIER_RANK[known.tier]
             ):
-                found[edge.key] = edge
+                found[place] = edge
         ordered = sorted(found.values(), key=lambda edge: (TIER_RANK[edge.tier], edge.key))
-        reached.update((edge.key, edge) for edge in ordered)
+        reached.update(((edge.key, edge.kind), edge) for edge in ordered)
         inside = (edge.key for edge in ordered if not edge.key.startswith(OUTSIDE))
         level = [key for key in inside if key not in visited]
         visited.update(level)

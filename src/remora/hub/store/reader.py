@@ -4,7 +4,7 @@ import math
 import sqlite3
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing
 from pathlib import Path
 from sys import intern
 from typing import Any, TypeVar
@@ -218,19 +218,6 @@ class StoredSnapshot:
         sql = "SELECT (SELECT count(*) FROM linked), (SELECT count(*) FROM node_state)"
         found, nodes = self._all(sql)[0]
         return min(found, nodes), nodes
-
-    @contextmanager
-    def one_moment(self) -> Iterator[None]:
-        """Read a single consistent state within the block.
-
-        This also makes reads faster, but is meant only for short blocks.
-        """
-        self._all("BEGIN")
-        try:
-            yield
-        finally:
-            with suppress(sqlite3.Error):  # the connection may be closed by now
-                self._connection.execute("ROLLBACK")
 
     def close(self) -> None:
         self._connection.close()

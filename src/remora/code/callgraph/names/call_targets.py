@@ -316,11 +316,11 @@ def _add_methods_of_unknown(ctx: Context, path: str, call: Call, found: Targets)
         return
     if methods := methods_named(ctx, term[2]):
         known = term_values(ctx, (path, call.scope, call.at), term[1])
-        if all(_is_unknown(value, term[2]) for value, _ in known):
+        if all(is_unknown(value, term[2]) for value, _ in known):
             found.update((key, POSSIBLE if known else tier) for key, tier in methods)
 
 
-def _is_unknown(value: Value, name: str) -> bool:
+def is_unknown(value: Value, name: str) -> bool:
     """Return True if a value says nothing about its attribute `name`.
 
     It is opaque, or of a builtin type without this attribute: the default of `defaultdict(dict)`.

@@ -7,8 +7,10 @@ from typing import Any
 
 from remora.code.ir.model import (
     COMPREHENSION_SCOPE,
+    DEFINITION,
     FUNCTION_SCOPE,
     GENERATOR,
+    IMPORT_FROM,
     MODULE_SCOPE,
     AttributeRead,
     AttributeWrite,
@@ -123,6 +125,9 @@ class IRParts:
         self.stars: list[tuple[int, str]] = []
         self.exports: list[Export] | None = None
         self.outer_statements = 0
+        self.loads: dict[str, list[tuple[int, int, int]]] = {}
+        self.defined: set[str] = set()
+        """Names of imports and definitions."""
 
 
 class IRBuilder(IRParts):
@@ -201,12 +206,20 @@ class IRBuilder(IRParts):
         self.names.add(name)
         if self.types[-1]:
             self.forget(name)
+        if kind in (DEFINITION, IMPORT_FROM):
+            self.defined.add(name)
         bind = Binding(kind, self.statement, self.scope_index, term, extra)
         binds = target.binds
         if name in binds:
             binds[name].append(bind)
         else:
             binds[name] = [bind]
+
+    def load(self, name: str, line: int, *, early: bool = False) -> None:
+        """Record a use of a name other than a call of it. If `early`, it may be defined later."""
+        self.names.add(name)
+        if early or name in self.defined or self.stars:
+            self.loads.setdefault(name, []).append((self.scope_index, self.statement, line))
 
     def build(self) -> LoweredFile:
         return LoweredFile(
@@ -223,4 +236,5 @@ class IRBuilder(IRParts):
             tuple(self.stars),
             None if self.exports is None else tuple(self.exports),
             self.outer_statements,
+            {key: tuple(at) for key, at in self.loads.items() if self.stars or key in self.defined},
         )

@@ -25,7 +25,7 @@ def lower_expression(builder: IRBuilder, node: Any) -> Any:
     # three out of four nodes are names or constants
     if kind is _NAME:
         name = node.id
-        builder.names.add(name)
+        builder.load(name, node.lineno)
         types = builder.types[-1]
         return types.get(name, name) if types else name
     if kind is _CONSTANT:
@@ -45,7 +45,7 @@ def lower_expressions(builder: IRBuilder, nodes: Sequence[Any]) -> list[Any]:
     for node in nodes:
         if node.__class__ is _NAME:
             name = node.id
-            builder.names.add(name)
+            builder.load(name, node.lineno)
             terms.append(types.get(name, name) if types else name)
         elif node.__class__ is _CONSTANT:
             terms.append(constant_term(node.value))

@@ -19,60 +19,59 @@ _PLAIN = re.compile(r"(?!.*\b\d+[A-Za-z_])[\w\s.,|\[\]\"']+", re.ASCII)
 """Characters allowed in a quoted type. Parsing them cannot cause a warning."""
 
 
-def _annotation_term(node: Any, names: set[str], depth: int = 0) -> Any:
+def _annotation_term(node: Any, builder: IRBuilder, depth: int = 0) -> Any:
     """Return the term of a name, attribute, union or generic, or None for any other annotation."""
     if node.__class__ is ast.Name:
-        names.add(node.id)
+        builder.load(node.id, node.lineno, early=True)
         return node.id
     handler = _HANDLERS.get(node.__class__)
-    return None if handler is None or depth > _MAX_DEPTH else handler(node, names, depth + 1)
+    return None if handler is None or depth > _MAX_DEPTH else handler(node, builder, depth + 1)
 
 
-def _attribute(node: ast.Attribute, names: set[str], depth: int) -> Any:
-    names.add(node.attr)
-    return (ir.ATTRIBUTE, _annotation_term(node.value, names, depth), node.attr)
+def _attribute(node: ast.Attribute, builder: IRBuilder, depth: int) -> Any:
+    builder.names.add(node.attr)
+    return (ir.ATTRIBUTE, _annotation_term(node.value, builder, depth), node.attr)
 
 
-def _constant(node: ast.Constant, names: set[str], depth: int) -> Any:
-    return _quoted_annotation(node.value, names, depth - 1) if isinstance(node.value, str) else None
+def _constant(node: ast.Constant, builder: IRBuilder, depth: int) -> Any:
+    return _quoted_annotation(node, builder, depth - 1) if isinstance(node.value, str) else None
 
 
-def _generic(node: ast.Subscript, names: set[str], depth: int) -> Any:
-    base, inner = _annotation_term(node.value, names, depth), node.slice
+def _generic(node: ast.Subscript, builder: IRBuilder, depth: int) -> Any:
+    base, inner = _annotation_term(node.value, builder, depth), node.slice
     if inner.__class__ is not ast.Tuple:
-        return (ir.GENERIC, base, _annotation_term(inner, names, depth))
+        return (ir.GENERIC, base, _annotation_term(inner, builder, depth))
     return (
         ir.GENERIC,
         base,
-        *[_annotation_term(part, names, depth) for part in inner.elts[:_MAX_PARTS]],
+        *[_annotation_term(part, builder, depth) for part in inner.elts[:_MAX_PARTS]],
     )
 
 
-def _union(node: ast.BinOp, names: set[str], depth: int) -> Any:
+def _union(node: ast.BinOp, builder: IRBuilder, depth: int) -> Any:
     if node.op.__class__ is not ast.BitOr:
         return None
-    left = _annotation_term(node.left, names, depth)
-    right = _annotation_term(node.right, names, depth)
+    left = _annotation_term(node.left, builder, depth)
+    right = _annotation_term(node.right, builder, depth)
     if left is None or right is None:
         return (ir.EITHER,) if left is right else (ir.EITHER, right if left is None else left)
     return (ir.EITHER, left, right)
 
 
-def _quoted_annotation(text: str, names: set[str], depth: int) -> Any:
-    text = text.strip()
+def _quoted_annotation(quoted: ast.Constant, builder: IRBuilder, depth: int) -> Any:
+    text = str(quoted.value).strip()
     if text.isidentifier():
-        names.add(text)
-        return text
+        return _annotation_term(ast.copy_location(ast.Name(text), quoted), builder, depth)
     if len(text) > _MAX_QUOTED or not _PLAIN.fullmatch(text):
         return None
     try:
         node = parse(text, "eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
-    return _annotation_term(node, names, depth + 1)
+    return _annotation_term(ast.increment_lineno(node, quoted.lineno - 1), builder, depth + 1)
 
 
-_HANDLERS: dict[type[ast.AST], Callable[[Any, set[str], int], Any]] = {
+_HANDLERS: dict[type[ast.AST], Callable[[Any, IRBuilder, int], Any]] = {
     ast.Attribute: _attribute,
     ast.Constant: _constant,
     ast.Subscript: _generic,
@@ -106,7 +105,7 @@ def lower_parameters(builder: IRBuilder, args: ast.arguments) -> list[Parameter]
 
 def lower_annotation(builder: IRBuilder, node: ast.expr) -> Any:
     """Return the term of an annotation, and record the calls inside it."""
-    term = _annotation_term(node, builder.names)
+    term = _annotation_term(node, builder)
     if node.__class__ in _MAY_CALL:
         _record_calls(builder, node)
     return term
