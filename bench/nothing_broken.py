@@ -113,7 +113,7 @@ def imports(root: Path) -> Facts:
 
 
 def wheel(root: Path) -> Facts:
-    """The files in the wheel, and the lines of its metadata."""
+    """The files in the wheel, and the lines of its metadata. Nothing if it is not built."""
     with TemporaryDirectory() as folder:
         tree = Path(folder, "tree")
         run(["git", "checkout-index", "--all", f"--prefix={tree}/"], root)
@@ -122,11 +122,12 @@ def wheel(root: Path) -> Facts:
         options = "-q", "--no-deps", "--no-build-isolation", "-w", folder
         command = root / ".venv/bin/python", "-m", "pip", "wheel", *options, "."
         run(command, tree, SETUPTOOLS_SCM_PRETEND_VERSION="1")
-        (path,) = Path(folder).glob("*.whl")
-        with ZipFile(path) as file:
-            names = [name for name in file.namelist() if not name.endswith("/RECORD")]
-            texts = (file.read(name).decode() for name in names if ".dist-info/" in name)
-            return Counter([*names, *(line for text in texts for line in text.splitlines())])
+        for path in Path(folder).glob("*.whl"):
+            with ZipFile(path) as file:
+                names = [name for name in file.namelist() if not name.endswith("/RECORD")]
+                texts = (file.read(name).decode() for name in names if ".dist-info/" in name)
+                return Counter([*names, *(line for text in texts for line in text.splitlines())])
+    return {}
 
 
 def diagnostics(*command: str) -> Callable[[Path], Facts]:
