@@ -467,8 +467,18 @@ def test_a_database_that_holds_nothing_yet_is_filled(poor: Remora, shop: Path) -
     for path, content in files.items():
         path.write_bytes(content)
     asked = poor("hub", "callers", "Cart.total", cwd=shop)
-    assert "there is no index yet: building it" in asked.err
+    assert "the index is not complete: building it" in asked.err
     assert poor("hub", "status", "--json", cwd=shop).document["files"] == len(files)
+
+
+def test_an_interrupted_index_is_completed_by_the_next_question(poor: Remora, shop: Path) -> None:
+    assert poor("hub", "index", cwd=shop).code == 0
+    call = "from shop.cart import Cart\n\n\ndef use():\n    return Cart().total()\n"
+    write(shop, {f"many/m{number}.py": call for number in range(101)})
+    asked = poor("hub", "callers", "Cart.total", "--json", cwd=shop)
+    assert "the index is not complete: building it" in asked.err
+    assert len(asked.document["callers"]) > 100
+    assert poor("hub", "callers", "Cart.total", cwd=shop).err == ""
 
 
 def test_tests_that_coverage_saw_are_added(poor: Remora, shop: Path) -> None:

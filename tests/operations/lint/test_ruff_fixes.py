@@ -150,6 +150,18 @@ def edited(folder: Path, files: dict[str, str], *selected: str, nodes: tuple[str
     return (folder / next(iter(files))).read_text()
 
 
+@pytest.mark.parametrize("selected", [(), ("C4",)])
+def test_rules_that_nobody_selected_are_finished_in_a_file_or_not_begun(
+    tmp_path: Path, selected: tuple[str, ...]
+) -> None:
+    """The second fix would make a long line, and the file is not formatted as ruff does it."""
+    name = "n" * 30
+    dictionary = f"{{'a': list(sorted(a)), '{name}': list(\n        sorted({name})\n    )}}"
+    text = f"def f(a, {name}):\n    return {dictionary}\n"
+    begun = text.replace("list(sorted(a))", "sorted(a)")
+    assert edited(tmp_path, {"a.py": text}, *selected) == (begun if selected else text)
+
+
 NOQA = "x = 1  # noqa: {}\n"
 HOOK = "repos:\n- repo: https://github.com/astral-sh/ruff-pre-commit\n  rev: v{}\n  hooks: []\n"
 

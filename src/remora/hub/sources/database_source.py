@@ -24,7 +24,7 @@ from remora.ids import escape_path
 _T = TypeVar("_T")
 SECONDS_PER_FILE = 10e-6
 """Maximum seconds to check one file in a sweep over all files."""
-LINKS_S = 8.0
+LINKS_S = 30.0
 """Maximum seconds to find links, even with more time: beyond it, indexing is worthwhile."""
 
 

@@ -25,6 +25,7 @@ from remora.workspaces.apply.line_diff import diff_hunks
 _MAX_PASSES = 20
 _MAX_TRIALS = 4
 _LONG_LINE, _REPEATED, _SPACE = "long line", "repetition", "space at the end"
+_BEGUN = "not all of its fixes in the file can be kept"
 _OWN = (_LONG_LINE, _REPEATED, _SPACE)
 """Codes of findings that ruff does not report, and that no fix may add."""
 
@@ -48,7 +49,7 @@ def fix_findings(
 def _fix(place: ToolTree, path: str, fixer: "_Fixer") -> dict[str, Any]:
     content = place.read(path)
     is_own = not is_generated(decode(path, content).body)
-    fixed = fixer.with_tried_fixes(fixer.with_ruff_fixes()) if is_own else content
+    fixed = fixer.fixed() if is_own else content
     fixed = fixer.with_tidy_imports(fixed) if fixer.has_fewer(fixed) else content
     if fixed.endswith(b"\n\n") and not content.endswith(b"\n\n"):  # the last statement is gone
         fixed = fixed.rstrip(b"\n") + b"\n"
@@ -119,6 +120,30 @@ class _Fixer:
         """Return True if a version of the file has fewer of the findings that are to be fixed."""
         before = self.targets(self._content, self.check(self._content))
         return len(self.targets(content, self.check(content))) < len(before)
+
+    def fixed(self) -> bytes:
+        """Return the fixed file.
+
+        Rules that nobody selected are fixed everywhere in it or nowhere. Of 34 changed files of 20
+        packages, one had `list(sorted(a))` fixed four times and left five times in a dictionary.
+        """
+        content = self.with_tried_fixes(self.with_ruff_fixes())
+        begun = () if self._is_configured or self._place.ruff.selected else self._begun(content)
+        if not begun:
+            return content
+        self._left_alone.rules |= dict.fromkeys(begun, _BEGUN)
+        return self.fixed()
+
+    def _begun(self, content: bytes) -> Collection[str]:
+        """Return the rules of which a version has only some of the fixes."""
+        kept = self.kept(content)
+        left = Counter(
+            finding["code"]
+            for finding in self.targets(content, self.check(content))
+            if place_of(finding) not in kept and self._allows(finding)
+        )
+        had = Counter(finding["code"] for finding in self.targets(self._content, self.before))
+        return [code for code in left if left[code] < had[code]]
 
     def with_tidy_imports(self, content: bytes) -> bytes:
         """Return a fixed version with added imports beside the others, if no finding is new."""

@@ -121,12 +121,15 @@ def _find_links(places: HubPaths, store: HubStore, progress: Progress) -> list[U
 
 
 def is_indexed(invocation: Invocation, places: HubPaths) -> bool:
-    """Return True if the database is readable, and has files if the project has any."""
-    return bool(
-        read_snapshot(
-            places.db, lambda v: bool(v.paths()) or not _members(invocation, places).sweep()
-        )
-    )
+    """Return True if the database is readable, and lacks few of the project's files.
+
+    It lacks many if an earlier command was interrupted while it read them.
+    """
+    stored = read_snapshot(places.db, lambda view: view.files().keys())
+    if stored is None:
+        return False
+    new = _members(invocation, places).sweep().keys() - stored
+    return len(new) <= (_AT_ONCE if stored else 0)
 
 
 def _members(invocation: Invocation, places: HubPaths) -> Members:

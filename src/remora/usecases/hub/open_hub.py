@@ -90,14 +90,15 @@ def _wait_for_daemon(observer: HubObserver, places: HubPaths) -> None:
 def _make_index(
     observer: HubObserver, invocation: Invocation, target: HubTarget, places: HubPaths
 ) -> None:
-    """Build the index if it is missing, damaged or from an earlier version."""
+    """Build the index if it is missing, damaged, interrupted or from an earlier version."""
     from remora.hub.store.reader import read_snapshot  # imports the database code
     from remora.usecases.hub.index import index_hub, is_indexed  # imports the analysis
 
     if is_indexed(invocation, places):
         return
     is_damaged = places.db.exists() and read_snapshot(places.db, lambda _: True) is None
-    lacks = "the index cannot be read" if is_damaged else "there is no index yet"
+    lacks = "the index is not complete" if places.db.exists() else "there is no index yet"
+    lacks = "the index cannot be read" if is_damaged else lacks
     observer.note(f"{lacks}: building it; `remora hub start` keeps it up to date")
     try:
         with observer.progress() as progress:
