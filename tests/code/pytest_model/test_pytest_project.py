@@ -114,7 +114,7 @@ def ids_of_low(files: dict[str, str], root: Path) -> set[str]:
     return {test.id for test in related.search("node:app.py:low").tests}
 
 
-@pytest.mark.slow
+@pytest.mark.process
 @pytest.mark.parametrize("files", [BY_DEFAULT, OWN_NAMES], ids=["default", "own names"])
 def test_the_ids_are_those_that_pytest_collects(files: dict[str, str], tmp_path: Path) -> None:
     found = ids_of_low(files, tmp_path)
@@ -126,34 +126,6 @@ def collected(given: list[str], root: Path) -> list[str]:
     words = [sys.executable, "-m", "pytest", "--collect-only", "-q", *given]
     run = subprocess.run(words, cwd=root, capture_output=True, text=True, check=False)
     return [line for line in run.stdout.splitlines() if "::" in line]
-
-
-def test_what_pytest_does_not_collect_is_no_test(tmp_path: Path) -> None:
-    assert ids_of_low(BY_DEFAULT, tmp_path) == {
-        "test_functions.py::test_plain",
-        "test_functions.py::testable",
-        "test_functions.py::test_in_a_branch",
-        "test_functions.py::test_async",
-        "test_classes.py::TestPlain::test_it",
-        "test_classes.py::TestPlain::TestInner::test_it",
-        "test_classes.py::TestOnAgain::test_it",
-        "test_cases.py::Case::test_it",
-        "test_cases.py::Case::testCamel",
-        "test_cases.py::Child::test_it",
-        "test_cases.py::Child::testCamel",
-        "test_cases.py::Prepared::test_it",
-        "shop/tests.py::Shop::test_it",
-    }
-
-
-def test_the_names_are_those_of_the_settings(tmp_path: Path) -> None:
-    assert ids_of_low(OWN_NAMES, tmp_path) == {
-        "check_it.py::it_works",
-        "check_it.py::check_it",
-        "check_it.py::DescribeIt::it_works",
-        "check_it.py::ItSuite::it_works",
-        "check_it.py::Case::test_usual",
-    }
 
 
 def test_a_nearer_fixture_replaces_another(tmp_path: Path) -> None:

@@ -436,47 +436,6 @@ def test_functions_and_classes_are_made_by_their_decorators() -> None:
         }
 
 
-def test_a_module_has_the_tests_of_code_that_uses_its_constants() -> None:
-    files = {
-        "shop/data.py": "LIMIT = 3\nCASES = [1, 2]\nRATE = 2\ndef build(): ...\n",
-        "shop/use.py": """
-        from shop import data
-        from .data import LIMIT as most, RATE
-        import shop.data as again
-
-        def compared(x): return x < most
-        def read(): return data.LIMIT
-        def read_again(): return [again.RATE]
-        def other(): return 1
-        """,
-        "shop/formatted.py": "from shop.data import RATE\ndef text(): return f'{RATE}'\n",
-        "tests/test_x.py": """
-        import pytest
-        from shop import formatted, use
-        from shop.data import CASES
-
-        def test_compared(): use.compared(1)
-        def test_read(): use.read()
-        def test_read_again(): use.read_again()
-        def test_other(): use.other()
-        def test_text(): formatted.text()
-
-        @pytest.mark.parametrize("case", CASES)
-        def test_cases(case): ...
-        """,
-    }
-    found = related("shop/data.py:__module__", files)
-    tiers = {test.removeprefix("tests/test_x.py::test_"): tier for test, tier in found.items()}
-    assert tiers.pop("other", "possible") == "possible"
-    assert tiers == {
-        "compared": "inferred",
-        "read": "inferred",
-        "read_again": "inferred",
-        "cases": "inferred",
-        "text": "possible",
-    }
-
-
 def test_objects_made_in_a_class_body_are_used_by_instances() -> None:
     files = {
         "deco.py": DECORATING,

@@ -171,23 +171,6 @@ class Linker:
                 found[node_key(path)] = (0, set())
         return _edges(found)
 
-    def constant_importers(self, path: str) -> Iterator[tuple[str, str]]:
-        """Yield (path, name) for each name by which another file knows a module or its constants."""
-        module, known = (MODULE, path), self._ctx.file(path)
-        nodes = known.nodes if known is not None else {}
-        for other in self._ctx.mentioning(_imported_as(path, MODULE_NAME)):
-            file = self._ctx.file(other)
-            for scope in file.scopes if file is not None else ():
-                for name, bind in ((name, b) for name, binds in scope.binds.items() for b in binds):
-                    if bind.kind == IMPORT_FROM:
-                        source = self._ctx.resolve_import(other, *bind.term)
-                        is_constant = source == module and bind.extra not in nodes
-                        part = source and self._ctx.submodule(source, bind.extra)
-                        if is_constant or part == module:
-                            yield other, name
-                    elif module in _imported_values(self._ctx, other, bind, ("", 0, "", 0, "", 0)):
-                        yield other, name
-
     def subclasses(self, key: str) -> tuple[Edge, ...]:
         file, qualname = self._node(key)
         number = None if file is None else file.nodes[qualname]

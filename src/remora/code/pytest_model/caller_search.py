@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import Protocol
 
-from remora.code.callgraph.abstract_values import EXACT, INFERRED, POSSIBLE
+from remora.code.callgraph.abstract_values import EXACT, INFERRED
 from remora.code.callgraph.files.program_protocol import Program
 from remora.code.callgraph.linker import Linker
 from remora.code.ir.model import CLASS_SCOPE, FUNCTION_SCOPE, IMPORT_FROM, LoweredFile
@@ -15,7 +15,6 @@ from remora.code.pytest_model.pytest_file import (
     FIXTURE_REQUEST_FUNCTIONS,
     PytestFile,
     is_conftest,
-    name_usage,
 )
 from remora.code.pytest_model.pytest_project import PytestProject
 from remora.ids import MODULE, node_key, split_node_key
@@ -152,21 +151,8 @@ class CallerSearch:
         """Find tests that reach the node through calls, or that import and use it."""
         for start in self._starts(key):
             self._push(EXACT, 0, start)
-        path, qualname = split_node_key(key)
-        if qualname == MODULE:
-            self._follow_constants(path)
         self._visit_queued()
         self._add_importing_tests(key)
-
-    def _follow_constants(self, module: str) -> None:
-        """Follow the functions that use a module's constants, or any function of such a file."""
-        for path, name in self._linker.constant_importers(module):
-            if (lowered := self._program.lowered(path)) is None:
-                continue
-            users = name_usage(lowered).get(name)
-            functions = {s.qualname for s in lowered.scopes if s.kind == FUNCTION_SCOPE}
-            for user in users or functions:
-                self._push(INFERRED if users else POSSIBLE, 1, node_key(path, user))
 
     def _visit_queued(self) -> None:
         while self._queue and len(self._seen) < _MAX_NODES:
