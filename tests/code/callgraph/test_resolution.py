@@ -205,3 +205,119 @@ def test_a_condition_may_name_several_types(body: str) -> None:
 )
 def test_a_condition_says_nothing_elsewhere(body: str) -> None:
     assert two_callers(TYPES + body) == ({"f": "possible"}, {"f": "possible"})
+
+
+DATACLASS = """
+from dataclasses import dataclass, field
+class Base:
+    def __init__(self): ...
+def go(): return []
+@dataclass
+class A(Base):
+    xs: list = field(default_factory=go)
+    def __post_init__(self): ...
+@dataclass
+class Kid(A):
+    n: int = 0
+class Own(A):
+    def __init__(self): ...
+@dataclass(init=False)
+class Late(Base): ...
+class Plain:
+    def __post_init__(self): ...
+def f(): return {}()
+"""
+
+
+@pytest.mark.parametrize("name", ["A", "Kid"])
+def test_a_generated_constructor_runs_what_a_dataclass_defines(name: str) -> None:
+    text = DATACLASS.format(name)
+    assert callers(text, "A.__post_init__") == {"f": "exact"}
+    assert callers(text, "Base.__init__") == {}
+    assert callers(text, name) == {"f": "exact"}
+
+
+def test_a_default_factory_is_possible() -> None:
+    assert callers(DATACLASS.format("A"), "go") == {"f": "possible"}
+
+
+@pytest.mark.parametrize("name", ["Own", "Plain"])
+def test_only_a_generated_constructor_does(name: str) -> None:
+    text = DATACLASS.format(name)
+    assert callers(text, f"{'A' if name == 'Own' else 'Plain'}.__post_init__") == {}
+    assert callers(DATACLASS.format("Late"), "Base.__init__") == {"f": "exact"}
+
+
+def test_creating_an_instance_runs_new() -> None:
+    text = "class A:\n    def __new__(cls): ...\ndef f(): A()\n"
+    assert callers(text, "A.__new__") == callers(text, "A") == {"f": "exact"}
+
+
+DISPATCH = """
+import functools
+@functools.singledispatch
+def go(x): ...
+@go.register
+def _(x: int): ...
+@go.register(str)
+def of_text(x): ...
+def of_list(x): ...
+go.register(list, of_list)
+class A:
+    @functools.singledispatchmethod
+    def go(self, x): ...
+    @go.register
+    def _(self, x: int): ...
+    @go.register(str)
+    @classmethod
+    def of_text(cls, x): ...
+def f(x): go(x)
+def g(x): A().go(x)
+"""
+
+
+@pytest.mark.parametrize("name", ["_", "of_text", "of_list"])
+def test_a_dispatched_function_may_run_those_that_are_registered(name: str) -> None:
+    assert callers(DISPATCH, name) == {"f": "possible"}
+    assert callers(DISPATCH, "go") == {"f": "exact"}
+
+
+@pytest.mark.parametrize("name", ["A._", "A.of_text"])
+def test_a_dispatched_method_does_so_too(name: str) -> None:
+    assert callers(DISPATCH, name) == {"g": "possible"}
+    assert callers(DISPATCH, "A.go") == {"g": "exact"}
+
+
+BUS = """
+import collections
+def go(): ...
+class A:
+    def __init__(self):
+        self.handlers = {}
+    def on(self, key, handler):
+        {}
+    async def emit(self, key):
+        {}
+A().on("key", go)
+"""
+
+
+@pytest.mark.parametrize(
+    "add",
+    [
+        "self.handlers.setdefault(key, []).append(handler)",
+        "self.handlers[key].append(handler)",
+        "self.handlers.setdefault(key, {})[key] = handler",
+    ],
+)
+@pytest.mark.parametrize(
+    "call",
+    [
+        "for handler in self.handlers.get(key, ()): handler()",
+        "for handler in list(self.handlers[key]): await handler()",
+        "for found in self.handlers.values():\n            for handler in found: handler()",
+    ],
+)
+@pytest.mark.parametrize("made", ["{}", "collections.defaultdict(list)"])
+def test_handlers_in_a_container_of_a_container_are_called(made: str, add: str, call: str) -> None:
+    assert callers(BUS.replace("{}", "%s") % (made, add, call), "go") == {"A.emit": "inferred"}

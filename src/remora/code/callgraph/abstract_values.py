@@ -56,7 +56,7 @@ def join(parts: Iterable[Values]) -> Values:
         if part is TOP:
             return TOP
         for value, tier in part:
-            if best.get(value, UNIQUE) >= tier:
+            if best.get(value, POSSIBLE) >= tier:
                 best[value] = tier
     return TOP if len(best) > _MAX_VALUES else tuple(best.items())
 

@@ -65,6 +65,7 @@ _RULES: Mapping[str, Callable[..., Values]] = {
     "bases": hierarchy.bases_of,
     "derived": hierarchy.derived,
     "class_attribute": class_attributes.class_attribute,
+    "constructors": class_attributes.constructors,
     "accessor": class_attributes.accessor,
     "accessors": class_attributes.accessors,
     "stores": attribute_writes.attribute_stores,

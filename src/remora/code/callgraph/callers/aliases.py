@@ -10,7 +10,6 @@ from remora.code.callgraph.abstract_values import Value
 from remora.code.callgraph.analysis_context import Context
 from remora.code.callgraph.callers.caller_filter import TargetFilter
 from remora.code.callgraph.callers.direct_names import (
-    CONSTRUCTORS,
     Name,
     class_family,
     class_names,
@@ -21,6 +20,7 @@ from remora.code.callgraph.files.dataflow import MAX_RESULT_DEPTH, RESULT, NameF
 from remora.code.callgraph.files.ir_index import IndexedFile
 from remora.code.callgraph.incremental import ALIASES_OF, input_bit
 from remora.code.callgraph.names.call_targets import CALLBACK_ARGUMENTS, CALLER_LEVELS
+from remora.code.callgraph.names.name_candidates import CONSTRUCTORS
 from remora.code.callgraph.names.search_scope import SearchScope
 from remora.code.callgraph.rules.class_attributes import GETTERS
 from remora.code.callgraph.rules.hierarchy import is_dataclass

@@ -8,15 +8,9 @@ from remora.code.callgraph.analysis_context import Context
 from remora.code.callgraph.files.dataflow import RESULT
 from remora.code.callgraph.files.ir_index import IndexedFile
 from remora.code.callgraph.names.call_targets import BUILTINS_BY_METHOD, is_operator_method
-from remora.code.callgraph.names.name_candidates import FALLBACK_METHODS
+from remora.code.callgraph.names.name_candidates import CONSTRUCTORS, FALLBACK_METHODS
 from remora.code.callgraph.names.search_scope import MAX_CLASS_NAME_FILES
 from remora.code.ir.model import CLASS_SCOPE, FUNCTION_SCOPE
-
-_FALLBACK_FOR = {
-    method: [name for name, others in FALLBACK_METHODS.items() if method in others]
-    for method in {other for others in FALLBACK_METHODS.values() for other in others}
-}
-CONSTRUCTORS = frozenset(("__init__", "__new__"))
 
 
 class Name(NamedTuple):
@@ -54,7 +48,8 @@ def _operator_names(ctx: Context, file: IndexedFile, scope: int) -> Iterator[Nam
         searchable = is_defining_class or not ctx.is_common(name, MAX_CLASS_NAME_FILES)
         near = ctx.mentioning(name) if searchable else ()
         for place in sorted({path, *near}):
-            for special in (method, *_FALLBACK_FOR.get(method, ())):
+            missing = (name for name, others in FALLBACK_METHODS.items() if method in others)
+            for special in (method, *missing):
                 for called in (special, *BUILTINS_BY_METHOD.get(special, ())):
                     yield Name(called, place)
 

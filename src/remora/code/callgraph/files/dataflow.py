@@ -7,6 +7,7 @@ ignored, because flows only narrow down where to search.
 
 from collections.abc import Iterable, Iterator
 from functools import cached_property
+from itertools import chain
 from typing import Any, NamedTuple
 
 from remora.code.ir import model as ir
@@ -157,8 +158,14 @@ class NameFlows:
             self._add_flow(name, bind.scope, bind.at, bind.term, local=local)
 
     def _add_attributes(self) -> None:
+        for scope in self._lowered.scopes:
+            for _, term in default_factories(self._lowered, scope):
+                for name in self.names_in(term):
+                    self._found.setdefault(name, []).append(NameFlow(scope.name, 0, 0, None))
         for store in self._lowered.stores:
-            self._add_flow(store.name, store.scope, store.at, store.term)
+            targets = self.names_in(store.base) if store.name == ir.REGISTERED else ()
+            for target in (store.name, *sorted(targets)):
+                self._add_flow(target, store.scope, store.at, store.term)
             self._add_annotation(store.annotation, store.name)
         for fill in self._lowered.fills:
             for base in sorted(self.names_in(fill.base)):
@@ -216,6 +223,15 @@ class NameFlows:
             if name.partition(RESULT)[0] in PASS_THROUGH_FUNCTIONS:
                 for term in (*call.args, *(t for _, t in call.keywords)):
                     yield from self._names(term, depth)
+
+
+def default_factories(lowered: LoweredFile, scope: ir.Scope) -> Iterator[tuple[int, Any]]:
+    """Yield the (statement, term) of each `default_factory` of the fields of a class."""
+    for bind in chain.from_iterable(scope.binds.values()):
+        if scope.kind == ir.CLASS_SCOPE and bind.extra.__class__ is int:
+            for keyword, term in lowered.calls[bind.extra].keywords:
+                if keyword in {"default_factory", "factory"}:
+                    yield bind.at, term
 
 
 def lambda_name(path: str, scope: int) -> str:

@@ -239,12 +239,20 @@ class IndexedFile:
         if isinstance(base, str):
             bindings = self.lookup(scope, base, at)
             return (bindings[0].scope, base) if bindings else None
-        if not isinstance(base, int) and base[0] == ir.ATTRIBUTE:
+        if has_tag(base, ir.ATTRIBUTE):
             owner = self.class_of_self(scope, base[1])
             return None if owner is None else (owner, base[2])
-        if not isinstance(base, int) and base[0] == ir.ITEM:  # a container in a container
-            return self._variable(scope, at, base[1])
+        if (outer := self.outer_container(base)) is not None:
+            return self._variable(scope, at, outer)
         return None
+
+    def outer_container(self, base: Any) -> Any:
+        """Return `x` for a container in a container, `x[…]` or `x.setdefault(…, [])`, or None."""
+        if isinstance(base, int):
+            callee: Any = self.lowered.calls[base].callee
+            is_item = has_tag(callee, ir.ATTRIBUTE) and callee[2] in {"setdefault", "get"}
+            return callee[1] if is_item else None
+        return base[1] if has_tag(base, ir.ITEM) else None
 
     def lookup(self, scope: int, name: str, at: int) -> tuple[VisibleBinding, ...]:
         """Return the bindings in this file that `name` may refer to in `scope`, at statement `at`.

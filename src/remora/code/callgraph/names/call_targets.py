@@ -9,12 +9,13 @@ from remora.code.callgraph.abstract_values import INFERRED, POSSIBLE, Value, Val
 from remora.code.callgraph.analysis_context import Context
 from remora.code.callgraph.files.ir_index import IndexedFile
 from remora.code.callgraph.names.name_candidates import (
+    CONSTRUCTORS,
     EXTERNAL_METHOD_NAMES,
     FALLBACK_METHODS,
     MAX_METHODS,
     methods_named,
 )
-from remora.code.ir.model import ATTRIBUTE, LAMBDA_SCOPE, Call, has_tag, unqualified_name
+from remora.code.ir.model import ATTRIBUTE, LAMBDA_SCOPE, REGISTERED, Call, has_tag
 from remora.ids import node_key
 
 
@@ -76,7 +77,7 @@ _METHOD_BY_BUILTIN = {
     )
 }
 """Builtins that only call one method of their argument."""
-BUILTINS_BY_METHOD = {method: (unqualified_name(n),) for n, method in _METHOD_BY_BUILTIN.items()}
+BUILTINS_BY_METHOD = {method: (method.strip("_"),) for method in _METHOD_BY_BUILTIN.values()}
 CALLBACK_ARGUMENTS: dict[str, int | str] = {
     "builtins.map": 0,
     "builtins.filter": 0,
@@ -125,7 +126,8 @@ def _mark_alternatives(found: Targets) -> Targets:
 
     Usually only one of them is executed: in tests of real frameworks, 4 of 10 such links.
     """
-    if sum(key.startswith("node:") for key in found) < 2:
+    targets = [key for key, tier in found.items() if key.startswith("node:") and tier != POSSIBLE]
+    if len({key.rpartition(".__")[0] or key for key in targets}) < 2:
         return found
     return {
         key: POSSIBLE if tier == INFERRED and key.startswith("node:") else tier
@@ -149,9 +151,9 @@ def _is_operator_call(call: Call) -> bool:
 
 
 def is_operator_method(name: str) -> bool:
-    """Return True for special methods other than `__init__`, `__new__` and `__call__`."""
+    """Return True for special methods other than `__call__` and what creating an instance runs."""
     special = name[:2] == name[-2:] == "__"
-    return special and name not in {"__init__", "__new__", "__call__"}
+    return special and name != "__call__" and name not in CONSTRUCTORS
 
 
 def _mentions_class(ctx: Context, file: IndexedFile | None, value: Value) -> bool:
@@ -195,18 +197,24 @@ def _function_target(ctx: Context, value: Value) -> Targets:
     file = ctx.definition_file(value[1], value[2])
     if file is None or file.scopes[value[2]].kind == LAMBDA_SCOPE:
         return {}
-    return {node_key(value[1], file.scopes[value[2]].qualname): 0}
+    found: Targets = {node_key(value[1], file.scopes[value[2]].qualname): 0}
+    if any(name.startswith("singledispatch") for name in file.decorator_names(value[2])):
+        for other, _ in ctx.solve(("function_stores", 1, *value[1:], REGISTERED)):
+            found.update(dict.fromkeys(_function_target(ctx, other), POSSIBLE))
+    return found
 
 
 def _constructor_targets(ctx: Context, value: Value) -> Targets:
-    constructors = ctx.solve(("class_attribute", 0, value[1], value[2], "__init__"))
-    found = _method_targets(ctx, value, "__init__")
+    constructors = ctx.solve(("constructors", value[1], value[2]))
+    found: Targets = {}
+    for function, tier in constructors:
+        found.update(dict.fromkeys(_function_target(ctx, function), tier))
     if value[0] == kinds.OWN_CLASS:
         for subclass, _ in ctx.solve(("derived", value[1], value[2])):
             for key in _constructor_targets(ctx, subclass):
                 _add(found, key, 1)
     file = ctx.definition_file(value[1], value[2])
-    if not constructors and file is not None:
+    if file is not None and not any(key.endswith(".__init__") for key in found):
         found[node_key(value[1], file.scopes[value[2]].qualname)] = 0
     return found
 

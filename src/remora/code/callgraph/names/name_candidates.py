@@ -102,6 +102,7 @@ def _factory_names(file: IndexedFile, scope: int) -> Iterator[str]:
         scope = found.parent
 
 
+CONSTRUCTORS = frozenset(("__init__", "__new__", "__post_init__", "__attrs_post_init__"))
 FALLBACK_METHODS: dict[str, tuple[str, ...]] = {
     "__ne__": ("__eq__",),
     "__bool__": ("__len__",),

@@ -181,10 +181,8 @@ def field(ctx: Context, level: int, path: str, scope: int, name: str) -> Values:
     if name not in fields:
         return EMPTY
     params = tuple([Parameter(field, ir.ORDINARY, None, None) for field in fields])
-    found = []
-    for site, _ in ctx.read(("call_sites", level - 1, path, scope)):
-        found.append(argument_at(ctx, level - 1, params, fields.index(name), site[1:]))
-    return weaken(join(found))
+    sites, index = ctx.read(("call_sites", level - 1, path, scope)), fields.index(name)
+    return weaken(join([argument_at(ctx, level - 1, params, index, v[1:]) for v, _ in sites]))
 
 
 def argument_at(

@@ -13,15 +13,17 @@ from remora.code.callgraph.abstract_values import (
     join,
     weaken,
 )
-from remora.code.callgraph.analysis_context import Context
+from remora.code.callgraph.analysis_context import Context, ProgramPoint
+from remora.code.callgraph.files.dataflow import default_factories
 from remora.code.callgraph.files.ir_index import IndexedFile, VisibleBinding
 from remora.code.callgraph.rules.hierarchy import (
     delegates_to_base,
     has_external_base,
+    is_dataclass,
     is_enum,
     project_mro,
 )
-from remora.code.callgraph.rules.points_to import binding_values
+from remora.code.callgraph.rules.points_to import binding_values, evaluate
 from remora.code.ir.model import FUNCTION_SCOPE
 
 GETTERS = frozenset(("property", "cached_property", "abstractproperty", "lazy_property", "getter"))
@@ -39,6 +41,22 @@ def class_attribute(ctx: Context, level: int, path: str, scope: int, name: str) 
         if bindings := file.exported(number, name):
             return join([binding_values(ctx, level, file, binding) for binding in bindings])
     return EMPTY
+
+
+def constructors(ctx: Context, path: str, scope: int) -> Values:
+    """Return the functions that run when a class is instantiated, also by a generated `__init__`."""
+    names = ["__new__", "__init__"]
+    found: list[Values] = []
+    for file, number in project_mro(ctx, (kinds.CLASS, path, scope)):
+        if "__init__" in file.scopes[number].binds:
+            break
+        if is_dataclass(file, number):
+            names = ["__new__", "__post_init__", "__attrs_post_init__"]
+            for at, term in default_factories(file.lowered, file.scopes[number]):
+                made = evaluate(ctx, ProgramPoint(0, file.path, number, at), term)
+                found.append(tuple((value, kinds.POSSIBLE) for value, _ in made))
+    found += [ctx.read(("class_attribute", 0, path, scope, name)) for name in names]
+    return tuple(pair for pair in join(found) if pair[0][0] == kinds.FUNCTION)
 
 
 def accessor(ctx: Context, path: str, scope: int, name: str, setting: bool) -> Values:

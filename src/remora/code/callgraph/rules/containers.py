@@ -84,8 +84,11 @@ def _later_items(
     found = []
     for variable in file.variables_by_container.get(site, ()):
         for fill in file.fills_by_variable.get(variable, ()):
-            if key is None or fill.key is None or fill.key == key:
-                point = ProgramPoint(level, file.path, fill.scope, fill.at)
+            point = ProgramPoint(level, file.path, fill.scope, fill.at)
+            if file.outer_container(fill.base) is not None:
+                inner = evaluate(ctx, point, fill.term)
+                found.append(tuple(((kinds.TYPED_CONTAINER, v), tier) for v, tier in inner))
+            elif key is None or fill.key is None or fill.key == key:
                 found.append(evaluate(ctx, point, fill.term))
     return found
 

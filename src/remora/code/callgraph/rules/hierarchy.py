@@ -105,7 +105,10 @@ def is_enum(ctx: Context, value: Value) -> bool:
 
 def is_dataclass(file: IndexedFile, number: int) -> bool:
     """Return True if the constructor of a class is generated from its fields."""
-    scope = file.scopes[number]
+    scope, calls = file.scopes[number], file.lowered.calls
+    made_by = [calls[n].callee for n in scope.decorators]
+    if any(key == "init" for n in made_by if isinstance(n, int) for key, _ in calls[n].keywords):
+        return False  # `@dataclass(init=False)`
     decorators = file.decorator_names(number) & {"dataclass", "define", "frozen", "attrs", "s"}
     return bool(decorators) or any(file.term_name(base) == "NamedTuple" for base in scope.bases)
 

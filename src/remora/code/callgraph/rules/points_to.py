@@ -235,10 +235,8 @@ def _constant(_ctx: Context, _place: ProgramPoint, term: Any, _depth: int) -> Va
 
 
 def _evaluate_entered(ctx: Context, point: ProgramPoint, term: Any, depth: int) -> Values:
-    found = []
-    for value, _ in evaluate(ctx, point, term[1], depth):
-        found.append(ctx.read(("entered", point.level, value, bool(term[2]))))
-    return join(found)
+    managers = evaluate(ctx, point, term[1], depth)
+    return join([ctx.read(("entered", point.level, v, bool(term[2]))) for v, _ in managers])
 
 
 def _instance(ctx: Context, point: ProgramPoint, term: Any, depth: int) -> Values:

@@ -11,18 +11,17 @@ from remora.code.ir.lowering.expressions import (
     lower_expression,
     record_implicit_call,
 )
-from remora.code.ir.lowering.narrowing import lower_narrowed, types_if
+from remora.code.ir.lowering.narrowing import NOTHING, lower_narrowed, types_if
 from remora.code.ir.lowering.operators import record_iteration
 from remora.code.ir.model import Block
 
 _LEAVES = frozenset((ast.Return, ast.Raise))
 _LEAVES_BLOCK = _LEAVES | {ast.Continue, ast.Break}
-_NOTHING: Types = {}
 _IF = ast.If
 
 
 def lower_body(
-    builder: IRBuilder, statements: Sequence[ast.stmt], block: int, types: Types = _NOTHING
+    builder: IRBuilder, statements: Sequence[ast.stmt], block: int, types: Types = NOTHING
 ) -> None:
     """Lower the statements of one block, in which these types are known."""
     outside, builder.block = builder.block, block
@@ -45,7 +44,7 @@ def lower_if(builder: IRBuilder, node: ast.If) -> None:
         rest = rest[0].orelse
     builder.counted_scope.branches += len(arms)
     count = len(arms) + 1 if rest else 0
-    otherwise = _NOTHING
+    otherwise = NOTHING
     all_leave = True
     for arm in arms:
         test, statements = arm.test, arm.body
@@ -149,7 +148,7 @@ def _lower_loop(
     outside, builder.block = builder.block, block
     builder.start_statement(block)
     lower_head()
-    types = types_if(builder, node.test, holds=True) if isinstance(node, ast.While) else _NOTHING
+    types = types_if(builder, node.test, holds=True) if isinstance(node, ast.While) else NOTHING
     builder.block = outside
     lower_body(builder, node.body, block, types)
     if node.orelse:

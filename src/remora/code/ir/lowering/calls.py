@@ -4,6 +4,7 @@ import ast
 from collections.abc import Sequence
 from typing import Any
 
+from remora.code.ir import model as ir
 from remora.code.ir.lowering.builder import IRBuilder
 from remora.code.ir.lowering.expressions import is_text, lower_expression, lower_expressions
 from remora.code.ir.model import ATTRIBUTE, ELEMENT, AttributeWrite, Call, ContainerWrite
@@ -39,6 +40,15 @@ def record_decorator_call(builder: IRBuilder, decorator: Any, line: int, term: A
     return len(builder.calls) - 1
 
 
+def record_registration(builder: IRBuilder, register: Any, line: int, term: Any) -> None:
+    """Record `@f.register` or `f.register(cls, term)`: `f` is dispatched to the function, too."""
+    callee = builder.calls[register].callee if register.__class__ is int else register
+    if callee.__class__ is tuple and callee[0] == ATTRIBUTE and callee[2] == "register":
+        builder.names.add(f"set {ir.REGISTERED}")
+        position = builder.scope_index, builder.statement, line
+        builder.stores.append(AttributeWrite(*position, callee[1], ir.REGISTERED, term))
+
+
 def _lower_method_call(builder: IRBuilder, node: ast.Call, func: ast.Attribute) -> int:
     name, base = func.attr, func.value
     add = builder.names.add
@@ -48,6 +58,8 @@ def _lower_method_call(builder: IRBuilder, node: ast.Call, func: ast.Attribute) 
     callee = (ATTRIBUTE, owner, name)
     if name in _ADDING and args:
         _record_added_items(builder, callee, args)
+    if name == "register" and len(args) > 1:
+        record_registration(builder, callee, node.lineno, args[1])
     calls = builder.calls
     line = func.end_lineno or node.lineno
     calls.append(Call(builder.scope_index, builder.statement, line, callee, args, keywords))

@@ -5,7 +5,7 @@ from typing import Any
 
 from remora.code.ir import model as ir
 from remora.code.ir.lowering.builder import IRBuilder, OpenScope
-from remora.code.ir.lowering.calls import record_decorator_call
+from remora.code.ir.lowering.calls import record_decorator_call, record_registration
 from remora.code.ir.lowering.expressions import lower_expression, lower_expressions
 from remora.code.ir.lowering.parameters import lower_annotation, lower_parameters
 from remora.code.ir.lowering.statements import unqualified_name
@@ -84,6 +84,7 @@ def _bind(builder: IRBuilder, node: DefinitionNode, scope: OpenScope) -> None:
     if not _ACCESSORS.isdisjoint(map(unqualified_name, nodes)):
         builder.names.add(f"property {node.name}")
     for line, decorator in reversed(decorators):
+        record_registration(builder, decorator, line, term)
         term = record_decorator_call(builder, decorator, line, term)
     scope.decorators = range(len(builder.calls) - len(decorators), len(builder.calls))
     builder.bind(node.name, ir.DEFINITION, scope.index, term)

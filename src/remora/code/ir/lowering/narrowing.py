@@ -12,7 +12,7 @@ from remora.code.ir import model as ir
 from remora.code.ir.lowering.builder import IRBuilder, Types
 from remora.code.ir.lowering.expressions import lower_expression
 
-_NOTHING: Types = {}
+NOTHING: Types = {}
 _CHECKS = frozenset((ast.Call, ast.Compare))
 _SAME = frozenset((ast.Is, ast.Eq))
 
@@ -28,7 +28,7 @@ def types_if(builder: IRBuilder, test: Any, *, holds: bool) -> Types:
             return {path: term for part in parts for path, term in part.items()}
         shared = parts[0].keys() & set.intersection(*map(set, parts))
         return {path: (ir.EITHER, *[part[path] for part in parts]) for path in shared}
-    return _checked_types(builder, test) if holds and kind in _CHECKS else _NOTHING
+    return _checked_types(builder, test) if holds and kind in _CHECKS else NOTHING
 
 
 def _checked_types(builder: IRBuilder, test: ast.expr) -> Types:
@@ -37,7 +37,7 @@ def _checked_types(builder: IRBuilder, test: ast.expr) -> Types:
             return _types_of(builder, target, classes)
         case ast.Compare(ast.Call(ast.Name("type"), [target]), [op], [cls]) if type(op) in _SAME:
             return _types_of(builder, target, cls)
-    return _NOTHING
+    return NOTHING
 
 
 def _types_of(builder: IRBuilder, target: ast.expr, classes: Any) -> Types:
@@ -47,7 +47,7 @@ def _types_of(builder: IRBuilder, target: ast.expr, classes: Any) -> Types:
         case ast.Attribute(ast.Name(owner), name):
             path, term = f"{owner}.{name}", (ir.ATTRIBUTE, owner, name)
         case _:
-            return _NOTHING
+            return NOTHING
     terms = []
     while classes.__class__ is ast.BinOp:  # `A | B`
         terms.append(lower_expression(builder, classes.right))

@@ -83,16 +83,15 @@ _MAY_CALL = frozenset((ast.Subscript, ast.Call, ast.BinOp))
 
 def lower_parameters(builder: IRBuilder, args: ast.arguments) -> list[Parameter]:
     """Return the parameters in order. Defaults and annotations are lowered in the outer scope."""
-    positional_only, ordinary, defaults = args.posonlyargs, args.args, args.defaults
-    params: list[Parameter] = []
+    positional, first_ordinary = args.posonlyargs + args.args, len(args.posonlyargs)
     # defaults belong to the last parameters
-    at = len(defaults) - len(positional_only) - len(ordinary)
-    for arg in positional_only:
-        params.append(_parameter(builder, arg, ir.POSITIONAL, defaults[at] if at >= 0 else None))
-        at += 1
-    for arg in ordinary:
-        params.append(_parameter(builder, arg, ir.ORDINARY, defaults[at] if at >= 0 else None))
-        at += 1
+    defaults = [None] * (len(positional) - len(args.defaults)) + args.defaults
+    params = [
+        _parameter(
+            builder, arg, ir.ORDINARY if at >= first_ordinary else ir.POSITIONAL, defaults[at]
+        )
+        for at, arg in enumerate(positional)
+    ]
     if args.vararg is not None:
         params.append(_parameter(builder, args.vararg, ir.VARARGS, None))
     if args.kwonlyargs:
@@ -124,15 +123,7 @@ def _record_calls(builder: IRBuilder, node: ast.expr) -> None:
     pending: list[Any] = [node]
     while pending:
         part = pending.pop()
-        if (kind := part.__class__) in _LEAVES:
-            continue
-        if kind is ast.Subscript:
-            pending += (part.value, part.slice)
-        elif kind is ast.Tuple or kind is ast.List:
-            pending += part.elts
-        elif kind is ast.BinOp:
-            pending += (part.left, part.right)
-        elif kind is ast.Call:
+        if part.__class__ is ast.Call:
             lower_expression(builder, part)
-        else:
+        elif part.__class__ not in _LEAVES:
             pending.extend(ast.iter_child_nodes(part))
