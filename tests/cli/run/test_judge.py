@@ -58,12 +58,10 @@ def unchanged(shop: Path) -> Iterator[None]:
 def test_a_finding_that_was_there_elsewhere_is_shown_where_it_is_new(
     shop: Path, poor: Remora
 ) -> None:
-    write(shop, {"ruff.toml": "[lint]\nselect = ['D103']\n", "bag.py": "def a(): ...\n"})
-    git(shop, "add", ".")
-    git(shop, "commit", "-qm", "bag")
-    write(shop, {"bag.py": "def a(): ...\ndef b(): ...\n"})
+    more = f"{TESTS}\n\ndef more(): ...\n"
+    write(shop, {"ruff.toml": "lint.select = ['D103']\n", "tests/test_shop.py": more})
     (problem,) = poor("judge", "--static", "--json", cwd=shop).document["problems"]
-    assert (problem["code"], problem["line"]) == ("ruff", 2)
+    assert (problem["code"], problem["line"]) == ("ruff", 8)
 
 
 def test_a_function_has_changed_if_a_row_is_gone_but_not_if_it_has_moved() -> None:

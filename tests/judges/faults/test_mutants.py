@@ -1,7 +1,6 @@
 """Mutants: each is Python, each is another program, and there are faults of every kind."""
 
 import ast
-import sys
 
 import pytest
 from hypothesis import given
@@ -137,7 +136,6 @@ def test_a_method_by_its_qualname() -> None:
     assert mutants(code, "A.g") == mutants(b"def (", "f") == mutants(code, "A") == []
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="the code is of Windows")
 @pytest.mark.parametrize(
     ("body", "lines"),
     [

@@ -56,7 +56,7 @@ def expected(price):
 def left_out(price):
     return price + 5
 """
-LAZY = "def later(price):\n    if price > 3:\n        return 0\n    return price\n"
+LAZY = "import sys\nOUT = sys.stdout.buffer\n\n\ndef later(price):\n    if price > 3:\n        return 0\n    return price\n"
 TESTS = """\
 import pytest
 import shop
@@ -130,10 +130,9 @@ def test_left_out():
 """
 
 
-def judged(
-    root: Path, python: ProjectPython, files: Mapping[str, str], before: bytes | None = None
-) -> Judged:
-    """Judge a project in which all files are new, unless they had a content `before`."""
+def judged(root: Path, python: ProjectPython, files: Mapping[str, str]) -> Judged:
+    """Judge a project in which all files are new, or had the content `before`."""
+    before = files["before"].encode() if "before" in files else None
     for path, text in files.items():
         (root / path).write_text(text)
     changed = {
@@ -195,23 +194,26 @@ def test_what_tests_run_in_another_process_is_not_known(
 
 
 @pytest.mark.slow
+def test_a_test_that_did_not_run_may_notice(tmp_path: Path, plain_python: ProjectPython) -> None:
+    need(2)
+    code = "def half(n):\n    return n / 2\n"
+    test = "import shop, time\ndef test_a(): assert shop.half(3)\ndef test_b(): time.sleep(11)\n"
+    test += "def test_c(): assert shop.half(3) == 1.5\n"
+    assert not judged(tmp_path, plain_python, {"shop.py": code, "test_shop.py": test}).findings
+
+
+@pytest.mark.slow
 def test_what_was_there_and_what_another_platform_runs_gets_no_remark(
     tmp_path: Path, plain_python: ProjectPython
 ) -> None:
-    """An argument beside a new one was there before, and a function may have moved."""
+    """An argument beside a new one was there before."""
     need(2)
-    moved = "def moved(price):\n    return price * 7\n\n\n"
-    before = f"def sold(price, tax=1):\n    return price * tax\n\n\n{moved}"
-    code = "import sys\n\n\n" + moved + (
-        "def sold(price, tax=1, off=0):\n"
-        "    if sys.platform == 'win32':\n        return price - off\n    return price * tax\n\n\n"
-        "def locked(price):\n"
-        "    if sys.platform != 'win32':\n        return None\n    return price + 1\n"
-    )  # fmt: skip
-    before += code[code.index("def locked") :].replace("+ 1", "+ 2")
+    locked = "def locked(n):\n    if sys.platform != 'win32':\n        return 0\n    return n + 1\n"
+    before = f"import sys\ndef sold(n, tax=1):\n    return n * tax\n{locked}"
+    code = before.replace("=1", "=1, off=0").replace("+ 1", "+ 2")
     test = "import shop\n\n\ndef test_it():\n    assert shop.sold(3) == 3\n"
-    said = judged(tmp_path, plain_python, {"shop.py": code, "test_shop.py": test}, before.encode())
-    (remark,) = said.findings
-    assert remark.message.endswith("no test notices if the argument off was ignored")
+    files = {"shop.py": code, "test_shop.py": test, "before": before}
+    said = judged(tmp_path, plain_python, files)
+    assert not said.findings
     (left,) = said.unjudged
     assert (left.what.rpartition(" ")[2], left.why) == ("locked", FOREIGN)

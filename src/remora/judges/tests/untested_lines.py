@@ -31,6 +31,7 @@ UNTESTED, UNNOTICED = "untested code", "unnoticed fault"
 _MOST_FAULTS = 60
 """Faults of a function, of which those on changed lines are planted."""
 _NOT_IMPORTED = "no test imports its file"
+_LATE = "no time is left"
 FOREIGN = "only another platform runs the changed lines"
 _HIDDEN = "a decorator hides it, or it is not defined with this Python or on this platform"
 _RUNS_EARLY = "it runs when its file is imported, before a fault can be planted"
@@ -75,21 +76,18 @@ def untested_lines(change: Change, is_over: Callable[[], bool]) -> Judged:
 def _judged(
     change: Change, subjects: Sequence[_Subject], entering: "_Entering", is_over: Callable[[], bool]
 ) -> Iterator[ReportedFinding | Unjudged]:
-    known = [
+    entered = [
         subject._replace(tests=tests)
         for subject in subjects
         if (tests := entering.tests.get(subject.node.key))
     ]
     judged = dict[str, Mapping[str, Any]]()
-    for subject, result in _results(change, known, is_over):
+    for subject, result in _results(change, entered, is_over):
         judged[subject.node.key] = result
-        every = (
-            "no test"
-            if entering.complete
-            else f"none of {count(len(subject.tests), 'test')} that enter it"
-        )
+        known = f"none of {count(len(subject.tests), 'test')} that enter it"
+        every = "no test" if entering.complete else known
         found = [*_unnoticed(change, subject, result, every, is_over)]
-        why = _why_broken(change, subject, entering) if found else ""
+        why = (_why_broken(change, subject, entering) or entering.late) if found else ""
         yield from [_unjudged(subject, why)] if why else found
     for subject in subjects:
         key = subject.node.key
@@ -108,13 +106,15 @@ class _Entering(NamedTuple):
     """The tests that enter each function, and why that is not known, by the node's key.
 
     `broken` has those of them that do not pass, and for an empty key all tests that do not, and the
-    files that cannot be collected. If not all tests ran, it is not `complete`.
+    files that cannot be collected. If not all tests ran, it is not `complete`, and `late` says if there
+    was no time: the tests of a change may be among the others.
     """
 
     tests: dict[str, list[str]]
     unknown: dict[str, str]
     broken: dict[str, list[str]]
     complete: bool
+    late: str
 
 
 def _why_broken(change: Change, subject: _Subject, entering: _Entering) -> str:
@@ -154,20 +154,20 @@ def _entering(change: Change, subjects: Sequence[_Subject]) -> _Entering:
             unknown |= {
                 key: why for number, key in enumerate(keys) if number in found.get(kind, ())
             }
-        late = "" if found.get("complete") else "no time is left"
-        problem = found.get("problem") or problem or late
+        problem = found.get("problem") or problem or ("" if found.get("complete") else _LATE)
     if problem:
         unknown |= dict.fromkeys(keys, problem)
     unknown |= dict.fromkeys(early, _RUNS_EARLY)
     known = {key: [*dict.fromkeys(names)] for key, names in tests.items() if key not in early}
     left = {key: why for key, why in unknown.items() if key not in known}
-    return _Entering(known, left, broken, complete=not problem)
+    late = "" if all(result and result.get("complete") for result in results) else _LATE
+    return _Entering(known, left, broken, not problem, late)
 
 
 def _problem(result: Mapping[str, Any] | None) -> str:
     """Return why faults of a function could not be tried, or an empty string."""
     if result is None:
-        return "no time is left"
+        return _LATE
     return str(result.get("problem") or "") or ("" if result.get("reaching") else "a test fails")
 
 

@@ -98,7 +98,7 @@ class Tail(io.TextIOBase):
     """A text stream that keeps only the end of what is written to it."""
 
     def __init__(self) -> None:
-        self.text = ""
+        self.text, self.buffer = "", io.BytesIO()  # which code may write to
 
     def write(self, text: str) -> int:
         self.text = (self.text + text)[-_TAIL:]
