@@ -44,7 +44,7 @@ def lower_if(builder: IRBuilder, node: ast.If) -> None:
         rest = rest[0].orelse
     builder.counted_scope.branches += len(arms)
     count = len(arms) + 1 if rest else 0
-    otherwise = NOTHING
+    otherwise: Types = {}
     all_leave = True
     for arm in arms:
         test, statements = arm.test, arm.body
@@ -55,10 +55,8 @@ def lower_if(builder: IRBuilder, node: ast.If) -> None:
         block = _open_block(builder, statements, group, count, flags)
         lower_body(builder, statements, block, otherwise | types_if(builder, test, holds=True))
         all_leave = all_leave and statements[-1].__class__ in _LEAVES_BLOCK
-        if all_leave:
-            builder.types[-1] |= types_if(builder, test, holds=False)
-        else:
-            otherwise = otherwise | types_if(builder, test, holds=False)
+        known = builder.types[-1] if all_leave else otherwise
+        known |= types_if(builder, test, holds=False)
     if rest:
         lower_body(builder, rest, _open_block(builder, rest, group, count), otherwise)
 
