@@ -70,8 +70,7 @@ class HubAnswers:
             kind, hub.client.tests
         )
         document = await answered(ask(key, arguments.get("depth", 1)))
-        # as of `remora hub tests`
-        arguments = {"limit": 20, **arguments} if kind == "tests" else arguments
+        arguments = {"limit": 20, **arguments} if kind == "tests" else arguments  # as the command
         if document[kind] is None:
             document = document | {"unknown": await asyncio.to_thread(why_unknown, hub.places)}
         return await self._text(document, _command(kind, key), (kind, "references"), arguments)

@@ -19,8 +19,7 @@ _INDENT = "    "
 _MAX_LINES = 6
 _MAX_LINKS = (12, 8, 5, 3)
 """Links of a kind that a page shows: as many as fit on a screen."""
-_SCREEN = 40
-"""Lines of a page (decision)."""
+_SCREEN = 40  # lines of a page (decision)
 _MIN_WIDTH = 24
 _TIERS: dict[Tier, str] = {
     "exact": "green",
@@ -194,7 +193,10 @@ def _section(title: str, links: Sequence[Link] | None, most: int | None) -> Iter
     if links is None:
         yield click.style(title, bold=True) + "  unknown"
     else:
-        yield click.style(title, bold=True) + (f"  {len(links):,}" if links else "  none known")
+        calls = sum(isinstance(link, Edge) and link.kind == "call" for link in links)
+        others = f" and {count(len(links) - calls, 'other use')}" if 0 < calls < len(links) else ""
+        number = f"{calls if others else len(links):,}{others}" if links else "none known"
+        yield f"{click.style(title, bold=True)}  {number}"
         yield from link_lines(links, most, verbose=most is None)
 
 
