@@ -1,6 +1,7 @@
 """Static analysis of one Python file, without reading other files."""
 
 import ast
+import re
 from collections.abc import Iterable, Sequence
 from hashlib import sha256
 
@@ -26,6 +27,7 @@ from remora.ids import MODULE, NodeKey, escape_path, node_key
 from remora.text import REPORT, bug_report_line
 
 _SOURCE_FOLDER = "src"
+_WORD = re.compile(r"[^\W\d]\w*")
 
 
 def read_facts(path: str, source: bytes) -> FileFacts:
@@ -58,6 +60,10 @@ def _read_facts(path: str, source: bytes) -> FileFacts:
         read = read_with_recovery(source, parse_with_recovery)
     spelled = escape_path(path)
     lowering = lower_module(spelled, read.tree)
+    lowered = lowering.lowered
+    if detail:  # any word of the file may be in a statement that could not be recovered
+        names = {*lowered.names, *_WORD.findall(source.decode("utf-8", "replace"))}
+        lowered = msgspec.structs.replace(lowered, names=tuple(sorted(names)))
     span, file_hash = module_span(read)
     return FileFacts(
         path=spelled,
@@ -65,7 +71,7 @@ def _read_facts(path: str, source: bytes) -> FileFacts:
         partial=bool(detail),
         detail=detail,
         nodes=_nodes(path, lowering, read, span),
-        lowered=lowering.lowered,
+        lowered=lowered,
     )
 
 

@@ -116,12 +116,8 @@ def code_context(
         fresh=node.fresh,
     )
     known = [edge for edge in node.callees or () if edge.key in callees]
-    waiting = {
-        "callers": node.callers,
-        "references": node.references,
-        "tests": node.related_tests,
-        "callees": known,
-    }
+    links: tuple[Any, ...] = (node.callers, node.references, node.related_tests, known)
+    waiting = dict(zip(("callers", "references", "tests", "callees"), links, strict=True))
     show: Mapping[str, Callable[[Any], dict[str, Any]]] = {
         "callers": lambda edge: _caller(edge, numbered),
         "references": lambda edge: _caller(edge, numbered),

@@ -169,6 +169,18 @@ def test_a_stub_without_a_module_is_linked_and_answers_for_all_its_overloads() -
         assert keys_of(stubs.callers(f"node:{name}")["callers"]) == ["node:shop/use.py:use"]
 
 
+@pytest.mark.parametrize(
+    "line", ["x = [lone() for i in range(3) if]", "def g(: lone()", "x = (\n    lone()\n"]
+)
+def test_an_answer_names_the_files_whose_lost_parts_may_change_it(line: str) -> None:
+    files = {"a.py": "def lone(): ...\ndef other(): ...\n", "b.py": f"import a\n{line}\n"}
+    answers = NodeQueries(view_of(files))
+    for kind in ("callers", "tests"):
+        assert getattr(answers, kind)("node:a.py:lone")["incomplete"] == ["b.py"]
+        assert "incomplete" not in getattr(answers, kind)("node:a.py:other")
+    assert "incomplete" not in answers.callees("node:a.py:lone")
+
+
 def test_depth_follows_links_of_links_the_nearest_first(answers: NodeQueries) -> None:
     assert keys_of(answers.callers(ROUNDED)["callers"]) == [TOTAL]
     two = keys_of(answers.callers(ROUNDED, depth=2)["callers"])

@@ -248,6 +248,8 @@ def _notes(answer: dict[str, Any]) -> Iterator[str]:
         yield "not up to date: some changed files have not been read yet"
     if not answer.get("complete", True):
         yield NOT_ALL_TESTS
+    if unread := answer.get("incomplete"):
+        yield escape_line(f"there may be more in files that could not be read: {', '.join(unread)}")
     if "total" in answer:
         yield f"these are the nearest of {answer['total']:,} tests; --limit shows more"
 

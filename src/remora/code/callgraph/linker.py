@@ -129,8 +129,8 @@ class Linker:
         if file is None or qualname == MODULE_NAME:
             return ()
         found: dict[Kind, EdgeLines] = {}
-        search = UseSearch(self._ctx, self._aliases, file, file.nodes[qualname])
-        for kind, user, scope, tier, line in search.uses():
+        uses = UseSearch(self._ctx, file, file.nodes[qualname]).uses()
+        for kind, user, scope, tier, line in uses:
             owner = node_key(user.path, user.scopes[scope].qualname)
             _add_edge(found.setdefault(kind, {}), owner, tier, line)
         return tuple(edge for kind in found for edge in _edges(found[kind], kind))

@@ -117,14 +117,10 @@ class RequestHandler:
                 return self._line(request, {"status": "ok", "protocol": PROTOCOL})
             case Status():
                 return self._line(request, self._status.status())
-            case Invalidate():
-                self._invalidate(request.path)
+            case Invalidate() | Subscribe():
+                if isinstance(request, Invalidate):
+                    self._invalidate(request.path)
                 return self._line(request, None)
-            case Subscribe():
-                return self._line(request, None)
-        return self._answer_question(request)
-
-    def _answer_question(self, request: Request) -> bytes | Awaitable[bytes]:
         self.last_asked = time.monotonic()
         if not self._updater.ready:
             if isinstance(request, ChangedSince):  # clients poll with it until the scan is complete

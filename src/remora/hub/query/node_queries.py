@@ -113,8 +113,7 @@ class NodeQueries:
         """
         start = self._linked(key)
         answer = self._answer(key, "callers", lambda: _reachable(self._users, start, depth))
-        found = None if self.partial_links else _as_json(self._references(start))
-        return {**answer, "references": found}
+        return {**answer, **self._answer(key, "references", lambda: self._references(start))}
 
     def callees(self, key: str, depth: int = 1) -> dict[str, Any]:
         """Return callees within `depth` steps. Code outside the project is not followed.
@@ -156,13 +155,21 @@ class NodeQueries:
     ) -> dict[str, Any]:
         if self.view.node(key) is None:
             raise unknown_node(key, self.view.keys())
-        found = None if self.partial_links else _as_json(links())
-        return {
+        found = None if self.partial_links else msgspec.json.decode(msgspec.json.encode([*links()]))
+        answer = {
             "node": key,
             name: found,
             "fresh": self.fresh and found is not None,
             "generation": self.generation,
         }
+        unread = self._unread(key) if name in ("callers", "tests") else ()
+        return {**answer, "incomplete": unread} if unread else answer
+
+    def _unread(self, key: str) -> list[str]:
+        """Return the files that were not read completely, and have the name of a node."""
+        name = split_node_key(key)[1].rpartition(".")[2].partition("#")[0]
+        found = ((path, self.view.node(node_key(path))) for path in self.view.mentioning(name))
+        return [path for path, node in found if node is not None and node.partial]
 
     def _linked(self, key: str) -> str:
         """Return the key of the node whose links are those of a node.
@@ -294,10 +301,6 @@ def _with_deadline(view: Snapshot, until: float) -> Iterator[None]:
         yield
     finally:
         view.deadline = before
-
-
-def _as_json(links: Iterable[Edge | Related]) -> Any:
-    return msgspec.json.decode(msgspec.json.encode([*links]))
 
 
 def _merged(tests: Iterable[Related]) -> tuple[Related, ...]:

@@ -1,7 +1,7 @@
 """Search for all names under which a node may be called, and for the sites that use them."""
 
 from collections import deque
-from collections.abc import Collection, Container, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from hashlib import blake2b
 from typing import Any
 
@@ -59,13 +59,6 @@ class AliasSearch:
                 if (other := self._ctx.file(path)) is not None:
                     found.update(dict.fromkeys(_sites_of_name(other, alias.name)))
         return sorted(found)  # sorting groups the sites by file
-
-    def files_naming(self, file: IndexedFile, scope: int) -> Collection[str]:
-        """Return the paths of the files to search for uses of the node by its own name."""
-        if file.is_local(scope):
-            return [file.path]
-        search = self._search_scope(file, scope)
-        return search.caller_files(file.scopes[scope].name, own=True)
 
     def is_candidate(self, file: IndexedFile, scope: int, site: Site) -> bool:
         other = self._ctx.file(site[0])

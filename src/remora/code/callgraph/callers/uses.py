@@ -13,9 +13,9 @@ from typing import Any
 from remora.code.callgraph import abstract_values as kinds
 from remora.code.callgraph.abstract_values import EXACT, POSSIBLE, Value
 from remora.code.callgraph.analysis_context import Context
-from remora.code.callgraph.callers.aliases import AliasSearch
 from remora.code.callgraph.files.ir_index import IndexedFile
 from remora.code.callgraph.names import call_targets, name_candidates
+from remora.code.callgraph.names.search_scope import SearchScope
 from remora.code.ir.model import ATTRIBUTE, CLASS_SCOPE, has_tag, unqualified_name
 from remora.code.links import Kind
 
@@ -33,13 +33,12 @@ Use = tuple[Kind, IndexedFile, int, int, int]
 class UseSearch:
     """Finds the uses of one node, which is a function or class."""
 
-    def __init__(self, ctx: Context, aliases: AliasSearch, file: IndexedFile, scope: int) -> None:
+    def __init__(self, ctx: Context, file: IndexedFile, scope: int) -> None:
         self._ctx = ctx
-        self._aliases = aliases
         self._file = file
         self._scope = scope
-        self._definition = file.scopes[scope]
-        self._is_class = self._definition.kind == CLASS_SCOPE
+        self._name = file.scopes[scope].name
+        self._is_class = file.scopes[scope].kind == CLASS_SCOPE
         kind = kinds.CLASS if self._is_class else kinds.FUNCTION
         self._target: Value = (kind, file.path, scope)
         self._headers: set[tuple[str, int, int]] = set()
@@ -47,19 +46,18 @@ class UseSearch:
 
     def uses(self) -> Iterator[Use]:
         yield from self._subclasses() if self._is_class else self._overriders()
-        for number in self._definition.decorators:
-            if self._passes_on(self._file, number, self._definition.name, _ONLY_WRAPPING):
+        for number in self._file.scopes[self._scope].decorators:
+            if self._passes_on(self._file, number, self._name, _ONLY_WRAPPING):
                 call = self._file.lowered.calls[number]
                 yield "passed to", self._file, call.scope, EXACT, call.line
-        name = self._definition.name
-        for path in self._aliases.files_naming(self._file, self._scope):
+        near = SearchScope(self._ctx, self._file, self._scope).caller_files(self._name, own=True)
+        for path in [self._file.path] if self._file.is_local(self._scope) else near:
             if (file := self._ctx.file(path)) is not None:
-                for alias in sorted({name, *file.aliases.get(name, ())}):
+                for alias in sorted({self._name, *file.aliases.get(self._name, ())}):
                     yield from self._uses_of_name(file, alias)
 
     def _subclasses(self) -> Iterator[Use]:
-        name = self._definition.name
-        for path, number in name_candidates.candidate_subclasses(self._ctx, name):
+        for path, number in name_candidates.candidate_subclasses(self._ctx, self._name):
             bases = self._ctx.solve(("bases", path, number))
             file = self._ctx.file(path)
             if file is not None and any(base == self._target for base, _ in bases):
@@ -72,7 +70,7 @@ class UseSearch:
         derived = () if owner is None else self._ctx.solve(("derived", self._file.path, owner))
         for value, tier in derived:
             if (file := self._ctx.file(value[1])) is not None:
-                for binding in file.exported(value[2], self._definition.name):
+                for binding in file.exported(value[2], self._name):
                     if (number := file.definition(binding)) is not None:
                         yield "override", file, number, tier, file.scopes[number].line
 
@@ -98,15 +96,11 @@ class UseSearch:
             if (tier := self._tier(file, scope, at, term)) is not None:
                 kind: Kind = "passed to" if (scope, at) in passing else "reference"
                 yield kind, file, scope, tier, line
-        if (not places and not made) or name in (file.lowered.exports or ()):
-            yield from self._exports(file, name)
-
-    def _exports(self, file: IndexedFile, name: str) -> Iterator[Use]:
-        """Yield the module if it has the node under a name, by an import that may be for others."""
-        values = self._ctx.solve(("export", 0, file.path, name))
-        is_own = name not in (file.lowered.exports or ()) and file is self._file
-        if not is_own and any(value == self._target for value, _ in values):
-            yield "reference", file, 0, EXACT, 0
+        is_only_imported = not places and not made and file is not self._file
+        if is_only_imported or name in (file.lowered.exports or ()):
+            values = self._ctx.solve(("export", 0, file.path, name))
+            if any(value == self._target for value, _ in values):
+                yield "reference", file, 0, EXACT, 0
 
     def _passes_on(
         self, file: IndexedFile, number: int, name: str, passive: frozenset[str]
