@@ -136,12 +136,10 @@ class _Fixer:
 
     def _begun(self, content: bytes) -> Collection[str]:
         """Return the rules of which a version has only some of the fixes."""
-        kept = self.kept(content)
-        left = Counter(
-            finding["code"]
-            for finding in self.targets(content, self.check(content))
-            if place_of(finding) not in kept and self._allows(finding)
-        )
+        present = self.targets(content, self.check(content))
+        allowed = [finding for finding in present if self._allows(finding)]
+        kept = self.kept(content) if allowed else {}
+        left = Counter(finding["code"] for finding in allowed if place_of(finding) not in kept)
         had = Counter(finding["code"] for finding in self.targets(self._content, self.before))
         return [code for code in left if left[code] < had[code]]
 
