@@ -9,6 +9,7 @@ files it names, and the seconds of an answer.
 """
 
 import argparse
+import ast
 import json
 import re
 import statistics
@@ -21,8 +22,8 @@ from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 from remora.code.pytest_model.pytest_file import is_of_tests
+from remora.code.syntax.changed_behavior import changed_nodes
 from remora.code.syntax.definitions import FunctionNode
-from remora.hub.query.impact import changed_nodes
 
 
 class Case(NamedTuple):
@@ -58,7 +59,7 @@ def cases(root: Path) -> Iterator[Case]:
         if not 1 <= len(modules) <= 4 or len(paths) > 8:
             continue
         for module in modules:
-            sides = (content(root, f"{commit}^", module), content(root, commit, module))
+            sides = [ast.parse(content(root, side, module)) for side in (f"{commit}^", commit)]
             names = {
                 node.name
                 for node in changed_nodes(module, *sides)

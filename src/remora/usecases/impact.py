@@ -11,8 +11,9 @@ import msgspec
 from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import open_project
 from remora.code.file_analysis import read_facts
+from remora.code.syntax.changed_behavior import ChangedNode
 from remora.errors import HostError, OutsideError
-from remora.hub.query.impact import ChangedNode, Impact, ImpactSearch, is_text
+from remora.hub.query.impact import Impact, ImpactSearch, is_text
 from remora.hub.query.node_queries import NodeQueries
 from remora.hub.query.snapshots import OverlaidSnapshot
 from remora.ids import display_name, escape_path, split_node_key

@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 
 from remora.code.file_analysis import read_facts
-from remora.hub.query.impact import ChangedNode, Concern, Impact, ImpactSearch
+from remora.code.syntax.changed_behavior import ChangedNode
+from remora.hub.query.impact import Concern, Impact, ImpactSearch
 from remora.hub.query.node_queries import NodeQueries
 from remora.hub.query.snapshots import MemorySnapshot
 

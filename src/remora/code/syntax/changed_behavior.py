@@ -17,7 +17,9 @@ import ast
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
-from typing import NamedTuple
+from typing import Literal, NamedTuple
+
+import msgspec
 
 from remora.code.syntax.definitions import (
     BLOCK_FIELDS,
@@ -27,7 +29,8 @@ from remora.code.syntax.definitions import (
     default_values,
     find_definitions,
 )
-from remora.ids import MODULE
+from remora.code.syntax.signature import docstring_text, signature
+from remora.ids import MODULE, node_key, split_node_key
 from remora.text import clip
 
 _SHOWN = 60
@@ -41,12 +44,40 @@ _NAMED = (
 """Statements whose removal is named."""
 
 
+How = Literal["gone", "signature", "code", "new", "named"]
+"""How a definition changed; `named` asks what a change of it would concern."""
+
+
 class _Part(NamedTuple):
     """A branch, a clause, a `return`, a `raise` or an `assert`, without its body."""
 
     kind: str
     text: str
     line: int
+
+
+class ChangedNode(msgspec.Struct, frozen=True, kw_only=True):
+    """A definition that a change concerns itself. A new one has no callers yet."""
+
+    key: str
+    line: int
+    how: How
+    what: tuple[str, ...] = ()
+    """What has changed, in words."""
+    before: DefinitionNode | None = None
+    after: DefinitionNode | None = None
+
+    @property
+    def name(self) -> str:
+        """The last part of the qualname, or the class of a constructor."""
+        parts = [part.partition("#")[0] for part in split_node_key(self.key)[1].split(".")]
+        return parts[-2] if parts[-1] == "__init__" and len(parts) > 1 else parts[-1]
+
+    @property
+    def in_class(self) -> bool:
+        """True for a method."""
+        owner = split_node_key(self.key)[1].rpartition(".")[0].rpartition(".")[2]
+        return owner[:1].isupper()
 
 
 def changed_behavior(before: ast.Module, after: ast.Module) -> dict[str, list[str]]:
@@ -67,6 +98,53 @@ def changed_behavior(before: ast.Module, after: ast.Module) -> dict[str, list[st
     except RecursionError:
         return {}
     return found
+
+
+def changed_nodes(path: str, before: ast.Module, after: ast.Module) -> Iterator[ChangedNode]:
+    """Yield the definitions of a Python file that a change adds, removes or changes.
+
+    Comments, docstrings and layout do not count.
+    """
+    was = {inner.qualname: inner.node for inner in find_definitions(before, path)}
+    now = {inner.qualname: inner.node for inner in find_definitions(after, path)}
+    for name, texts in changed_behavior(before, after).items():
+        key, owner = node_key(path, name), name.rpartition(".")[0]
+        if name in was and name in now:
+            yield from _differences(key, was[name], now[name], texts)
+        elif name in was and owner in {"", *now}:
+            yield ChangedNode(key=key, line=1, how="gone", what=("gone",), before=was[name])
+    for name, node in now.items():
+        if name not in was and name.rpartition(".")[0] in {"", *was}:
+            yield ChangedNode(key=node_key(path, name), line=node.lineno, how="new", after=node)
+
+
+def _differences(
+    key: str, before: DefinitionNode, after: DefinitionNode, texts: Sequence[str]
+) -> Iterator[ChangedNode]:
+    """Yield a definition, unless it is a class of which only methods differ: they are nodes."""
+    if _own(before) == _own(after):
+        return
+    is_other = _definition_header(before) != _definition_header(after)
+    said = [f"{signature(before)} → {signature(after)}"] if is_other else []
+    said += [text for text in texts if not is_other or "parameter" not in text]
+    how: How = "signature" if is_other else "code"
+    yield ChangedNode(
+        key=key, line=after.lineno, how=how, what=tuple(said), before=before, after=after
+    )
+
+
+def _own(node: DefinitionNode) -> list[str]:
+    """Return the code of a definition, and of a class without its methods and inner classes."""
+    is_class = isinstance(node, ast.ClassDef)
+    kept = [part for part in node.body if not (is_class and isinstance(part, DEFINITIONS))]
+    shown = [*node.decorator_list, *kept[docstring_text(node.body) is not None :]]
+    return [_definition_header(node), *map(ast.dump, shown)]
+
+
+def _definition_header(node: DefinitionNode) -> str:
+    if isinstance(node, ast.ClassDef):
+        return ",".join(map(ast.dump, [*node.bases, *node.keywords]))
+    return f"{type(node).__name__} {ast.dump(node.args)}"
 
 
 def _scopes(tree: ast.Module) -> Mapping[str, ast.Module | DefinitionNode]:

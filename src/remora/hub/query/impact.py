@@ -8,25 +8,19 @@ import ast
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
 from remora.code.pytest_model.pytest_file import is_of_tests, is_test_file
 from remora.code.pytest_model.test_functions import tests_of
-from remora.code.syntax.changed_behavior import changed_behavior
-from remora.code.syntax.definitions import (
-    DEFINITIONS,
-    DefinitionNode,
-    FunctionNode,
-    find_definitions,
-)
-from remora.code.syntax.signature import docstring_text, has_own_parameters, misfit, signature
+from remora.code.syntax.changed_behavior import ChangedNode, changed_nodes
+from remora.code.syntax.definitions import DefinitionNode, FunctionNode, find_definitions
+from remora.code.syntax.signature import docstring_text, has_own_parameters, misfit
 from remora.code.syntax.source import Source, read_source
 from remora.hub.query.node_queries import NodeQueries
-from remora.ids import MODULE, display_name, node_key, split_node_key
+from remora.ids import MODULE, display_name, split_node_key
 
-How = Literal["gone", "signature", "code", "new", "named"]
 ReadText = Callable[[str], bytes | None]
 """Returns the content of a file after the change, or None."""
 _NO_CALLS = frozenset(("inherit", "override"))
@@ -37,30 +31,6 @@ _MOST_TWINS = 6
 """Files with a method of one name (decision)."""
 _MOST_PLACES = 3
 """Places of one name in texts."""
-
-
-class ChangedNode(msgspec.Struct, frozen=True, kw_only=True):
-    """A definition that a change concerns itself. A new one has no callers yet."""
-
-    key: str
-    line: int
-    how: How
-    what: tuple[str, ...] = ()
-    """What has changed, in words."""
-    before: DefinitionNode | None = None
-    after: DefinitionNode | None = None
-
-    @property
-    def name(self) -> str:
-        """The last part of the qualname, or the class of a constructor."""
-        parts = [part.partition("#")[0] for part in split_node_key(self.key)[1].split(".")]
-        return parts[-2] if parts[-1] == "__init__" and len(parts) > 1 else parts[-1]
-
-    @property
-    def in_class(self) -> bool:
-        """True for a method."""
-        owner = split_node_key(self.key)[1].rpartition(".")[0].rpartition(".")[2]
-        return owner[:1].isupper()
 
 
 class Concern(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -103,12 +73,16 @@ class ImpactSearch:
         read: ReadText,
     ) -> None:
         """`edits` maps the paths of changed Python files to their contents on both sides."""
-        self._before, self._after, self._edits, self._read = before, after, edits, read
-        self._trees: dict[str, ast.Module] = {}
+        self._before, self._after, self._read = before, after, read
+        trees = {path: (_parsed(old), _parsed(new)) for path, (old, new) in edits.items()}
+        self._edits = {path: (a or _NOTHING, b or _NOTHING) for path, (a, b) in trees.items()}
+        self._broken = {path for path, sides in trees.items() if None in sides}
+        self._trees = {path: after for path, (_, after) in self._edits.items()}
 
     def of_edits(self, texts: Iterable[str]) -> Impact:
         """Return what the edits concern. `texts` are the paths of the project's other files."""
-        changed = [node for path in self._edits for node in changed_nodes(path, *self._edits[path])]
+        read = [(path, *sides) for path, sides in self._edits.items() if path not in self._broken]
+        changed = [node for sides in read for node in changed_nodes(*sides)]
         return self.of(changed, texts)
 
     def of(self, changed: Sequence[ChangedNode], texts: Iterable[str]) -> Impact:
@@ -121,10 +95,8 @@ class ImpactSearch:
                 if _NO_CALLS.isdisjoint(_kinds(row)):
                     wrong = [*self._misfits(node, row)]
                     misfits += wrong
-                    is_told = (
-                        wrong or node.how == "gone" or is_test_file(split_node_key(row["key"])[0])
-                    )
-                    callers += [] if is_told else [_concern(node, row)]
+                    is_test = is_test_file(split_node_key(row["key"])[0])
+                    callers += [] if wrong or is_test else [_concern(node, row)]
                 elif node.how != "code":
                     overrides.append(_concern(node, row))
             misfits += self._imports(node) if node.how == "gone" else ()
@@ -152,11 +124,10 @@ class ImpactSearch:
     def _unread(self, changed: Sequence[ChangedNode]) -> set[str]:
         keys = {node.key for node in changed if self._after.view.node(node.key) is not None}
         found = [self._after.callers(key).get("incomplete", ()) for key in keys]
-        broken = {path for path, sides in self._edits.items() if None in map(_parsed, sides)}
-        return broken.union(*found)
+        return self._broken.union(*found)
 
     def _misfits(self, node: ChangedNode, row: Mapping[str, Any]) -> Iterator[Concern]:
-        if node.how not in ("gone", "signature"):
+        if node.how not in ("gone", "signature") or row["tier"] == "possible":
             return
         path, qualname = split_node_key(row["key"])
         lines = row["lines"] if row["is_now"] or path not in self._edits else None
@@ -251,10 +222,8 @@ class ImpactSearch:
 
     def _changed_tests(self) -> Iterator[str]:
         for path, (old, new) in self._edits.items():
-            before = {
-                name: ast.dump(test) for name, test in tests_of(_parsed(old) or _NOTHING).items()
-            }
-            for name, test in tests_of(_parsed(new) or _NOTHING).items():
+            before = {name: ast.dump(test) for name, test in tests_of(old).items()}
+            for name, test in tests_of(new).items():
                 if is_test_file(path) and before.get(name) != ast.dump(test):
                     yield "::".join([path, *name.split(".")])
 
@@ -285,8 +254,7 @@ class ImpactSearch:
 
     def _tree(self, path: str) -> ast.Module:
         if path not in self._trees:
-            edited = self._edits.get(path)
-            self._trees[path] = _parsed(edited[1] if edited else self._read(path)) or _NOTHING
+            self._trees[path] = _parsed(self._read(path)) or _NOTHING
         return self._trees[path]
 
 
@@ -295,61 +263,11 @@ def is_text(path: str) -> bool:
     return path.endswith(_TEXTS)
 
 
-def changed_nodes(path: str, old: bytes | None, new: bytes | None) -> Iterator[ChangedNode]:
-    """Yield the definitions of a Python file that a change adds, removes or changes.
-
-    Comments, docstrings and layout do not count. A file that cannot be parsed has none.
-    """
-    before, after = _parsed(old), _parsed(new)
-    if before is None or after is None:
-        return
-    was = {inner.qualname: inner.node for inner in find_definitions(before, path)}
-    now = {inner.qualname: inner.node for inner in find_definitions(after, path)}
-    for name, texts in changed_behavior(before, after).items():
-        key, owner = node_key(path, name), name.rpartition(".")[0]
-        if name in was and name in now:
-            yield from _differences(key, was[name], now[name], texts)
-        elif name in was and owner in {"", *now}:
-            yield ChangedNode(key=key, line=1, how="gone", what=("gone",), before=was[name])
-    for name, node in now.items():
-        if name not in was and name.rpartition(".")[0] in {"", *was}:
-            yield ChangedNode(key=node_key(path, name), line=node.lineno, how="new", after=node)
-
-
-def _differences(
-    key: str, before: DefinitionNode, after: DefinitionNode, texts: Sequence[str]
-) -> Iterator[ChangedNode]:
-    """Yield a definition, unless it is a class of which only methods differ: they are nodes."""
-    if _own(before) == _own(after):
-        return
-    is_other = _header(before) != _header(after)
-    said = [f"{signature(before)} → {signature(after)}"] if is_other else []
-    said += [text for text in texts if not is_other or "parameter" not in text]
-    how: How = "signature" if is_other else "code"
-    yield ChangedNode(
-        key=key, line=after.lineno, how=how, what=tuple(said), before=before, after=after
-    )
-
-
 def _is_elsewhere(node: ChangedNode, test: str) -> bool:
     """Return True unless a test is in the test file that is named after the node's module."""
     stem = split_node_key(node.key)[0].removesuffix(".py").rpartition("/")[2].strip("_")
     file = test.partition("::")[0].rpartition("/")[2]
     return file not in (f"test_{stem}.py", f"{stem}_test.py")
-
-
-def _own(node: DefinitionNode) -> list[str]:
-    """Return the code of a definition, and of a class without its methods and inner classes."""
-    is_class = isinstance(node, ast.ClassDef)
-    kept = [part for part in node.body if not (is_class and isinstance(part, DEFINITIONS))]
-    shown = [*node.decorator_list, *kept[docstring_text(node.body) is not None :]]
-    return [_header(node), *map(ast.dump, shown)]
-
-
-def _header(node: DefinitionNode) -> str:
-    if isinstance(node, ast.ClassDef):
-        return ",".join(map(ast.dump, [*node.bases, *node.keywords]))
-    return f"{type(node).__name__} {ast.dump(node.args)}"
 
 
 def _parsed(content: bytes | None) -> ast.Module | None:
