@@ -379,6 +379,8 @@ class Tests:
     right: int = 0
     found: int = 0
     there: int = 0
+    first: list[bool] = field(default_factory=list)
+    """Whether each of the first five tests that are named for a node ran it."""
     recalls: list[float] = field(default_factory=list)
     precisions: list[float] = field(default_factory=list)
     tiers: Counter[tuple[str, bool]] = field(default_factory=Counter)
@@ -393,6 +395,7 @@ class Tests:
             self.tiers[tier, test in there] += 1
         if there:
             self.recalls.append(len(right) / len(there))
+        self.first += [test in there for test in [*found][:5]] if there else []
         if found:
             self.precisions.append(len(right) / len(found))
         self.faults += [f"unrelated {node} {test}" for test in sorted(there - found.keys())[:5]]
@@ -407,6 +410,7 @@ class Tests:
             f"    by node: recall {mean(self.recalls):.3f} of {len(self.recalls)} that tests run, "
             f"precision {mean(self.precisions):.3f}"
         )
+        yield f"    of the first five tests of a node that tests run: {mean(self.first):.3f} right"
         for tier in TIERS[:4]:
             right, wrong = self.tiers[tier, True], self.tiers[tier, False]
             yield f"    {tier:9} right {right:6} wrong {wrong:6}"
