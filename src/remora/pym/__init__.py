@@ -4,8 +4,7 @@ from remora.pym.limits import Limits
 from remora.pym.run_outcome import HostCall, ScriptRun, one_line
 from remora.pym.script import Script, examine, load, load_bytes, load_source, replay
 from remora.pym.script_checks import ScriptChecks
-from remora.pym.specs import ExternalSpec, InputSpec, Parameter
-from remora.pym.stubs import Input, external
+from remora.pym.specs import ExternalSpec, Input, InputSpec, Parameter, external
 
 __all__ = [
     "ExternalSpec",

@@ -1,7 +1,11 @@
-"""Specifications of a script's declared inputs and externals, with JSON Schema for the inputs."""
+"""Specifications of a script's declared inputs and externals, with JSON Schema for the inputs.
+
+`external` and `Input`, with which scripts declare them, are for editors and do nothing at run time.
+"""
 
 import ast
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -11,6 +15,7 @@ from remora.python_text import parse
 _INPUT_ARGUMENTS = dict.fromkeys(("name", "default", "description"))
 
 _Schema = dict[str, Any]
+_F = TypeVar("_F", bound=Callable[..., Any])
 
 _SCALARS: dict[str, _Schema] = {
     "str": {"type": "string"},
@@ -206,3 +211,17 @@ def _any_of(parts: list[ast.expr]) -> _Schema:
         lists = (kinds if isinstance(kinds, list) else [kinds] for kinds in types)
         return {"type": [kind for kinds in lists for kind in kinds]}
     return {"anyOf": options}
+
+
+def external(function: _F) -> _F:
+    """Mark a function as implemented by the host. Its body must be `...` or a docstring."""
+    return function
+
+
+def Input(name: str = "", default: Any = None, description: str = "") -> Any:  # noqa: ARG001, N802
+    """Declare an argument of the script: `path: str = Input("path")`.
+
+    `name` is what callers use; without it, the name of the variable. An argument without a
+    `default` is required. `description` is shown to models. Outside a run, the default is returned.
+    """
+    return default
