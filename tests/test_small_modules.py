@@ -95,8 +95,12 @@ def test_an_extra_comes_from_the_index_only_if_the_package_did(
 
 SOURCES = Path(remora.__path__[0])
 ASKS = re.compile(r"""sys\.platform|platform\.system|["'/]proc/|inotify_init1\b""")
-ANSWERS = ("facilities.py", "sandbox/child/", "sandbox/isolation_probe.py", "hub/watch/inotify_")
-"""The module, and what uses a facility after it was found, or runs without the package."""
+ANSWERS = (
+    *("facilities.py", "sandbox/child/", "sandbox/isolation_probe.py", "hub/watch/inotify_"),
+    "judges/faults/mutants.py",
+)
+"""The module, what uses a facility after it was found or runs without the package, and what reads
+which platform a project asks for."""
 
 
 @pytest.mark.parametrize("name", FACILITIES)

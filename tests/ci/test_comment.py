@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 import yaml
 
-from remora.mcp.tool_list import CONTEXT, HUB_CALLERS, HUB_SEARCH
+from remora.mcp.tool_list import CONTEXT, IMPACT
 from remora.version import __version__
 from tests.ci.github_server import GitHub, github_server
 from tests.cli.conftest import Remora, git
@@ -221,8 +221,8 @@ def test_every_command_and_option_exists(page: Path, tmp_path: Path) -> None:
 
 
 def test_every_tool_that_the_skill_names_is_served() -> None:
-    named = set(re.findall(r"`(context|(?:hub|trace)_[a-z]+)`", SKILL.read_text(encoding="utf-8")))
-    assert named == {tool.name for tool in (HUB_SEARCH, CONTEXT, HUB_CALLERS)}
+    named = set(re.findall(r"tools? `(\w+)` and `(\w+)`", SKILL.read_text(encoding="utf-8")))
+    assert named == {(CONTEXT.name, IMPACT.name)}
 
 
 def test_no_page_tells_an_agent_to_accept_by_itself() -> None:
