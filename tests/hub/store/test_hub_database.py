@@ -15,6 +15,7 @@ from remora.errors import DiskError, HubDamaged, HubLocked
 from remora.hub.store.hub_database import SUFFIXES
 from remora.hub.store.hub_store import HubStore
 from remora.hub.store.reader import StoredSnapshot, open_snapshot
+from remora.hub.store.tables import VERSION
 from tests.clock import ticking
 from tests.hub.store.conftest import put
 
@@ -107,6 +108,7 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
     "a word": lambda db: db.write_bytes(b"hello"),
     "damaged in the middle": middle,
     "an older version": lambda db: run_sql(db, "PRAGMA user_version=0"),
+    "another Python": lambda db: run_sql(db, f"PRAGMA user_version={VERSION - (1 << 24)}"),
     "a missing table": lambda db: run_sql(db, "DROP TABLE changes"),
     "the log": lambda db: beside(db, "-wal"),
     "the index of the log": lambda db: beside(db, "-shm"),

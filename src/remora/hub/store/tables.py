@@ -1,6 +1,7 @@
 """Tables of the Hub's database, and a blank database that is used for resets."""
 
 import sqlite3
+import sys
 
 from remora.code.file_facts import FACTS_VERSION
 from remora.files.disposable_sqlite import has_tables, make_tables
@@ -8,8 +9,10 @@ from remora.files.disposable_sqlite import has_tables, make_tables
 TABLES_VERSION = 1
 LINKS_VERSION = 6
 """Version of the linker's results. Increase it when they change for the same program."""
-VERSION = TABLES_VERSION << 20 | LINKS_VERSION << 10 | FACTS_VERSION
-"""Version of the tables and their content. A database of another version is reset."""
+VERSION = sys.version_info.minor << 24 | TABLES_VERSION << 20 | LINKS_VERSION << 10 | FACTS_VERSION
+"""Version of the tables and their content, with that of Python, which parses the files.
+
+A database of another version is reset."""
 PAGE = 4096
 """Page size in bytes. A database with another page size cannot be overwritten in place."""
 TABLES = (
