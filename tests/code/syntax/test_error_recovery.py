@@ -114,6 +114,15 @@ def test_a_broken_header_keeps_its_name() -> None:
     assert (cls.signature, cls.bases, cls.line_count) == ("class A", (), 2)
 
 
+def test_text_in_brackets_defines_nothing() -> None:
+    text = '("""\nclass no:\n    def f(): pass\n@no\ndef no(): pass\nif no:\n    pass\n""")\n'
+    source = (
+        f"class A:\n    def a(self):\n        w{text}\n    def b(self:\n        x = [f{text}]\n"
+    )
+    assert names(broken(f"{source}def c(): return 1\n")) == ["__module__", "A", "A.a", "A.b", "c"]
+    assert names(broken(f'{source}x = """open\ndef c():\n    """Doc."""\n'))[-1] == "c"
+
+
 @pytest.mark.parametrize(
     "source",
     [

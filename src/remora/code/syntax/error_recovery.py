@@ -40,13 +40,16 @@ class StatementRows:
         self.indents = [_indent(line) for line in self.lines]
         self._in_string: set[int] = set()
         self._in_brackets: set[int] = set()
-        for node in _multiline_nodes(utf8):
+        root = root_of(utf8)
+        for node in _multiline_nodes(root):
             found = self._in_string if node.type in _STRINGS else self._in_brackets
             found.update(range(node.start_point.row + 1, node.end_point.row + 1))
+        self._quoted = set() if _has_open_string(root) else self._in_string
+        """Rows that are text for sure, because no string before them lacks its end."""
 
     def header(self, row: int) -> tuple[str, str] | None:
         """Return the keyword and name of the function or class that starts in this row, or None."""
-        found = _HEADER.match(self.lines[row])
+        found = None if row in self._quoted else _HEADER.match(self.lines[row])
         if found is None or iskeyword(found[2]) or not found[2].isidentifier():
             return None
         return " ".join(found[1].split()), found[2]
@@ -60,7 +63,7 @@ class StatementRows:
 
     def is_compound(self, row: int) -> bool:
         """Return True if the row starts with the keyword of a compound statement or clause."""
-        return _COMPOUND.match(self.lines[row]) is not None
+        return row not in self._quoted and _COMPOUND.match(self.lines[row]) is not None
 
     def starts_statement(self, row: int, *, strings: bool) -> bool:
         """Return True if a statement may start in this row.
@@ -68,7 +71,7 @@ class StatementRows:
         A definition may even start inside brackets, because an earlier bracket may be unclosed.
         """
         line = self.lines[row]
-        if self.indents[row] < 0 or (strings and row in self._in_string):
+        if self.indents[row] < 0 or row in (self._in_string if strings else self._quoted):
             return False
         if self.header(row):
             return True
@@ -91,17 +94,32 @@ def root_of(utf8: bytes) -> Node:
     return Parser(Language(tree_sitter_python.language())).parse(utf8).root_node
 
 
-def _multiline_nodes(utf8: bytes) -> Iterator[Node]:
-    """Yield the outermost strings and brackets that span several lines."""
-    pending = [root_of(utf8)]
+def _multiline_nodes(root: Node) -> Iterator[Node]:
+    """Yield the strings and brackets that span several lines, but for what is in strings."""
+    pending = [root]
     while pending:
         for node in pending.pop().children:
             if node.start_point.row == node.end_point.row:
                 continue
             if node.type in _STRINGS or node.type in _BRACKETS:
                 yield node
-            else:
+            if node.type not in _STRINGS:
                 pending.append(node)
+
+
+def _has_open_string(root: Node) -> bool:
+    """Return True if a string over several lines has no end, so that others may begin too early."""
+    pending = [root]
+    while pending:
+        node = pending.pop()
+        for child in node.children if node.has_error else ():
+            is_lone = child.type == "string_start" and node.type != "string"
+            if is_lone and (child.text or b"").endswith((b'"""', b"'''")):
+                return True
+            if child.type == "string_end" and child.is_missing:
+                return True
+            pending.append(child)
+    return False
 
 
 _MAX_DEPTH = 150
