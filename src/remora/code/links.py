@@ -19,8 +19,9 @@ TIER_RANK = {tier: rank for rank, tier in enumerate(TIERS)}
 class Edge(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The other end of a link.
 
-    `key` is a node key, or an external name such as `ext:os.path.join`. `lines` contains the line
-    numbers of the calls or uses in ascending order, if they are known.
+    `key` is a node key, an external name such as `ext:os.path.join`, or an entry point such as
+    `pyproject.toml:shop`. `lines` contains the line numbers of the calls or uses in ascending
+    order, if they are known.
     """
 
     key: str

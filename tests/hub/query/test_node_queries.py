@@ -4,6 +4,7 @@ import math
 import time
 from collections.abc import Collection, Iterable
 from itertools import count, product
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -179,6 +180,28 @@ def test_an_answer_names_the_files_whose_lost_parts_may_change_it(line: str) -> 
         assert getattr(answers, kind)("node:a.py:lone")["incomplete"] == ["b.py"]
         assert "incomplete" not in getattr(answers, kind)("node:a.py:other")
     assert "incomplete" not in answers.callees("node:a.py:lone")
+
+
+def test_entry_points_refer_to_what_they_name(tmp_path: Path) -> None:
+    code = "import click\nclass App:\n    def run(self): ...\n@click.command()\ndef main(): ...\n"
+    files = {"src/shop/cli.py": code, "src/shop/__init__.py": "from .cli import main as start\n"}
+    settings = {
+        "pyproject.toml": '[project.gui-scripts]\ng = "shop.cli:App.run [all]"\n# o = "shop.cli:App"\n',
+        "setup.py": "E = {'console_scripts': ['a=shop.cli:main', \"b = shop:start\"]}\n",
+        "src/setup.cfg": "[options.entry_points]\nconsole_scripts =\n    c = shop.cli:main\n",
+    }
+    for path, text in settings.items():
+        (tmp_path / path).parent.mkdir(exist_ok=True)
+        (tmp_path / path).write_text(text)
+    answers = NodeQueries(view_of(files), root=tmp_path)
+
+    def found(name: str) -> list[str]:
+        references = answers.node(f"node:src/shop/cli.py:{name}").references or ()
+        return [f"{edge.key} {edge.lines[0]}" for edge in references if edge.lines]
+
+    assert found("App.run") == ["pyproject.toml:g 2"]
+    assert found("main") == ["setup.py:a 1", "setup.py:b 1", "src/setup.cfg:c 3"]
+    assert found("App") == []
 
 
 def test_depth_follows_links_of_links_the_nearest_first(answers: NodeQueries) -> None:

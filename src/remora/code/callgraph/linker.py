@@ -200,16 +200,18 @@ class Linker:
         question = ("class_attribute", 0, file.path, file.nodes[qualname], "__init__")
         return self._first(self._ctx.solve(question), {FUNCTION})
 
-    def resolve_export(self, dotted: str) -> str | None:
-        """Return the key of the function or class at a dotted path such as `pkg.Name`, or None.
+    def resolve_export(self, dotted: str, importer: str = "") -> str | None:
+        """Return the key of the function or class `pkg.Name` or `pkg:Class.method`, or None.
 
-        Re-exports are followed.
+        Re-exports are followed. The path `importer` tells equal packages of several roots apart.
         """
-        module, _, name = dotted.rpartition(".")
-        found = self._ctx.resolve_import("", 0, module) if module else None
+        module, _, name = dotted.rpartition(":" if ":" in dotted else ".")
+        found = self._ctx.resolve_import(importer, 0, module) if module else None
         if found is None or found[0] != MODULE:
             return None
-        return self._first(self._ctx.solve(("export", 0, found[1], name)), {FUNCTION, CLASS})
+        key = self._first(self._ctx.solve(("export", 0, found[1], name)), {FUNCTION, CLASS})
+        own = node_key(found[1], name)  # of a method, or of a function with a foreign decorator
+        return key or (own if self._node(own)[0] is not None else None)
 
     def _first(self, values: Values, kinds: Set[str]) -> str | None:
         for value, _ in values:

@@ -1,5 +1,6 @@
 """Queries on a snapshot of the code, and assembly of NodeStates."""
 
+import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -23,7 +24,7 @@ from remora.code.pytest_model.related_tests import RelatedTests
 from remora.hub.lookup.not_found import unknown_node
 from remora.hub.node import AnsweredNode, NodeState
 from remora.hub.query.snapshots import Snapshot
-from remora.ids import MODULE, STUB, module_path, node_key, split_node_key
+from remora.ids import MODULE, STUB, module_path, node_key, split_node_key, unescape_path
 from remora.regular_file import read_regular
 
 OUTSIDE = "ext:"
@@ -32,7 +33,10 @@ TESTS_S = 5.0
 """Seconds after which a request for several nodes starts no further search for tests."""
 SEARCH_S = 3.0
 """Maximum seconds of a search for the tests of one node, which then returns what it has found."""
-_MAX_SETTINGS = 1024 * 1024  # bytes of a file with pytest's settings
+_MAX_SETTINGS = 1024 * 1024  # bytes of a file with settings
+_PACKAGE_FILES = ("pyproject.toml", "setup.cfg", "setup.py")
+_ENTRY_POINT = re.compile(r"([\w.-]+)[\"']?\s*=\s*[\"']?([^\W\d][\w.]*:[^\W\d][\w.]*)")
+"""Name and object of an entry point: `shop = "shop.cli:main"`, or `"shop=shop.cli:main"`."""
 _TESTS_SHARE = 0.7  # the tests' share of the time for the whole request
 
 
@@ -58,6 +62,8 @@ class NodeQueries:
         self.partial_links = partial_links
         linker = Linker(view, files, max_answers=most)
         settings = PytestSettings if root is None else partial(_pytest_settings, root)
+        self._root = root
+        self._linker = linker
         self._related = RelatedTests(linker, view, view.links(), settings)
         self._links = self._related.links
         self._tests_until: float | None = None
@@ -234,10 +240,27 @@ class NodeQueries:
         return (*direct, *uses)
 
     def _references(self, key: str) -> tuple[Edge, ...]:
-        """Return the references to a node. Those to a module are its imports."""
+        """Return the references to a node. Those to a module are its imports.
+
+        Entry points of the project refer to it, too.
+        """
         imports = self._links.importers(key) if split_node_key(key)[1] == MODULE else ()
         uses = (edge for edge in self._links.uses(key) if edge.kind == "reference")
-        return (*uses, *(msgspec.structs.replace(edge, kind="reference") for edge in imports))
+        named = (msgspec.structs.replace(edge, kind="reference") for edge in imports)
+        return (*uses, *named, *self._entry_points(key))
+
+    def _entry_points(self, key: str) -> Iterator[Edge]:
+        """Yield what names a node in the package files of its folder and of those around it."""
+        parts = split_node_key(key)[0].split("/")[:-1]
+        folders = ("".join(f"{part}/" for part in parts[:end]) for end in range(len(parts) + 1))
+        for path in (folder + name for folder in folders for name in _PACKAGE_FILES):
+            text = "" if self._root is None else _read_settings(self._root, unescape_path(path))
+            for at, line in enumerate(text.splitlines(), 1):
+                found = [] if line.lstrip().startswith(("#", ";")) else _ENTRY_POINT.findall(line)
+                for name, target in found:
+                    if self._linker.resolve_export(target, path) == key:
+                        place = f"{path}:{name}"
+                        yield Edge(key=place, tier="exact", lines=(at,), kind="reference")
 
     def _with_callees(self, state: NodeState) -> NodeState:
         return msgspec.structs.replace(state, callees=self._links.callees(self._linked(state.key)))
@@ -284,12 +307,13 @@ def has_all_tests(state: NodeState) -> bool:
 
 
 def _pytest_settings(root: Path) -> PytestSettings:
-    def read(name: str) -> str:
-        with suppress(OSError):
-            return read_regular(root / name, _MAX_SETTINGS).decode("utf-8-sig", "replace")
-        return ""
+    return pytest_settings(tuple(_read_settings(root, name) for name in SETTINGS_FILES))
 
-    return pytest_settings(tuple(map(read, SETTINGS_FILES)))
+
+def _read_settings(root: Path, name: str) -> str:
+    with suppress(OSError):
+        return read_regular(root / name, _MAX_SETTINGS).decode("utf-8-sig", "replace")
+    return ""
 
 
 @contextmanager
