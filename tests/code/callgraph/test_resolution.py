@@ -321,3 +321,78 @@ A().on("key", go)
 @pytest.mark.parametrize("made", ["{}", "collections.defaultdict(list)"])
 def test_handlers_in_a_container_of_a_container_are_called(made: str, add: str, call: str) -> None:
     assert callers(BUS.replace("{}", "%s") % (made, add, call), "go") == {"A.emit": "inferred"}
+
+
+VISITOR = """
+class A:
+    def visit_x(self): ...
+    def visit_y(self): ...
+    def go(self): ...
+class B(A):
+    async def visit_x(self): ...
+    def f(self, x):
+        """
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "getattr(self, 'visit_' + x)()",
+        "getattr(self, f'visit_{x}')()",
+        "m = getattr(self, 'visit_%s' % x, None)\n        if m: m()",
+        "name = 'visit_{}'.format(x)\n        getattr(self, name)()",
+        "getattr(B, 'visit' + x)(self)",
+    ],
+)
+def test_a_name_that_begins_with_a_constant_dispatches_to_the_methods_of_such_names(
+    call: str,
+) -> None:
+    for name in ("A.visit_x", "A.visit_y", "B.visit_x"):
+        assert callers(VISITOR + call, name) == {"B.f": "possible"}
+    assert callers(VISITOR + call, "A.go") == {}
+
+
+def test_a_dispatch_may_name_a_function_of_a_module_or_a_default() -> None:
+    text = "import m\ndef on_a(): ...\ndef rest(): ...\ndef f(x): "
+    assert callers(f"{text}getattr(m, 'on_' + x)()", "on_a") == {"f": "possible"}
+    for name in ("'on_' + x", "'on_b'", "x"):
+        assert callers(f"{text}getattr(m, {name}, rest)()", "rest") == {"f": "possible"}
+    assert callers(f"{text}getattr(m, 'on_a', rest)()", "rest") == {}
+
+
+OPERATORS = """
+class A:
+    def __eq__(self, other): ...
+    def __gt__(self, other): ...
+    def __neg__(self): ...
+    def __rmul__(self, other): ...
+    def __len__(self): ...
+def f(x, y: A):
+    """
+
+
+@pytest.mark.parametrize(
+    ("code", "method"),
+    [
+        ("y == 1", "__eq__"),
+        ("1 != y", "__eq__"),
+        ("1 < y", "__gt__"),
+        ("-y", "__neg__"),
+        ("2 * y", "__rmul__"),
+        ("not y", "__len__"),
+        ("y and x", "__len__"),
+        ("if A(): ...", "__len__"),
+        ("if x: ...\n    elif y: ...", "__len__"),
+        ("while y: ...", "__len__"),
+        ("assert y", "__len__"),
+        ("x if y else f", "__len__"),
+        ("[z for z in x if y]", "__len__"),
+    ],
+)
+def test_an_operator_or_condition_runs_a_special_method(code: str, method: str) -> None:
+    assert callers(OPERATORS + code, f"A.{method}") == {"f": "exact"}
+
+
+@pytest.mark.parametrize("code", ["x and y", "y is None", "if x or y == 1: ..."])
+def test_an_operand_that_is_not_tested_runs_nothing(code: str) -> None:
+    assert callers(OPERATORS + code, "A.__len__") == {}

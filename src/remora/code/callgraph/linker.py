@@ -72,6 +72,7 @@ _RULES: Mapping[str, Callable[..., Values]] = {
     "outer_stores": attribute_writes.outer_stores,
     "function_stores": attribute_writes.function_stores,
     "special": class_attributes.special,
+    "dispatched": class_attributes.dispatched,
 }
 """Maps the name of each question to its rule."""
 

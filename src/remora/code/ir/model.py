@@ -5,6 +5,7 @@ name, an integer for the result of the call with that number, or a sequence that
 the tags below.
 """
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -25,6 +26,7 @@ ENTERED = 12  # term, is asynchronous: the value bound by `with`
 INSTANCE = 13  # term: an instance of the class or one of the classes
 GENERIC = 14  # base, arguments … (only in annotations)
 NARROWED = 15  # term, term: the second, which a condition implies, or else the first
+PREFIX = 16  # the beginning of a string that may be a name
 
 MODULE_SCOPE, CLASS_SCOPE, FUNCTION_SCOPE, LAMBDA_SCOPE, COMPREHENSION_SCOPE = range(5)
 POSITIONAL, ORDINARY, VARARGS, KEYWORD, KWARGS = range(5)
@@ -184,7 +186,7 @@ class LoweredFile(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
     It also contains `def NAME` for definitions, `class (NAME` for base classes, `set NAME` for
     attributes assigned on anything except `self`, `property NAME` for properties, and `ignore FILE`
-    for what a `conftest.py` excludes from the collection of tests.
+    for what a `conftest.py` excludes from the collection of tests, and `visit*` for `"visit_" + x`.
     """
     scopes: tuple[Scope, ...] = ()
     calls: tuple[Call, ...] = ()
@@ -206,10 +208,17 @@ class LoweredFile(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 _COMPOUND = (list, tuple)
+_HEAD = re.compile("_*[a-z]+")
 
 
 def has_tag(term: Any, tag: int) -> bool:
     return isinstance(term, _COMPOUND) and bool(term[0] == tag)
+
+
+def dispatch_name(name: str) -> str:
+    """Return `visit*` for `visit_Name`, and for the beginnings `visit` and `visit_` of names."""
+    head = _HEAD.match(name)
+    return f"{head[0]}*" if head else ""
 
 
 def unqualified_name(term: Any) -> str:

@@ -64,7 +64,7 @@ class TargetFilter:
                 for v, _ in self._ctx.solve(question)
             )
         if value[0] in _SCALAR_KINDS:
-            return False
+            return value[0] == kinds.OPAQUE and len(value) > 2  # the beginning of a name
         if nested > _MAX_NESTING:
             return True
         return self._any_matches(self._contents(value), 0, nested + 1)
@@ -76,6 +76,8 @@ class TargetFilter:
         if kind in {kinds.PARTIAL, kinds.PROPERTY}:
             questions = [("argument", CALLER_LEVELS, value[1], value[2], index) for index in (0, 1)]
             return join([self._ctx.solve(question) for question in questions])
+        if kind == kinds.DISPATCHED:
+            return self._ctx.solve(value)
         if kind == kinds.COROUTINE:
             return self._ctx.solve(("returns", CALLER_LEVELS, value[1], value[2]))
         if kind == kinds.PAIR:

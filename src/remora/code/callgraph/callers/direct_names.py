@@ -10,7 +10,7 @@ from remora.code.callgraph.files.ir_index import IndexedFile
 from remora.code.callgraph.names.call_targets import BUILTINS_BY_METHOD, is_operator_method
 from remora.code.callgraph.names.name_candidates import CONSTRUCTORS, FALLBACK_METHODS
 from remora.code.callgraph.names.search_scope import MAX_CLASS_NAME_FILES
-from remora.code.ir.model import CLASS_SCOPE, FUNCTION_SCOPE
+from remora.code.ir.model import CLASS_SCOPE, FUNCTION_SCOPE, dispatch_name
 
 
 class Name(NamedTuple):
@@ -33,6 +33,8 @@ def direct_names(ctx: Context, file: IndexedFile, scope: int) -> Iterator[Name]:
         yield from _operator_names(ctx, file, scope)
     else:
         yield Name(definition.name, file.path if file.is_local(scope) else "")
+        if (dispatched := dispatch_name(definition.name)) and not file.is_local(scope):
+            yield Name(dispatched, "")
 
 
 def _operator_names(ctx: Context, file: IndexedFile, scope: int) -> Iterator[Name]:

@@ -197,6 +197,8 @@ class NameFlows:
         if term[0] == ir.CONTAINER:
             for item in self._lowered.containers[term[1]].items:
                 yield from self._names(item, depth)
+        elif term[0] == ir.PREFIX:
+            yield ir.dispatch_name(term[1])
         elif term[0] == ir.INSTANCE:
             for name in self.names_in(term[1]):
                 yield name + RESULT
@@ -208,8 +210,8 @@ class NameFlows:
     def _names_in_call(self, number: int, depth: int) -> Iterator[str]:
         call = self._lowered.calls[number]
         callee = call.callee
-        if callee == "getattr" and len(call.args) > 1 and has_tag(call.args[1], ir.TEXT):
-            yield call.args[1][1]
+        for term in call.args[1:] if callee == "getattr" else ():
+            yield from (term[1],) if has_tag(term, ir.TEXT) else self._names(term, depth)
         is_method = (
             not isinstance(callee, str | int) and callee is not None and callee[0] == ir.ATTRIBUTE
         )

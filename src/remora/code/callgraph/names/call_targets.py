@@ -188,9 +188,12 @@ def _value_targets(
         return _method_targets(ctx, value, "__call__")
     if kind == kinds.PARTIAL and depth < _MAX_PARTIALS:
         return _partial_targets(ctx, value, call, site, depth)
+    found: Targets = {}
     if kind == kinds.EXTERNAL:
-        return {f"ext:{value[1]}": 0, **_builtin_targets(ctx, value[1], call, site)}
-    return {}
+        found = {f"ext:{value[1]}": 0, **_builtin_targets(ctx, value[1], call, site)}
+    for function, tier in ctx.solve(value) if kind == kinds.DISPATCHED else ():
+        found.update(dict.fromkeys(_function_target(ctx, function), tier))
+    return found
 
 
 def _function_target(ctx: Context, value: Value) -> Targets:

@@ -89,6 +89,7 @@ def _parametrized_values(
 
 SITE = "site"  # path, call, offset: index of a parameter minus index of its argument
 _VARIADIC_KINDS = frozenset((ir.VARARGS, ir.KWARGS))
+_OUTSIDE = frozenset((kinds.EXTERNAL, kinds.OPAQUE))
 _CONTAINER_KINDS = frozenset((kinds.CONTAINER, kinds.BUILT_CONTAINER))
 
 
@@ -96,20 +97,23 @@ def callee(ctx: Context, level: int, path: str, number: int) -> Values:
     if (call := ctx.call(path, number)) is None:
         return EMPTY
     point = ProgramPoint(level, path, call.scope, call.at)
-    found = evaluate(ctx, point, call.callee)
-    return _special_methods(ctx, point, call, found) if call.implicit else found
+    return (_special_methods if call.implicit else evaluate)(ctx, point, call.callee)
 
 
-def _special_methods(ctx: Context, point: ProgramPoint, call: Call, values: Values) -> Values:
+def _special_methods(ctx: Context, point: ProgramPoint, callee: Any) -> Values:
     """Return what an implicit call runs: never a plain function, which is that of a class.
 
     Example: `Box[int]` does not run the method `__getitem__` of `Box`.
     """
+    receivers = evaluate(ctx, point, callee[1])
+    if all(value[0] in _OUTSIDE for value, _ in receivers):
+        return exact_value(kinds.OPAQUE) if receivers else EMPTY
+    values = evaluate(ctx, point, callee)
     found = tuple(pair for pair in values if pair[0][0] != kinds.FUNCTION)
-    for name in FALLBACK_METHODS.get(call.callee[2], ()):
+    for name in FALLBACK_METHODS.get(callee[2], ()):
         is_found = any(value[0] == kinds.BOUND for value, _ in found)
         if not is_found and ctx.is_common(f"def {name}", 0):
-            found = join((found, evaluate(ctx, point, (*call.callee[:2], name))))
+            found = join((found, evaluate(ctx, point, (*callee[:2], name))))
     return found
 
 

@@ -227,6 +227,31 @@ def _is_bound(ctx: Context, value: Value, receiver: Value) -> bool:
     return takes_class or receiver[0] in {kinds.INSTANCE, kinds.SELF}
 
 
+def dispatched(ctx: Context, owner: Value, prefix: str) -> Values:
+    """Return the functions of a class or module whose names begin with a prefix.
+
+    Those of subclasses are included if the owner is `self` or the class of `self`.
+    """
+    found: dict[Value, int] = {}
+    for file, number in _homes(ctx, owner):
+        for name in file.scopes[number].binds:
+            for binding in file.exported(number, name) if name.startswith(prefix) else ():
+                values = binding_values(ctx, 0, file, binding)
+                found.update((value, kinds.POSSIBLE) for value, _ in values)
+    return tuple(pair for pair in found.items() if pair[0][0] == kinds.FUNCTION)
+
+
+def _homes(ctx: Context, owner: Value) -> Iterator[tuple[IndexedFile, int]]:
+    """Yield the file and scope of a module, or of a class, its bases and, for `self`, subclasses."""
+    if owner[0] == kinds.MODULE and (file := ctx.interface_file(owner[1])) is not None:
+        yield file, 0
+    if owner[0] in {kinds.CLASS, kinds.INSTANCE, kinds.SELF, kinds.OWN_CLASS}:
+        yield from project_mro(ctx, owner)
+    if owner[0] in {kinds.SELF, kinds.OWN_CLASS}:
+        for subclass, _ in ctx.read(("derived", *owner[1:])):
+            yield from project_mro(ctx, subclass)
+
+
 def special(ctx: Context, level: int, value: Value, name: str) -> Values:
     """Return the result of calling the special method `name` on an instance."""
     methods = ctx.read(("class_attribute", level, value[1], value[2], name))

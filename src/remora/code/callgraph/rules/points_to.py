@@ -268,6 +268,9 @@ _EVALUATORS: dict[int, Callable[[Context, ProgramPoint, Any, int], Values]] = {
     ir.AWAIT: _await,
     ir.ELEMENT: _element,
     ir.TEXT: lambda *_: exact_value(kinds.OPAQUE, "builtins.str"),
+    ir.PREFIX: lambda _ctx, _point, term, _depth: exact_value(
+        kinds.OPAQUE, "builtins.str", term[1]
+    ),
     ir.CONSTANT: _constant,
     ir.STAR: _element,
     ir.ENTERED: _evaluate_entered,

@@ -137,9 +137,15 @@ def _type(ctx: Context, _level: int, site: Site) -> Values:
 def _getattr(ctx: Context, level: int, site: Site) -> Values:
     file = ctx.file(site[0])
     args = file.lowered.calls[site[1]].args if file is not None else ()
-    if len(args) > 1 and has_tag(args[1], TEXT):
-        return member_values(ctx, level, _argument(ctx, level, site, 0), args[1][1])
-    return EMPTY
+    receivers = _argument(ctx, level, site, 0)
+    name = args[1][1] if len(args) > 1 and has_tag(args[1], TEXT) else ""
+    if name and (found := member_values(ctx, level, receivers, name)):
+        return found
+    names = [value for value, _ in _argument(ctx, level, site, 1) if value[0] == kinds.OPAQUE]
+    beginnings = [name[2] for name in names if name[2:]]
+    methods = [(kinds.DISPATCHED, owner, name) for name in beginnings for owner, _ in receivers]
+    defaults = [value for value, _ in _argument(ctx, level, site, 2)]
+    return tuple((value, kinds.POSSIBLE) for value in (*methods, *defaults))
 
 
 _MODELS: dict[str, Callable[[Context, int, Site], Values]] = {

@@ -10,6 +10,7 @@ from remora.code.ir.lowering.expressions import (
     assign_target,
     lower_expression,
     record_implicit_call,
+    record_truth,
 )
 from remora.code.ir.lowering.narrowing import NOTHING, lower_narrowed, types_if
 from remora.code.ir.lowering.operators import record_iteration
@@ -50,7 +51,7 @@ def lower_if(builder: IRBuilder, node: ast.If) -> None:
         test, statements = arm.test, arm.body
         if arm is not node:
             builder.start_statement(builder.block)
-        lower_narrowed(builder, otherwise, test)
+        record_truth(builder, test, lower_narrowed(builder, otherwise, test))
         flags = ir.NEVER_RUNS if test.__class__ is ast.Constant and not test.value else 0
         block = _open_block(builder, statements, group, count, flags)
         lower_body(builder, statements, block, otherwise | types_if(builder, test, holds=True))
@@ -70,7 +71,10 @@ def lower_for(builder: IRBuilder, node: ast.For | ast.AsyncFor) -> None:
 
 
 def lower_while(builder: IRBuilder, node: ast.While) -> None:
-    _lower_loop(builder, node, lambda: lower_expression(builder, node.test))
+    def lower_head() -> None:
+        record_truth(builder, node.test, lower_expression(builder, node.test))
+
+    _lower_loop(builder, node, lower_head)
 
 
 def lower_with(builder: IRBuilder, node: ast.With | ast.AsyncWith) -> None:

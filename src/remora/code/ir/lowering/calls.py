@@ -6,10 +6,15 @@ from typing import Any
 
 from remora.code.ir import model as ir
 from remora.code.ir.lowering.builder import IRBuilder
-from remora.code.ir.lowering.expressions import is_text, lower_expression, lower_expressions
+from remora.code.ir.lowering.expressions import (
+    is_text,
+    lower_expression,
+    lower_expressions,
+    prefix_term,
+)
 from remora.code.ir.model import ATTRIBUTE, ELEMENT, AttributeWrite, Call, ContainerWrite
 
-_NAME, _ATTRIBUTE = ast.Name, ast.Attribute
+_CONSTANT, _ATTRIBUTE = ast.Constant, ast.Attribute
 _ADDED_ARGUMENT = {"append": 0, "appendleft": 0, "add": 0, "put": 0, "insert": 1, "setdefault": 1}
 _ADDING_ALL = frozenset(("extend", "update"))
 _ADDING = _ADDING_ALL.union(_ADDED_ARGUMENT)
@@ -49,7 +54,7 @@ def record_registration(builder: IRBuilder, register: Any, line: int, term: Any)
         builder.stores.append(AttributeWrite(*position, callee[1], ir.REGISTERED, term))
 
 
-def _lower_method_call(builder: IRBuilder, node: ast.Call, func: ast.Attribute) -> int:
+def _lower_method_call(builder: IRBuilder, node: ast.Call, func: ast.Attribute) -> Any:
     name, base = func.attr, func.value
     add = builder.names.add
     add(name)
@@ -63,6 +68,8 @@ def _lower_method_call(builder: IRBuilder, node: ast.Call, func: ast.Attribute) 
     calls = builder.calls
     line = func.end_lineno or node.lineno
     calls.append(Call(builder.scope_index, builder.statement, line, callee, args, keywords))
+    if name == "format" and base.__class__ is _CONSTANT:
+        return prefix_term(builder, base, "{")
     return len(calls) - 1
 
 

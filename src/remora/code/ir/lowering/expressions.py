@@ -12,10 +12,11 @@ from remora.text import is_utf8
 DEEPEST = 120  # maximum nesting of expressions, because the stack is limited
 LONGEST_NAME = 60
 _NAME, _CONSTANT = ast.Name, ast.Constant
-_CONSTANT_TAGS = frozenset((ir.CONSTANT, ir.TEXT))
+_CONSTANT_TAGS = frozenset((ir.CONSTANT, ir.TEXT, ir.PREFIX))
 CONSTANT_TERMS: dict[type[object], Any] = {
     kind: (ir.CONSTANT, kind.__name__) for kind in (str, bytes, int, float, complex, bool)
 }
+_MAY_BE_OBJECT = frozenset((ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.BoolOp))
 FALSE = (ir.CONSTANT, "bool", False)
 
 
@@ -62,6 +63,18 @@ def constant_term(value: Any) -> Any:
     return FALSE if value is False else CONSTANT_TERMS.get(kind)
 
 
+def prefix_term(builder: IRBuilder, node: Any, placeholder: str = "%") -> Any:
+    """Return the term of a string that begins with a constant up to a placeholder.
+
+    Examples: `"visit_" + x`, `f"visit_{x}"`, `"visit_%s" % x` and `"visit_{}".format(x)`.
+    """
+    text = node.value.partition(placeholder)[0] if isinstance(node.value, str) else ""
+    if not (text.isidentifier() and (name := ir.dispatch_name(text))):
+        return CONSTANT_TERMS.get(node.value.__class__)
+    builder.names.add(name)
+    return (ir.PREFIX, text)
+
+
 def record_implicit_call(
     builder: IRBuilder, base: Any, name: str, line: int, args: Sequence[Any] = ()
 ) -> Any:
@@ -76,6 +89,18 @@ def record_implicit_call(
         )
     )
     return len(calls) - 1
+
+
+def record_truth(builder: IRBuilder, node: ast.expr, term: Any) -> None:
+    """Record the implicit call that decides if the value of a condition is true.
+
+    Of calls, only those that create an instance count: most others return a boolean, and to follow
+    all of them made links 5 % slower.
+    """
+    called = builder.calls[term].callee if term.__class__ is int else None
+    is_created = called is None or ir.unqualified_name(called)[:1].isupper()
+    if is_created and node.__class__ in _MAY_BE_OBJECT:
+        record_implicit_call(builder, term, "__bool__", node.lineno)
 
 
 def is_unknown_or_constant(term: Any) -> bool:

@@ -13,7 +13,9 @@ from remora.code.ir.lowering.expressions import (
     is_unknown_or_constant,
     lower_expression,
     lower_expressions,
+    prefix_term,
     record_implicit_call,
+    record_truth,
 )
 from remora.code.ir.lowering.narrowing import lower_narrowed, types_if
 from remora.code.ir.model import (
@@ -91,7 +93,7 @@ def _enter_comprehension(
         assign_target(builder, generator.target, None if source is None else (ELEMENT, source))
         builder.counted_scope.branches += 1 + len(generator.ifs)
         for test in generator.ifs:
-            lower_expression(builder, test)
+            record_truth(builder, test, lower_expression(builder, test))
             builder.types[-1] |= types_if(builder, test, holds=True)
     return outside
 
@@ -106,7 +108,7 @@ def _container(
     return (CONTAINER, len(containers) - 1)
 
 
-_NAME, _BINOP = ast.Name, ast.BinOp
+_NAME, _CONSTANT, _BINOP = ast.Name, ast.Constant, ast.BinOp
 _OPERATORS: dict[type[ast.operator], str] = {
     ast.Add: "__add__",
     ast.Sub: "__sub__",
@@ -122,6 +124,11 @@ _OPERATORS: dict[type[ast.operator], str] = {
     ast.BitXor: "__xor__",
     ast.BitAnd: "__and__",
 }
+_UNARY_OPERATORS: dict[type[ast.unaryop], str] = {
+    ast.USub: "__neg__",
+    ast.UAdd: "__pos__",
+    ast.Invert: "__invert__",
+}
 _COMPARISONS: dict[type[ast.cmpop], str] = {
     ast.Eq: "__eq__",
     ast.NotEq: "__ne__",
@@ -130,6 +137,7 @@ _COMPARISONS: dict[type[ast.cmpop], str] = {
     ast.Gt: "__gt__",
     ast.GtE: "__ge__",
 }
+_REFLECTED = {"__lt__": "__gt__", "__gt__": "__lt__", "__le__": "__ge__", "__ge__": "__le__"}
 _CONTAINMENT = frozenset((ast.In, ast.NotIn))
 
 
@@ -174,6 +182,8 @@ def lower_boolean(builder: IRBuilder, node: ast.BoolOp) -> Any:
     terms: list[Any] = []
     types: Types = {}
     for value in node.values:
+        if terms:
+            record_truth(builder, node.values[len(terms) - 1], terms[-1])
         terms.append(lower_narrowed(builder, types, value))
         types = types | types_if(builder, value, holds=is_and)
     return _either(terms)
@@ -182,7 +192,7 @@ def lower_boolean(builder: IRBuilder, node: ast.BoolOp) -> Any:
 def lower_conditional(builder: IRBuilder, node: ast.IfExp) -> Any:
     builder.counted_scope.branches += 1
     test = node.test
-    lower_expression(builder, test)
+    record_truth(builder, test, lower_expression(builder, test))
     body = lower_narrowed(builder, types_if(builder, test, holds=True), node.body)
     otherwise = lower_narrowed(builder, types_if(builder, test, holds=False), node.orelse)
     return _either((body, otherwise))
@@ -198,18 +208,26 @@ def lower_binary(builder: IRBuilder, node: ast.BinOp) -> Any:
     while left.__class__ is _BINOP:
         parts.append(left)
         left = left.left
+    if left.__class__ is _CONSTANT and left.value.__class__ is str:
+        for part in reversed(parts):
+            lower_expression(builder, part.right)
+        return prefix_term(builder, left)
     term = lower_expression(builder, left)
     for part in parts if len(parts) == 1 else reversed(parts):
         right = lower_expression(builder, part.right)
-        if term is not None:
-            term = record_implicit_call(
-                builder, term, _OPERATORS[part.op.__class__], part.lineno, (right,)
-            )
+        name = _OPERATORS[part.op.__class__]
+        if is_unknown_or_constant(term):
+            term, right, name = right, term, f"__r{name[2:]}"
+        term = record_implicit_call(builder, term, name, part.lineno, (right,))
     return term
 
 
-def lower_unary(builder: IRBuilder, node: ast.UnaryOp) -> None:
-    lower_expression(builder, node.operand)
+def lower_unary(builder: IRBuilder, node: ast.UnaryOp) -> Any:
+    operand, operator = node.operand, node.op.__class__
+    term = lower_expression(builder, operand)
+    if operator is ast.Not:
+        return record_truth(builder, operand, term)
+    return record_implicit_call(builder, term, _UNARY_OPERATORS[operator], operand.lineno)
 
 
 def lower_comparison(builder: IRBuilder, node: ast.Compare) -> None:
@@ -218,8 +236,10 @@ def lower_comparison(builder: IRBuilder, node: ast.Compare) -> None:
     for position, comparator in enumerate(node.comparators):
         right = lower_expression(builder, comparator)
         if (kind := operators[position].__class__) in _COMPARISONS:
-            if not (left is None or is_unknown_or_constant(right)):
-                record_implicit_call(builder, left, _COMPARISONS[kind], node.lineno, (right,))
+            name, base = _COMPARISONS[kind], left
+            if is_unknown_or_constant(left):
+                name, base = _REFLECTED.get(name, name), right
+            record_implicit_call(builder, base, name, node.lineno, (right,))
         elif right is not None and kind in _CONTAINMENT:
             record_implicit_call(builder, right, "__contains__", node.lineno, (left,))
         left = right
@@ -236,8 +256,10 @@ def lower_starred(builder: IRBuilder, node: ast.Starred) -> Any:
 
 
 def lower_f_string(builder: IRBuilder, node: ast.JoinedStr) -> Any:
-    lower_expressions(builder, node.values)
-    return CONSTANT_TERMS[str]
+    values = node.values
+    lower_expressions(builder, values)
+    is_prefixed = values and values[0].__class__ is _CONSTANT
+    return prefix_term(builder, values[0], "{") if is_prefixed else CONSTANT_TERMS[str]
 
 
 def lower_f_string_field(builder: IRBuilder, node: ast.FormattedValue) -> None:

@@ -10,6 +10,7 @@ from remora.code.ir.lowering.expressions import (
     assign_target,
     lower_expression,
     record_implicit_call,
+    record_truth,
     write_attribute,
 )
 from remora.code.ir.lowering.narrowing import types_if
@@ -143,7 +144,7 @@ def lower_raise(builder: IRBuilder, node: ast.Raise) -> None:
 
 def lower_assert(builder: IRBuilder, node: ast.Assert) -> None:
     branches = builder.counted_scope.branches + 1
-    lower_expression(builder, node.test)
+    record_truth(builder, node.test, lower_expression(builder, node.test))
     if node.msg is not None:
         lower_expression(builder, node.msg)
     builder.counted_scope.branches = branches  # radon does not count branches inside `assert`
