@@ -185,12 +185,14 @@ class CaseInBody(NamedTuple):
     def is_for_linter(self) -> bool:
         """Return True for a `noqa` comment that another linter of the project may need.
 
-        So is one with a code that ruff does not know.
+        So is one with a code that ruff does not know, or in a form that ruff has only in preview.
         """
         code, place = self.finding["code"], self.file.place
-        if not code.startswith(_NO_QA) or code in place.ruff.selected:
+        codes = _noqa_lines(self.body).get(self.finding["line"])
+        if not code.startswith(_NO_QA) or (codes is not None and code in place.ruff.selected):
             return False
-        codes = _noqa_lines(self.body).get(self.finding["line"], [])
+        if codes is None:  # such as an `ignore` with the name of a rule
+            return True
         known, rules = place.once(noqa_prefixes), " ".join(["", *rule_codes()])
         is_needed = any(code.startswith(known) or f" {code}" not in rules for code in codes)
         return is_needed or (bool(known) and not codes)
