@@ -188,7 +188,7 @@ def test_noqa_comments_stay_if_another_linter_or_version_may_need_them(
 def test_a_comment_in_a_form_that_ruff_has_only_in_preview_stays(tmp_path: Path) -> None:
     """Without preview, the rule of pudb's comment does not run, so the comment seems unused."""
     source = "class Names(dict):  # ruff: ignore[subclass-builtin]\n    kind = 1\n"
-    files = {"a.py": source, "ruff.toml": "lint.select = ['RUF100']\n"}
+    files = {"a.py": source, "ruff.toml": "preview = true\nlint.select = ['RUF100', 'FURB']\n"}
     assert edited(tmp_path, files) == source
     assert edited(tmp_path, files, "RUF100") == source
 
