@@ -1,7 +1,7 @@
 """Test files of a project, and the classes in which pytest runs their tests."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import Literal
@@ -32,6 +32,7 @@ class PytestProject:
         self.file = lru_cache(maxsize=_MAX_FILES)(self._find)
         """Returns the tests and fixtures of a file, or None if the file cannot contain any."""
         self._parsed = lru_cache(maxsize=_MAX_FILES)(self._parse)
+        self._attribute_calls = lru_cache(maxsize=_MAX_FILES)(self._find_attribute_calls)
         self.collects = lru_cache(maxsize=None)(self._collects)
         """Returns True if pytest collects a file, or does so if its command names the file."""
         self.classes_in = lru_cache(maxsize=None)(self._find_classes)
@@ -98,6 +99,20 @@ class PytestProject:
         scopes = self._lowered(next(iter(paths))).scopes if len(paths) == 1 else ()
         kinds = {CLASS_SCOPE, FUNCTION_SCOPE}
         return sum(scope.name == name and scope.kind in kinds for scope in scopes) == 1
+
+    def nodes_calling(self, path: str, name: str) -> Iterable[str]:
+        """Return the keys of the nodes in a file that call an attribute named `name`."""
+        return self._attribute_calls(path).get(name, ())
+
+    def _find_attribute_calls(self, path: str) -> dict[str, dict[str, None]]:
+        found: dict[str, dict[str, None]] = {}
+        lowered = self._lowered(path)
+        for call in lowered.calls:
+            name = "" if isinstance(call.callee, str) else unqualified_name(call.callee)
+            if name:
+                owner = lowered.scopes[call.scope].qualname
+                found.setdefault(name, {})[node_key(path, owner)] = None
+        return found
 
     def classes_running(self, path: str, owner: str, name: str) -> Iterator[tuple[PytestFile, str]]:
         """Yield (file, class) for each test class that has method `name` of class `owner`."""
