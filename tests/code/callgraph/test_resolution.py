@@ -396,3 +396,31 @@ def test_an_operator_or_condition_runs_a_special_method(code: str, method: str) 
 @pytest.mark.parametrize("code", ["x and y", "y is None", "if x or y == 1: ..."])
 def test_an_operand_that_is_not_tested_runs_nothing(code: str) -> None:
     assert callers(OPERATORS + code, "A.__len__") == {}
+
+
+def test_the_body_of_a_class_runs_what_python_calls_for_it() -> None:
+    text = """
+class A:
+    def __init_subclass__(cls, **kw): ...
+class D:
+    def __set_name__(self, owner, name): ...
+class B(A, flag=True):
+    d = D()
+def f():
+    d = D()
+    class C(B): ...
+"""
+    assert callers(text, "A.__init_subclass__") == {"B": "exact", "f.C": "exact"}
+    assert callers(text, "D.__set_name__") == {"B": "exact"}
+
+
+@pytest.mark.parametrize("code", ["f(" * 150 + "{})" + ")" * 149, "{}" + ".a" * 300])
+def test_deeply_nested_calls_are_not_lost(code: str) -> None:
+    text = "def f(x): ...\ndef g(): ...\nclass A:\n    x = {}\n    def go(self, x): return [lambda: {}]"
+    code = code.format("g()")
+    assert callers(text.replace("{}", code), "g") == {"A": "exact", "A.go": "exact"}
+
+
+def test_a_call_in_the_brackets_of_an_annotation_runs() -> None:
+    text = "def f(): ...\ndef g(x: Callable[[Annotated[int, f()]], int]): ...\n"
+    assert callers(text, "f") == {"__module__": "exact"}

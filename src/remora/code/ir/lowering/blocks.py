@@ -8,6 +8,7 @@ from remora.code.ir import model as ir
 from remora.code.ir.lowering.builder import IRBuilder, Types
 from remora.code.ir.lowering.expressions import (
     assign_target,
+    lower_deep,
     lower_expression,
     record_implicit_call,
     record_truth,
@@ -32,6 +33,8 @@ def lower_body(
         builder.statement = len(blocks)
         blocks.append(block)
         steps[statement.__class__](builder, statement)
+        if builder.deep:
+            lower_deep(builder)
     builder.types.pop()
     builder.block = outside
 
@@ -71,10 +74,8 @@ def lower_for(builder: IRBuilder, node: ast.For | ast.AsyncFor) -> None:
 
 
 def lower_while(builder: IRBuilder, node: ast.While) -> None:
-    def lower_head() -> None:
-        record_truth(builder, node.test, lower_expression(builder, node.test))
-
-    _lower_loop(builder, node, lower_head)
+    test = node.test
+    _lower_loop(builder, node, lambda: record_truth(builder, test, lower_expression(builder, test)))
 
 
 def lower_with(builder: IRBuilder, node: ast.With | ast.AsyncWith) -> None:

@@ -1,7 +1,7 @@
 """Mutable IR of a file that is being lowered."""
 
 import ast
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -125,9 +125,11 @@ class IRParts:
         self.stars: list[tuple[int, str]] = []
         self.exports: list[Export] | None = None
         self.outer_statements = 0
-        self.loads: dict[str, list[tuple[int, int, int]]] = {}
+        self.loads: defaultdict[str, list[tuple[int, int, int]]] = defaultdict(list)
         self.defined: set[str] = set()
         """Names of imports and definitions."""
+        self.deep: list[tuple[OpenScope, int, Types, ast.expr]] = []
+        """The scope, statement, types and syntax of what is nested too deeply."""
 
 
 class IRBuilder(IRParts):
@@ -215,11 +217,10 @@ class IRBuilder(IRParts):
         else:
             binds[name] = [bind]
 
-    def load(self, name: str, line: int, *, early: bool = False) -> None:
-        """Record a use of a name other than a call of it. If `early`, it may be defined later."""
+    def load(self, name: str, line: int) -> None:
+        """Record a use of a name that is defined or imported, or may be so later."""
         self.names.add(name)
-        if early or name in self.defined or self.stars:
-            self.loads.setdefault(name, []).append((self.scope_index, self.statement, line))
+        self.loads[name].append((self.scope_index, self.statement, line))
 
     def build(self) -> LoweredFile:
         return LoweredFile(

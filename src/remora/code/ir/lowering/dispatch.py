@@ -96,7 +96,7 @@ _EXPRESSIONS: dict[type[ast.AST], LoweringFunction] = {
     ast.ListComp: operators.lower_comprehension,
     ast.SetComp: operators.lower_comprehension,
     ast.GeneratorExp: operators.lower_comprehension,
-    ast.DictComp: operators.lower_dict_comprehension,
+    ast.DictComp: operators.lower_comprehension,
     ast.Lambda: functions_and_classes.lower_lambda,
     ast.BoolOp: operators.lower_boolean,
     ast.IfExp: operators.lower_conditional,
@@ -109,8 +109,8 @@ _EXPRESSIONS: dict[type[ast.AST], LoweringFunction] = {
     ast.Starred: operators.lower_starred,
     ast.NamedExpr: expressions.lower_named_expression,
     ast.JoinedStr: operators.lower_f_string,
-    ast.FormattedValue: operators.lower_f_string_field,
-    ast.Slice: operators.lower_slice,
+    ast.FormattedValue: expressions.lower_parts,
+    ast.Slice: expressions.lower_parts,
 }
 _STATEMENTS: dict[type[ast.AST], LoweringFunction] = {
     **dict.fromkeys(ast.stmt.__subclasses__(), _ignore),
@@ -136,6 +136,6 @@ _STATEMENTS: dict[type[ast.AST], LoweringFunction] = {
     ast.Global: statements.lower_global,
     ast.Nonlocal: statements.lower_nonlocal,
     ast.Delete: statements.lower_delete,
-    ast.Raise: statements.lower_raise,
+    ast.Raise: expressions.lower_parts,
     ast.Assert: statements.lower_assert,
 }

@@ -21,22 +21,43 @@ FALSE = (ir.CONSTANT, "bool", False)
 
 
 def lower_expression(builder: IRBuilder, node: Any) -> Any:
-    """Record everything in `node` and return its term, or None if it is nested too deeply."""
+    """Record everything in `node` and return its term, or None if it is nested too deeply.
+
+    What is nested too deeply is recorded after the statement, by `lower_deep`.
+    """
     kind = node.__class__
     # three out of four nodes are names or constants
     if kind is _NAME:
         name = node.id
-        builder.load(name, node.lineno)
+        if name in builder.defined or builder.stars:
+            builder.load(name, node.lineno)
+        else:
+            builder.names.add(name)
         types = builder.types[-1]
         return types.get(name, name) if types else name
     if kind is _CONSTANT:
         return constant_term(node.value)
     if builder.depth > DEEPEST:
+        builder.deep.append((builder.scope, builder.statement, builder.types[-1], node))
         return None
     builder.depth += 1
     term = builder.expression_handlers[kind](builder, node)
     builder.depth -= 1
     return term
+
+
+def lower_deep(builder: IRBuilder) -> None:
+    """Record the expressions that were nested too deeply, without their terms."""
+    place = builder.scope, builder.statement, builder.depth
+    while builder.deep:
+        scope, builder.statement, types, node = builder.deep.pop()
+        builder.enter(scope)
+        builder.types.append(types)
+        builder.depth = 0
+        lower_expression(builder, node)
+        builder.types.pop()
+    scope, builder.statement, builder.depth = place
+    builder.enter(scope)
 
 
 def lower_expressions(builder: IRBuilder, nodes: Sequence[Any]) -> list[Any]:
@@ -46,7 +67,10 @@ def lower_expressions(builder: IRBuilder, nodes: Sequence[Any]) -> list[Any]:
     for node in nodes:
         if node.__class__ is _NAME:
             name = node.id
-            builder.load(name, node.lineno)
+            if name in builder.defined or builder.stars:
+                builder.load(name, node.lineno)
+            else:
+                builder.names.add(name)
             terms.append(types.get(name, name) if types else name)
         elif node.__class__ is _CONSTANT:
             terms.append(constant_term(node.value))
@@ -55,10 +79,16 @@ def lower_expressions(builder: IRBuilder, nodes: Sequence[Any]) -> list[Any]:
     return terms
 
 
+def lower_parts(builder: IRBuilder, node: ast.AST) -> None:
+    """Record the parts of a node that has no term, such as a slice or `raise`."""
+    for part in ast.iter_child_nodes(node):
+        lower_expression(builder, part)
+
+
 def constant_term(value: Any) -> Any:
     """Return the term of a constant, or None for the constants None and `...`."""
     kind = value.__class__
-    if kind is str and len(value) < LONGEST_NAME and value.isidentifier():
+    if kind is str and len(value) < LONGEST_NAME and value.replace(".", "a").isidentifier():
         return (ir.TEXT, value)
     return FALSE if value is False else CONSTANT_TERMS.get(kind)
 
@@ -109,10 +139,7 @@ def is_unknown_or_constant(term: Any) -> bool:
 
 
 def are_unknown_or_constant(terms: Iterable[Any]) -> bool:
-    for term in terms:
-        if term is not None and (term.__class__ is not tuple or term[0] not in _CONSTANT_TAGS):
-            return False
-    return True
+    return all(map(is_unknown_or_constant, terms))
 
 
 def is_text(term: Any) -> bool:

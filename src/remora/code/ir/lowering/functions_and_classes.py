@@ -37,6 +37,10 @@ def lower_class(builder: IRBuilder, node: ast.ClassDef) -> None:
     if node.bases:
         scope.bases = lower_expressions(builder, node.bases)
         builder.names.update([f"class ({unqualified_name(base)}" for base in node.bases])
+        place = scope.index, builder.statement, node.lineno
+        for base in scope.bases:
+            callee = (ir.ATTRIBUTE, base, "__init_subclass__")
+            builder.calls.append(ir.Call(*place, callee, implicit=True))
     for keyword in node.keywords:
         lower_expression(builder, keyword.value)
     _bind(builder, node, scope)

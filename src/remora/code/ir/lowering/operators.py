@@ -13,6 +13,7 @@ from remora.code.ir.lowering.expressions import (
     is_unknown_or_constant,
     lower_expression,
     lower_expressions,
+    lower_parts,
     prefix_term,
     record_implicit_call,
     record_truth,
@@ -53,20 +54,12 @@ def lower_dict(builder: IRBuilder, node: ast.Dict) -> Any:
     return _container(builder, items, keys)
 
 
-def lower_comprehension(
-    builder: IRBuilder, node: ast.ListComp | ast.SetComp | ast.GeneratorExp
-) -> Any:
+def lower_comprehension(builder: IRBuilder, node: Any) -> Any:
     outside = _enter_comprehension(builder, node)
-    term = _container(builder, [lower_expression(builder, node.elt)], None, each=True)
-    builder.types.pop()
-    builder.enter(outside)
-    return term
-
-
-def lower_dict_comprehension(builder: IRBuilder, node: ast.DictComp) -> Any:
-    outside = _enter_comprehension(builder, node)
-    lower_expression(builder, node.key)
-    term = _container(builder, [lower_expression(builder, node.value)], [None], each=True)
+    if is_dict := node.__class__ is ast.DictComp:
+        lower_expression(builder, node.key)
+    value = lower_expression(builder, node.value if is_dict else node.elt)
+    term = _container(builder, [value], [None] if is_dict else None, each=True)
     builder.types.pop()
     builder.enter(outside)
     return term
@@ -159,7 +152,7 @@ def lower_subscript(builder: IRBuilder, node: ast.Subscript) -> Any:
     base = lower_expression(builder, node.value)
     inside = node.slice
     if inside.__class__ is ast.Slice:
-        lower_expression(builder, inside)
+        lower_parts(builder, inside)
         return None if base is None else (SLICE, base)
     if (constant := constant_key(inside)) is None:
         lower_expression(builder, inside)
@@ -167,12 +160,6 @@ def lower_subscript(builder: IRBuilder, node: ast.Subscript) -> Any:
         return None
     record_implicit_call(builder, base, "__getitem__", node.lineno)
     return (ITEM, base, constant)
-
-
-def lower_slice(builder: IRBuilder, node: ast.Slice) -> None:
-    for part in (node.lower, node.upper, node.step):
-        if part is not None:
-            lower_expression(builder, part)
 
 
 def lower_boolean(builder: IRBuilder, node: ast.BoolOp) -> Any:
@@ -260,12 +247,6 @@ def lower_f_string(builder: IRBuilder, node: ast.JoinedStr) -> Any:
     lower_expressions(builder, values)
     is_prefixed = values and values[0].__class__ is _CONSTANT
     return prefix_term(builder, values[0], "{") if is_prefixed else CONSTANT_TERMS[str]
-
-
-def lower_f_string_field(builder: IRBuilder, node: ast.FormattedValue) -> None:
-    lower_expression(builder, node.value)
-    if node.format_spec is not None:
-        lower_expression(builder, node.format_spec)
 
 
 def _either(terms: Iterable[Any]) -> Any:

@@ -47,6 +47,8 @@ def lower_assignment(builder: IRBuilder, node: ast.Assign) -> None:
             continue
         name = target.id
         builder.bind(name, ir.VALUE, term)
+        if value.__class__ is _CALL and builder.scope.kind == ir.CLASS_SCOPE:
+            record_implicit_call(builder, term, "__set_name__", value.lineno)
         if "property" in builder.names:
             _note_property(builder, name, value)
         if _is_dunder_all(builder, target):
@@ -134,12 +136,6 @@ def lower_delete(builder: IRBuilder, node: ast.Delete) -> None:
             lower_expression(builder, target.slice)
         else:
             lower_expression(builder, target)
-
-
-def lower_raise(builder: IRBuilder, node: ast.Raise) -> None:
-    for part in (node.exc, node.cause):
-        if part is not None:
-            lower_expression(builder, part)
 
 
 def lower_assert(builder: IRBuilder, node: ast.Assert) -> None:
