@@ -13,6 +13,7 @@ from pathlib import Path
 
 from remora.text import too_large
 
+_PROJECT_MARKS = (".git", "remora.yaml", "pyproject.toml")
 _READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 READ_NO_FOLLOW = _READ | os.O_NOFOLLOW
 """Flags that open a file for reading, and neither follow a link nor wait for a pipe."""
@@ -89,13 +90,13 @@ def followed(path: Path) -> Path:
 
 
 def refuse_planted(path: Path, root: Path) -> None:
-    """Raise OSError if a path in the project at `root` leads over a link, or is not a regular file.
+    """Raise OSError if a path in a project leads over a link, or is not a regular file.
 
-    The project may have planted it, to have another file overwritten. Elsewhere, links, pipes and
-    devices are the user's own.
+    The project may have planted it, to have another file overwritten. A project is the folder
+    `root`, or one that looks like a project. Elsewhere, links, pipes and devices are the user's own.
     """
     whole = Path(os.path.abspath(path))  # noqa: PTH100 (`resolve` would follow links)
-    above = [folder for folder in whole.parents if folder.exists() and folder.samefile(root)]
+    above = [folder for folder in whole.parents if _is_project(folder, root)]
     for part in (whole, *whole.parents) if above else ():
         if part == above[-1]:
             return
@@ -103,6 +104,11 @@ def refuse_planted(path: Path, root: Path) -> None:
             raise OSError(errno.ELOOP, "a link in the project, which is not followed", str(part))
         if part == whole and part.exists() and not part.is_dir():
             _check_regular(part.lstat())
+
+
+def _is_project(folder: Path, root: Path) -> bool:
+    is_marked = any((folder / mark).exists() for mark in _PROJECT_MARKS)
+    return is_marked or (folder.exists() and folder.samefile(root))
 
 
 def _check_regular(status: os.stat_result) -> None:

@@ -165,7 +165,10 @@ def test_records_and_settings_are_never_written(root: Path, home: Path, path: st
 
 @pytest.mark.parametrize(
     "path",
-    [".claude/hooks/a.py", "sitecustomize.py", ".envrc", "docs/../.mcp.json", "notes.md", "a.pth"],
+    [
+        *(".claude/hooks/a.py", "sitecustomize.py", "src/SiteCustomize/__init__.py", ".envrc"),
+        *("docs/../.mcp.json", "notes.md", "a.pth"),
+    ],
 )
 def test_what_other_programs_execute_is_written_only_if_the_person_says_so(
     root: Path, home: Path, path: str

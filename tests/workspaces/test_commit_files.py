@@ -10,7 +10,7 @@ import pytest
 from remora.errors import OutsideError
 from remora.files.git import git_output
 from remora.workspaces import commit_files
-from remora.workspaces.commit_files import open_blobs, read_blobs
+from remora.workspaces.commit_files import committed_files, open_blobs, read_blobs
 from tests.memory_limit import memory_limit
 
 LIMIT = 1 << 22
@@ -109,3 +109,15 @@ def test_a_git_that_ends_is_reported(root: Path, names: list[str]) -> None:
     (root / ".git/HEAD").write_text("nonsense")
     with pytest.raises(OutsideError, match="git"):
         list(read_blobs(root, names, LIMIT))
+
+
+@pytest.mark.parametrize("name", [b"../a.py", b"/a.py", b"a/../../b.py", b"./a.py"])
+def test_files_of_a_commit_that_lead_out_of_the_project_are_left_out(
+    root: Path, names: list[str], name: bytes
+) -> None:
+    """Git itself makes no such commits, but fetches and keeps them."""
+    blob = bytes.fromhex(names[0])
+    entries = b"".join(b"100644 %s\0%s" % (path, blob) for path in (name, b"good.py"))
+    words = ("hash-object", "-w", "-t", "tree", "--literally", "--stdin")
+    tree = git_output(root, *words, stdin=entries).decode().strip()
+    assert [*committed_files(root, tree)] == ["good.py"]

@@ -25,7 +25,7 @@ from remora.workspaces.rooted_files import RootedFiles
 
 PYTHON_FILES = "*.py"
 """The files that are written without a pattern of the person's own."""
-_RUN_AT_START = ("sitecustomize.py", "usercustomize.py")
+_RUN_AT_START = {"sitecustomize", "usercustomize"}
 _MOST_SHOWN = 60
 """Characters of an edit in an error about it."""
 _KEPT = ("path", "line", "code", "message")
@@ -82,10 +82,11 @@ def _refuse_write(path: str, writable: Sequence[str]) -> None:
     """
     place = PurePosixPath(normpath(path))
     is_hidden = any(part.startswith(".") for part in place.parts)
+    is_run = not _RUN_AT_START.isdisjoint(part.lower().split(".")[0] for part in place.parts)
     patterns = [
         pattern
         for pattern in writable
-        if pattern != PYTHON_FILES or not (is_hidden or place.name in _RUN_AT_START)
+        if pattern != PYTHON_FILES or not (is_hidden or is_run)
     ]
     if not any(fnmatchcase(str(place), pattern) for pattern in patterns):
         whats = (

@@ -51,7 +51,7 @@ def committed_files(root: Path, commit: str) -> dict[str, CommittedFile]:
     found: dict[str, CommittedFile] = {}
     for entry in git_output(root, "ls-tree", "-r", "-z", commit).split(b"\0"):
         kind, _, path = entry.partition(b"\t")
-        if path and kind[:6] in _REGULAR:
+        if kind[:6] in _REGULAR and _is_inside(path):
             blob = kind.split()[2].decode()
             found[os.fsdecode(path)] = CommittedFile(blob, _REGULAR[kind[:6]])
     return found
@@ -69,9 +69,15 @@ def indexed_files(
     for entry in git_output(root, "ls-files", "-t", "--stage", "-z", index=index).split(b"\0"):
         kind, _, path = entry.partition(b"\t")
         tag, mode, *rest = kind.split()[:4] or [b"", b""]
-        if mode in _REGULAR and rest[1] == b"0" and (tag == _NOT_CHECKED_OUT or not sparse):
+        is_wanted = mode in _REGULAR and rest[1] == b"0" and _is_inside(path)
+        if is_wanted and (tag == _NOT_CHECKED_OUT or not sparse):
             found[os.fsdecode(path)] = CommittedFile(rest[0].decode(), _REGULAR[mode])
     return found
+
+
+def _is_inside(path: bytes) -> bool:
+    """Return True unless a path leads out of its folder, as in a commit that was made to do so."""
+    return not {b"", b".", b".."} & {*path.split(b"/")}
 
 
 def committed_mode(mode: int) -> int:

@@ -93,13 +93,17 @@ def test_a_full_disk_is_reported() -> None:
         file.writelines([b"row\n"] * 10_000)
 
 
+@pytest.mark.parametrize("current", ["project", "project/part", "."])
 @pytest.mark.parametrize("kind", ["link", "folder", "pipe"])
 def test_what_a_project_has_planted_is_not_written_to(
-    place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+    place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, current: str
 ) -> None:
+    """Wherever the command runs: another folder is current with --root, or a part of the project."""
     project = tmp_path / "project"
-    (project / ".git").mkdir(parents=True)
-    monkeypatch.chdir(project)
+    for folder in (".git", "part"):
+        (project / folder).mkdir(parents=True)
+    (project / "part/remora.yaml").touch()
+    monkeypatch.chdir(tmp_path / current)
     planted = project / "out.jsonl"
     if kind == "link":
         planted.symlink_to(place)
