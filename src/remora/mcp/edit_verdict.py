@@ -84,9 +84,7 @@ def _refuse_write(path: str, writable: Sequence[str]) -> None:
     is_hidden = any(part.startswith(".") for part in place.parts)
     is_run = not _RUN_AT_START.isdisjoint(part.lower().split(".")[0] for part in place.parts)
     patterns = [
-        pattern
-        for pattern in writable
-        if pattern != PYTHON_FILES or not (is_hidden or is_run)
+        pattern for pattern in writable if pattern != PYTHON_FILES or not (is_hidden or is_run)
     ]
     if not any(fnmatchcase(str(place), pattern) for pattern in patterns):
         whats = (

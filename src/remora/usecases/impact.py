@@ -18,7 +18,7 @@ from remora.hub.query.node_queries import NodeQueries
 from remora.hub.query.snapshots import OverlaidSnapshot
 from remora.ids import display_name, escape_path, split_node_key
 from remora.judges.gates.code_gates import failing, run_tests, test_file
-from remora.text import fill_in_turn
+from remora.text import escape_line, fill_in_turn
 from remora.usecases.hub.open_hub import HubObserver, OpenedHub, open_hub
 from remora.usecases.hub.target import HubTarget
 from remora.usecases.judge.change_trees import ChangeRequest, ChangeTrees, change_trees
@@ -170,7 +170,11 @@ def test_command(tests: list[str]) -> str:
 
 
 def impact_lines(document: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the lines of the answer for people and models."""
+    """Yield the lines of the answer for people and models, in which nothing is hidden."""
+    yield from map(escape_line, _raw_lines(document))
+
+
+def _raw_lines(document: Mapping[str, Any]) -> Iterator[str]:
     if since := document.get("since"):
         yield f"your files are as in HEAD: compared with {since}"
     changed = document["changed"]
@@ -183,7 +187,7 @@ def impact_lines(document: Mapping[str, Any]) -> Iterator[str]:
         yield from [title] if document[name] else []
         yield from (_row_text(row, len(changed) > 1) for row in document[name])
     if document["tests"]:
-        yield f"Tests\n{test_command(document['tests'])}"
+        yield from ("Tests", test_command(document["tests"]))
     yield from _notes(document)
 
 
@@ -197,8 +201,8 @@ def _row_text(row: Mapping[str, str], of_several: bool) -> str:
 def _notes(document: Mapping[str, Any]) -> Iterator[str]:
     """Yield how the tests ended, and what the answer lacks."""
     if run := document.get("run"):
-        failed = "".join(f"\nfails: {test}" for test in run.get("failed", ()))
-        yield run.get("unjudged") or f"{run['passed']:,} passed{failed}"
+        yield run.get("unjudged") or f"{run['passed']:,} passed"
+        yield from (f"fails: {test}" for test in run.get("failed", ()))
     if incomplete := document.get("incomplete"):
         yield f"Not read, and may have more: {', '.join(incomplete)}"
     if left_out := document.get("left_out"):

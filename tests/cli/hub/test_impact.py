@@ -58,6 +58,22 @@ def test_a_name_that_is_right_wrong_or_no_name(shop: Path, poor: Remora) -> None
     assert (both.code, "exclude each other" in both.err) == (2, True)
 
 
+def test_names_that_hide_and_files_that_are_not_read(shop: Path, poor: Remora) -> None:
+    write(shop, {"a\x1b[2J\n\u202eb.py": BILL, "big.py": "x = 1\n" * 3_000_000})
+    (shop / "link.py").symlink_to("bill.py")
+    told = poor("hub", "impact", cwd=shop).out.splitlines()
+    assert told == [
+        r"a\x1b[2J\x0a\u202eb.py:4 bill",
+        "Not read, and may have more: big.py",
+    ]
+    one = (
+        "diff --git a/l.py b/l.py\nnew file mode 120000\n--- /dev/null\n+++ b/l.py\n@@ -0,0 +1 @@\n"
+    )
+    write(shop.parent, {"one.diff": f"{one}+/etc/passwd\n\\ No newline at end of file\n"})
+    *_, last = poor("hub", "impact", "--diff", "../one.diff", cwd=shop).out.splitlines()
+    assert last == "Not read, and may have more: l.py"
+
+
 def test_long_answers_are_cut_to_the_budget(shop: Path, poor: Remora) -> None:
     calls = "".join(f"def f{n}(prices):\n    return total(prices)\n\n\n" for n in range(200))
     write(shop, {"many.py": f"from shop import total\n\n\n{calls}"})

@@ -76,7 +76,8 @@ class ImpactSearch:
         self._before, self._after, self._read = before, after, read
         trees = {path: (_parsed(old), _parsed(new)) for path, (old, new) in edits.items()}
         self._edits = {path: (a or _NOTHING, b or _NOTHING) for path, (a, b) in trees.items()}
-        self._broken = {path for path, sides in trees.items() if None in sides}
+        unread = {path for path, sides in edits.items() if sides == (None, None)}
+        self._broken = unread.union(path for path, sides in trees.items() if None in sides)
         self._trees = {path: after for path, (_, after) in self._edits.items()}
 
     def of_edits(self, texts: Iterable[str]) -> Impact:
