@@ -436,6 +436,53 @@ def test_functions_and_classes_are_made_by_their_decorators() -> None:
         }
 
 
+def test_readers_of_constants_have_tests_of_their_module_or_class() -> None:
+    files = {
+        "shop/data.py": """
+        LIMIT: int = 3
+        CASES = [1]
+        RATE = 2
+        class Color(Enum):
+            RED = 1
+        class Conf:
+            class Inner:
+                deep = 1
+        """,
+        "shop/use.py": """
+        from .data import LIMIT as most, Color
+        from shop import data
+        import shop.data
+        import shop.data as again
+
+        def default(x=most): return x
+        async def attribute(): return again.RATE
+        def member(color): return color is Color.RED
+        def nested(): return [shop.data.Conf.Inner.deep]
+        def other(RATE, deep): return RATE, deep.deep
+        """,
+        "shop/star.py": "from shop.data import *\ndef text(): return f'{RATE}'\n",
+        "tests/test_x.py": """
+        import pytest
+        from shop import star, use
+        from shop.data import CASES
+
+        def test_default(): use.default()
+        async def test_attribute(): await use.attribute()
+        def test_member(): use.member(1)
+        def test_nested(): use.nested()
+        def test_other(): use.other(1, 2)
+        def test_text(): star.text()
+
+        @pytest.mark.parametrize("case", CASES)
+        def test_cases(case): ...
+        """,
+    }
+    tests = {"attribute", "cases", "default", "member", "nested", "text"}
+    for node, names in {"__module__": tests, "Color": {"member"}, "Conf": {"nested"}}.items():
+        found = related(f"shop/data.py:{node}", files)
+        assert found == {f"tests/test_x.py::test_{name}": "inferred" for name in names}
+
+
 def test_objects_made_in_a_class_body_are_used_by_instances() -> None:
     files = {
         "deco.py": DECORATING,

@@ -124,13 +124,20 @@ class Linker:
         self._limit_cache()
         return self._ctx.memoize(self._callers, key, lambda: self._find_callers(key))
 
-    def uses(self, key: str) -> tuple[Edge, ...]:
-        """Return the uses of a function or class that are not calls, grouped by kind."""
+    def uses(self, key: str, *, constants: bool = False) -> tuple[Edge, ...]:
+        """Return the uses of a node that are not calls, grouped by kind.
+
+        Those of a module are the uses of its constants. With `constants`, this holds for a class.
+        """
         file, qualname = self._node(key)
-        if file is None or qualname == MODULE_NAME:
+        if file is None:
             return ()
         found: dict[Kind, EdgeLines] = {}
-        uses = UseSearch(self._ctx, file, file.nodes[qualname]).uses()
+        search = UseSearch(self._ctx, file, file.nodes[qualname])
+        only_constants = constants or qualname == MODULE_NAME
+        uses = (
+            search.readers(_imported_as(file.path, qualname)) if only_constants else search.uses()
+        )
         for kind, user, scope, tier, line in uses:
             owner = node_key(user.path, user.scopes[scope].qualname)
             _add_edge(found.setdefault(kind, {}), owner, tier, line)

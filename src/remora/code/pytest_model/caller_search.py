@@ -154,6 +154,8 @@ class CallerSearch:
         """Find tests that reach the node through calls, or that import and use it."""
         for start in self._starts(key):
             self._push(EXACT, 0, start)
+            for edge in self._linker.uses(start, constants=True):
+                self._push(INFERRED, 1, edge.key)
         self._visit_queued()
         self._add_importing_tests(key)
 

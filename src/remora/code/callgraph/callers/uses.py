@@ -11,12 +11,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from remora.code.callgraph import abstract_values as kinds
-from remora.code.callgraph.abstract_values import EXACT, POSSIBLE, Value
+from remora.code.callgraph.abstract_values import EXACT, INFERRED, POSSIBLE, Value
 from remora.code.callgraph.analysis_context import Context
 from remora.code.callgraph.files.ir_index import IndexedFile
 from remora.code.callgraph.names import call_targets, name_candidates
 from remora.code.callgraph.names.search_scope import SearchScope
-from remora.code.ir.model import ATTRIBUTE, CLASS_SCOPE, has_tag, unqualified_name
+from remora.code.ir import model as ir
+from remora.code.ir.model import ATTRIBUTE, CLASS_SCOPE, FUNCTION_SCOPE, has_tag, unqualified_name
 from remora.code.links import Kind
 
 _ONLY_LOOKING = frozenset(("builtins", "typing", "typing_extensions", "inspect", "copy", "abc"))
@@ -25,13 +26,14 @@ _ONLY_WRAPPING = sys.stdlib_module_names - {"atexit"} | {"pytest", *_ONLY_LOOKIN
 """Modules whose decorators register nothing that a program calls later."""
 _KEEPING = frozenset(name for kind in (list, dict, set, deque) for name in dir(kind)) - {"sort"}
 """Methods of containers, which only keep or compare their arguments."""
+_IMPORTS = (ir.IMPORT, ir.IMPORT_FROM)
 _OUTSIDE = frozenset((kinds.EXTERNAL, kinds.OPAQUE))
 Use = tuple[Kind, IndexedFile, int, int, int]
 """Kind, file and scope of the user, tier, and line or 0."""
 
 
 class UseSearch:
-    """Finds the uses of one node, which is a function or class."""
+    """Finds the uses of one node."""
 
     def __init__(self, ctx: Context, file: IndexedFile, scope: int) -> None:
         self._ctx = ctx
@@ -40,7 +42,7 @@ class UseSearch:
         self._name = file.scopes[scope].name
         self._is_class = file.scopes[scope].kind == CLASS_SCOPE
         kind = kinds.CLASS if self._is_class else kinds.FUNCTION
-        self._target: Value = (kind, file.path, scope)
+        self._target: Value = (kind, file.path, scope) if scope else (kinds.MODULE, file.path)
         self._headers: set[tuple[str, int, int]] = set()
         """(path, scope, statement) of the definitions of subclasses."""
 
@@ -55,6 +57,37 @@ class UseSearch:
             if (file := self._ctx.file(path)) is not None:
                 for alias in sorted({self._name, *file.aliases.get(self._name, ())}):
                     yield from self._uses_of_name(file, alias)
+
+    def readers(self, called: str) -> Iterator[Use]:
+        """Yield the readers of what a module or class assigns, such as `data.LIMIT` or `Color.RED`.
+
+        `called` is its name. A default or an argument of a decorator is read by the function.
+        """
+        scope, ctx = self._file.scopes[self._scope], self._ctx
+        for name, binds in {} if scope.kind == FUNCTION_SCOPE else scope.binds.items():
+            if any(bind.kind in (ir.DEFINITION, *_IMPORTS) for bind in binds):
+                continue
+            for file in filter(None, map(ctx.file, ctx.mentioning(name))):
+                reads = (file.lowered.reads[number] for number in file.reads_by_name.get(name, ()))
+                places = [(r.scope, r.at, r.line) for r in reads if self._is_read(file, r, called)]
+                for alias in () if self._is_class else {name, *file.aliases.get(name, ())}:
+                    if _imports(ctx, file, alias, name, self._target):
+                        places += file.lowered.loads.get(alias, ())
+                for at, statement, line in places:
+                    made = (
+                        n for n, s in enumerate(file.scopes) if (s.parent, s.at) == (at, statement)
+                    )
+                    yield "reference", file, next(made, at), INFERRED, line
+
+    def _is_read(self, file: IndexedFile, read: ir.AttributeRead, called: str) -> bool:
+        """Return True if an attribute of this module or class is read by its name or by an alias."""
+        base = read.term[1]
+        name = unqualified_name(base)
+        binds = file.scopes[0].binds.get(name, ())
+        if name != called and not any(bind.kind in _IMPORTS for bind in binds):
+            return False
+        values = call_targets.term_values(self._ctx, (file.path, read.scope, read.at), base)
+        return any(value == self._target for value, _ in values)
 
     def _subclasses(self) -> Iterator[Use]:
         for path, number in name_candidates.candidate_subclasses(self._ctx, self._name):
@@ -132,6 +165,14 @@ class UseSearch:
             return None
         known = call_targets.term_values(self._ctx, point, term[1])
         return POSSIBLE if all(call_targets.is_unknown(v, term[2]) for v, _ in known) else None
+
+
+def _imports(ctx: Context, file: IndexedFile, alias: str, name: str, module: Value) -> bool:
+    """Return True if a file imports a name of a module under an alias."""
+    binds = (bind for scope in file.scopes for bind in scope.binds.get(alias, ()))
+    terms = (bind.term for bind in binds if bind.kind == ir.IMPORT_FROM and bind.extra == name)
+    is_imported = any(ctx.resolve_import(file.path, *term) == module for term in terms)
+    return is_imported or module[1] in ctx.star_sources(file.path, alias)
 
 
 def _calls_argument(
