@@ -8,7 +8,7 @@ from hashlib import sha256
 import msgspec
 
 from remora.code.docstrings.drift_rules import is_docstring_outdated
-from remora.code.file_facts import FileFacts, NodeFacts
+from remora.code.file_facts import PARTLY_READ, FileFacts, NodeFacts
 from remora.code.ir.lowering.dispatch import LoweringResult, lower_module
 from remora.code.syntax.definitions import Definition, ImportNode
 from remora.code.syntax.error_recovery import parse_with_recovery
@@ -62,7 +62,7 @@ def _read_facts(path: str, source: bytes) -> FileFacts:
     lowering = lower_module(spelled, read.tree)
     lowered = lowering.lowered
     if detail:  # any word of the file may be in a statement that could not be recovered
-        names = {*lowered.names, *_WORD.findall(source.decode("utf-8", "replace"))}
+        names = {*lowered.names, *_WORD.findall(source.decode("utf-8", "replace")), PARTLY_READ}
         lowered = msgspec.structs.replace(lowered, names=tuple(sorted(names)))
     span, file_hash = module_span(read)
     return FileFacts(

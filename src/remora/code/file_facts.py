@@ -7,10 +7,12 @@ import msgspec
 from remora.code.ir.model import LoweredFile
 from remora.ids import NodeKey
 
-FACTS_VERSION = 12
+FACTS_VERSION = 13
 """Version of the facts. Increase it when the same bytes produce different facts; stored facts are
 then recomputed. A test compares it with a digest of `read_facts` for small programs."""
 
+PARTLY_READ = "partly read"
+"""A name, which no code can have, that every `partial` file mentions."""
 NodeType = Literal["function", "class", "module"]
 
 

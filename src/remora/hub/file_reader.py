@@ -13,7 +13,7 @@ from typing import NamedTuple
 import msgspec
 
 from remora.code.file_analysis import read_facts
-from remora.code.file_facts import FileFacts
+from remora.code.file_facts import PARTLY_READ, FileFacts
 from remora.errors import DiskError
 from remora.hub.file_limits import FILE_LIMIT, too_large
 from remora.hub.file_stamp import Stamp, is_racy, stamp_of
@@ -57,8 +57,10 @@ def facts_of(path: str, content: Content) -> FileFacts:
 
 def facts_without_nodes(path: str, file_hash: str, detail: str) -> FileFacts:
     """Return facts for a file that was not analyzed. `detail` is the reason."""
+    empty = read_facts(path, b"")
+    lowered = msgspec.structs.replace(empty.lowered, names=(PARTLY_READ,))
     return msgspec.structs.replace(
-        read_facts(path, b""), file_hash=file_hash, partial=True, detail=detail, nodes=()
+        empty, file_hash=file_hash, partial=True, detail=detail, nodes=(), lowered=lowered
     )
 
 

@@ -72,6 +72,8 @@ class NodeState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     tests_complete: bool = True
     """False if the search for tests took too long, so that `related_tests` has only the most
     certain ones. Left out if true."""
+    incomplete: tuple[str, ...] = ()
+    """Files that were not read completely, and may use this node. Left out if empty."""
     extra: dict[str, Any]
     """Results of user scripts, keyed by script name."""
 

@@ -112,7 +112,7 @@ def code_context(
         kind=node.node_type,
         complexity=node.complexity,
         source=_cut(lines[node.line_start - 1 : last], int(room * _SHARE)),
-        unknown=unknown,
+        unknown=unknown or ", ".join(f"those in {path}" for path in node.incomplete),
         fresh=node.fresh,
     )
     known = [edge for edge in node.callees or () if edge.key in callees]

@@ -84,6 +84,7 @@ def _own_facts(facts: Mapping[str, Any], known: str) -> dict[str, Any]:
         *(["docstring outdated"] if facts.get("docstring_outdated") else []),
         *(["type hints missing"] if is_untyped else []),
         *(["file read in part"] if facts.get("partial") else []),
+        *(["links in unread files missing"] if facts.get("incomplete") else []),
     ]
     if flags:
         view["flags"] = flags

@@ -13,6 +13,7 @@ from remora.code.callgraph.files.program_protocol import OutOfTimeError
 from remora.code.file_analysis import read_facts
 from remora.code.links import Edge, Related
 from remora.errors import NotFound
+from remora.hub.file_reader import facts_without_nodes
 from remora.hub.lookup.not_found import similar_keys
 from remora.hub.node import AnsweredNode, NodeState
 from remora.hub.query import node_queries as module
@@ -176,10 +177,18 @@ def test_a_stub_without_a_module_is_linked_and_answers_for_all_its_overloads() -
 def test_an_answer_names_the_files_whose_lost_parts_may_change_it(line: str) -> None:
     files = {"a.py": "def lone(): ...\ndef other(): ...\n", "b.py": f"import a\n{line}\n"}
     answers = NodeQueries(view_of(files))
+    assert answers.node("node:a.py:lone").incomplete == ("b.py",)
+    assert answers.node("node:a.py:other").incomplete == ()
     for kind in ("callers", "tests"):
         assert getattr(answers, kind)("node:a.py:lone")["incomplete"] == ["b.py"]
         assert "incomplete" not in getattr(answers, kind)("node:a.py:other")
     assert "incomplete" not in answers.callees("node:a.py:lone")
+
+
+def test_a_file_that_is_too_large_may_have_any_name() -> None:
+    large = facts_without_nodes("b.py", "", "too large")
+    files = {"a.py": read_facts("a.py", b"def lone(): ..."), "b.py": large}
+    assert NodeQueries(MemorySnapshot(files)).callers("node:a.py:lone")["incomplete"] == ["b.py"]
 
 
 def test_entry_points_refer_to_what_they_name(tmp_path: Path) -> None:

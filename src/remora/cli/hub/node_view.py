@@ -154,7 +154,7 @@ def _facts(node: AnsweredNode, width: int | None, many: int | None) -> Iterator[
         "bases": escape_line(", ".join(node.bases)) if node.signature is None else "",
         "imports": escape_line(some_of(node.imports or (), 2 * many if many else sys.maxsize)),
         "measures": ", ".join(_measures(node)),
-        "attention": "; ".join(_warnings(node)),
+        "attention": escape_line("; ".join(_warnings(node))),
         **{escape_line(name): escape_line(json.dumps(fact)) for name, fact in node.extra.items()},
     }
     label = max(len(name) for name, text in rows.items() if text)
@@ -184,6 +184,8 @@ def _warnings(node: AnsweredNode) -> Iterator[str]:
             "the file cannot be read or parsed as a whole, so facts are incomplete "
             "(see `remora hub index`)"
         )
+    if node.incomplete:
+        yield f"there may be more in files that could not be read: {some_of(node.incomplete, 3)}"
     if not node.fresh:
         yield "not up to date: some changed files have not been read yet"
 
@@ -218,8 +220,7 @@ def _footer(node: AnsweredNode, width: int | None, *, verbose: bool) -> Iterator
 def _fresh(node: AnsweredNode) -> str:
     if not node.fresh:
         return "not up to date"
-    lacks = None in (node.callers, node.callees, node.related_tests)
-    lacks = lacks or not node.tests_complete
+    lacks = None in (node.callers, node.callees, node.related_tests) or not node.tests_complete
     return "up to date, but incomplete" if lacks else "up to date"
 
 

@@ -14,6 +14,7 @@ from remora.code.callgraph.files.file_cache import FileCache
 from remora.code.callgraph.files.program_protocol import OutOfTimeError
 from remora.code.callgraph.linker import Linker
 from remora.code.callgraph.solver import MAX_ANSWERS
+from remora.code.file_facts import PARTLY_READ
 from remora.code.links import TIER_RANK, Edge, Kind, Related
 from remora.code.pytest_model.pytest_settings import (
     SETTINGS_FILES,
@@ -172,10 +173,11 @@ class NodeQueries:
         return {**answer, "incomplete": unread} if unread else answer
 
     def _unread(self, key: str) -> list[str]:
-        """Return the files that were not read completely, and have the name of a node."""
+        """Return the files that were not read completely, and have or may have a node's name."""
         name = split_node_key(key)[1].rpartition(".")[2].partition("#")[0]
-        found = ((path, self.view.node(node_key(path))) for path in self.view.mentioning(name))
-        return [path for path, node in found if node is not None and node.partial]
+        partly = self.view.mentioning(PARTLY_READ)
+        named = set(self.view.mentioning(name)) if partly else set()
+        return [path for path in partly if path in named or not self.view.nodes(path)]
 
     def _linked(self, key: str) -> str:
         """Return the key of the node whose links are those of a node.
@@ -228,7 +230,10 @@ class NodeQueries:
     def _with_callers(self, state: NodeState) -> NodeState:
         key = self._linked(state.key)
         return msgspec.structs.replace(
-            state, callers=self._users(key), references=self._references(key)
+            state,
+            callers=self._users(key),
+            references=self._references(key),
+            incomplete=tuple(self._unread(key)),
         )
 
     def _users(self, key: str) -> tuple[Edge, ...]:
@@ -256,11 +261,10 @@ class NodeQueries:
         for path in (folder + name for folder in folders for name in _PACKAGE_FILES):
             text = "" if self._root is None else _read_settings(self._root, unescape_path(path))
             for at, line in enumerate(text.splitlines(), 1):
-                found = [] if line.lstrip().startswith(("#", ";")) else _ENTRY_POINT.findall(line)
-                for name, target in found:
+                for name, target in _ENTRY_POINT.findall(line.partition("#")[0]):
                     if self._linker.resolve_export(target, path) == key:
-                        place = f"{path}:{name}"
-                        yield Edge(key=place, tier="exact", lines=(at,), kind="reference")
+                        where = f"{path}:{name}"
+                        yield Edge(key=where, tier="exact", lines=(at,), kind="reference")
 
     def _with_callees(self, state: NodeState) -> NodeState:
         return msgspec.structs.replace(state, callees=self._links.callees(self._linked(state.key)))
