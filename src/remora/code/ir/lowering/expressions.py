@@ -21,10 +21,7 @@ FALSE = (ir.CONSTANT, "bool", False)
 
 
 def lower_expression(builder: IRBuilder, node: Any) -> Any:
-    """Record everything in `node` and return its term, or None if it is nested too deeply.
-
-    What is nested too deeply is recorded after the statement, by `lower_deep`.
-    """
+    """Record everything in `node` and return its term, or None if `lower_deep` records it later."""
     kind = node.__class__
     # three out of four nodes are names or constants
     if kind is _NAME:
@@ -122,15 +119,16 @@ def record_implicit_call(
 
 
 def record_truth(builder: IRBuilder, node: ast.expr, term: Any) -> None:
-    """Record the implicit call that decides if the value of a condition is true.
-
-    Of calls, only those that create an instance count: most others return a boolean, and to follow
-    all of them made links 5 % slower.
-    """
-    called = builder.calls[term].callee if term.__class__ is int else None
-    is_created = called is None or ir.unqualified_name(called)[:1].isupper()
-    if is_created and node.__class__ in _MAY_BE_OBJECT:
+    """Record the implicit call that decides if the value of a condition is true."""
+    if is_created(builder, term) and node.__class__ in _MAY_BE_OBJECT:
         record_implicit_call(builder, term, "__bool__", node.lineno)
+
+
+def is_created(builder: IRBuilder, term: Any) -> bool:
+    """Return False for a call that creates no instance: most others return a builtin type."""
+    # to follow all calls in conditions made links 5 % slower
+    called = builder.calls[term].callee if term.__class__ is int else None
+    return called is None or ir.unqualified_name(called)[:1].isupper()
 
 
 def is_unknown_or_constant(term: Any) -> bool:

@@ -10,6 +10,7 @@ from remora.code.ir.lowering.expressions import (
     are_unknown_or_constant,
     assign_target,
     constant_key,
+    is_created,
     is_unknown_or_constant,
     lower_expression,
     lower_expressions,
@@ -226,7 +227,8 @@ def lower_comparison(builder: IRBuilder, node: ast.Compare) -> None:
             name, base = _COMPARISONS[kind], left
             if is_unknown_or_constant(left):
                 name, base = _REFLECTED.get(name, name), right
-            record_implicit_call(builder, base, name, node.lineno, (right,))
+            if is_created(builder, base) or not is_unknown_or_constant(right):
+                record_implicit_call(builder, base, name, node.lineno, (right,))
         elif right is not None and kind in _CONTAINMENT:
             record_implicit_call(builder, right, "__contains__", node.lineno, (left,))
         left = right
