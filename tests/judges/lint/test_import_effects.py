@@ -2,11 +2,14 @@
 
 from pathlib import Path
 from textwrap import dedent
+from typing import Any
 
 import pytest
 
 from remora.judges.lint.import_effects import ImportEffects
+from remora.judges.lint.used_imports import bound_names
 from remora.tools.file_tree import FileTree
+from tests.counted_steps import steps_of
 from tests.operations.lint.test_ruff_fixes import edited
 
 DEFINES = {
@@ -204,3 +207,11 @@ def test_typing_extensions_is_imported_only_if_the_project_requires_it(tmp_path:
     assert edited(tmp_path, files, "PYI019") == source
     files["pyproject.toml"] = settings.format("'typing-extensions'")
     assert "import Self" in edited(tmp_path, files, "PYI019")
+
+
+def test_a_file_is_read_once_for_all_of_its_imports() -> None:
+    """Otherwise ten times the imports, as of generated code, take a hundred times as long."""
+    body = "import m\r\n" * 1_000
+    finding: Any = {"message": "`m` imported but unused", "line": 1, "column": 8, "end_column": 9}
+    assert bound_names(finding, body) == {"m"}
+    assert steps_of(lambda: bound_names(finding, body)) < 100

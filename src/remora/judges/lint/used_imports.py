@@ -58,10 +58,17 @@ def submodules_used(place: FileTree) -> ImportedNames:
     return frozenset(pair for text in texts for pair in _attributes(text) - _imported_pairs(text))
 
 
-def _attributes(body: str) -> set[tuple[str, str]]:
+@lru_cache(maxsize=1)
+def _attributes(body: str) -> ImportedNames:
     """Return what a file uses as `package.module`, with the package's own name for its alias."""
     names = {alias: name for name, alias in _ALIAS.findall(body)}
-    return {(names.get(name, name), part) for name, part in _USE.findall(_IMPORT.sub("", body))}
+    uses = _USE.findall(_IMPORT.sub("", body))
+    return frozenset((names.get(name, name), part) for name, part in uses)
+
+
+@lru_cache(maxsize=1)
+def _words_of_examples(body: str) -> frozenset[str]:
+    return frozenset(word for line in _EXAMPLE.findall(body) for word in _WORD.findall(line))
 
 
 def _imported_pairs(body: str) -> set[tuple[str, str]]:
@@ -113,8 +120,7 @@ class UnusedImport(NamedTuple):
         return any((module, name) in known for name in (*self.bound, _ALL))
 
     def is_in_example(self) -> bool:
-        examples = _EXAMPLE.findall(self.body)
-        return any(not self.bound.isdisjoint(_WORD.findall(line)) for line in examples)
+        return not self.bound.isdisjoint(_words_of_examples(self.body))
 
     def is_in_quotes(self) -> bool:
         return not self.bound.isdisjoint(_hidden_uses(self.body))
@@ -260,6 +266,11 @@ def unused_imports(
 
 
 @lru_cache(maxsize=1)  # for all findings of a version of a file
+def _lines(body: str) -> list[str]:
+    return split_lines(body)
+
+
+@lru_cache(maxsize=1)
 def _hidden_uses(body: str) -> frozenset[str]:
     tree = parse_text(body)
     return frozenset() if isinstance(tree, str) else frozenset(hidden_uses(body, tree))
@@ -280,7 +291,7 @@ def bound_names(finding: Finding, body: str) -> set[str]:
     if unused is None:
         return set()
     imported = unused[1]
-    line = split_lines(body)[finding["line"] - 1]
+    line = _lines(body)[finding["line"] - 1]
     name = line[finding["column"] - 1 : finding["end_column"] - 1]
     is_alias = name.isidentifier() and name != imported.rpartition(".")[2]
     return {name} if is_alias else {imported.split(".")[0], imported.rpartition(".")[2]}
