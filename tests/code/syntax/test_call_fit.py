@@ -27,7 +27,7 @@ def call(text: str) -> ast.Call:
         ("def f(a, b=1):", "f(1, 2, 3)", "too many positional arguments"),
         ("def f(a, *, b):", "f(1, 2)", "too many positional arguments"),
         ("def f(a, *, b):", "f(1, c=2)", "missing a required"),
-        ("def f(a, /):", "f(a=1)", "'a' parameter is positional only"),
+        ("def f(a, /):", "f(a=1)", "positional"),
         ("def f(a, **rest):", "f(1, c=2)", ""),
         ("def f(*rest):", "f(1, 2, 3)", ""),
         ("def f(a):", "f(*values)", ""),
