@@ -46,12 +46,12 @@ _INSTRUCTIONS = (
     "Use context instead of grep and of reading files. " + EXPLANATION
 )
 _INSTEAD = {
-    CONTEXT.name: "call hub_search with a part of the name",
-    HUB_CALLERS.name: "call hub_search with a part of the name",
-    RUNS.name: "call runs without arguments to list the runs",
-    TRACE_PACKET.name: "call runs with run=last to list agent IDs",
+    CONTEXT.name: (HUB_SEARCH.name, "with a part of the name"),
+    HUB_CALLERS.name: (HUB_SEARCH.name, "with a part of the name"),
+    RUNS.name: (RUNS.name, "without arguments to list the runs"),
+    TRACE_PACKET.name: (RUNS.name, "with run=last to list agent IDs"),
 }
-"""Tool to call if a name does not exist."""
+"""The tool to call if a name does not exist, and how."""
 
 _MAX_VALUE = 100
 """Maximum characters of an argument in an error about it."""
@@ -140,8 +140,8 @@ class Handlers:
 
     def _instead(self, tool: ToolSpec) -> str:
         """Return what to call if a name does not exist."""
-        other = _INSTEAD.get(tool.name, "")
-        return other if other.split(" ")[1:2] and other.split(" ")[1] in self._offered else ""
+        other, how = _INSTEAD.get(tool.name, ("", ""))
+        return f"call {other} {how}" if other in self._offered else ""
 
     def _about_missing_tool(self, name: str) -> str:
         if name == ANALYZE.name:

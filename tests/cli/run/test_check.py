@@ -145,7 +145,7 @@ def test_what_ruff_reports_is_no_problem_and_a_name_like_an_option_is_checked(
 @pytest.mark.slow
 def test_the_command_that_it_names_leaves_nothing_to_report(shop: Path, poor: Remora) -> None:
     command = poor("check", cwd=shop).out.splitlines()[-1]
-    for words in f"{command} --untested".split("&&"):  # without a terminal, nobody can be asked
+    for words in f"{command} --untested".split("&&"):  # `accept` asks only in a terminal
         done = poor(*words.split()[1:], cwd=shop)
         assert done.code == 0, done.err
     done = poor("check", cwd=shop)
