@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 REPORT = "please report it"
+BYTES_PER_TOKEN = 3
+"""Bytes of code for which a token is counted: models' tokenizers need more bytes for each."""
 MISSPELLED = 0.75
 """From which likeness on a key is a known one, misspelled (decision: `toll` is `tool`)."""
 _MAX_MESSAGE = 200

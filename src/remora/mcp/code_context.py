@@ -28,10 +28,8 @@ from remora.code.syntax.used_definitions import lines_used_by
 from remora.errors import HostError
 from remora.hub.node import AnsweredNode
 from remora.ids import display_name, split_node_key
-from remora.text import fill_in_turn
+from remora.text import BYTES_PER_TOKEN, fill_in_turn
 
-BYTES_PER_TOKEN = 3
-"""Bytes of code for which a token is counted: models' tokenizers need more bytes for each."""
 _SHARE = 0.6
 """Part of the budget that the source of the symbol may take (decision)."""
 _LONGEST_LINE = 300

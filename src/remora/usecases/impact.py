@@ -18,7 +18,7 @@ from remora.hub.query.node_queries import NodeQueries
 from remora.hub.query.snapshots import OverlaidSnapshot
 from remora.ids import display_name, escape_path, split_node_key
 from remora.judges.gates.code_gates import failing, run_tests, test_file
-from remora.text import escape_line, fill_in_turn
+from remora.text import BYTES_PER_TOKEN, escape_line, fill_in_turn
 from remora.usecases.hub.open_hub import HubObserver, OpenedHub, open_hub
 from remora.usecases.hub.target import HubTarget
 from remora.usecases.judge.change_trees import ChangeRequest, ChangeTrees, change_trees
@@ -26,7 +26,6 @@ from remora.workspaces.rooted_files import RootedFiles
 
 BUDGET = 800
 """Tokens of an answer by default (decision: agents pay for each)."""
-BYTES_PER_TOKEN = 3
 _MOST_TESTS = 20
 _RUN_S = 120.0
 """Seconds that the tests may take (decision)."""
