@@ -135,14 +135,15 @@ def _content(files: RootedFiles, path: str) -> bytes | None:
 
 def _answer(found: Impact, since: str, budget: int) -> dict[str, Any]:
     """Return the document: as much of each list as fits, the most important ones in turn."""
-    document: dict[str, Any] = {"since": since} if since else {}
-    document["changed"] = [
+    changed = [
         {"name": display_name(node.key), "place": f"{split_node_key(node.key)[0]}:{node.line}"}
         | ({"how": node.how, "what": [*node.what]} if node.how != "named" else {})
         for node in found.changed
     ]
     waiting = {name: msgspec.to_builtins(getattr(found, name)) for name in _LISTS}
-    document |= {name: [] for name in _LISTS}
+    waiting = {"changed": changed, **waiting}
+    document: dict[str, Any] = {"since": since} if since else {}
+    document |= {name: [] for name in waiting}
     document |= {"incomplete": [*found.incomplete]} if found.incomplete else {}
 
     def fits() -> bool:

@@ -79,6 +79,10 @@ def test_long_answers_are_cut_to_the_budget(shop: Path, poor: Remora) -> None:
     write(shop, {"many.py": f"from shop import total\n\n\n{calls}"})
     told = poor("hub", "impact", "total", "--json", cwd=shop).document
     assert told["left_out"]["callers"] > 100
+    write(
+        shop, {"shop.py": SHOP + "".join(f"\n\ndef g{n}():\n    return {n}\n" for n in range(200))}
+    )
+    assert poor("hub", "impact", "--json", cwd=shop).document["left_out"]["changed"] > 50
     wide = poor("hub", "impact", "total", "--budget", "20000", "--json", cwd=shop).document
     assert len(wide["callers"]) == 201, "a test is in the command"
 
