@@ -391,6 +391,13 @@ def _write(tree: Path, files: dict[str, str]) -> ToolTree:
         ({"mypy.ini": "[mypy]\npython_version = 3.8\n"}, 8),
         ({"setup.cfg": "[options]\npython_requires = >=3.9\n[mypy]\npython_version: 3.8\n"}, 8),
         ({".pre-commit-config.yaml": "  args: [--py36-plus]\n"}, 6),
+        (
+            {
+                "setup.py": "setup(python_requires='>=3.8')",
+                ".pre-commit-config.yaml": "[--py36-plus]",
+            },
+            8,
+        ),
         ({".pre-commit-config.yaml": "  args: ['--target-version', 'py37']\n"}, 7),
         ({"Pipfile": "[requires]\npython_full_version = '3.8.10'\n"}, 8),
         ({"noxfile.py": "@nox.session(python=['3.9', '3.10', '3.8'])\n"}, 8),

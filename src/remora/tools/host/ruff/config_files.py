@@ -147,7 +147,7 @@ def declared_minor(place: FileTree) -> tuple[int, str] | None:
     can only lower it: they may be for one of several versions.
     """
     declared = _required_minor(place)
-    stated = min(_stated(place), default=None)
+    stated = min(_stated(place, is_required=declared is not None), default=None)
     lowest = DEFAULT_MINOR if declared is None else declared[0]
     return stated if stated and stated[0] < lowest else declared
 
@@ -164,10 +164,14 @@ def _required_minor(place: FileTree) -> tuple[int, str] | None:
     return None
 
 
-def _stated(place: FileTree) -> Iterator[tuple[int, str]]:
-    """Yield the minor versions of Python 3 in settings of tools and in images, with their files."""
+def _stated(place: FileTree, *, is_required: bool) -> Iterator[tuple[int, str]]:
+    """Yield the minor versions of Python 3 in settings of tools and in images, with their files.
+
+    An upgrader's `--py36-plus` says what it may write, which may be old beside what is required.
+    """
     for path in (path for pattern in _STATING for path in place.files.glob(pattern)):
-        for groups in _STATED.findall(place.text_or_empty(path)):
+        for used, plus, *others in _STATED.findall(place.text_or_empty(path)):
+            groups = [used, "" if is_required else plus, *others]
             yield from ((int(minor), path) for minor in _TOX_VERSION.findall(" ".join(groups)))
 
 

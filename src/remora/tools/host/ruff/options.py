@@ -97,7 +97,8 @@ class RuffOptions:
         is_known = is_configured(self.files, "") and has_target(self.files, "")
         if is_known or declared is None or declared[0] == DEFAULT_MINOR:
             return text
-        return f"{text}; target: 3.{declared[0]} from {declared[1]}"
+        target = f"target: 3.{declared[0]} from {declared[1]}"
+        return f"{text}; {target}" if text else f"the project's own; {target}"
 
     @_once_for_folder
     def config(self, path: str) -> list[str]:
