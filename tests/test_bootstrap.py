@@ -125,7 +125,7 @@ def test_a_plan_knows_who_decides(provider: str, model: Model) -> None:
         with_rules = replace(lint, definition=definition)
         for agent in (with_rules, replace(with_rules, candidates=None)):
             used = query_settings_for(config, agent, model, RunRequest())
-            planned = deciding(config, agent, provider, frozenset(), None)
+            planned = deciding(config, agent, provider)
             assert planned == used.decisions
             without_rules = agent.candidates is None
             may = {"openai": ("model", "free"), "embedded": ("model",)}  # which is guided
@@ -133,26 +133,6 @@ def test_a_plan_knows_who_decides(provider: str, model: Model) -> None:
             assert (used.decisions == "model") == (
                 is_models and (wanted == "model" or without_rules)
             )
-
-
-@pytest.mark.parametrize(
-    ("proved", "planned", "decides"),
-    [
-        (("lint", ScriptedModel([]).name), "model", "model"),
-        (("lint", "another"), "model", "rules"),  # the plan does not know which model is served
-        (("types", ScriptedModel([]).name), "rules", "rules"),
-    ],
-)
-def test_a_model_that_is_better_than_rules_decides(
-    proved: tuple[str, str], planned: str, decides: str
-) -> None:
-    lint = load_agents(Path("/nowhere"), BUILT_IN, ["lint"])["lint"]
-    wish = RunRequest(proved=frozenset([proved]))
-    assert deciding(configured(), lint, "openai", wish.proved, None) == planned
-    assert asked(ScriptedModel([]), wish).decisions == decides
-    definition = lint.definition.model_copy(update={"decisions": "rules"})
-    never = replace(lint, definition=definition)
-    assert query_settings_for(configured(), never, ScriptedModel([]), wish).decisions == "rules"
 
 
 def test_the_seed_is_always_recorded() -> None:

@@ -252,29 +252,6 @@ def model_status(invocation: Invocation, config: "Config") -> "ModelStatus":
     return replace(found, document={**found.document, "strategy": strategy})
 
 
-def measured_uses(
-    invocation: Invocation, root: Path, config: "Config", status: "ModelStatus"
-) -> dict[str, dict[str, Any] | None]:
-    """Return what the configured model was worth on a project, for each operation that asks it.
-
-    The figures of an operation are None if it was not measured.
-    """
-    import msgspec
-
-    from remora.models.provider import model_is_optional
-    from remora.runs.measured_models import measured_operations
-
-    model = status.document["name"]
-    if status.is_optional or model_is_optional(config.model) or model is None:
-        return {}
-    names = [operation.name for operation in invocation.operations.all]
-    measured = measured_operations(invocation.state_of(root), config, str(model), names)
-    return {
-        name: None if figures is None else {**msgspec.to_builtins(figures), "helps": figures.helps}
-        for name, figures in measured.items()
-    }
-
-
 def withheld_key(invocation: Invocation, config: "Config") -> str:
     """Return the reason why a configured key is not sent, or an empty string if the key is sent."""
     from remora.config.loading import why_no_key

@@ -133,9 +133,8 @@ class RunnerConfig(Section):
     max_turns: Positive = 12
     """Maximum number of turns per agent."""
     decisions: Literal["rules", "model"] = "rules"
-    """Who chooses the tool calls of agents that have rules for it: rules, or the model. Where no
-    layer sets it, the model also decides in operations for which `remora eval` found it better
-    than rules on this project. A project's file cannot choose the model."""
+    """Who chooses the tool calls of agents that have rules for it: rules, or the model. A
+    project's file cannot choose the model."""
     opening: bool = True
     """Before the model's turns, rules do what they are sure of."""
     memory: MemoryConfig = MemoryConfig()

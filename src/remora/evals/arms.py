@@ -22,7 +22,6 @@ OPTIONS: Mapping[str, tuple[str, Sequence[str]]] = {
     "limit": ("runner.memory.packet_size_limit", ()),
 }
 """The options of an arm: the setting and its values, or none for a number."""
-_OF_A_USE = {"model.provider", "model.name", "model.base_url", "model.decoding", "model.renderer"}
 
 
 class Arm(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,11 +29,6 @@ class Arm(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     settings: Mapping[str, Any]
-
-    @property
-    def is_a_use(self) -> bool:
-        """Return True if runs that use this model, decoding and renderer have the same settings."""
-        return self.settings.keys() <= {*_OF_A_USE, *_BY_MODEL}
 
 
 def parse_arm(text: str) -> Arm:

@@ -1,9 +1,8 @@
 """Compares arms on private copies of a project: by what people wrote, or by checks."""
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
@@ -12,18 +11,14 @@ import msgspec
 from remora.agents.definition.agent import Agent
 from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import open_project
-from remora.config.schema import Config
 from remora.errors import NotFound, RemoraError
 from remora.evals.arm_folder import ArmFolder
-from remora.evals.arm_results import ArmResult, Report
+from remora.evals.arm_results import Report
 from remora.evals.arms import Arm
 from remora.evals.measurement import CopyRun, Measurement, locked_base
-from remora.evals.scores import Estimate, counts_of, differences
 from remora.evals.targets import CheckedJobs, HiddenParts, PythonFiles, Targets, read_files
 from remora.ids import LAST
-from remora.models.protocol import NAME
 from remora.runs.execution.run import RunRequest
-from remora.runs.measured_models import MeasuredModel, ModelUse, keep_measured
 from remora.runs.project import Project
 from remora.runs.records.name_lookup import run_named
 from remora.runs.records.run_record import RunRecord, read_own_record
@@ -57,7 +52,7 @@ def evaluate(
 ) -> Report:
     """Compare the arms of a request.
 
-    The project's files are not changed, and the figures of models are kept in its state folder.
+    The project's files are not changed.
     `watching` returns an observer of each run, and `notify` receives a line for each step. If the
     user stops the command, KeyboardInterrupt is raised, and the same request continues. Raises
     NotFound if a name is unknown, and Conflict if another process evaluates the project.
@@ -71,11 +66,7 @@ def evaluate(
         measuring = Measurement(project, base, request.arms, run, notify, fresh=request.fresh)
         chosen = partial(_targets, invocation, project, request, files)
         found = [measuring.measure(agent, chosen(agent)) for agent in agents]
-        report = measuring.report(found, request.seed, files.notes)
-    today = datetime.now(UTC).date().isoformat()
-    figures = measured_models(report, request.arms, project.config, today)
-    keep_measured(project.state, tuple(figures))
-    return report
+        return measuring.report(found, request.seed, files.notes)
 
 
 def _targets(
@@ -203,43 +194,3 @@ def _jobs_done(record: RunRecord | None) -> str:
 def _raise_if_stopped(stopped: str) -> None:
     if stopped:
         raise KeyboardInterrupt
-
-
-def measured_models(
-    report: Report, arms: Sequence[Arm], config: Config, date: str
-) -> Iterator[MeasuredModel]:
-    """Yield what each model restored that never failed, and whose arm has no other options."""
-    asked = {arm.name: arm for arm in arms}
-    by_rules = {arm.name for arm in arms if arm.settings.get("model.provider") == NAME}
-    restored = [operation for operation in report.operations if operation.basis == "people"]
-    for operation in restored:
-        rules = next((arm for arm in operation.arms if arm.name in by_rules and arm.results), None)
-        for arm in operation.arms:
-            used, counts = asked[arm.name], counts_of(arm.results)
-            has_failed = arm.exit_code != 0 or not arm.results
-            if has_failed or arm.model in (None, NAME) or not used.is_a_use:
-                continue
-            gain = _gain(rules, arm, report.seed)
-            yield MeasuredModel(
-                use=ModelUse(
-                    operation=operation.operation,
-                    model=str(arm.model),
-                    decoding=used.settings.get("model.decoding", config.model.decoding),
-                    renderer=used.settings.get("model.renderer", config.model.renderer),
-                ),
-                slots=counts.targets,
-                files=len({result.target.path for result in arm.results}),
-                written=counts.written,
-                right=counts.right,
-                gain=gain.value,
-                gain_ci95=gain.interval,
-                seed=report.seed,
-                commit=report.commit,
-                date=date,
-            )
-
-
-def _gain(rules: ArmResult | None, arm: ArmResult, seed: int) -> Estimate:
-    if rules is None:
-        return Estimate(value=None)
-    return differences("people", rules.results, arm.results, seed)["restored"]

@@ -35,15 +35,6 @@ ROOM = {"REMORA_RUNNER__MEMORY__PACKET_SIZE_LIMIT": "12000"}
 """For servers that do not count tokens, so that each byte counts as one."""
 
 
-class Undecided(Remora):
-    """A user who does not say who decides."""
-
-    @property
-    def environment(self) -> dict[str, str]:
-        every = super().environment
-        return {name: value for name, value in every.items() if name != "REMORA_RUNNER__DECISIONS"}
-
-
 @pytest.fixture
 def loaders(tmp_path: Path) -> Path:
     root = write(tmp_path / "project", {"src/a.py": LOADER, "src/b.py": LOADER, "README.md": "#\n"})
@@ -218,35 +209,6 @@ def test_an_arm_whose_server_failed_is_measured_again(poor: Remora, tmp_path: Pa
         assert found["outcomes"]["left"] == 2
         assert "cannot reach the model server" in " ".join(found["job_errors"])
         assert "using the result of an earlier command" not in done.err
-
-
-@pytest.mark.slow
-def test_a_model_that_is_better_than_rules_decides_from_then_on(
-    poor: Remora, tmp_path: Path
-) -> None:
-    functions = "\n\n".join(DOCUMENTED.replace("total", f"total_{n}") for n in range(4))
-    files = {f"m{n}.py": functions for n in range(5)}
-    root = write(tmp_path / "project", {**files, "new.py": "def total(order):\n    return order\n"})
-    analyze = ("analyze", "-o", "docstring", "--json", "new.py")
-    with oracle_server(files={**files, "new.py": DOCUMENTED}) as server:
-        user = Undecided(
-            poor.home, {"REMORA_MODEL__BASE_URL": server.address, **ROOM}, poor.program
-        )
-        before = user(*analyze, cwd=root)
-        arms = ("--arm", "rules", "--arm", server.address)
-        measured = user("eval", "-o", "docstring", "--json", *arms, cwd=root)
-        asked = len(server.requests)
-        after = user(*analyze, cwd=root)
-        assert len(server.requests) > asked
-        asked = len(server.requests)
-        ruled = user(*analyze, "--decisions", "rules", cwd=root)
-        assert len(server.requests) == asked
-    assert arm(measured, server.address)["against_first"]["restored_ci95"] == [1.0, 1.0]
-    because = "docstring: oracle decides, because `remora eval` found it better than rules here"
-    assert because in after.err
-    assert because not in before.err + ruled.err
-    (job,) = after.document["jobs"]
-    assert (job["status"], job["decided_by"]["model"]) == ("verified", 1)
 
 
 RATIOS = 'def ratio(text):\n    wide, high = text.split(":")\n    return int(wide) // int(high)\n'

@@ -11,7 +11,7 @@ from tests.cli.conftest import Ran, Remora
 def test_model_status(remora: Remora, tmp_path: Path) -> None:
     document = remora("model", "status", "--json", cwd=tmp_path).document
     keys = {"provider", "base_url", "name", "reachable", "context", "capabilities", "weights"}
-    assert set(document) == {*keys, "measured", "counter", "strategy", "problem"}
+    assert set(document) == {*keys, "counter", "strategy", "problem"}
     assert set(document["weights"]) == {"path", "sha256", "ok"}
     assert document["provider"] == "embedded"
     assert document["reachable"] is True

@@ -64,7 +64,6 @@ def test_the_larger_models_text_is_used(poor: Remora, cart: Path, fault: str) ->
         done = replace(poor, environ=models.environ)(*DOCSTRING, cwd=cart)
     (job,) = done.document["jobs"]
     assert (done.code, job["status"]) == (0, "verified"), done.err
-    assert "docstring: small was not measured on this project: `remora eval" in done.err
     assert job["decided_by"]["escalation"] > 0
     assert len(models.small.requests) == 3, "invalid calls in a row"
     assert len(models.large.requests) == 1, "a docstring, which rules submit"

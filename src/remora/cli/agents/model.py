@@ -13,7 +13,7 @@ from remora.cli.app.output import emit, note, table, terminal_width, wrap_text
 from remora.cli.app.project_context import config_of, invocation_of
 from remora.cli.app.working import working
 from remora.errors import NotFound
-from remora.text import count, escape_line
+from remora.text import escape_line
 
 if TYPE_CHECKING:
     from remora.models.provider import ModelStatus
@@ -23,21 +23,17 @@ _HEAD = ("model", "size", "license", "installed", "good for")
 
 @command("status", examples=("remora model status", "remora model status --json"))
 def status(options: Options) -> int:
-    """Show which model is used, whether it is available, and how well it does here.
+    """Show which model is used, and whether it is available.
 
-    For each operation that can use the model, `eval` measures whether the model is better than
-    rules on this project. Where it is better, it decides, unless you set runner.decisions.
     Exit with 3 if the configured model is not available. If no model is configured, agents use only
     rules and the exit code is 0. This command never starts a server.
     """
-    from remora.bootstrap.open_project import measured_uses, model_status, withheld_key
+    from remora.bootstrap.open_project import model_status, withheld_key
 
     invocation, config = config_of(options)
-    root = invocation.find_root()
     found = model_status(invocation, config)
-    measured = measured_uses(invocation, root, config, found)
     problem = None if found.problem is None or found.is_optional else found.problem.message
-    document = {**found.document, "measured": measured, "problem": problem}
+    document = {**found.document, "problem": problem}
     lines = _status_lines(found, document, withheld_key(invocation, config))
     emit(options, document, (part for line in lines for part in wrap_text(line, terminal_width())))
     return 3 if found.problem and not found.is_optional else 0
@@ -99,7 +95,6 @@ def _status_lines(found: "ModelStatus", document: Mapping[str, Any], no_key: str
     files = document["weights"]
     state = "complete" if files["ok"] else "missing" if files["sha256"] is None else "damaged"
     yield escape_line(f"weights   {state}: {files['path']}")
-    yield from measured_lines(document)
     if found.problem is None:
         yield click.style("ready", fg="green")
         return
@@ -125,26 +120,3 @@ def _model_lines(document: Mapping[str, Any], no_key: str) -> Iterator[str]:
     yield f"supports  {able or 'unknown'}"
     if document["strategy"]:
         yield f"asked by  {document['strategy']} (model.decoding chooses)"
-
-
-def measured_lines(document: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a line for each operation that may ask the model, from `model status --json`."""
-    for operation, measured in document["measured"].items():
-        yield escape_line(f"{operation:<9} {_figures_text(operation, measured)}")
-
-
-def _figures_text(operation: str, found: Mapping[str, Any] | None) -> str:
-    command = f"`remora eval -o {operation} --arm rules --arm configured`"
-    if found is None:
-        return f"not measured; run {command}"
-    text = f"{found['right']} of {count(found['written'], 'written text')} right"
-    text += f", of {found['slots']} hidden on {found['date']}"
-    if found["gain"] is None:
-        return f"{text}; not compared with rules: run {command}"
-    text += f"; {found['gain'] * 100:+.0f} percentage points against rules"
-    if found["gain_ci95"] is not None:
-        low, high = (end * 100 for end in found["gain_ci95"])
-        text += f" ({low:+.0f} to {high:+.0f})"
-    return (
-        f"{text}: {'better than rules' if found['helps'] else 'not shown to be better than rules'}"
-    )

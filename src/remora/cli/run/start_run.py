@@ -32,7 +32,6 @@ from remora.ids import LAST, STUB
 from remora.models.protocol import Model, NoModel
 from remora.python_text import is_notebook
 from remora.runs.execution.run import PreparedRun, RunRequest
-from remora.runs.measured_models import MeasuredModel
 from remora.runs.planning.plan import MAX_JOBS
 from remora.runs.records.json_documents import plan_document
 from remora.runs.records.name_lookup import run_named
@@ -166,8 +165,6 @@ def _announce(options: Options, session: Session, model: Model) -> None:
     note(options, f"run {prepared.run_id}, {used}")
     if driven:
         note(options, "Ctrl-C stops it, and `remora analyze --resume last` continues it")
-    if not isinstance(model, NoModel):
-        _note_measurements(options, session, model)
     root = prepared.project.root
     if error := _git_problem(root):
         used = f": using {root} as the project, with records in .agentfs/"
@@ -185,27 +182,6 @@ def _git_problem(root: Path) -> OutsideError | None:
         has_repository = any((folder / ".git").exists() for folder in (root, *root.parents))
         return error if has_repository else OutsideError("no git repository found")
     return None
-
-
-def _note_measurements(options: Options, session: Session, model: Model) -> None:
-    """Say if a model that decides was found to be better than rules on this project."""
-    address = session.run.project.config.model.base_url or "configured"
-    for name, measured in session.measured(model).items():
-        command = f"`remora eval -o {name} --arm rules --arm {address}`"
-        if measured is None:
-            note(options, f"{name}: {model.name} was not measured on this project: {command}")
-        elif not measured.helps:
-            note(options, f"{name}: {model.name} was not found to be better than rules: {command}")
-        elif (name, model.name) in session.run.request.proved:
-            note(options, f"{name}: {model.name} decides, {_gain_text(measured)}")
-
-
-def _gain_text(measured: MeasuredModel) -> str:
-    low, high = (f"{end * 100:.0f}" for end in measured.gain_ci95 or (0, 0))
-    return (
-        f"because `remora eval` found it better than rules here on {measured.date}: it restored "
-        f"{low} to {high} percentage points more (--decisions rules overrides)"
-    )
 
 
 def _print_plan(

@@ -1,6 +1,6 @@
 """Agent settings taken from the run's configuration."""
 
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from remora.agents.decision.query_settings import (
@@ -53,7 +53,7 @@ def query_settings_for(
         most=most,
         answer_tokens=answer,
         thinking_tokens=thinking,
-        decisions=deciding(config, agent, provider, request.proved, model.name),
+        decisions=deciding(config, agent, provider),
         opening=config.runner.opening,
         **_common_settings(config, request),
     )
@@ -91,37 +91,23 @@ def _limits(config: Config, model: Model, answer: int) -> tuple[int, int]:
     return limit, room if memory.packet_size_limit == "auto" else limit
 
 
-def deciding(
-    config: Config, agent: Agent, provider: str, proved: Set[tuple[str, str]], model: str | None
-) -> Deciding:
+def deciding(config: Config, agent: Agent, provider: str) -> Deciding:
     """Return who chooses the agent's tool calls.
 
-    An agent without candidates has no rules that could. `proved` is that of the run's request.
-    `model` is the model's name, or None before it is known. Then any measured model counts.
+    An agent without candidates has no rules that could.
     """
     by_rules = {"rules", "free"} if is_guided(config, provider) else {"rules"}
     if provider == "none" or agent.definition.decisions in by_rules:
         return "rules"
-    operation = agent.definition.operation
-    is_proved = any(name == operation and model in (None, used) for name, used in proved)
-    return "model" if is_proved or agent.candidates is None else config.runner.decisions
+    return "model" if agent.candidates is None else config.runner.decisions
 
 
-def driven_operations(
-    agents: Iterable[Agent],
-    config: Config,
-    provider: str,
-    proved: Set[tuple[str, str]],
-    model: str | None,
-) -> frozenset[str]:
-    """Return the operations of the agents in which a model chooses the tool calls.
-
-    `model` is the name of the model of agents without their own, or None before it is known.
-    """
+def driven_operations(agents: Iterable[Agent], config: Config, provider: str) -> frozenset[str]:
+    """Return the operations of the agents in which a model chooses the tool calls."""
     return frozenset(
         agent.definition.operation
         for agent in agents
-        if deciding(config, agent, provider, proved, agent.definition.model or model) == "model"
+        if deciding(config, agent, provider) == "model"
     )
 
 

@@ -66,8 +66,6 @@ class RunRequest:
     """The engine that runs the jobs, by name."""
     by_client: bool = False
     """True if a client of the MCP server decides in place of a model."""
-    proved: frozenset[tuple[str, str]] = frozenset()
-    """Operations, each with a model that was measured to be better than rules, and so decides."""
 
     def __post_init__(self) -> None:
         """Raise UsageError if a number is less than 1."""

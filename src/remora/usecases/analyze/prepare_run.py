@@ -1,6 +1,5 @@
 """Prepares a run: copies the project's files, loads the agents and plans the jobs."""
 
-import dataclasses
 import secrets
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -28,7 +27,6 @@ from remora.python_text import is_notebook
 from remora.rmtree import try_remove_tree
 from remora.runs.execution.agent_settings import driven_operations, is_guided, selected_rules_of
 from remora.runs.execution.run import PreparedRun, RunRequest, options_for
-from remora.runs.measured_models import proved_models
 from remora.runs.planning.changed_nodes import changed_nodes
 from remora.runs.planning.duration import expected_seconds
 from remora.runs.planning.plan import (
@@ -74,7 +72,6 @@ def prepare(
     """
     project = project or open_project(invocation, request.paths)
     refuse_whole_disk(project.root)
-    request = dataclasses.replace(request, proved=_proved_models(project))
     workers = workers_for(project, request.engine)
     by_operation = agents_for(project, request.operations or project.operations.defaults)
     agents = tuple(by_operation.values())
@@ -82,7 +79,7 @@ def prepare(
     python, left_out = python_for_some(invocation, project, agents, plan_only=plan_only)
     used = used_provider(config.model, cache=invocation.folders.cache)
     provider = MCP if request.by_client else used
-    driven = driven_operations(agents, config, provider, request.proved, config.model.name)
+    driven = driven_operations(agents, config, provider)
     facts = fact_source(invocation, project, is_read=bool(driven) and not plan_only)
     files, base = copy_project(project, run_id)
     ruff = RuffBase(base.folder, selected_rules_of(config))
@@ -207,13 +204,6 @@ def agents_for(project: ProjectRecords, names: Sequence[str]) -> dict[str, Agent
     known = load_agents(project.root, project.operations, names)
     named = [agent_named(known, name) for name in names]
     return {agent.definition.operation: agent for agent in named}
-
-
-def _proved_models(project: Project) -> frozenset[tuple[str, str]]:
-    """Return operations with the models that help there, as measured with the built-in agents."""
-    replaced = project.operations.replaced
-    proved = proved_models(project.state, project.config)
-    return frozenset(pair for pair in proved if pair[0] not in replaced)
 
 
 def too_many(plan: Plan, request: RunRequest) -> bool:

@@ -245,7 +245,6 @@ class _Recorded(msgspec.Struct):
     missed: dict[str, dict[str, list[int]]] = {}
     seed: int | None = None
     max_turns: int | None = None
-    proved: frozenset[tuple[str, str]] = frozenset()
 
 
 def recorded_request(start: RunStart, concurrency: int | None = None) -> RunRequest:

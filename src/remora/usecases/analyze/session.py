@@ -28,7 +28,6 @@ from remora.runs.execution.run import (
     RunRequest,
 )
 from remora.runs.judgement.judgement import judge_run
-from remora.runs.measured_models import MeasuredModel, measured_operations
 from remora.runs.project import Project, ProjectRecords
 from remora.runs.records.results import RunView, read_run
 from remora.runs.retention.old_records import Retained, retain_after_run
@@ -101,16 +100,7 @@ class Session:
             self.run.planned_agents,
             self.run.project.config,
             str(model.describe().get("provider")),
-            self.run.request.proved,
-            model.name,
         )
-
-    def measured(self, model: Model) -> dict[str, MeasuredModel | None]:
-        """Return what evaluations measured of a model on this project, for what it drives."""
-        project, driven = self.run.project, self.driven(model)
-        operations = (operation.name for operation in self.invocation.operations.all)
-        known = [name for name in operations if name in driven]
-        return measured_operations(project.state, project.config, model.name, known)
 
     def execute(
         self,
@@ -295,5 +285,4 @@ def settings_to_record(prepared: PreparedRun, model: Model) -> dict[str, Any]:
         "environment": environment_digest(python) if python else None,
         **({"missed": request.missed} if request.missed else {}),
         **({"by_client": True} if request.by_client else {}),
-        **({"proved": sorted(request.proved)} if request.proved else {}),
     }
