@@ -3,6 +3,7 @@
 import re
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 REPORT = "please report it"
@@ -158,6 +159,21 @@ def bug_report_line(error: BaseException) -> str:
 def as_texts(given: str | Iterable[str]) -> tuple[str, ...]:
     """Return the given strings as a tuple. A single string becomes a tuple with one item."""
     return (given,) if isinstance(given, str) else tuple(given)
+
+
+def age_text(timestamp: str, now: datetime) -> str:
+    """Return the time since a timestamp, such as `40 s`, `3 min`, `5 h` or `2 days`.
+
+    It is empty for what is no timestamp: an untrusted record may contain anything.
+    """
+    try:
+        seconds = int((now - datetime.fromisoformat(timestamp)).total_seconds())
+    except (ValueError, TypeError):
+        return ""
+    for unit, size in (("days", 86_400), ("h", 3_600), ("min", 60)):
+        if seconds >= 2 * size:
+            return f"{seconds // size} {unit}"
+    return f"{max(0, seconds)} s"
 
 
 def size_text(number: int) -> str:

@@ -41,7 +41,7 @@ def test_a_failed_call_shows_its_host_calls_and_the_line_of_its_script(
     assert text.count('<span class="del">') == 1
     failing = text.partition('<span class="del">')[2].partition("\n")[0]
     assert "edit_text(target" in failing
-    assert '<span class="failed">1</span>' in pages.get("/").text, "failed jobs of the run"
+    assert '<li class="failed">1 failed</li>' in pages.get("/").text, "failed jobs of the run"
 
 
 def test_a_refused_submission_shows_its_checks(user: Remora, tmp_path: Path) -> None:
@@ -62,7 +62,7 @@ def test_a_conflict_is_named_everywhere(user: Remora, tmp_path: Path) -> None:
     assert '<span class="state conflict">conflict</span>' in run
     assert "Conflict: the change of turn 1 could not be merged with your files" in run
     assert "Review 1 change</a>: 1 conflict" in run
-    assert "<b>1</b> conflict<" in run
+    assert "1 conflict</li>" in run
     agent = pages.get(f"/agents/{planted.agent_id}").text
     assert 'data-tab="why" aria-current="page"' in agent
     assert '<span class="state conflict">conflict</span>' in agent

@@ -1,6 +1,7 @@
 """HTML responses: templates that escape, and headers that keep a page to itself."""
 
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from functools import cache
 from typing import Any
 
@@ -14,7 +15,7 @@ from remora.code.syntax.diff_parts import DiffLine, Part
 from remora.errors import RemoraError
 from remora.ids import display_name
 from remora.statuses import STATUSES, TESTED, proven_text, status_text
-from remora.text import count, size_text
+from remora.text import age_text, count, size_text
 from remora.web.addresses import PageLinks
 from remora.web.value_view import (
     breakable,
@@ -82,6 +83,7 @@ def templates() -> Environment:
         "breakable": breakable,
         "node_name": lambda key: visible_line(display_name(key)),
         "time": _time,
+        "age": lambda timestamp: age_text(timestamp, datetime.now(UTC)),
         "size": size_text,
         "state": state_html,
         "state_word": status_text,

@@ -19,11 +19,11 @@ from remora.errors import Conflict, RemoraError, UsageError
 from remora.ids import display_name
 from remora.memory.events import Review
 from remora.runs.project import Project
-from remora.runs.records.findings import done_text, fixed_and_left
 from remora.runs.records.hunk_groups import labelled_hunks
 from remora.runs.records.job_view import JobView
-from remora.runs.records.results import RunView, job_document, read_run
+from remora.runs.records.results import RunView, read_run
 from remora.runs.records.run_record import read_own_record
+from remora.runs.report.job_texts import done_summary
 from remora.runs.review.accepted_changes import Verdicts
 from remora.runs.review.conflicts import ChangeConflict, conflicting_jobs, conflicts_now
 from remora.runs.review.pending import GroupBy, pending_changes
@@ -235,14 +235,9 @@ def _shown(project: Project, view: RunView, job: JobView, after: str) -> ShownCh
         conflicts = conflicts_now(project, change.patches)
         others = conflicting_jobs(project, view, job) if conflicts else []
     except RemoraError as error:
-        return ShownChange(job, _summary(job), [], error.with_hint, after)
+        return ShownChange(job, done_summary(job), [], error.with_hint, after)
     groups = separate_hunks(labelled_hunks(change.whole, job, change.hunks))
-    return ShownChange(job, _summary(job), groups, "", after, conflicts, others)
-
-
-def _summary(job: JobView) -> str:
-    """Return what a change set fixes and leaves, such as `fixed F401 x2; left E501`."""
-    return done_text(*(fixed_and_left(job_document(job)) or ({}, {})))
+    return ShownChange(job, done_summary(job), groups, "", after, conflicts, others)
 
 
 def _part(job: JobView) -> str:

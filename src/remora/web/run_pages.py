@@ -1,8 +1,9 @@
 """The lists: all runs, and the jobs of a run."""
 
 from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 from starlette.datastructures import QueryParams
@@ -16,10 +17,11 @@ from remora.runs.diagnosis.why_line import why
 from remora.runs.project import ProjectRecords
 from remora.runs.records.job_view import JobView
 from remora.runs.records.name_lookup import run_named
-from remora.runs.records.results import RunView, read_run, run_document
+from remora.runs.records.results import JobDocuments, RunView, read_run
 from remora.runs.records.run_listing import list_run_lines
-from remora.runs.report.job_texts import gate_texts, unread_text
-from remora.statuses import CONFLICT, RUNNING, UNDECIDED, WITHOUT_RESULT
+from remora.runs.records.totals import phrases_of, totals_by_operation
+from remora.runs.report.job_texts import done_summary, unread_text
+from remora.statuses import CONFLICT, DECIDED, NO_MODEL, RUNNING, UNDECIDED, WITHOUT_RESULT
 from remora.web.addresses import query_number
 from remora.web.html_responses import page, page_in_two_parts, render
 
@@ -31,7 +33,8 @@ _MOST_CAUSES = 20
 def runs_page(invocation: Invocation, _request: Request) -> Response:
     """Return the list of all runs, newest first."""
     project = open_records(invocation)
-    return page("runs.html", project=project, runs=list_run_lines(project.trace)[::-1])
+    runs = list_run_lines(project.trace)[::-1]
+    return page("runs.html", project=project, runs=runs, open=[run for run in runs if run.is_open])
 
 
 def run_page(invocation: Invocation, request: Request) -> Response:
@@ -48,25 +51,63 @@ def _body(project: ProjectRecords, run_id: str, query: QueryParams, start: int) 
     view = read_run(project, run_id, details=False)
     jobs = [job for job in view.jobs if _matches(job, query)]
     shown = jobs[start : start + _JOBS]
-    totals = run_document(project, view)["totals"]
-    unread = unread_text(totals["unreadable"])
+    plan = view.start.plan
+    sums = totals_by_operation(JobDocuments(view.jobs), plan, project.operations.totals)
+    unread = unread_text(plan.get("unreadable", []))
     reviews = Counter(job.review.state for job in view.jobs)
     return render(
         "run_body.html",
         view=view,
-        totals=totals,
-        notes=(*gate_texts(view), *([unread] if unread else [])),
-        jobs=shown,
+        operations=dict.fromkeys(job.operation for job in view.jobs),
+        done=", ".join(phrase.brief for phrase in phrases_of(sums)),
+        model=used_model(view),
+        results=_results(view),
+        ticks=view.gates.results if view.gates else (),
+        notes=[unread] if unread else [],
+        rows=[*job_rows(shown, _causes(project, shown))],
+        summary=done_summary,
         undecided={state: reviews[state] for state in UNDECIDED if reviews[state]},
         matching=len(jobs),
         size=_JOBS,
         earlier=_address(query, max(0, start - _JOBS)) if start else "",
         later=_address(query, start + _JOBS) if start + _JOBS < len(jobs) else "",
-        causes=_causes(project, shown),
         query=query,
         choices=_choices(view),
         is_running=view.status == RUNNING,
     )
+
+
+def used_model(view: RunView) -> str:
+    """Return the name of a run's model, or nothing if it used none."""
+    name = view.start.config.get("model_name") or NO_MODEL
+    return "" if name == NO_MODEL else str(name)
+
+
+def _results(view: RunView) -> dict[str, int]:
+    """Return the numbers of jobs by their review, or else by a failure."""
+    states = Counter(job.review.state or str(job.status) for job in view.jobs)
+    return {name: states[name] for name in (*UNDECIDED, *DECIDED, *WITHOUT_RESULT)}
+
+
+class JobRow(NamedTuple):
+    """A job, why it failed, and the other jobs that failed for the same reason."""
+
+    job: JobView
+    cause: str
+    same: list[JobView]
+
+
+def job_rows(jobs: Sequence[JobView], causes: Mapping[str, str]) -> Iterator[JobRow]:
+    """Yield a row for each job. Jobs that failed for the same reason share one."""
+    rows = dict[str, JobRow]()
+    for job in jobs:
+        cause = causes.get(job.agent_id) or job.outcome.error or job.outcome.why or ""
+        key = cause if job.status in WITHOUT_RESULT and cause else job.agent_id
+        if key in rows:
+            rows[key].same.append(job)
+        else:
+            rows[key] = JobRow(job, cause, [])
+    yield from rows.values()
 
 
 def _address(query: QueryParams, start: int) -> str:

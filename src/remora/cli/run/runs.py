@@ -20,7 +20,7 @@ from remora.cli.app.project_context import (
 )
 from remora.ids import LAST, display_name
 from remora.statuses import STATUSES
-from remora.text import clip, count
+from remora.text import age_text, clip, count
 
 _MODEL = 16
 """Characters of a model's name."""
@@ -162,7 +162,13 @@ def _run_rows(options: Options, project: "ProjectRecords", found: "list[RunLine]
     now = datetime.now(UTC)
     rows = [
         (
-            *(run.run_id, _age(run, now), run.status, _operations(run), clip(run.model, _MODEL)),
+            *(
+                run.run_id,
+                age_text(run.started, now),
+                run.status,
+                _operations(run),
+                clip(run.model, _MODEL),
+            ),
             *(run.failed, run.pending + run.conflicts),
         )
         for run in reversed(found)
@@ -182,18 +188,6 @@ def _operations(run: "RunLine") -> str:
     if len(run.operations) <= 2:
         return ", ".join(run.operations)
     return f"{run.operations[0]} +{len(run.operations) - 1}"
-
-
-def _age(run: "RunLine", now: datetime) -> str:
-    """Return the age of a run, such as `40 s`, `3 min`, `5 h` or `2 days`."""
-    try:
-        seconds = int((now - datetime.fromisoformat(run.started)).total_seconds())
-    except (ValueError, TypeError):  # an untrusted record may contain anything
-        return ""
-    for unit, size in (("days", 86_400), ("h", 3_600), ("min", 60)):
-        if seconds >= 2 * size:
-            return f"{seconds // size} {unit}"
-    return f"{max(0, seconds)} s"
 
 
 def _runs_outside_database(project: "ProjectRecords") -> Path | None:

@@ -16,6 +16,7 @@ from remora.statuses import (
     ACCEPTED,
     CONFLICT,
     DAMAGED,
+    FAILED,
     FAILURES,
     NO_MODEL,
     PENDING,
@@ -82,7 +83,18 @@ class RunLine(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def is_open(self) -> bool:
         """True if change sets can be accepted or rejected."""
-        return bool(self.pending or self.conflicts)
+        return bool(self.undecided)
+
+    @property
+    def undecided(self) -> int:
+        """The number of change sets that can be accepted or rejected."""
+        return self.pending + self.conflicts
+
+    @property
+    def results(self) -> dict[str, int]:
+        """The numbers of jobs by what became of them, without those that changed nothing."""
+        decided = {ACCEPTED: self.accepted, REJECTED: self.rejected, REVERTED: self.reverted}
+        return {PENDING: self.pending, CONFLICT: self.conflicts, **decided, FAILED: self.failed}
 
 
 def list_run_lines(folder: TraceFolder) -> list[RunLine]:

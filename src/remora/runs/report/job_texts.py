@@ -6,8 +6,9 @@ from typing import Any
 from remora.memory.events import GateResult
 from remora.operations.base import is_lint_code
 from remora.python_text import is_only_counted
-from remora.runs.records.findings import codes_text, fixes_text
-from remora.runs.records.results import RunView
+from remora.runs.records.findings import codes_text, done_text, fixed_and_left, fixes_text
+from remora.runs.records.job_view import JobView
+from remora.runs.records.results import RunView, job_document
 from remora.runs.report.report_model import Finding, JobReport
 from remora.statuses import CONFLICT, DONE, KEPT, STALE, TEST_GATE, VALUES_GATE
 from remora.text import count, escape_line
@@ -41,6 +42,12 @@ def fixes_of(job: JobReport) -> str:
     if job.measurement_text and job.fixed and is_done:
         text += f", {job.measurement_text}"
     return escape_line(text)
+
+
+def done_summary(job: JobView, *, left: bool = True) -> str:
+    """Return what a job fixed and, unless it is not wanted, left: `fixed F401 x2; left E501`."""
+    fixed, rest = fixed_and_left(job_document(job)) or ({}, {})
+    return done_text(fixed, rest if left else {})
 
 
 def left_codes(left: Sequence[Finding]) -> str:

@@ -15,6 +15,7 @@ from remora.errors import NotFound, RemoraError, StreamDamaged
 from remora.runs.project import Project, ProjectRecords
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import RunView, read_run, run_document
+from remora.runs.report.job_texts import done_summary
 from remora.statuses import WITHOUT_RESULT
 from remora.trace.read.reader import read_events, typed_payload
 from remora.trace.verify.anchor_check import RunAnchors
@@ -22,6 +23,7 @@ from remora.trace.verify.verify_report import StreamReport
 from remora.version import __version__
 from remora.web.addresses import FileLinks
 from remora.web.html_responses import render
+from remora.web.run_pages import job_rows, used_model
 from remora.web.share.agent_part import AgentPart, agent_part
 from remora.web.share.stream_copy import MOST_BYTES, StreamCopy, copy_stream
 
@@ -109,7 +111,9 @@ def _run_values(
         "view": view,
         "totals": run_document(project, view)["totals"],
         "jobs": jobs[:_MOST_JOBS],
-        "causes": {**{agent: text for agent, text in said.items() if text}, **causes},
+        "rows": [*job_rows(jobs[:_MOST_JOBS], said | causes)],
+        "model": used_model(view),
+        "summary": done_summary,
     }
 
 
