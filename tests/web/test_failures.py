@@ -100,7 +100,7 @@ def test_what_the_budget_dropped_is_beside_the_packet(user: Remora, tmp_path: Pa
     prompt = pages.get(f"/agents/{planted.agent_id}?turn=7&tab=prompt").text
     assert re.search(r"messages [\d.,]+ (KB|bytes) \+ tools [\d.,]+ (KB|bytes)", prompt)
     assert prompt.index("<h3>Decoding</h3>") < prompt.index("SHA-256 of the bytes")
-    refused = text.count("line 18 still prints order.weekend_fee")
+    refused = text.partition("<h2>Turns</h2>")[2].count("line 18 still prints order.weekend_fee")
     assert refused == 4, "in each of the three refused submissions, and in the checks of this one"
 
 

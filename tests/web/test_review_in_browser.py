@@ -21,7 +21,7 @@ def test_hunks_are_chosen_with_the_mouse_and_decided_with_keys(
 ) -> None:
     with served(project, user) as link, opened_page(browser) as page:
         page.goto(link)
-        page.get_by_role("link", name=re.compile("^20")).click()
+        page.locator(".runs a").first.click()
         page.get_by_role("link", name="Review 1 change").click()
         page.get_by_label("hunk 1 of 2").uncheck()
         expect(page.locator("button[value=accept]")).to_have_text(re.compile("1 of 2 hunks"))

@@ -1,13 +1,23 @@
 """The page of an agent: a row for each turn, and the tabs of the selected turn."""
 
-from typing import Any
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any, NamedTuple
 
+from msgspec.structs import replace
 from starlette.requests import Request
 from starlette.responses import Response
 
 from remora.bootstrap.invocation import Invocation
-from remora.errors import NotFound
+from remora.errors import NotFound, RemoraError
+from remora.memory.events import GateResult
+from remora.runs.records.change_set_files import job_diff
+from remora.runs.records.current_attempt import CurrentAttempts
+from remora.runs.records.job_fold import read_job
+from remora.runs.records.job_view import JobView, ReviewState
+from remora.runs.report.job_texts import done_summary
 from remora.statuses import RUNNING
+from remora.trace.read.reader import read_events, typed_payload
 from remora.web.addresses import query_number
 from remora.web.agent_records import ROWS, AgentRecord, open_agent
 from remora.web.html_responses import download, page
@@ -31,8 +41,34 @@ def agent_page(invocation: Invocation, request: Request) -> Response:
         is_earlier=False,
         is_later=False,
         is_running=agent.status == RUNNING,
+        result=_result(agent),
+        summary=done_summary,
         **_requested_values(request, agent, turn, _tab(request, agent)),
     )
+
+
+class JobResult(NamedTuple):
+    """What an agent's job came to."""
+
+    job: JobView
+    gates: Sequence[GateResult]
+    diff: str
+
+
+def _result(agent: AgentRecord) -> JobResult | None:
+    """Return what the job of an agent came to, or None if its run does not say it, or says too much."""
+    counting = CurrentAttempts()
+    with suppress(RemoraError):
+        if agent.first is None or agent.is_large:
+            return None
+        for event in read_events(agent.project.trace.existing_run(agent.first.run_id)):
+            counting.add(typed_payload(event))
+        start = next(s for s in counting.starts() if s.agent_id == agent.agent_id)
+        job = read_job(agent.project.trace, start, counting.ends[agent.agent_id])
+        job = replace(job, review=ReviewState(state=counting.review(agent.agent_id)))
+        gates = counting.gates.results if counting.gates and job.proposal.changes else ()
+        return JobResult(job, gates, job_diff(agent.project, job))
+    return None
 
 
 def rows_part(invocation: Invocation, request: Request) -> Response:

@@ -1,5 +1,6 @@
 """HTML responses: templates that escape, and headers that keep a page to itself."""
 
+import re
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from functools import cache
@@ -11,10 +12,10 @@ from starlette.datastructures import MutableHeaders
 from starlette.responses import HTMLResponse, Response, StreamingResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from remora.code.syntax.diff_parts import DiffLine, Part
+from remora.code.syntax.diff_parts import DiffLine, Part, diff_lines
 from remora.errors import RemoraError
 from remora.ids import display_name
-from remora.statuses import STATUSES, TESTED, proven_text, status_text
+from remora.statuses import STATUSES, TESTED, UNDECIDED, proven_text, status_text
 from remora.text import age_text, count, size_text
 from remora.web.addresses import PageLinks
 from remora.web.value_view import (
@@ -37,6 +38,7 @@ _STATES = (
 """States that have a colour in `static/page.css`."""
 _TAGS = {"keyword": "b", "string": "i", "comment": "i"}
 """Elements for the syntax in a line of a diff."""
+_BEGINS = re.compile(r"@@ -(\d+)(?:,\d+)? \+(\d+)")
 _MOST_OF_LINE = 2000
 """Characters of a line of a diff that are shown."""
 HEADERS = {
@@ -78,7 +80,7 @@ def templates() -> Environment:
     found.filters |= {
         "visible": visible,
         "line": visible_line,
-        "diff_line": _diff_line,
+        "diff_html": _diff_html,
         "with_code": with_code,
         "breakable": breakable,
         "node_name": lambda key: visible_line(display_name(key)),
@@ -91,7 +93,7 @@ def templates() -> Environment:
         "value": value_html,
         "number": lambda value: f"{value:,}",
     }
-    found.globals |= {"count": count, "STATUSES": STATUSES}
+    found.globals |= {"count": count, "STATUSES": STATUSES, "UNDECIDED": UNDECIDED}
     return found
 
 
@@ -137,6 +139,26 @@ def download(data: bytes, name: str) -> Response:
     return Response(data, 200, headers, "application/octet-stream")
 
 
+def _diff_html(diff: str) -> Markup:
+    """Return a diff as lines of HTML with their numbers before and after it."""
+    old = new = 0
+    html = Markup()
+    for line in diff_lines(diff):
+        numbers = ("", "")
+        if line.kind == "hunk" and (begins := _BEGINS.match(line.text)):
+            old, new = int(begins[1]), int(begins[2])
+        elif line.kind in ("add", "del", "") and not line.text.startswith("\\"):
+            numbers = (
+                "" if line.kind == "add" else f"{old}",
+                "" if line.kind == "del" else f"{new}",
+            )
+            old, new = old + (line.kind != "add"), new + (line.kind != "del")
+        html += Markup('<span class="{}" data-old="{}" data-new="{}">{}</span>').format(
+            line.kind, *numbers, _diff_line(line) or " "
+        )
+    return html
+
+
 def _diff_line(line: DiffLine) -> Markup:
     is_long = len(line.text) > _MOST_OF_LINE
     shown = DiffLine(line.kind, (Part(line.text),)) if is_long else line
@@ -146,7 +168,7 @@ def _diff_line(line: DiffLine) -> Markup:
         for tag in filter(None, (_TAGS.get(part.syntax), "u" if part.is_other else None)):
             text = Markup("<{0}>{1}</{0}>").format(tag, text)
         html += text
-    return Markup('<span class="{}">{}</span>').format(shown.kind, html or " ")
+    return html
 
 
 def _time(timestamp: str) -> str:

@@ -14,7 +14,6 @@ from starlette.responses import RedirectResponse, Response
 
 from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import open_project
-from remora.code.syntax.diff_parts import diff_lines
 from remora.errors import Conflict, RemoraError, UsageError
 from remora.ids import display_name
 from remora.memory.events import Review
@@ -117,7 +116,6 @@ def review_page(invocation: Invocation, session: Session, request: Request) -> R
         shown=min(len(pending), _MOST),
         groups=_groups(project, view, pending),
         decided=[(job, _part(job)) for job in _decided(view)],
-        diff_lines=diff_lines,
         hunks_text=hunks_text,
         message=session.take_message(request.query_params.get("message", "")),
         form_token=session.form_token,

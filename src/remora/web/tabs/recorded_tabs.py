@@ -6,7 +6,6 @@ from typing import Any
 
 import msgspec
 
-from remora.code.syntax.diff_parts import DiffLine, diff_lines
 from remora.errors import NotFound, RemoraError, StreamDamaged
 from remora.ids import unescape_path
 from remora.memory.packet import Candidate
@@ -75,15 +74,14 @@ def files(turn: TurnRecord, _other: int | None) -> dict[str, Any]:
 
 
 def _file(turn: TurnRecord, change: dict[str, Any]) -> dict[str, Any]:
-    lines: list[DiffLine] = []
-    problem = ""
+    text = problem = ""
     try:
         before, after = (_content(turn, change.get(key)) for key in ("before", "after"))
         path = unescape_path(str(change.get("path")))
-        lines = diff_lines(diff(path, before, after, mode=change.get("mode")))
+        text = diff(path, before, after, mode=change.get("mode"))
     except RemoraError as error:
         problem = error.with_hint
-    return {"path": change.get("path"), "lines": lines, "problem": problem}
+    return {"path": change.get("path"), "diff": text, "problem": problem}
 
 
 def _content(turn: TurnRecord, digest: str | None) -> bytes | None:
