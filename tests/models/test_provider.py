@@ -173,26 +173,14 @@ def test_vllms_tokenizer_counts(misbehaving: Any, canned: Any, tmp_path: Path) -
     asyncio.run(model.aclose())
 
 
-def test_what_answers_say_of_tokens_is_kept_between_runs(
+def test_a_status_counts_tokens_as_the_answer_does(
     misbehaving: Any, canned: Any, tmp_path: Path
 ) -> None:
     settings = plain_server(misbehaving, canned, {"id": "big"})
     usage = {"choices": [{"text": "A"}], "usage": {"prompt_tokens": 30}}
     misbehaving.routes["/v1/chat/completions"] = canned(body=usage)
-
-    async def ask_once() -> str:
-        model = open_model(settings, cache=tmp_path, api_key=None)
-        name = model.counter.name
-        await model.ask(Request(messages=MESSAGES, decoding=LETTER))
-        await model.aclose()
-        return name
-
-    names = [asyncio.run(ask_once()) for _ in range(2)]
-    assert names == ["upper-bound/1", "usage/1 of 0.412 tokens per byte"]
     status = check_model(settings, cache=tmp_path, api_key=None)
-    assert status.document["counter"] == names[1]
-    (tmp_path / "token_ratios.json").write_text("{")
-    assert asyncio.run(ask_once()) == names[0], "a damaged file is ignored"
+    assert status.document["counter"].startswith("usage/1 of ")
 
 
 def test_a_server_that_says_yes_to_everything_is_not_believed(
@@ -429,14 +417,12 @@ class TestUsage:
         assert counter.count_text("x" * 984) == 1000
 
     def test_the_densest_request_so_far_is_the_bound(self) -> None:
-        saved = list[TokenRatio]()
-        counter = UsageCounter(save=saved.append)
+        counter = UsageCounter()
         for tokens in (300, 400, 250, 400, None, 0):
             counter.learn(1000, tokens)
         assert counter.count_text("x" * 984) == 500
         assert counter.name == "usage/1 of 0.5 tokens per byte"
-        assert saved == [(0.3, 0.3), (0.3, 0.4), (0.25, 0.4)]
-        assert UsageCounter(saved[-1]).name == counter.name
+        assert counter.least == UsageCounter(TokenRatio(0.25, 0.4)).least
 
     def test_a_count_that_cannot_be_true_is_ignored(self) -> None:
         counter = UsageCounter()

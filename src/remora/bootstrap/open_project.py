@@ -215,7 +215,6 @@ def connect_helpers(invocation: Invocation, config: "Config", model: "Model") ->
     larger = open_larger(
         config.escalation,
         config.model,
-        cache=invocation.folders.cache,
         api_key=key_for(invocation, config, "escalation"),
         set_by=config.layer_of("escalation", "base_url"),
     )

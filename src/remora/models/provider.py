@@ -48,7 +48,7 @@ def open_model(
         from remora.models.client.server_address import parse_address
 
         parsed = parse_address(address, "model", set_by)
-        return open_client(parsed, settings, api_key, name=settings.name, cache=cache)
+        return open_client(parsed, settings, api_key, name=settings.name)
     missing = why_none(cache) if model_is_optional(settings) else None
     if missing is not None:
         return NoModel(missing)
@@ -63,7 +63,6 @@ def open_larger(
     larger: "EscalationConfig",
     settings: "ModelConfig",
     *,
-    cache: Path,
     api_key: str | None,
     set_by: str | None,
 ) -> Model:
@@ -81,7 +80,7 @@ def open_larger(
     from remora.models.client.server_address import parse_address
 
     parsed = parse_address(larger.base_url, "escalation", set_by)
-    return open_client(parsed, settings, api_key, name=larger.name, cache=cache)
+    return open_client(parsed, settings, api_key, name=larger.name)
 
 
 def check_agent_model(settings: "ModelConfig", name: str | None) -> None:
@@ -158,7 +157,7 @@ def check_model(
 
             parsed = parse_address(address, "model", set_by)
             document["base_url"] = parsed.shown
-            document |= _server_facts(parsed, settings, api_key, cache)
+            document |= _server_facts(parsed, settings, api_key)
     except ModelError as problem:
         optional = used_provider(settings, cache=cache) == "none"
         return ModelStatus(document=document, problem=problem, is_optional=optional)
@@ -206,14 +205,14 @@ def why_none(cache: Path) -> str | None:
 
 
 def _server_facts(
-    address: "Address", settings: "ModelConfig", api_key: str | None, cache: Path
+    address: "Address", settings: "ModelConfig", api_key: str | None
 ) -> dict[str, Any]:
     """Return what a server and its model can do, after a question as a job asks it."""
     from remora.models.client.openai_client import open_client
     from remora.models.client.server_probe import probe_request
 
     async def ask() -> "OpenAIClient":
-        client = open_client(address, settings, api_key, name=settings.name, cache=cache)
+        client = open_client(address, settings, api_key, name=settings.name)
         try:
             await client.ask(probe_request(client.capabilities))
         finally:

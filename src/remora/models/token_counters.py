@@ -79,13 +79,10 @@ class TokenRatio(NamedTuple):
 class UsageCounter(UpperBound):
     """Counts bytes until the server's first answer, and then the tokens per byte of its answers.
 
-    `known` comes from earlier runs. `save` is called with each new ratio.
+    A `known` ratio is used at once.
     """
 
-    def __init__(
-        self, known: TokenRatio | None = None, save: Callable[[TokenRatio], None] | None = None
-    ) -> None:
-        self._save = save
+    def __init__(self, known: TokenRatio | None = None) -> None:
         self._set(known)
 
     def learn(self, size: int, tokens: int | None) -> None:
@@ -97,11 +94,7 @@ class UsageCounter(UpperBound):
         low, high = self._ratio or (seen, seen)
         if not max(SPARSEST, low / 2) <= seen <= DENSEST:
             return
-        ratio = TokenRatio(min(low, seen), max(high, seen))
-        if ratio != self._ratio:
-            self._set(ratio)
-            if self._save is not None:
-                self._save(ratio)
+        self._set(TokenRatio(min(low, seen), max(high, seen)))
 
     def count_messages(
         self, messages: tuple[Message, ...], tools: tuple[ToolSchema, ...] = ()

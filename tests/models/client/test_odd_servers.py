@@ -75,16 +75,14 @@ class TestKeys:
         assert "seed and temperature" in failure(misbehaving.address, request=WHOLE).message
         assert len(misbehaving.seen) < 8
 
-    def test_a_probe_asks_without_it_too(
-        self, misbehaving: Any, canned: Any, tmp_path: Any
-    ) -> None:
+    def test_a_probe_asks_without_it_too(self, misbehaving: Any, canned: Any) -> None:
         misbehaving.routes["/v1/models"] = canned(body={"data": [{"id": "m"}]})
         call = {"function": {"name": "zq", "arguments": "{}"}}
         found = {"choices": [{"message": {"tool_calls": [call]}}]}
         refused = canned(status=400, body={"error": "max_tokens is not supported"})
         misbehaving.routes[CHAT] = [refused, canned(body=found)]
         where = parse_address(misbehaving.address)
-        client = open_client(where, ModelConfig(), None, name=None, cache=tmp_path)
+        client = open_client(where, ModelConfig(), None, name=None)
         asyncio.run(client.aclose())
         assert client.capabilities.tools
         assert client.connection.changed_keys == {"max_tokens": "max_completion_tokens"}

@@ -7,18 +7,14 @@ import asyncio
 import itertools
 import json
 import time
-from contextlib import suppress
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import httpx2
-import msgspec
 from msgspec.structs import replace
 
 from remora.chat import Answer, answer_form
 from remora.config.schema import ModelConfig
-from remora.config.user_folders import make_private
 from remora.errors import ContextTooLarge, ModelError, RefusedRequest, UnparsedAnswer, undo_on_error
 from remora.models.client import wire_format
 from remora.models.client.accepted_keys import KeyTrial
@@ -38,46 +34,10 @@ from remora.models.client.server_address import Address
 from remora.models.client.server_probe import ServerFacts, probe_server
 from remora.models.client.sync_http import ServerConnection, open_http
 from remora.models.protocol import Request, Strategy, TokenCounter, without_cache
-from remora.models.token_counters import (
-    SPARSEST,
-    ServerTokenizer,
-    TokenRatio,
-    UpperBound,
-    UsageCounter,
-)
-from remora.regular_file import replace_file
+from remora.models.token_counters import ServerTokenizer, UpperBound, UsageCounter
 
-_FILE = "token_ratios.json"
 LOOPBACK_FACTOR = 5
 """Factor for the time until an answer begins on this machine: a CPU reads prompts slowly."""
-
-
-class TokenRatios:
-    """The kept ratio of one model of one server. A file that cannot be used is ignored."""
-
-    def __init__(self, cache: Path, server: str) -> None:
-        self._file = cache / _FILE
-        self._server = server
-
-    def read(self) -> TokenRatio | None:
-        """Return the ratio, or None if the server has not answered yet."""
-        ratio = self._read_all().get(self._server)
-        return ratio if ratio is not None and SPARSEST <= ratio.low <= ratio.high else None
-
-    def write(self, ratio: TokenRatio) -> None:
-        """Keep the ratio. Of two processes that write at the same time, one may be forgotten."""
-        content = msgspec.json.encode({**self._read_all(), self._server: ratio})
-        with suppress(OSError):
-            make_private(self._file.parent)
-            replace_file(self._file, content)
-
-    def _read_all(self) -> dict[str, TokenRatio]:
-        try:
-            return msgspec.json.decode(self._file.read_bytes(), type=dict[str, TokenRatio])
-        except (OSError, msgspec.DecodeError):
-            return {}
-
-
 _PROBE_S = 10.0
 
 
@@ -89,27 +49,20 @@ def connect(address: Address, settings: ModelConfig, key: str | None) -> ServerC
 
 
 def open_client(
-    address: Address, settings: ModelConfig, key: str | None, *, name: str | None, cache: Path
+    address: Address, settings: ModelConfig, key: str | None, *, name: str | None
 ) -> "OpenAIClient":
     """Probe a server and return a client for its model. `name` selects one of several models.
 
-    `cache` keeps the tokens per byte of its answers. Raises ModelError if the server cannot be
-    reached.
+    Raises ModelError if the server cannot be reached.
     """
     connection = connect(address, settings, key)
     with undo_on_error(connection.close):
         facts = probe_server(connection, name=name)
     limits = request_limits(settings)
-    counter = counter_for(connection, facts, cache)
-    return OpenAIClient(connection, facts, counter, limits=limits, exact=settings.exact)
-
-
-def counter_for(connection: ServerConnection, facts: ServerFacts, cache: Path) -> TokenCounter:
-    """Return the best counter for a server's model."""
+    counter: TokenCounter = UsageCounter()
     if facts.capabilities.tokenize:
-        return ServerTokenizer(facts.name, connection.post, llama=facts.llama)
-    ratios = TokenRatios(cache, f"{connection.address.shown} {facts.name}")
-    return UsageCounter(ratios.read(), ratios.write)
+        counter = ServerTokenizer(facts.name, connection.post, llama=facts.llama)
+    return OpenAIClient(connection, facts, counter, limits=limits, exact=settings.exact)
 
 
 class OpenAIClient:
