@@ -84,7 +84,7 @@ PLANS: dict[str, tuple[Call, ...]] = {
         ("write_test", {"function": "ratio", "code": TEST}),
     ),
     "types": (
-        ("reveal", {"line": 18, "expression": "mark"}),
+        ("read_code", {"first": 18, "last": 18}),
         (
             "annotate",
             {"function": "marked", "signature": "(items: list[Item], mark: int) -> list[str]"},

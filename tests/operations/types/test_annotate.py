@@ -12,7 +12,6 @@ from remora.code.extract import parse_module
 from remora.code.syntax.nodes import Module
 from remora.errors import HostError
 from remora.operations.types.host_types import annotate, functions_to_annotate, write_annotations
-from remora.operations.types.reveal_type import reveal
 from remora.operations.types.session import project_texts, session_for
 from remora.operations.types.types_need import unannotated
 from remora.sandbox.interpreters import ProjectPython
@@ -371,46 +370,3 @@ def test_methods_that_override_another_get_the_types_of_its_parameters(project: 
     assert "refuses Count.put(row: str): " in done["said"][0]
     assert text_of(place).count("(self, row: str)") == 2
     assert "(self, row)" in text_of(place)
-
-
-@pytest.fixture
-def reader(project: Project) -> ToolTree:
-    return project.start(
-        f"{SHOP}\n\ndef names(items: list[Item | None]) -> list[str]:\n"
-        "    found = []\n    for each in items:\n        if each:\n            found.append(each.name)\n"
-        "    pair = found, items\n    return [one.upper() for one in found]\n"
-    )
-
-
-@pytest.mark.parametrize(
-    ("expression", "line", "shown"),
-    [
-        ("each", 30, "Item & ~AlwaysFalsy"),
-        ("each.name", 30, "str"),
-        ("items", 26, "list[Item | None]"),
-        ("each", 28, "Item | None"),
-        ("pair", 31, "tuple[list[str], list[Item | None]]"),
-        ("one", 32, "str"),
-        ("len(found)", 32, "int"),
-    ],
-)
-def test_type_of_an_expression_is_revealed_where_it_is(
-    reader: ToolTree, expression: str, line: int, shown: str
-) -> None:
-    assert reveal(reader, "shop.py", expression, line) == {"type": shown, "why": ""}
-
-
-@pytest.mark.parametrize(
-    ("expression", "line", "why"),
-    [
-        ("1 +", 3, "not an expression: 1 +"),
-        ("(" * 9000, 3, "not an expression: ((((("),
-        ("items", 99, "line 99 has no statement"),
-    ],
-)
-def test_why_nothing_is_revealed_is_said(
-    project: Project, expression: str, line: int, why: str
-) -> None:
-    found = reveal(project.start(), "shop.py", expression, line)
-    assert found["type"] == ""
-    assert found["why"].startswith(why)

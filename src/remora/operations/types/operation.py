@@ -22,7 +22,6 @@ def _load() -> Parts:
         missing_annotations,
         write_annotations,
     )
-    from remora.operations.types.reveal_type import reveal
     from remora.operations.types.types_need import unannotated
     from remora.tools.host_functions import HostFunction
 
@@ -34,10 +33,7 @@ def _load() -> Parts:
             "no_new_diagnostics": no_new_diagnostics,
         },
         host_functions=(
-            *(
-                HostFunction(function=function, seconds=600.0, reads_packages=True)
-                for function in (functions_to_annotate, reveal)
-            ),
+            HostFunction(function=functions_to_annotate, seconds=600.0, reads_packages=True),
             *(
                 HostFunction(function=function, seconds=600.0, reads_packages=True, writes=True)
                 for function in (annotate, write_annotations)

@@ -264,14 +264,6 @@ class Session:
             self._judges = judges
         return self._judges
 
-    def reveal(
-        self, path: str, text: str, left: Callable[[], float]
-    ) -> Mapping[tuple[str, int, int], str]:
-        """Return the types that another text of a file reveals, by path, line and column."""
-        with self._locked(left):
-            self.checker.left = left
-            return self.checker.check({path: text}).revealed
-
     def text(self, path: str, terms: Terms, proposed: Collection[tuple[str, Slot]] = ()) -> str:
         """Return the text of a file with those annotations that complete a signature.
 
