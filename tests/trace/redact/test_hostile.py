@@ -88,6 +88,10 @@ SHAPES = {
     "defaults": "'token', default=",
     "tables": "parametrize('token,a',[('",
     "names of columns": "parametrize('token', ",
+    "lookups": "token = a.get('x', ",
+    "names of lookups": "env.get.pop(",
+    "joints": "'a' 'b' ",
+    "lists of joints": "''.join(['a', 'b'",
     "nothing": "\x00",
 }
 

@@ -204,11 +204,11 @@ def test_the_last_word_of_a_tangle() -> None:
 
 def test_versions() -> None:
     plain = Redactor(KEY)
-    assert plain.version == "redact/3"
+    assert plain.version == "redact/4"
     known = Redactor(KEY, environ={"SHOP_TOKEN": PASSWORD})
     other = Redactor(KEY, environ={"SHOP_TOKEN": PASSWORD[::-1]})
     assert known.version == other.version  # it tells nothing of the value
-    assert known.version.startswith("redact/3+")
+    assert known.version.startswith("redact/4+")
     assert Redactor(KEY, environ={"HOME": "/home/shop"}).version == plain.version
     assert Redactor(KEY, environ={"SHOP_KEY": PASSWORD}).version != known.version
     assert Redactor(KEY, BUILTIN[:3]).version != plain.version
@@ -389,6 +389,10 @@ def test_our_own_code(redactor: Redactor) -> None:
         "    password=options.password2,",
         "api_key=None",
         "api_key = os.environ['API_KEY_V2']",
+        'token = os.environ.get("GITHUB_TOKEN_V2", "NEWLINE")',
+        'x = os.environ.get("TOKEN_FILE", "/run/secrets/token2")',
+        'def prompt(pw="password", auth="basic", key="name2", sep="a1!b2@c3"): pass',
+        'password = config.get("db", "password", fallback="password")',
         'api_key = os.getenv("OPENAI_API_KEY")',
         "secret_key = settings.SECRET_KEY_BASE64",
         "secret = sha256(value).hexdigest()",

@@ -5,7 +5,7 @@ import json
 import random
 import re
 import textwrap
-from itertools import product
+from itertools import pairwise, product
 from pathlib import Path
 from urllib.parse import quote
 
@@ -118,6 +118,22 @@ FORMS = (
     "x = os.environ['API_KEY'] or S",
     "x = env.str('API_KEY',\n    default=S,\n)",
     "parser.add_argument('--api-key', help='a (b', default=S)",
+    "x = config.get('auth', 'api_key', fallback=S)",
+    "x = os.getenv(\n    'API_KEY', 'no' + 'ne'\n) or S",
+    "x = os.environ.get('API_KEY', None) or S",
+    "x = os.environ.get('API_KEY') if y else S",
+    "x = process.env.API_KEY ?? S",
+    "api_key = os.environ.get('X', S)",
+    "api_key = os.getenv(\n    'X',\n    S,\n)",
+    "api_key: str = env.str('X', default=S).strip()",
+    "api_key = str(config('X', cast=str, default=S))",
+    "f(api_key=getattr(settings, 'X', S))",
+    # other names
+    "def f(host, *, pw: Annotated[str, Doc('x')] = S): pass",
+    "f(db_pw=S, pass_=1)",
+    "f(pass_=S, passphrase_=1)",
+    "f(auth=('a', S))",
+    "lambda pswd=S: 1",
     # tables of test cases
     "@pytest.mark.parametrize('api_key', [S])",
     "@pytest.mark.parametrize('user, api_key', [('a', 1), ('b', S)])",
@@ -134,8 +150,42 @@ def test_a_secret_is_found(form: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "form",
+    [
+        "x = A B",
+        "x = (\n    A  # gh\n    fB\n)",
+        "x = (\n    A\n    + B\n)",
+        "x = A \\\n    B",
+        "x = (A) + '' + (rB)",
+        "12| x = (A\n13|      B)",
+        "+x = (A +\n+     B)",
+        "x = ''.join([A, B])",
+        "x = ''.join(\n    (\n        A,\n        B,\n    )\n)",
+    ],
+)
+def test_a_split_token_is_found(form: str) -> None:
+    token = "gh" + "p_" + "aB3dE6gH9" * 4
+    parts = (range(41), (0, 20, 40), (0, 4, 40))
+    for cuts in parts:
+        texts = [f"'{token[a:b]}'" for a, b in pairwise(cuts)]
+        gap = form[form.index("A") + 1 : form.index("B")]
+        code = form[: form.index("A")] + gap.join(texts) + form[form.index("B") + 1 :]
+        for text in (code, code.replace("'", '"'), json.dumps(code), json.dumps([code])):
+            clean = REDACTOR.text(text)
+            assert not any(part in clean for part in texts), text
+            assert REDACTOR.may_contain_secret(text)
+            assert len(placeholders(clean)) == 1
+        lines = [n for n, line in enumerate(code.split("\n"), 1) if texts[0] in line]
+        assert set(lines) <= set(REDACTOR.lines_with_secrets(code))
+
+
+@pytest.mark.parametrize(
     "text",
     [
+        f'x = ["ghp_", "{SECRET * 3}"]',
+        f'x = "ghp_"\n"""{SECRET * 3}"""',
+        f'x = "-".join(["ghp_", "{SECRET * 3}"])',
+        f'digest = os.environ.get("X", "{SECRET}")',
         f'next_page_tokens = ["{SECRET}"]',
         f'if token:\n    digest("{SECRET}")',
         f'token = tokenize("{SECRET}")',
@@ -497,7 +547,7 @@ def test_patterns_that_match_nothing_at_all(pattern: str) -> None:
 def test_the_version_knows_them() -> None:
     one, two = (Redactor(KEY, own=[UserRule("shop", pattern)]).version for pattern in ("a", "b"))
     assert one != two
-    assert one.startswith("redact/3+")
+    assert one.startswith("redact/4+")
 
 
 PAGE = Path(__file__).parents[3] / "docs/reference/redaction.md"

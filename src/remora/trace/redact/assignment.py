@@ -24,13 +24,19 @@ from remora.trace.redact.rule import (
     looks_secret,
 )
 
+_WHITE = r"(?:[ \t\r\n]|\\+[rn\r\n])"
+_LOOKUP = (
+    rf"\b(?:get\w*|\w*env(?:iron)?|config|pop|setdefault|fetch)(?:\.[a-z]+)?\({_WHITE}{{0,80}}"
+    rf"(?:[\w.]+,{_WHITE}{{1,80}})?(?:[a-z]+=)?[rbu]?\\*[\"']"
+)
+"""A call that reads a setting, such as `os.getenv("`, up to the name of the setting."""
+_LOOKUP_BEFORE = re.compile(rf"(?i){_LOOKUP}[\w.-]*\Z".encode())
 _HEAD = (
     rf"(?i){NAME}{ENDING}(?:\\*[\"'`])?\]?[ \t]{{0,16}}"
     r"(?::[ \t]{0,4}[a-z_][a-z0-9_.\[\]| ]{0,40}=|:=|=>|[=!]=|=|:|,)"
 )
 _REACH = 1024  # bytes of a value that are checked before the rest is read; bounds the time
 _BARE_REACH = 200
-_COMMA = ord(",")
 _BLANK = frozenset((b" ", b"\t", b"\r", b"\n", b"(", b"\\"))
 _OPENERS = frozenset((b"'", b'"', b"`", b"\\", b" ", b"\t"))
 _SUSPICIOUS = re.compile(rb"[0-9!@#$%^&*+?~]|[a-z][A-Z]|[A-Z]{2}[a-z]|[A-Za-z]{20}")
@@ -98,24 +104,28 @@ def _value(data: bytes, head: Span) -> tuple[Span | None, int]:
 
     The secret is None if the value does not look like one.
     """
-    comma = data[head.end - 1] == _COMMA
-    if comma and not _QUOTE_BEFORE_COMMA.search(data, head.start, head.end):
+    comma = data[head.end - 1 : head.end] == b","
+    is_listed = comma and not _QUOTE_BEFORE_COMMA.search(data, head.start, head.end)
+    if is_listed or _PUBLIC_BEFORE.search(data, max(0, head.start - 16), head.start):
         return None, 0
     start = head.end
     if data[start : start + 1] in _BLANK:
         blanks = _BLANKS.match(data, start)
         start = blanks.end() if blanks else start
     if (found := _QUOTED.match(data, start, start + _REACH)) is not None:
-        return _quoted_value(data, head, found, listed=comma), 0
+        value = found[found.lastindex or 0]
+        if len(value) < MIN_LENGTH or not _SUSPICIOUS.search(value):
+            return None, 0
+        before = max(0, head.start - 200), head.start
+        is_value = not comma or _LOOKUP_BEFORE.search(data, *before) is not None
+        password = PASSWORD.search(data, head.start, head.end) is not None
+        is_secret = looks_secret(value, password=password, quoted=is_value)
+        return (_to_the_end(found, _REACH) if is_secret else None), 0
     found = None if comma else _BARE.match(data, start, start + _BARE_REACH)
     if found is None:
         return None, 0
-    is_secret = _is_bare_secret(data, head, found) and not _is_public(data, head)
+    is_secret = _is_bare_secret(data, head, found)
     return (_to_the_end(found, _BARE_REACH) if is_secret else None), found.end()
-
-
-def _is_public(data: bytes, head: Span) -> bool:
-    return _PUBLIC_BEFORE.search(data, max(0, head.start - 16), head.start) is not None
 
 
 def _to_the_end(found: re.Match[bytes], reach: int) -> Span:
@@ -123,18 +133,6 @@ def _to_the_end(found: re.Match[bytes], reach: int) -> Span:
     if found.end() == found.start() + reach:
         found = found.re.match(found.string, found.start()) or found
     return Span(*found.span(found.lastindex or 0))
-
-
-def _is_password(data: bytes, head: Span) -> bool:
-    return PASSWORD.search(data, head.start, head.end) is not None
-
-
-def _quoted_value(data: bytes, head: Span, found: re.Match[bytes], *, listed: bool) -> Span | None:
-    value = found[found.lastindex or 0]
-    if len(value) < MIN_LENGTH or not _SUSPICIOUS.search(value):
-        return None
-    judged = looks_secret(value, password=_is_password(data, head), quoted=not listed)
-    return _to_the_end(found, _REACH) if judged and not _is_public(data, head) else None
 
 
 def _is_bare_secret(data: bytes, head: Span, found: re.Match[bytes]) -> bool:
@@ -148,7 +146,7 @@ def _is_bare_secret(data: bytes, head: Span, found: re.Match[bytes]) -> bool:
     compared = data[head.end - 2 : head.end] in (b"==", b"!=", b":=")
     if compared or _CALLED.match(data, found.end()):
         return False
-    password = _is_password(data, head)
+    password = PASSWORD.search(data, head.start, head.end) is not None
     literal = _ENV_LINE.fullmatch(data, head.start, head.end) is not None
     if password and data[head.end - 1 : head.end] == b":":
         literal = literal or bool(_END_OF_LINE.match(data, found.end()) or _ODD.search(value))
@@ -159,25 +157,25 @@ def _is_bare_secret(data: bytes, head: Span, found: re.Match[bytes]) -> bool:
 
 ASSIGNMENT = Rule("assignment", _HEAD, needs=_HEAD, find=_find_values)
 
-_OR = r"[)\]][ \t]{1,4}or[ \t(]"
-_DEFAULT_HEAD = rf"(?i){NAME}{ENDING}\\*[\"'](?:[^)]{{0,160}}?[\s(,n]default[ \t]{{0,4}}=|{_OR})"
-_DEFAULT_NEED = rf"(?i)default[ \t]{{0,4}}=|{_OR}"
+_OR = rf"[)\]]{_WHITE}+(?:or|if[ (][^\n:\"']{{0,60}}[ )]else)[ \t(]|[)\]]?{_WHITE}*(?:\|\||\?\?)"
+_OPTION = r"(?:default|fallback)[ \t]{0,4}="
+_DEFAULT_HEAD = rf"(?i){NAME}{ENDING}(?:\\*[\"'](?:[^)]{{0,160}}?[\s(,n]{_OPTION}|(?:,[^()]{{0,40}})?(?:{_OR}))|{_OR})"
+_DEFAULT_NEED = rf"(?i){_OPTION}|[)\]]{_WHITE}+(?:or|if)[ \t(]|\|\||\?\?"
 DEFAULT_VALUE = Rule("assignment", _DEFAULT_HEAD, needs=_DEFAULT_NEED, find=_find_values)
 """Defaults, as in `option("--token", default="…")` and `getenv("TOKEN") or "…"`."""
 
 
-_TUPLE_BLANK = r"(?:[ \t\r\n]|\\+[rn\r\n])*"
 _CONTINUED = r"(?:[ \t]|\\+[rn\r\n]\n?)*"
 _NAMED = r"[a-z_\x80-\xff][a-z0-9_.\x80-\xff]*(?:\[[^\[\]\n]{0,60}\])?"
 _SECRET = rf"(?:[a-z_][a-z0-9_.]*\[\\*[\"'])?[a-z0-9_.-]*{NAME}{ENDING}(?:\\*[\"']\])?"
-_TUPLE_OPEN, _TUPLE_CLOSE = rf"(?:[*(\[]{_TUPLE_BLANK})*", rf"(?:{_TUPLE_BLANK}[)\]])*"
+_TUPLE_OPEN, _TUPLE_CLOSE = rf"(?:[*(\[]{_WHITE}*)*", rf"(?:{_WHITE}*[)\]])*"
 _TYPE = (
     r":[ \t]{0,4}\\*[\"']?[a-z_][a-z0-9_.| ]{0,40}(?:\[[^\n]{0,160}\])?[a-z0-9_.| ]{0,20}"
     r"\\*[\"']?[ \t]{0,4}"
 )
 _TUPLE_HEAD = (
-    rf"(?i){_TUPLE_OPEN}(?:{_NAMED}{_TUPLE_CLOSE}{_TUPLE_BLANK},{_TUPLE_BLANK}{_TUPLE_OPEN})*{_SECRET}{_TUPLE_CLOSE}"
-    rf"(?:{_TUPLE_BLANK},{_TUPLE_BLANK}{_TUPLE_OPEN}{_NAMED}{_TUPLE_CLOSE})*(?:{_TUPLE_BLANK},)?{_TUPLE_CLOSE}"
+    rf"(?i){_TUPLE_OPEN}(?:{_NAMED}{_TUPLE_CLOSE}{_WHITE}*,{_WHITE}*{_TUPLE_OPEN})*{_SECRET}{_TUPLE_CLOSE}"
+    rf"(?:{_WHITE}*,{_WHITE}*{_TUPLE_OPEN}{_NAMED}{_TUPLE_CLOSE})*(?:{_WHITE}*,)?{_TUPLE_CLOSE}"
     rf"(?:{_CONTINUED}[:+|]?=|[ \t]+in\b)"
     rf"|(?i)({NAME}{ENDING})(?:\\*[\"'`])?\]?[ \t]{{0,16}}(?:{_TYPE}=|:|=>)"
 )
@@ -199,7 +197,9 @@ _TOKEN = re.compile(
     rb"|\\++\"((?:[^\"\\\n]++|\\++(?!\"))*+)\\++\"|\\++'((?:[^'\\\n]++|\\++(?!'))*+)\\++')"
     rb"|(?P<open>(?:[\w.]*(?i:\b(?:field|param|secretstr|secretbytes|str|bytes|list|tuple"
     rb"|set|frozenset|dict))\("
-    rb"(?:default(?:_factory)?[ \t]*=[ \t]*(?:lambda[ \t]*:)?)?)|\*{0,2}[(\[{])"
+    rb"(?:default(?:_factory)?[ \t]*=[ \t]*(?:lambda[ \t]*:)?)?)|[\w.]*(?i:"
+    + _LOOKUP.encode()
+    + rb")[\w.-]*\\*[\"']|\*{0,2}[(\[{])"
     rb"|(?P<close>[)\]}])|(?P<comma>,)"
     rb"|(?P<other>[^\s\"'\\()\[\]{},;#]++"
     rb"(?:[(\[](?:[^()\[\]{}\"'\\\n]|\"[^\"\\\n]*+\"|'[^'\\\n]*+'){0,200}+[)\]])*+)"

@@ -1,4 +1,4 @@
-"""Text without escape sequences and line continuations, in which rules find split tokens."""
+"""Text without escapes, continued lines and joints of literals, in which rules find split tokens."""
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
@@ -9,18 +9,43 @@ from remora.trace.redact.rule import Finding, Match, Matcher, Span, compile_patt
 _WORD = "[A-Za-z0-9_+/=~.:@!-]"
 _HEX = "((?:2[1bdefBDEF]|3[0-9adAD]|4[0-9a-fA-F]|5[0-9afAF]|6[1-9a-fA-F]|7[0-9aeAE]))"
 """A token character in hexadecimal."""
+_CONTINUATION = rf"{_WORD}(?:\\+\r?\n|(?:\\{{3}}|\\{{6,8}})n)+{_WORD}"
 _ESCAPES = compile_pattern(
     rf"\\+(?:x{_HEX}|u00{_HEX}|u\{{0{{0,4}}{_HEX}\}}|U000000{_HEX}|([01][0-7]{{2}})|/)"
-    rf"|{_WORD}\\+\r?\n{_WORD}|{_WORD}(?:\\{{3}}|\\{{6,8}})n{_WORD}"
+    rf"|{_CONTINUATION}"
 )
 r"""Hexadecimal and octal escapes, JSON's `\/`, and line continuations within a word."""
-_CONTINUATIONS = compile_pattern(rf"{_WORD}(?:\\+\r?\n|(?:\\{{3}}|\\{{6,8}})n)+{_WORD}")
-_PASSES = (_ESCAPES, _CONTINUATIONS, _CONTINUATIONS)
+_PASSES = (_ESCAPES, *[compile_pattern(_CONTINUATION)] * 2)
 """A match takes the characters beside a continuation (RE2 cannot look behind), so a pass leaves
-continuations beside escapes, and each second one of those that are one character apart."""
+continuations beside escapes, and each second one of those that are one character apart. If a pass
+replaces nothing, the next does not either."""
 _OCTAL = 5
 """The group of an octal escape in `_ESCAPES`."""
 _IS_WORD = compile_pattern(_WORD)
+
+_QUOTE = r"\\*[\"'`]"
+_MARGIN = r"(?:[>+ \t]|-[ \t]{3})?[ \t]*(?:[0-9]{1,6}[ \t]?[\t:|][ \t]*)?"
+"""The margin of a line in a diff or in a listing."""
+
+
+def _joint(separator: str = "") -> str:
+    """Return the pattern of what is between the texts of two literals, which may be empty ones."""
+    gap = rf"(?:[ \t()+{separator}]|(?:#[^\n\\]*)?(?:\\*\r?\n|(?:\\+r)?\\+n){_MARGIN})"
+    empty = rf"(?:{_QUOTE}{_QUOTE}{gap}+)*"
+    return rf"(?:{_QUOTE}){{1,3}}{gap}*{empty}[rRbBuUfF]{{0,2}}{_QUOTE}"
+
+
+_CHAIN, _CHAIN_OF_ITEMS = (
+    rf"{_WORD}{joint}(?:{_WORD}+{joint})*{_WORD}" for joint in (_joint(), _joint(","))
+)
+"""Joints with the text between them, and a character on either side."""
+_LIST = r"(?:\\*[\"']){2}\.join\((?:\s|\\+[rn])*[\[(]([^\])]*)"
+_CHAIN_OR_LIST = compile_pattern(rf"{_CHAIN}|{_LIST}")
+_IN_LIST, _JOINT = compile_pattern(_CHAIN_OF_ITEMS), compile_pattern(_joint(","))
+_REACH, _REACH_BEHIND = 300, 5_000
+"""Bytes before a joint, and at most of the line behind it, that are read again (decision)."""
+_Edit = tuple[int, int, bytes]
+"""The start and the end of a part of a text, and what replaces it."""
 
 
 class Unescaped(NamedTuple):
@@ -56,26 +81,59 @@ def unescape(data: bytes) -> Iterator[Unescaped]:
     Yields the text after each pass that replaced any.
     """
     before = None
-    for pattern in _PASSES:
-        if b"\\" in data and (text := _replace(pattern, data, before)) is not None:
-            yield text
-            data, before = text.data, text
+    for pattern in _PASSES if b"\\" in data else ():
+        if not (edits := list(_escapes(pattern, data))):
+            break
+        before = _edited(data, edits, before)
+        data = before.data
+        yield before
+    if edits := list(_joints(data)):
+        yield _edited(data, edits, before)
 
 
-def _replace(pattern: Matcher, data: bytes, before: Unescaped | None) -> Unescaped | None:
+def _edited(data: bytes, edits: Iterable[_Edit], before: Unescaped | None) -> Unescaped:
     pieces: list[bytes] = []
     at: list[int] = []
     longer = [0]
     done = 0
-    for match in pattern.finditer(data):
-        (start, end), spelled = _escape(match, data)
-        if spelled is None:
-            continue
+    for start, end, spelled in edits:
         pieces += (data[done:start], spelled)
         at.append(start - longer[-1])
         longer.append(longer[-1] + end - start - len(spelled))
         done = end
-    return Unescaped(b"".join([*pieces, data[done:]]), at, longer, before) if at else None
+    return Unescaped(b"".join([*pieces, data[done:]]), at, longer, before)
+
+
+def _chains(data: bytes) -> Iterator[Span]:
+    for match in _CHAIN_OR_LIST.finditer(data):
+        start, end = match.span(1)
+        if start < 0:
+            yield Span(*match.span())
+        else:
+            for chain in _IN_LIST.finditer(data[start:end]):
+                yield Span(*(start + place for place in chain.span()))
+
+
+def _joints(data: bytes) -> Iterator[_Edit]:
+    """Yield the joints of literals that token characters surround, and the text far from them."""
+    kept = 0
+    for start, end in _chains(data):
+        if (cut := start - _REACH) > kept:
+            yield kept, max(cut, data.find(b"\n", cut, start)), b"\n"
+        for joint in _JOINT.finditer(data[start:end]):
+            first, last = joint.span()
+            yield start + first, start + last, b""
+        stop = data.find(b"\n", end, end + _REACH_BEHIND)
+        kept = stop if stop >= 0 else min(end + _REACH_BEHIND, len(data))
+    if kept:
+        yield kept, len(data), b""
+
+
+def _escapes(pattern: Matcher, data: bytes) -> Iterator[_Edit]:
+    for match in pattern.finditer(data):
+        (start, end), spelled = _escape(match, data)
+        if spelled is not None:
+            yield start, end, spelled
 
 
 def _escape(match: Match, data: bytes) -> tuple[Span, bytes | None]:

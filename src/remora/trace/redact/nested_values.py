@@ -15,7 +15,7 @@ _Children = list[tuple[Any, str]]
 _LEAVES = (str, int, float, bytes, bytearray)
 _ITEM = object()
 """Stands for the field where an item is a text itself."""
-_SECRET_NAME = re.compile(rf"(?is).*{NAME}{ENDING}|-*(?:auth|pass|pw)")
+_SECRET_NAME = re.compile(rf"(?is).*{NAME}{ENDING}|-*pass")
 _HEADER = re.compile(r"(?i)(?:proxy-)?authorization|(?:set-)?cookie")
 
 

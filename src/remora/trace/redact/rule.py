@@ -18,16 +18,17 @@ ESCAPE = r"\\[abfnrtv]"
 MIN_LENGTH = 8
 """Minimum length of a value that is recognized as a secret only by its context."""
 NAME = (
-    r"(?:pass(?:word|wd|phrase)|passwort|pwd|[_-]pass|secret|token|credential|[_-]auth"
+    r"(?:pass(?:_?word|wd|_?phrase|code)|passwort|ps?wd?|(?:[_-]|user|db)pass|\bpass[_0-9]|secret|token|credential"
+    r"|(?:\b|[_-])auth"
     r"|(?:api|access|auth|private|secret|signing|encryption|master|account|shared|service|app(?:lication)?"
     r"|deploy|license|webhook|storage|admin)[_-]?key)"
 )
 """Words at the end of a name that mark its value as secret (case-insensitive)."""
 ENDING = (
     r"(?:s|[_-]?(?:value|keys?|token|prod|production|dev|test|live|staging|old|new|base|base64"
-    r"|b64|plain|[0-9]{1,3}))?"
+    r"|b64|plain|[0-9]{1,3}))?_{0,2}"
 )
-PASSWORD = re.compile(rb"(?i)pass|pwd")
+PASSWORD = re.compile(rb"(?i)pass|ps?w")
 """Names of passwords, which look less random than tokens."""
 
 FILLER = "\x01"
