@@ -1,0 +1,21 @@
+#!/bin/sh
+# judge.sh edit|stop: a hook of Claude Code and Codex. Remarks go back to the agent: exit 2, on stderr.
+# After an edit of a Python file, nothing of the project runs; when the agent stops, its tests do.
+# To switch it off: export REMORA_HOOKS=off
+
+[ "$REMORA_HOOKS" = off ] && exit 0
+command -v remora >/dev/null || exit 0
+event=$(cat)
+case $1:$event in
+  stop:*'"stop_hook_active":true'* | stop:*'"stop_hook_active": true'*) exit 0 ;; # it has heard the remarks
+  stop:* | edit:*.py*) ;;
+  *) exit 0 ;;
+esac
+if [ "$1" = edit ]; then
+  remarks=$(remora --quiet judge --static --color never 2>/dev/null)
+else
+  remarks=$(remora --quiet judge --color never 2>/dev/null)
+fi
+[ $? -eq 1 ] || exit 0 # 1: there are remarks; other codes are not about the change
+printf '%s\n' "Remora's remarks on the change; mend what is right, and say why you leave the others:" "$remarks" >&2
+exit 2
