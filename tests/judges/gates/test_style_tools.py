@@ -135,6 +135,18 @@ def test_rules_that_the_pinned_ruff_does_not_have_are_not_asked(
     assert ("noqa-comments" in said) == is_asked
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(("hook", "problems"), [("", 1), ("  - id: ruff\n", 2)])
+def test_files_that_the_project_does_not_check_count_only_if_a_hook_does(
+    tmp_path: Path, hook: str, problems: int
+) -> None:
+    files = dict.fromkeys(("pkg/a.py", "tests/b.py"), "import os\n")
+    settings = {"Makefile": "lint:\n\truff check pkg/ --fix\n", ".pre-commit-config.yaml": hook}
+    write(tmp_path, {**files, **settings})
+    (ruff,) = (gate for gate in find_gates(FileTree(tmp_path), [*files], None)[0])
+    assert len(ruff.measure(tmp_path, 60, ())) == problems
+
+
 @pytest.mark.parametrize("settings", [{"ruff.toml": ""}, {"mypy.ini": "[mypy]\n"}])
 def test_a_tool_that_prints_too_much_judges_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: dict[str, str]

@@ -191,12 +191,23 @@ def _style_gates(place: FileTree, python: ProjectPython | None) -> Iterator[Gate
         used = [python] if python else []
         used += [own] if tool.module == "ruff" else []
         if used and (is_named or any(map(place.files.exists, tool.files))):
-            command = tool.command
+            command = tool.command.removesuffix(".") + _checked_paths(tool, texts, place)
             if tool.name == "ruff" and not (python and installed_version(python.python, "ruff")):
                 # Remora's own has rules that the pinned version lacks
                 command += f" {shlex.join(rule_choice(place, '', (DEFAULT,)).options)}"
             fitting = tool._replace(command=command)
             yield Gate(tool.name, tool.name, partial(_style_problems, fitting, used))
+
+
+def _checked_paths(tool: StyleTool, texts: str, place: FileTree) -> str:
+    """Return the folders that the project's own commands check, or `.` if a hook checks all files."""
+    lines = re.findall(rf"(?<![\w.-]){tool.module} ([^\n&|;]*)", texts)
+    words = {word.strip("\"',]/") for line in lines for word in line.split()}
+    folders = [
+        word for word in words if re.fullmatch(r"\w[\w/-]*", word) and place.files.is_folder(word)
+    ]
+    is_all = not folders or "." in words or f"id: {tool.module}" in texts
+    return "." if is_all else shlex.join(sorted(folders))
 
 
 def _style_problems(
