@@ -8,8 +8,7 @@ import pytest
 
 from remora.code.syntax.definitions import FunctionNode
 from remora.judges.judged_change import Change, ChangedFile
-from remora.judges.tests import written_test
-from remora.judges.tests.circumstances import HERE, machine_path
+from remora.judges.tests.circumstances import HERE
 from remora.judges.tests.claims import claims_of
 from remora.judges.tests.entered_functions import entered_functions
 from remora.judges.tests.hollow import (
@@ -446,22 +445,3 @@ def test_equal_branches_words_and_faults_make_a_test_superfluous(added: Change) 
         "test_table_of_a_call",
     }
     assert repeated_tests(added, tests, entered, lambda: True)[1] != []
-
-
-@pytest.mark.parametrize(
-    ("body", "path"),
-    [
-        ("assert open('/etc/os-release').read()", "/etc/os-release"),
-        ("where = '/tmp/' + name\nwith open(where) as file:\n    assert file", "/tmp/"),
-        ("assert Path('/usr/bin/env').exists()", "/usr/bin/env"),
-        ("assert os.path.getsize('/etc/hosts')", "/etc/hosts"),
-        ("(tmp_path / 'a').write_text('/var/log')", ""),
-        ("assert client.open('/home/')", ""),
-        ("assert normalized('/usr/bin/../env') == '/usr/env'", ""),
-        ("assert open('data/sample.txt').read()", ""),
-    ],
-)
-def test_paths_of_the_machine_that_a_test_uses(body: str, path: str) -> None:
-    lines = "\n    ".join(body.splitlines())
-    (test,) = written_test.tests_in("test_it.py", f"def test_it():\n    {lines}\n".encode())
-    assert machine_path(test.function) == path

@@ -7,14 +7,11 @@ Such a test passes only for one user. The tests run in two circumstances that di
 that a test must not depend on. Those with different outcomes run again for each difference alone.
 """
 
-import ast
 from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
-from remora.code.syntax.definitions import FunctionNode
 from remora.judges.runner.parent import CIRCUMSTANCES, Circumstances
-from remora.judges.tests.claims import inlined, values_of
 from remora.judges.tests.test_runs import Outcomes, run_tests
 from remora.tools.tree import ToolTree
 
@@ -29,39 +26,8 @@ _ASPECTS: Mapping[str, tuple[str, ...]] = {
     "another locale": ("LC_ALL", "LANG", "LANGUAGE"),
 }
 """Environment variables in which circumstances differ, in words."""
-
-
-_MACHINE = ("/etc/", "/home/", "/opt/", "/tmp/", "/usr/", "/var/", "C:\\")  # noqa: S108
-_LOOKING = frozenset({"exists", "getmtime", "getsize", "isdir", "isfile", "islink"})
-"""Functions of `os.path` that look at the file."""
 _MOST_OTHERS = 20
 """Other tests of a file that show whether its tests depend on the same (decision)."""
-
-
-def machine_path(function: FunctionNode) -> str:
-    """Return an absolute path of the machine that a test reads or writes, or an empty string."""
-    values = values_of(function)
-    calls = (
-        node for line in function.body for node in ast.walk(line) if isinstance(node, ast.Call)
-    )
-    for call in calls:
-        match call.func:
-            case ast.Name(id="open" | "Path"):
-                used = call.args[:1]
-            case ast.Attribute(value=ast.Name(id="os" | "io" | "shutil" | "pathlib")):
-                used = call.args[:1]
-            case ast.Attribute(
-                value=ast.Attribute(value=ast.Name(id="os"), attr="path"), attr=name
-            ):
-                used = call.args[:1] if name in _LOOKING else []
-            case _:
-                used = []
-        for part in used:
-            for text in ast.walk(inlined(part, values)):
-                match text:
-                    case ast.Constant(value=str(path)) if path.startswith(_MACHINE):
-                        return path
-    return ""
 
 
 def of_this_user(environ: Mapping[str, str]) -> Circumstances:

@@ -15,7 +15,6 @@ from remora.judges.tests.circumstances import (
     HERE,
     fails_for_others,
     find_causes,
-    machine_path,
     of_this_user,
 )
 from remora.judges.tests.entered_functions import entered_functions
@@ -116,9 +115,6 @@ def _by_source(
             yield test.id, _finding(test, HOLLOW, why)
         elif is_self_contained(test.function, test.module):
             yield test.id, _finding(test, HOLLOW, "it uses nothing but what is in its own file")
-        elif (path := machine_path(test.function)) and not uses_mocks(test.function):
-            message = f"it uses `{path}`, which is another file or none on other machines"
-            yield test.id, _finding(test, ELSEWHERE_FAILS, message)
 
 
 def _run(
