@@ -250,16 +250,47 @@ def test_what_runs_is_judged_by_running_it(
     assert not [part for part in found["unjudged"] if "test_the_error" in part["what"]]
 
 
+TABLE = """\
+import pytest, shop
+from tests.rows import ROWS
+
+@pytest.mark.parametrize(("total", "price"), ROWS)
+def test_rows(total, price):
+    assert shop.discount(total) == price
+"""
+IN_ROWS = {"tests/__init__.py": "", "tests/test_rows.py": TABLE}
+DESCRIBED = SHOP.replace("(total)", "(total: float) -> float").replace("The price", "Its price")
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(120)
-def test_a_function_that_is_only_described_anew_needs_no_test(
-    shop: Path, poor: Remora, plain_python: ProjectPython
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        ({}, {"shop.py": DESCRIBED}, []),
+        (
+            {**IN_ROWS, "tests/rows.py": "ROWS = [(1, 1), (2, 2), (3, 3)]\n"},
+            {"tests/rows.py": "ROWS = [(1, 1), (2, 3), (4, 5)]\n"},
+            ["tests/test_rows.py::test_rows[2-3] fails, and 1 more row"],
+        ),
+    ],
+)
+def test_what_is_described_anew_needs_no_test_and_a_table_is_one_test(
+    shop: Path,
+    poor: Remora,
+    plain_python: ProjectPython,
+    before: dict[str, str],
+    after: dict[str, str],
+    said: list[str],
 ) -> None:
+    """Rows whose values are changed have other names, and are not missing."""
     user = replace(poor, environ={"VIRTUAL_ENV": str(plain_python.python.parent.parent)})
-    described = SHOP.replace("(total)", "(total: float) -> float").replace("The price", "Its price")
-    write(shop, {"shop.py": described})
+    write(shop, before)
+    git(shop, "add", ".")
+    git(shop, "commit", "-q", "--allow-empty", "-m", "before")
+    write(shop, after)
     found = user("judge", "--json", cwd=shop).document
-    assert [problem["code"] for problem in found["problems"]] == []
+    assert [problem["message"] for problem in found["problems"]] == said
 
 
 @pytest.mark.slow

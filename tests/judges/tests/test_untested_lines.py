@@ -191,6 +191,8 @@ def test_what_tests_run_in_another_process_is_not_known(
         )
         said = judged(tmp_path, plain_python, {"shop.py": code, "test_shop.py": test})
         assert bool(said.findings) == known, said
+    said = judged(tmp_path, plain_python, {"shop.py": code, "test_bad.py": "import shops\n"})
+    assert [part.why for part in said.unjudged] == ["test_bad.py cannot be collected"]
 
 
 @pytest.mark.slow

@@ -3,12 +3,14 @@
 import functools
 import re
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from remora.code.syntax.source import Unreadable, read_source
 from remora.errors import HostError
+from remora.judges.gates.code_gates import test_file
 from remora.judges.gates.gate import Gate, Levels, PlacedText, UnstartedError, worse
 from remora.judges.gates.project_gates import STYLE_TOOLS, find_gates, mistakes_gate, results_gate
 from remora.judges.gates.values_gate import ValuesGate
@@ -17,6 +19,7 @@ from remora.judges.tests.written_test import tests_in
 from remora.runs.report.problems import Problem
 from remora.sandbox.interpreters import ProjectPython
 from remora.statuses import TEST_GATE
+from remora.text import count
 from remora.tools.host.declared_type_checker import SETTINGS_FILES, declared_checker
 
 GATE = "gate"
@@ -122,7 +125,25 @@ def _find_worse(gate: Gate, change: Change, ends: float) -> Sequence[str]:
     """Return what is worse. A gate that runs code must say so twice."""
     said = _compare(gate, change, ends)
     again = _compare(gate, change, ends) if said and gate.runs_code else said
-    return [text for text in said if text in again]
+    sure = [text for text in said if text in again]
+    return _by_test(sure) if gate.name == TEST_GATE else sure
+
+
+def _by_test(texts: Sequence[str]) -> Sequence[str]:
+    """Return the first text on the rows of each test with a table, with the number of the others.
+
+    What follows from a file that cannot be collected is left out.
+    """
+    rows = dict[tuple[str, str], list[str]]()
+    broken = {test_file(text) for text in texts if "::" not in text}
+    for text in texts:
+        test, _, row = text.partition("[")
+        if "::" not in text or test_file(text) not in broken:
+            rows.setdefault((test, row.rpartition("]")[2]), []).append(text)
+    return [
+        f"{first}, and {count(len(others), 'more row')}" if others else first
+        for first, *others in rows.values()
+    ]
 
 
 def _compare(gate: Gate, change: Change, ends: float) -> list[str]:
@@ -134,14 +155,17 @@ def _compare(gate: Gate, change: Change, ends: float) -> list[str]:
 
     with ThreadPoolExecutor(2) as pool:
         before, after = pool.map(measure, (change.before.tree, change.after.tree))
-    return worse(
-        {
-            fact: level
-            for fact, level in before.items()
-            if after.get(fact) or not _is_removed(change, fact)
-        },
-        after,
+    rows, left = (
+        Counter(fact.partition("[")[0] for fact, level in side.items() if level > 0)
+        for side in (before, after)
     )
+    lost = rows - left
+    kept = {
+        fact: level
+        for fact, level in before.items()
+        if after.get(fact) or (fact.partition("[")[0] in lost and not _is_removed(change, fact))
+    }
+    return worse(kept, after)
 
 
 def _is_removed(change: Change, fact: str) -> bool:

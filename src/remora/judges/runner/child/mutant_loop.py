@@ -212,6 +212,8 @@ class EntryLoop:
     def pytest_collectreport(self, report: Any) -> None:
         if not report.passed:
             self.broken[report.nodeid, -1] = None
+        if report.failed:
+            self.found["problem"] = f"{report.nodeid} cannot be collected"
 
     def note_process(self, event: str, args: Any) -> None:
         """Note that a process of the project's environment is started. This is an audit hook."""
@@ -239,8 +241,6 @@ class EntryLoop:
             self.run(item, following)
         else:
             self.found["complete"] = True
-            if session.testsfailed:
-                self.found["problem"] = "a test file cannot be collected"
         called = {(os.path.realpath(file), line, name) for file, line, name in self.called}
         for number, probe in enumerate(self.probes):
             path, name = probe.get("path"), probe.get("qualname", "").rpartition(".")[2]
