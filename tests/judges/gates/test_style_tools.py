@@ -137,9 +137,7 @@ def test_rules_that_the_pinned_ruff_does_not_have_are_not_asked(
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("hook", "problems"), [("", 1), ("  - id: ruff\n", 2)])
-def test_files_that_the_project_does_not_check_count_only_if_a_hook_does(
-    tmp_path: Path, hook: str, problems: int
-) -> None:
+def test_a_linter_runs_where_the_project_runs_it(tmp_path: Path, hook: str, problems: int) -> None:
     files = dict.fromkeys(("pkg/a.py", "tests/b.py"), "import os\n")
     settings = {"Makefile": "lint:\n\truff check pkg/ --fix\n", ".pre-commit-config.yaml": hook}
     write(tmp_path, {**files, **settings})

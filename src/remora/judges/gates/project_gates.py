@@ -37,7 +37,7 @@ NOT_INSTALLED = "it is not installed in the project's environment"
 _NEWEST = 15
 """The newest minor version of Python that ruff takes as a target (0.17)."""
 _MISTAKES = (
-    "ruff check --isolated --no-fix --no-cache --output-format=pylint --select={} "
+    "ruff check --isolated --no-fix --no-cache --output-format=pylint --select={},F811 "
     "--target-version=py3{} ."
 )
 _ONE_LINE = {"RUFF_OUTPUT_FORMAT": "concise"}
@@ -139,7 +139,7 @@ def _folders_with_settings(place: FileTree) -> set[str]:
 
 
 def mistakes_gate(place: FileTree) -> Gate:
-    """Return the gate for projects without ruff: files that do not parse, and undefined names.
+    """Return the gate for projects without ruff: undefined names, hidden tests, and syntax errors.
 
     Which names are undefined is left to flake8, if the project uses it.
     """
@@ -147,7 +147,8 @@ def mistakes_gate(place: FileTree) -> Gate:
     # what only this interpreter cannot parse is not a mistake of the project
     minor = max(sys.version_info.minor, min(oldest_minor(place) or 0, _NEWEST))
     command = _MISTAKES.format("E9" if uses_flake8(place) else "F82", minor)
-    return Gate("ruff", "ruff", partial(_style_problems, StyleTool("ruff", command, ""), [own]))
+    tool = StyleTool("ruff", command, "", counted=r"\[(?!F811)|`test_")
+    return Gate("ruff", "ruff", partial(_style_problems, tool, [own]))
 
 
 def results_gate(place: FileTree, paths: Iterable[str]) -> Gate | None:

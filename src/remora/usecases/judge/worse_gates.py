@@ -130,10 +130,7 @@ def _find_worse(gate: Gate, change: Change, ends: float) -> Sequence[str]:
 
 
 def _by_test(texts: Sequence[str]) -> Sequence[str]:
-    """Return the first text on the rows of each test with a table, with the number of the others.
-
-    What follows from a file that cannot be collected is left out.
-    """
+    """Return one text on the rows of a test, and one on a file that cannot be collected."""
     rows = dict[tuple[str, str], list[str]]()
     broken = {test_file(text) for text in texts if "::" not in text}
     for text in texts:
