@@ -195,9 +195,9 @@ def test_files_that_match_a_pattern_are_written(root: Path, home: Path) -> None:
 
 
 def test_a_secret_is_not_written(root: Path, home: Path) -> None:
-    new = [{"old": "", "new": "TOKEN = 'ghp_" + "Ab1" * 12 + "'\n"}]
+    new = [{"old": "", "new": "x = (\n  'ghp_'\n  '" + "Ab1" * 12 + "'\n)\n"}]
     says = error_of(verify(invocation_in(root, home), new, path="new.py", apply=True))
-    assert "new.py:1: this looks like a secret" in says
+    assert "new.py:2: this looks like a secret" in says
     assert not (root / "new.py").exists()
 
 
