@@ -87,25 +87,6 @@ def test_a_later_call_names_the_functions_that_it_replaces() -> None:
     assert found["summary"].endswith("test_f: failed: assert 1 == 2")
 
 
-def test_a_removed_test_is_taken_from_the_sums() -> None:
-    asked: list[Any] = []
-
-    def remove_test(*args: Any) -> dict[str, Any]:
-        asked.append(args[1:])
-        return {}
-
-    host = {"remove_test": remove_test}
-    found = reported("remove_test", host, facts={"tests of g": BY_RULE})
-    assert asked == [("g", ["test_g"], [])]
-    assert found["knowledge_delta"] == {
-        "tests of g": {},
-        "findings": {"missing test": 3},
-        "worth": dict.fromkeys(WORTH, 0),
-    }
-    found = reported("remove_test", host, facts={"tests of g": {**BY_RULE, "by rule": ["test_a"]}})
-    assert found["summary"] == "no new test is called test_g; there is test_a"
-
-
 def test_code_that_prints_much_is_also_a_fact() -> None:
     def shown(printed: str) -> dict[str, Any]:
         done = {"value": "1", "printed": printed, "raised": ""}

@@ -1,4 +1,4 @@
-"""Host functions that run code, and that write and remove tests of a function."""
+"""Host functions that run code, and that write tests of a function."""
 
 import ast
 from collections.abc import Sequence
@@ -20,8 +20,8 @@ from remora.judges.tests.tested_names import NodesWithTests, test_files
 from remora.operations.test.file_tests import restorer, tests_by_function
 from remora.operations.test.function_plan import line_counts
 from remora.operations.test.insert.added_tests import added_tests
-from remora.operations.test.insert.merge_patches import has_tests, without_functions
-from remora.operations.test.insert.test_file import content_of, insert_tests, text_before
+from remora.operations.test.insert.merge_patches import without_functions
+from remora.operations.test.insert.test_file import insert_tests, text_before
 from remora.operations.test.insert.written_tests import written_tests
 from remora.operations.test.insert_location import InsertLocation
 from remora.operations.test.test_home import home_of
@@ -74,8 +74,10 @@ def write_test(
     different circumstances, and with planted faults.
 
     The result contains the `path` of the file, the names of the `tests` and of all new `functions`,
-    and the result of `remove_test`. If nothing is written, it contains only the reason, in
-    `problem`.
+    and what the tests are worth. `mutants` counts the planted faults that no other test detects:
+    `killed` of them are detected, as described in `found`, and `left` describes the others. `lines`
+    of `all_lines` of the function were executed. If nothing is written, the result contains only the
+    reason, in `problem`.
     """
     try:
         subject = require_target(place, path, node)
@@ -83,34 +85,6 @@ def write_test(
         restore = restorer(place, home.path)
         try:
             return _written(place, subject, home, code, kept, replaced)
-        except HostError:
-            restore()
-            raise
-    except HostError as error:
-        return {"problem": error.message}
-
-
-def remove_test(
-    place: ToolTree, path: str, node: str, names: list[str], kept: list[str]
-) -> dict[str, Any]:
-    """Remove functions from the test file of a function. `kept` names its other new tests.
-
-    The result says what these tests are worth. `mutants` counts the planted faults that no other
-    test detects: `killed` of them are detected, as described in `found`, and `left` describes the
-    others. `lines` of `all_lines` of the function were executed. If nothing is removed, the result
-    contains only the reason, in `problem`.
-    """
-    try:
-        subject = require_target(place, path, node)
-        home = home_of(place, subject, test_files(place))
-        restore = restorer(place, home.path)
-        left = _without(place, home, names)
-        try:
-            if has_tests(left.body):
-                place.write(home.path, content_of(place, home, left))
-            else:
-                place.files.remove(home.path)
-            return _measured(place, subject, home, kept) if kept else {}
         except HostError:
             restore()
             raise

@@ -26,7 +26,7 @@ def _load() -> Parts:
     from remora.operations.test import checks
     from remora.operations.test.collection_check import require_collection
     from remora.operations.test.file_tests import write_tests
-    from remora.operations.test.host_model_tests import remove_test, run_code, write_test
+    from remora.operations.test.host_model_tests import run_code, write_test
     from remora.operations.test.insert.merge_patches import keep_both_tests, remove_own_tests
     from remora.operations.test.shown_function import show_function
     from remora.tools.host_functions import HostFunction
@@ -44,7 +44,6 @@ def _load() -> Parts:
             HostFunction(function=show_function, seconds=90.0, runs_project_code=True),
             HostFunction(function=run_code, seconds=40.0, runs_project_code=True),
             HostFunction(function=write_test, seconds=200.0, runs_project_code=True, writes=True),
-            HostFunction(function=remove_test, seconds=200.0, runs_project_code=True, writes=True),
             HostFunction(function=write_tests, seconds=600.0, runs_project_code=True, writes=True),
         ),
         check_interpreter=require_pytest,

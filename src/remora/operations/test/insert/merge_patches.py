@@ -99,12 +99,6 @@ def without_functions(text: str, names: Collection[str]) -> str:
     )
 
 
-def has_tests(text: str) -> bool:
-    """Return True if a test file has more than imports and a docstring."""
-    tree = parse_text(text)
-    return not isinstance(tree, ast.Module) or _has_code(tree, (), has_docstring=True)
-
-
 def _has_code(tree: ast.Module, names: Collection[str], *, has_docstring: bool) -> bool:
     """Return True if there is more than imports without some functions."""
     left = without_tests(tree, names)
