@@ -23,7 +23,7 @@ from remora.mcp.tool_list import (
     client_schema,
 )
 from remora.pym.declarations import parse_declarations
-from remora.pym.input_values import ScriptArguments
+from remora.pym.script import ScriptArguments
 from tests.mcp.project import invocation_in
 
 LARGE = [{"old": "1" * 60_000}]

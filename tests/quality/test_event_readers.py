@@ -39,7 +39,7 @@ READERS = {
     "trace/read/event_summary.py": "each event has a text",
     "trace/verify/content_check.py": "a check trusts no fold",
     "trace/verify/projection_check.py": "a check trusts no fold",
-    "trace/verify/schema_check.py": "a check trusts no fold",
+    "trace/verify/stream_check.py": "a check trusts no fold",
 }
 
 

@@ -6,7 +6,7 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
@@ -17,15 +17,16 @@ from typing import Any
 
 from msgspec import structs
 
-from remora.agents.definition.agent import load_agents
+from remora.agents.builtin_tools import SUBMIT
+from remora.agents.definition.agent import Agent, load_agents
 from remora.agents.job import AgentResult, Job
 from remora.agents.loop.stop_rules import MAX_BAD_CALLS
 from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import open_project
+from remora.chat import ToolSchema
 from remora.config.user_folders import make_private
 from remora.errors import DiskError, ModelError, RemoraError, UsageError
 from remora.mcp.answer_page import Page
-from remora.mcp.jobs.client_tools import GIVE_UP, JOB, agent_tools, next_job_tool
 from remora.mcp.jobs.desk import ClientModel, DeskObserver, JobDesk, Taken, answer_of
 from remora.mcp.tool_list import ToolSpec
 from remora.runs.execution.run import PreparedRun, RunRequest
@@ -272,3 +273,57 @@ class _RunThread:
     def _note(self, run: PreparedRun, run_id: str) -> None:
         self._run_id = run_id
         self._given.add(run)
+
+
+JOB = "job"
+"""The argument with the ID that `next_job` gives."""
+_GIVEN = {"type": "string"}
+GIVE_UP = ToolSpec(
+    "give_up",
+    "End a job that you cannot do. What rules have done is kept.",
+    {JOB: _GIVEN, "because": {"type": "string"}},
+    (JOB, "because"),
+    is_read_only=False,
+)
+
+
+def next_job_tool(operations: Iterable[str]) -> ToolSpec:
+    """Return the tool with which a client takes a job of one of some operations."""
+    return ToolSpec(
+        "next_job",
+        "Take the next job: a function or file of this project that needs work, what is known of "
+        "it, and the tools for it. Each of their answers shows the job again. It is done when you "
+        f"call {SUBMIT}; checks then judge it, and a person accepts. With `{JOB}`, show a job again.",
+        {
+            "operation": {"enum": [*operations]},
+            "path": {"type": "string", "description": "file or folder"},
+            JOB: _GIVEN,
+        },
+        is_read_only=False,
+    )
+
+
+def agent_tools(agents: Iterable[Agent]) -> Mapping[str, ToolSpec]:
+    """Return the tools of some agents by name. Those of the same name become one."""
+    found = dict[str, ToolSpec]()
+    for agent in agents:
+        for schema in agent.schemas:
+            made = _tool(schema)
+            known = found.get(made.name, made)
+            required = tuple(name for name in made.required if name in known.required)
+            properties = {**made.properties, **known.properties}
+            found[made.name] = known._replace(properties=properties, required=required)
+    return found
+
+
+def _tool(schema: ToolSchema) -> ToolSpec:
+    properties: dict[str, Any] = schema.parameters.get("properties", {})
+    required = schema.parameters.get("required", ())
+    return ToolSpec(
+        schema.name,
+        schema.description or schema.name,
+        {JOB: _GIVEN, **properties},
+        (JOB, *required),
+        is_read_only=False,
+        checked=(JOB,),
+    )

@@ -4,23 +4,27 @@ All readers work on files. Before a stream is read, its new lines are copied.
 """
 
 import fcntl
+import filecmp
 import os
 import secrets
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from itertools import zip_longest
 from pathlib import Path
 
 from remora.config.user_folders import make_private
-from remora.errors import DiskError, StreamDamaged, undo_on_error
+from remora.errors import DiskError, NotFound, StreamDamaged, undo_on_error
 from remora.ids import is_id
-from remora.memory.events import AgentEnd
-from remora.trace.content.line_format import stated_hash, valid_hash
-from remora.trace.content.private_files import disk_errors, open_inner_folder, write_all
+from remora.memory.events import AgentEnd, Event, decode_event
+from remora.regular_file import closing_fd
+from remora.trace.content.byte_source import FileSource
+from remora.trace.content.line_format import newline_before, stated_hash, valid_hash
+from remora.trace.content.private_files import disk_errors, open_file, open_inner_folder, write_all
 from remora.trace.content.zstd_file import MAX_STREAM
 from remora.trace.postgres.contents import PostgresObjectStore
-from remora.trace.postgres.copied_file import first_difference, last_copied, opened_copy
 from remora.trace.postgres.database import Database
 from remora.trace.postgres.stream_lines import SELECT_ROWS, StreamRow, read_pages, read_streams
+from remora.trace.read.reader import last_event
 from remora.trace.stream_lock import forget_lease, note_lease
 from remora.trace.trace_folder import TraceFolder, stream_id, stream_paths
 
@@ -313,3 +317,48 @@ def _name(path: Path) -> str:
 
 def _kept(path: Path) -> str:
     return f"{path} still holds the lines that were copied; move it away to continue without them"
+
+
+def first_difference(path: Path, other: Path) -> int | None:
+    """Return the number of the first line that differs, or None if one file begins the other.
+
+    Lines of `path` that are no events are different from missing ones.
+    """
+    if not path.exists() or filecmp.cmp(path, other, shallow=False):
+        return None
+    with path.open("rb") as lines, other.open("rb") as others:
+        pairs = zip_longest(lines, others, fillvalue=b"")
+        for number, (line, new_line) in enumerate(pairs, 1):
+            is_torn = not line.endswith(b"\n") and new_line.startswith(line)
+            if line != new_line and not is_torn and (new_line or not _is_event(line)):
+                return number
+    return None
+
+
+def _is_event(line: bytes) -> bool:
+    with suppress(ValueError, RecursionError):
+        return bool(decode_event(line))
+    return False
+
+
+@contextmanager
+def opened_copy(path: Path, folder: int) -> Iterator[tuple[int, Event | None]]:
+    """Open a copy in an opened folder for appending, without an unfinished last line.
+
+    Yield the file and its last event, which is None if the file is empty or not a copy.
+    """
+    flags = os.O_RDWR | os.O_CREAT | os.O_APPEND
+    with closing_fd(open_file(path.name, flags, folder=folder)) as file:
+        source = FileSource(file)
+        end = newline_before(source, source.size()) + 1
+        last = last_copied(path)
+        if last is not None:
+            os.ftruncate(file, end)
+        yield file, last
+
+
+def last_copied(path: Path) -> Event | None:
+    """Return the last event of a copy, or None if there is none or the copy is damaged."""
+    with suppress(NotFound, StreamDamaged):
+        return last_event(path)
+    return None
