@@ -1,5 +1,6 @@
 """The IR of one file, with lookup tables that are built on first use."""
 
+from collections import defaultdict
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -127,10 +128,15 @@ class IndexedFile:
                 found.setdefault((owner, store.name), []).append(store)
         return found
 
-    def attribute_calls(self, name: str) -> list[Call]:
-        numbers = self.flows.calls_by_name.get(name, ())
-        calls = [self.lowered.calls[number] for number in numbers]
-        return [call for call in calls if has_tag(call.callee, ir.ATTRIBUTE)]
+    @cached_property
+    def attribute_calls(self) -> dict[tuple[int, str], list[Call]]:
+        """Maps each scope and name to the calls of attributes with the name in it."""
+        found = defaultdict[tuple[int, str], list[Call]](list)
+        for name, numbers in self.flows.calls_by_name.items():
+            for call in (self.lowered.calls[number] for number in numbers):
+                if has_tag(call.callee, ir.ATTRIBUTE):
+                    found[call.scope, name].append(call)
+        return found
 
     @cached_property
     def fills_by_variable(self) -> dict[tuple[int, str], list[ContainerWrite]]:

@@ -192,8 +192,11 @@ def super_attribute(ctx: Context, level: int, value: Value, name: str) -> Values
     """
     _, start, receiver, method = value
     found = [_members_behind(ctx, level, receiver, start, name)]
+    order = ctx.read(("mro", *receiver[1:]))
     for subclass, _ in ctx.read(("derived", *receiver[1:])):
-        if _is_inherited(ctx, subclass, receiver, method):
+        own = ctx.read(("mro", *subclass[1:]))
+        behind = own[own.index(order[0]) :] if order[0] in own else ()
+        if behind != order[: len(behind)] and _is_inherited(ctx, subclass, receiver, method):
             found.append(weaken(_members_behind(ctx, level, subclass, start, name)))
     return bind_methods(ctx, join(found), receiver) or exact_value(kinds.OPAQUE)
 

@@ -127,12 +127,12 @@ def delegates_to_base(
     stores = [file.lowered.stores[n] for n in file.stores_by_name.get(attribute, ())]
     blocks = file.lowered.statements
     return any(
-        call.scope in functions
-        and not any(
+        not any(
             store.scope == call.scope and store.at > call.at and blocks[store.at] == blocks[call.at]
             for store in stores
         )
-        for call in file.attribute_calls(method)
+        for function in functions
+        for call in file.attribute_calls.get((function, method), ())
     )
 
 
