@@ -1,6 +1,7 @@
 """Parser of docstrings in Google, NumPy and reST style: sections and items with their lines."""
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
@@ -36,6 +37,7 @@ _RAISED = re.compile(r"[ `~:]*(?:(?:py:)?(?:exc|class):)?[`~]*([\w.]+)`? *(?::.*
 _FIELD_PARAMETER = re.compile(r"(?:.*[\s\])])?[`'\"*]*(\w+)[`'\"]*(?:\s*\(.*\))?\s*")
 _ROLE = re.compile(r"\s*:[a-z:]+:`[^`]+`")
 _WORD = re.compile(r"\w+")
+QUOTED = re.compile(r"`(\w+)(?=`)")
 
 
 class Item(NamedTuple):
@@ -69,6 +71,14 @@ class ParsedDocstring(NamedTuple):
     summary: str
     style: Style | None
     sections: tuple[Section, ...] = ()
+
+    def quoted_words(self) -> dict[str, list[tuple[int, int, int]]]:
+        """Return the line, start and end of each word in backticks."""
+        places = defaultdict[str, list[tuple[int, int, int]]](list)
+        for number, line in enumerate(self.lines):
+            for word in QUOTED.finditer(line):
+                places[word[1]].append((number, *word.span(1)))
+        return places
 
 
 def parse_docstring(text: str) -> ParsedDocstring:

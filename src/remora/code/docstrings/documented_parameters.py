@@ -2,6 +2,7 @@
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
 
@@ -164,14 +165,13 @@ def _renamed(
     documented: Iterable[str], unknown: Sequence[str], missing: Sequence[str], names: Iterable[str]
 ) -> dict[str, str]:
     """Pair unknown and missing names that are alike, or alone between the same known names."""
-    found: dict[str, str] = {}
-    for old in unknown if len(unknown) * len(missing) <= _MOST_PAIRS else ():
-        new = [name for name in missing if are_similar(old, name)]
-        others = [
-            other for other in unknown if other != old and any(are_similar(other, n) for n in new)
-        ]
-        if len(new) == 1 and not others:
-            found[old] = new[0]
+    is_compared = len(unknown) * len(missing) <= _MOST_PAIRS
+    alike = {
+        new: [old for old in unknown if are_similar(old, new)]
+        for new in (missing if is_compared else ())
+    }
+    times = Counter(old for olds in alike.values() for old in olds)
+    found = {olds[0]: new for new, olds in alike.items() if [times[old] for old in olds] == [1]}
     old_gaps, new_gaps = _gaps(documented, unknown, missing), _gaps(names, missing, unknown)
     taken = set(found.values())
     for place, old_names in old_gaps.items() if len(unknown) == len(missing) else ():

@@ -2,8 +2,10 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from remora.code.docstrings.docstring_sections import (
+    QUOTED,
     Item,
     ParsedDocstring,
     Section,
@@ -31,19 +33,17 @@ def updated_lines(inner: str, mend: Mend) -> list[str]:
 
 def _replaced(read: ParsedDocstring, renames: dict[str, str]) -> dict[int, str]:
     """Return the new text of each line on which a parameter is renamed."""
-    found: dict[int, str] = {}
+    found, quoted = dict[int, str](), read.quoted_words()
     items = (
         item for section in read.sections if section.kind == "parameters" for item in section.items
     )
     for item in items:
-        for old, new in renames.items():
-            if old in item.names:
-                line = found.get(item.first, read.lines[item.first])
-                found[item.first] = _renamed(line, old, new)
-    for old, new in renames.items():
-        for number, line in enumerate(read.lines):
-            if f"`{old}`" in line:
-                found[number] = found.get(number, line).replace(f"`{old}`", f"`{new}`")
+        for old in renames.keys() & set(item.names):
+            line = found.get(item.first, read.lines[item.first])
+            found[item.first] = _renamed(line, old, renames[old])
+    for number in {place[0] for old in renames for place in quoted.get(old, ())}:
+        line = found.get(number, read.lines[number])
+        found[number] = QUOTED.sub(lambda word: f"`{renames.get(word[1], word[1])}", line)
     return found
 
 
@@ -81,9 +81,11 @@ def _without_entries(
     if affected and all(removed.issuperset(item.names) for item in section.items):
         yield _whole(read, section)
         return
+    below = dict(pairwise(section.items))
     for item in affected:
         if removed.issuperset(item.names):
-            yield _start(read, section, item), _end(section, item), []
+            end = below[item].first if item in below else item.last + 1
+            yield _start(read, section, item), end, []
         else:
             kept = [name for name in item.names if name not in removed]
             yield item.first, item.first + 1, [_with_names(read.lines[item.first], kept)]
@@ -96,12 +98,6 @@ def _start(read: ParsedDocstring, section: Section, item: Item) -> int:
         while first > section.first and not read.lines[first - 1].strip():
             first -= 1
     return first
-
-
-def _end(section: Section, item: Item) -> int:
-    """Return the first line of the next item, or the line after this item if it is the last."""
-    following = [other.first for other in section.items if other.first > item.first]
-    return min(following, default=item.last + 1)
 
 
 def _with_names(line: str, kept: Sequence[str]) -> str:

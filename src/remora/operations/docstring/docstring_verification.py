@@ -2,7 +2,8 @@
 
 import ast
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from bisect import bisect
+from collections.abc import Iterator, Sequence, Set
 from functools import lru_cache
 from hashlib import sha256
 from itertools import accumulate
@@ -50,10 +51,12 @@ def keeps_text(submission: Submission) -> str:
     before, after = _versions(submission)
     if before is None or before.text is None or after is None or after.text is None:
         return ""
-    allowed = list(_contradicted(before))
+    allowed = sorted(_contradicted(before))
+    starts = [start for start, _ in allowed]
+    stops = [*accumulate((stop for _, stop in allowed), max, initial=0)]
     new = iter(_WORD.findall(after.text))
     for word in _WORD.finditer(before.text):
-        inside = any(start <= word.start() and word.end() <= stop for start, stop in allowed)
+        inside = word.end() <= stops[bisect(starts, word.start())]
         if not inside and word[0] not in _MARKUP and word[0] not in new:  # later than those before
             return f"deletes {word[0]!r} from the docstring, which the code does not contradict"
     return ""
@@ -87,17 +90,17 @@ def _contradicted(found: DocumentedNode) -> Iterator[tuple[int, int]]:
     code = found.code
     if code is None:
         return
-    lines = code.parsed.lines
+    lines, quoted = code.parsed.lines, code.parsed.quoted_words()
     starts = list(accumulate((len(line) + 1 for line in lines), initial=0))
     removable, renamed = set[str](), certain_renames(code, found.contradictions)
+    places = [*_renamed_in_entries(code, renamed.keys())]
     may_remove = code.keeps_signature and not code.is_overridable
     for contradiction in found.contradictions:
         is_unknown = contradiction.code in ("unknown-parameter", "renamed-parameter")
         if is_unknown and contradiction.name not in renamed and may_remove:
             removable.add(contradiction.name)
-        for line, start, end in _mentions(lines, contradiction, anywhere=is_unknown):
-            yield starts[line] + start, starts[line] + end
-    places = _renamed_in_entries(code, renamed)
+        places += _mentions(lines, contradiction)
+        places += quoted.get(contradiction.old, ()) if is_unknown else ()
     yield from ((starts[line] + start, starts[line] + end) for line, start, end in places)
     for section in code.parsed.sections if removable else ():
         gone = [item for item in section.items if removable.issuperset(item.names)]
@@ -107,26 +110,18 @@ def _contradicted(found: DocumentedNode) -> Iterator[tuple[int, int]]:
             yield starts[item.first], starts[item.last + 1]
 
 
-def _renamed_in_entries(
-    code: DocumentedCode, names: Iterable[str]
-) -> Iterator[tuple[int, int, int]]:
+def _renamed_in_entries(code: DocumentedCode, names: Set[str]) -> Iterator[tuple[int, int, int]]:
     """Yield the places of some names in entries, also those of types: line, start and end."""
     for item in (item for section in code.parsed.sections for item in section.items):
-        for name in set(names) & set(item.names):
+        for name in names & set(item.names):
             for place in re.finditer(rf"\b{re.escape(name)}\b", code.parsed.lines[item.first]):
                 yield item.first, *place.span()
 
 
-def _mentions(
-    lines: Sequence[str], found: DriftFinding, *, anywhere: bool
-) -> Iterator[tuple[int, int, int]]:
-    """Yield the line, start and end of what is wrong on its line, and in backticks anywhere."""
-    wrong = re.escape(found.old)
-    for at in re.finditer(wrong, lines[found.line]) if wrong else ():
-        yield found.line, at.start(), at.end()
-    for number, line in enumerate(lines if wrong and anywhere else ()):
-        for at in re.finditer(f"(?<=`){wrong}(?=`)", line):
-            yield number, at.start(), at.end()
+def _mentions(lines: Sequence[str], found: DriftFinding) -> Iterator[tuple[int, int, int]]:
+    """Yield the line, start and end of what is wrong on its line."""
+    for at in re.finditer(re.escape(found.old), lines[found.line]) if found.old else ():
+        yield found.line, *at.span()
 
 
 def docstrings_only(submission: Submission) -> str:

@@ -64,10 +64,14 @@ def missing_parameters(code: DocumentedCode, findings: Sequence[DriftFinding]) -
 
 def certain_renames(code: DocumentedCode, findings: Sequence[DriftFinding]) -> dict[str, str]:
     """Return the documented parameters that surely have another name now, with this name."""
+    sections = reversed(code.parsed.sections)
+    items = {name: item for part in sections for item in part.items[::-1] for name in item.names}
     return {
         finding.old: finding.new
         for finding in findings
-        if finding.code == "renamed-parameter" and _is_certain(code, finding)
+        if finding.code == "renamed-parameter"
+        and finding.old in items
+        and _is_certain(code, finding, items[finding.old])
     }
 
 
@@ -79,19 +83,18 @@ def _removable(code: DocumentedCode, findings: Sequence[DriftFinding]) -> frozen
     """
     if code.is_overridable or not code.keeps_signature:
         return frozenset()
-    items = documented_parameters(code)
-    unknown = [finding.name for finding in findings if finding.code in _UNKNOWN]
-    return frozenset(name for name in unknown if not _is_mentioned(code, name, items[name]))
+    items, quoted = documented_parameters(code), code.parsed.quoted_words()
+    unknown = {
+        finding.name: items[finding.name] for finding in findings if finding.code in _UNKNOWN
+    }
+    return frozenset(
+        name
+        for name, item in unknown.items()
+        if all(item.first <= line <= item.last for line, _, _ in quoted.get(name, ()))
+    )
 
 
-def _is_mentioned(code: DocumentedCode, name: str, entry: Item) -> bool:
-    """Return True if the docstring mentions a name in backticks outside its entry."""
-    lines = code.parsed.lines
-    others = "\n".join((*lines[: entry.first], *lines[entry.last + 1 :]))
-    return f"`{name}`" in others
-
-
-def _is_certain(code: DocumentedCode, finding: DriftFinding) -> bool:
+def _is_certain(code: DocumentedCode, finding: DriftFinding, item: Item) -> bool:
     """Return True if the names are alike, or the description has a new word of the name.
 
     The text of the entry must fit the new name: `path : str, Path to the file` is not about the
@@ -102,9 +105,6 @@ def _is_certain(code: DocumentedCode, finding: DriftFinding) -> bool:
         and f":param {finding.new.replace('_', ' ')}" in (code.parsed.lines[finding.line])
     ):
         return False  # the field has a space instead of an underscore
-    item = _item(code, finding)
-    if item is None:
-        return False
     text = " ".join(code.parsed.lines[item.first : item.last + 1]).lower()
     told = {*lower_words(text.replace(finding.old.lower(), " ", 1))}
     old, new = {*lower_words(finding.old)}, {*lower_words(finding.new)}
@@ -112,11 +112,6 @@ def _is_certain(code: DocumentedCode, finding: DriftFinding) -> bool:
     if is_plural or any(len(word) > 2 for word in (old - new) & told):
         return False
     return are_similar(finding.old, finding.new) or bool((new - old) & told)
-
-
-def _item(code: DocumentedCode, finding: DriftFinding) -> Item | None:
-    items = (item for section in code.parsed.sections for item in section.items)
-    return next((item for item in items if finding.old in item.names), None)
 
 
 class UpdatePlan(msgspec.Struct, frozen=True, kw_only=True):
