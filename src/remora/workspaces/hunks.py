@@ -1,6 +1,7 @@
 """Hunks of a change: the places that it changes, which can be accepted one by one."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import groupby
 
 import msgspec
@@ -9,6 +10,8 @@ from remora.workspaces.apply.line_diff import Hunk, diff_hunks, split_lines
 from remora.workspaces.apply.merge_change_set import FilePatch, PreparedChanges
 from remora.workspaces.apply.merge_lines import apply_hunks, shared_hunks
 from remora.workspaces.copy.changes import content_diff, diff, hunks_text, is_text, unified_lines
+
+_lines = lru_cache(maxsize=1)(split_lines)  # for all hunks of a file
 
 
 class ChangeHunk(msgspec.Struct, frozen=True, kw_only=True):
@@ -131,6 +134,6 @@ def _apply(patch: FilePatch, hunks: Sequence[Hunk | None]) -> bytes | None:
 
 def _diff(patch: FilePatch, hunk: Hunk | None) -> str:
     if hunk is not None:
-        return b"".join(unified_lines(split_lines(patch.base or b""), [hunk])).decode()
+        return b"".join(unified_lines(_lines(patch.base or b""), [hunk])).decode()
     text = content_diff(patch.path, patch.base, patch.theirs)
     return text[text.find("@@") :] if text.startswith("---") and "@@" in text else text

@@ -14,9 +14,11 @@ three hunks are one group, which is accepted, rejected or taken out as a whole:
 
 import ast
 import re
+from bisect import bisect
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NamedTuple
 
 import msgspec
@@ -168,6 +170,7 @@ class _Version:
             if first:  # an `elif` is an `if` of the tree, which sets its line again
                 self.blocks[first] = part, range(first, (body[-1].end_lineno or 0) + 1)
 
+    @cached_property
     def all_names(self) -> set[str]:
         return set[str]().union(*self.names.values())
 
@@ -232,7 +235,8 @@ def _make_hunk(number: int, path: str, before: _Side, after: _Side) -> _Hunk:
     old, new = before.words(), after.words()
     words = {word.decode("utf-8", "replace") for word in (old - new) + (new - old)}
     words |= before.names() | after.names() | ({_FUTURE} if is_signed else set())
-    needed = words & (before.version.all_names() ^ after.version.all_names())
+    known = before.version.all_names, after.version.all_names
+    needed = {word for word in words if (word in known[0]) != (word in known[1])}
     needed |= before.names() ^ after.names()
     blocks = [(False, *block) for block in before.blocks()]
     blocks += [(True, *block) for block in after.blocks()]
@@ -251,11 +255,13 @@ def _make_hunk(number: int, path: str, before: _Side, after: _Side) -> _Hunk:
 
 def _join_blocks(hunks: Sequence[_Hunk]) -> None:
     """Give a key to the hunks in each block that is added or removed."""
+    placed = defaultdict[tuple[str, bool, int], list[_Hunk]](list)
+    for hunk in hunks:
+        for is_new, line in (*((False, n) for n in hunk.old), *((True, n) for n in hunk.new)):
+            placed[hunk.path, is_new, line].append(hunk)
     for path, is_new, block in {(hunk.path, *block) for hunk in hunks for block in hunk.blocks}:
-        for hunk in hunks:
-            lines = hunk.new if is_new else hunk.old
-            if hunk.path == path and not {*lines}.isdisjoint(block):
-                hunk.keys.add((path, f"{is_new} {block}"))
+        for hunk in (hunk for line in block for hunk in placed.get((path, is_new, line), ())):
+            hunk.keys.add((path, f"{is_new} {block}"))
 
 
 def _name_rules(hunks: Sequence[_Hunk], job: JobView) -> None:
@@ -264,10 +270,10 @@ def _name_rules(hunks: Sequence[_Hunk], job: JobView) -> None:
     left = Counter(map(_known, job.findings.last))
     placed: list[tuple[int, int, ListedFinding]] = []
     for finding in job.findings.first:
-        far = [
-            (hunk.distance(finding.line), place) for place, hunk in enumerate(own) if finding.line
-        ]
-        placed += [(*min(far), finding)] if far else []
+        if own and (line := finding.line):
+            after = bisect(own, line, key=lambda hunk: hunk.old.start)
+            near = range(max(after - 1, 0), min(after + 1, len(own)))
+            placed.append((*min((own[at].distance(line), at) for at in near), finding))
     # of findings with the same text, those far from any hunk are the ones that are left
     for _, nearest, finding in sorted(placed, key=lambda place: -place[0]):
         known = _known(finding)
@@ -284,13 +290,17 @@ def _known(finding: ListedFinding) -> tuple[str, str]:
 
 def _joined(hunks: Sequence[_Hunk]) -> list[list[_Hunk]]:
     """Return the groups of hunks that share a key, directly or by another hunk."""
-    groups: list[tuple[set[tuple[str, str]], list[_Hunk]]] = []
+    groups: dict[tuple[str, str], list[_Hunk]] = {}
     for hunk in hunks:
-        near = [group for group in groups if not group[0].isdisjoint(hunk.keys)]
-        groups = [group for group in groups if group not in near]
-        keys = hunk.keys.union(*(keys for keys, _ in near))
-        groups.append((keys, [*(other for _, group in near for other in group), hunk]))
-    found = (sorted(group, key=lambda hunk: hunk.number) for _, group in groups)
+        group = [hunk]
+        for key in hunk.keys:
+            other = groups.setdefault(key, group)
+            if other is not group:
+                smaller, group = sorted((group, other), key=len)
+                group += smaller
+                groups |= dict.fromkeys((key for moved in smaller for key in moved.keys), group)
+    distinct = {id(group): group for group in groups.values()}.values()
+    found = (sorted(group, key=lambda hunk: hunk.number) for group in distinct)
     return sorted(found, key=lambda group: group[0].number)
 
 
