@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from remora.code.edit.edits import Edit, apply_edits, overlapping
+from remora.code.edit.edits import Edit, apart, apply_edits
 from remora.code.edit.text_lines import Text, lines_of
 from remora.code.syntax.source import parse_error
 from remora.tools.host.ruff.finding import Finding, edits_of, has_fix
@@ -49,16 +49,11 @@ def _compatible(text: Text, wanted: Sequence[_Edits]) -> list[_Edits]:
     Two fixes that do not overlap may make the file invalid, for example if each of them removes one
     of the last two statements of a block.
     """
-    overlaps = overlapping(dict(enumerate(wanted)))
-    chosen = dict[int, _Edits]()
-    for number, edits in enumerate(wanted):
-        if chosen.keys().isdisjoint(overlaps.get(number, ())):
-            chosen[number] = edits
-    apart = [*chosen.values()]
-    if parse_error(text.bytes()) or not parse_error(_with_fixes(text, apart)):
-        return apart
+    chosen = [wanted[number] for number in apart(wanted)]
+    if parse_error(text.bytes()) or not parse_error(_with_fixes(text, chosen)):
+        return chosen
     taken: list[_Edits] = []
-    for edits in apart:
+    for edits in chosen:
         if not parse_error(_with_fixes(text, [*taken, edits])):
             taken.append(edits)
     return taken

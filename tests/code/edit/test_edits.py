@@ -1,14 +1,16 @@
 """Edits of a file's text: imports, comments, lines."""
 
 import ast
+from functools import partial
 
 import pytest
 
 from remora.code.edit.comments import is_for_tool
-from remora.code.edit.edits import apply_edits
+from remora.code.edit.edits import Edit, apply_edits, overlapping
 from remora.code.edit.import_edits import Imported, ImportStyle, import_edits
 from remora.code.edit.parsed_text import ParsedText
 from remora.code.edit.text_lines import split_lines
+from tests.counted_steps import steps_of
 
 PYTEST = Imported("pytest", "", "pytest")
 GIVEN = Imported("hypothesis", "given", "given")
@@ -116,3 +118,25 @@ def test_line_numbers_are_those_of_the_syntax_tree() -> None:
     found = [lines[statement.lineno - 1] for statement in ast.parse(body).body]
     assert found == ["a = 1", "b = '\u2028\x85\x1c'", "c = 3"]
     assert "".join(split_lines(body, keepends=True)) == body
+
+
+IMPORT = Edit(0, 0, "import a\n")
+
+
+@pytest.mark.parametrize(
+    ("fixes", "expected"),
+    [
+        ([(Edit(0, 5, ""),)] * 3, {}),
+        ([(Edit(0, 5, ""),), (Edit(0, 5, ""),), (Edit(4, 6, ""),)], {0: {2}, 1: {2}, 2: {0, 1}}),
+        ([(IMPORT, Edit(n, n + 1, "")) for n in (10, 20)], {}),
+        ([(IMPORT, Edit(10, 11, "")), (Edit(0, 0, "import b\n"),)], {0: {1}, 1: {0}}),
+        ([(Edit(0, 2, ""), Edit(30, 31, "")), (Edit(10, 12, ""),)], {}),
+    ],
+)
+def test_fixes_overlap_if_their_edits_do(
+    fixes: list[tuple[Edit, ...]], expected: dict[int, set[int]]
+) -> None:
+    assert overlapping(dict(enumerate(fixes))) == expected
+    many = {number: (IMPORT, Edit(9 * number, 9 * number + 1, "")) for number in range(300)}
+    for cases in (many, dict.fromkeys(many, fixes[0])):  # not each with each
+        assert steps_of(partial(overlapping, cases)) < 30 * len(many)

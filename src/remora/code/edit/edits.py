@@ -1,6 +1,8 @@
 """Edits of a text, by offsets of its characters."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import product
 from typing import NamedTuple
 
 
@@ -12,7 +14,10 @@ class Edit(NamedTuple):
     text: str
 
 
-def overlap(first: Sequence[Edit], second: Sequence[Edit]) -> bool:
+_Fix = frozenset[Edit]
+
+
+def overlap(first: Collection[Edit], second: Collection[Edit]) -> bool:
     """Return True if two fixes change the same characters or insert at the same position.
 
     Identical fixes do not overlap, because applying either of them applies both. For the same
@@ -21,7 +26,7 @@ def overlap(first: Sequence[Edit], second: Sequence[Edit]) -> bool:
     shared = set(first) & set(second)
     if shared == set(first) == set(second):
         return False
-    imports = {edit for edit in shared if edit.start == edit.end and "import " in edit.text}
+    imports = {*filter(_adds_import, shared)}
     return any(
         _edits_touch(a, b) for a in first for b in second if a not in imports or b not in imports
     )
@@ -30,23 +35,45 @@ def overlap(first: Sequence[Edit], second: Sequence[Edit]) -> bool:
 def overlapping(fixes: Mapping[int, Sequence[Edit]]) -> dict[int, set[int]]:
     """Return the numbers of the fixes that each fix overlaps, and nothing for one that overlaps none.
 
-    Only fixes whose spans touch are compared: a file may have thousands.
+    Only different fixes are compared, and only if their edits touch: a file may have thousands.
     """
-    spans = sorted(
-        (min(edit.start for edit in edits), max(edit.end for edit in edits), number)
-        for number, edits in fixes.items()
-        if edits
-    )
-    found: dict[int, set[int]] = {}
-    near: list[tuple[int, int]] = []
-    for start, end, number in spans:
-        near = [(last, other) for last, other in near if last >= start]
-        for _, other in near:
-            if overlap(fixes[number], fixes[other]):
-                found.setdefault(number, set()).add(other)
-                found.setdefault(other, set()).add(number)
-        near.append((end, number))
+    numbers = defaultdict[_Fix, set[int]](set)
+    for number, edits in fixes.items():
+        numbers[frozenset(edits)].add(number)
+    found = defaultdict[int, set[int]](set)
+    for first, second in _near(numbers):
+        if overlap(first, second):
+            for number, other in product(numbers[first], numbers[second]):
+                found[number].add(other)
+                found[other].add(number)
     return found
+
+
+def apart(fixes: Sequence[Sequence[Edit]]) -> list[int]:
+    """Return the numbers of the fixes that do not overlap an earlier one of them, from 0."""
+    overlaps, chosen = overlapping(dict(enumerate(fixes))), dict[int, None]()
+    for number in range(len(fixes)):
+        if chosen.keys().isdisjoint(overlaps.get(number, ())):
+            chosen[number] = None
+    return [*chosen]
+
+
+def _near(fixes: Iterable[_Fix]) -> Iterator[tuple[_Fix, _Fix]]:
+    """Yield the fixes with edits that touch, other than two that only add the same import."""
+    owners = defaultdict[Edit, list[_Fix]](list)
+    for fix in fixes:
+        for edit in fix:
+            owners[edit].append(fix)
+    near: list[Edit] = []
+    for edit in sorted(owners):
+        near = [other for other in near if other.end >= edit.start]
+        for other in near if _adds_import(edit) else (*near, edit):
+            yield from product(owners[edit], owners[other])
+        near.append(edit)
+
+
+def _adds_import(edit: Edit) -> bool:
+    return edit.start == edit.end and "import " in edit.text
 
 
 def _edits_touch(a: Edit, b: Edit) -> bool:

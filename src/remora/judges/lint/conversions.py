@@ -183,7 +183,11 @@ def _is_formatted(node: ast.AST) -> bool:
     return False
 
 
-@lru_cache(maxsize=1)  # for all findings of a version of a file
+lines_in = lru_cache(maxsize=1)(split_lines)
+"""Returns the lines of a file, for all findings of a version."""
+
+
+@lru_cache(maxsize=1)
 def nodes_of(body: str) -> tuple[ast.AST, ...]:
     """Return the nodes of a file's tree, or an empty tuple if it does not parse."""
     tree = parse_text(body)

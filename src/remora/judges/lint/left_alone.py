@@ -64,12 +64,12 @@ class LeftAlone:
         unused = unused_imports(self._file, body, findings)
         reasons = ((place_of(f), self._reason(f, body, unused.get(place_of(f)))) for f in findings)
         found = {place: why for place, why in reasons if why}
-        fixes = [
-            finding["fix"]
+        fixes = {
+            str(finding["fix"])
             for finding in findings
             if finding["code"] == UNUSED_IMPORT and finding["fix"] and place_of(finding) in found
-        ]
-        together = [finding for finding in findings if finding["fix"] in fixes]
+        }
+        together = [finding for finding in findings if str(finding["fix"]) in fixes]
         found = dict.fromkeys(map(place_of, together), TOGETHER) | found
         free = [finding for finding in findings if not self._file.is_meant(finding["code"])]
         return of_other_style(free, body) | moved_lines(findings, body) | found

@@ -11,19 +11,19 @@ finding. `measured` counts the safe fixes that a rule left in 200 packages, and 
 
 import ast
 import re
+from bisect import bisect_left
 from collections.abc import Sequence
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from importlib.metadata import version
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 from remora.code.edit.comments import may_go, placed_comments, silenced_codes
-from remora.code.edit.text_lines import split_lines
 from remora.code.folders import BESIDE, is_vendored
 from remora.code.pytest_model.pytest_file import is_of_tests
 from remora.code.syntax.definitions import ImportNode
 from remora.code.syntax.signature import docstring_text
-from remora.judges.lint.conversions import IDIOMS, nodes_of, reordered, usual_idioms
+from remora.judges.lint.conversions import IDIOMS, lines_in, nodes_of, reordered, usual_idioms
 from remora.judges.rules import Rule
 from remora.tools.file_tree import FileTree
 from remora.tools.host.ruff.config_files import is_configured, oldest_minor, supports_python_2
@@ -212,7 +212,7 @@ class CaseInBody(NamedTuple):
         if code != _NO_EFFECT or file.is_configured or file.is_meant(code):
             return False
         line = self.finding["line"]
-        above = self.body.split("\n")[: line - 1][-1:]
+        above = lines_in(self.body)[: line - 1][-1:]
         is_commented = any(text.lstrip().startswith("#") for text in above)
         return is_commented or line in _after_docstrings(self.body)
 
@@ -221,9 +221,8 @@ class CaseInBody(NamedTuple):
         return "import builtins" in added and "import builtins" not in self.body
 
     def is_choice(self) -> bool:
-        line = self.finding["line"]
         is_import = self.finding["code"] in _CHOSEN
-        return is_import and any(line in lines for lines in _import_choices(self.body))
+        return is_import and self.finding["line"] in _import_choices(self.body)
 
     def is_of_submodule(self) -> bool:
         """Return True for a `noqa` comment of `import a.b`, if `a.b` is not used.
@@ -232,16 +231,14 @@ class CaseInBody(NamedTuple):
         """
         if not self.finding["code"].startswith(_NO_QA):
             return False
-        lines = split_lines(self.body)[self.finding["line"] - 1 : self.finding["line"]]
-        module = _SUBMODULE.match("".join(lines))
-        code = re.sub(r"(?m)^\s*import\b.*", "", self.body)
-        return module is not None and module[1] not in code
+        module = _SUBMODULE.match(lines_in(self.body)[self.finding["line"] - 1])
+        return module is not None and module[1] not in _without_imports(self.body)
 
     def divides_comment(self) -> bool:
         """Return True if sorting leaves the comment of `import a, b` at one of them."""
         if self.finding["code"] != "I001":
             return False
-        lines = split_lines(self.body)[self.finding["line"] - 1 : self.finding["end_line"]]
+        lines = lines_in(self.body)[self.finding["line"] - 1 : self.finding["end_line"]]
         return any(map(_COMMENTED_IMPORTS.match, lines))
 
     def needs_package(self) -> bool:
@@ -340,13 +337,18 @@ def _edits(finding: Finding) -> Sequence[dict[str, Any]]:
 def _removes_comment(finding: Finding, body: str) -> bool:
     """Return True if a fix removes a comment that the finding is not in."""
     replacement = "".join(edit["content"] for edit in _edits(finding))
+    comments = placed_comments(body)
     return any(
-        (edit["line"], edit["column"]) <= (line, column) < (edit["end_line"], edit["end_column"])
-        and not (line == finding["line"] and column <= finding["column"])
+        not (line == finding["line"] and column <= finding["column"])
         and not may_go(text, header, replacement)
         for edit in _edits(finding)
-        for line, column, text, header in placed_comments(body)
+        for first in [bisect_left(comments, (edit["line"], edit["column"]))]
+        for last in [bisect_left(comments, (edit["end_line"], edit["end_column"]))]
+        for line, column, text, header in comments[first:last]
     )
+
+
+_without_imports = lru_cache(maxsize=1)(partial(re.compile(r"(?m)^\s*import\b.*").sub, ""))
 
 
 @lru_cache(maxsize=1)
@@ -362,15 +364,16 @@ def _noqa_lines(body: str) -> dict[int, list[str]]:
 
 
 @lru_cache(maxsize=1)
-def _import_choices(body: str) -> list[range]:
+def _import_choices(body: str) -> frozenset[int]:
     """Return the lines of statements that import what the version or the environment has."""
-    return [
-        range(node.lineno, (node.end_lineno or 0) + 1)
+    return frozenset(
+        line
         for node in nodes_of(body)
         if (isinstance(node, ast.If) and node.orelse and "version_info" in ast.dump(node.test))
         or (isinstance(node, ast.Try | ast.TryStar) and node.handlers)
         or isinstance(node, ast.With)
-    ]
+        for line in range(node.lineno, (node.end_lineno or 0) + 1)
+    )
 
 
 @lru_cache(maxsize=1)

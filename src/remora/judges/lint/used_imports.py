@@ -8,12 +8,11 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from remora.code.edit.import_edits import imported_names
-from remora.code.edit.text_lines import split_lines
 from remora.code.pytest_model.pytest_file import is_conftest, is_of_tests, is_test_file
 from remora.code.syntax.definitions import DefinitionNode, ImportNode
 from remora.code.syntax.hidden_uses import hidden_uses
 from remora.code.syntax.source import parse_text
-from remora.judges.lint.conversions import nodes_of
+from remora.judges.lint.conversions import lines_in, nodes_of
 from remora.judges.lint.import_effects import ImportEffects
 from remora.judges.lint.left_rules import UNUSED_IMPORT, LintedFile
 from remora.judges.rules import Rule
@@ -35,8 +34,10 @@ _FIXTURE = re.compile(
 )
 _COLLECTED = re.compile(r"^[Tt]est|Tests?$|TestCase$")
 _TEST_RUNNER = re.compile(r"^[ \t]*(?:import|from)[ \t]+(?:unittest|pytest)\b", re.MULTILINE)
+_runs_tests = lru_cache(maxsize=1)(_TEST_RUNNER.search)
 _OF_SPHINX = re.compile(r"^(?:extensions|project|html_theme)\s*=", re.MULTILINE)
 _ALL = "*"
+_SELECT = ("select", "extend-select")
 _FILES = ("py", "pyi", "rst", "md", "sh", "cfg", "toml")
 
 ImportedNames = frozenset[tuple[str, str]]
@@ -67,6 +68,11 @@ def _attributes(body: str) -> ImportedNames:
 
 
 @lru_cache(maxsize=1)
+def _only_imports(body: str) -> bool:
+    return not any(isinstance(node, DefinitionNode | ast.Call) for node in nodes_of(body))
+
+
+@lru_cache(maxsize=1)
 def _words_of_examples(body: str) -> frozenset[str]:
     return frozenset(word for line in _EXAMPLE.findall(body) for word in _WORD.findall(line))
 
@@ -92,6 +98,8 @@ class UnusedImport(NamedTuple):
     """The import statement."""
     lost: frozenset[str]
     """The modules that no import loads that is used, at the top of the file."""
+    trusts_others: bool
+    """Modules of other projects only define names: the user or the project names the rule."""
 
     @property
     def imported(self) -> str:
@@ -140,7 +148,7 @@ class UnusedImport(NamedTuple):
         is_collected = settings.collects(self.file.path)
         if is_collected and not is_test_file(self.file.path):  # the project's own pattern
             return True
-        if not (is_collected or is_of_tests(self.file.path) or _TEST_RUNNER.search(self.body)):
+        if not (is_collected or is_of_tests(self.file.path) or _runs_tests(self.body)):
             return False
         fixtures = self.file.place.once(_fixture_names)
         return any(_COLLECTED.search(name) or name in fixtures for name in self.bound)
@@ -149,21 +157,12 @@ class UnusedImport(NamedTuple):
         """Return True for an import in a function of a test, or in a test that only imports."""
         if self._is_standard or not is_of_tests(self.file.path):
             return False
-        runs = any(isinstance(node, DefinitionNode | ast.Call) for node in nodes_of(self.body))
-        return self.node.col_offset > 0 or not runs
+        return self.node.col_offset > 0 or _only_imports(self.body)
 
     def may_act(self) -> bool:
-        """Return True if loading may do more than define names.
-
-        Modules of other projects may, unless the user names the rule or the project selects it.
-        """
+        """Return True if loading may do more than define names."""
         effects = self.file.place.once(ImportEffects)
-        settings = settings_for(self.file.place, self.file.path)
-        keys = ("select", "extend-select")
-        chosen = [value for key in keys for value in setting_values(settings, key)]
-        chosen += {UNUSED_IMPORT}.intersection(self.file.place.ruff.selected)
-        trusts = bool(expand(chosen, (), [UNUSED_IMPORT]))
-        return any(effects.may_act(name, trusts_others=trusts) for name in self.lost)
+        return any(effects.may_act(name, trusts_others=self.trusts_others) for name in self.lost)
 
     def loads_submodule(self) -> bool:
         """Return True if code uses a module as an attribute of its package without an import."""
@@ -248,7 +247,10 @@ def unused_imports(
     unused = {(f["line"], f["column"]): f for f in findings if _UNUSED.search(f["message"])}
     if not unused:
         return {}
-    effects = file.place.once(ImportEffects)
+    effects, settings = file.place.once(ImportEffects), settings_for(file.place, file.path)
+    chosen = {UNUSED_IMPORT}.intersection(file.place.ruff.selected)
+    chosen |= {code for key in _SELECT for code in setting_values(settings, key)}
+    trusts = bool(expand([*chosen], (), [UNUSED_IMPORT]))
     found, used = list[tuple[Finding, ast.stmt, set[str]]](), set[str]()
     for node in nodes_of(body):
         if not isinstance(node, ImportNode):
@@ -260,14 +262,9 @@ def unused_imports(
             found += [(finding, node, loaded) for finding in own if finding]
             used |= loaded if not (any(own) or node.col_offset) else set()
     return {
-        place_of(finding): UnusedImport(file, body, finding, node, frozenset(loaded - used))
+        place_of(finding): UnusedImport(file, body, finding, node, frozenset(loaded - used), trusts)
         for finding, node, loaded in found
     }
-
-
-@lru_cache(maxsize=1)  # for all findings of a version of a file
-def _lines(body: str) -> list[str]:
-    return split_lines(body)
 
 
 @lru_cache(maxsize=1)
@@ -291,7 +288,7 @@ def bound_names(finding: Finding, body: str) -> set[str]:
     if unused is None:
         return set()
     imported = unused[1]
-    line = _lines(body)[finding["line"] - 1]
+    line = lines_in(body)[finding["line"] - 1]
     name = line[finding["column"] - 1 : finding["end_column"] - 1]
     is_alias = name.isidentifier() and name != imported.rpartition(".")[2]
     return {name} if is_alias else {imported.split(".")[0], imported.rpartition(".")[2]}

@@ -1,12 +1,12 @@
 """Applies proposed fixes, and keeps only those whose result passes every check."""
 
 import re
-from bisect import bisect_left, bisect_right, insort
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from remora.code.edit.edits import Edit, apply_edits, overlap
+from remora.code.edit.edits import Edit, apart, apply_edits
 from remora.code.edit.text_lines import lines_of
 from remora.judges.lint.new_findings import comparison_key, new_findings
 from remora.judges.lint.used_imports import bound_names
@@ -149,24 +149,5 @@ def apply_proposals(
     proposal is left.
     """
     trial = _Trial(body, before, settle, check)
-    trial.add(_without_overlaps(proposals))
+    trial.add([proposals[number] for number in apart([proposal.edits for proposal in proposals])])
     return trial.content
-
-
-def _without_overlaps(proposals: Sequence[Proposal]) -> list[Proposal]:
-    """Return the proposals whose edits do not overlap those of an earlier one."""
-    taken: list[Edit] = []
-    apart: list[Proposal] = []
-    for proposal in proposals:
-        if not any(_touches(taken, edit) for edit in proposal.edits):
-            apart.append(proposal)
-            for edit in proposal.edits:
-                insort(taken, edit)
-    return apart
-
-
-def _touches(taken: Sequence[Edit], edit: Edit) -> bool:
-    """Return True if an edit overlaps one of the sorted edits, and is not the same as it."""
-    at = bisect_left(taken, edit)
-    near = taken[max(at - 2, 0) : at + 2]
-    return edit not in near and any(overlap((edit,), (other,)) for other in near)
