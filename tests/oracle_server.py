@@ -148,7 +148,9 @@ def main() -> None:
     files = (each for each in project.rglob("*.py") if ".venv" not in each.parts)
     texts = {str(each.relative_to(project)): each.read_text("utf-8", "replace") for each in files}
     parsed = {path: text for path, text in texts.items() if not isinstance(parse_text(text), str)}
-    with oracle_server(BUILT_IN.restorers[operation].find(parsed), files=parsed) as server:
+    restorer = BUILT_IN.restorers.get(operation)
+    slots = restorer.find(parsed) if restorer is not None else ()
+    with oracle_server(slots, files=parsed) as server:
         sys.stdout.write(f"{server.address}\n")
         sys.stdout.flush()
         sys.stdin.read()

@@ -3,8 +3,8 @@
 from remora.evals.arm_results import ArmResult, OperationResult, Report, Target, TargetResult
 
 
-def result(path: str, outcome: str, kind: str = "return") -> TargetResult:
-    target = Target(path=path, name="f return", kind=kind, text="List[<T>]")
+def result(path: str, outcome: str) -> TargetResult:
+    target = Target(path=path, name="f return", text="List[<T>]")
     return TargetResult(target=target, outcome=outcome, text="list")  # type: ignore[arg-type]
 
 

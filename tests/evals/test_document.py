@@ -25,12 +25,11 @@ def test_each_arm_has_its_shares_and_difference_to_the_first() -> None:
     first, second = types["arms"]
     assert (first["precision"], first["coverage"], first["restored"]) == (0.5, 0.6667, 0.3333)
     assert first["outcomes"] == {"exact": 1, "equivalent": 0, "different": 1, "left": 1}
-    assert first["by_kind"] == {"return": first["outcomes"]}
     assert first["against_first"] is None
     assert second["against_first"]["coverage_ci95"] == [0.0, 0.0]
     assert [each["arm"] for each in types["examples"]] == ["rules", "embedded"]
     assert (lint["arms"], lint["examples"]) == ([], [])
-    assert heading(types) == "types: 3 of 9 parts hidden in 2 files (3 return)"
+    assert heading(types) == "types: 3 of 9 parts hidden in 2 files"
     assert heading(lint) == "lint: nothing to hide"
     assert head(types)[-3:] == ["PRECISION", "COVERAGE", "SECONDS"]
     shares = ["50 % (9 to 91)", "67 % (0 to 100)"]
@@ -42,7 +41,7 @@ def test_each_arm_has_its_shares_and_difference_to_the_first() -> None:
 
 
 def test_jobs_are_counted_by_what_the_checks_say() -> None:
-    jobs = arm("rules", result("a.py", "verified", kind=""), result("b.py", "nothing", kind=""))
+    jobs = arm("rules", result("a.py", "verified"), result("b.py", "nothing"))
     checked = replace(operation("test", jobs), basis="checks")
     (found,) = eval_document(report(checked))["operations"]
     assert heading(found) == "test: 2 of 9 jobs chosen in 2 files"
@@ -52,9 +51,9 @@ def test_jobs_are_counted_by_what_the_checks_say() -> None:
     assert row(found, found["arms"][0]) == ["rules", 1, 0, 1, "50 % (0 to 100)", 0]
 
 
-def test_kinds_and_what_a_model_did_are_listed() -> None:
+def test_what_a_model_did_is_listed() -> None:
     both = replace(
-        arm("m", *PARTS[:2], result("b.py", "left", kind="parameter")),
+        arm("m", *PARTS),
         requests=3,
         tokens=900,
         turns=7,
@@ -65,7 +64,6 @@ def test_kinds_and_what_a_model_did_are_listed() -> None:
     )
     (found,) = eval_document(report(operation("types", both)))["operations"]
     assert list(details(found, found["arms"][0])) == [
-        "m, by kind: parameter: 0 of 1 written; return: 2 of 2 written, 1 right",
         "m: 2 jobs, 7 turns, 3 requests, 900 tokens; decisions: rule 1,200, server 3; 1 invalid, 2 refused",
     ]
 
@@ -154,11 +152,6 @@ def test_the_seed_decides() -> None:
 def test_fewer_targets_than_wanted_are_all_taken() -> None:
     assert sample(TARGETS, 1000, seed=0) == sorted(TARGETS)
     assert sample(list[Target](), 5, seed=0) == []
-
-
-def test_no_two_targets_of_a_file_have_the_same_key() -> None:
-    chosen = sample(TARGETS, 1000, seed=0, key=lambda target: int(target.name) // 2)
-    assert Counter(each.path for each in chosen) == {"large.py": 50, "middle.py": 5, "small.py": 1}
 
 
 def test_a_large_project_needs_only_some_of_its_files() -> None:

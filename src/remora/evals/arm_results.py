@@ -22,7 +22,6 @@ class Target(msgspec.Struct, frozen=True, kw_only=True, order=True):
 
     path: str
     name: str
-    kind: str = ""
     text: str = ""
     """What people wrote."""
 

@@ -36,7 +36,6 @@ def _operation(found: OperationResult, seed: int) -> dict[str, Any]:
         "found": found.found,
         "targets": len(found.targets),
         "files": len({target.path for target in found.targets}),
-        "kinds": Counter(target.kind for target in found.targets if target.kind),
         "arms": [_arm(found, arm, seed) for arm in found.arms],
         "examples": list(_examples(found.arms)),
     }
@@ -46,18 +45,12 @@ def _arm(found: OperationResult, arm: ArmResult, seed: int) -> dict[str, Any]:
     """Return an arm's entry, with differences to the first arm if it is another one."""
     first = found.arms[0]
     compared = arm is not first and bool(first.results) and bool(arm.results)
-    kinds = sorted({result.target.kind for result in arm.results})
     return {
         "name": arm.name,
         "model": arm.model,
         "error": arm.error or None,
         "outcomes": _outcomes(found, arm.results),
         **_shares(estimates(found.basis, arm.results, seed)),
-        "by_kind": {
-            kind: _outcomes(found, [result for result in arm.results if result.target.kind == kind])
-            for kind in kinds
-            if kind
-        },
         "against_first": _shares(differences(found.basis, first.results, arm.results, seed))
         if compared
         else None,

@@ -11,15 +11,14 @@ _SHOWN = {"people": ("precision", "coverage"), "checks": ("verified",)}
 
 
 def heading(found: Mapping[str, Any]) -> str:
-    """Return what was chosen, such as `lint: 4 of 9 parts hidden in 2 files (4 raise-from)`."""
+    """Return what was chosen, such as `lint: 4 of 9 parts hidden in 2 files`."""
     name = found["operation"]
     is_hidden = found["basis"] == "people"
     if not found["targets"]:
         return f"{name}: nothing to {'hide' if is_hidden else 'do'}"
     noun, verb = ("part", "hidden") if is_hidden else ("job", "chosen")
-    kinds = ", ".join(f"{number:,} {kind}" for kind, number in found["kinds"].items())
     text = f"{name}: {found['targets']:,} of {count(found['found'], noun)} {verb} in "
-    return f"{text}{count(found['files'], 'file')}{f' ({kinds})' if kinds else ''}"
+    return f"{text}{count(found['files'], 'file')}"
 
 
 def head(found: Mapping[str, Any]) -> Sequence[str]:
@@ -49,13 +48,10 @@ def share(found: Mapping[str, Any], name: str, sign: str = "") -> str:
 
 
 def details(found: Mapping[str, Any], arm: Mapping[str, Any]) -> Iterator[str]:
-    """Yield an arm's numbers by kind, what its model did, and how it differs from the first."""
+    """Yield what an arm's model did, and how it differs from the first."""
     name = arm["name"]
     if arm["error"]:
         return
-    if len(arm["by_kind"]) > 1:
-        parts = (f"{kind}: {_written(outcomes)}" for kind, outcomes in arm["by_kind"].items())
-        yield f"{name}, by kind: {'; '.join(parts)}"
     if arm["requests"]:
         jobs = count(sum(arm["jobs"].values()), "job")
         decisions = (f"{key} {number:,}" for key, number in arm["decisions"].items() if number)
@@ -81,11 +77,3 @@ def failures(operations: Sequence[Mapping[str, Any]]) -> Iterator[str]:
                 place = f"{operation['operation']}: {count(number, 'job')}"
                 met.setdefault(f"{arm['name']}: {error}", []).append(place)
     yield from (f"{error} ({', '.join(places)})" for error, places in met.items())
-
-
-def _written(outcomes: Mapping[str, int]) -> str:
-    """Return what became of the hidden parts of a kind, such as `3 of 7 written, 2 right`."""
-    right = outcomes["exact"] + outcomes["equivalent"]
-    written = right + outcomes["different"]
-    number = f"{written} of {sum(outcomes.values())} written"
-    return f"{number}, {right} right" if written else number

@@ -2,8 +2,7 @@
 
 import random
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Set
-from operator import attrgetter
+from collections.abc import Iterable, Mapping, Sequence, Set
 from pathlib import Path
 from typing import NamedTuple, Protocol, TypeVar
 
@@ -84,8 +83,7 @@ class HiddenParts:
         """Choose at most `number` parts. Files that do not parse without them are left out."""
         texts = {path: file.body for path, file in files.texts.items()}
         found = [slot for slot in restorer.find(texts) if slot.path not in files.excluded]
-        place = attrgetter("number") if restorer.alone else attrgetter("number", "part")
-        slots = sample(found, number, seed, place)
+        slots = sample(found, number, seed)
         hidden = restorer.hide(texts, slots)
         broken = {path for path, text in hidden.items() if isinstance(parse_text(text), str)}
         files.notes.extend(
@@ -122,7 +120,7 @@ class HiddenParts:
 
 def _target(slot: HiddenSlot) -> Target:
     name = f"{slot.qualname} {slot.part}"
-    return Target(path=slot.path, name=name, kind=slot.kind, text=slot.text)
+    return Target(path=slot.path, name=name, text=slot.text)
 
 
 class CheckedJobs:
@@ -168,13 +166,10 @@ _PER_FILE = 4
 T = TypeVar("T", HiddenSlot, Target)
 
 
-def sample(
-    found: Iterable[T], number: int, seed: int, key: Callable[[T], Hashable] = lambda value: value
-) -> list[T]:
+def sample(found: Iterable[T], number: int, seed: int) -> list[T]:
     """Return at most `number` targets in order, spread evenly over files.
 
-    There are about four targets per file, or more if the project has few files. In a file, no two
-    targets have the same key.
+    There are about four targets per file, or more if the project has few files.
     """
     chance = random.Random(seed)  # noqa: S311 - a sample, not a secret
     by_path: dict[str, list[T]] = defaultdict(list)
@@ -184,7 +179,6 @@ def sample(
     chance.shuffle(files)
     for file in files:
         chance.shuffle(file)
-        file[:] = {key(target): target for target in file}.values()
     taken = _enough(files, number)
     rounds = range(max(map(len, taken), default=0))
     in_turn = [file[turn] for turn in rounds for file in taken if turn < len(file)]

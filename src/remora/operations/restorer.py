@@ -26,16 +26,11 @@ class HiddenSlot(msgspec.Struct, frozen=True, kw_only=True, order=True):
     qualname: str
     """The name of the definition."""
     part: str
-    """The part of the definition, such as `parameter x` or `summary`."""
+    """The part of the definition, such as `parameter x` or `return`."""
     text: str
     """What people wrote."""
     meaning: str
     """Texts with the same meaning are equivalent, unless it is empty."""
-
-    @property
-    def kind(self) -> str:
-        """The kind of the part, such as `parameter` for `parameter x`."""
-        return self.part.replace(".", " ").partition(" ")[0]
 
 
 class Restored(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,13 +46,11 @@ class Restorer(msgspec.Struct, frozen=True, kw_only=True):
     - `find` returns everything that the operation would miss and could write, if it were hidden.
     - `read` returns these parts of files, whether a person or the operation wrote them.
     - `hide` returns the texts of all files without the given slots.
-    - With `alone`, at most one slot of a definition is hidden, because the others show how.
     """
 
     find: Callable[[Texts], Sequence[HiddenSlot]]
     read: Callable[[Texts], Iterable[HiddenSlot]]
     hide: Callable[[Texts, Sequence[HiddenSlot]], dict[str, str]]
-    alone: bool = False
 
 
 def without_slots(

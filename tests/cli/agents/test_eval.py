@@ -62,7 +62,7 @@ def test_what_people_wrote_is_hidden_restored_and_compared(poor: Remora, loaders
     (found,) = done.document["operations"]
     assert done.document["kind"] == "eval"
     assert (found["operation"], found["found"], found["targets"]) == ("types", 4, 4)
-    assert (found["files"], found["kinds"]) == (2, {"return": 4})
+    assert found["files"] == 2
     rules = arm(done)
     assert list(rules["outcomes"].values()) == [2, 0, 2, 0]
     assert (rules["precision"], rules["precision_ci95"]) == (0.5, [0.15, 0.85])
@@ -175,30 +175,30 @@ def test_two_evaluations_of_a_project_at_a_time_are_refused(poor: Remora, tmp_pa
         process.communicate(timeout=30)
 
 
-SUMMARY = "Return the total price."
-DOCUMENTED = f'def total(order):\n    """{SUMMARY}"""\n    return sum(order.prices)\n'
+TOTAL = "def total(order):\n    return sum(order.prices)\n"
+DOCUMENTED = TOTAL.replace("\n", '\n    """Return what all items of an order cost."""\n', 1)
 
 
-def test_a_server_that_writes_what_people_wrote_restores_it(poor: Remora, tmp_path: Path) -> None:
-    more = "def undocumented(order):\n    return order\n"
-    files = {"a.py": DOCUMENTED + more, "b.py": DOCUMENTED}
-    root = write(tmp_path / "project", files)
-    with oracle_server(files=files) as server:
+def test_a_server_that_writes_docstrings_is_compared_by_the_checks(
+    poor: Remora, tmp_path: Path
+) -> None:
+    root = write(tmp_path / "project", {"a.py": TOTAL, "b.py": TOTAL})
+    with oracle_server(files={"a.py": DOCUMENTED, "b.py": DOCUMENTED}) as server:
         arms = ("--arm", "rules", "--arm", server.address)
         done = replace(poor, environ=ROOM)("eval", "-o", "docstring", "--json", *arms, cwd=root)
     assert done.code == 0, done.err
-    assert arm(done)["outcomes"]["left"] == 2
+    assert arm(done)["outcomes"]["nothing"] == 2
     written = arm(done, server.address)
-    assert written["jobs"] == {"verified": 2}, "only functions with hidden parts are worked on"
-    assert (written["outcomes"]["exact"], written["model"]) == (2, "oracle")
+    assert written["jobs"] == {"verified": 2}
+    assert (written["outcomes"]["verified"], written["model"]) == (2, "oracle")
     assert (written["turns"], written["invalid"], written["refused"]) == (4, 0, 0)
     assert written["requests"] == 2, "a docstring each, which rules submit"
-    assert written["against_first"]["restored"] == 1.0
+    assert written["against_first"]["verified"] == 1.0
 
 
 @pytest.mark.slow
 def test_an_arm_whose_server_failed_is_measured_again(poor: Remora, tmp_path: Path) -> None:
-    root = write(tmp_path / "project", {"a.py": DOCUMENTED, "b.py": DOCUMENTED})
+    root = write(tmp_path / "project", {"a.py": TOTAL, "b.py": TOTAL})
     quick = replace(poor, environ={"REMORA_MODEL__RETRIES": "0", **ROOM})
     with openai_server(FAULTS["resets"]) as server:
         words = ("eval", "-o", "docstring", "--json", "--arm", server.address)
@@ -206,7 +206,7 @@ def test_an_arm_whose_server_failed_is_measured_again(poor: Remora, tmp_path: Pa
     for done in (first, again):
         assert done.code == 3, done.err
         found = arm(done, server.address)
-        assert found["outcomes"]["left"] == 2
+        assert found["outcomes"]["failed"] == 2
         assert "cannot reach the model server" in " ".join(found["job_errors"])
         assert "using the result of an earlier command" not in done.err
 

@@ -26,7 +26,7 @@ _LONGEST = 60
         "remora eval -o lint --arm configured --arm configured,memory=raw --json",
     ),
 )
-@operations_option("Operation or agent to measure; repeatable. [default: docstring, types]")
+@operations_option("Operation or agent to measure; repeatable. [default: types]")
 @click.option(
     "--arm", "arms", metavar="ARM", multiple=True, default=("rules",), show_default=True,
     help="rules, embedded, configured or a server's address, with options; repeatable.",
@@ -51,8 +51,8 @@ def eval_(
 ) -> int:
     """Compare models and settings on your own code.
 
-    For docstring and types, parts that people wrote are hidden in a private copy, and
-    compared with what the operation writes there. For other operations and your own agents, the
+    For types, annotations that people wrote are hidden in a private copy, and compared
+    with what the operation writes there. For other operations and your own agents, the
     checks of their results decide. Your files are not changed. Each --arm works on the same
     targets. It may end with options such as ",renderer=json": decoding, renderer, memory (packets,
     masked or raw) and limit. It is safe to press Ctrl-C: the same command continues.

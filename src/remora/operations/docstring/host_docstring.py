@@ -42,7 +42,7 @@ from remora.operations.docstring.style import STYLES, DocstringFormat, StyleCoun
 from remora.tools.host.style_config import convention_of, width_of
 from remora.tools.tree import ToolTree
 
-MAX_SIBLINGS = 40
+_MAX_SIBLINGS = 40
 _MAX_FILES = 2000
 _QUOTES = len('""""""')
 
@@ -233,14 +233,14 @@ TextsOfFolder = Callable[[str], list[tuple[str, _FileSummary | None]]]
 
 def folder_texts(place: ToolTree, folder: str) -> list[tuple[str, _FileSummary | None]]:
     """Return the paths of the first files in a folder, with their texts or None."""
-    paths = place.files.glob(f"{folder}/*.py" if folder else "*.py")[: MAX_SIBLINGS + 1]
+    paths = place.files.glob(f"{folder}/*.py" if folder else "*.py")[: _MAX_SIBLINGS + 1]
     return [(path, _texts_of_file(place, path)) for path in paths]
 
 
 def _siblings(path: str, texts_of: TextsOfFolder) -> list[_FileSummary]:
     """Return the texts of the first other files in the folder of a file."""
     others = [seen for other, seen in texts_of(path.rpartition("/")[0]) if other != path]
-    return [seen for seen in others[:MAX_SIBLINGS] if seen is not None]
+    return [seen for seen in others[:_MAX_SIBLINGS] if seen is not None]
 
 
 def _texts_of_file(place: ToolTree, path: str) -> _FileSummary | None:

@@ -22,7 +22,6 @@ def _load() -> Parts:
         keeps_text,
         says_more,
     )
-    from remora.operations.docstring.hidden_descriptions import RESTORER
     from remora.operations.docstring.host_docstring import (
         calls_of,
         docstring_plan,
@@ -50,7 +49,6 @@ def _load() -> Parts:
             HostFunction(function=mend_docstring, seconds=60.0, writes=True),
             HostFunction(function=write_docstring, seconds=60.0, writes=True),
         ),
-        restorer=RESTORER,
     )
 
 
