@@ -87,10 +87,11 @@ def test_an_extra_comes_from_the_index_only_if_the_package_did(
     metadata = _installed(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
     assert "`pip install 'remora-code[ui]'`" in install_extra("ui")
-    assert "clone" not in install_extra("ui")
+    assert "`pipx install --force 'remora-code[all]'`" in install_extra("ui")
     (metadata / "direct_url.json").write_text('{"url": "file:///src", "dir_info": {}}')
-    assert "in its clone, " in install_extra("ui")
-    assert "`pip install '.[ui]'`" in install_extra("ui")
+    assert "`pip install '/src[ui]'`" in install_extra("ui")
+    (metadata / "direct_url.json").write_text('{"url": "https://h/r", "vcs_info": {"vcs": "git"}}')
+    assert "`pip install 'remora-code[ui] @ git+https://h/r'`" in install_extra("ui")
 
 
 SOURCES = Path(remora.__path__[0])

@@ -29,7 +29,7 @@ Expected outcomes, such as a failed tool or a remaining finding, are values and 
 """
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import ParamSpec
 
 _P = ParamSpec("_P")
@@ -186,22 +186,18 @@ class HubLocked(OutsideError):
 
 
 def install_extra(extra: str) -> str:
-    """Return a hint that says how to install an extra. pipx replaces the extras that it had."""
-    place, source = ("", DISTRIBUTION) if _is_from_index() else ("in its clone, ", ".")
-    return (
-        f"install Remora with this extra and those that it has: {place}"
-        f"`pipx install --force '{source}[{extra}]'` or `pip install '{source}[{extra}]'`"
-    )
-
-
-def _is_from_index() -> bool:
-    """Return True if an installer took this package from an index, not from a folder or file."""
+    """Return a hint that says how to install an extra. pipx gets all: it would remove others."""
+    import json
     from importlib.metadata import PackageNotFoundError, distribution
+    from urllib.parse import unquote, urlsplit
 
-    try:
-        return distribution(DISTRIBUTION).read_text("direct_url.json") is None
-    except PackageNotFoundError:
-        return False
+    place = {}
+    with suppress(PackageNotFoundError):
+        place = json.loads(distribution(DISTRIBUTION).read_text("direct_url.json") or "{}")
+    url = place.get("url", "")
+    source = f"{unquote(urlsplit(url).path) or DISTRIBUTION}[%s]"
+    source = f"{DISTRIBUTION}[%s] @ git+{url}" if "vcs_info" in place else source
+    return f"run `pipx install --force '{source % 'all'}'` or `pip install '{source % extra}'`"
 
 
 @contextmanager

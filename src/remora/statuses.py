@@ -61,8 +61,8 @@ def shown_status(recorded: str) -> str:
 
 
 def proven_text(status: str, proof: str | None) -> str:
-    """Return the status of a job as text, which is `checked` for a change that no test ran with."""
-    return CHECKED if status == VERIFIED and proof != TESTED else status_text(status)
+    """Return the status of a job as text: `tested` or `checked` for `verified`."""
+    return status_text(status) if status != VERIFIED else TESTED if proof == TESTED else CHECKED
 
 
 def status_text(status: str) -> str:

@@ -87,7 +87,7 @@ def test_a_missing_extra_is_named(project: Path, home: Path, tmp_path: Path) -> 
     done = user("mcp", cwd=project)
     assert done.code == 2
     assert "the extra mcp is not installed" in done.err
-    assert "pip install '.[mcp]'" in done.err
+    assert "[mcp]'`" in done.err
 
 
 def test_json_output_would_mix_with_the_protocol(project: Path, home: Path) -> None:

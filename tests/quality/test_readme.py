@@ -1,9 +1,11 @@
 """The README's commands exist as written."""
 
+import ast
 import json
 import os
 import re
 import shlex
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,6 +19,7 @@ from remora.cli.app.entry import run
 
 sys.exit(max(map(run, json.loads(sys.argv[1]))))
 """
+HINT = re.compile(r"`(remora [^`]+)`")
 BLOCK = re.compile(r"(?ms)^```bash\n(.*?)^```")
 # programs that are not ours and that a shell has or pip brings
 FOREIGN = {"cd", "git", "source", "python3", "pip", "pipx", "uv", "uvx"}
@@ -62,6 +65,36 @@ def what_is_not_understood(commands: list[str], folder: Path) -> str:
     code = warm().run(line, cwd=ROOT, environ=os.environ, out=out, err=err)
     assert out.read_text().count("Usage: ") == len(lines) or code
     return err.read_text()
+
+
+def hints(file: Path) -> Iterator[str]:
+    """The commands that a module prints, with `x` for what is only known when they are printed."""
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    told = {
+        id(node.body[0].value)
+        for node in ast.walk(tree)
+        if hasattr(node, "body")
+        and isinstance(node.body, list)
+        and node.body
+        and isinstance(node.body[0], ast.Expr)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.JoinedStr):
+            parts = [
+                part.value if isinstance(part, ast.Constant) else " x " for part in node.values
+            ]
+            yield from HINT.findall("".join(map(str, parts)))
+        elif (
+            isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in told
+        ):
+            yield from HINT.findall(node.value)
+
+
+def test_printed_commands_are_understood(tmp_path: Path) -> None:
+    found = {hint for file in (ROOT / "src").rglob("*.py") for hint in hints(file)}
+    known = sorted(hint for hint in found if not hint.startswith("remora  x "))
+    assert len(known) > 50
+    assert what_is_not_understood(known, tmp_path) == ""
 
 
 def test_remora_commands_are_understood(tmp_path: Path) -> None:

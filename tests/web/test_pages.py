@@ -83,7 +83,7 @@ def test_the_badge_is_computed_from_the_bytes(pages: TestClient, failed: Planted
     stream = failed.root / ".agentfs/traces" / f"{failed.agent_id}.jsonl"
     head = stream.read_bytes().splitlines()[-1][-66:-2].decode()
     badge = pages.get(f"/streams/{failed.agent_id}/badge").text
-    assert "verified" in badge
+    assert "record proven" in badge
     assert "anchored in its run" in badge
     assert head in badge
 
@@ -263,7 +263,7 @@ def test_a_stream_is_verified_on_a_page_of_its_own(pages: TestClient, failed: Pl
     for name, folder in ((failed.agent_id, "agents"), (failed.run_id, "runs")):
         assert f'href="/streams/{name}"' in pages.get(f"/{folder}/{name}").text
         text = pages.get(f"/streams/{name}").text
-        assert "record verified" in text
+        assert "record proven" in text
         assert f'href="/{folder}/{name}"' in text
 
 

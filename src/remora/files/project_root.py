@@ -28,6 +28,11 @@ def find_root(start: Path, within: Path | None = None) -> Path:
     return _nearest("remora.yaml", inside) or _nearest("pyproject.toml", inside) or current
 
 
+def is_project(root: Path) -> bool:
+    """Return True if a folder has a file or a folder that marks the root of a project."""
+    return any((root / mark).exists() for mark in (".git", "remora.yaml", "pyproject.toml"))
+
+
 def _nearest(name: str, folders: Sequence[Path]) -> Path | None:
     return next((folder for folder in folders if (folder / name).is_file()), None)
 

@@ -100,7 +100,7 @@ def _analyze_words(arguments: Mapping[str, Any]) -> list[str]:
 
 def _next_steps(document: Mapping[str, Any]) -> dict[str, str]:
     if not document.get("jobs"):
-        return {"next": "nothing to do: no symbol needs work"}
+        return {"next": f"no symbol needs work; a person can run `{document['next']['command']}`"}
     run = document["run_id"]
     shown = f"`remora diff {run}` shows the changes"
     return {"next": f"{shown}; only a person can accept, with `remora review {run}`"}

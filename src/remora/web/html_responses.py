@@ -15,7 +15,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from remora.code.syntax.diff_parts import DiffLine, Part, diff_lines
 from remora.errors import RemoraError
 from remora.ids import display_name
-from remora.statuses import STATUSES, TESTED, UNDECIDED, proven_text, status_text
+from remora.statuses import STATUSES, UNDECIDED, proven_text, status_text
 from remora.text import age_text, count, size_text
 from remora.web.addresses import PageLinks
 from remora.web.value_view import (
@@ -176,7 +176,7 @@ def _time(timestamp: str) -> str:
     return timestamp[:19].replace("T", " ")
 
 
-def state_html(state: str | None, proof: str | None = TESTED) -> Markup:
+def state_html(state: str | None, proof: str | None = None) -> Markup:
     """Return a status or an outcome as HTML, in its colour."""
     shown = without_hidden(proven_text(state or "", proof))
     return Markup('<span class="state {}">{}</span>').format(_state_class(state), shown)

@@ -1,4 +1,4 @@
-"""`remora init` looks at the project, says what it found and writes a short file."""
+"""`remora init` and `remora` alone look at the project, and say what they found."""
 
 from pathlib import Path
 from shutil import rmtree
@@ -6,7 +6,7 @@ from shutil import rmtree
 import pytest
 import yaml
 
-from tests.cli.conftest import Remora, write
+from tests.cli.conftest import Remora, git, new_repository, write
 
 PYPROJECT = """[tool.ruff.lint]
 select = ["F"]
@@ -73,3 +73,36 @@ def test_settings_in_pyproject_are_not_configured_twice(root: Path, poor: Remora
     done = poor("init", cwd=root)
     assert (done.code, "pyproject.toml already has settings" in done.err) == (2, True)
     assert not (root / "remora.yaml").exists()
+
+
+CLEAN = '"""Read."""\n'
+CASES = {
+    "import os\n": "1 finding to fix in 1 file; next: `remora analyze`",
+    CLEAN + "\n\ndef read(path):\n    return open(path).read()\n": "1 docstring to write; next: ",
+    CLEAN: "next: `remora hub index`",
+}
+
+
+@pytest.mark.parametrize("code", CASES)
+def test_remora_alone_names_the_command_that_has_a_result(
+    code: str, tmp_path: Path, poor: Remora
+) -> None:
+    assert "Usage: remora" in poor(cwd=tmp_path).err
+    root = new_repository(write(tmp_path / "project", {"a.py": code, ".gitignore": "*.pyc\n"}))
+    done = poor(cwd=root)
+    assert done.out.startswith(CASES[code]), done
+    assert "`remora model pull " in done.out or "to write" not in done.out
+    if code == CLEAN:
+        assert CASES[code] in poor("analyze", cwd=root).out
+        git(root, "commit", "-q", "--allow-empty", "-m", "more")
+        git(root, "checkout", "-q", "-b", "work")
+    write(root, {"a.py": code + "# more\n"})
+    expected = "1 changed Python file since the last commit; next: `remora judge`"
+    assert poor(cwd=root).out.startswith(expected)
+    if code == CLEAN:
+        git(root, "commit", "-q", "-a", "-m", "work")
+        expected = "1 changed Python file since the merge base with main"
+        assert poor(cwd=root).out.startswith(expected)
+        assert poor("--json", cwd=root).document["next"]["command"] == "remora judge"
+        git(root, "branch", "-f", "main")
+        assert "since the commit before HEAD" in poor(cwd=root).out

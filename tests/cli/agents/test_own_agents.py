@@ -72,7 +72,8 @@ class TestThePagesAgent:
         assert checked["ok"]
         assert checked["agents"][0]["warnings"] == []
 
-        words = ("-o", "tolog", "--decisions", "model", "--no-opening", "--json")
+        words = ("-o", "tolog", "--decisions", "model", "--json")
+        write(project, {"remora.yaml": "runner: {opening: false}\n"})
         done = remora("analyze", "src", *words, cwd=project)
         (job,) = done.document["jobs"]  # of a function that prints, and no other
         assert job["status"] == "verified"

@@ -269,14 +269,6 @@ def test_records_in_files_are_read_even_if_the_configuration_is_invalid(in_files
     assert len(json.loads(runs.out)["runs"]) == 1
 
 
-@pytest.mark.slow
-def test_runs_in_files_are_mentioned_after_the_move_to_a_database(own: Project) -> None:
-    files = replace(own.remora, environ={"REMORA_MODEL": "none"})
-    assert files("analyze", "src", "-o", "lint", "--yes", cwd=own.root).code in {0, 1}
-    shown = own("runs").out
-    assert f"the runs in {own.root / '.agentfs'} are not in the database" in " ".join(shown.split())
-
-
 def test_an_empty_database_is_named_and_pruned_after_a_question(own: Project) -> None:
     address = own("database", "init", "--json").document["address"]
     for words in (("show", "last"), ("show", "20260101"), ("trace", "show", "lint-1")):

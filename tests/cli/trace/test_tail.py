@@ -67,7 +67,7 @@ class TestTail:
         assert told.splitlines() == shown.splitlines()[-3:]
         assert "run_end" in ran("trace", "tail").out.splitlines()[-1]
         followed = ran("trace", "tail", agent, "-f")
-        assert (followed.code, f"{agent} is verified" in followed.err) == (0, True)
+        assert (followed.code, f"{agent} is checked" in followed.err) == (0, True)
 
     def test_of_a_damaged_stream_or_a_link_one_document_ends_in_the_error(
         self, ran: Ran, agent: str, tmp_path: Path

@@ -52,18 +52,18 @@ def test_a_line_says_what_was_fixed_and_what_was_left() -> None:
     by = {"rule": 2, "model": 1, "fallback": 0, "escalation": 0}
     assert shown(job(**found, decided_by=by)) == [
         "a.py",
-        "  verified  f  fixed F401 x2, UP045; left E501 · model 1",
+        "  tested  f  fixed F401 x2, UP045; left E501 · model 1",
     ]
 
 
-@pytest.mark.parametrize(("proof", "word"), [("tested", "verified"), ("parsed", "checked")])
+@pytest.mark.parametrize(("proof", "word"), [("tested", "tested"), ("parsed", "checked")])
 def test_a_change_that_no_test_ran_with_is_only_checked(proof: str, word: str) -> None:
     assert shown(job(proof=proof))[1].split()[0] == word
 
 
 def test_a_job_that_rules_completed_says_why_the_model_did_not() -> None:
     (_, line, reason) = shown(job(stop_reason="model_error", error="the server is gone"))
-    assert line.startswith("  verified  f")
+    assert line.startswith("  tested  f")
     assert reason.strip() == "the server is gone"
 
 
@@ -87,7 +87,7 @@ def test_what_changed_nothing_is_one_line_of_its_file() -> None:
     )
     assert lines == [
         "a.py",
-        "  verified   g  3 turns",
+        "  tested     g  3 turns",
         "  no change  2 parts  left E501 x4, E711 x2",
         "b.py",
         "  no change  f  3 turns",
@@ -148,12 +148,12 @@ def test_accepted_on_a_branch_is_distinguished_from_accepted_in_files() -> None:
 
 def test_the_totals_add_up_to_all_jobs() -> None:
     jobs = [job(), job(), job(review="conflict"), job(review="", status="no_change")]
-    assert click.unstyle(review_counts(jobs)) == "2 verified, 1 conflict, 1 no change"
+    assert click.unstyle(review_counts(jobs)) == "2 tested, 1 conflict, 1 no change"
     document = {
         "jobs": jobs,
         "totals": {"jobs": 5, "skipped": 30, "unreadable": [{"path": "a.py"}]},
     }
-    told = "2 verified, 1 conflict, 1 no change, 1 not started, 1 file could not be read"
+    told = "2 tested, 1 conflict, 1 no change, 1 not started, 1 file could not be read"
     assert click.unstyle(totals_line(document)) == told
 
 

@@ -57,6 +57,25 @@ def init(options: Options) -> int:
     return 0
 
 
+def look(options: Options) -> bool:
+    """Print the command that has a result in the project. Return False if there is no project."""
+    from remora.files.project_root import is_project
+
+    invocation = invocation_of(options)
+    if not is_project(invocation.find_root()):
+        return False
+    with working(options, "looking at the project"):
+        from remora.bootstrap.open_project import open_project
+        from remora.cli.views.plan_view import step_document
+        from remora.usecases.look_at_project import next_step
+
+        project = open_project(invocation)
+        step = step_document(options, project.root, next_step(invocation, project))
+    document = {"root": str(project.root), "next": step}
+    emit(options, document, wrapped(step["text"]))
+    return True
+
+
 def _look_lines(found: "ProjectLook") -> Iterator[str]:
     """Yield what was found, and what is missing."""
     folders = sorted(found.folders, key=lambda name: -found.folders[name])

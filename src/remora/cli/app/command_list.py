@@ -1,5 +1,7 @@
 """The front page that `remora --help` prints without loading any command."""
 
+from collections.abc import Iterable
+
 COMMANDS = {
     "init": ("agents.init:init", "Look at the project, and write a short remora.yaml."),
     "analyze": ("run.analyze:analyze", "Plan and run jobs; this is the main command."),
@@ -29,17 +31,18 @@ COMMANDS = {
     "tools": ("app.command_groups:tools", "List, check and run agent tools."),
     "schema": ("agents.schema:schema", "Print JSON Schemas of Remora's formats."),
     "completion": ("app.completion:completion", "Print a shell completion script."),
-    "help": ("app.lazy_group:help_", "Show the help of a command."),
+    "help": ("app.lazy_group:help_", "Show the help of a command, or all commands."),
 }
 """Commands by name, each with its `MODULE:ATTRIBUTE` in `remora.cli` and its line on the front page."""
 
 SECTIONS = {
-    "Run": ("init", "analyze", "check", "judge", "retry", "worker", "clean"),
-    "Review": ("runs", "show", "diff", "review", "accept", "reject", "revert", "report"),
-    "Inspect": ("ui", "trace", "hub", "mcp", "eval", "model", "config", "database", "doctor"),
-    "Author": ("agents", "tools", "schema", "completion", "help"),
+    "Work": ("analyze", "check", "judge", "review"),
+    "Decide": ("show", "diff", "accept", "reject", "revert"),
+    "Look": ("hub", "ui", "trace", "mcp", "model"),
 }
 """The sections of the front page."""
+MORE, ALL = "More", "all"
+"""The section of all other commands, and the word after `remora help` that shows it, too."""
 
 GLOBAL_OPTIONS = {
     "--root DIR": "Project root. [default: search upwards from here]",
@@ -59,11 +62,11 @@ _FRONT_PAGE_OPTIONS = {
 _PAGE = """\
 Usage: remora [OPTIONS] COMMAND [ARGS]...
 
-  Fix lint, docstrings and missing tests in Python code, locally.
+  Prove what a small model saw, and what a change of Python code is worth.
 
-  Start with `remora analyze`, read the result with `remora diff`, and apply it \
-with `remora accept last --all`. Your files stay untouched until then. \
-Details and examples: `remora help COMMAND`.
+  Alone, `remora` names the command that has a result in your project. Your files \
+stay untouched until `remora accept`. All commands: `remora help all`; details and \
+examples: `remora help COMMAND`.
 
 {sections}
 Options:
@@ -77,14 +80,16 @@ configuration; 3 something outside Remora failed; 130 interrupted.
 """
 
 
-def front_page() -> str:
-    """Return the page, wrapped at the width of the terminal."""
+def front_page(titles: Iterable[str] = SECTIONS) -> str:
+    """Return the page with some sections, wrapped at the width of the terminal."""
     from shutil import get_terminal_size
 
+    shown = {name for names in SECTIONS.values() for name in names}
+    named = {**SECTIONS, MORE: tuple(name for name in COMMANDS if name not in shown)}
     width = max(map(len, COMMANDS))
     sections = [
-        f"{title}:\n{_listed({name: COMMANDS[name][1] for name in names}, width)}\n"
-        for title, names in SECTIONS.items()
+        f"{title}:\n{_listed({name: COMMANDS[name][1] for name in named[title]}, width)}\n"
+        for title in titles
     ]
     options = GLOBAL_OPTIONS | _FRONT_PAGE_OPTIONS
     listed = _listed(options, max(map(len, options)))

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from remora.cli.app.command_list import COMMANDS, front_page
+from remora.cli.app.command_list import ALL, COMMANDS, MORE, SECTIONS, front_page
 from remora.cli.app.options import Options, StrictCommand, command, global_options, options_of
 from remora.text import did_you_mean
 from remora.version import __version__
@@ -80,6 +80,8 @@ class TopGroup(LazyGroup):
             "remora",
             lazy=COMMANDS,
             context_settings={"max_content_width": 100, "help_option_names": ["-h", "--help"]},
+            invoke_without_command=True,
+            callback=_look,
         )
         self.params.append(
             click.Option(["-V", "--version"], is_flag=True, expose_value=False, callback=_version)
@@ -88,6 +90,16 @@ class TopGroup(LazyGroup):
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 (click's)
         """Write the front page, as `cli.main` does without click."""
         formatter.write(front_page())
+
+
+def _look() -> int:
+    """Name the command that has a result, if none is given. Outside a project, print the help."""
+    ctx = click.get_current_context()
+    if ctx.invoked_subcommand is not None:
+        return 0
+    if not import_module("remora.cli.agents.init").look(options_of(ctx)):
+        raise click.exceptions.NoArgsIsHelpError(ctx)
+    return 0
 
 
 def _version(ctx: click.Context, _: click.Parameter, wanted: Any) -> None:
@@ -101,10 +113,13 @@ def _version(ctx: click.Context, _: click.Parameter, wanted: Any) -> None:
     ctx.exit()
 
 
-@command("help", examples=("remora help", "remora help analyze", "remora help trace show"))
+@command("help", examples=("remora help all", "remora help analyze", "remora help trace show"))
 @click.argument("names", metavar="[COMMAND]...", nargs=-1)
 def help_(options: Options, names: tuple[str, ...]) -> int:
-    """Show the help of a command."""
+    """Show the help of a command, or the list of all commands."""
     del options
+    if names == (ALL,):
+        click.echo(front_page((*SECTIONS, MORE)), nl=False)
+        return 0
     TopGroup().main([*names, "--help"], "remora", standalone_mode=False)
     return 0

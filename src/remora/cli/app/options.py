@@ -19,6 +19,10 @@ WHEN = {"always": True, "never": False, "auto": None}
 MAX_SECONDS = 1e8
 """Maximum of a time limit, about three years. Timers of the system refuse much longer ones."""
 _META = "remora.options"
+BRIEF = {
+    "analyze": "operations node changed model select unsafe_fixes max_time dry_run resume json"
+}
+"""Options that the help of a command shows, if it has too many."""
 _HYPHEN = "\u2011"
 
 
@@ -125,6 +129,12 @@ class RemoraCommand(StrictCommand):
         super().__init__(*args, **kwargs)
         self.params += global_options()
         self.examples = examples
+        if shown := BRIEF.get(str(self.name), "").split():
+            for option in self.params:
+                if isinstance(option, click.Option):
+                    option.hidden = option.name not in shown
+            self.params.append(_option("--help-all", "Show all options and exit."))
+            self.params[-1].callback = show_all
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 (click's)
         from textwrap import TextWrapper, indent
@@ -142,6 +152,15 @@ class RemoraCommand(StrictCommand):
 def global_options() -> list[click.Parameter]:
     """Return a new set of global options for a command. Use `options_of` to get their values."""
     return [_option(words, about) for words, about in GLOBAL_OPTIONS.items()]
+
+
+def show_all(ctx: click.Context, _: click.Parameter, wanted: Any) -> None:
+    """Print the help of a command with all options, and exit."""
+    if wanted:
+        for option in ctx.command.params:
+            vars(option)["hidden"] = False
+        click.echo(ctx.get_help())
+        ctx.exit()
 
 
 def command(name: str, *, examples: Sequence[str]) -> Callable[[Callable[..., int]], click.Command]:

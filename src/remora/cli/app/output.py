@@ -1,8 +1,10 @@
 """Prints results to stdout, as a JSON document or as lines, and notes and errors to stderr."""
 
 import re
+import shlex
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -13,12 +15,13 @@ from remora.errors import DiskError, RemoraError
 from remora.text import escape_line
 
 _COMMAND = re.compile(r"`[^`\n]*`")
+_PLACES = ("--root", "--db", "--socket")
 _MAX_WIDTH = 200
 """Columns that a cell is padded to (decision). Nearly all names are shorter."""
 _LEAST_SPACE = 24
 """Columns that a wrapped last column needs to be beside the others (decision)."""
 _COLORS = {
-    "verified": "green",
+    "tested": "green",
     "checked": "green",
     "accepted": "green",
     "no change": "bright_black",
@@ -101,9 +104,22 @@ def _indented(value: object, indent: str) -> str:
     return json.dumps(value, indent=2).replace("\n", f"\n{indent}")
 
 
+def pasteable(text: str) -> str:
+    """Add to commands in a text the options with which this one found the project, or its Hub."""
+    words = [part for word in sys.argv for part in word.split("=", 1)]
+    for name, value in pairwise(words):
+        if name in _PLACES:
+            command = (
+                r"`(remora (?!.*--root)[^`]+)`" if name == "--root" else "`(remora hub [^`]+)`"
+            )
+            given = f" {name} {shlex.quote(value)}".replace("\\", r"\\")
+            text = re.sub(command, rf"`\1{given}`", text)
+    return text
+
+
 def note(options: Options, *texts: str) -> None:
     """Print notes to stderr."""
-    for text in () if options.quiet else texts:
+    for text in () if options.quiet else map(pasteable, texts):
         for line in wrap_text(escape_line(text), terminal_width(sys.stderr)):
             click.echo(line, file=sys.stderr)  # which a live display replaces
 
@@ -115,6 +131,7 @@ def print_failure(error: RemoraError) -> None:
 
 def print_error(code: str, message: str, hint: str, *, as_json: bool) -> None:
     """Print an error and its hint to stderr, even with `--quiet`."""
+    message, hint = pasteable(message), pasteable(hint)
     width = terminal_width(sys.stderr)
     begin = "error: "
     first, *more = _paragraphs(begin + message, width)

@@ -11,7 +11,7 @@ import msgspec
 from remora.cli.app.options import Options
 from remora.cli.app.output import emit, indented, note, print_failure, wrapped
 from remora.cli.app.project_context import next_command
-from remora.cli.views.run_view import redo_words
+from remora.cli.views.run_view import redo_words, retry_words
 from remora.errors import RemoraError
 from remora.ids import display_name
 from remora.runs.project import ProjectRecords
@@ -46,10 +46,9 @@ def print_rejected(options: Options, project: ProjectRecords, done: Verdicts, *,
     emit(options, _document(done, "rejected"), _rejected_lines(options, project, done))
     has_model = done.view.start.config.get("model_name") != NO_MODEL
     if why and done.rejected and has_model:  # rules would propose the same again
-        names = [escape_line(display_name(node)) for node in dict.fromkeys(done.rejected)]
-        name = names[0] if len(names) == 1 else "NODE"
-        again = next_command(options, project.root, "retry", done.run_id, name)
-        note(options, f"`{again}` tries again with this feedback")
+        for node in dict.fromkeys(done.rejected):
+            again = next_command(options, project.root, *retry_words(done.view, display_name(node)))
+            note(options, f"`{again}` tries again with this feedback")
     return _exit_code(done)
 
 
@@ -183,7 +182,7 @@ def _conflict_lines(
             redo = redo_words(view, job.operation, node)
             yield f"      or: {next_command(options, project.root, *redo)}"
         elif job.review.state == STALE:
-            words = "retry", done.run_id, escape_line(display_name(node))
+            words = retry_words(view, display_name(node))
             yield f"    next: {next_command(options, project.root, *words)}"
 
 

@@ -1,9 +1,9 @@
 """The `analyze` command and its options. `start_run` implements it."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
+from click.core import ParameterSource
 
 from remora.cli.app.name_parameters import RUN, changed_option, operations_option
 from remora.cli.app.options import (
@@ -19,11 +19,13 @@ from remora.cli.app.options import (
 from remora.cli.app.working import working
 from remora.errors import UsageError
 
-if TYPE_CHECKING:
-    from remora.cli.run.start_run import RunOptions
-
 _POSITIVE = click.IntRange(min=1, max=1_000_000)
 _TOKENS = click.IntRange(min=1)
+_FIXED = (
+    *("paths", "operations", "node", "changed", "max_nodes", "select", "unsafe_fixes"),
+    *("decisions", "max_turns", "seed", "dry_run"),
+)
+"""Parameters that a resumed run cannot change."""
 _SEED = click.IntRange(min=0, max=2**32 - 2)  # llama.cpp's range; its last number means "any"
 
 
@@ -64,10 +66,6 @@ _SEED = click.IntRange(min=0, max=2**32 - 2)  # llama.cpp's range; its last numb
 @click.option(
     "--decisions", type=click.Choice(["rules", "model"]),
     help="Who chooses the tool calls. [default: model with --model, otherwise rules]",
-)  # fmt: skip
-@click.option(
-    "--no-opening", "opening", is_flag=True, flag_value=False, default=True,
-    help="With --decisions model: leave out what rules are sure of.",
 )  # fmt: skip
 @click.option("--max-turns", type=_POSITIVE, metavar="N", help="Maximum turns per job.")
 @click.option(
@@ -111,7 +109,6 @@ def analyze(  # noqa: PLR0913 (one parameter for each option)
     allow_unsandboxed: bool,
     allow_addresses: tuple[str, ...],
     decisions: str | None,
-    opening: bool,
     gates: str,
     max_turns: int | None,
     max_time: float | None,
@@ -150,9 +147,7 @@ def analyze(  # noqa: PLR0913 (one parameter for each option)
             seed=seed,
             engine=engine,
         ),
-        flags=run_flags(
-            model, allow_unsandboxed, select, allow_addresses, decisions, opening, gates
-        ),
+        flags=run_flags(model, allow_unsandboxed, select, allow_addresses, decisions, gates=gates),
         budget=RunBudget(seconds=max_time, requests=max_requests, tokens=max_tokens),
         model=model,
         dry_run=dry_run,
@@ -161,7 +156,7 @@ def analyze(  # noqa: PLR0913 (one parameter for each option)
     if resume is None and trust_run:
         raise UsageError("--trust-run requires --resume", hint="a new run is always trusted")
     if resume is not None:
-        _check_resumed(run, decisions)
+        _check_resumed()
     if json_lines and (options.json or resume is not None):
         raise UsageError("--json-lines cannot be combined with --json or --resume")
     if resume is not None:
@@ -169,24 +164,15 @@ def analyze(  # noqa: PLR0913 (one parameter for each option)
     return start_run(options, run, json_lines=json_lines)
 
 
-def _check_resumed(run: "RunOptions", decisions: str | None) -> None:
+def _check_resumed() -> None:
     """Raise UsageError if an option is given that a resumed run cannot change."""
-    request = run.request
-    values = {
-        "PATH": request.paths,
-        "--operation": request.operations,
-        "--node": request.node,
-        "--changed": request.changed,
-        "--max-nodes": request.max_nodes,
-        "--select": run.flags.get("operations.lint.select"),
-        "--unsafe-fixes": request.unsafe_fixes,
-        "--decisions": decisions,
-        "--no-opening": run.flags.get("runner.opening") is False,
-        "--max-turns": request.max_turns,
-        "--seed": request.seed,
-        "--dry-run": run.dry_run,
-    }
-    given = [name for name, value in values.items() if value not in (None, False, ())]
+    ctx = click.get_current_context()
+    given = [
+        parameter.opts[-1] if isinstance(parameter, click.Option) else "PATH"
+        for parameter in ctx.command.params
+        if parameter.name in _FIXED
+        and ctx.get_parameter_source(parameter.name) is ParameterSource.COMMANDLINE
+    ]
     if given:
         raise UsageError(
             f"{', '.join(given)} cannot be combined with --resume: "

@@ -40,9 +40,7 @@ from remora.errors import UsageError
 )
 @click.option("--unsafe-fixes", is_flag=True, help="Also report what only unsafe fixes repair.")
 @unsandboxed_option
-@click.option(
-    "--max-time", type=SECONDS, metavar="S", help="Stop after S seconds.",
-)  # fmt: skip
+@click.option("--max-time", type=SECONDS, metavar="S", help="Stop after S seconds.")
 @click.option("--diff", is_flag=True, help="Also print the changes as unified diffs.")
 @click.option(
     "--format", "form", type=click.Choice(("text", "github", "sarif")), default="text",
@@ -52,9 +50,7 @@ from remora.errors import UsageError
     "--reports", type=PATH, metavar="DIR",
     help="Also write JSON, SARIF, Markdown and a patch to DIR.",
 )  # fmt: skip
-@click.option(
-    "--baseline", type=PATH, metavar="FILE", help="Leave out the known problems in FILE.",
-)  # fmt: skip
+@click.option("--baseline", type=PATH, metavar="FILE", help="Leave out the known problems in FILE.")
 @click.option("--update-baseline", is_flag=True, help="Replace the known problems by those found.")
 def check(  # noqa: PLR0913 (one parameter for each option)
     options: Options,
@@ -79,7 +75,7 @@ def check(  # noqa: PLR0913 (one parameter for each option)
     FILE is a file or a folder (default: the whole project). Files that are not Python files, or
     that `exclude` matches, are skipped, so hooks can pass every file of a commit; a notebook that
     is not excluded is an error. Each line names a place, an operation and what is wrong there:
-    something that a verified change fixes, or a docstring that contradicts its code. The exit code
+    something that a checked change fixes, or a docstring that contradicts its code. The exit code
     is 0 if there is nothing, 1 if there is something, 3 if the model failed, and 130 if the check
     was stopped, as by --max-time. No run is recorded. `--format github` prints annotations of GitHub
     Actions, at most ten, and with --changed only on changed lines. With --baseline, only problems

@@ -66,9 +66,7 @@ _UNTESTED = 4
 @click.option(
     "--reports", type=PATH, metavar="DIR", help="Also write JSON, SARIF and Markdown to DIR.",
 )  # fmt: skip
-@click.option(
-    "--baseline", type=PATH, metavar="FILE", help="Leave out the known problems in FILE.",
-)  # fmt: skip
+@click.option("--baseline", type=PATH, metavar="FILE", help="Leave out the known problems in FILE.")
 @click.option("--update-baseline", is_flag=True, help="Replace the known problems by those found.")
 def judge(  # noqa: PLR0913 (one parameter for each option)
     options: Options,

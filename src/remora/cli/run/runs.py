@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from itertools import chain
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
 def runs(options: Options) -> int:
     """List the runs of this project, newest first.
 
-    FAILED is the number of jobs that failed. PENDING is the number of verified changes without
+    FAILED is the number of jobs that failed. PENDING is the number of checked changes without
     a verdict, or that could not be merged with your files. A run is damaged if one of its streams
     cannot be read to the end. With --json, the newest is the last.
     """
@@ -100,22 +99,26 @@ def show(options: Options, run: str, *, statuses: tuple[str, ...]) -> int:
     examples=(
         "remora diff last",
         "remora diff last --rule F401",
+        "remora diff last --stat",
         "remora diff last 'src/shop/*' --color never | git apply --check",
     ),
 )
 @click.argument("run", type=RUN, default=LAST)
 @click.argument("nodes", type=NODE, metavar="[NODE]...", nargs=-1)
 @rule_option
-def diff(options: Options, run: str, nodes: tuple[str, ...], rules: tuple[str, ...]) -> int:
+@click.option("--stat", is_flag=True, help="Print only the numbers of changed lines by file.")
+def diff(
+    options: Options, run: str, nodes: tuple[str, ...], rules: tuple[str, ...], *, stat: bool
+) -> int:
     """Show what a run would change, as unified diffs.
 
-    Without NODE, show all verified changes that were not rejected or reverted. With NODE
-    (path:qualname, a qualname, or a glob), show what the jobs of these nodes changed, verified or
+    Without NODE, show all checked changes that were not rejected or reverted. With NODE
+    (path:qualname, a qualname, or a glob), show what the jobs of these nodes changed, checked or
     not. With --rule, show what `accept --rule` would write. RUN is a run ID, a unique prefix of an
     ID, or `last` (default). Piped output is a patch, unless colors are forced. The exit code is 1
     if a record cannot be read.
     """
-    from remora.cli.views.diff_view import is_patch, print_diffs, states_text
+    from remora.cli.views.diff_view import is_patch, print_diffs, print_stat, states_text
     from remora.runs.records.json_documents import diff_document
     from remora.runs.records.name_lookup import run_named
     from remora.runs.records.results import read_run, select_jobs
@@ -134,6 +137,8 @@ def diff(options: Options, run: str, nodes: tuple[str, ...], rules: tuple[str, .
     document = diff_document(project, view, nodes, stacked=is_patch() and not options.json)
     if options.json:
         print_json(document)
+    elif stat:
+        print_stat(project.root, document["diffs"])
     else:
         show = next_command(options, project.root, "show", run_id)
         print_diffs(options, document["diffs"], f"; `{show}` says why" if nodes else "")
@@ -156,8 +161,6 @@ def _run_rows(options: Options, project: "ProjectRecords", found: "list[RunLine]
 
     if not found:
         yield f"no runs yet; start one with `{next_command(options, project.root, 'analyze')}`"
-        if own := _runs_outside_database(project):
-            yield f"the runs in {own} are not in the database; `trace_store: kv` reads them"
         return
     now = datetime.now(UTC)
     rows = [
@@ -188,9 +191,3 @@ def _operations(run: "RunLine") -> str:
     if len(run.operations) <= 2:
         return ", ".join(run.operations)
     return f"{run.operations[0]} +{len(run.operations) - 1}"
-
-
-def _runs_outside_database(project: "ProjectRecords") -> Path | None:
-    """Return `.agentfs/` of a project with a database if it has runs, which are not listed then."""
-    own = project.root / ".agentfs"
-    return own if project.trace.path != own and (own / "runs").is_dir() else None

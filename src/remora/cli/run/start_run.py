@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from remora.cli.app.options import Options
-from remora.cli.app.output import emit, note
+from remora.cli.app.output import emit, note, wrapped
 from remora.cli.app.project_context import invocation_of, open_with_consent
 from remora.cli.app.working import working
 from remora.cli.run.foreground_run import LinePrinter, conclude_run, print_isolation
@@ -23,6 +23,7 @@ from remora.cli.views.plan_view import (
     plan_lines,
     plan_size,
     standard_lines,
+    step_document,
 )
 from remora.cli.views.progress import run_progress
 from remora.cli.views.run_view import run_lines, writer_lines
@@ -44,6 +45,7 @@ from remora.usecases.analyze.prepare_run import too_many
 from remora.usecases.analyze.resume_run import Resumable, resume_recorded
 from remora.usecases.analyze.run_limits import RunBudget
 from remora.usecases.analyze.session import Session, open_session, require_model
+from remora.usecases.look_at_project import next_step
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,7 +81,7 @@ def start_run(options: Options, run: RunOptions, *, json_lines: bool) -> int:
         if run.dry_run or not session.run.plan.jobs:
             if why := session.why_not_now():
                 note(options, f"these jobs cannot run yet: {why.message} ({why.hint})")
-            return _print_plan(options, session.run, run, lines)
+            return _print_plan(options, session, run, lines)
         _refuse_too_many(options, session.run)
         done = session.execute(
             lambda: (
@@ -185,8 +187,9 @@ def _git_problem(root: Path) -> OutsideError | None:
 
 
 def _print_plan(
-    options: Options, prepared: PreparedRun, run: RunOptions, lines: LinePrinter | None
+    options: Options, session: Session, run: RunOptions, lines: LinePrinter | None
 ) -> int:
+    prepared = session.run
     project, plan = prepared.project, prepared.plan
     named = run.model or project.config.model.base_url or project.config.model.name
     document = plan_document(project, prepared.run_id, plan, named)
@@ -197,11 +200,13 @@ def _print_plan(
         return code
     text = plan_lines(prepared, document, prepared.request.paths, verbose=options.verbose)
     reasons = () if plan.jobs else {*plan.findings_left, *chain(*plan.left.values())}
-    emit(
-        options,
-        document,
-        (*text, *writer_lines(options, project, plan.operations, reasons, plan.left_nodes)),
-    )
+    writer = [*writer_lines(options, project, plan.operations, reasons, plan.left_nodes)]
+    if not plan.jobs:
+        whole = plan if prepared.request == RunRequest() else None
+        step = next_step(session.invocation, project, whole)
+        document["next"] = step_document(options, project.root, step)
+        writer += [] if step.missing and writer else wrapped(document["next"]["text"])
+    emit(options, document, (*text, *writer))
     if not run.dry_run:
         with suppress(NotFound):
             newest = run_named(project.trace, LAST)

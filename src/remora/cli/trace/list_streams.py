@@ -10,7 +10,7 @@ from remora.cli.app.options import Options, command
 from remora.cli.app.output import emit, table
 from remora.cli.app.project_context import note_invalid_names, trace_folder_of
 from remora.ids import NodeKey, display_name
-from remora.statuses import DAMAGED, RUNNING, STATUSES, status_text
+from remora.statuses import DAMAGED, RUNNING, STATUSES, proven_text
 from remora.text import clip
 
 _RUN_WIDTH = len("20260131-093000")
@@ -84,7 +84,7 @@ def _stream_lines(streams: list[dict[str, Any]], empty: str, *, verbose: bool) -
     rows = []
     for stream in sorted(streams, key=lambda stream: (stream["run_id"], stream["node_id"])):
         words = {
-            "status": clip(status_text(stream["status"]), _MAX_ID),
+            "status": clip(proven_text(stream["status"], None), _MAX_ID),
             "run_id": clip(stream["run_id"], _MAX_ID) if verbose else stream["run_id"][:_RUN_WIDTH],
             "node_id": display_name(stream["node_id"]),
         }

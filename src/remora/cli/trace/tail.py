@@ -56,7 +56,7 @@ def tail(options: Options, agent: str, *, number: int, follow: bool) -> int:
     """
     from remora.cli.trace.event_lines import event_json, json_document
     from remora.runs.records.name_lookup import stream_named
-    from remora.statuses import status_text
+    from remora.statuses import proven_text
     from remora.trace.read.reader import stream_status
 
     folder = trace_folder_of(options)
@@ -72,7 +72,7 @@ def tail(options: Options, agent: str, *, number: int, follow: bool) -> int:
     except KeyboardInterrupt:
         return _INTERRUPTED
     if follow:
-        status = status_text(stream_status(folder.existing_stream(name)))
+        status = proven_text(stream_status(folder.existing_stream(name)), None)
         note(options, f"{name} is {status}; nothing is writing to it")
     return 0
 

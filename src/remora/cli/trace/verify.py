@@ -69,7 +69,7 @@ def _report_lines(report: "VerifyReport", *, verbose: bool) -> Iterator[str]:
     else:
         loose = sum(stream.anchored is False for stream in report.streams)
         unended = f"; {loose:,} not finished (running or interrupted)" if loose else ""
-        yield click.style("verified: ", fg="green") + looked + unended
+        yield click.style("proven: ", fg="green") + looked + unended
 
 
 def _stream_line(stream: "StreamReport") -> str:

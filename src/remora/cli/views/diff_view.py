@@ -2,6 +2,8 @@
 
 import sys
 from collections import Counter
+from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 import click
@@ -9,6 +11,7 @@ import click
 from remora.cli.app.options import Options
 from remora.cli.app.output import color_word, note, print_lines
 from remora.code.syntax.diff_parts import DiffLine, diff_lines
+from remora.files.git import git_output
 from remora.ids import display_name
 from remora.statuses import PENDING, status_text
 from remora.text import escape_line
@@ -22,7 +25,7 @@ _STYLES: dict[str, dict[str, Any]] = {
 def print_diffs(options: Options, diffs: list[dict[str, Any]], why: str = "") -> None:
     """Print diffs to stdout, and what they are to stderr."""
     if not diffs:
-        click.echo(f"no verified changes to show{why}", err=True)
+        click.echo(f"no changes to show{why}", err=True)
     for entry in diffs:
         _print_diff(entry)
     settled = Counter(
@@ -36,6 +39,13 @@ def print_diffs(options: Options, diffs: list[dict[str, Any]], why: str = "") ->
         )
 
 
+def print_stat(root: Path, diffs: Iterable[Mapping[str, Any]]) -> None:
+    """Print the numbers of changed lines of each file, as git does."""
+    patch = "".join(f"{entry['diff']}\n" for entry in diffs).encode()
+    text = git_output(root, "apply", "--stat", "--allow-empty", stdin=patch)
+    print_lines(escape_line(line) for line in text.decode(errors="replace").splitlines())
+
+
 def states_text(numbers: Counter[str]) -> str:
     """Return the number of change sets in each state, such as `3 rejected, 1 reverted`."""
     return ", ".join(f"{number} {status_text(state)}" for state, number in numbers.items())
@@ -47,7 +57,7 @@ def _print_diff(entry: dict[str, Any]) -> None:
     It is colored and escaped instead if it is for a terminal, or if colors are asked for.
     """
     name = escape_line(f"{entry['operation']} {display_name(entry['node_id'])}")
-    state = status_text(entry["review"] or f"{entry['status']}, not verified")
+    state = status_text(entry["review"] or f"{entry['status']}, not checked")
     click.echo(f"{click.style(name, bold=True)}  {color_word(state)}", err=True)
     for reason in entry["reasons"]:
         click.echo(f"  {escape_line(reason)}", err=True)

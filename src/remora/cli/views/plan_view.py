@@ -4,11 +4,13 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
+from remora.cli.app.options import Options
 from remora.cli.app.output import terminal_width, wrap_text, wrapped
+from remora.cli.app.project_context import next_command
 from remora.cli.views.job_view import job_lines
 from remora.cli.views.run_summary import OPEN, run_sentence, with_reasons
 from remora.cli.views.run_view import unreadable_lines
@@ -21,6 +23,9 @@ from remora.runs.records.run_listing import last_gate_seconds
 from remora.runs.report.job_findings import lint_left
 from remora.runs.report.job_texts import unread_text
 from remora.text import count, escape_line, plural
+
+if TYPE_CHECKING:
+    from remora.usecases.look_at_project import NextStep
 
 
 def plan_lines(
@@ -46,6 +51,13 @@ def plan_lines(
     yield from unreadable_lines(document["totals"], width)
     if plan.jobs:
         yield "nothing was run; repeat without --dry-run to run this"
+
+
+def step_document(options: Options, root: Path, step: "NextStep") -> dict[str, str]:
+    """Return what to run next, and a text that says so."""
+    command = next_command(options, root, *step.words)
+    line = "; ".join(filter(None, (step.why, f"next: {step.missing or f'`{command}`'}")))
+    return {"command": command, "why": step.why, "missing": step.missing, "text": line}
 
 
 def _amount_text(plan: Plan, job: Mapping[str, Any], unit: str) -> str:

@@ -1,6 +1,5 @@
 """Shows a run: its jobs, its totals and the commands to run next."""
 
-import os
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -19,14 +18,19 @@ from remora.cli.views.job_view import code_lines, job_lines, review_counts
 from remora.cli.views.run_summary import OPEN, run_sentence
 from remora.code.syntax.node_patterns import file_pattern
 from remora.errors import RemoraError
-from remora.ids import NodeKey, display_name, file_of_key, split_node_key, unescape_path
+from remora.ids import NodeKey, display_name, split_node_key
 from remora.operations.base import NEEDS_NAME, NEEDS_WRITER, NO_FIX
 from remora.runs.project import ProjectRecords
 from remora.runs.records.change_set_files import shown_hunks
 from remora.runs.records.decision_sources import ModelPart, model_text, sources_text
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import JobDocuments, RunView
-from remora.runs.records.run_record import is_of_client, is_of_other_program, recorded_selectors
+from remora.runs.records.run_record import (
+    is_of_client,
+    is_of_other_program,
+    model_words,
+    recorded_selectors,
+)
 from remora.runs.records.totals import Document, totals_by_operation
 from remora.runs.report.job_findings import lint_left
 from remora.runs.report.job_texts import gate_texts, unread_text
@@ -47,7 +51,6 @@ _AT_LINE = re.compile(r"line (\d+): (.*)", re.DOTALL)
 """Details of a syntax error."""
 _MOST_LISTED, _MOST_PROBLEMS = 200, 10
 """Maximum number of jobs in a complete list, and of jobs with each status in a brief one."""
-_FOR_MODELS = (NEEDS_NAME, NEEDS_WRITER)
 
 
 def run_lines(
@@ -134,22 +137,13 @@ def writer_lines(
     reasons: Iterable[str],
     left_nodes: Mapping[str, Mapping[str, Iterable[NodeKey]]],
 ) -> Iterator[str]:
-    """Yield the command that lets a model do what is left, or how to get one, if a model could.
-
-    It names the file with the most nodes that need a model: small models write what is named.
-    """
-    from remora.models.provider import why_none
+    """Yield the command that lets a model do what is left, or how to get one, if a model could."""
+    from remora.usecases.look_at_project import model_step
 
     if any(NEEDS_WRITER in reason or reason in (NO_FIX, NEEDS_NAME) for reason in reasons):
-        words = [word for name in operations for word in ("-o", name)]
-        lists = (known.get(why, ()) for known in left_nodes.values() for why in _FOR_MODELS)
-        files = Counter(unescape_path(file_of_key(key)) for key in chain.from_iterable(lists))
-        here = invocation_of(options).folder
-        shown = (os.path.relpath(project.root / file, here) for file, _ in files.most_common(1))
-        words[:0] = [f"./{file}" if file.startswith("-") else file for file in shown]
-        command = next_command(options, project.root, "analyze", *words, "--decisions", "model")
-        missing = None if NEEDS_NAME in reasons else why_none(invocation_of(options).folders.cache)
-        yield from wrap_text(f"to let a model try: {missing or f'`{command}`'}", terminal_width())
+        step = model_step(invocation_of(options), project, operations, left_nodes)
+        command = step.missing or f"`{next_command(options, project.root, *step.words)}`"
+        yield from wrap_text(f"to let a model try: {command}", terminal_width())
 
 
 def _hunk_groups(project: ProjectRecords, view: RunView) -> Iterator[tuple[str, str]]:
@@ -248,9 +242,8 @@ def _resume_lines(options: Options, project: ProjectRecords, view: RunView) -> I
     left = view.planned - sum(job.status != INTERRUPTED for job in view.jobs)
     if view.status == INTERRUPTED and left and not is_of_other_program(view.start):
         title = f"to run the {left:,} that did not finish:"
-        yield from _repeat_lines(
-            options, project, view, title, [("analyze", "--resume", view.run_id)]
-        )
+        words = ("analyze", "--resume", view.run_id, *model_words(view.start))
+        yield from _repeat_lines(options, project, view, title, [words])
     yield from _problem_commands(options, project, view, view.jobs)
 
 
@@ -264,8 +257,8 @@ def _problem_commands(
     redo = [
         redo_words(view, job.operation, job.node_id) for job in jobs if job.review.state == CONFLICT
     ]
-    edited = [("retry", view.run_id, escape_line(node)) for node in dict.fromkeys(stale)]
-    again = [("retry", view.run_id, escape_line(display_name(job.node_id))) for job in lost[:1]]
+    edited = [retry_words(view, node) for node in dict.fromkeys(stale)]
+    again = [retry_words(view, display_name(job.node_id)) for job in lost[:1]]
     if len(lost) > 1:
         yield f"the model failed in {count(len(lost), 'job')}: {escape_line(str(lost[0].outcome.error))}"
     repeats: dict[str, Sequence[Sequence[str]]] = {
@@ -301,6 +294,11 @@ def _command_lines(
     if commands:
         yield from ["", title]
         yield from (f"  {next_command(options, project.root, *words)}" for words in commands)
+
+
+def retry_words(view: RunView, name: str) -> list[str]:
+    """Return the words of the command that asks the model of a run again, about a node's name."""
+    return ["retry", view.run_id, escape_line(name), *model_words(view.start)]
 
 
 def redo_words(view: RunView, operation: str, node_id: str) -> list[str]:

@@ -2,6 +2,8 @@
 
 import heapq
 import os
+import re
+import shlex
 from collections.abc import Collection, Iterable
 from pathlib import Path
 
@@ -45,9 +47,8 @@ def _missing(path: str, place: Path, root: Path, paths: Collection[str]) -> Remo
     named = path.rpartition("/")[2]
     same = [known for known in paths if known.rpartition("/")[2] == named]
     near = same[:3] or nearest(path, paths)
-    hint = (
-        f"did you mean {', '.join(near)}?" if near else "use `remora hub search WORD` to find nodes"
-    )
+    search = f"use `remora hub search {shlex.quote(Path(named).stem)}` to find nodes"
+    hint = f"did you mean {', '.join(near)}?" if near else search
     return NotFound(f"no such file: {path}", hint=hint)
 
 
@@ -89,7 +90,8 @@ def unknown_node(name: str, keys: Iterable[str]) -> NotFound:
     """Return the error for a name or key that is not in `keys`."""
     near = nearest(name, similar_keys(name, keys))
     listed = ", ".join(key.removeprefix("node:") for key in near)
-    hint = f"did you mean {listed}?" if near else "use `remora hub search WORD` to find nodes"
+    word = shlex.quote(re.split("[:.]", name)[-1])
+    hint = f"did you mean {listed}?" if near else f"use `remora hub search {word}` to find nodes"
     return NotFound(f"there is no node {name.removeprefix('node:')}", hint=hint)
 
 

@@ -10,6 +10,8 @@ from remora.memory.events import Event, Head, RunStart
 from remora.runs.project import Project, ProjectRecords
 from remora.runs.provenance import check_own_run, known_head
 from remora.runs.records.attempts import Attempts, read_attempts
+from remora.statuses import NO_MODEL
+from remora.text import escape_line
 from remora.trace.content.line_format import hashed_lines, is_torn
 from remora.trace.read.reader import is_being_written, open_stream, parse_event, read_events
 from remora.trace.read.verified_reader import hash_mismatch
@@ -65,6 +67,14 @@ def recorded_selectors(start: RunStart) -> list[str]:
     return [
         rule for operation in operations.values() for rule in (operation or {}).get("select") or ()
     ]
+
+
+def model_words(start: RunStart) -> tuple[str, ...]:
+    """Return the option that lets a command use the model of a run, which no setting may name now."""
+    recorded, name = start.config.get("model"), start.config.get("model_name")
+    address = recorded.get("base_url") if isinstance(recorded, dict) else None
+    used = address or ("" if name == NO_MODEL or is_of_client(start) else name)
+    return ("--model", escape_line(str(used))) if used else ()
 
 
 def read_record(project: ProjectRecords, run_id: str) -> RunRecord:

@@ -81,7 +81,7 @@ def _sum(
         total.phrase(measure) for total in totals if (measure := measures[total.key]) is not None
     ]
     if not phrases:
-        what = f"{operation} {plural('job', jobs)} verified"
+        what = f"{operation} {plural('job', jobs)} checked"
         phrases = [Phrase(done=verified, of=jobs, what=what)]
     return OperationTotals(
         operation=operation,

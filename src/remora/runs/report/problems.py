@@ -108,10 +108,10 @@ def marked_texts(problems: Sequence[Problem]) -> Iterator[tuple[str, str]]:
 
 
 def fixes_text(problems: Sequence[Problem], mark: str, *, judged: bool) -> str:
-    """Return how many problems are fixed, such as `verified changes fix 1 (marked [*]) of them`."""
+    """Return how many problems are fixed, such as `checked changes fix 1 (marked [*]) of them`."""
     fixable = sum(problem.fixable for problem in problems)
     share = "all" if fixable == len(problems) else f"{fixable:,}{mark}"
-    fixes = "verified changes fix" if judged else "unless your tests object, this fixes"
+    fixes = "checked changes fix" if judged else "unless your tests object, this fixes"
     return f"{fixes} {share} of them"
 
 

@@ -108,7 +108,7 @@ def _results(job: JobReport) -> Iterator[dict[str, Any]]:
 
 def _proposal_result(job: JobReport) -> dict[str, Any]:
     name = display_name(job.node_id) if job.name == MODULE else job.name
-    text = f"{job.operation}: a verified change to {name}"
+    text = f"{job.operation}: a checked change to {name}"
     text += f": {fixes_of(job)}" if job.fixed else ""
     text += f"; {left_codes(job.left)} remaining" if job.left else ""
     edits = job.files[0].edits

@@ -18,6 +18,7 @@ from remora.runs.records.findings import fixed
 from remora.runs.records.hunk_groups import HunkGroup, groups_of
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import RunView, jobs_named
+from remora.runs.records.run_record import model_words
 from remora.runs.review.ready_changes import ReadyChange
 from remora.statuses import PENDING, REVERTED, TESTED, UNDECIDED, status_text
 from remora.text import count, some_of
@@ -100,7 +101,8 @@ def _find_named(view: RunView, name: str, open_jobs: Sequence[JobView]) -> list[
         raise StreamDamaged(str(broken.outcome.error), hint=_waiting(open_jobs))
     if not found:
         states = {job.review.state or str(job.status) for job in named}
-        again = f"`remora retry {view.run_id} {name}` proposes it again"
+        words = shlex.join(["retry", view.run_id, name, *model_words(view.start)])
+        again = f"`remora {words}` proposes it again"
         raise NotFound(
             f"{name} has no pending change ({', '.join(map(status_text, sorted(states)))})",
             hint=again if states == {REVERTED} else _waiting(open_jobs),

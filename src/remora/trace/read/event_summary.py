@@ -148,7 +148,7 @@ _TEXTS: dict[str, Callable[[dict[str, Any]], str]] = {
     "escalation": _escalation,
     "tool_call": lambda data: f"{call_text(data)} by {decision_text(data)}",
     "tool_result": _tool_result,
-    "submit_result": lambda data: "verified" if data.get("verified") else "not verified",
+    "submit_result": lambda data: "checked" if data.get("verified") else "not checked",
     "agent_error": _LINES["agent_error"],
     "agent_end": _agent_end,
     "recovered": lambda d: f"{d.get('bytes')} bytes of a torn line moved to {d.get('quarantine')}",

@@ -88,5 +88,5 @@ def _missing(agent_id: str, run: RunAnchors | None) -> str | None:
     if agent_id not in run.started:
         return "the run's stream has no job_start for this agent"
     if run.ended and not run.live:
-        return "the run ended without a job_end for this agent; `remora analyze --resume` adds it"
+        return "the run ended without a job_end for this agent; resuming the run adds it"
     return None

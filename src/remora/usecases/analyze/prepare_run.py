@@ -19,6 +19,7 @@ from remora.config.schema import Config
 from remora.errors import UsageError
 from remora.files.patterns import IgnoreRules
 from remora.files.project_files import ProjectFiles, project_files
+from remora.files.project_root import is_project
 from remora.hub.coverage_file import read_coverage
 from remora.ids import stamp_of
 from remora.models.protocol import MCP
@@ -188,8 +189,7 @@ def _select_copied(
 
 def refuse_whole_disk(root: Path) -> None:
     """Raise UsageError if `root` is the root of the file system and does not contain a project."""
-    marks = (".git", "remora.yaml", "pyproject.toml")
-    if root == Path(root.anchor) and not any((root / mark).exists() for mark in marks):
+    if root == Path(root.anchor) and not is_project(root):
         raise UsageError(
             f"{root} is the root of the file system, not a project",
             hint="run this in your project, or select its root with --root",

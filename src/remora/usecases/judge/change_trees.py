@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from shutil import copy, copytree
 from stat import S_IWUSR
@@ -64,28 +64,56 @@ def change_trees(
 ) -> Iterator[ChangeTrees]:
     """Yield the two sides of a change, which are removed at the end.
 
-    Files that git ignores but packages need are in both. If nothing has changed since HEAD that is
-    known to git or Python, a request that names nothing is about the commits of the branch. Raises
-    UsageError if a revision is unknown, or a diff does not apply or has too many parts.
+    Files that git ignores but packages need are in both. Raises UsageError if a revision is unknown,
+    or a diff does not apply or has too many parts.
     """
     _check_parts(request.diff or b"")
+    since = ""
+    if request[:-1] == ChangeRequest()[:-1]:
+        unnamed = unnamed_change(root)
+        request, since = request._replace(revisions=unnamed.revision), unnamed.since
     with _trees(root, request, include) as trees:
-        files = trees.files.items()
-        is_work = any(file.before is not None or path.endswith(".py") for path, file in files)
-        base = () if is_work or request[:-1] != ChangeRequest()[:-1] else _branch_base(root)
-        if not base:
-            yield trees
-            return
-    commit, since = base
-    with _trees(root, ChangeRequest(commit), include) as trees:
         yield trees._replace(since=since)
 
 
-def _branch_base(root: Path) -> tuple[str, str] | tuple[()]:
+class UnnamedChange(NamedTuple):
+    """The change that is judged if nothing is named: the number of its Python files, the revision
+    to compare with (empty for HEAD), what this is in words, and True if all of it is one commit that
+    the default branch has.
+    """
+
+    files: int = 0
+    revision: str = ""
+    since: str = ""
+    is_last_commit: bool = False
+
+
+def unnamed_change(root: Path) -> UnnamedChange:
+    """Return what a request that names nothing is about, without reading files.
+
+    That is what has changed since HEAD and is known to git or Python, or else the commits of the
+    branch. Outside a repository, it is empty.
+    """
+    words = "status --porcelain -z --no-renames --untracked-files=all --ignore-submodules=all -- ."
+    with suppress(OutsideError):
+        lines = git_output(root, *words.split()).decode(errors="replace").split("\0")
+        entries = [(line[:2], line[3:]) for line in lines if line and not is_private(line[3:])]
+        python = sum(path.endswith(".py") for _, path in entries)
+        if python or any(not {*"?A"} & {*kind} for kind, _ in entries):
+            return UnnamedChange(python)
+        if base := _branch_base(root):
+            commit, since, is_last = base
+            words = f"diff --name-only -z --no-ext-diff {commit} -- *.py"
+            names = git_output(root, *words.split())
+            return UnnamedChange(names.count(b"\0"), commit, since, is_last)
+    return UnnamedChange()
+
+
+def _branch_base(root: Path) -> tuple[str, str, bool] | tuple[()]:
     """Return the commit from which the work of a branch began, and what it is, in words.
 
     That is the merge base with the default branch, here or on `origin`, the nearer one. If this
-    contains HEAD, it is the commit before HEAD.
+    contains HEAD, it is the commit before HEAD, and the last value is true.
     """
     remote = git_output(root, "symbolic-ref", "-q", _REMOTE + "HEAD", succeeds=(0, 1, 128)).decode()
     named = [remote.strip().removeprefix(_REMOTE)] if remote else _DEFAULT_BRANCHES
@@ -99,11 +127,11 @@ def _branch_base(root: Path) -> tuple[str, str] | tuple[()]:
             found = git_output(root, *words, succeeds=(0, _NO_MERGE_BASE)) if apart else b""
             if found:
                 commit = found.decode().strip()
-                return commit, f"the merge base with {name} ({commit[:10]})"
+                return commit, f"the merge base with {name} ({commit[:10]})", False
             break
     words = ("rev-parse", "--verify", "-q", "HEAD^{commit}^")
     commit = git_output(root, *words, succeeds=(0, 1, 128)).decode().strip()
-    return (commit, f"the commit before HEAD ({commit[:10]})") if commit else ()
+    return (commit, f"the commit before HEAD ({commit[:10]})", True) if commit else ()
 
 
 @contextmanager

@@ -25,7 +25,7 @@ export async function showBadges() {
       badge.replaceChildren(await load(badge.dataset.badge));
       badge.className = "";
     } catch (error) {
-      badge.textContent = `not verified: ${error.message}`;
+      badge.textContent = `not proven: ${error.message}`;
       badge.className = "badge bad";
     }
   }
