@@ -10,8 +10,9 @@ import pytest
 from mcp_types import CallToolResult
 
 from remora.bootstrap.invocation import Invocation
-from remora.mcp.analysis import STOP_S, analyze
+from remora.mcp.analysis import analyze
 from remora.mcp.project_data import ProjectRedactor
+from remora.usecases.command_document import STOP_S
 from tests.cli.conftest import write
 from tests.mcp.processes import family, is_alive
 from tests.mcp.project import connected, error_of, invocation_in

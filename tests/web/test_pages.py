@@ -12,6 +12,7 @@ from starlette.testclient import TestClient
 import remora.web
 from remora.trace.read.turn_positions import last_turn, turn_lines
 from remora.web.session import Session
+from tests.cli.conftest import new_repository, write
 from tests.diagnosis.planted_failures import Planted
 from tests.web.recorded import client_of
 
@@ -273,3 +274,20 @@ def test_what_is_left_out_of_lists_is_named(
     monkeypatch.setattr("remora.web.node_page._MOST_FOUND", 1)
     assert "and more: add a word" in pages.get("/nodes?name=price").text
     assert "and more" not in pages.get("/nodes?name=price tot").text
+
+
+def test_the_change_of_the_user_is_judged_and_what_it_concerns_is_shown(tmp_path: Path) -> None:
+    source = 'def add(a, b):\n    """Add.\n\n    :param {}: the <i>\n    """\n    return a + b\n'
+    root = new_repository(write(tmp_path / "shop", {"shop.py": source.format("a")}))
+    write(root, {"shop.py": source.format("first")})
+    with client_of(root, tmp_path / "home") as client:
+        judged = client.get("/judge").text
+        assert "1 remark on 1 changed Python file" in judged
+        assert (
+            '<span class="chosen"><span class="number">4</span>     :param first: the &lt;i&gt;'
+            in judged
+        )
+        assert client.post("/judge", data={"token": "guessed"}).status_code == 403
+        concerned = client.get("/impact?name=add").text
+        assert 'shop.py:add</a> <span class="dim">shop.py:1</span>' in concerned
+        assert "there is no node nothing" in client.get("/impact?name=nothing").text

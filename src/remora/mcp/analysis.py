@@ -1,28 +1,15 @@
 """The tools `analyze` and `judge_change`, which run a command of Remora in its own process."""
 
 import asyncio
-import json
-import signal
-from asyncio.subprocess import PIPE, Process
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Mapping
 from typing import Any
 
-import anyio
-
 from remora.bootstrap.invocation import Invocation
-from remora.errors import OutsideError, RemoraError, UsageError
-from remora.hub.process import spawn
+from remora.errors import UsageError
 from remora.ids import LAST
 from remora.mcp.answer_page import Page, answer_text
 from remora.mcp.project_data import ProjectRedactor
-
-_STOP_S = 2.5
-"""Seconds that an interrupted run has to record its end before it is killed."""
-_KILL_S = 0.5
-"""Seconds after which a killed run is no longer waited for."""
-STOP_S = _STOP_S + _KILL_S
-"""Seconds within which a run has ended after its call was cancelled."""
+from remora.usecases.command_document import document_of
 
 NOT_RUN = {"what": "what needs code to run", "why": "the server runs without --allow-run"}
 """Entry of a judgement by a server that may not run code."""
@@ -106,61 +93,8 @@ def _next_steps(document: Mapping[str, Any]) -> dict[str, str]:
     return {"next": f"{shown}; only a person can accept, with `remora review {run}`"}
 
 
-async def document_of(
-    invocation: Invocation, words: Sequence[str], given: bytes = b""
-) -> dict[str, Any]:
-    """Run a command in the project's root with `given` as its input, and return its JSON document.
-
-    If the call is cancelled, the command is interrupted. Raises RemoraError with the command's own
-    message if it fails.
-    """
-    common = ["--json", "--quiet", "--root", str(invocation.find_root())]
-    if invocation.config_file is not None:
-        common += ["--config", str(invocation.folder / invocation.config_file)]
-    process = await asyncio.create_subprocess_exec(
-        *spawn.tied(spawn.command("remora.cli.main:main", *common, *words)),
-        stdin=PIPE,
-        stdout=PIPE,
-        stderr=PIPE,
-        cwd=invocation.find_root(),
-        env=dict(invocation.environ),
-        start_new_session=True,
-    )
-    try:
-        output, problems = await process.communicate(given)
-    finally:
-        with anyio.CancelScope(shield=True):
-            await _stop(process)
-    try:
-        document: dict[str, Any] = json.loads(output)
-    except ValueError:
-        raise OutsideError(f"the run ended without a result: {_last_line(problems)}") from None
-    if "error" in document:
-        error = document["error"]
-        raise RemoraError(error["message"], hint=error.get("hint", ""))
-    return document
-
-
 def as_revision(text: str) -> str:
     """Return a revision. Raises UsageError if it is an option, which click would take it for."""
     if text.startswith("-"):
         raise UsageError(f"{text!r} is not a git revision", hint="name a branch or commit")
     return text
-
-
-async def _stop(process: Process) -> None:
-    """Interrupt a process that still runs, and kill it if it does not end soon."""
-    if process.returncode is not None:
-        return
-    for number, seconds in ((signal.SIGINT, _STOP_S), (signal.SIGKILL, _KILL_S)):
-        with suppress(ProcessLookupError):
-            process.send_signal(number)
-        with suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
-                await process.wait()
-                return
-
-
-def _last_line(output: bytes) -> str:
-    lines = output.decode(errors="replace").strip().splitlines()
-    return lines[-1] if lines else "no message"

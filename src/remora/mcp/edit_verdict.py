@@ -15,11 +15,12 @@ from remora.bootstrap.invocation import Invocation
 from remora.errors import HostError, RemoraError, UsageError
 from remora.files.project_files import is_private
 from remora.files.walk import is_dependency_folder
-from remora.mcp.analysis import NOT_RUN, document_of
+from remora.mcp.analysis import NOT_RUN
 from remora.mcp.answer_page import answer_text
 from remora.mcp.project_data import ProjectRedactor
 from remora.text import count
 from remora.tools.file_tree import FileTree
+from remora.usecases.command_document import document_of
 from remora.workspaces.copy.changes import content_diff
 from remora.workspaces.rooted_files import RootedFiles
 

@@ -16,8 +16,8 @@ from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 from pydantic import ValidationError
 
-from remora.mcp.analysis import STOP_S
 from remora.text import is_utf8
+from remora.usecases.command_document import STOP_S
 
 MAX_LINE_BYTES = 1 << 24
 """Maximum bytes of a message. A longer one is refused like one that is not JSON."""

@@ -31,12 +31,13 @@ _RUN_S = 120.0
 """Seconds that the tests may take (decision)."""
 _MOST_FILES = 8
 """Files of an answer, with those of what was left out (decision: a person does not open more)."""
-_TITLES = {
+TITLES = {
     "misfits": "No longer fits",
     "overrides": "Overrides, subclasses and methods of the same name",
     "callers": "Called by",
     "texts": "Named in",
 }
+"""Titles of the lists of an answer, in order."""
 _LISTS = ("misfits", "tests", "callers", "overrides", "texts")
 Edits = Mapping[str, tuple[bytes | None, bytes | None]]
 
@@ -183,7 +184,7 @@ def _raw_lines(document: Mapping[str, Any]) -> Iterator[str]:
     for node in changed:
         what = "; ".join(node.get("what", ()))
         yield f"{node['place']} {_short(node['name'])} {what}".rstrip()
-    for name, title in _TITLES.items():
+    for name, title in TITLES.items():
         yield from [title] if document[name] else []
         yield from (_row_text(row, len(changed) > 1) for row in document[name])
     if document["tests"]:

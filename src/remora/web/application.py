@@ -23,6 +23,7 @@ from remora.text import REPORT, bug_report_line
 from remora.trace.verify.folder_check import verify_all
 from remora.usecases.hub.open_hub import SharedHub
 from remora.web.agent_page import agent_page, line_file, prompt_file, rows_part, turn_part
+from remora.web.change_pages import impact_page, judge_page, judge_whole
 from remora.web.html_responses import PageHeaders, error_page, page
 from remora.web.live_updates import live_agent, live_run
 from remora.web.node_page import node_page, nodes_page
@@ -39,6 +40,7 @@ def _badge(template: str, invocation: Invocation, request: Request) -> Response:
 
 _PAGES: dict[str, Callable[[Invocation, Request], Response]] = {
     "/": runs_page,
+    "/impact": impact_page,
     "/runs/{run}": run_page,
     "/agents/{agent}": agent_page,
     "/agents/{agent}/rows": rows_part,
@@ -61,6 +63,8 @@ def create_app(invocation: Invocation, session: Session, link_used: Callable[[],
             *(Route(path, partial(handler, invocation)) for path, handler in _PAGES.items()),
             Route("/runs/{run}/review", partial(review_page, invocation, session), methods=["GET"]),
             Route("/runs/{run}/review", partial(decide, invocation, session), methods=["POST"]),
+            Route("/judge", partial(judge_page, invocation, session), methods=["GET"]),
+            Route("/judge", partial(judge_whole, invocation, session), methods=["POST"]),
             Route("/nodes", partial(nodes_page, invocation, hub)),
             Route("/nodes/{node:path}", partial(node_page, invocation, hub)),
             Route("/live/agents/{agent}", partial(live_agent, invocation)),
