@@ -101,6 +101,10 @@ def test_a_diff_of_binary_files_links_and_nothing(shop: Path, poor: Remora) -> N
         "make it of these files with `git diff --relative --binary`" in done.err,
     ) == (2, True)
     assert poor("judge", "--diff", "../empty", cwd=shop).out == "no Python file is changed\n"
+    (shop / "shop.py").unlink()
+    (shop / "shop.py").symlink_to("/dev/zero")
+    found = poor(*STATIC, cwd=shop).document
+    assert (found["unread"], found["unjudged"][0]["why"]) == (1, "symbolic link")
 
 
 def test_a_diff_that_leads_out_of_the_project_leaves_nothing(shop: Path, poor: Remora) -> None:

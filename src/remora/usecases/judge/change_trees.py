@@ -56,6 +56,8 @@ class ChangeTrees(NamedTuple):
     files: Mapping[str, ChangedFile]
     since: str = ""
     """What the change was compared with, if the request did not say so."""
+    unread: Mapping[str, str] = {}
+    """The files of the project that could not be copied, with the reason."""
 
 
 @contextmanager
@@ -150,7 +152,9 @@ def _trees(root: Path, request: ChangeRequest, include: Sequence[str]) -> Iterat
                 _write_files(root, hidden, folder / side)
         if request.diff is not None and request.diff.strip():
             _apply(request.diff, folder / _AFTER)
-        yield ChangeTrees(folder / _BEFORE, folder / _AFTER, _changed_files(folder))
+        unread = {**dict(files.skipped), **base.left_out}
+        found = _changed_files(folder)
+        yield ChangeTrees(folder / _BEFORE, folder / _AFTER, found, unread=unread)
 
 
 def _sides(

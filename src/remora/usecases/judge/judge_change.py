@@ -112,7 +112,7 @@ def judge_change(
             environ=invocation.environ,
         )
         remarks = _Remarks()
-        unread = _find_unread(change)
+        unread = _find_unread(change, trees.unread)
         remarks.add(unread)
         if chosen or (python is not None and trees.files):
             remarks.add(_worse_gates(project, change, tell))
@@ -218,11 +218,12 @@ def _modules(change: Change, *, after: bool) -> Sequence[Module]:
     return [module for module in found if module is not None]
 
 
-def _find_unread(change: Change) -> list[Unjudged]:
+def _find_unread(change: Change, unread: Mapping[str, str]) -> list[Unjudged]:
     reasons = dict[str, str]()
     for path, file in change.files.items():
-        if file.before is None and file.after is None:
-            reasons[path] = "it is too large, or a symbolic link"
+        is_there = path in unread or (change.after.tree / path).exists()
+        if file.after is None and (file.before is None or is_there):
+            reasons[path] = unread.get(path, "it is too large, or a symbolic link")
         elif file.after is not None and (error := parse_error(file.after)) is not None:
             reasons[path] = error
     reasons |= newer_syntax(change.after.tree, [*reasons])
