@@ -136,7 +136,13 @@ IMPORT = Edit(0, 0, "import a\n")
 def test_fixes_overlap_if_their_edits_do(
     fixes: list[tuple[Edit, ...]], expected: dict[int, set[int]]
 ) -> None:
-    assert overlapping(dict(enumerate(fixes))) == expected
+    numbers = {frozenset(fix): [n for n, same in enumerate(fixes) if same == fix] for fix in fixes}
+    found = {
+        number: {other for second in seconds for other in numbers[second]}
+        for first, seconds in overlapping(fixes).items()
+        for number in numbers[first]
+    }
+    assert found == expected
     many = {number: (IMPORT, Edit(9 * number, 9 * number + 1, "")) for number in range(300)}
     for cases in (many, dict.fromkeys(many, fixes[0])):  # not each with each
-        assert steps_of(partial(overlapping, cases)) < 30 * len(many)
+        assert steps_of(partial(overlapping, cases.values())) < 30 * len(many)

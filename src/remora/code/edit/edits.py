@@ -32,30 +32,27 @@ def overlap(first: Collection[Edit], second: Collection[Edit]) -> bool:
     )
 
 
-def overlapping(fixes: Mapping[int, Sequence[Edit]]) -> dict[int, set[int]]:
-    """Return the numbers of the fixes that each fix overlaps, and nothing for one that overlaps none.
+def overlapping(fixes: Iterable[Iterable[Edit]]) -> Mapping[_Fix, set[_Fix]]:
+    """Return the fixes that each fix overlaps, and nothing for one that overlaps none.
 
     Only different fixes are compared, and only if their edits touch: a file may have thousands.
     """
-    numbers = defaultdict[_Fix, set[int]](set)
-    for number, edits in fixes.items():
-        numbers[frozenset(edits)].add(number)
-    found = defaultdict[int, set[int]](set)
-    for first, second in _near(numbers):
+    found = defaultdict[_Fix, set[_Fix]](set)
+    for first, second in _near({*map(frozenset, fixes)}):
         if overlap(first, second):
-            for number, other in product(numbers[first], numbers[second]):
-                found[number].add(other)
-                found[other].add(number)
+            found[first].add(second)
+            found[second].add(first)
     return found
 
 
 def apart(fixes: Sequence[Sequence[Edit]]) -> list[int]:
     """Return the numbers of the fixes that do not overlap an earlier one of them, from 0."""
-    overlaps, chosen = overlapping(dict(enumerate(fixes))), dict[int, None]()
-    for number in range(len(fixes)):
-        if chosen.keys().isdisjoint(overlaps.get(number, ())):
-            chosen[number] = None
-    return [*chosen]
+    overlaps, taken, chosen = overlapping(fixes), set[_Fix](), list[int]()
+    for number, fix in enumerate(map(frozenset, fixes)):
+        if taken.isdisjoint(overlaps.get(fix, ())):
+            chosen.append(number)
+            taken.add(fix)
+    return chosen
 
 
 def _near(fixes: Iterable[_Fix]) -> Iterator[tuple[_Fix, _Fix]]:

@@ -68,11 +68,6 @@ def _attributes(body: str) -> ImportedNames:
 
 
 @lru_cache(maxsize=1)
-def _only_imports(body: str) -> bool:
-    return not any(isinstance(node, DefinitionNode | ast.Call) for node in nodes_of(body))
-
-
-@lru_cache(maxsize=1)
 def _words_of_examples(body: str) -> frozenset[str]:
     return frozenset(word for line in _EXAMPLE.findall(body) for word in _WORD.findall(line))
 
@@ -157,7 +152,8 @@ class UnusedImport(NamedTuple):
         """Return True for an import in a function of a test, or in a test that only imports."""
         if self._is_standard or not is_of_tests(self.file.path):
             return False
-        return self.node.col_offset > 0 or _only_imports(self.body)
+        nodes = nodes_of(self.body) if self.node.col_offset == 0 else ()
+        return not any(isinstance(node, DefinitionNode | ast.Call) for node in nodes)
 
     def may_act(self) -> bool:
         """Return True if loading may do more than define names."""

@@ -3,14 +3,14 @@
 import ast
 import re
 from bisect import bisect
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Set
 from functools import lru_cache
 from hashlib import sha256
 from itertools import accumulate
 
 from remora.code.docstrings.docstring_sections import parse_docstring
 from remora.code.docstrings.documented_node import DocumentedNode, find_documented
-from remora.code.docstrings.drift_finding import DocumentedCode, DriftFinding
+from remora.code.docstrings.drift_finding import DocumentedCode
 from remora.code.docstrings.name_words import only_repeats_name
 from remora.code.edit.comments import comments_in
 from remora.code.syntax.definitions import find_definitions
@@ -99,7 +99,9 @@ def _contradicted(found: DocumentedNode) -> Iterator[tuple[int, int]]:
         is_unknown = contradiction.code in ("unknown-parameter", "renamed-parameter")
         if is_unknown and contradiction.name not in renamed and may_remove:
             removable.add(contradiction.name)
-        places += _mentions(lines, contradiction)
+        if wrong := re.escape(contradiction.old):
+            mentions = re.finditer(wrong, lines[contradiction.line])
+            places += ((contradiction.line, *at.span()) for at in mentions)
         places += quoted.get(contradiction.old, ()) if is_unknown else ()
     yield from ((starts[line] + start, starts[line] + end) for line, start, end in places)
     for section in code.parsed.sections if removable else ():
@@ -116,12 +118,6 @@ def _renamed_in_entries(code: DocumentedCode, names: Set[str]) -> Iterator[tuple
         for name in names & set(item.names):
             for place in re.finditer(rf"\b{re.escape(name)}\b", code.parsed.lines[item.first]):
                 yield item.first, *place.span()
-
-
-def _mentions(lines: Sequence[str], found: DriftFinding) -> Iterator[tuple[int, int, int]]:
-    """Yield the line, start and end of what is wrong on its line."""
-    for at in re.finditer(re.escape(found.old), lines[found.line]) if found.old else ():
-        yield found.line, *at.span()
 
 
 def docstrings_only(submission: Submission) -> str:

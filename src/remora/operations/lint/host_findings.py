@@ -78,9 +78,11 @@ def _kinds(body: str, found: Sequence[Finding]) -> list[str]:
     kinds = [str(fix.get("applicability", "none")) for fix in fixes]
     kinds = [kind if kind in ("safe", "unsafe") else "none" for kind in kinds]
     safe = {n: edits_of(body, fixes[n], lines) for n, kind in enumerate(kinds) if kind == "safe"}
-    for number in overlapping(safe):
-        kinds[number] = "overlap"
-    return kinds
+    overlaps = overlapping(safe.values())
+    return [
+        "overlap" if frozenset(safe.get(n, ())) in overlaps else kind
+        for n, kind in enumerate(kinds)
+    ]
 
 
 def _described(finding: Finding, kind: str) -> dict[str, Any]:

@@ -268,19 +268,19 @@ def _name_rules(hunks: Sequence[_Hunk], job: JobView) -> None:
     """Give each finding that is gone to the hunk that is nearest to its line."""
     own = [hunk for hunk in hunks if hunk.path == file_of_key(job.node_id)]
     left = Counter(map(_known, job.findings.last))
-    placed: list[tuple[int, int, ListedFinding]] = []
+    placed: list[tuple[int, _Hunk, ListedFinding]] = []
     for finding in job.findings.first:
         if own and (line := finding.line):
             after = bisect(own, line, key=lambda hunk: hunk.old.start)
-            near = range(max(after - 1, 0), min(after + 1, len(own)))
-            placed.append((*min((own[at].distance(line), at) for at in near), finding))
+            hunk = min(own[max(after - 1, 0) : after + 1], key=lambda hunk: hunk.distance(line))
+            placed.append((hunk.distance(line), hunk, finding))
     # of findings with the same text, those far from any hunk are the ones that are left
     for _, nearest, finding in sorted(placed, key=lambda place: -place[0]):
         known = _known(finding)
         if left[known]:
             left[known] -= 1
         else:
-            own[nearest].rules.add(finding.code)
+            nearest.rules.add(finding.code)
 
 
 def _known(finding: ListedFinding) -> tuple[str, str]:
