@@ -73,7 +73,8 @@ def _measured(root: Path) -> dict[tuple[str, ...], float]:
         for args in (*_FRONT.values(), *_READ.values(), *_helps()):
             measure(args, [_REMORA, *args])
         for name, line in _COMPLETIONS.items():
-            measure((name,), [_REMORA], _REMORA_COMPLETE="bash_complete", COMP_WORDS=line)
+            asked = {"_REMORA_COMPLETE": "bash_complete", "COMP_WORDS": line, "COMP_REPLACED": ""}
+            measure((name,), [_REMORA], **asked)
         config.write_text(_CONFIG)
         for args in _READ.values():
             measure((*args, _WITH), [_REMORA, *args])

@@ -123,7 +123,7 @@ def test_pages_are_accessible(
         page.goto(link)
         page.wait_for_url("**/")
         base = link.partition("/start")[0]
-        addresses = ["/", f"/runs/{failed.run_id}"]
+        addresses = ["/", "/judge", "/impact", f"/runs/{failed.run_id}"]
         tabs = ("why", "packet", "prompt", "candidates", "files", "events")
         addresses += [f"/agents/{failed.agent_id}?turn=2&tab={tab}" for tab in tabs]
         addresses += [f"/runs/{failed.run_id}/review"]
