@@ -208,11 +208,12 @@ def test_a_test_that_did_not_run_may_notice(tmp_path: Path, plain_python: Projec
 def test_what_was_there_and_what_another_platform_runs_gets_no_remark(
     tmp_path: Path, plain_python: ProjectPython
 ) -> None:
-    """An argument beside a new one was there before."""
+    """An argument beside a new one was there before, and so was a line that another function had."""
     need(2)
     locked = "def locked(n):\n    if sys.platform != 'win32':\n        return 0\n    return n + 1\n"
-    before = f"import sys\ndef sold(n, tax=1):\n    return n * tax\n{locked}"
+    before = f"import sys\ndef sold(n, tax=1):\n    return n / tax\n{locked}"
     code = before.replace("=1", "=1, off=0").replace("+ 1", "+ 2")
+    code = code.replace("n / tax", "a(n, tax)") + "def a(n, tax):\n    return n / tax\n"
     test = "import shop\n\n\ndef test_it():\n    assert shop.sold(3) == 3\n"
     files = {"shop.py": code, "test_shop.py": test, "before": before}
     said = judged(tmp_path, plain_python, files)

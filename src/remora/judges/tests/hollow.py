@@ -292,15 +292,11 @@ def _is_zero(expression: ast.expr) -> bool:
 def _is_literal(test: ast.expr) -> bool:
     """Return True if an expression has no name but those of pure built-ins, and is not false."""
     names = names_in(test)
-    own = {n.arg for n in ast.walk(test) if isinstance(n, ast.arg)} | _bound(test)
+    own = {n.arg for n in ast.walk(test) if isinstance(n, ast.arg)}
+    own |= names_in(*(n.target for n in ast.walk(test) if isinstance(n, ast.comprehension)))
     is_false = isinstance(test, ast.Constant) and not test.value
     return names - own <= _PURE and not is_false and not _is_false_claim(test)
 
 
 def _is_false_claim(test: ast.expr) -> bool:
     return isinstance(test, ast.UnaryOp) and isinstance(test.operand, ast.Constant)
-
-
-def _bound(test: ast.expr) -> set[str]:
-    nodes = ast.walk(test)
-    return names_in(*(node.target for node in nodes if isinstance(node, ast.comprehension)))

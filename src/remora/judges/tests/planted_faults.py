@@ -106,7 +106,7 @@ def faults_detected(
     `functions` maps keys to the IDs of tests. If not all faults could be tried, the value is None, as
     for a function that reads a table or pattern, whose entries are not tried.
     """
-    untried = {key for key in functions if _reads_data(place, key)}
+    untried = {key for key in functions if reads_data(*_read(place, key))}
     faults = {key: _faults(place, key, _MANY_FAULTS) for key in functions if key not in untried}
     groups = [
         group
@@ -127,21 +127,17 @@ def faults_detected(
     return detected
 
 
+def _read(place: ToolTree, key: str) -> tuple[bytes, str]:
+    """Return the content of a function's file, which is empty if it cannot be read, and its qualname."""
+    path, qualname = split_node_key(key)
+    try:
+        return place.read(unescape_path(path)), qualname
+    except HostError:
+        return b"", qualname
+
+
 def _faults(place: ToolTree, key: str, most: int = MAX_MUTANTS) -> list[str]:
-    path, qualname = split_node_key(key)
-    try:
-        found = mutants(place.read(unescape_path(path)), qualname, most)
-    except HostError:
-        return []
-    return [mutant.function for mutant in found]
-
-
-def _reads_data(place: ToolTree, key: str) -> bool:
-    path, qualname = split_node_key(key)
-    try:
-        return reads_data(place.read(unescape_path(path)), qualname)
-    except HostError:
-        return True
+    return [mutant.function for mutant in mutants(*_read(place, key), most)]
 
 
 def _group(place: ToolTree, key: str, faults: Sequence[str], ids: Sequence[str]) -> _Group | None:

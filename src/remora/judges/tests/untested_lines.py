@@ -10,6 +10,7 @@ faults on changed lines are planted, but no other texts: of four such remarks on
 readers wanted one. A function that no test reaches is one finding.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -184,15 +185,23 @@ def _results(
 
 
 def _subjects(change: Change) -> Iterator[_Subject]:
+    """Yield the changed functions, without lines that the change only moves: it adds no copy of them."""
+    added = Counter[bytes]()
+    for file in change.files.values():
+        added.update(map(bytes.strip, (file.after or b"").splitlines()))
+        added.subtract(map(bytes.strip, (file.before or b"").splitlines()))
     for path, file in change.files.items():
         if file.after is None or is_of_tests(path):
             continue
+        lines = file.after.splitlines()
         for node in file.changed_functions:
             known = _faults(file.before or b"", node.qualname)
             faults = [
                 fault
                 for place, fault in _faults(file.after, node.qualname).items()
-                if place not in known and fault.line in file.lines
+                if place not in known
+                and fault.line in file.lines
+                and added[lines[fault.line - 1].strip()] > 0
             ]
             _, function = find_function(file.after, node.qualname)
             if faults or (function and file.lines & foreign_lines(function.body)):
