@@ -164,7 +164,7 @@ def as_texts(given: str | Iterable[str]) -> tuple[str, ...]:
 def age_text(timestamp: str, now: datetime) -> str:
     """Return the time since a timestamp, such as `40 s`, `3 min`, `5 h` or `2 days`.
 
-    It is empty for what is no timestamp: an untrusted record may contain anything.
+    It is empty if the text cannot be read: an untrusted record may contain anything.
     """
     try:
         seconds = int((now - datetime.fromisoformat(timestamp)).total_seconds())
