@@ -1,7 +1,7 @@
 """Expected duration of a plan, from measurements of each operation."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection
 
 from remora.operations.base import Operations
 from remora.runs.planning.plan import Plan
@@ -12,13 +12,10 @@ _START = 1.0
 """Seconds until the first job works."""
 
 
-def expected_seconds(
-    plan: Plan, operations: Operations, by_model: Mapping[str, float | None]
-) -> float | None:
+def expected_seconds(plan: Plan, operations: Operations, driven: Collection[str]) -> float | None:
     """Return the expected seconds of all jobs, of which two run at a time.
 
-    `by_model` are the seconds of a job by operation where a model decides. Returns None if they are
-    not known for all jobs.
+    Returns None if a model decides in some of them, which are those of the operations in `driven`.
     """
     known = {operation.name: operation for operation in operations.all}
     jobs, amounts = Counter[str](), Counter[str]()
@@ -28,11 +25,9 @@ def expected_seconds(
     total = _START if plan.jobs else 0.0
     for name, number in jobs.items():
         operation = known.get(name)
-        if name in by_model:
-            if (seconds := by_model[name]) is None:
-                return None
-            total += number * seconds
-        elif operation is None:
+        if name in driven:
+            return None
+        if operation is None:
             total += number * _BY_RULES
         else:
             total += number * operation.job_seconds + amounts[name] * operation.unit_seconds

@@ -1,7 +1,5 @@
 """List of a project's runs, created without reading agent streams."""
 
-from contextlib import suppress
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +8,7 @@ from msgspec.structs import replace
 
 from remora.errors import NotFound, RemoraError
 from remora.ids import run_order
-from remora.memory.events import JobEnd, JobStart, RunStart
+from remora.memory.events import RunStart
 from remora.runs.records.current_attempt import CurrentAttempts
 from remora.statuses import (
     ACCEPTED,
@@ -18,7 +16,6 @@ from remora.statuses import (
     DAMAGED,
     FAILED,
     FAILURES,
-    NO_MODEL,
     PENDING,
     REJECTED,
     REVERTED,
@@ -33,7 +30,7 @@ from remora.trace.read.reader import (
 from remora.trace.trace_folder import TraceFolder, stream_id
 
 _NEWEST = 3
-"""Runs that are read for the time of the gates and of jobs."""
+"""Runs that are read for the time of the gates."""
 _NOT_COUNTED = dict.fromkeys(
     ("failed", "pending", "accepted", "rejected", "reverted", "conflicts"), 0
 )
@@ -119,24 +116,6 @@ def last_gate_seconds(folder: TraceFolder) -> float | None:
         if (read := read_run_line(path)) is not None and read[1].gates is not None:
             return read[1].gates.seconds
     return None
-
-
-def earlier_job_seconds(folder: TraceFolder, model: str | None) -> dict[str, float]:
-    """Return the seconds for a job by operation in the newest run with a model, or with any."""
-    for path in reversed([*folder.run_streams()][-_NEWEST:]):
-        begun, spans = dict[str, datetime](), dict[str, list[float]]()
-        with suppress(RemoraError, StopIteration):
-            events = read_events(path)
-            used = decode_part(next(events), _Start).config.model_name
-            for event in events if used == model or (model is None and used != NO_MODEL) else ():
-                data, now = typed_payload(event), datetime.fromisoformat(event.timestamp)
-                if isinstance(data, JobStart):
-                    begun[data.agent_id] = now
-                elif isinstance(data, JobEnd) and (then := begun.pop(data.agent_id, None)):
-                    spans.setdefault(data.operation, []).append((now - then).total_seconds())
-        if spans:  # two run at a time
-            return {name: sum(times) / len(times) / 2 for name, times in spans.items()}
-    return {}
 
 
 def read_run_line(path: Path) -> tuple[RunLine, CurrentAttempts] | None:

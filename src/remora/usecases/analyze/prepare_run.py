@@ -23,7 +23,7 @@ from remora.files.project_root import is_project
 from remora.hub.coverage_file import read_coverage
 from remora.ids import stamp_of
 from remora.models.protocol import MCP
-from remora.models.provider import embedded_model, used_provider
+from remora.models.provider import used_provider
 from remora.python_text import is_notebook
 from remora.rmtree import try_remove_tree
 from remora.runs.execution.agent_settings import driven_operations, is_guided, selected_rules_of
@@ -40,7 +40,6 @@ from remora.runs.planning.plan import (
 )
 from remora.runs.planning.source_files import Source, read_modules, with_reasons
 from remora.runs.project import Project, ProjectRecords
-from remora.runs.records.run_listing import earlier_job_seconds
 from remora.runs.retention.unused_copies import record_project_path, remove_idle_bases
 from remora.tools.host.ruff.ruff import Ruff
 from remora.tools.host.ruff.ruff_base import RuffBase
@@ -96,8 +95,7 @@ def prepare(
         place = ToolTree(base.folder, ruff=partial(Ruff, base=ruff))
         plan = make_plan(run_id, place, source, work, project.operations.needs, selection)
         plan = without_operations(plan, left_out, _NO_ENVIRONMENT)
-        seconds = _model_seconds(invocation, project, provider, driven)
-        plan = replace(plan, seconds=expected_seconds(plan, project.operations, seconds))
+        plan = replace(plan, seconds=expected_seconds(plan, project.operations, driven))
     except BaseException:
         ruff.close()
         try_remove_tree(base.folder)
@@ -247,15 +245,3 @@ def _without_excluded(paths: Iterable[str], exclude: Sequence[str]) -> list[str]
     rules = IgnoreRules()
     rules.add("", "\n".join(exclude))
     return [path for path in paths if not rules.ignores(path)]
-
-
-def _model_seconds(
-    invocation: Invocation, project: Project, provider: str, driven: Collection[str]
-) -> dict[str, float | None]:
-    """Return what a job takes by operation, as in earlier runs, or as measured for the model."""
-    name, known = project.config.model.name, dict[str, float]()
-    if provider == "embedded":
-        model = embedded_model(project.config.model, invocation.folders.cache)
-        name, known = model.name, dict(model.seconds)
-    known |= earlier_job_seconds(project.trace, name) if driven else {}
-    return {operation: known.get(operation) for operation in driven}
