@@ -13,7 +13,7 @@ import pytest
 from remora.errors import NotFound, UsageError
 from remora.trace.content.line_format import line_hash
 from remora.web.share import share_file, stream_copy
-from remora.web.share.agent_part import by_importance, listed_rows
+from remora.web.share.agent_part import by_importance
 from remora.web.share.share_file import share_agent, share_run
 from remora.web.turn_rows import TurnRow
 from tests.diagnosis.planted_failures import Planted
@@ -127,14 +127,6 @@ def test_the_turns_around_failures_come_first() -> None:
     rows[500].error = "refused"
     assert by_importance(rows, 700)[:7] == [700, 0, 1, 999, 500, 499, 501]
     assert sorted(by_importance(rows, 700)) == [*range(1000)]
-
-
-def test_long_lists_of_rows_have_gaps() -> None:
-    rows = [TurnRow(turn=turn) for turn in range(1000)]
-    shown = [*listed_rows(rows, [500, 501], most=103)]
-    assert shown[50] == range(50, 500)
-    assert [row.turn for row in shown[51:54] if isinstance(row, TurnRow)] == [500, 501]
-    assert sum(len(row) if isinstance(row, range) else 1 for row in shown) == 1000
 
 
 @pytest.mark.parametrize("place", ["file", "line", "line without its blob"])

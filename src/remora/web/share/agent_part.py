@@ -25,9 +25,6 @@ from remora.web.html_responses import render
 from remora.web.tabs.tab_list import TABS, tab_values
 from remora.web.turn_rows import TurnRow
 
-_MOST_ROWS = 1_000
-_EDGE = 50
-"""First and last turns that always have a row."""
 _OF_TURN = [tab for name, tab in TABS.items() if name not in ("why", "events")]
 """Tabs that each turn has. The others are the same for all turns, or made from the lines."""
 MOST_TURNS = 200
@@ -147,7 +144,7 @@ def agent_part(project: Project, path: Path, links: FileLinks, most: int) -> Age
         turn=look_at,
         tab="why" if agent.has_failed else "packet",
         tabs=TABS.values(),
-        rows=list(listed_rows(agent.every_row, order)),
+        rows=agent.every_row,
         why=_why(agent),
         turns=dict(sorted(turns.items())),
         turns_left=len(agent.every_row) - len(turns),
@@ -210,27 +207,6 @@ def by_importance(rows: Sequence[TurnRow], look_at: int) -> list[int]:
     first = [places.get(look_at, 0), 0, 1, len(rows) - 1]
     order = dict.fromkeys(chain(first, nearby, range(len(rows))))
     return [rows[place].turn for place in order if 0 <= place < len(rows)]
-
-
-def listed_rows(
-    rows: Sequence[TurnRow], important: Iterable[int], most: int = _MOST_ROWS
-) -> Iterator[TurnRow | range]:
-    """Yield the rows to show. Turns without a row are given as a range."""
-    if len(rows) <= most:
-        yield from rows
-        return
-    edges = {row.turn for row in (*rows[:_EDGE], *rows[-_EDGE:])}
-    ordered = chain(edges, (turn for turn in important if turn not in edges))
-    kept = {turn for turn, _ in zip(ordered, range(most), strict=False)}
-    left_out: list[int] = []
-    for row in rows:
-        if row.turn not in kept:
-            left_out.append(row.turn)
-            continue
-        if left_out:
-            yield range(left_out[0], left_out[-1] + 1)
-            left_out = []
-        yield row
 
 
 def _redacted(record: _T, redact: Redactor) -> _T:
