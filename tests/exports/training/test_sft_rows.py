@@ -164,14 +164,14 @@ def test_native_calls_and_declared_tools(folder: TraceFolder) -> None:
     assert [tool["function"]["name"] for tool in declared] == ["fix", "submit_result"]
 
 
-def test_one_file_holds_one_kind_of_rows(golden: TraceFolder) -> None:
-    """Beside conversations plain prompts are left out and counted; alone they are rows."""
+def test_plain_prompts_are_left_to_their_own_format(golden: TraceFolder) -> None:
     found, tally = exported(golden, "sft")
     assert all(isinstance(json.loads(line)["prompt"], list) for line in found)
-    plain_prompts = "with a plain prompt, which cannot be mixed with conversations"
+    plain_prompts = "with a plain prompt, which --format functiongemma exports"
     assert tally.left_out == {plain_prompts: 4}
     group = group_of_agent(golden, "own-5ce5dc295fa1")
-    plain = rows(golden, "sft", only(group))
+    assert rows(golden, "sft", only(group)) == []
+    plain = rows(golden, "functiongemma", only(group))
     assert len(plain) == 4
     for row in plain:
         event = list(read_events(golden.agent_stream(row["agent_id"])))[row["seq"]]

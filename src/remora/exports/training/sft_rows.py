@@ -8,7 +8,6 @@ from msgspec.structs import replace
 
 from remora.agents.decision.candidates import matches_candidate
 from remora.chat import ToolCall, ToolSchema
-from remora.errors import NotFound, StreamDamaged
 from remora.exports.escaped_events import escaped_events
 from remora.exports.run_group import ExportCounts, Groups, map_agents, verdict_of
 from remora.exports.stream_summary import AgentSummary
@@ -19,13 +18,13 @@ from remora.memory.prompt.functiongemma_prompt import written_value
 from remora.memory.prompt.render import FUNCTIONGEMMA, answerable_calls, render
 from remora.models.decoding.call_formats import FUNCTIONGEMMA_CALLS
 from remora.models.token_counters import tool_declaration
-from remora.trace.read.reader import decode_part, read_events
+from remora.trace.read.reader import read_events
 from remora.trace.trace_folder import TraceFolder
 
 Row = dict[str, Any]
-OTHER_KIND = "with a plain prompt, which cannot be mixed with conversations"
 PLAIN = "functiongemma/"
 """Begins the names of the renderers of plain prompts."""
+OTHER_KIND = "with a plain prompt, which --format functiongemma exports"
 
 
 class _Texts(NamedTuple):
@@ -46,15 +45,9 @@ def export_sft(
 ) -> Iterator[bytes]:
     """Yield a row for each answered request, in order, as lines of JSON.
 
-    All rows have the same keys. They contain either conversations or plain prompts.
+    All rows have the same keys, and contain conversations.
     """
-    is_plain = _all_plain(folder, groups)
-
-    def find_texts(decision: ModelDecision, _: AgentSummary) -> _Texts | str:
-        is_other = (decision.request.prompt is not None) != is_plain
-        return OTHER_KIND if is_other else _recorded_conversation(decision)
-
-    return _export(folder, groups, tally, find_texts)
+    return _export(folder, groups, tally, _recorded_conversation)
 
 
 def export_functiongemma(
@@ -94,29 +87,6 @@ def _export(
             yield msgspec.json.encode(row) + b"\n"
 
 
-class _Start(msgspec.Struct):
-    renderer: str = ""
-
-
-def _all_plain(folder: TraceFolder, groups: Groups) -> bool:
-    """Return True if every agent used plain prompts.
-
-    A file cannot mix plain prompts and conversations.
-    """
-    found = False
-    for group in groups():
-        for agent_id in group.agents:
-            try:
-                first = next(read_events(folder.existing_agent(agent_id)), None)
-                plain = first is not None and decode_part(first, _Start).renderer.startswith(PLAIN)
-            except (StreamDamaged, NotFound):
-                continue
-            if not plain:
-                return False
-            found = True
-    return found
-
-
 def answered_decisions(
     folder: TraceFolder, survey: AgentSummary, tally: ExportCounts
 ) -> Iterator[ModelDecision]:
@@ -129,12 +99,11 @@ def answered_decisions(
             yield decision
 
 
-def _recorded_conversation(decision: ModelDecision) -> _Texts:
+def _recorded_conversation(decision: ModelDecision, _: AgentSummary) -> _Texts | str:
     """Return the request and the answer in the form that trainers expect."""
-    message = answer_message(decision)
     if decision.request.messages is None:
-        return _Texts(decision.request.prompt or "", message["content"], is_rendered=False)
-    return _Texts(decision.request.messages, [message], is_rendered=False)
+        return OTHER_KIND
+    return _Texts(decision.request.messages, [answer_message(decision)], is_rendered=False)
 
 
 def answer_message(decision: ModelDecision) -> Row:
