@@ -13,7 +13,6 @@ from remora.code.edit.text_lines import newline_of, with_own_endings
 from remora.code.syntax.definitions import DefinitionNode
 from remora.code.syntax.signature import start_line
 from remora.code.syntax.source import Source
-from remora.python_text import literal
 
 _OPEN = {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}
 _SHAPE = re.compile(r"([rRuU]?)(\"\"\"|'''|\"|')(.*)\2", re.DOTALL)
@@ -143,34 +142,11 @@ class DocstringLiteral(msgspec.Struct, frozen=True):
 
 
 def read_literal(source: str, value: str) -> DocstringLiteral | None:
-    """Parse a docstring literal.
-
-    Return None if the lines of its source do not match the lines of its value.
-    """
-    tokens = []
-    try:
-        tokens = list(tokenize.generate_tokens(io.StringIO(f"({source})").readline))
-    except (tokenize.TokenError, SyntaxError):
-        return None
+    """Parse a docstring literal. Return None if its source has escapes, or several literals."""
     shape = _SHAPE.fullmatch(source)
-    if sum(token.type == tokenize.STRING for token in tokens) != 1 or shape is None:
+    if shape is None or shape[3] != value:
         return None
-    found = DocstringLiteral(shape[1], shape[2], shape[3])
-    plain = "\\" not in found.inner or "r" in found.prefix.lower()
-    if plain:
-        return found if found.inner == value else None
-    return found if _lines_match(found, value) else None
-
-
-def _lines_match(found: DocstringLiteral, value: str) -> bool:
-    lines = found.inner.split("\n")
-    if len(found.quotes) == 1 or len(lines) != value.count("\n") + 1:
-        return False
-    try:
-        read = [literal(f"{found.quotes}{line} {found.quotes}")[:-1] for line in lines]
-    except (SyntaxError, ValueError):
-        return False
-    return read == value.split("\n")
+    return DocstringLiteral(shape[1], shape[2], shape[3])
 
 
 def new_literal(lines: Sequence[str], quotes: str, indent: str, *, below: bool) -> list[str]:
