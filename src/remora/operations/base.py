@@ -161,8 +161,6 @@ class Parts(msgspec.Struct, frozen=True, kw_only=True):
     checks: Mapping[str, "Check"] = {}
     host_functions: tuple["HostFunction", ...] = ()
     merge: Merge | None = None
-    unmerge: Merge | None = None
-    """Merges a reversed change set into the current files, for `revert`."""
     check_interpreter: "Callable[[ProjectPython], None] | None" = None
     """Raises HostError if the project's interpreter cannot run the checks and host functions."""
     check_project: "Callable[[ToolTree], None] | None" = None
@@ -318,11 +316,6 @@ class Operations:
     def merges(self) -> tuple[Merge, ...]:
         """Functions that merge a change set into files that have changed since."""
         return tuple(parts.merge for parts in self._parts.values() if parts.merge is not None)
-
-    @cached_property
-    def unmerges(self) -> tuple[Merge, ...]:
-        """Functions that merge a reversed change set into files that have changed since."""
-        return tuple(parts.unmerge for parts in self._parts.values() if parts.unmerge is not None)
 
     def check_project(self, place: "ToolTree", used: Collection[str]) -> None:
         """Check that the checks and host functions named in `used` can work on a project.

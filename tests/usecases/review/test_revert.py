@@ -8,8 +8,7 @@ import pytest
 
 from remora.errors import DiskError, NotFound, UsageError
 from remora.memory.events import Review
-from remora.runs.records.change_set_files import reverse_patches
-from remora.runs.review.apply_changes import merged, removed_from_others
+from remora.runs.review.apply_changes import merged
 from remora.runs.review.journals import complete_journals, recovery_text
 from remora.usecases.review.revert import revert, undo
 from remora.usecases.review.verdicts import accept, reject
@@ -177,7 +176,7 @@ def test_a_killed_revert_of_a_file_that_was_edited_says_what_to_do(
     assert recovery_text(complete_journals(shop.project)) == ""
 
 
-def test_of_two_tests_that_made_one_new_file_each_is_removed_alone(shop: Desk) -> None:
+def test_two_tests_that_made_one_new_file_are_joined(shop: Desk) -> None:
     one = b"from pkg.mod import f\n\n\ndef test_f():\n    assert f() == 0\n"
     two = b"from pkg.mod import g\n\n\ndef test_g():\n    assert g() == 0\n"
     patches = [
@@ -192,12 +191,6 @@ def test_of_two_tests_that_made_one_new_file_each_is_removed_alone(shop: Desk) -
     place.write_bytes(write.result)
     (on_branch,) = merged(shop.project, patches[1:], lambda _path: (one, 0o644)).writes
     assert on_branch.result == write.result
-    for patch, left in ((patches[0], two), (patches[1], None)):
-        prepared = removed_from_others(shop.project, reverse_patches([patch]))
-        assert prepared.conflicts == ()
-        (write,) = prepared.writes
-        assert write.result == left
-        place.write_bytes(write.result or b"")
 
 
 def test_a_journal_with_an_invalid_note_changes_nothing(

@@ -27,7 +27,7 @@ def _load() -> Parts:
     from remora.operations.test.collection_check import require_collection
     from remora.operations.test.file_tests import write_tests
     from remora.operations.test.host_model_tests import run_code, write_test
-    from remora.operations.test.insert.merge_patches import keep_both_tests, remove_own_tests
+    from remora.operations.test.insert.merge_patches import keep_both_tests
     from remora.operations.test.shown_function import show_function
     from remora.tools.host_functions import HostFunction
 
@@ -49,7 +49,6 @@ def _load() -> Parts:
         check_interpreter=require_pytest,
         check_project=require_collection,
         merge=keep_both_tests,
-        unmerge=remove_own_tests,
         judge=judge_change,
     )
 

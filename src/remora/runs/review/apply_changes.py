@@ -9,7 +9,6 @@ from remora.agents.redaction import placeholder_in_files
 from remora.errors import HostError
 from remora.ids import split_node_key, unescape_path
 from remora.memory.events import Review
-from remora.operations.base import Merge
 from remora.runs.project import ProjectRecords
 from remora.runs.records.job_view import JobView
 from remora.runs.records.run_stream import RunStream
@@ -38,21 +37,7 @@ def merged(
     prepared = prepare_changes(project.root, patches, read_file)
     if not prepared.conflicts:
         return prepared
-    return _merge_by_rules(project, patches, project.operations.merges, read_file)
-
-
-def removed_from_others(project: ProjectRecords, reverse: Sequence[FilePatch]) -> PreparedChanges:
-    """Merge a reversed change set with the user's files, using the rules of all operations."""
-    return _merge_by_rules(project, reverse, project.operations.unmerges)
-
-
-def _merge_by_rules(
-    project: ProjectRecords,
-    patches: Sequence[FilePatch],
-    merges: Sequence[Merge],
-    read_file: ReadFile | None = None,
-) -> PreparedChanges:
-    adapted = [_adapt(project, patch, merges, read_file) for patch in patches]
+    adapted = [_adapt(project, patch, read_file) for patch in patches]
     moved = {new.path for new, old in zip(adapted, patches, strict=True) if new != old}
     prepared = prepare_changes(project.root, adapted, read_file)
     writes = [
@@ -62,9 +47,7 @@ def _merge_by_rules(
     return msgspec.structs.replace(prepared, writes=tuple(writes))
 
 
-def _adapt(
-    project: ProjectRecords, patch: FilePatch, merges: Sequence[Merge], read_file: ReadFile | None
-) -> FilePatch:
+def _adapt(project: ProjectRecords, patch: FilePatch, read_file: ReadFile | None) -> FilePatch:
     """Apply the merge rules to a patch. A patch for a missing file is returned unchanged."""
     ours: bytes | None
     try:
@@ -76,7 +59,7 @@ def _adapt(
         return patch
     if ours is None:
         return patch
-    for merge in merges:
+    for merge in project.operations.merges:
         patch = merge(project.root, patch, ours)
     return patch
 

@@ -29,12 +29,12 @@ from remora.runs.review.accepted_changes import (
     opened_review,
     refused_untested,
 )
-from remora.runs.review.apply_changes import merged, removed_from_others
+from remora.runs.review.apply_changes import merged
 from remora.runs.review.ready_changes import ReadyChange, ready_change, written_change
 from remora.runs.review.recheck import users_tree
 from remora.runs.review.selection import choose_pending
 from remora.statuses import STALE
-from remora.workspaces.apply.merge_change_set import FilePatch
+from remora.workspaces.apply.merge_change_set import FilePatch, prepare_changes
 from remora.workspaces.apply.merge_lines import LineConflict, resolve3
 from remora.workspaces.copy.changes import hunks_text
 from remora.workspaces.hunks import ChangeHunk
@@ -129,7 +129,7 @@ def _with_accepted_part(
     """
     edited = {patch.path: patch for patch in files}
     part = [] if job.review.branch else written_change(project, job).patches
-    removed = removed_from_others(project, reverse_patches(part))
+    removed = prepare_changes(project.root, reverse_patches(part))
     for conflict in removed.conflicts:
         raise Conflict(
             f"{conflict.path}: the accepted part of the change was edited: {conflict.detail}",

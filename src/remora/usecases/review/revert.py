@@ -19,7 +19,7 @@ from remora.runs.records.results import RunView, jobs_named, read_run, select_jo
 from remora.runs.records.review_verdict import review_event
 from remora.runs.records.run_stream import RunStream
 from remora.runs.review.accepted_changes import Verdicts, opened_review
-from remora.runs.review.apply_changes import removed_from_others, write_change_set
+from remora.runs.review.apply_changes import write_change_set
 from remora.runs.review.journals import details
 from remora.runs.review.ready_changes import ReadyChange, split_damaged, written_change
 from remora.runs.review.recheck import broken_by_merge
@@ -27,6 +27,7 @@ from remora.runs.review.repeats import forget_refused, refused_by
 from remora.runs.review.selection import named_nodes
 from remora.statuses import ACCEPTED, DECIDED, REJECTED, REOPENED, REVERTED
 from remora.text import count, some_of
+from remora.workspaces.apply.merge_change_set import prepare_changes
 
 _NAMED = 5
 """Maximum number of nodes listed in an error."""
@@ -187,7 +188,7 @@ def revert_change_set(
     if not job.review.is_written:
         stream.append(review)
         return []
-    prepared = removed_from_others(project, reverse_patches(change.patches))
+    prepared = prepare_changes(project.root, reverse_patches(change.patches))
     before = prepared.conflicts or broken_by_merge(prepared)
     if before:  # it is still accepted, so no verdict is recorded
         return details(job.node_id, before)

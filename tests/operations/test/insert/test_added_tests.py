@@ -19,7 +19,6 @@ from remora.operations.test.insert.added_tests import (
     merge_added_tests,
     with_blocks,
 )
-from remora.operations.test.insert.merge_patches import remove_added_tests
 from remora.operations.test.insert.new_file import file_header, package_of
 from remora.operations.test.insert.test_file import formatted_lines
 from remora.operations.test.insert_location import (
@@ -230,7 +229,6 @@ def test_methods_of_a_class_are_added_tests() -> None:
     both = merge_added_tests("t.py", text.encode(), after.encode(), other, 88)
     assert both is not None
     assert added_tests("t.py", other, both) == ["TestCart.test_add"]
-    assert remove_added_tests("t.py", text.encode(), after.encode(), both) == other
 
 
 class TestOnlyAdds:
@@ -283,60 +281,6 @@ class TestJoined:
         assert merge_added_tests("t.py", None, b"X = 1\n", b"", 88) is None
 
 
-class TestRemoved:
-    ONE = b"import pytest\n\nfrom pkg.mod import f\n\n\ndef test_f():\n    with pytest.raises(TypeError):\n        f(1)\n"
-    TWO = b"from pkg.mod import g\n\n\ndef test_g():\n    assert g() == 0\n"
-
-    def both(self) -> bytes:
-        made = merge_added_tests("tests/test_mod.py", None, self.TWO, self.ONE, 88)
-        assert made is not None
-        return made
-
-    def test_two_new_files_that_became_one_are_taken_apart_in_either_order(self) -> None:
-        path, both = "tests/test_mod.py", self.both()
-        assert remove_added_tests(path, None, self.TWO, both) == self.ONE
-        assert remove_added_tests(path, None, self.ONE, both) == self.TWO
-        assert remove_added_tests(path, None, self.ONE, self.ONE) == b""
-
-    def test_a_test_that_was_edited_stays(self) -> None:
-        edited = self.both().replace(b"g() == 0", b"g() == 1")
-        assert remove_added_tests("tests/test_mod.py", None, self.TWO, edited) is None
-        assert remove_added_tests("tests/test_mod.py", None, self.ONE, edited) is not None
-
-    def test_an_import_that_others_use_stays(self) -> None:
-        used = self.both() + b"\n\ndef test_mine():\n    f(pytest)\n"
-        left = remove_added_tests("tests/test_mod.py", None, self.ONE, used)
-        assert left is not None
-        assert b"import pytest\n" in left
-        assert b"from pkg.mod import f, g\n" in left
-        assert b"def test_f" not in left
-
-    @pytest.mark.parametrize(
-        ("old", "new"),
-        [
-            (b"import pytest\n", b"import pytest; X = 1\n"),
-            (b"import pytest\n", b"import pytest  # mine\n"),
-            (b"\n\n\ndef test_f", b"\n\n\n# mine\ndef test_f"),
-        ],
-    )
-    def test_what_the_user_added_on_a_line_of_its_own_or_beside_stays(
-        self, old: bytes, new: bytes
-    ) -> None:
-        edited = self.ONE.replace(old, new)
-        left = remove_added_tests("tests/test_mod.py", None, self.ONE, edited)
-        assert left is not None
-        assert new.strip().splitlines()[0] in left
-        assert b"test_f" not in left
-
-    def test_a_test_with_a_comment_of_the_user_stays(self) -> None:
-        edited = self.ONE.replace(b"f(1)\n", b"f(1)  # mine\n")
-        assert remove_added_tests("tests/test_mod.py", None, self.ONE, edited) is None
-
-    def test_a_file_in_another_encoding_stays(self) -> None:
-        edited = self.ONE + b"# caf\xe9\n"
-        assert remove_added_tests("tests/test_mod.py", None, self.ONE, edited) is None
-
-
 LICENCE = "# Copyright Shop\n# MIT\n"
 FUTURE = "from __future__ import annotations\n"
 DOUBLE = 'def double(text: str) -> str:\n    """Double.\n\n    >>> double("ab")\n    \'abab\'\n    """\n    return text * 2\n'
@@ -383,7 +327,6 @@ def test_the_first_tests_follow_the_lint_rules_of_the_project(tmp_path: Path) ->
     assert content.startswith('"""Tests for `shop`."""\n\nfrom shop import double\n')
     assert 'def test_double() -> None:\n    """Test `double`."""\n' in content
     assert added_tests("t.py", None, content.encode()) == ["test_double"]
-    assert remove_added_tests("t.py", None, content.encode(), content.encode()) == b""
 
 
 def test_the_package_of_a_test_file() -> None:

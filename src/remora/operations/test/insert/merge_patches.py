@@ -1,7 +1,6 @@
-"""Merging of changes that add tests to the same file, and removal of the added tests."""
+"""Merging of changes that add tests to the same file, and removal of functions of a test file."""
 
 import ast
-from codecs import BOM_UTF8
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
@@ -14,7 +13,7 @@ from remora.code.syntax.definitions import ImportNode, first_line
 from remora.code.syntax.hidden_uses import names_in
 from remora.code.syntax.source import parse_text
 from remora.judges.lint.new_findings import new_findings
-from remora.operations.test.insert.added_tests import added_tests, extended_tests, merge_added_tests
+from remora.operations.test.insert.added_tests import merge_added_tests
 from remora.tools.host.style_config import width_of
 from remora.tools.tree import ToolTree
 from remora.workspaces.apply.merge_change_set import FilePatch
@@ -40,54 +39,6 @@ def keep_both_tests(root: Path, patch: FilePatch, ours: bytes) -> FilePatch:
     return msgspec.structs.replace(patch, base=ours, theirs=made)
 
 
-def remove_own_tests(_root: Path, patch: FilePatch, ours: bytes) -> FilePatch:
-    """Return a patch that removes only the added tests from `ours`, the file's current content.
-
-    `patch` is reversed, so its base contains the tests. It is returned unchanged if the original
-    change did more than add tests, or if the file has not been edited since.
-    """
-    if ours == patch.base or not is_test_file(patch.path):
-        return patch
-    left = remove_added_tests(patch.path, patch.theirs, patch.base, ours)
-    if left is None:
-        return patch
-    return msgspec.structs.replace(patch, base=ours, theirs=left or None, restores=False)
-
-
-def remove_added_tests(
-    path: str, before: bytes | None, after: bytes | None, ours: bytes
-) -> bytes | None:
-    """Return `ours` without the tests added by a change and the imports that only these tests need.
-
-    Return empty bytes if the change created the file and only imports are left. Return None if the
-    change did more than add tests, or if any of the tests was edited afterwards.
-    """
-    names = added_tests(path, before, after)
-    is_known = isinstance(names, list) and not extended_tests(before, after)
-    if not is_known or b"\r" in ours or ours.startswith(BOM_UTF8):
-        return None
-    try:
-        texts = [(version or b"").decode() for version in (before, after, ours)]
-    except UnicodeDecodeError:
-        return None
-    trees = [parse_text(text) for text in texts]
-    old, new, mine = (tree if isinstance(tree, ast.Module) else None for tree in trees)
-    if old is None or new is None or mine is None:
-        return None
-    lines = texts[2].split("\n")
-    added = {_source(texts[1].split("\n"), test) for test in _tests(new, names)}
-    found = [test for test in _tests(mine, names) if _source(lines, test) in added]
-    if len(found) != len(names):
-        return None
-    added_imports = {*imported_names(new)} - {*imported_names(old)}
-    left = _without(texts[2], mine, names, added_imports)
-    if not _has_code(mine, names, has_docstring=before is None):
-        header = texts[1].split("\n") if before is None else []
-        if not any("#" in line for line in left.split("\n") if line not in header):
-            return b"" if before is None else None
-    return left.encode()
-
-
 def without_functions(text: str, names: Collection[str]) -> str:
     """Return a test file without some functions, and without the imports that only these use."""
     tree = parse_text(text)
@@ -97,13 +48,6 @@ def without_functions(text: str, names: Collection[str]) -> str:
     return _without(
         text, tree, names, {imported for imported in imported_names(tree) if imported.bound in used}
     )
-
-
-def _has_code(tree: ast.Module, names: Collection[str], *, has_docstring: bool) -> bool:
-    """Return True if there is more than imports without some functions."""
-    left = without_tests(tree, names)
-    left = left[1:] if has_docstring and ast.get_docstring(tree) is not None else left
-    return any(not isinstance(statement, ImportNode) for statement in left)
 
 
 def _without(
@@ -128,10 +72,6 @@ def _without(
 def _tests(tree: ast.Module, names: Collection[str]) -> list[ast.FunctionDef]:
     found = functions_of(tree)
     return [found[name] for name in names if name in found]
-
-
-def _source(lines: list[str], test: ast.FunctionDef) -> str:
-    return "\n".join(lines[first_line(test) - 1 : test.end_lineno])
 
 
 def _share_line(one: ast.stmt, other: ast.stmt) -> bool:
