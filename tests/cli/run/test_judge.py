@@ -255,7 +255,6 @@ def test_what_runs_is_judged_by_running_it(
 TABLE = """\
 import pytest, shop
 from tests.rows import ROWS
-
 @pytest.mark.parametrize(("total", "price"), ROWS)
 def test_rows(total, price):
     assert shop.discount(total) == price
@@ -281,7 +280,6 @@ DESCRIBED = SHOP.replace("(total)", "(total: float) -> float").replace("The pric
 def test_what_is_described_anew_needs_no_test_and_a_table_is_one_test(
     shop: Path, poor: Remora, plain_python: ProjectPython, before: Files, after: Files, said: str
 ) -> None:
-    """Rows whose values are changed have other names, and are not missing."""
     user = replace(poor, environ={"VIRTUAL_ENV": str(plain_python.python.parent.parent)})
     write(shop, before)
     git(shop, "add", ".")

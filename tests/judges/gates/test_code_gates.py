@@ -93,8 +93,8 @@ def test_the_settings_that_pytest_names_are_not_its_reason(tmp_path: Path) -> No
 
 @pytest.mark.slow
 def test_what_isolation_makes_fail_is_not_judged(tmp_path: Path) -> None:
-    test = "def test_a():\n    import socket\n    socket.getaddrinfo('shop.invalid', 80)\n"
-    files = {"test_a.py": f"{test}def test_b(): assert 0\n"}
+    offline = "import socket\ndef test_a(): socket.getaddrinfo('shop.invalid', 80)\n"
+    files = {"test_a.py": f"{offline}def test_b(): assert 0\n"}
     python = ProjectPython(python=Path(sys.executable), root=write(tmp_path, files), trusted=True)
     found = {"test_a.py::test_a": 1, "test_a.py::test_b": 2, "test_a.py::test_b fails": -1}
     assert pytest_gate(python).measure(tmp_path, 60, ()) == found

@@ -138,7 +138,7 @@ def judged(root: Path, python: ProjectPython, files: Mapping[str, str]) -> Judge
     changed = {
         path: ChangedFile(path=path, before=before, after=text.encode())
         for path, text in files.items()
-        if path in ("shop.py", "lazy.py")
+        if path in ("shop.py", "lazy.py", "test_new.py")
     }
     place = ToolTree(root, python)
     return untested_lines(Change(before=place, after=place, files=changed), lambda: False)
@@ -191,6 +191,8 @@ def test_what_tests_run_in_another_process_is_not_known(
         )
         said = judged(tmp_path, plain_python, {"shop.py": code, "test_shop.py": test})
         assert bool(said.findings) == known, said
+    new = "def test_new(): raise OSError('it may be about it')\n"
+    assert not judged(tmp_path, plain_python, {"shop.py": code, "test_new.py": new}).findings
     said = judged(tmp_path, plain_python, {"shop.py": code, "test_bad.py": "import shops\n"})
     assert [part.why for part in said.unjudged] == ["test_bad.py cannot be collected"]
 

@@ -295,8 +295,5 @@ def _is_literal(test: ast.expr) -> bool:
     own = {n.arg for n in ast.walk(test) if isinstance(n, ast.arg)}
     own |= names_in(*(n.target for n in ast.walk(test) if isinstance(n, ast.comprehension)))
     is_false = isinstance(test, ast.Constant) and not test.value
-    return names - own <= _PURE and not is_false and not _is_false_claim(test)
-
-
-def _is_false_claim(test: ast.expr) -> bool:
-    return isinstance(test, ast.UnaryOp) and isinstance(test.operand, ast.Constant)
+    is_denied = isinstance(test, ast.UnaryOp) and isinstance(test.operand, ast.Constant)
+    return names - own <= _PURE and not (is_false or is_denied)

@@ -26,6 +26,7 @@ from remora.judges.judged_change import Change, ChangedFile, Judged, ReportedFin
 from remora.judges.runner.orders import fault_order, probe_of, run_orders, test_order
 from remora.judges.runner.parent import Order
 from remora.judges.tests.tested_names import NodesWithTests
+from remora.judges.tests.written_test import changed_tests
 from remora.text import count, plural, some_of
 
 UNTESTED, UNNOTICED = "untested code", "unnoticed fault"
@@ -123,7 +124,8 @@ def _why_broken(change: Change, subject: _Subject, entering: _Entering) -> str:
     key, stopped = subject.node.key, {*entering.broken.get("", ())}
     broken = entering.broken.get(key, [])
     if stopped and not broken:
-        related = change.after.once(NodesWithTests).tests_of(key)
+        changed = [test.id for test in changed_tests(change)]  # each may be about the function
+        related = [*change.after.once(NodesWithTests).tests_of(key), *changed]
         broken = [test for test in related if {test, test.partition("::")[0]} & stopped]
     said = f"a test that may reach it fails or is skipped: {some_of(broken, 1)}"
     return said if broken else ""
