@@ -84,7 +84,7 @@ $(WHEELS)/270M: $(STAMP) # only to look at prompts: untrained, it follows no ins
 	$(call JOIN,$(GEMMA_270M),a5fd3b62230aa5ec60212297dc9d20eaa70578ac519e00d93a17e44c087a6818)
 	@touch $@
 
-demo: setup ## run all three agents on a copy of the example project
+demo: setup ## judge a commit, run an agent and ask the Hub, on a copy of the example project
 	@$(BIN)/python examples/demo.py $(DEMO_ARGS)
 
 quick: setup ## the tests that start no process and connect to nothing

@@ -34,7 +34,8 @@ def make_targets() -> set[str]:
     return set(re.findall(r"(?m)^([a-z-]+):(?!=)", (ROOT / "Makefile").read_text(encoding="utf-8")))
 
 
-README = commands((ROOT / "README.md").read_text(encoding="utf-8"))
+TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
+README = [*commands(TEXT), *re.findall(r"(?m)^\$ (remora .*)$", TEXT)]
 
 
 def test_the_readme_has_make_demo_and_make_test() -> None:
