@@ -105,11 +105,6 @@ def test_functions_that_lack_annotations_are_described(project: Project) -> None
     }
 
 
-def test_functions_come_before_those_that_they_call(project: Project) -> None:
-    place = project.start(f"{SHOP}\n\ndef both(items):\n    return first(items), total(items)\n")
-    assert list(opened(place, "exact")) == ["both", "first", "total"]
-
-
 def test_a_long_function_is_cut_in_the_middle_and_has_its_class(project: Project) -> None:
     lines = "".join(f"        self.rows[{n}] = row\n" for n in range(80))
     place = project.start(

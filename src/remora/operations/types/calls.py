@@ -2,7 +2,7 @@
 
 import ast
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from copy import copy
 
 from remora.code.syntax.definitions import FunctionNode
@@ -29,30 +29,6 @@ class Calls:
         calls = self._by_name.get(_name(function), ())
         for path, call in sorted(calls, key=lambda site: site[0] != function.path):
             yield f"{path}: {clip(ast.unparse(call), _CALL_LIMIT)}"
-
-
-def callers_first(functions: Sequence[Function]) -> Iterator[Function]:
-    """Yield functions of a file, those that call others before these, by their names."""
-    calls = {
-        function.number: {
-            unqualified_name(node.func)
-            for node in ast.walk(function.node)
-            if isinstance(node, ast.Call)
-        }
-        for function in functions
-    }
-    while calls:
-        left = [function for function in functions if function.number in calls]
-        free = (
-            function
-            for function in left
-            if not any(
-                _name(function) in calls[other.number] for other in left if other is not function
-            )
-        )
-        chosen = next(free, left[0])
-        del calls[chosen.number]
-        yield chosen
 
 
 def header_of(node: FunctionNode) -> str:

@@ -7,7 +7,6 @@ from typing import Any
 from remora.code.edit.text_lines import decode
 from remora.errors import HostError
 from remora.judges.types.slots import SourceText
-from remora.operations.types.calls import callers_first
 from remora.operations.types.file_annotations import FileAnnotations, missing_slots, parsed
 from remora.operations.types.signature_text import as_signature
 from remora.operations.types.types_need import inferred_with
@@ -96,8 +95,7 @@ def functions_to_annotate(
 ) -> dict[str, Any]:
     """Return the number of functions that lack annotations, and the first ones, without `skipped`.
 
-    Functions come before those that they call. What the project leaves out is not missing. The
-    result has these keys:
+    What the project leaves out is not missing. The result has these keys:
     - `count`: the number of functions
     - `functions`: for each its qualname in `function`, its missing `names`, where `return` is the
       result, and in `likely` the types that pyrefly has for some
@@ -108,7 +106,7 @@ def functions_to_annotate(
     """
     work = FileAnnotations(place, path, nodes)
     left = work.left(skipped)
-    chosen = [*islice(callers_first([work.file.functions[number] for number in left]), _MOST)]
+    chosen = [work.file.functions[number] for number in islice(left, _MOST)]
     return {
         "count": len(left),
         "functions": [work.described(function, left[function.number]) for function in chosen],
