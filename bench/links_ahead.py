@@ -95,8 +95,8 @@ def _asked(folder: Path, root: Path, status: dict[str, Any]) -> dict[str, float]
         waited = time.perf_counter() - began
         keys = [key for (key,) in reader.execute("SELECT key FROM node_state ORDER BY key")]
         hottest = reader.execute(
-            "SELECT target_key FROM dependencies WHERE target_key LIKE 'node:%' "
-            "AND dependency_type = 'call' GROUP BY target_key ORDER BY count(*) DESC LIMIT 1"
+            "SELECT key FROM dependencies JOIN link_ends ON target = id WHERE key LIKE 'node:%' "
+            "AND kind = 'call' GROUP BY key ORDER BY count(*) DESC LIMIT 1"
         ).fetchone()[0]
     asked = random.Random(5).sample(keys, ASKED)
     bare, called = [], []

@@ -85,30 +85,33 @@ def _links(keys: Iterable[str], view: Snapshot, cold: Snapshot) -> Iterator[Diff
         return
     fresh: _Links = {}
     for key in keys:
-        stored_links = links.callers(key), links.callees(key), links.importers(key)
+        stored_links = [links.stored(field, key) for field in _FIELDS]
         if None in stored_links:
             return
         fresh = fresh or _fresh_links(cold)
-        for field, stored in zip(("callers", "callees", "importers"), stored_links, strict=True):
+        for field, stored in zip(_FIELDS, stored_links, strict=True):
             edges = sorted(
-                fresh[field].get(key, ()), key=lambda edge: (TIERS.index(edge.tier), edge.key)
+                fresh[field].get(key, ()),
+                key=lambda edge: (edge.kind, TIERS.index(edge.tier), edge.key),
             )
             yield from _different(key, field, stored, tuple(edges))
 
 
+_FIELDS = ("callers", "callees", "importers", "uses")
 _Links = dict[str, dict[str, list[Edge]]]
 
 
 def _fresh_links(view: Snapshot) -> _Links:
     """Return the links of all nodes by kind and key. Those of each node are computed once."""
     linker = Linker(view)
-    found: _Links = {"callers": {}, "callees": {}, "importers": {}}
+    found: _Links = {field: {} for field in _FIELDS}
     for key in view.keys():  # noqa: SIM118
         links = linker.links(key)
         found["callees"][key] = list(links.calls)
-        for kind, edges in (("callers", links.calls), ("importers", links.imports)):
+        backward = (links.calls, links.imports, links.uses)
+        for kind, edges in zip(("callers", *_FIELDS[2:]), backward, strict=True):
             for edge in edges:
-                back = Edge(key=key, tier=edge.tier, lines=edge.lines)
+                back = msgspec.structs.replace(edge, key=key)
                 found[kind].setdefault(edge.key, []).append(back)
     return found
 

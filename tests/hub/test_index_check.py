@@ -143,8 +143,8 @@ WRONG = [
     ("DELETE FROM file_facts WHERE file = 2", "b.py:__module__", "lowered"),
     ("UPDATE dependencies SET tier = 'unique'", "a.py:f", "callers"),
     ("UPDATE dependencies SET lines = '[1]'", "b.py:g", "callees"),
-    ("DELETE FROM dependencies WHERE dependency_type = 'call'", "a.py:f", "callers"),
-    ("DELETE FROM dependencies WHERE dependency_type = 'import'", "a.py:__module__", "importers"),
+    ("DELETE FROM dependencies WHERE kind = 'call'", "a.py:f", "callers"),
+    ("DELETE FROM dependencies WHERE kind = 'import'", "a.py:__module__", "importers"),
 ]
 
 

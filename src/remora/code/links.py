@@ -9,9 +9,10 @@ TIERS: tuple[Tier, ...] = ("exact", "inferred", "unique", "possible", "covered")
 """Confidence tiers, most certain first. `exact`: resolved through imports. `inferred`: derived from
 assignments, attributes, returns and callbacks. `unique`: the only definition with that name.
 `possible`: one of several inferred alternatives. `covered`: a test that coverage saw enter a node."""
-Kind = Literal["call", "passed to", "inherit", "override", "reference"]
+Kind = Literal["call", "passed to", "inherit", "override", "reference", "constant"]
 """Kinds of links. `passed to`: the other node hands this one to code that may call it. `inherit`
-and `override`: it is a subclass or overrider. `reference`: it uses it in any other way."""
+and `override`: it is a subclass or overrider. `reference`: it uses it in any other way. `constant`:
+it reads what this class or module assigns. Answers list it as a reference to the module."""
 TIER_RANK = {tier: rank for rank, tier in enumerate(TIERS)}
 """Maps each tier to its rank; 0 is the most certain."""
 

@@ -371,11 +371,11 @@ def test_an_index_finds_all_links_ahead_where_it_is_asked_to(poor: Remora, shop:
     view = open_snapshot(next((poor.home / "cache").rglob("hub.db")))
     assert view is not None
     with contextlib.closing(view):
-        assert view.links().callers(ROUNDED) is None
+        assert view.links().stored("callers", ROUNDED) is None
         assert "links       stored for 0 of " in poor("hub", "status", cwd=shop).out
         assert poor("hub", "index", "--links", "--json", cwd=shop).code == 0
         assert "links       stored for all nodes" in poor("hub", "status", cwd=shop).out
-        assert view.links().callers(ROUNDED) is not None
+        assert view.links().stored("callers", ROUNDED) is not None
         assert poor("hub", "get", "rounded", "--json", cwd=shop).document == first
         assert verify(shop, Members(shop), view).ok
 

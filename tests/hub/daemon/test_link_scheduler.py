@@ -58,7 +58,7 @@ def is_linked(hub: Hub, caller: str = TOTAL) -> bool:
     if view is None:
         return False
     with closing(view):
-        return caller in [edge.key for edge in view.links().callers(ADD) or ()]
+        return caller in [edge.key for edge in view.links().stored("callers", ADD) or ()]
 
 
 def linked(hub: Hub) -> int:
@@ -158,7 +158,7 @@ def assert_whole(hub: Hub) -> None:
     view = open_snapshot(hub.cache / "hub.db")
     assert view is not None
     with closing(view):
-        assert view.links().callers(ADD) is not None
+        assert view.links().stored("callers", ADD) is not None
         assert verify(hub.root, Members(hub.root), view).differences == ()
 
 

@@ -38,11 +38,13 @@ ADD, TOTAL = "node:shop/tax.py:add", "node:shop/orders.py:total"
 Links = dict[tuple[str, str], tuple[Edge, ...]]
 
 
+ASKED = ("callers", "callees", "importers", "uses")
+
+
 def cold(view: Snapshot) -> Links:
     """What a new linker says of every node."""
     linker = Linker(view)
-    asked = {"callers": linker.callers, "callees": linker.callees, "importers": linker.importers}
-    return {(key, name): ask(key) for key in sorted(view.keys()) for name, ask in asked.items()}
+    return {(key, n): getattr(linker, n)(key) for key in sorted(view.keys()) for n in ASKED}
 
 
 def stored(view: Snapshot) -> Links:
@@ -51,12 +53,8 @@ def stored(view: Snapshot) -> Links:
     assert links is not None
     found: Links = {}
     for key in sorted(view.keys()):
-        for name, ask in (
-            ("callers", links.callers),
-            ("callees", links.callees),
-            ("importers", links.importers),
-        ):
-            edges = ask(key)
+        for name in ASKED:
+            edges = links.stored(name, key)
             assert edges is not None, "not all links are stored"
             found[key, name] = edges
     return found
@@ -64,7 +62,7 @@ def stored(view: Snapshot) -> Links:
 
 def known(store: HubStore) -> bool:
     """Whether links are told from the store."""
-    return store.view().links().callers(ADD) is not None
+    return store.view().links().stored("callers", ADD) is not None
 
 
 def test_stored_links_equal_the_linkers_until_an_edit_changes_them(store: HubStore) -> None:
@@ -89,7 +87,7 @@ def test_stored_links_equal_the_linkers_until_an_edit_changes_them(store: HubSto
     link(store)
     put(store, {"shop/till.py": None, "shop/orders.py": None})
     link(store)
-    count = "SELECT count(*) FROM linked JOIN dependencies USING (source_key)"
+    count = "SELECT count(*) FROM linked JOIN link_ends ON source_key = key JOIN dependencies ON source = id"
     keys = "SELECT source_key FROM linked ORDER BY source_key"
     assert store._connection.execute(count).fetchone() == (0,)
     assert [key for (key,) in store._connection.execute(keys)] == sorted(store.view().keys())
@@ -99,7 +97,10 @@ def test_answers_come_from_there_and_say_the_same(store: HubStore, db: Path) -> 
     put(store, SHOP)
     before = {key: NodeQueries(store.view()).node(key) for key in sorted(store.view().keys())}
     link(store)
-    store._connection.execute("UPDATE dependencies SET lines = '[77]' WHERE target_key = ?", (ADD,))
+    store._connection.execute(
+        "UPDATE dependencies SET lines = '[77]' WHERE target = (SELECT id FROM link_ends WHERE key = ?)",
+        (ADD,),
+    )
 
     view = open_snapshot(db)
 
@@ -205,7 +206,7 @@ def test_a_link_that_makes_no_sense_is_reported(store: HubStore) -> None:
     for column in ("lines", "tier"):
         store._connection.execute(f"UPDATE dependencies SET {column} = 'x'")
         with pytest.raises(HubDamaged):
-            store.view().links().callers(ADD)
+            store.view().links().stored("callers", ADD)
 
 
 def test_only_what_an_edit_touches_is_recomputed(store: HubStore) -> None:

@@ -93,7 +93,7 @@ class Fuzz:
         if view is None:
             return False
         try:
-            return view.links().callees("") is not None
+            return view.links().stored("callees", "") is not None
         finally:
             view.close()
 

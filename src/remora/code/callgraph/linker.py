@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from remora.code.callgraph.abstract_values import CLASS, FUNCTION, INSTANCE, MODULE, Value, Values
 from remora.code.callgraph.analysis_context import Context, ProgramPoint
 from remora.code.callgraph.callers.aliases import AliasSearch, Site
-from remora.code.callgraph.callers.uses import UseSearch
+from remora.code.callgraph.callers.uses import Use, UseSearch
 from remora.code.callgraph.files.file_cache import FileCache
 from remora.code.callgraph.files.ir_index import IndexedFile
 from remora.code.callgraph.files.program_protocol import Program
@@ -78,13 +78,14 @@ _RULES: Mapping[str, Callable[..., Values]] = {
 
 
 class NodeLinks(NamedTuple):
-    """The callees and imports of a node, and the inputs that they depend on.
+    """The callees, imports and uses of a node, and the inputs that they depend on.
 
     `imports` is empty unless the node is a module. The edges in `imports` have no line numbers.
     """
 
     calls: tuple[Edge, ...]
     imports: tuple[Edge, ...]
+    uses: tuple[Edge, ...]
     inputs: int
 
 
@@ -107,6 +108,7 @@ class Linker:
             program, _RULES, cache, track_inputs=track_inputs, max_answers=max_answers
         )
         self._aliases = AliasSearch(self._ctx)
+        self._uses = UseSearch(self._ctx, self._aliases.search_scope)
         self._targets: dict[Site, tuple[Targets, int]] = {}
         self._callees: dict[str, tuple[tuple[Edge, ...], int]] = {}
         self._callers: dict[str, tuple[tuple[Edge, ...], int]] = {}
@@ -124,32 +126,19 @@ class Linker:
         self._limit_cache()
         return self._ctx.memoize(self._callers, key, lambda: self._find_callers(key))
 
-    def uses(self, key: str, *, constants: bool = False) -> tuple[Edge, ...]:
-        """Return the uses of a node that are not calls, grouped by kind.
-
-        Those of a module are the uses of its constants. With `constants`, this holds for a class.
-        """
+    def uses(self, key: str) -> tuple[Edge, ...]:
+        """Return the uses of a node that are not calls, grouped by kind."""
         file, qualname = self._node(key)
-        if file is None:
-            return ()
-        found: dict[Kind, EdgeLines] = {}
-        search = UseSearch(self._ctx, file, file.nodes[qualname])
-        only_constants = constants or qualname == MODULE_NAME
-        uses = (
-            search.readers(_imported_as(file.path, qualname)) if only_constants else search.uses()
-        )
-        for kind, user, scope, tier, line in uses:
-            owner = node_key(user.path, user.scopes[scope].qualname)
-            _add_edge(found.setdefault(kind, {}), owner, tier, line)
-        return tuple(edge for kind in found for edge in _edges(found[kind], kind))
+        return _edges_by_kind(self._uses.users(file, file.nodes[qualname]) if file else ())
 
     def links(self, key: str) -> NodeLinks:
         self._ctx.inputs = 0
         calls = self.callees(key)
-        path, qualname = split_node_key(key)
-        imports = self._imports_of(path) if qualname == MODULE_NAME else frozenset()
-        edges = tuple(Edge(key=node, tier=TIERS[0], lines=()) for node in sorted(imports))
-        return NodeLinks(calls, edges, self._ctx.inputs)
+        file, qualname = self._node(key)
+        imports = self._imports_of(file.path) if file and qualname == MODULE_NAME else ()
+        edges = _edges({node: (0, set()) for node in imports}, "reference")
+        uses = () if file is None else self._uses.uses(file, qualname)
+        return NodeLinks(calls, edges, _edges_by_kind(uses), self._ctx.inputs)
 
     @property
     def alias_dependent(self) -> Set[str]:
@@ -178,7 +167,7 @@ class Linker:
         for path in self._ctx.mentioning(_imported_as(file.path, qualname)):
             if key in self._imports_of(path):
                 found[node_key(path)] = (0, set())
-        return _edges(found)
+        return _edges(found, "reference")
 
     def subclasses(self, key: str) -> tuple[Edge, ...]:
         file, qualname = self._node(key)
@@ -303,6 +292,13 @@ def _edges(found: EdgeLines, kind: Kind = "call") -> tuple[Edge, ...]:
         Edge(key=key, tier=TIERS[tier], lines=tuple(sorted(found[key][1] - {0})), kind=kind)
         for tier, key in order
     )
+
+
+def _edges_by_kind(uses: Iterable[Use]) -> tuple[Edge, ...]:
+    found: dict[Kind, EdgeLines] = {}
+    for kind, key, tier, line in uses:
+        _add_edge(found.setdefault(kind, {}), key, tier, line)
+    return tuple(edge for kind in sorted(found) for edge in _edges(found[kind], kind))
 
 
 def _imports_of(ctx: Context, path: str) -> Iterator[str]:

@@ -86,40 +86,28 @@ Links = tuple[Edge, ...]
 
 
 class KnownLinks(Protocol):
-    """Stored links of the searched program. The methods return None for what is not stored."""
+    """Stored links of the searched program."""
 
-    def callers(self, key: str) -> Links | None:
-        """Return the stored result of `Linker.callers`."""
-
-    def callees(self, key: str) -> Links | None:
-        """Return the stored result of `Linker.callees`."""
-
-    def importers(self, key: str) -> Links | None:
-        """Return the stored result of `Linker.importers`."""
+    def stored(self, name: str, key: str) -> Links | None:
+        """Return the result of a method of `Linker`, or None if it is not stored."""
 
 
 class LinkLookup:
     """The links of nodes: those that are stored, and otherwise those that a linker computes."""
 
     def __init__(self, linker: Linker, stored: KnownLinks | None) -> None:
-        self.callers = _stored_first(
-            None if stored is None else stored.callers, cache(linker.callers)
+        def stored_first(name: str) -> Callable[[str], Links]:
+            compute: Callable[[str], Links] = cache(getattr(linker, name))
+
+            def find(key: str) -> Links:
+                known = None if stored is None else stored.stored(name, key)
+                return compute(key) if known is None else known
+
+            return find
+
+        self.callers, self.callees, self.importers, self.uses = map(
+            stored_first, ("callers", "callees", "importers", "uses")
         )
-        self.callees = _stored_first(None if stored is None else stored.callees, linker.callees)
-        self.importers = _stored_first(
-            None if stored is None else stored.importers, cache(linker.importers)
-        )
-        self.uses = cache(linker.uses)
-
-
-def _stored_first(
-    stored: Callable[[str], Links | None] | None, compute: Callable[[str], Links]
-) -> Callable[[str], Links]:
-    def find(key: str) -> Links:
-        known = None if stored is None else stored(key)
-        return compute(key) if known is None else known
-
-    return find
 
 
 DEPTH = 10
@@ -152,10 +140,13 @@ class CallerSearch:
 
     def from_node(self, key: str) -> None:
         """Find tests that reach the node through calls, or that import and use it."""
+        path, _ = split_node_key(key)
         for start in self._starts(key):
             self._push(EXACT, 0, start)
-            for edge in self._linker.uses(start, constants=True):
-                self._push(INFERRED, 1, edge.key)
+            is_class = split_node_key(start)[1] in (MODULE, *self._project.classes_in(path))
+            for edge in self._links.uses(start) if is_class else ():
+                if edge.kind == "constant":
+                    self._push(INFERRED, 1, edge.key)
         self._visit_queued()
         self._add_importing_tests(key)
 

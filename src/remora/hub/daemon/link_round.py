@@ -152,7 +152,7 @@ def _failed(keys: Iterable[str], why: str) -> Portion:
 
 def _link_row(linker: Linker, key: str) -> LinkRow:
     found = linker.links(key)
-    return LinkRow(key, encode_reads(found.inputs), found.calls, found.imports)
+    return LinkRow(key, encode_reads(found.inputs), *found[:-1])
 
 
 def _carried_row(key: str, carried: AliasDigest) -> CarriedRow:

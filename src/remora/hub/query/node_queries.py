@@ -29,6 +29,7 @@ from remora.ids import MODULE, STUB, module_path, node_key, split_node_key, unes
 from remora.regular_file import read_regular
 
 OUTSIDE = "ext:"
+_REFERENCES = ("constant", "reference")
 _MAX_CACHED = 512  # maximum cached nodes, of 2 KB or more each
 TESTS_S = 5.0
 """Seconds after which a request for several nodes starts no further search for tests."""
@@ -238,7 +239,7 @@ class NodeQueries:
 
     def _users(self, key: str) -> tuple[Edge, ...]:
         """Return the callers of a node, and what uses it in other ways than by a reference."""
-        uses = [edge for edge in self._links.uses(key) if edge.kind != "reference"]
+        uses = [edge for edge in self._links.uses(key) if edge.kind not in _REFERENCES]
         passing = {(edge.key, line) for edge in uses for line in edge.lines}
         calls = self._links.callers(key)
         direct = (edge for edge in calls if {(edge.key, line) for line in edge.lines} - passing)
@@ -249,10 +250,12 @@ class NodeQueries:
 
         Entry points of the project refer to it, too.
         """
-        imports = self._links.importers(key) if split_node_key(key)[1] == MODULE else ()
-        uses = (edge for edge in self._links.uses(key) if edge.kind == "reference")
-        named = (msgspec.structs.replace(edge, kind="reference") for edge in imports)
-        return (*uses, *named, *self._entry_points(key))
+        is_module = split_node_key(key)[1] == MODULE
+        kinds = _REFERENCES if is_module else ("reference",)
+        uses = [edge for edge in self._links.uses(key) if edge.kind in kinds]
+        imports = self._links.importers(key) if is_module else ()
+        named = (msgspec.structs.replace(edge, kind="reference") for edge in (*uses, *imports))
+        return (*named, *self._entry_points(key))
 
     def _entry_points(self, key: str) -> Iterator[Edge]:
         """Yield what names a node in the package files of its folder and of those around it."""

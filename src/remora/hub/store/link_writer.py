@@ -18,7 +18,10 @@ from remora.files.disposable_sqlite import transaction
 from remora.hub.store.hub_database import sqlite_errors
 
 _encode = msgspec.json.Encoder().encode
-_PUT = "INSERT OR REPLACE INTO dependencies VALUES (?, ?, ?, ?, ?)"
+_PUT = (
+    "INSERT OR REPLACE INTO dependencies SELECT s.id, t.id, ?, ?, ? "
+    "FROM link_ends s, link_ends t WHERE s.key = ? AND t.key = ?"
+)
 
 
 class LinkRow(msgspec.Struct, frozen=True, array_like=True):
@@ -28,6 +31,7 @@ class LinkRow(msgspec.Struct, frozen=True, array_like=True):
     reads: bytes
     calls: tuple[Edge, ...]
     imports: tuple[Edge, ...]
+    uses: tuple[Edge, ...] = ()
 
 
 class CarriedRow(msgspec.Struct, frozen=True, array_like=True):
@@ -94,7 +98,8 @@ class LinkWriter:
                 return False
             run, many = self._connection.execute, self._connection.executemany
             stale = [(key,) for key in beginning.stale]
-            many("DELETE FROM dependencies WHERE source_key = ?", stale)
+            ends = "(SELECT id FROM link_ends WHERE key = ?)"
+            many(f"DELETE FROM dependencies WHERE source = {ends}", stale)  # noqa: S608 - a constant
             many("DELETE FROM linked WHERE source_key = ?", stale)
             many("DELETE FROM carried WHERE key = ?", [(key,) for key in beginning.uncarried])
             self._put_carried(beginning.carried)
@@ -108,7 +113,10 @@ class LinkWriter:
             if self._meta("links_base") != base:
                 return False
             many = self._connection.executemany
-            many(_PUT, chain.from_iterable(map(_values, portion.links)))
+            rows = list(chain.from_iterable(map(_values, portion.links)))
+            ends = {(key,) for row in rows for key in row[-2:]}
+            many("INSERT OR IGNORE INTO link_ends (key) VALUES (?)", sorted(ends))
+            many(_PUT, rows)
             many(
                 "INSERT OR REPLACE INTO linked VALUES (?, ?)",
                 [(row.key, row.reads) for row in portion.links],
@@ -128,6 +136,8 @@ class LinkWriter:
             missing = "SELECT 1 FROM node_state WHERE key NOT IN (SELECT source_key FROM linked)"
             if run(missing).fetchone():
                 return False
+            used = "SELECT source FROM dependencies UNION SELECT target FROM dependencies"
+            run(f"DELETE FROM link_ends WHERE id NOT IN ({used})")  # noqa: S608 - a constant
             run("INSERT OR REPLACE INTO meta VALUES ('links_of', ?)", (base,))
         return True
 
@@ -143,6 +153,7 @@ class LinkWriter:
 
 
 def _values(row: LinkRow) -> Iterable[tuple[str, ...]]:
-    for kind, edges in (("call", row.calls), ("import", row.imports)):
+    for kind, edges in (("call", row.calls), ("import", row.imports), ("", row.uses)):
         for edge in edges:
-            yield row.key, edge.key, kind, edge.tier, _encode(edge.lines).decode()
+            lines = _encode(edge.lines).decode()
+            yield kind or edge.kind, edge.tier, lines, row.key, edge.key

@@ -7,14 +7,14 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
 from sys import intern
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 import msgspec
 
 from remora.code.callgraph.files.program_protocol import OutOfTimeError
 from remora.code.file_facts import FileFacts
 from remora.code.ir.model import LoweredFile
-from remora.code.links import TIER_RANK, Edge
+from remora.code.links import TIER_RANK, Edge, Kind
 from remora.errors import DiskError, HubDamaged
 from remora.hub.file_stamp import Stamp
 from remora.hub.lookup.search import best_matches, split_words
@@ -34,18 +34,27 @@ _T = TypeVar("_T")
 _LINES = msgspec.json.Decoder(tuple[int, ...])
 # one statement reads one state; if the links are complete, it returns at least one row
 _ASK = (
-    "SELECT {end}, tier, lines FROM (SELECT 1) LEFT JOIN dependencies "
-    "ON {start} = ? AND dependency_type = ? WHERE (SELECT value FROM meta WHERE name = 'links_of') "
+    "SELECT (SELECT key FROM link_ends WHERE id = {end}), tier, lines, kind FROM (SELECT 1) "
+    "LEFT JOIN dependencies ON {start} = (SELECT id FROM link_ends WHERE key = ?) "
+    "AND instr(?, kind) WHERE (SELECT value FROM meta WHERE name = 'links_of') "
     "= (SELECT value FROM meta WHERE name = 'lowered_since')"
 )
-_FORWARD = _ASK.format(start="source_key", end="target_key")
-_BACKWARD = _ASK.format(start="target_key", end="source_key")
+_FORWARD = _ASK.format(start="source", end="target")
+_BACKWARD = _ASK.format(start="target", end="source")
+_LINKS = {
+    "callers": (_BACKWARD, "call"),
+    "callees": (_FORWARD, "call"),
+    "importers": (_BACKWARD, "import"),
+    "uses": (_BACKWARD, "constant inherit override passed to reference"),
+}
+"""Maps methods of the linker to the direction and the kinds of their results."""
+_SHOWN: dict[str, Kind] = {"import": "reference", **{kind: kind for kind in get_args(Kind)}}
 
 
 class _StoredLinks:
     """Precomputed links.
 
-    Methods that look up links return None unless all links of the latest state are stored.
+    `stored` returns None unless all links of the latest state are stored.
     """
 
     def __init__(
@@ -56,23 +65,17 @@ class _StoredLinks:
 
     def are_complete(self) -> bool:
         """Return True if all links of the latest state are stored."""
-        return bool(self._ask(_FORWARD, "", "call"))
+        return bool(self._ask(_FORWARD, "", ""))
 
-    def callers(self, key: str) -> tuple[Edge, ...] | None:
-        return self._edges(_BACKWARD, key, "call")
-
-    def callees(self, key: str) -> tuple[Edge, ...] | None:
-        return self._edges(_FORWARD, key, "call")
-
-    def importers(self, key: str) -> tuple[Edge, ...] | None:
-        return self._edges(_BACKWARD, key, "import")
-
-    def _edges(self, sql: str, key: str, kind: str) -> tuple[Edge, ...] | None:
-        if not (rows := self._ask(sql, key, kind)):
+    def stored(self, name: str, key: str) -> tuple[Edge, ...] | None:
+        """Return the stored result of `Linker.<name>`."""
+        sql, kinds = _LINKS[name]
+        if not (rows := self._ask(sql, key, kinds)):
             return None
         try:
-            edges = [Edge(key=a, tier=b, lines=_LINES.decode(c)) for a, b, c in rows if a]
-            edges.sort(key=lambda edge: (TIER_RANK[edge.tier], edge.key))
+            found = [(a, b, _LINES.decode(c), _SHOWN[d]) for a, b, c, d in rows if a]
+            edges = [Edge(key=a, tier=b, lines=c, kind=d) for a, b, c, d in found]
+            edges.sort(key=lambda edge: (edge.kind, TIER_RANK[edge.tier], edge.key))
         except (msgspec.MsgspecError, KeyError) as error:
             raise self._damaged(error) from error
         return tuple(edges)

@@ -7,7 +7,7 @@ from remora.code.file_facts import FACTS_VERSION
 from remora.files.disposable_sqlite import has_tables, make_tables
 
 TABLES_VERSION = 1
-LINKS_VERSION = 9
+LINKS_VERSION = 10
 """Version of the linker's results. Increase it when they change for the same program."""
 VERSION = sys.version_info.minor << 24 | TABLES_VERSION << 20 | LINKS_VERSION << 10 | FACTS_VERSION
 """Version of the tables and their content, with that of Python, which parses the files.
@@ -37,11 +37,13 @@ TABLES = (
     "body_hash TEXT NOT NULL, since INTEGER NOT NULL) WITHOUT ROWID",
     "CREATE INDEX uids_by_key ON uids (key)",
     "CREATE INDEX uids_by_body ON uids (body_hash)",
+    # node keys, and names outside the project
+    "CREATE TABLE link_ends (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE)",
     # precomputed links of all nodes; `lines` is JSON
-    "CREATE TABLE dependencies (source_key TEXT NOT NULL, target_key TEXT NOT NULL, "
-    "dependency_type TEXT NOT NULL, tier TEXT NOT NULL, lines TEXT NOT NULL, "
-    "PRIMARY KEY (source_key, target_key, dependency_type)) WITHOUT ROWID",
-    "CREATE INDEX dependencies_by_target ON dependencies (target_key)",
+    "CREATE TABLE dependencies (source INTEGER NOT NULL, target INTEGER NOT NULL, "
+    "kind TEXT NOT NULL, tier TEXT NOT NULL, lines TEXT NOT NULL, "
+    "PRIMARY KEY (source, target, kind)) WITHOUT ROWID",
+    "CREATE INDEX dependencies_by_target ON dependencies (target)",
     # nodes with stored links, and the inputs of these links
     "CREATE TABLE linked (source_key TEXT PRIMARY KEY, reads BLOB NOT NULL) WITHOUT ROWID",
     # hash of the names that lead to a node and decided a link, with its inputs

@@ -51,7 +51,7 @@ class AliasSearch:
         found: dict[Site, None] = {}
         if scope == 0:  # a module cannot be called
             return []
-        search = self._search_scope(file, scope)
+        search = self.search_scope(file, scope)
         first = self._direct_names_of(file, scope)
         for alias in self.names(file, scope):
             own = alias in first
@@ -63,7 +63,7 @@ class AliasSearch:
     def is_candidate(self, file: IndexedFile, scope: int, site: Site) -> bool:
         other = self._ctx.file(site[0])
         names = _names_of_site(other, site) if other is not None else ()
-        search = self._search_scope(file, scope)
+        search = self.search_scope(file, scope)
         first = self._direct_names_of(file, scope)
         if self._is_named(search, first, first, (site[0], names)):
             return True
@@ -113,7 +113,7 @@ class AliasSearch:
         if not _is_passed_as_value(file, scope):
             return found
         accepted = self._target_filter(file, scope)
-        search = self._search_scope(file, scope)
+        search = self.search_scope(file, scope)
         pending = deque(found)
         self._steps_left = _MAX_STEPS
         while pending:
@@ -129,7 +129,8 @@ class AliasSearch:
 
         return self._ctx.memoize(self._direct_names, (file.path, scope), find)
 
-    def _search_scope(self, file: IndexedFile, scope: int) -> SearchScope:
+    def search_scope(self, file: IndexedFile, scope: int) -> SearchScope:
+        """Return the files to search for a node."""
         key = (file.path, scope)
         if (search := self._scopes.get(key)) is None:
             if len(self._scopes) >= _MAX_SCOPES:

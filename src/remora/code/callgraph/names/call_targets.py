@@ -272,11 +272,12 @@ def _callback_values(ctx: Context, name: str, call: Call, site: tuple[str, int])
 
 def term_values(ctx: Context, point: tuple[str, int, int], term: Any) -> Values:
     """Return the values of a term at a point, which is (path, scope, statement)."""
-    return ctx.solve(("term", CALLER_LEVELS, *point, _hashable(term)))
+    return ctx.solve(("term", CALLER_LEVELS, *point, hashable(term)))
 
 
-def _hashable(term: Any) -> Any:
-    return tuple(map(_hashable, term)) if isinstance(term, list | tuple) else term
+def hashable(term: Any) -> Any:
+    """Return a term as tuples, for a question."""
+    return tuple(map(hashable, term)) if isinstance(term, list | tuple) else term
 
 
 def _add_getters(ctx: Context, point: tuple[str, int, int], term: Any, found: Targets) -> None:
