@@ -18,7 +18,7 @@ def first(pairs, l=None):
     return {key: 1 for key in l}
 """
 """F401, E741, E711, C404, C420, and I001 of newer defaults."""
-HOOK = "repos:\n- repo: https://github.com/astral-sh/ruff-pre-commit\n  rev: {}\n  hooks: []\n"
+HOOK = "repos:\n- repo: https://github.com/pycqa/ruff\n  rev: {}\n  hooks: []\n"
 
 
 def _ruff(tree: Path, *selected: str) -> Ruff:

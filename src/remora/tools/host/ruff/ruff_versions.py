@@ -9,7 +9,7 @@ Version = tuple[int, int, int]
 _LIMIT = 8 * 1024 * 1024
 _NUMBER = re.compile(r"(\d+)\.(\d+)(?:\.(\d+))?")
 _HOOK = re.compile(
-    r"ruff-pre-commit\b(?:(?!\brepo:).)*?\brev:\s*"
+    r"\brepo:\s*\S*/ruff(?:-pre-commit)?\b(?:(?!\brepo:).)*?\brev:\s*"
     r"['\"]?(?:\w+['\"]?\s*#\s*frozen:\s*)?v?(\d+\.[\d.]*)",
     re.DOTALL,
 )
