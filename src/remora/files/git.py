@@ -98,10 +98,7 @@ def git_output(
 
 
 def start_git(
-    root: Path,
-    *words: str,
-    environment: Mapping[str, str] = {},
-    stderr: int = subprocess.DEVNULL,
+    root: Path, *words: str, environment: Mapping[str, str] = {}, stderr: int = subprocess.DEVNULL
 ) -> subprocess.Popen[bytes]:
     """Start git in `root` with limited memory, and with unbuffered pipes for input and output.
 
@@ -130,11 +127,7 @@ _PASSED = ("SSH_AUTH_SOCK", "SSH_AGENT_PID", "HTTPS_PROXY", "https_proxy", "NO_P
 
 
 def run_with_network(
-    command: list[str],
-    folder: Path,
-    environ: Mapping[str, str],
-    source: str,
-    lock: int,
+    command: list[str], folder: Path, environ: Mapping[str, str], source: str, lock: int
 ) -> None:
     """Run git with the protocols and the identities that fetching needs.
 

@@ -53,11 +53,7 @@ async def judge_change(
 
 
 async def impact(
-    invocation: Invocation,
-    project: ProjectRedactor,
-    arguments: Mapping[str, Any],
-    *,
-    may_run: bool,
+    invocation: Invocation, project: ProjectRedactor, arguments: Mapping[str, Any], *, may_run: bool
 ) -> Page:
     """Return what `remora hub impact` prints, as lines and as a document.
 

@@ -27,11 +27,7 @@ _TO_ADD = (
 
 
 def open_model(
-    settings: "ModelConfig",
-    *,
-    cache: Path,
-    api_key: str | None,
-    set_by: str | None = None,
+    settings: "ModelConfig", *, cache: Path, api_key: str | None, set_by: str | None = None
 ) -> Model:
     """Return the configured model. This call is synchronous. Close the model with `aclose`.
 
@@ -60,11 +56,7 @@ def open_model(
 
 
 def open_larger(
-    larger: "EscalationConfig",
-    settings: "ModelConfig",
-    *,
-    api_key: str | None,
-    set_by: str | None,
+    larger: "EscalationConfig", settings: "ModelConfig", *, api_key: str | None, set_by: str | None
 ) -> Model:
     """Return the model to escalate to, with the limits of `settings`.
 

@@ -1,7 +1,5 @@
 """A look at a project: its files, its interpreter, its judges, and the command that has a result."""
 
-import os
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
 from functools import partial
@@ -13,14 +11,15 @@ from remora.bootstrap.open_project import open_project
 from remora.code.pytest_model.pytest_file import is_test_file
 from remora.errors import RemoraError
 from remora.files.project_files import project_files
-from remora.ids import NodeKey, file_of_key, unescape_path
+from remora.ids import NodeKey
 from remora.judges.gates.project_gates import NOT_INSTALLED, find_gates, is_installed
-from remora.models.provider import used_provider, why_none
+from remora.models.provider import used_provider
 from remora.operations.base import NEEDS_NAME, NEEDS_WRITER
 from remora.runs.execution.agent_settings import is_guided, selected_rules_of
 from remora.runs.execution.run import RunRequest, options_for
 from remora.runs.planning.plan import AgentWithOptions, Plan, make_plan
-from remora.runs.project import Project, ProjectRecords
+from remora.runs.project import Project
+from remora.runs.report.next_step import NextStep, model_step
 from remora.text import count
 from remora.tools.host.ruff.ruff import Ruff
 from remora.tools.host.ruff.ruff_base import RuffBase
@@ -80,23 +79,11 @@ def look_at_project(invocation: Invocation) -> ProjectLook:
     )
 
 
-class NextStep(NamedTuple):
-    """A command that has a result in a project: its words after `remora`, and what it works on.
-
-    `missing` is how to get a model if the command needs one and there is none.
-    """
-
-    words: tuple[str, ...]
-    why: str
-    missing: str = ""
-
-
 def next_step(invocation: Invocation, project: Project, plan: Plan | None = None) -> NextStep:
     """Return the command that has a result.
 
-    That is `judge` for work that no default branch has, `analyze` for what rules can fix, `analyze`
-    with a model for what they cannot write, or else `judge` for the last commit. Without the plan of
-    the whole project, some files are looked at, which takes about a second.
+    That is `judge` for new work, `analyze` for what rules can fix, `analyze` with a model for what
+    they cannot write, or else `judge` for the last commit. Without a plan, some files are planned.
     """
     change = unnamed_change(project.root)
     files = count(change.files, "changed Python file")
@@ -112,18 +99,22 @@ def next_step(invocation: Invocation, project: Project, plan: Plan | None = None
             return NextStep(("analyze",), f"{count(number, unit)} to fix in {files}")
         left |= known.left_nodes
     if unwritten := [name for name in left if {NEEDS_NAME, NEEDS_WRITER} & {*left[name]}]:
-        return model_step(invocation, project, unwritten, left)
+        cache = invocation.folders.cache
+        return model_step(project.root, invocation.folder, cache, unwritten, left)
     return judge if change.files else NextStep(("hub", "index"), "")
 
 
 def _plans_of_some(invocation: Invocation, project: Project) -> Iterator[Plan]:
     """Yield what rules would do in some files, by operation; later ones take longer, and get fewer."""
-    paths = project_files(project.root, include=project.config.workspace.include).paths
-    sources = [path for path in paths if path.endswith(".py") and (project.root / path).is_file()]
+    listed = project_files(project.root, include=project.config.workspace.include)
+    sources = [
+        path for path in listed.paths if path.endswith(".py") and (project.root / path).is_file()
+    ]
     some, size, config = list[str](), 0, project.config
     for path in sources[:: len(sources) // _MOST_FILES + 1]:
-        size += (project.root / path).stat().st_size
-        some += [path] if size <= _MOST_BYTES or not some else []
+        own = (project.root / path).stat().st_size
+        if size + own <= _MOST_BYTES or not some:
+            size, some = size + own, [*some, path]
     guided = is_guided(config, used_provider(config.model, cache=invocation.folders.cache))
     agents = agents_for(project, project.operations.defaults)
     with closing(RuffBase(project.root, selected_rules_of(config))) as ruff:
@@ -133,28 +124,3 @@ def _plans_of_some(invocation: Invocation, project: Project) -> Iterator[Plan]:
             source, selection = select_source(invocation, request, project, project.root, files)
             work = AgentWithOptions(agent, {**options_for(config, name, request), "guided": guided})
             yield make_plan("", place, source, [work], project.operations.needs, selection)
-
-
-def model_step(
-    invocation: Invocation,
-    project: ProjectRecords,
-    operations: Iterable[str],
-    left_nodes: Mapping[str, Mapping[str, Iterable[NodeKey]]],
-) -> NextStep:
-    """Return the command that lets a model do what is left.
-
-    It names the file with the most nodes that need a model: small models write what is named.
-    """
-    named, unnamed = (
-        [key for left in left_nodes.values() for key in left.get(why, ())]
-        for why in (NEEDS_NAME, NEEDS_WRITER)
-    )
-    files = Counter(unescape_path(file_of_key(key)) for key in (*named, *unnamed))
-    shown = (
-        os.path.relpath(project.root / file, invocation.folder) for file, _ in files.most_common(1)
-    )
-    words = [f"./{file}" if file.startswith("-") else file for file in shown]
-    words += [word for name in operations for word in ("-o", name)]
-    missing = None if named else why_none(invocation.folders.cache)
-    why = f"{count(files.total(), next(iter(operations), ''))} to write"
-    return NextStep(("analyze", *words, "--decisions", "model"), why, missing or "")

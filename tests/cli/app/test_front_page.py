@@ -140,6 +140,17 @@ def test_front_page_is_the_page_that_click_would_print_and_all_of_it_is_there() 
     assert {", ".join(option.opts).partition(" ")[0] for option in global_options()} == listed
 
 
+def test_help_is_short_and_all_of_it_can_be_shown(poor: Remora, tmp_path: Path) -> None:
+    listed = poor("--help", cwd=tmp_path).out.partition("Options:")[0]
+    shown = [name for name in COMMANDS if f"\n  {name} " in listed]
+    assert len(shown) <= 15
+    assert all(f"\n  {name} " in poor("help", "all", cwd=tmp_path).out for name in COMMANDS)
+    short, whole = (poor("analyze", word, cwd=tmp_path).out for word in ("--help", "--help-all"))
+    assert short.partition("Options:")[2].count("\n  -") == 12
+    assert "--max-turns" in whole
+    assert poor("trace", "--help", cwd=tmp_path).out.split("Commands:")[1].split()[0] == "list"
+
+
 def pages(command: click.Command, ctx: click.Context) -> Iterator[str]:
     """The help of a command and of all commands in it."""
     yield command.get_help(ctx)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from remora.cli.app import output
-from remora.cli.app.output import print_error, table, wrap_text
+from remora.cli.app.output import pasteable, print_error, table, wrap_text
 from remora.cli.views.diff_view import styled_lines
 from remora.text import count, escape_line
 
@@ -39,6 +39,13 @@ def test_a_line_of_a_diff_is_one_line(sign: str) -> None:
     lines = [click.unstyle(line) for line in styled_lines(f"@@\n-a\r\n+b{sign}-c\n")]
     assert lines == ["@@", "-a", f"+b{escape_line(sign)}-c"]
     assert escape_line(sign) != sign
+
+
+def test_a_printed_command_finds_the_same_project_and_hub(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.argv", ["remora", "hub", "get", "x", "--root", "a b", "--db=c.db"])
+    assert pasteable("run `remora hub index`, or `remora show`; see `x`") == (
+        "run `remora hub index --root 'a b' --db c.db`, or `remora show --root 'a b'`; see `x`"
+    )
 
 
 def test_columns_are_aligned_and_numbers_right_aligned() -> None:

@@ -73,6 +73,8 @@ def test_diffs_are_documents_and_patches(ran: Ran) -> None:
         check = ["git", "apply", "--check", "-"]
         subprocess.run(check, cwd=ran.root, input=done.out, text=True, check=True)
         assert "-import os" in done.out
+    stat = ran("diff", "last", "--stat").out
+    assert (" src/settings.py | " in stat, "insertion" in stat) == (True, True)
 
 
 @pytest.mark.slow

@@ -3,6 +3,8 @@
 FunctionGemma is used in its own format: over plain completions, and by native tool calls.
 """
 
+import re
+import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
@@ -161,7 +163,9 @@ def test_the_trace_shows_what_was_answered_and_kept(poor: Remora, cart: Path) ->
     analyze(poor, cart, "docstring", "replaced")
     lines = poor("show", "last", cwd=cart).out.splitlines()
     (again,) = (line for line in lines if line.startswith("  remora retry "))
-    assert again.endswith(f" {TARGET}")
+    assert re.search(rf" {TARGET} --model http://127.0.0.1:\d+/v1$", again)
+    done = poor(*shlex.split(again)[1:], cwd=cart)
+    assert (done.code, "cannot reach" in done.err or "retrying" in done.err) == (3, True), done
     analyze(poor, cart, "docstring", "a number for a text")
     shown = poor("trace", "show", TARGET, cwd=cart).out
     assert shown.count("tool_result     write_docstring: error") == 3

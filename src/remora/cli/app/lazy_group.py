@@ -20,11 +20,7 @@ class LazyGroup(StrictCommand, click.Group):
     """
 
     def __init__(
-        self,
-        *args: Any,
-        lazy: Mapping[str, tuple[str, str]],
-        alone: str = "",
-        **kwargs: Any,
+        self, *args: Any, lazy: Mapping[str, tuple[str, str]], alone: str = "", **kwargs: Any
     ) -> None:
         super().__init__(*args, **kwargs)
         self.params += global_options()

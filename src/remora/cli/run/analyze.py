@@ -25,7 +25,6 @@ _FIXED = (
     *("paths", "operations", "node", "changed", "max_nodes", "select", "unsafe_fixes"),
     *("decisions", "max_turns", "seed", "dry_run"),
 )
-"""Parameters that a resumed run cannot change."""
 _SEED = click.IntRange(min=0, max=2**32 - 2)  # llama.cpp's range; its last number means "any"
 
 

@@ -25,7 +25,7 @@ from remora.runs.report.job_texts import unread_text
 from remora.text import count, escape_line, plural
 
 if TYPE_CHECKING:
-    from remora.usecases.look_at_project import NextStep
+    from remora.runs.report.next_step import NextStep
 
 
 def plan_lines(

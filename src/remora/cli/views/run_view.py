@@ -138,10 +138,12 @@ def writer_lines(
     left_nodes: Mapping[str, Mapping[str, Iterable[NodeKey]]],
 ) -> Iterator[str]:
     """Yield the command that lets a model do what is left, or how to get one, if a model could."""
-    from remora.usecases.look_at_project import model_step
+    from remora.runs.report.next_step import model_step
 
     if any(NEEDS_WRITER in reason or reason in (NO_FIX, NEEDS_NAME) for reason in reasons):
-        step = model_step(invocation_of(options), project, operations, left_nodes)
+        here = invocation_of(options)
+        cache = here.folders.cache
+        step = model_step(project.root, here.folder, cache, operations, left_nodes)
         command = step.missing or f"`{next_command(options, project.root, *step.words)}`"
         yield from wrap_text(f"to let a model try: {command}", terminal_width())
 

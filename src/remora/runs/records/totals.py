@@ -84,11 +84,7 @@ def _sum(
         what = f"{operation} {plural('job', jobs)} checked"
         phrases = [Phrase(done=verified, of=jobs, what=what)]
     return OperationTotals(
-        operation=operation,
-        jobs=jobs,
-        verified=verified,
-        measures=measures,
-        phrases=tuple(phrases),
+        operation=operation, jobs=jobs, verified=verified, measures=measures, phrases=tuple(phrases)
     )
 
 

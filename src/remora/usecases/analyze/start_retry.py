@@ -20,12 +20,7 @@ from remora.usecases.analyze.run_models import close_models, connect_models, mod
 
 
 def start_retry(
-    invocation: Invocation,
-    project: Project,
-    view: RunView,
-    node: str,
-    *,
-    feedback: str | None,
+    invocation: Invocation, project: Project, view: RunView, node: str, *, feedback: str | None
 ) -> tuple[Resumable, dict[str, Model]]:
     """Create new attempts of a node's jobs, and return them with their connected models.
 

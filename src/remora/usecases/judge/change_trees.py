@@ -91,11 +91,7 @@ class UnnamedChange(NamedTuple):
 
 
 def unnamed_change(root: Path) -> UnnamedChange:
-    """Return what a request that names nothing is about, without reading files.
-
-    That is what has changed since HEAD and is known to git or Python, or else the commits of the
-    branch. Outside a repository, it is empty.
-    """
+    """Return what has changed since HEAD, or else on the branch, and is known to git or Python."""
     words = "status --porcelain -z --no-renames --untracked-files=all --ignore-submodules=all -- ."
     with suppress(OutsideError):
         lines = git_output(root, *words.split()).decode(errors="replace").split("\0")
@@ -282,9 +278,7 @@ def _changed_files(folder: Path) -> dict[str, ChangedFile]:
         if head.split(b" ")[1] == _LINK:  # only a diff makes one; it may point to any file
             (folder / _AFTER / new).unlink()
         found[new] = ChangedFile(
-            path=new,
-            before=_content(folder / _BEFORE / old),
-            after=_content(folder / _AFTER / new),
+            path=new, before=_content(folder / _BEFORE / old), after=_content(folder / _AFTER / new)
         )
     return found
 
