@@ -139,8 +139,7 @@ def test_rules_that_the_pinned_ruff_does_not_have_are_not_asked(
 @pytest.mark.parametrize(("hook", "problems"), [("", 1), ("  - id: ruff\n", 2)])
 def test_a_linter_runs_where_the_project_runs_it(tmp_path: Path, hook: str, problems: int) -> None:
     files = dict.fromkeys(("pkg/a.py", "tests/b.py"), "import os\n")
-    settings = {"Makefile": "lint:\n\truff check pkg/ --fix\n", ".pre-commit-config.yaml": hook}
-    write(tmp_path, {**files, **settings})
+    write(tmp_path, {**files, "Makefile": "\truff check pkg/\n", ".pre-commit-config.yaml": hook})
     (ruff,) = (gate for gate in find_gates(FileTree(tmp_path), [*files], None)[0])
     assert len(ruff.measure(tmp_path, 60, ())) == problems
 
