@@ -37,43 +37,29 @@ if TYPE_CHECKING:
     from remora.usecases.review.verdicts import reject as reject
 
 _MODULES = {
-    "remora.hub.client": ("HubClient",),
-    "remora.memory.context": ("ContextManager", "PacketBuilder"),
-    "remora.memory.delta": ("PacketDelta",),
-    "remora.memory.events": ("EventName",),
-    "remora.memory.packet": ("DecisionPacket",),
-    "remora.memory.summarizers": ("Summarizer",),
-    "remora.runs.recording": ("Recording",),
-    "remora.trace.read.agent_turns": ("packet_at",),
-    "remora.trace.read.reader": ("read_events", "replay"),
-    "remora.usecases.analyze.session": ("RunResult",),
-    "remora.usecases.api": (
-        "analyze",
-        "fork",
-        "messages",
-        "plan",
-        "render",
-        "report",
-        "resume",
-        "retry",
-    ),
-    "remora.usecases.check.check_files": ("CheckResult", "check"),
-    "remora.usecases.record_run": ("record",),
-    "remora.usecases.review.accept_part": (
-        "accept_edited",
-        "accept_hunks",
-        "hunks",
-        "proposed_files",
-    ),
-    "remora.usecases.review.revert": ("revert", "undo"),
-    "remora.usecases.review.verdicts": ("accept", "reject"),
+    "remora.hub.client": "HubClient",
+    "remora.memory.context": "ContextManager PacketBuilder",
+    "remora.memory.delta": "PacketDelta",
+    "remora.memory.events": "EventName",
+    "remora.memory.packet": "DecisionPacket",
+    "remora.memory.summarizers": "Summarizer",
+    "remora.runs.recording": "Recording",
+    "remora.trace.read.agent_turns": "packet_at",
+    "remora.trace.read.reader": "read_events replay",
+    "remora.usecases.analyze.session": "RunResult",
+    "remora.usecases.api": "analyze fork messages plan render report resume retry",
+    "remora.usecases.check.check_files": "CheckResult check",
+    "remora.usecases.record_run": "record",
+    "remora.usecases.review.accept_part": "accept_edited accept_hunks hunks proposed_files",
+    "remora.usecases.review.revert": "revert undo",
+    "remora.usecases.review.verdicts": "accept reject",
 }
 """Public names by module. They are imported on first use, so `remora --help` loads none of them."""
-__all__ = [name for names in _MODULES.values() for name in names]
+__all__ = [name for names in _MODULES.values() for name in names.split()]
 
 
 def __getattr__(name: str) -> Any:
     for module, names in _MODULES.items():
-        if name in names:
+        if name in names.split():
             return getattr(import_module(module), name)
     raise AttributeError(f"module 'remora' has no attribute {name!r}")
