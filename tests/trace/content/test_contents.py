@@ -283,12 +283,11 @@ def test_a_line_that_is_too_long_is_cut_in_memory_and_counted_whole(
 def test_lines_from_a_place_on_are_the_last_of_all(
     content: bytes, piece: int, tmp_path: Path
 ) -> None:
-    with opened(tmp_path / "s", content) as file, pytest.MonkeyPatch.context() as patch:
+    with opened(tmp_path / "s", content) as file:
         every = list(iter_lines(FileSource(file)))
-        patch.setattr(module, "_CHUNK", piece)
         for number, line in enumerate(every):
-            rest = [(each.raw, each.offset) for each in iter_lines(FileSource(file), line.offset)]
-            assert rest == [(each.raw, each.offset) for each in every[number:]]
+            rest = iter_lines(FileSource(file), line.offset, number, piece=piece)
+            assert list(rest) == every[number:]
         assert list(complete_lines(FileSource(file))) == [line for line in every if line.ended]
 
 

@@ -76,14 +76,17 @@ def valid_hash(raw: bytes, previous: str) -> str | None:
     return stated if stated == line_hash(previous, hashed_part(raw)) else None
 
 
-def iter_lines(source: ByteSource, start: int = 0) -> Iterator[Line]:
+def iter_lines(
+    source: ByteSource, start: int = 0, before: int = 0, *, piece: int | None = None
+) -> Iterator[Line]:
     r"""Yield the lines of a stream, starting at byte `start`.
 
-    Lines are split only at `\n`. Memory use is bounded.
+    `before` is the number of lines before `start`. Lines are split only at `\n`. Memory use is
+    bounded: `piece` bytes are read at a time.
     """
-    number, offset, buffer, size = 1, start, BytesIO(), 0
+    number, offset, buffer, size = before + 1, start, BytesIO(), 0
     position = start
-    while chunk := source.pread(_CHUNK, position):
+    while chunk := source.pread(piece or _CHUNK, position):
         position += len(chunk)
         *complete, rest = chunk.split(b"\n")
         for end in complete:
@@ -98,9 +101,11 @@ def iter_lines(source: ByteSource, start: int = 0) -> Iterator[Line]:
         yield Line(number, offset, buffer.getvalue(), size, False)
 
 
-def complete_lines(source: ByteSource, start: int = 0) -> Iterator[Line]:
+def complete_lines(
+    source: ByteSource, start: int = 0, before: int = 0, *, piece: int | None = None
+) -> Iterator[Line]:
     """Yield the lines that end with a newline. An unfinished last line is skipped."""
-    return (line for line in iter_lines(source, start) if line.ended)
+    return (line for line in iter_lines(source, start, before, piece=piece) if line.ended)
 
 
 def hashed_lines(source: ByteSource) -> Iterator[tuple[Line, str | None]]:
