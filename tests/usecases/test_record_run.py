@@ -109,7 +109,7 @@ def test_a_trajectory_of_another_program_is_imported(root: Path) -> None:
         return done.stdout
 
     agent = run(program, program.with_name("sample.traj")).strip()
-    assert "verified: 2 streams" in run("-m", "remora", "trace", "verify")
+    assert "proven: 2 streams" in run("-m", "remora", "trace", "verify")
     packet = remora.replay(TraceFolder(root).agent_stream(agent))
     assert [action.turn for action in packet.recent_actions] == [1, 2, 4, 5]
     assert packet.recent_actions[-1].args == {"command": "submit"}

@@ -147,7 +147,7 @@ class TestRetry:
         for done in (retried, forked):
             assert done.code == 0
             heading, job, *_ = done.out.splitlines()
-            assert (heading, job.split()[:2]) == ("src/settings.py", ["verified", "read"])
+            assert (heading, job.split()[:2]) == ("src/settings.py", ["checked", "read"])
             assert "__module__" not in done.out
             assert done.out.rstrip().splitlines()[-1].endswith("src/settings.py:read")
         (line, *_) = poor("trace", "show", "read", cwd=project).out.splitlines()[1:]

@@ -113,7 +113,7 @@ def test_the_words() -> None:
         "3 of 4 docstrings written: 2 added, 1 updated",
         "1 of 2 missing tests added: detect 5 of 6 planted faults, cover 4 "
         "of 7 lines of the tested code",
-        "1 of 2 tidy jobs verified",
+        "1 of 2 tidy jobs checked",
     ]
     assert phrases_of(sums)[2].brief == "1 of 2 missing tests added"
     weak = {"weak test": 1}
