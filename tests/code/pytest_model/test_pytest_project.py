@@ -36,6 +36,10 @@ BY_DEFAULT = {
                 def test_it(self): low()
             class Helper:
                 def test_it(self): low()
+            @pytest.fixture(autouse=True)
+            def made(self):
+                class TestNested:
+                    def test_it(self, made): low()
         class Helper:
             def test_it(self): low()
             class TestInner:

@@ -168,7 +168,7 @@ class PytestProject:
         outer, _, last = qualname.rpartition(".")
         if not (file.is_collected and file.may_run(qualname) and next(switches, True)):
             return ""
-        if outer and self.kind(path, outer) != "plain":
+        if outer and (outer not in file.classes or self.kind(path, outer) != "plain"):
             return ""
         scopes = [other.classes[owner] for other, owner in family]
         bases = [unqualified_name(base) for scope in scopes for base in scope.bases]
