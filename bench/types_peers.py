@@ -89,8 +89,8 @@ def measure(tool: str, package: str) -> Score:
 def _added(bare: dict[str, str], after: dict[str, str]) -> int:
     """Return how many diagnostics of ty are new."""
     with closing(TypeChecker(bare, {}, minor=10)) as checker:
-        before = checker.check({}).diagnostics
-        found = checker.check(after).diagnostics
+        before = checker.check({})
+        found = checker.check(after)
     lines = {path: line_map(bare[path], text) for path, text in after.items()}
     moved = [each._replace(line=lines[each.path].get(each.line, 0)) for each in found]
     return len(new_diagnostics(before, moved))

@@ -141,7 +141,10 @@ def test_keys_of_settings_in_blocks_exist() -> None:
 
 
 def test_environment_variables_exist() -> None:
-    code = "\n".join(path.read_text(encoding="utf-8") for path in ROOT.glob("src/**/*.py"))
+    code = "\n".join(
+        path.read_text(encoding="utf-8")
+        for path in [*ROOT.glob("src/**/*.py"), *ROOT.glob("plugin/**/*.sh")]
+    )
     of_keys = {"REMORA_" + key.upper().replace(".", "__") for key in KEYS}
     wrong = {
         (place(page), name)

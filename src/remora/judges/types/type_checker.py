@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
 from importlib.metadata import version
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 import msgspec
 
@@ -38,17 +38,9 @@ _IMPORT = re.compile(r"^[ \t]*(?:from|import)[ \t](.*)", re.MULTILINE)
 _WORD = re.compile(r"\w+")
 _JSON = msgspec.json.Encoder()
 _OUTPUT_LIMIT = 256 * 1024 * 1024
-_REVEALED, _UNDEFINED = "revealed-type", "undefined-reveal"
 _OLDEST, _NEWEST = 7, 14
 
 Answer = TypeVar("Answer")
-
-
-class Report(NamedTuple):
-    """Diagnostics of a project, and the types revealed at a path, line and column."""
-
-    diagnostics: list[Diagnostic]
-    revealed: dict[tuple[str, int, int], str]
 
 
 class _FailedError(HostError):
@@ -100,8 +92,8 @@ class TypeChecker:
         for path, content in settings.items():
             RootedFiles(self.folder).put(path, content)
 
-    def check(self, changed: Mapping[str, str]) -> Report:
-        """Check the project with other texts of some files.
+    def check(self, changed: Mapping[str, str]) -> list[Diagnostic]:
+        """Return the diagnostics of the project with other texts of some files.
 
         Raises HostError if ty fails or does not finish within its time limit, even without the few
         files on which it fails.
@@ -109,9 +101,9 @@ class TypeChecker:
         self._change({**changed, **dict.fromkeys(self.left_out, "")})
         question = f"ty {version('ty')} 3.{self._minor}"
         try:
-            return _report(self._answer(question, lambda: self._ask_ty(SECONDS)))
+            return _diagnostics(self._answer(question, lambda: self._ask_ty(SECONDS)))
         except _FailedError:
-            return _report(self._look_for_failing(changed))
+            return _diagnostics(self._look_for_failing(changed))
 
     def _look_for_failing(self, changed: Mapping[str, str]) -> bytes:
         """Return ty's output without the files on which it fails, and add them to `left_out`.
@@ -276,18 +268,14 @@ def site_packages(python: Path) -> list[tuple[str, int]]:
     return [(str(folder), folder.stat().st_mtime_ns) for folder in sorted(found)]
 
 
-def _report(output: bytes) -> Report:
-    report = Report([], {})
+def _diagnostics(output: bytes) -> list[Diagnostic]:
+    found = []
     try:
         for item in msgspec.json.decode(output or b"[]"):
-            rule, path = item["check_name"], item["location"]["path"]
-            begin = item["location"]["positions"]["begin"]
+            place, rule = item["location"], item["check_name"]
+            begin = place["positions"]["begin"]
             message = item["description"].partition(": ")[2]
-            place = path, begin["line"], begin["column"]
-            if rule == _REVEALED:
-                report.revealed[place] = message.partition("`")[2].rpartition("`")[0]
-            elif rule != _UNDEFINED:
-                report.diagnostics.append(Diagnostic(path, rule, *place[1:], message))
+            found.append(Diagnostic(place["path"], rule, begin["line"], begin["column"], message))
     except (msgspec.DecodeError, KeyError, TypeError):
         raise HostError("ty's output is not valid JSON") from None
-    return report
+    return found

@@ -144,7 +144,7 @@ class AnnotatedProject:
 
     def added_by_texts(self, texts: Mapping[str, str]) -> list[Diagnostic]:
         """Return the diagnostics that other texts of some files add."""
-        after = self._checker.check(texts).diagnostics
+        after = self._checker.check(texts)
         return self._added(self._diagnostics, after, texts)
 
     def _added(
@@ -169,6 +169,6 @@ class AnnotatedProject:
         """The diagnostics without annotations, and without the files that are left out by now."""
         state = self._checker.left_out, self._checker.python
         if self._before is None or self._before[0] != state:
-            found = self._checker.check({}).diagnostics
+            found = self._checker.check({})
             self._before = (self._checker.left_out, self._checker.python), found
         return self._before[1]
