@@ -178,6 +178,17 @@ def test_a_torn_tail_is_not_shown(failed: Planted, copied: Path, tmp_path: Path)
         assert '<span class="state interrupted">interrupted' in text
 
 
+@pytest.mark.parametrize("missing", ["job_start", "job_end"])
+def test_an_agent_whose_job_is_not_over_or_not_listed_is_shown(
+    failed: Planted, copied: Path, tmp_path: Path, missing: str
+) -> None:
+    run = copied / ".agentfs/runs" / f"{failed.run_id}.jsonl"
+    lines = run.read_bytes().splitlines(keepends=True)
+    run.write_bytes(b"".join(line for line in lines if json.loads(line)["type"] != missing))
+    with client_of(copied, tmp_path) as pages:
+        assert pages.get(f"/agents/{failed.agent_id}").status_code == 200
+
+
 def test_an_empty_stream_is_named(failed: Planted, copied: Path, tmp_path: Path) -> None:
     stream_of(copied, failed.agent_id).write_bytes(b"")
     with client_of(copied, tmp_path) as pages:

@@ -12,6 +12,7 @@ import pytest
 
 from remora.errors import NotFound, UsageError
 from remora.trace.content.line_format import line_hash
+from remora.web.run_pages import JobRow
 from remora.web.share import share_file, stream_copy
 from remora.web.share.agent_part import by_importance
 from remora.web.share.share_file import share_agent, share_run
@@ -105,11 +106,13 @@ def test_a_run_says_which_agents_are_left_out(
     failed: Planted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(share_file, "MOST_AGENTS", 0)
+    monkeypatch.setattr(share_file, "job_rows", lambda jobs, _: [JobRow(jobs[0], "", [*jobs])])
     made = share_run(records_of(failed.root, tmp_path), failed.run_id)
     assert made.agents == 0
     assert "This file has 0 of 1 agent, failed ones first" in made.html
     assert "The summary of check" not in made.html.partition("<footer>")[2]
     assert f'href="#{failed.agent_id}"' not in made.html
+    assert 'href=""' not in made.html
 
 
 def test_turns_that_do_not_fit_are_left_to_their_lines(

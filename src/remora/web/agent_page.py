@@ -56,15 +56,18 @@ class JobResult(NamedTuple):
 
 
 def _result(agent: AgentRecord) -> JobResult | None:
-    """Return what the job of an agent came to, or None if its run does not say it, or says too much."""
+    """Return what an agent's job came to, or None if it is not over or replaced, or cannot be read."""
     counting = CurrentAttempts()
     with suppress(RemoraError):
         if agent.first is None or agent.is_large:
             return None
         for event in read_events(agent.project.trace.existing_run(agent.first.run_id)):
             counting.add(typed_payload(event))
-        start = next(s for s in counting.starts() if s.agent_id == agent.agent_id)
-        job = read_job(agent.project.trace, start, counting.ends[agent.agent_id])
+        own = next((s for s in counting.starts() if s.agent_id == agent.agent_id), None)
+        end = counting.ends.get(agent.agent_id)
+        if own is None or end is None:
+            return None
+        job = read_job(agent.project.trace, own, end)
         job = replace(job, review=ReviewState(state=counting.review(agent.agent_id)))
         gates = counting.gates.results if counting.gates and job.proposal.changes else ()
         return JobResult(job, gates, job_diff(agent.project, job))

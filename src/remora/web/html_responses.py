@@ -142,7 +142,7 @@ def download(data: bytes, name: str) -> Response:
 def _diff_html(diff: str) -> Markup:
     """Return a diff as lines of HTML with their numbers before and after it."""
     old = new = 0
-    html = Markup()
+    html: list[str] = []
     for line in diff_lines(diff):
         numbers = ("", "")
         if line.kind == "hunk" and (begins := _BEGINS.match(line.text)):
@@ -153,10 +153,9 @@ def _diff_html(diff: str) -> Markup:
                 "" if line.kind == "del" else f"{new}",
             )
             old, new = old + (line.kind != "add"), new + (line.kind != "del")
-        html += Markup('<span class="{}" data-old="{}" data-new="{}">{}</span>').format(
-            line.kind, *numbers, _diff_line(line) or " "
-        )
-    return html
+        span = Markup('<span class="{}" data-old="{}" data-new="{}">{}</span>')
+        html.append(span.format(line.kind, *numbers, _diff_line(line) or " "))
+    return Markup("").join(html)
 
 
 def _diff_line(line: DiffLine) -> Markup:
