@@ -98,6 +98,12 @@ OWN_NAMES = {
             def it_works(self): low()
     """,
     "test_usual.py": "def it_works(): low()\n",
+    "helpers.py": "Cases = unittest.TestCase\n",
+    "check_graph.py": """
+        from helpers import Cases
+        class Graph(Cases):
+            def test_usual(self): low()
+    """,
 }
 
 

@@ -94,6 +94,7 @@ def test_tests_of_a_package_are_not_among_those_of_another(
         ("pytest.ini", "[pytest]\ntestpaths = test\n", PytestSettings(("test",))),
         ("pytest.ini", "[pytest]\ntestpaths = shop/tests.py\n", PytestSettings()),
         ("setup.cfg", "[tool:pytest]\npython_files = check_*.py\n", PytestSettings((), ("check_*.py",))),
+        ("setup.cfg", "[tool:pytest]\npython_classes =\n", PytestSettings(classes=())),
         ("tox.ini", "[pytest]\ntestpaths =\n    src/tests\n    docs/*.md\n", PytestSettings(("src/tests",))),
         ("pyproject.toml", "[tool.pytest.ini_options]\ntestpaths = ['a', 'b/']\n", PytestSettings(("a", "b"))),
         ("pyproject.toml", "[tool.black]\nline-length = 80\n", PytestSettings()),

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from typing import Any, NamedTuple
 
-from remora.code.callgraph.abstract_values import CLASS, FUNCTION, INSTANCE, MODULE, Value, Values
+from remora.code.callgraph.abstract_values import CLASS, EXTERNAL, FUNCTION, INSTANCE, MODULE, Value, Values
 from remora.code.callgraph.analysis_context import Context, ProgramPoint
 from remora.code.callgraph.callers.aliases import AliasSearch, Site
 from remora.code.callgraph.callers.uses import Use, UseSearch
@@ -181,13 +181,20 @@ class Linker:
         return _edges(found)
 
     def class_order(self, key: str) -> tuple[str, ...]:
-        """Return the keys of a class and its bases in the project, in method resolution order."""
+        """Return the keys of a class and its bases, in method resolution order.
+
+        Those of bases outside the project are such as `ext:unittest.TestCase`.
+        """
         file, qualname = self._node(key)
         if file is None:
             return ()
         order = self._ctx.solve(("mro", file.path, file.nodes[qualname]))
-        nodes = (_node(self._ctx, value) for value, _ in order)
-        return tuple(node_key(*node) for node in nodes if node is not None)
+        nodes = ((value, _node(self._ctx, value)) for value, _ in order)
+        return tuple(
+            node_key(*node) if node else f"ext:{value[1]}"
+            for value, node in nodes
+            if node or value[0] == EXTERNAL
+        )
 
     def constructor(self, key: str) -> str | None:
         """Return the key of the first project-defined `__init__` in a class's MRO, or None."""

@@ -85,8 +85,8 @@ def _from_options(options: Mapping[str, Any]) -> PytestSettings:
         tuple(folders),
         tuple(_words(options.get("python_files"))) or default.patterns,
         modes[-1:] == ["importlib"],
-        tuple(_words(options.get("python_classes"))) or default.classes,
-        tuple(_words(options.get("python_functions"))) or default.functions,
+        tuple(_words(options.get("python_classes", [*default.classes]))),
+        tuple(_words(options.get("python_functions", [*default.functions]))),
     )
 
 
