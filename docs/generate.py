@@ -145,8 +145,7 @@ def flow_of(section: BaseModel, name: str) -> str:
 
 def help_of(ctx: click.Context, command: click.Command) -> Iterator[str]:
     """Yield the help of a command and of the commands in it."""
-    for parameter in command.params:
-        parameter.hidden = False
+    vars(command)["brief"] = []
     yield f"\n## `{ctx.command_path}`\n\n```text\n{command.get_help(ctx)}\n```\n"
     if isinstance(command, click.Group):
         for name in command.list_commands(ctx):

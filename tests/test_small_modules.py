@@ -88,10 +88,12 @@ def test_an_extra_comes_from_the_index_only_if_the_package_did(
     monkeypatch.syspath_prepend(tmp_path)
     assert "`pip install 'remora-code[ui]'`" in install_extra("ui")
     assert "`pipx install --force 'remora-code[all]'`" in install_extra("ui")
-    (metadata / "direct_url.json").write_text('{"url": "file:///src", "dir_info": {}}')
-    assert "`pip install '/src[ui]'`" in install_extra("ui")
+    (metadata / "direct_url.json").write_text('{"url": "file:///s%25s", "dir_info": {}}')
+    assert "`pip install '/s%s[ui]'`" in install_extra("ui")
     (metadata / "direct_url.json").write_text('{"url": "https://h/r", "vcs_info": {"vcs": "git"}}')
     assert "`pip install 'remora-code[ui] @ git+https://h/r'`" in install_extra("ui")
+    (metadata / "direct_url.json").write_text('{"url": "https://h/r.whl", "archive_info": {}}')
+    assert "`pip install 'remora-code[ui] @ https://h/r.whl'`" in install_extra("ui")
 
 
 SOURCES = Path(remora.__path__[0])

@@ -194,10 +194,11 @@ def install_extra(extra: str) -> str:
     place = {}
     with suppress(PackageNotFoundError):
         place = json.loads(distribution(DISTRIBUTION).read_text("direct_url.json") or "{}")
-    url = place.get("url", "")
-    source = f"{unquote(urlsplit(url).path) or DISTRIBUTION}[%s]"
-    source = f"{DISTRIBUTION}[%s] @ git+{url}" if "vcs_info" in place else source
-    return f"run `pipx install --force '{source % 'all'}'` or `pip install '{source % extra}'`"
+    url, is_git = place.get("url", ""), "vcs_info" in place
+    path = unquote(urlsplit(url).path) if url.startswith("file:") and not is_git else ""
+    source = f" @ {'git+' * is_git}{url}" if url and not path else ""
+    every, own = (f"'{path or DISTRIBUTION}[{name}]{source}'" for name in ("all", extra))
+    return f"run `pipx install --force {every}` or `pip install {own}`"
 
 
 @contextmanager

@@ -176,6 +176,7 @@ def test_completion_names_commands_runs_nodes_and_operations(ran: Ran) -> None:
     }
     assert job["agent_id"] in completed("remora trace show steps-")
     assert completed("remora analyze -o l") == {"lint"}
+    assert completed("remora analyze --max-r") == {"--max-requests"}
     assert "--unsafe-fixes" in completed("remora analyze --un")
 
 

@@ -20,9 +20,9 @@ MAX_SECONDS = 1e8
 """Maximum of a time limit, about three years. Timers of the system refuse much longer ones."""
 _META = "remora.options"
 BRIEF = {
-    "analyze": "operations node changed model select unsafe_fixes max_time dry_run resume json"
+    "analyze": "operations node changed model select unsafe_fixes max_time dry_run resume json help_all"
 }
-"""Options that the help of a command shows, if it has too many."""
+"""Options that the help of a command shows without `--help-all`, if it has too many."""
 _HYPHEN = "\u2011"
 
 
@@ -129,12 +129,16 @@ class RemoraCommand(StrictCommand):
         super().__init__(*args, **kwargs)
         self.params += global_options()
         self.examples = examples
-        if shown := BRIEF.get(str(self.name), "").split():
-            for option in self.params:
-                if isinstance(option, click.Option):
-                    option.hidden = option.name not in shown
+        self.brief = BRIEF.get(str(self.name), "").split()
+        if self.brief:
             self.params.append(_option("--help-all", "Show all options and exit."))
             self.params[-1].callback = show_all
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        whole = self.params
+        self.params = [option for option in whole if not self.brief or option.name in self.brief]
+        super().format_options(ctx, formatter)
+        self.params = whole
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 (click's)
         from textwrap import TextWrapper, indent
@@ -157,8 +161,7 @@ def global_options() -> list[click.Parameter]:
 def show_all(ctx: click.Context, _: click.Parameter, wanted: Any) -> None:
     """Print the help of a command with all options, and exit."""
     if wanted:
-        for option in ctx.command.params:
-            vars(option)["hidden"] = False
+        vars(ctx.command)["brief"] = []
         click.echo(ctx.get_help())
         ctx.exit()
 

@@ -106,7 +106,8 @@ def faults_detected(
     `functions` maps keys to the IDs of tests. If not all faults could be tried, the value is None, as
     for a function that reads a table or pattern, whose entries are not tried.
     """
-    untried = {key for key in functions if reads_data(*_read(place, key))}
+    read = {key: _read(place, key) for key in functions}
+    untried = {key for key, found in read.items() if not found[0] or reads_data(*found)}
     faults = {key: _faults(place, key, _MANY_FAULTS) for key in functions if key not in untried}
     groups = [
         group
