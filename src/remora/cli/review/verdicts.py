@@ -23,7 +23,7 @@ from remora.statuses import ACCEPTED, CONFLICT, NO_MODEL, REJECTED, REVERTED, ST
 from remora.text import count, escape_line
 
 _FEW = 3
-"""Change sets that were left out whose reasons are all shown."""
+"""Change sets that were left out whose reasons are all shown; rejected ones that get a command."""
 
 
 def print_accepted(
@@ -46,7 +46,7 @@ def print_rejected(options: Options, project: ProjectRecords, done: Verdicts, *,
     emit(options, _document(done, "rejected"), _rejected_lines(options, project, done))
     has_model = done.view.start.config.get("model_name") != NO_MODEL
     if why and done.rejected and has_model:  # rules would propose the same again
-        for node in dict.fromkeys(done.rejected):
+        for node in [*dict.fromkeys(done.rejected)][:_FEW]:
             again = next_command(options, project.root, *retry_words(done.view, display_name(node)))
             note(options, f"`{again}` tries again with this feedback")
     return _exit_code(done)

@@ -22,9 +22,9 @@ from remora.errors import UsageError
 _POSITIVE = click.IntRange(min=1, max=1_000_000)
 _TOKENS = click.IntRange(min=1)
 _FIXED = (
-    *("paths", "operations", "node", "changed", "max_nodes", "select", "unsafe_fixes"),
-    *("decisions", "max_turns", "seed", "dry_run"),
+    "paths operations node changed max_nodes select unsafe_fixes decisions max_turns seed dry_run"
 )
+"""Parameters that a resumed run cannot change."""
 _SEED = click.IntRange(min=0, max=2**32 - 2)  # llama.cpp's range; its last number means "any"
 
 
@@ -169,7 +169,7 @@ def _check_resumed() -> None:
     given = [
         parameter.opts[-1] if isinstance(parameter, click.Option) else "PATH"
         for parameter in ctx.command.params
-        if parameter.name in _FIXED
+        if parameter.name in _FIXED.split()
         and ctx.get_parameter_source(parameter.name) is ParameterSource.COMMANDLINE
     ]
     if given:

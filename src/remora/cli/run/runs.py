@@ -165,14 +165,8 @@ def _run_rows(options: Options, project: "ProjectRecords", found: "list[RunLine]
     now = datetime.now(UTC)
     rows = [
         (
-            *(
-                run.run_id,
-                age_text(run.started, now),
-                run.status,
-                _operations(run),
-                clip(run.model, _MODEL),
-            ),
-            *(run.failed, run.pending + run.conflicts),
+            *(run.run_id, age_text(run.started, now), run.status, _operations(run)),
+            *(clip(run.model, _MODEL), run.failed, run.undecided),
         )
         for run in reversed(found)
     ]
