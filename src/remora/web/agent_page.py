@@ -68,7 +68,11 @@ def _result(agent: AgentRecord) -> JobResult | None:
         if own is None or end is None:
             return None
         job = read_job(agent.project.trace, own, end)
-        job = replace(job, review=ReviewState(state=counting.review(agent.agent_id)))
+        job = replace(
+            job,
+            review=ReviewState(state=counting.review(agent.agent_id)),
+            proposal=replace(job.proposal, proof=counting.proofs.get(agent.agent_id, "")),
+        )
         gates = counting.gates.results if counting.gates and job.proposal.changes else ()
         return JobResult(job, gates, job_diff(agent.project, job))
     return None
