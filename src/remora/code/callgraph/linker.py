@@ -3,7 +3,15 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from typing import Any, NamedTuple
 
-from remora.code.callgraph.abstract_values import CLASS, EXTERNAL, FUNCTION, INSTANCE, MODULE, Value, Values
+from remora.code.callgraph.abstract_values import (
+    CLASS,
+    EXTERNAL,
+    FUNCTION,
+    INSTANCE,
+    MODULE,
+    Value,
+    Values,
+)
 from remora.code.callgraph.analysis_context import Context, ProgramPoint
 from remora.code.callgraph.callers.aliases import AliasSearch, Site
 from remora.code.callgraph.callers.uses import Use, UseSearch
