@@ -13,6 +13,8 @@ from remora.bootstrap.open_project import open_project
 from remora.code.file_analysis import read_facts
 from remora.code.syntax.changed_behavior import ChangedNode
 from remora.errors import HostError, OutsideError
+from remora.hub.link_progress import why_unknown
+from remora.hub.process.hub_paths import HubPaths
 from remora.hub.query.impact import Impact, ImpactSearch, is_text
 from remora.hub.query.node_queries import NodeQueries
 from remora.hub.query.snapshots import OverlaidSnapshot
@@ -35,10 +37,11 @@ TITLES = {
     "misfits": "No longer fits",
     "overrides": "Overrides, subclasses and methods of the same name",
     "callers": "Called by",
+    "references": "Referred to by",
     "texts": "Named in",
 }
 """Titles of the lists of an answer, in order."""
-_LISTS = ("misfits", "tests", "callers", "overrides", "texts")
+_LISTS = ("misfits", "tests", "callers", "overrides", "references", "texts")
 Edits = Mapping[str, tuple[bytes | None, bytes | None]]
 
 
@@ -67,12 +70,12 @@ def find_impact(
     with open_hub(invocation, target, observer) as hub:
         if question.name:
             files = RootedFiles(hub.places.root)
-            return _answer(_of_name(hub, files, question.name), "", question.budget)
+            return _answer(_of_name(hub, files, question.name), "", question.budget, hub.places)
         project = open_project(invocation)
         tell("comparing the project before and after the change")
         with change_trees(project.root, question.change, ()) as trees:
             found = _of_change(hub, trees)
-            answer = _answer(found, trees.since, question.budget)
+            answer = _answer(found, trees.since, question.budget, hub.places)
             if question.runs_tests and answer.get("tests"):
                 tell("running the tests")
                 python, why = project.find_python()
@@ -134,7 +137,7 @@ def _content(files: RootedFiles, path: str) -> bytes | None:
         return None
 
 
-def _answer(found: Impact, since: str, budget: int) -> dict[str, Any]:
+def _answer(found: Impact, since: str, budget: int, places: HubPaths) -> dict[str, Any]:
     """Return the document: as much of each list as fits, the most important ones in turn."""
     changed = [
         {"name": display_name(node.key), "place": f"{split_node_key(node.key)[0]}:{node.line}"}
@@ -146,6 +149,7 @@ def _answer(found: Impact, since: str, budget: int) -> dict[str, Any]:
     document: dict[str, Any] = {"since": since} if since else {}
     document |= {name: [] for name in waiting}
     document |= {"incomplete": [*found.incomplete]} if found.incomplete else {}
+    document |= {} if found.has_all_tests else {"unknown": why_unknown(places)}
 
     def fits() -> bool:
         size = sum(len(line.encode()) + 1 for line in impact_lines(document))
@@ -193,7 +197,8 @@ def _raw_lines(document: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _row_text(row: Mapping[str, str], of_several: bool) -> str:
-    where = _short(row.get("name", row["about"]))
+    name = row.get("name", row["about"])
+    where = "" if row["place"].startswith(f"{name}:") else _short(name)
     about = f"for {_short(row['about'])}" if "name" in row and of_several else ""
     tier = f"({row['tier']})" if "tier" in row else ""
     return " ".join(filter(None, [row["place"], where, about, row.get("why", ""), tier]))
@@ -204,9 +209,16 @@ def _notes(document: Mapping[str, Any]) -> Iterator[str]:
     if run := document.get("run"):
         yield run.get("unjudged") or f"{run['passed']:,} passed"
         yield from (f"fails: {test}" for test in run.get("failed", ()))
+    left_out, unknown = document.get("left_out", {}), document.get("unknown", "")
+    there = {name for name in _LISTS if document[name]}.union(left_out)
+    is_old = any(node.get("how") != "new" for node in document["changed"])
+    if is_old and there.isdisjoint(("callers", "misfits", "references")):
+        yield f"No known callers or references{' outside tests' if 'tests' in there else ''}"
+    if unknown or (document["changed"] and "tests" not in there):
+        yield f"Not all tests are known yet: {unknown}" if unknown else "No known tests"
     if incomplete := document.get("incomplete"):
         yield f"Not read, and may have more: {', '.join(incomplete)}"
-    if left_out := document.get("left_out"):
+    if left_out:
         numbers = ", ".join(f"{number} {name}" for name, number in left_out.items())
         also = f"; also in {', '.join(document['also'])}" if document["also"] else ""
         yield f"Left out: {numbers}{also}"

@@ -19,7 +19,7 @@ from remora.web.review_page import read_form
 from remora.web.session import Session
 from remora.workspaces.rooted_files import RootedFiles
 
-_OFTEN_MISSING = {"since": "", "command": "", "left_out": False, "incomplete": []}
+_OFTEN_MISSING = {"since": "", "command": "", "left_out": False, "incomplete": [], "unknown": ""}
 _AROUND = 2
 """Lines that are shown before and after the one of a remark."""
 _MOST_SHOWN = 50

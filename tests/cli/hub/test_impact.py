@@ -51,6 +51,8 @@ def test_a_change_is_answered_from_files_index_and_revisions(shop: Path, poor: R
 def test_a_name_that_is_right_wrong_or_no_name(shop: Path, poor: Remora) -> None:
     named = poor("hub", "impact", "total", cwd=shop)
     assert (named.code, "bill.py:5 bill (exact)" in named.out) == (0, True)
+    alone = poor("hub", "impact", "bill", cwd=shop).out.splitlines()
+    assert alone[1:] == ["No known callers or references", "No known tests"]
     assert poor("hub", "impact", cwd=shop).out == "nothing that is called has changed\n"
     missing = poor("hub", "impact", "totl", cwd=shop)
     assert (missing.code, "did you mean" in missing.err) == (1, True)
@@ -64,6 +66,7 @@ def test_names_that_hide_and_files_that_are_not_read(shop: Path, poor: Remora) -
     told = poor("hub", "impact", cwd=shop).out.splitlines()
     assert told == [
         r"a\x1b[2J\x0a\u202eb.py:4 bill",
+        "No known tests",
         "Not read, and may have more: big.py",
     ]
     one = (

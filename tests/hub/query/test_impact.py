@@ -141,6 +141,30 @@ def test_a_name_alone_asks_what_a_change_of_it_would_concern() -> None:
     )
 
 
+def test_who_overrides_calls_and_refers_to_a_method() -> None:
+    loading = {
+        "a.py": "class Base:\n    def load(self): ...\n\n\nclass Kid(Base):\n    def load(self):\n"
+        "        super().load()\n        super().load()\n",
+        "b.py": "from a import Base\n\nLOADERS = {'base': Base.load}\n",
+        "c.py": "from a import Base\n",
+        "test_z.py": "from a import Base\n\ndef test_direct():\n    Base().load()\n",
+        "test_a.py": "from a import Kid\n\ndef test_indirect():\n    Kid().load()\n",
+    }
+    same = queries(loading)
+    search = ImpactSearch(same, same, {}, lambda path: _bytes(loading.get(path)))
+    found = search.of([ChangedNode(key="node:a.py:Base.load", line=2, how="named")], ())
+    assert (places([*found.overrides]), places([*found.callers])) == (
+        ["a.py:6 override"],
+        ["a.py:7, 8"],
+    )
+    assert [(row.place, row.name) for row in found.references] == [("b.py:3", "b.py:LOADERS")]
+    assert found.tests == ["test_z.py::test_direct", "test_a.py::test_indirect"]
+    base = ChangedNode(key="node:a.py:Base", line=1, how="named")
+    assert "c.py:1" in places([*search.of([base], ()).references])
+    same.view.deadline = 0
+    assert not search.of([base], ()).has_all_tests
+
+
 def test_a_file_that_does_not_parse_is_said_to_be_unread() -> None:
     found = edited("return 0", "return (")
     assert (found.changed, found.incomplete) == ([], ["shop/cart.py"])

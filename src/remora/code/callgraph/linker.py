@@ -3,15 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from typing import Any, NamedTuple
 
-from remora.code.callgraph.abstract_values import (
-    CLASS,
-    EXTERNAL,
-    FUNCTION,
-    INSTANCE,
-    MODULE,
-    Value,
-    Values,
-)
+from remora.code.callgraph.abstract_values import CLASS, FUNCTION, INSTANCE, MODULE, Value, Values
 from remora.code.callgraph.analysis_context import Context, ProgramPoint
 from remora.code.callgraph.callers.aliases import AliasSearch, Site
 from remora.code.callgraph.callers.uses import Use, UseSearch
@@ -201,7 +193,7 @@ class Linker:
         return tuple(
             node_key(*node) if node else f"ext:{value[1]}"
             for value, node in nodes
-            if node or value[0] == EXTERNAL
+            if node or value[0] != CLASS
         )
 
     def constructor(self, key: str) -> str | None:

@@ -6,24 +6,25 @@ overrides of `total`, the pages that show a call of it, and the tests that run i
 
 import ast
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from functools import lru_cache, partial
 from typing import Any
 
 import msgspec
 
-from remora.code.pytest_model.pytest_file import is_of_tests, is_test_file
+from remora.code.pytest_model.pytest_file import is_of_tests, is_test_file, pytest_id
 from remora.code.pytest_model.test_functions import tests_of
 from remora.code.syntax.changed_behavior import ChangedNode, changed_nodes
 from remora.code.syntax.definitions import DefinitionNode, FunctionNode, find_definitions
 from remora.code.syntax.signature import docstring_text, has_own_parameters, misfit
 from remora.code.syntax.source import Source, read_source
-from remora.hub.query.node_queries import NodeQueries
+from remora.hub.query.node_queries import SEARCH_S, NodeQueries
 from remora.ids import MODULE, display_name, split_node_key
 
 ReadText = Callable[[str], bytes | None]
 """Returns the content of a file after the change, or None."""
-_NO_CALLS = frozenset(("inherit", "override"))
+_LISTS = {"inherit": "overrides", "override": "overrides", "reference": "references"}
+"""The lists of kinds of links that are not calls."""
 _TEXTS = (".md", ".rst", ".txt", ".toml", ".cfg", ".ini", ".yml", ".yaml")
 """Suffixes of documentation and configuration."""
 _NOTHING = ast.Module(body=[], type_ignores=[])
@@ -31,17 +32,19 @@ _MOST_TWINS = 6
 """Files with a method of one name (decision)."""
 _MOST_PLACES = 3
 """Places of one name in texts."""
+_TESTS_S = 10.0
+"""Seconds for all tests, but at least those of one search for each node (decision)."""
 
 
 class Concern(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A place that a change concerns."""
 
     place: str
-    """`path:line`."""
+    """`path:line`, with all lines of a caller: `path:4, 7`."""
     about: str
     """The changed definition, as `path:qualname`."""
     name: str = ""
-    """The definition around the place."""
+    """The definition around the place, or the variable that is assigned there."""
     why: str = ""
     tier: str = ""
 
@@ -56,10 +59,13 @@ class Impact(msgspec.Struct, frozen=True, kw_only=True):
     callers: Sequence[Concern]
     overrides: Sequence[Concern]
     """Overrides, subclasses, and methods of the same name."""
+    references: Sequence[Concern]
     texts: Sequence[Concern]
     """Docstrings, documentation and configuration."""
     incomplete: Sequence[str]
     """Files that could not be read, and may have more."""
+    has_all_tests: bool
+    """False if finding all of them took too long."""
 
 
 class ImpactSearch:
@@ -79,6 +85,9 @@ class ImpactSearch:
         unread = {path for path, sides in edits.items() if sides == (None, None)}
         self._broken = unread.union(path for path, sides in trees.items() if None in sides)
         self._trees = {path: after for path, (_, after) in self._edits.items()}
+        self._rows = lru_cache(maxsize=None)(self._find_rows)
+        """Returns the users of a node after the change, and those that it had before."""
+        self._has_all_tests = True
 
     def of_edits(self, texts: Iterable[str]) -> Impact:
         """Return what the edits concern. `texts` are the paths of the project's other files."""
@@ -88,46 +97,42 @@ class ImpactSearch:
 
     def of(self, changed: Sequence[ChangedNode], texts: Iterable[str]) -> Impact:
         """Return what changed nodes concern."""
-        misfits: list[Concern] = []
-        callers: list[Concern] = []
-        overrides: list[Concern] = []
+        lists = ("misfits", "callers", "overrides", "references")
+        found: dict[str, list[Concern]] = {name: [] for name in lists}
         for node in changed:
+            is_named, is_code = node.how == "named", node.how == "code"
             for row in self._rows(node):
-                if _NO_CALLS.isdisjoint(_kinds(row)):
-                    wrong = [*self._misfits(node, row)]
-                    misfits += wrong
-                    is_test = is_test_file(split_node_key(row["key"])[0])
-                    callers += [] if wrong or is_test else [_concern(node, row)]
-                elif node.how != "code":
-                    overrides.append(_concern(node, row))
-            misfits += self._imports(node) if node.how == "gone" else ()
-            overrides += self._twins(node)
+                concern, name = self._concern(node, row), _LISTS.get(row["kind"], "callers")
+                found["misfits"] += (wrong := [*self._misfits(node, row, concern)])
+                is_test = is_test_file(split_node_key(row["key"])[0])
+                skips = {"overrides": is_code, "references": is_test and not is_named}
+                found[name] += [] if wrong or skips.get(name, is_test) else [concern]
+            found["misfits"] += self._imports(node) if node.how == "gone" else ()
+            known = {concern.name for concern in found["overrides"]}
+            found["overrides"] += (twin for twin in self._twins(node) if twin.name not in known)
         return Impact(
             changed=changed,
-            misfits=[*dict.fromkeys(misfits)],
+            **{name: [*dict.fromkeys(concerns)] for name, concerns in found.items()},
             tests=[*dict.fromkeys(self._tests(changed))],
-            callers=[*dict.fromkeys(callers)],
-            overrides=[*dict.fromkeys(overrides)],
             texts=[*self._docstrings(changed), *self._mentions(changed, texts)],
-            incomplete=sorted(self._unread(changed)),
+            incomplete=sorted(self._broken),
+            has_all_tests=self._has_all_tests,
         )
 
-    def _rows(self, node: ChangedNode) -> Iterator[Mapping[str, Any]]:
-        """Yield the callers of a node after the change, and those that it had before."""
-        seen = set()
+    def _find_rows(self, node: ChangedNode) -> Sequence[Mapping[str, Any]]:
+        found: dict[tuple[str, str], Mapping[str, Any]] = {}
         for side in (self._after, self._before):
             if node.how != "new" and side.view.node(node.key) is not None:
-                for row in side.callers(node.key)["callers"] or ():
-                    if row["key"] not in seen:
-                        yield {**row, "is_now": side is self._after}
-                    seen.add(row["key"])
+                answer = side.callers(node.key)
+                self._broken.update(answer.get("incomplete", ()))
+                for row in (*(answer["callers"] or ()), *(answer["references"] or ())):
+                    use = {"kind": "call", **row, "is_now": side is self._after}
+                    found.setdefault((use["key"], use["kind"]), use)
+        return [*found.values()]
 
-    def _unread(self, changed: Sequence[ChangedNode]) -> set[str]:
-        keys = {node.key for node in changed if self._after.view.node(node.key) is not None}
-        found = [self._after.callers(key).get("incomplete", ()) for key in keys]
-        return self._broken.union(*found)
-
-    def _misfits(self, node: ChangedNode, row: Mapping[str, Any]) -> Iterator[Concern]:
+    def _misfits(
+        self, node: ChangedNode, row: Mapping[str, Any], concern: Concern
+    ) -> Iterator[Concern]:
         if node.how not in ("gone", "signature") or row["tier"] == "possible":
             return
         path, qualname = split_node_key(row["key"])
@@ -135,9 +140,7 @@ class ImpactSearch:
         for call in self._calls(path, qualname, node.name, lines):
             why = self._why_not(node, row["key"], call)
             if why:
-                yield msgspec.structs.replace(
-                    _concern(node, row), place=f"{path}:{call.lineno}", why=why
-                )
+                yield msgspec.structs.replace(concern, place=f"{path}:{call.lineno}", why=why)
 
     def _why_not(self, node: ChangedNode, caller: str, call: ast.Call) -> str:
         if node.how == "gone":
@@ -209,14 +212,20 @@ class ImpactSearch:
     def _tests(self, changed: Sequence[ChangedNode]) -> Iterator[str]:
         """Yield changed tests, and those that run a changed node, the nearest first.
 
-        Those of the module's own test file come before others.
+        Those that call it come before others, and then those of the module's own test file.
         """
         queues: list[list[str]] = [[*self._changed_tests()]]
+        seconds = max(SEARCH_S, _TESTS_S / max(1, len(changed)))
         for node in changed:
             for side in (self._after, self._before):
                 if side.view.node(node.key) is not None:
-                    found = [test["id"] for test in side.tests(node.key)["tests"] or ()]
-                    queues.append(sorted(found, key=partial(_is_elsewhere, node)))
+                    answer = side.tests(node.key, seconds=seconds)
+                    self._has_all_tests &= answer.get("complete", True)
+                    sure = (row["key"] for row in self._rows(node) if row["tier"] != "possible")
+                    order = partial(
+                        _distance, node, {pytest_id(*split_node_key(key)) for key in sure}
+                    )
+                    queues.append(sorted((test["id"] for test in answer["tests"] or ()), key=order))
                     break
         for place in range(max(map(len, queues), default=0)):
             yield from (queue[place] for queue in queues if place < len(queue))
@@ -253,6 +262,18 @@ class ImpactSearch:
                         line = text.count("\n", 0, match.start()) + 1
                         yield Concern(place=f"{path}:{line}", about=display_name(key))
 
+    def _concern(self, node: ChangedNode, row: Mapping[str, Any]) -> Concern:
+        path, qualname = split_node_key(row["key"])
+        lines = row["lines"] or [*_lines_naming(self._tree(path), node.name)][:1]
+        variable = _variable(self._tree(path), lines) if qualname == MODULE else ""
+        return Concern(
+            place=f"{path}:{', '.join(map(str, lines))}".removesuffix(":"),
+            about=display_name(node.key),
+            name=f"{path}:{variable}" if variable else display_name(row["key"]),
+            why="" if row["kind"] in ("call", "reference") else row["kind"],
+            tier=row["tier"],
+        )
+
     def _tree(self, path: str) -> ast.Module:
         if path not in self._trees:
             self._trees[path] = _parsed(self._read(path)) or _NOTHING
@@ -264,11 +285,12 @@ def is_text(path: str) -> bool:
     return path.endswith(_TEXTS)
 
 
-def _is_elsewhere(node: ChangedNode, test: str) -> bool:
-    """Return True unless a test is in the test file that is named after the node's module."""
+def _distance(node: ChangedNode, callers: Set[str], test: str) -> int:
+    """Return 0 for a caller, 1 if the test file is named after the node's module, and else 2."""
     stem = split_node_key(node.key)[0].removesuffix(".py").rpartition("/")[2].strip("_")
     file = test.partition("::")[0].rpartition("/")[2]
-    return file not in (f"test_{stem}.py", f"{stem}_test.py")
+    is_near = file in (f"test_{stem}.py", f"{stem}_test.py")
+    return 0 if test in callers else 2 - is_near
 
 
 def _parsed(content: bytes | None) -> ast.Module | None:
@@ -282,38 +304,35 @@ def _called_name(call: ast.Call) -> str:
     return getattr(function, "attr", "") or getattr(function, "id", "")
 
 
+def _lines_naming(tree: ast.Module, name: str) -> Iterator[int]:
+    """Yield the lines that import a name, or have it as a string, as in `__all__`."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.alias | ast.Constant):
+            named = node.name.rpartition(".")[2] if isinstance(node, ast.alias) else node.value
+            yield from [node.lineno] if named == name else []
+
+
+def _variable(tree: ast.Module, lines: Sequence[int]) -> str:
+    """Return the variable that a statement of a module assigns at the first of some lines."""
+    for node in tree.body:
+        if lines and node.lineno <= lines[0] <= (node.end_lineno or node.lineno):
+            target = node.targets[0] if isinstance(node, ast.Assign) else node
+            return str(getattr(getattr(target, "target", target), "id", ""))
+    return ""
+
+
 def _parameter_names(function: FunctionNode) -> set[str]:
     return {node.arg for node in ast.walk(function.args) if isinstance(node, ast.arg)}
 
 
 def _bound_names(tree: ast.Module) -> set[str]:
     """Return the names that a module defines, assigns or imports anywhere."""
-    names = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.alias):
-            names.add(node.asname or node.name)
-        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            names.add(node.id)
-        elif isinstance(node, DefinitionNode):
-            names.add(node.name)
-    return names
-
-
-def _kinds(row: Mapping[str, Any]) -> Sequence[str]:
-    kind = row.get("kind", ())
-    return (kind,) if isinstance(kind, str) else kind or ()
-
-
-def _concern(node: ChangedNode, row: Mapping[str, Any]) -> Concern:
-    path, _ = split_node_key(row["key"])
-    line = f":{row['lines'][0]}" if row["lines"] else ""
-    return Concern(
-        place=f"{path}{line}",
-        about=display_name(node.key),
-        name=display_name(row["key"]),
-        why=", ".join(_kinds(row)),
-        tier=row["tier"],
-    )
+    return {
+        str(getattr(node, "asname", None) or getattr(node, "name", None) or getattr(node, "id", ""))
+        for node in ast.walk(tree)
+        if isinstance(node, ast.alias | DefinitionNode)
+        or (isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store))
+    }
 
 
 def _mention(node: ChangedNode) -> re.Pattern[str]:

@@ -131,13 +131,13 @@ class NodeQueries:
         start = self._linked(key)
         return self._answer(key, "callees", lambda: _reachable(self._links.callees, start, depth))
 
-    def tests(self, key: str, depth: int = 1) -> dict[str, Any]:
+    def tests(self, key: str, depth: int = 1, seconds: float = SEARCH_S) -> dict[str, Any]:
         """Return the tests of the node, and of its callers within `depth` - 1 steps.
 
-        If finding all of them takes longer than `SEARCH_S`, the result contains the tests found so
+        If finding all of them takes longer than `seconds`, the result contains the tests found so
         far, and `"complete": False`. Raises NotFound if the node does not exist.
         """
-        until = time.monotonic() + min(SEARCH_S, self._share_of_time())
+        until = time.monotonic() + min(seconds, self._share_of_time())
         complete, start = True, self._linked(key)
 
         def find() -> Iterable[Related]:
