@@ -83,7 +83,8 @@ def next_step(invocation: Invocation, project: Project, plan: Plan | None = None
     """Return the command that has a result.
 
     That is `judge` for new work, `analyze` for what rules can fix, `analyze` with a model for what
-    they cannot write, or else `judge` for the last commit. Without a plan, some files are planned.
+    they cannot write, or else `judge` for the last commit. Without a plan, some files are planned;
+    if they cannot be, the step says why.
     """
     change = unnamed_change(project.root)
     files = count(change.files, "changed Python file")
@@ -91,13 +92,16 @@ def next_step(invocation: Invocation, project: Project, plan: Plan | None = None
     if change.files and not change.is_last_commit:
         return judge
     left: dict[str, Mapping[str, Iterable[NodeKey]]] = {}
-    for known in [plan] if plan else _plans_of_some(invocation, project):
-        if known.jobs:
-            found = known.findings, "finding"
-            number, unit = found if known.findings else (len(known.jobs), known.jobs[0].operation)
-            files = count(len({job.path for job in known.jobs}), "file")
-            return NextStep(("analyze",), f"{count(number, unit)} to fix in {files}")
-        left |= known.left_nodes
+    try:
+        for known in [plan] if plan else _plans_of_some(invocation, project):
+            if known.jobs:
+                unit = "finding" if known.findings else known.jobs[0].operation
+                files = count(len({job.path for job in known.jobs}), "file")
+                number = count(known.findings or len(known.jobs), unit)
+                return NextStep(("analyze",), f"{number} to fix in {files}")
+            left |= known.left_nodes
+    except RemoraError as error:
+        return NextStep(("analyze",), error.message, error.hint)
     if unwritten := [name for name in left if {NEEDS_NAME, NEEDS_WRITER} & {*left[name]}]:
         cache = invocation.folders.cache
         return model_step(project.root, invocation.folder, cache, unwritten, left)

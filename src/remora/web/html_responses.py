@@ -15,7 +15,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from remora.code.syntax.diff_parts import DiffLine, Part, diff_lines
 from remora.errors import RemoraError
 from remora.ids import display_name
-from remora.statuses import STATUSES, UNDECIDED, proven_text, status_text
+from remora.statuses import STATUSES, UNDECIDED, proven_text
 from remora.text import age_text, count, size_text
 from remora.web.addresses import PageLinks
 from remora.web.value_view import (
@@ -88,7 +88,7 @@ def templates() -> Environment:
         "age": lambda timestamp: age_text(timestamp, datetime.now(UTC)),
         "size": size_text,
         "state": state_html,
-        "state_word": status_text,
+        "state_word": lambda state: proven_text(state, None),
         "state_class": _state_class,
         "value": value_html,
         "number": lambda value: f"{value:,}",
@@ -148,11 +148,9 @@ def _diff_html(diff: str) -> Markup:
         if line.kind == "hunk" and (begins := _BEGINS.match(line.text)):
             old, new = int(begins[1]), int(begins[2])
         elif line.kind in ("add", "del", "") and not line.text.startswith("\\"):
-            numbers = (
-                "" if line.kind == "add" else f"{old}",
-                "" if line.kind == "del" else f"{new}",
-            )
-            old, new = old + (line.kind != "add"), new + (line.kind != "del")
+            is_old, is_new = line.kind != "add", line.kind != "del"
+            numbers = f"{old}" * is_old, f"{new}" * is_new
+            old, new = old + is_old, new + is_new
         span = Markup('<span class="{}" data-old="{}" data-new="{}">{}</span>')
         html.append(span.format(line.kind, *numbers, _diff_line(line) or " "))
     return Markup("").join(html)

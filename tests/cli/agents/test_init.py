@@ -94,6 +94,10 @@ def test_remora_alone_names_the_command_that_has_a_result(
     assert "`remora model pull " in done.out or "to write" not in done.out
     if code == CLEAN:
         assert CASES[code] in poor("analyze", cwd=root).out
+        write(root, {"ruff.toml": "line-length = 'x'\n"})
+        done = poor("analyze", "-o", "docstring", cwd=root)
+        assert (done.code, "next: correct the project's ruff settings" in done.out) == (0, True)
+        (root / "ruff.toml").unlink()
         git(root, "commit", "-q", "--allow-empty", "-m", "more")
         git(root, "checkout", "-q", "-b", "work")
     write(root, {"a.py": code + "# more\n"})

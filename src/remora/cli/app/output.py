@@ -109,11 +109,9 @@ def pasteable(text: str) -> str:
     words = [part for word in sys.argv for part in word.split("=", 1)]
     for name, value in pairwise(words):
         if name in _PLACES:
-            command = (
-                r"`(remora (?!.*--root)[^`]+)`" if name == "--root" else "`(remora hub [^`]+)`"
-            )
+            command = "(?![^`]*--root)" if name == "--root" else "hub "
             given = f" {name} {shlex.quote(value)}".replace("\\", r"\\")
-            text = re.sub(command, rf"`\1{given}`", text)
+            text = re.sub(rf"`(remora {command}[^`]+)`", rf"`\1{given}`", text)
     return text
 
 

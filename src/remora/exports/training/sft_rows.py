@@ -24,7 +24,6 @@ from remora.trace.trace_folder import TraceFolder
 Row = dict[str, Any]
 PLAIN = "functiongemma/"
 """Begins the names of the renderers of plain prompts."""
-OTHER_KIND = "with a plain prompt, which --format functiongemma exports"
 
 
 class _Texts(NamedTuple):
@@ -102,7 +101,7 @@ def answered_decisions(
 def _recorded_conversation(decision: ModelDecision, _: AgentSummary) -> _Texts | str:
     """Return the request and the answer in the form that trainers expect."""
     if decision.request.messages is None:
-        return OTHER_KIND
+        return "with a plain prompt, which --format functiongemma exports"
     return _Texts(decision.request.messages, [answer_message(decision)], is_rendered=False)
 
 

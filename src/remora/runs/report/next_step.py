@@ -13,7 +13,7 @@ from remora.text import count
 
 
 class NextStep(NamedTuple):
-    """A command that has a result: its words, what it works on, and how to get a missing model."""
+    """A command that has a result: its words, what it works on, and what has to be done before it."""
 
     words: tuple[str, ...]
     why: str
