@@ -46,16 +46,10 @@ def impact_page(invocation: Invocation, request: Request) -> Response:
 
 
 def _judged(invocation: Invocation, session: Session, *options: str) -> Response:
-    body = partial(
-        _body,
-        "judge_body.html",
-        invocation,
-        ["judge", *options],
-        with_lines=partial(_with_lines, invocation),
-        is_static=bool(options),
-        form_token=session.form_token,
-    )
-    return page_in_two_parts("judge.html", body)
+    body = partial(_body, "judge_body.html", invocation, ["judge", *options])
+    lines = partial(_with_lines, invocation)
+    values = {"with_lines": lines, "is_static": bool(options), "form_token": session.form_token}
+    return page_in_two_parts("judge.html", partial(body, **values))
 
 
 def _body(template: str, invocation: Invocation, words: list[str], **values: Any) -> str:
