@@ -44,6 +44,13 @@ CASES = {
         "load",
         {"real": "exact"},
     ),
+    "a private name of a subclass": (
+        "class _A:\n    def __go(self): ...\n    def use(self): self.__go()\n"
+        "class B(_A):\n    def __go(self): ...\n    def own(self): self.__go()\n"
+        "def other(b: B):\n    b._B__go()\n    getattr(b, '_A__go')()\n    b.__go()\n",
+        "B.__go",
+        {"B.own": "exact", "other": "exact"},
+    ),
     "a method of a library": (
         "import ext\nclass A:\n    def get(self): ...\ndef use():\n    ext.Client().get()\n",
         "A.get",

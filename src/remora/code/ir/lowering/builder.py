@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from remora.code.ir.model import (
+    CLASS_SCOPE,
     COMPREHENSION_SCOPE,
     DEFINITION,
     FUNCTION_SCOPE,
@@ -200,8 +201,19 @@ class IRBuilder(IRParts):
             for known in [known for known in types if f"{known}.".startswith(f"{path}.")]:
                 del types[known]
 
+    def mangled(self, name: str) -> str:
+        """Return `_A__x` for the private name `__x` in a class `A`, and else the name."""
+        scope: OpenScope | None = self.scope
+        while scope is not None and scope.kind != CLASS_SCOPE:
+            scope = scope.parent
+        owner = "" if scope is None or name[-2:] == "__" else scope.name.lstrip("_")
+        self.names.add(name)
+        return f"_{owner}{name}" if owner else name
+
     def bind(self, name: str, kind: int, term: Any, extra: Any = None) -> None:
         """Record that the current statement binds `name`."""
+        if name[:2] == "__":
+            name = self.mangled(name)
         target = self.scope
         if target.outer:
             target = target.outer.get(name, target)

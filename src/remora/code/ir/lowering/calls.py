@@ -56,6 +56,8 @@ def record_registration(builder: IRBuilder, register: Any, line: int, term: Any)
 
 def _lower_method_call(builder: IRBuilder, node: ast.Call, func: ast.Attribute) -> Any:
     name, base = func.attr, func.value
+    if name[:2] == "__":
+        name = builder.mangled(name)
     add = builder.names.add
     add(name)
     owner = lower_expression(builder, base)

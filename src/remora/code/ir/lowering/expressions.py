@@ -26,6 +26,8 @@ def lower_expression(builder: IRBuilder, node: Any) -> Any:
     # three out of four nodes are names or constants
     if kind is _NAME:
         name = node.id
+        if name[:2] == "__":
+            name = builder.mangled(name)
         if name in builder.defined or builder.stars:
             builder.load(name, node.lineno)
         else:
@@ -64,6 +66,8 @@ def lower_expressions(builder: IRBuilder, nodes: Sequence[Any]) -> list[Any]:
     for node in nodes:
         if node.__class__ is _NAME:
             name = node.id
+            if name[:2] == "__":
+                name = builder.mangled(name)
             if name in builder.defined or builder.stars:
                 builder.load(name, node.lineno)
             else:
@@ -165,6 +169,7 @@ def write_attribute(
     builder: IRBuilder, base: ast.expr, name: str, term: Any, annotation: Any = None
 ) -> None:
     owner = lower_expression(builder, base)
+    name = builder.mangled(name) if name[:2] == "__" else name
     builder.names.add(name)
     if builder.types[-1] and isinstance(base, ast.Name):
         builder.forget(f"{base.id}.{name}")

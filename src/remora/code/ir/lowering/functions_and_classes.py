@@ -69,7 +69,7 @@ def lower_yield_from(builder: IRBuilder, node: ast.YieldFrom) -> None:
 
 
 def _open(builder: IRBuilder, node: DefinitionNode, kind: int) -> OpenScope:
-    name = node.name
+    name = builder.mangled(node.name) if node.name[:2] == "__" else node.name
     scope = builder.open_scope(kind, name, node.lineno)
     builder.names.add(f"def {name}")
     builder.definitions.append((node, scope))
@@ -86,7 +86,7 @@ def _bind(builder: IRBuilder, node: DefinitionNode, scope: OpenScope) -> None:
     decorators = [(part.lineno, lower_expression(builder, part)) for part in nodes]
     term: Any = (ir.SCOPE, scope.index)
     if not _ACCESSORS.isdisjoint(map(unqualified_name, nodes)):
-        builder.names.add(f"property {node.name}")
+        builder.names.add(f"property {scope.name}")
     for line, decorator in reversed(decorators):
         record_registration(builder, decorator, line, term)
         term = record_decorator_call(builder, decorator, line, term)

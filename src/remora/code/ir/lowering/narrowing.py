@@ -45,6 +45,7 @@ def _types_of(builder: IRBuilder, target: ast.expr, classes: Any) -> Types:
         case ast.Name(path) | ast.NamedExpr(ast.Name(path)):
             term: Any = path
         case ast.Attribute(ast.Name(owner), name):
+            name = builder.mangled(name) if name[:2] == "__" else name
             path, term = f"{owner}.{name}", (ir.ATTRIBUTE, owner, name)
         case _:
             return NOTHING

@@ -137,6 +137,8 @@ _CONTAINMENT = frozenset((ast.In, ast.NotIn))
 
 def lower_attribute(builder: IRBuilder, node: ast.Attribute) -> Any:
     value, name = node.value, node.attr
+    if name[:2] == "__":
+        name = builder.mangled(name)
     add = builder.names.add
     add(name)
     base = lower_expression(builder, value)

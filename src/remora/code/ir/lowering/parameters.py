@@ -113,6 +113,7 @@ def lower_parameters(builder: IRBuilder, args: ast.arguments) -> list[Parameter]
 
 def _parameter(builder: IRBuilder, arg: ast.arg, kind: int, default: ast.expr | None) -> Parameter:
     name, annotation = arg.arg, arg.annotation
+    name = builder.mangled(name) if name[:2] == "__" else name
     term = None if annotation is None else lower_annotation(builder, annotation)
     builder.names.add(name)
     return Parameter(
