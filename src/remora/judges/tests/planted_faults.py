@@ -107,7 +107,7 @@ def faults_detected(
     for a function that reads a table or pattern, whose entries are not tried.
     """
     read = {key: _read(place, key) for key in functions}
-    untried = {key for key, found in read.items() if not found[0] or reads_data(*found)}
+    untried = {key for key, (code, name) in read.items() if not code or reads_data(code, name)}
     faults = {key: _faults(place, key, _MANY_FAULTS) for key in functions if key not in untried}
     groups = [
         group
