@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping
 
+import pytest
+
 from remora.code.file_analysis import read_facts
 from remora.code.syntax.changed_behavior import ChangedNode
 from remora.hub.query.impact import Concern, Impact, ImpactSearch
@@ -90,6 +92,18 @@ def test_a_call_that_no_longer_fits_is_named_with_the_reason() -> None:
     ]
     (changed,) = found.changed
     assert changed.what[0] == "def total(self, digits=2) → def total(self, places)"
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import asyncio\n\nasync def g(self):\n    pass\n\nasyncio.g(g(1, 2))\n",
+        "class _Private:\n    def f(self):\n        self.g(1)\n    def g(self):\n        pass\n",
+        "class lower:\n    def f(self):\n        self.g(1)\n    def g(self):\n        pass\n",
+    ],
+)
+def test_a_method_and_a_function_of_another_module_are_told_apart(code: str) -> None:
+    assert impact_of({"a.py": code.replace("(self)", "(self, b)")}, {"a.py": code}).misfits == []
 
 
 def test_a_caller_that_still_fits_is_a_caller() -> None:

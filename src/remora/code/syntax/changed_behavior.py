@@ -73,12 +73,6 @@ class ChangedNode(msgspec.Struct, frozen=True, kw_only=True):
         parts = [part.partition("#")[0] for part in split_node_key(self.key)[1].split(".")]
         return parts[-2] if parts[-1] == "__init__" and len(parts) > 1 else parts[-1]
 
-    @property
-    def in_class(self) -> bool:
-        """True for a method."""
-        owner = split_node_key(self.key)[1].rpartition(".")[0].rpartition(".")[2]
-        return owner[:1].isupper()
-
 
 def changed_behavior(before: ast.Module, after: ast.Module) -> dict[str, list[str]]:
     """Return the changes of each function, class and module whose code differs, by qualname.

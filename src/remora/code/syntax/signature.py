@@ -129,9 +129,8 @@ def _decorators(function: FunctionNode) -> set[str]:
 
 def _names_class(call: ast.Call) -> bool:
     """Return True for a call such as `Cart.total(cart)`."""
-    owner = call.func.value if isinstance(call.func, ast.Attribute) else None
-    name = owner.attr if isinstance(owner, ast.Attribute) else getattr(owner, "id", "")
-    return name[:1].isupper()
+    owner = ast.unparse(call.func).rpartition(".")[0].rpartition(".")[2]
+    return owner.lstrip("_")[:1].isupper()
 
 
 def _parameters(args: ast.arguments) -> Iterator[Parameter]:

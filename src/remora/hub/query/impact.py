@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from remora.code.edit.import_edits import imported_names
 from remora.code.pytest_model.pytest_file import is_of_tests, is_test_file, pytest_id
 from remora.code.pytest_model.test_functions import tests_of
 from remora.code.syntax.changed_behavior import ChangedNode, changed_nodes
@@ -137,7 +138,7 @@ class ImpactSearch:
             return
         path, qualname = split_node_key(row["key"])
         lines = row["lines"] if row["is_now"] or path not in self._edits else None
-        for call in self._calls(path, qualname, node.name, lines):
+        for call in self._calls(path, qualname, node, lines):
             why = self._why_not(node, row["key"], call)
             if why:
                 yield msgspec.structs.replace(concern, place=f"{path}:{call.lineno}", why=why)
@@ -151,23 +152,29 @@ class ImpactSearch:
             )
             return "" if is_found else f"`{node.name}` is gone"
         if isinstance(node.after, FunctionNode) and has_own_parameters(node.after):
-            return misfit(node.after, call, in_class=node.in_class)
+            return misfit(node.after, call, in_class=self._in_class(node))
         return ""
 
     def _calls(
-        self, path: str, qualname: str, name: str, lines: Sequence[int] | None
+        self, path: str, qualname: str, node: ChangedNode, lines: Sequence[int] | None
     ) -> Iterator[ast.Call]:
-        """Yield the calls of a name in a definition, in some lines or in all."""
+        """Yield the calls of a node in a definition, in some lines or in all."""
         tree = self._tree(path)
-        inside: ast.AST | None = tree
-        if qualname != MODULE:
-            found = (d.node for d in find_definitions(tree, path) if d.qualname == qualname)
-            inside = next(found, None)
-        for call in ast.walk(inside) if inside is not None else ():
-            if isinstance(call, ast.Call) and _called_name(call) == name:
+        scopes = {found.qualname: found.node for found in find_definitions(tree, path)}
+        own = split_node_key(node.key)[0].removesuffix(".py").split("/")
+        modules = {found.bound: found.module for found in imported_names(tree) if not found.name}
+        for call in ast.walk({**scopes, MODULE: tree}.get(qualname, _NOTHING)):
+            if isinstance(call, ast.Call) and _called_name(call) == node.name:
                 span = range(call.lineno, (call.end_lineno or call.lineno) + 1)
-                if lines is None or not set(span).isdisjoint(lines):
+                module = modules.get(ast.unparse(call.func).partition(".")[0], own[-1])
+                is_other = module.partition(".")[0] not in own  # `asyncio.run(run())`
+                if not is_other and (lines is None or not set(span).isdisjoint(lines)):
                     yield call
+
+    def _in_class(self, node: ChangedNode) -> bool:
+        owner = node.key.rpartition(".")[0]
+        known = self._after.view.node(owner) or self._before.view.node(owner)
+        return known is not None and known.facts.node_type == "class"
 
     def _imports(self, node: ChangedNode) -> Iterator[Concern]:
         """Yield the imports of a name that its module does not have any more."""
@@ -195,7 +202,7 @@ class ImpactSearch:
         Example: `send` of `slack.py` and of `telegram.py`. More than a few are not twins.
         """
         name = split_node_key(node.key)[1].rpartition(".")[2]
-        if not node.in_class or name.startswith("__") or node.how == "new":
+        if not self._in_class(node) or name.startswith("__") or node.how == "new":
             return
         view, own = self._after.view, split_node_key(node.key)[0]
         others = [path for path in view.mentioning(f"def {name}") if not is_of_tests(path)]
