@@ -45,7 +45,8 @@ def test_the_first_parameter_of_a_method_is_the_object() -> None:
     method = function("def total(self, tax):")
     assert misfit(method, call("cart.total(2)"), in_class=True) == ""
     assert misfit(method, call("cart.total()"), in_class=True).startswith("missing")
-    assert misfit(method, call("Cart.total(cart, 2)"), in_class=True) == ""
+    assert misfit(method, call("Cart([x.Cart]).total(2)"), in_class=True) == ""
+    assert misfit(method, call("_Cart.total(cart, 2)"), in_class=True) == ""
     assert misfit(method, call("shop.Cart.total(cart)"), in_class=True).startswith("missing")
     static = function("@staticmethod\ndef total(prices):")
     assert misfit(static, call("cart.total([])"), in_class=True) == ""

@@ -122,8 +122,11 @@ def test_what_is_gone_is_missed_where_it_is_called_and_imported() -> None:
     assert places([*found.texts]) == ["README.md:1"]
 
 
-def test_what_only_moved_is_not_missed() -> None:
-    cart = CART.replace("def load(path):\n    return Cart()\n", "from shop.load import load\n")
+@pytest.mark.parametrize(
+    "now", ["from shop.load import load\n", "from other import load\n", "load = Cart\n"]
+)
+def test_what_only_moved_is_not_missed(now: str) -> None:
+    cart = CART.replace("def load(path):\n    return Cart()\n", now)
     moved = {"shop/cart.py": cart, "shop/load.py": "def load(path):\n    return None\n"}
     assert impact_of({**FILES, **moved}).misfits == []
 

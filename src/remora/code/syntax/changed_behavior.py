@@ -106,7 +106,10 @@ def changed_nodes(path: str, before: ast.Module, after: ast.Module) -> Iterator[
         if name in was and name in now:
             yield from _differences(key, was[name], now[name], texts)
         elif name in was and owner in {"", *now}:
-            yield ChangedNode(key=key, line=1, how="gone", what=("gone",), before=was[name])
+            is_bound = was[name].name in _bound_names(now.get(owner, after))
+            how: How = "code" if is_bound else "gone"
+            what = "imported or assigned" if is_bound else "gone"
+            yield ChangedNode(key=key, line=1, how=how, what=(what,), before=was[name])
     for name, node in now.items():
         if name not in was and name.rpartition(".")[0] in {"", *was}:
             yield ChangedNode(key=node_key(path, name), line=node.lineno, how="new", after=node)
@@ -144,6 +147,19 @@ def _definition_header(node: DefinitionNode) -> str:
 def _scopes(tree: ast.Module) -> Mapping[str, ast.Module | DefinitionNode]:
     definitions = find_definitions(tree, "")
     return {MODULE: tree, **{definition.qualname: definition.node for definition in definitions}}
+
+
+def _bound_names(scope: ast.Module | DefinitionNode) -> Iterator[str]:
+    """Yield the names that a scope defines, assigns or imports."""
+    for _, statement in _statements(scope):
+        if isinstance(statement, DEFINITIONS):
+            yield statement.name
+        elif isinstance(statement, (ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign)):
+            for node in ast.walk(statement):
+                if isinstance(node, ast.alias):
+                    yield node.asname or node.name
+                elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                    yield node.id
 
 
 def _line(scope: ast.Module | DefinitionNode) -> int:

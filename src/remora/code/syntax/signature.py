@@ -130,7 +130,7 @@ def _decorators(function: FunctionNode) -> set[str]:
 def _names_class(call: ast.Call) -> bool:
     """Return True for a call such as `Cart.total(cart)`."""
     owner = ast.unparse(call.func).rpartition(".")[0].rpartition(".")[2]
-    return owner.lstrip("_")[:1].isupper()
+    return owner.isidentifier() and owner.lstrip("_")[:1].isupper()
 
 
 def _parameters(args: ast.arguments) -> Iterator[Parameter]:

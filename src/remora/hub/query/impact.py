@@ -16,7 +16,7 @@ from remora.code.edit.import_edits import imported_names
 from remora.code.pytest_model.pytest_file import is_of_tests, is_test_file, pytest_id
 from remora.code.pytest_model.test_functions import tests_of
 from remora.code.syntax.changed_behavior import ChangedNode, changed_nodes
-from remora.code.syntax.definitions import DefinitionNode, FunctionNode, find_definitions
+from remora.code.syntax.definitions import FunctionNode, find_definitions
 from remora.code.syntax.signature import docstring_text, has_own_parameters, misfit
 from remora.code.syntax.source import Source, read_source
 from remora.hub.query.node_queries import SEARCH_S, NodeQueries
@@ -179,10 +179,8 @@ class ImpactSearch:
     def _imports(self, node: ChangedNode) -> Iterator[Concern]:
         """Yield the imports of a name that its module does not have any more."""
         path, qualname = split_node_key(node.key)
-        if "." in qualname or node.name in _bound_names(self._tree(path)):
-            return
         stem = path.removesuffix(".py").removesuffix("/__init__").rpartition("/")[2]
-        for other in self._after.view.mentioning(node.name):
+        for other in self._after.view.mentioning(node.name) if "." not in qualname else ():
             for statement in ast.walk(self._tree(other)):
                 if (
                     isinstance(statement, ast.ImportFrom)
@@ -330,16 +328,6 @@ def _variable(tree: ast.Module, lines: Sequence[int]) -> str:
 
 def _parameter_names(function: FunctionNode) -> set[str]:
     return {node.arg for node in ast.walk(function.args) if isinstance(node, ast.arg)}
-
-
-def _bound_names(tree: ast.Module) -> set[str]:
-    """Return the names that a module defines, assigns or imports anywhere."""
-    return {
-        str(getattr(node, "asname", None) or getattr(node, "name", None) or getattr(node, "id", ""))
-        for node in ast.walk(tree)
-        if isinstance(node, ast.alias | DefinitionNode)
-        or (isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store))
-    }
 
 
 def _mention(node: ChangedNode) -> re.Pattern[str]:
