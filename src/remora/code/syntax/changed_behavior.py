@@ -42,6 +42,7 @@ _NAMED = (
     ast.Raise, ast.Assert,
 )  # fmt: skip
 """Statements whose removal is named."""
+_BINDING = (ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign)
 
 
 How = Literal["gone", "signature", "code", "new", "named"]
@@ -108,8 +109,7 @@ def changed_nodes(path: str, before: ast.Module, after: ast.Module) -> Iterator[
         elif name in was and owner in {"", *now}:
             is_bound = was[name].name in _bound_names(now.get(owner, after))
             how: How = "code" if is_bound else "gone"
-            what = "imported or assigned" if is_bound else "gone"
-            yield ChangedNode(key=key, line=1, how=how, what=(what,), before=was[name])
+            yield ChangedNode(key=key, line=1, how=how, what=("gone",), before=was[name])
     for name, node in now.items():
         if name not in was and name.rpartition(".")[0] in {"", *was}:
             yield ChangedNode(key=node_key(path, name), line=node.lineno, how="new", after=node)
@@ -149,17 +149,17 @@ def _scopes(tree: ast.Module) -> Mapping[str, ast.Module | DefinitionNode]:
     return {MODULE: tree, **{definition.qualname: definition.node for definition in definitions}}
 
 
-def _bound_names(scope: ast.Module | DefinitionNode) -> Iterator[str]:
-    """Yield the names that a scope defines, assigns or imports."""
-    for _, statement in _statements(scope):
-        if isinstance(statement, DEFINITIONS):
-            yield statement.name
-        elif isinstance(statement, (ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign)):
-            for node in ast.walk(statement):
-                if isinstance(node, ast.alias):
-                    yield node.asname or node.name
-                elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-                    yield node.id
+def _bound_names(scope: ast.Module | DefinitionNode) -> set[str]:
+    """Return the names that a scope defines, assigns or imports."""
+    statements = [statement for _, statement in _statements(scope)]
+    parts = [
+        part for inner in statements if isinstance(inner, _BINDING) for part in ast.walk(inner)
+    ]
+    return {
+        *(inner.name for inner in statements if isinstance(inner, DEFINITIONS)),
+        *(part.asname or part.name for part in parts if isinstance(part, ast.alias)),
+        *(p.id for p in parts if isinstance(p, ast.Name) and isinstance(p.ctx, ast.Store)),
+    }
 
 
 def _line(scope: ast.Module | DefinitionNode) -> int:

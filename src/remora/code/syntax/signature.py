@@ -113,7 +113,9 @@ def misfit(function: FunctionNode, call: ast.Call, *, in_class: bool) -> str:
     keywords = {name: None for name in names if name is not None}
     kinds = _decorators(function)
     is_bound = in_class and "staticmethod" not in kinds
-    is_bound = is_bound and ("classmethod" in kinds or not _names_class(call))
+    owner = ast.unparse(call.func).rpartition(".")[0].rpartition(".")[2]
+    names_class = owner.isidentifier() and owner.lstrip("_")[:1].isupper()  # `Cart.total(cart)`
+    is_bound = is_bound and ("classmethod" in kinds or not names_class)
     parameters = [*_parameters(function.args)][is_bound:]
     try:
         Signature(parameters).bind(*call.args, **keywords)
@@ -125,12 +127,6 @@ def misfit(function: FunctionNode, call: ast.Call, *, in_class: bool) -> str:
 def _decorators(function: FunctionNode) -> set[str]:
     texts = (ast.unparse(decorator) for decorator in function.decorator_list)
     return {text.partition("(")[0].rpartition(".")[2] for text in texts}
-
-
-def _names_class(call: ast.Call) -> bool:
-    """Return True for a call such as `Cart.total(cart)`."""
-    owner = ast.unparse(call.func).rpartition(".")[0].rpartition(".")[2]
-    return owner.isidentifier() and owner.lstrip("_")[:1].isupper()
 
 
 def _parameters(args: ast.arguments) -> Iterator[Parameter]:
