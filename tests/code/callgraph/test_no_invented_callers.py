@@ -51,6 +51,12 @@ CASES = {
         "B.__go",
         {"B.own": "exact", "other": "exact"},
     ),
+    "a name that a module loads by a table": (
+        "T, N = {'load': '.other'}, {'other': ['f']}\ndef __getattr__(name):\n    return T[name]\n"
+        "import m\ndef use():\n    m.load()\ndef no():\n    m.N()\n    m.f()\n    load()\n",
+        "load",
+        {"use": "inferred"},
+    ),
     "a method of a library": (
         "import ext\nclass A:\n    def get(self): ...\ndef use():\n    ext.Client().get()\n",
         "A.get",

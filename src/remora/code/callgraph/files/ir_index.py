@@ -193,6 +193,24 @@ class IndexedFile:
                         found.setdefault(bind.extra, set()).add(name)
         return found
 
+    @cached_property
+    def lazy_names(self) -> dict[str, list[tuple[str, str]]]:
+        """Maps each name to the (module, name) from which a module's `__getattr__` may load it.
+
+        Tables: `{"A": "pkg.a"}`, `{"A": ("pkg.a", "name")}`, `{"pkg.a": ["A"]}`, `{"A": "pkg.a.A"}`.
+        """
+        found = defaultdict[str, list[tuple[str, str]]](list)
+        containers = self.lowered.containers if "__getattr__" in self.scopes[0].binds else ()
+        for table in (table for table in containers if table.scope == 0):
+            for term, key in zip(table.items, table.keys or (), strict=False):
+                row = containers[term[1]].items if has_tag(term, ir.CONTAINER) else [term]
+                texts = [item[1] for item in row if has_tag(item, ir.TEXT)]
+                for text in texts if isinstance(key, str) else ():
+                    found[text].append((key, text))
+                    whole = text.rpartition(".")[::2]
+                    found[key] += [(texts[0], (*texts[1:], key)[0]), whole]
+        return found
+
     def term_name(self, term: Any) -> str:
         """Return `b` for `a.b`, `a.b[…]` and `a.b(…)`, or "" if the term has no name."""
         for _ in range(_MAX_DEPTH):

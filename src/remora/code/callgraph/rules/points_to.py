@@ -77,8 +77,20 @@ def export(ctx: Context, level: int, path: str, name: str) -> Values:
     if not found:
         if (submodule := ctx.submodule((kinds.MODULE, path), name)) is not None:
             return ((submodule, 0),)
-        return star_values(ctx, level, file, name)
+        return star_values(ctx, level, file, name) or _lazy_values(ctx, level, file, name)
     return join(found)
+
+
+def _lazy_values(ctx: Context, level: int, file: IndexedFile, name: str) -> Values:
+    """Return the values that a module's `__getattr__` may load, by a table of modules."""
+    found = []
+    for dotted, attribute in file.lazy_names.get(name, ()):
+        bare = dotted.lstrip(".")
+        for up in (0, 1) if bare == dotted else (len(dotted) - len(bare),):
+            module = ctx.resolve_import(file.path, up, bare)
+            if module is not None and module[0] == kinds.MODULE:
+                found.append(ctx.read(("export", level, module[1], attribute)))
+    return weaken(join(found))
 
 
 def bind(ctx: Context, level: int, path: str, scope: int, name: str, index: int) -> Values:

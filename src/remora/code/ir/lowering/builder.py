@@ -136,6 +136,9 @@ class IRParts:
 class IRBuilder(IRParts):
     """Builds the IR of one file and keeps track of the current position in the file."""
 
+    is_lazy = False
+    """True if the module has a `__getattr__`, which may look up names in a dict of strings."""
+
     def __init__(
         self,
         path: str,

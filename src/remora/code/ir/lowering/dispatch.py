@@ -34,6 +34,7 @@ def lower_module(path: str, tree: ast.Module) -> LoweringResult:
     Functions come last, so that no number of what is outside of them depends on their bodies.
     """
     builder = IRBuilder(path, _EXPRESSIONS, _STATEMENTS)
+    builder.is_lazy = any(map(_defines_getattr, tree.body))
     builder.class_bodies.append((builder.scope, tree.body, 0))
     _lower_pending(builder, builder.class_bodies)
     builder.outer_statements = len(builder.statements)
@@ -44,6 +45,15 @@ def lower_module(path: str, tree: ast.Module) -> LoweringResult:
     builder.imports.sort(key=_position)
     branches = [scope.branches for _, scope in builder.definitions]
     return LoweringResult(builder.build(), definitions, builder.imports, branches)
+
+
+def _defines_getattr(statement: ast.stmt) -> bool:
+    match statement:
+        case ast.FunctionDef("__getattr__") | ast.Assign(
+            [ast.Tuple([ast.Name("__getattr__"), *_])]
+        ):
+            return True
+    return False
 
 
 def _lower_pending(builder: IRBuilder, pending: deque[PendingBody]) -> None:

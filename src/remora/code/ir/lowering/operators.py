@@ -95,7 +95,8 @@ def _enter_comprehension(
 def _container(
     builder: IRBuilder, items: list[Any], keys: list[Any] | None, *, each: bool = False
 ) -> tuple[int, int]:
-    if len(items) > MAX_ITEMS or are_unknown_or_constant(items):
+    is_data = are_unknown_or_constant(items) and not (builder.is_lazy and builder.scope.index == 0)
+    if is_data or len(items) > MAX_ITEMS:
         items, keys = [], None if keys is None else []
     containers = builder.containers
     containers.append(Container(builder.scope_index, builder.statement, items, keys, each))
