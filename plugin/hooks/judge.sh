@@ -11,11 +11,14 @@ case $1:$event in
   stop:* | edit:*.py*) ;;
   *) exit 0 ;;
 esac
-if [ "$1" = edit ]; then
-  remarks=$(remora --quiet judge --static --color never 2>/dev/null)
-else
-  remarks=$(remora --quiet judge --color never 2>/dev/null)
-fi
+static= && [ "$1" = edit ] && static=--static
+remarks=$(remora --quiet judge $static --color never 2>/dev/null)
 [ $? -eq 1 ] || exit 0 # 1: there are remarks; other codes are not about the change
+if [ "$1" = edit ]; then # those on the edited files; the others were said before
+  remarks=$(printf '%s\n' "$remarks" | while IFS= read -r line; do
+    case $event in *"${line%%:*}"*) printf '%s\n' "$line" ;; esac
+  done)
+  [ "$remarks" ] || exit 0
+fi
 printf '%s\n' "Remora's remarks on the change; mend what is right, and say why you leave the others:" "$remarks" >&2
 exit 2

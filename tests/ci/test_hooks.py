@@ -107,6 +107,7 @@ def test_an_agent_that_obeys_ends_with_few_faults_and_loses_no_good_test(tmp_pat
     [
         ("PostToolUse", {"tool_name": "Edit", "tool_input": {"file_path": "a.py"}}, 1, True),
         ("PostToolUse", {"tool_name": "Edit", "tool_input": {"file_path": "a.md"}}, 1, False),
+        ("PostToolUse", {"tool_name": "Edit", "tool_input": {"file_path": "b.py"}}, 1, False),
         ("PostToolUse", {"tool_name": "Read", "tool_input": {"file_path": "a.py"}}, 1, False),
         ("PostToolUse", {"tool_name": "Write", "tool_input": {"file_path": "a.py"}}, 0, False),
         ("PostToolUse", {"tool_name": "Write", "tool_input": {"file_path": "a.py"}}, 3, False),

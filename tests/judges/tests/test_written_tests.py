@@ -12,6 +12,7 @@ from remora.judges.tests.circumstances import HERE
 from remora.judges.tests.claims import claims_of
 from remora.judges.tests.entered_functions import entered_functions
 from remora.judges.tests.hollow import (
+    assertion_lines,
     is_self_contained,
     is_weak,
     only_arguments,
@@ -93,6 +94,12 @@ def test_assertions_that_cannot_fail(body: str, why: str | None) -> None:
     function = written(body)
     said = why_hollow(function, claims_of(function))
     assert (why in said) if why else not said
+
+
+def test_an_assertion_that_must_not_be_reached_is_none_that_should_run() -> None:
+    function = written("try:\n    f()\nexcept ValueError:\n    return\nassert False")
+    assert assertion_lines(function) == set()
+    assert assertion_lines(written("if f():\n    assert g()")) == {3}
 
 
 @pytest.mark.parametrize(
