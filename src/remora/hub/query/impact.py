@@ -160,9 +160,9 @@ class ImpactSearch:
     ) -> Iterator[ast.Call]:
         """Yield the calls of a node in a definition, in some lines or in all."""
         tree = self._tree(path)
-        scopes = {found.qualname: found.node for found in find_definitions(tree, path)}
+        scopes = {inner.qualname: inner.node for inner in find_definitions(tree, path)}
         own = split_node_key(node.key)[0].removesuffix(".py").split("/")
-        modules = {found.bound: found.module for found in imported_names(tree) if not found.name}
+        modules = {bound: module for module, name, bound in imported_names(tree) if not name}
         for call in ast.walk({**scopes, MODULE: tree}.get(qualname, _NOTHING)):
             if isinstance(call, ast.Call) and _called_name(call) == node.name:
                 span = range(call.lineno, (call.end_lineno or call.lineno) + 1)
