@@ -16,7 +16,7 @@ from remora.code.edit.import_edits import imported_names
 from remora.code.pytest_model.pytest_file import is_of_tests, is_test_file, pytest_id
 from remora.code.pytest_model.test_functions import tests_of
 from remora.code.syntax.changed_behavior import ChangedNode, changed_nodes
-from remora.code.syntax.definitions import FunctionNode, find_definitions
+from remora.code.syntax.definitions import FunctionNode, assigned_values, find_definitions
 from remora.code.syntax.signature import docstring_text, has_own_parameters, misfit
 from remora.code.syntax.source import Source, read_source
 from remora.hub.query.node_queries import SEARCH_S, NodeQueries
@@ -165,10 +165,9 @@ class ImpactSearch:
         modules = {bound: module for module, name, bound in imported_names(tree) if not name}
         for call in ast.walk({**scopes, MODULE: tree}.get(qualname, _NOTHING)):
             if isinstance(call, ast.Call) and _called_name(call) == node.name:
-                span = range(call.lineno, (call.end_lineno or call.lineno) + 1)
                 module = modules.get(ast.unparse(call.func).partition(".")[0], own[-1])
                 is_other = module.partition(".")[0] not in own  # `asyncio.run(run())`
-                if not is_other and (lines is None or not set(span).isdisjoint(lines)):
+                if not is_other and (lines is None or {*_span(call)}.intersection(lines)):
                     yield call
 
     def _in_class(self, node: ChangedNode) -> bool:
@@ -187,12 +186,8 @@ class ImpactSearch:
                     and (statement.module or "").rpartition(".")[2] == stem
                     and node.name in {alias.name for alias in statement.names}
                 ):
-                    yield Concern(
-                        place=f"{other}:{statement.lineno}",
-                        about=display_name(node.key),
-                        why=f"imports `{node.name}`, which is gone",
-                        tier="inferred",
-                    )
+                    why = f"imports `{node.name}`, which is gone"
+                    yield _at(f"{other}:{statement.lineno}", node, why=why, tier="inferred")
 
     def _twins(self, node: ChangedNode) -> Iterator[Concern]:
         """Yield the methods of the same name in other files, which often change together.
@@ -207,12 +202,8 @@ class ImpactSearch:
         for path in others if len(others) <= _MOST_TWINS else ():
             for twin in view.nodes(path) if path != own else ():
                 if twin.facts.qualname.rpartition(".")[2] == name:
-                    yield Concern(
-                        place=f"{path}:{twin.facts.line_start}",
-                        about=display_name(node.key),
-                        name=display_name(twin.facts.key),
-                        why="same name",
-                    )
+                    place, other = f"{path}:{twin.facts.line_start}", display_name(twin.facts.key)
+                    yield _at(place, node, name=other, why="same name")
 
     def _tests(self, changed: Sequence[ChangedNode]) -> Iterator[str]:
         """Yield changed tests, and those that run a changed node, the nearest first.
@@ -222,16 +213,12 @@ class ImpactSearch:
         queues: list[list[str]] = [[*self._changed_tests()]]
         seconds = max(SEARCH_S, _TESTS_S / max(1, len(changed)))
         for node in changed:
-            for side in (self._after, self._before):
-                if side.view.node(node.key) is not None:
-                    answer = side.tests(node.key, seconds=seconds)
-                    self._has_all_tests &= answer.get("complete", True)
-                    sure = (row["key"] for row in self._rows(node) if row["tier"] != "possible")
-                    order = partial(
-                        _distance, node, {pytest_id(*split_node_key(key)) for key in sure}
-                    )
-                    queues.append(sorted((test["id"] for test in answer["tests"] or ()), key=order))
-                    break
+            sides = (side for side in (self._after, self._before) if side.view.node(node.key))
+            answer = next((side.tests(node.key, seconds=seconds) for side in sides), {})
+            self._has_all_tests &= answer.get("complete", True)
+            sure = (row["key"] for row in self._rows(node) if row["tier"] != "possible")
+            order = partial(_distance, node, {pytest_id(*split_node_key(key)) for key in sure})
+            queues.append(sorted((test["id"] for test in answer.get("tests") or ()), key=order))
         for place in range(max(map(len, queues), default=0)):
             yield from (queue[place] for queue in queues if place < len(queue))
 
@@ -247,33 +234,35 @@ class ImpactSearch:
         for node in changed:
             if isinstance(node.before, FunctionNode) and isinstance(node.after, FunctionNode):
                 text = docstring_text(node.after.body) or ""
-                gone = [*_parameter_names(node.before) - _parameter_names(node.after)]
-                for name in gone if text == docstring_text(node.before.body) else ():
+                old, new = (
+                    {part.arg for part in ast.walk(side.args) if isinstance(part, ast.arg)}
+                    for side in (node.before, node.after)
+                )
+                for name in old - new if text == docstring_text(node.before.body) else ():
                     if re.search(rf"\b{name}\b", text):
                         path = split_node_key(node.key)[0]
                         why = f"its docstring names `{name}`"
-                        about = display_name(node.key)
-                        yield Concern(place=f"{path}:{node.line}", about=about, why=why)
+                        yield _at(f"{path}:{node.line}", node, why=why)
 
     def _mentions(self, changed: Sequence[ChangedNode], texts: Iterable[str]) -> Iterator[Concern]:
-        wanted = {node.key: _mention(node) for node in changed if node.how not in ("code", "new")}
+        wanted = {node: _mention(node) for node in changed if node.how not in ("code", "new")}
         counts = dict.fromkeys(wanted, 0)
         for path in texts if wanted else ():
             text = (self._read(path) or b"").decode("utf-8", "replace")
-            for key, pattern in wanted.items():
+            for node, pattern in wanted.items():
                 for match in pattern.finditer(text):
-                    counts[key] += 1
-                    if counts[key] <= _MOST_PLACES:
+                    counts[node] += 1
+                    if counts[node] <= _MOST_PLACES:
                         line = text.count("\n", 0, match.start()) + 1
-                        yield Concern(place=f"{path}:{line}", about=display_name(key))
+                        yield _at(f"{path}:{line}", node)
 
     def _concern(self, node: ChangedNode, row: Mapping[str, Any]) -> Concern:
         path, qualname = split_node_key(row["key"])
         lines = row["lines"] or [*_lines_naming(self._tree(path), node.name)][:1]
         variable = _variable(self._tree(path), lines) if qualname == MODULE else ""
-        return Concern(
-            place=f"{path}:{', '.join(map(str, lines))}".removesuffix(":"),
-            about=display_name(node.key),
+        return _at(
+            f"{path}:{', '.join(map(str, lines))}".removesuffix(":"),
+            node,
             name=f"{path}:{variable}" if variable else display_name(row["key"]),
             why="" if row["kind"] in ("call", "reference") else row["kind"],
             tier=row["tier"],
@@ -309,25 +298,27 @@ def _called_name(call: ast.Call) -> str:
     return getattr(function, "attr", "") or getattr(function, "id", "")
 
 
+def _at(place: str, node: ChangedNode, **more: str) -> Concern:
+    return Concern(place=place, about=display_name(node.key), **more)
+
+
+def _span(node: ast.stmt | ast.expr) -> range:
+    return range(node.lineno, (node.end_lineno or node.lineno) + 1)
+
+
 def _lines_naming(tree: ast.Module, name: str) -> Iterator[int]:
-    """Yield the lines that import a name, or have it as a string, as in `__all__`."""
+    """Yield the lines that read or import a name, or have it as a string, as in `__all__`."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.alias | ast.Constant):
-            named = node.name.rpartition(".")[2] if isinstance(node, ast.alias) else node.value
-            yield from [node.lineno] if named == name else []
+        names = [getattr(node, field, None) for field in ("id", "attr", "value")]
+        is_import = isinstance(node, ast.alias) and node.name.rpartition(".")[2] == name
+        if is_import or (name in names and not isinstance(getattr(node, "ctx", 0), ast.Store)):
+            yield getattr(node, "lineno", 0)
 
 
 def _variable(tree: ast.Module, lines: Sequence[int]) -> str:
-    """Return the variable that a statement of a module assigns at the first of some lines."""
-    for node in tree.body:
-        if lines and node.lineno <= lines[0] <= (node.end_lineno or node.lineno):
-            target = node.targets[0] if isinstance(node, ast.Assign) else node
-            return str(getattr(getattr(target, "target", target), "id", ""))
-    return ""
-
-
-def _parameter_names(function: FunctionNode) -> set[str]:
-    return {node.arg for node in ast.walk(function.args) if isinstance(node, ast.arg)}
+    """Return the variable that a module assigns at the first of some lines."""
+    values = assigned_values(tree.body) if lines else ()
+    return next((name for name, value in values if lines[0] in _span(value)), "")
 
 
 def _mention(node: ChangedNode) -> re.Pattern[str]:
