@@ -244,6 +244,20 @@ def test_context_shows_the_source_and_what_surrounds_it(invocation: Invocation) 
     assert not [word for word in noise if word in text or word in json.dumps(document)]
 
 
+def test_context_tells_overrides_calls_and_imports_apart(tmp_path: Path, home: Path) -> None:
+    base = "class Base:\n    def run(self): ...\n\n\ndef load(): ...\n"
+    kid = "class Kid(Base):\n    def run(self):\n        super().run()\n        super().run()\n"
+    root = write(tmp_path, {"base.py": base, "kid.py": f"from base import Base, load\n\n{kid}"})
+    invocation = invocation_in(root, home)
+    run, load = (
+        text_of(ask(invocation, lambda client: client.call_tool("context", {"name": name})))  # noqa: B023
+        for name in ("Base.run", "load")
+    )
+    assert "Called by\nkid.py:5, 6 Kid.run (exact)\n4| " in run
+    assert "Overridden or inherited by\nkid.py:4 Kid.run (exact, override)" in run
+    assert "Referred to by\nkid.py:1 (exact)" in load
+
+
 def test_context_keeps_to_its_budget(tmp_path: Path, home: Path) -> None:
     callers = "".join(f"def caller_{n}():\n    return target()\n\n\n" for n in range(100))
     body = "".join(f"    print({n})\n" for n in range(200))

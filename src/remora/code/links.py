@@ -13,6 +13,8 @@ Kind = Literal["call", "passed to", "inherit", "override", "reference", "constan
 """Kinds of links. `passed to`: the other node hands this one to code that may call it. `inherit`
 and `override`: it is a subclass or overrider. `reference`: it uses it in any other way. `constant`:
 it reads what this class or module assigns. Answers list it as a reference to the module."""
+LISTS = {"inherit": "overrides", "override": "overrides", "reference": "references"}
+"""The lists of an answer that have the kinds of links which are not callers."""
 TIER_RANK = {tier: rank for rank, tier in enumerate(TIERS)}
 """Maps each tier to its rank; 0 is the most certain."""
 

@@ -15,13 +15,14 @@ tests/test_cart.py::test_many (exact)
 """
 
 import functools
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from remora.code.edit.text_lines import decode, split_lines
-from remora.code.links import Tier
+from remora.code.links import LISTS, Tier
 from remora.code.syntax.definitions import find_definitions
 from remora.code.syntax.source import Source, read_source
 from remora.code.syntax.used_definitions import lines_used_by
@@ -48,10 +49,12 @@ class CodeContext(msgspec.Struct, omit_defaults=True, kw_only=True):
     uses: str = ""
     callees: list[dict[str, Any]] = []
     callers: list[dict[str, Any]] = []
+    overrides: list[dict[str, Any]] = []
+    """Overrides and subclasses."""
     references: list[dict[str, Any]] = []
     tests: list[dict[str, Any]] = []
     unknown: str = ""
-    """Why links are not known, or an empty string."""
+    """Why links are not known, or not all, or an empty string."""
     left_out: dict[str, int] = {}
     """Numbers of callees, callers and tests that did not fit."""
     fresh: bool
@@ -67,11 +70,12 @@ class CodeContext(msgspec.Struct, omit_defaults=True, kw_only=True):
         if self.uses:
             shown += ["Uses", self.uses]
         shown += [*_titled("Calls", self.callees), *_titled("Called by", self.callers)]
+        shown += _titled("Overridden or inherited by", self.overrides)
         shown += _titled("Referred to by", self.references)
         if self.tests:
             shown += ["Tests", *(f"{test['id']} ({test['tier']})" for test in self.tests)]
         if self.unknown:
-            shown.append(f"Links are not known: {self.unknown}")
+            shown.append(f"Not all links are known: {self.unknown}")
         if self.left_out:
             counts = ", ".join(f"{count} {what}" for what, count in self.left_out.items())
             shown.append(f"Left out: {counts} (a larger budget shows them)")
@@ -82,8 +86,11 @@ def _titled(title: str, entries: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     if entries:
         yield title
     for entry in entries:
-        what = entry.get("signature") or entry["name"].rpartition(":")[2]
-        yield f"{entry['place']} {what} ({', '.join(filter(None, map(entry.get, _EVIDENCE)))})"
+        place, name = entry["place"], entry["name"].rpartition(":")[2]
+        is_there = name in (place, place.rpartition(":")[0])
+        what = entry.get("signature") or ("" if is_there else name)
+        evidence = ", ".join(filter(None, map(entry.get, _EVIDENCE)))
+        yield " ".join(filter(None, (place, what, f"({evidence})")))
         if "code" in entry:
             yield entry["code"]
 
@@ -113,16 +120,13 @@ def code_context(
         unknown=unknown or ", ".join(f"those in {path}" for path in node.incomplete),
         fresh=node.fresh,
     )
-    known = [edge for edge in node.callees or () if edge.key in callees]
-    links: tuple[Any, ...] = (node.callers, node.references, node.related_tests, known)
-    waiting = dict(zip(("callers", "references", "tests", "callees"), links, strict=True))
-    show: Mapping[str, Callable[[Any], dict[str, Any]]] = {
-        "callers": lambda edge: _caller(edge, numbered),
-        "references": lambda edge: _caller(edge, numbered),
-        "tests": msgspec.to_builtins,
-        "callees": lambda edge: _callee(callees[edge.key], edge.tier),
-    }
-    shown = {what: [*map(show[what], edges or ())] for what, edges in waiting.items()}
+    users = [*(node.callers or ()), *(node.references or ())]
+    shown: dict[str, list[Any]] = {what: [] for what in ("callers", "overrides", "references")}
+    for edge in users:
+        shown[LISTS.get(edge.kind, "callers")].append(_user(edge, numbered, node.node_name))
+    called = [edge for edge in node.callees or () if edge.key in callees]
+    shown["tests"] = msgspec.to_builtins(node.related_tests or ())
+    shown["callees"] = [_callee(callees[edge.key], edge.tier) for edge in called]
     lists: dict[str, list[dict[str, Any]]] = {what: getattr(found, what) for what in shown}
     found.left_out |= fill_in_turn(lists, shown, lambda: len(found.text().encode()) <= room)
     found.uses = _used(node, read, lines)
@@ -150,17 +154,19 @@ def _cut(lines: Sequence[str], room: int) -> str:
     return "\n".join([*lines[:kept], f"... {len(lines) - kept} lines ..."])
 
 
-def _caller(edge: Any, numbered: Callable[[str], list[str]]) -> dict[str, Any]:
-    """Return a caller with the line of its first call, and a line before and after it."""
+def _user(edge: Any, numbered: Callable[[str], list[str]], used: str) -> dict[str, Any]:
+    """Return a user with the lines of its calls, and the lines around the first of them."""
     path = split_node_key(edge.key)[0]
     entry = {"name": display_name(edge.key), "place": path, "tier": edge.tier}
     if edge.kind not in ("call", "reference"):
         entry["kind"] = edge.kind
-    if not edge.lines:
+    named = (at for at, line in enumerate(numbered(path), 1) if re.search(rf"\b{used}\b", line))
+    if not (lines := edge.lines or [*named][:1]):
         return entry
-    at = edge.lines[0]
-    code = "\n".join(numbered(path)[max(0, at - 2) : at + 1])
-    return {**entry, "place": f"{path}:{at}", "code": code}
+    entry["place"] = f"{path}:{', '.join(map(str, lines))}"
+    if LISTS.get(edge.kind) != "overrides":
+        entry["code"] = "\n".join(numbered(path)[max(0, lines[0] - 2) : lines[0] + 1])
+    return entry
 
 
 def _callee(node: AnsweredNode, tier: Tier) -> dict[str, Any]:

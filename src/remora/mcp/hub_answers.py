@@ -42,7 +42,8 @@ class HubAnswers:
         (node,) = facts.values()
         called = [edge.key for edge in node.callees or () if edge.key.startswith("node:")]
         callees = await hub.client.get_context(called, links=False)
-        is_unknown = None in (node.callers, node.callees, node.related_tests)
+        lists = (node.callers, node.callees, node.related_tests)
+        is_unknown = None in lists or not node.tests_complete
         budget = arguments.get("budget", BUDGET)
 
         def write() -> Page:

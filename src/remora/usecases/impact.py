@@ -198,7 +198,7 @@ def _raw_lines(document: Mapping[str, Any]) -> Iterator[str]:
 
 def _row_text(row: Mapping[str, str], of_several: bool) -> str:
     name = row.get("name", row["about"])
-    where = "" if row["place"].startswith(f"{name}:") else _short(name)
+    where = "" if name in (row["place"], _file(row)) else _short(name)
     about = f"for {_short(row['about'])}" if "name" in row and of_several else ""
     tier = f"({row['tier']})" if "tier" in row else ""
     return " ".join(filter(None, [row["place"], where, about, row.get("why", ""), tier]))

@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from remora.code.edit.import_edits import imported_names
+from remora.code.links import LISTS
 from remora.code.pytest_model.pytest_file import is_of_tests, is_test_file, pytest_id
 from remora.code.pytest_model.test_functions import tests_of
 from remora.code.syntax.changed_behavior import ChangedNode, changed_nodes
@@ -24,8 +25,6 @@ from remora.ids import MODULE, display_name, split_node_key
 
 ReadText = Callable[[str], bytes | None]
 """Returns the content of a file after the change, or None."""
-_LISTS = {"inherit": "overrides", "override": "overrides", "reference": "references"}
-"""The lists of kinds of links that are not calls."""
 _TEXTS = (".md", ".rst", ".txt", ".toml", ".cfg", ".ini", ".yml", ".yaml")
 """Suffixes of documentation and configuration."""
 _NOTHING = ast.Module(body=[], type_ignores=[])
@@ -103,7 +102,7 @@ class ImpactSearch:
         for node in changed:
             is_named, is_code = node.how == "named", node.how == "code"
             for row in self._rows(node):
-                concern, name = self._concern(node, row), _LISTS.get(row["kind"], "callers")
+                concern, name = self._concern(node, row), LISTS.get(row["kind"], "callers")
                 found["misfits"] += (wrong := [*self._misfits(node, row, concern)])
                 is_test = is_test_file(split_node_key(row["key"])[0])
                 skips = {"overrides": is_code, "references": is_test and not is_named}
