@@ -120,10 +120,10 @@ def code_context(
         unknown=unknown or ", ".join(f"those in {path}" for path in node.incomplete),
         fresh=node.fresh,
     )
-    users = [*(node.callers or ()), *(node.references or ())]
     shown: dict[str, list[Any]] = {what: [] for what in ("callers", "overrides", "references")}
-    for edge in users:
-        shown[LISTS.get(edge.kind, "callers")].append(_user(edge, numbered, node.node_name))
+    used = re.split("[/.:]", found.name.removesuffix(".py").removesuffix("/__init__"))[-1]
+    for edge in (*(node.callers or ()), *(node.references or ())):
+        shown[LISTS.get(edge.kind, "callers")].append(_user(edge, numbered, used))
     called = [edge for edge in node.callees or () if edge.key in callees]
     shown["tests"] = msgspec.to_builtins(node.related_tests or ())
     shown["callees"] = [_callee(callees[edge.key], edge.tier) for edge in called]
