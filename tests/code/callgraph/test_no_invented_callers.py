@@ -57,6 +57,19 @@ CASES = {
         "load",
         {"use": "inferred"},
     ),
+    "a metaclass and other classes": (
+        "class M(type):\n    def __call__(cls): ...\nclass N(M): ...\nclass A(metaclass=N): ...\n"
+        "class B(A): ...\nclass C: ...\ndef use():\n    B()\ndef no():\n    C()\n    M('a', (), {})\n",
+        "M.__call__",
+        {"use": "possible"},
+    ),
+    "a descriptor and other attributes": (
+        "class D:\n    def __get__(self, owner, kind): ...\nclass A:\n    d = D()\n    e = int()\n"
+        "    @D\n    def f(self): ...\ndef use(a: A):\n    a.d.x\ndef too():\n    A().f()\n"
+        "def no(a: A, b):\n    a.d = a.e\n    b.d\n",
+        "D.__get__",
+        {"use": "possible", "too": "possible"},
+    ),
     "a method of a library": (
         "import ext\nclass A:\n    def get(self): ...\ndef use():\n    ext.Client().get()\n",
         "A.get",

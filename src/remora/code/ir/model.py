@@ -34,6 +34,8 @@ VALUE, DEFINITION, IMPORT, IMPORT_FROM, ANNOTATED, DELETED = range(6)
 ASYNC, GENERATOR = 1, 2
 REGISTERED = "@register"
 """Attribute for the functions that `@f.register` decorates."""
+METACLASS = "_metaclass of"
+"""Name that a class binds to its metaclass. No code can have it."""
 LOOP, LEAVES_FUNCTION, IN_TRY, NEVER_RUNS = 1, 2, 4, 8
 
 
@@ -185,7 +187,8 @@ class LoweredFile(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """All names that the file mentions.
 
     It also contains `def NAME` for definitions, `class (NAME` for base classes, `set NAME` for
-    attributes assigned on anything except `self`, `property NAME` for properties, and `ignore FILE`
+    attributes assigned on anything except `self`, `property NAME` for properties, `made NAME` for
+    class attributes that calls make, for what is called and for metaclasses, and `ignore FILE`
     for what a `conftest.py` excludes from the collection of tests, and `visit*` for `"visit_" + x`.
     """
     scopes: tuple[Scope, ...] = ()

@@ -7,10 +7,14 @@ from remora.code.callgraph.abstract_values import CLASS
 from remora.code.callgraph.analysis_context import Context
 from remora.code.callgraph.files.dataflow import RESULT
 from remora.code.callgraph.files.ir_index import IndexedFile
-from remora.code.callgraph.names.call_targets import BUILTINS_BY_METHOD, is_operator_method
+from remora.code.callgraph.names.call_targets import (
+    BUILTINS_BY_METHOD,
+    DESCRIPTOR_METHODS,
+    is_operator_method,
+)
 from remora.code.callgraph.names.name_candidates import CONSTRUCTORS, FALLBACK_METHODS
 from remora.code.callgraph.names.search_scope import MAX_CLASS_NAME_FILES
-from remora.code.ir.model import CLASS_SCOPE, FUNCTION_SCOPE, dispatch_name
+from remora.code.ir.model import CLASS_SCOPE, FUNCTION_SCOPE, METACLASS, VALUE, dispatch_name
 
 
 class Name(NamedTuple):
@@ -29,12 +33,29 @@ def direct_names(ctx: Context, file: IndexedFile, scope: int) -> Iterator[Name]:
         yield from class_names(ctx, file, owner, "")
     elif owner is not None and definition.name == "__call__":
         yield from class_names(ctx, file, owner, RESULT)
+    if owner is not None and definition.name in {"__call__", *DESCRIPTOR_METHODS}:
+        yield from _made_names(ctx, file, owner)
     if is_special_method(file, scope):
         yield from _operator_names(ctx, file, scope)
     else:
         yield Name(definition.name, file.path if file.is_local(scope) else "")
         if (dispatched := dispatch_name(definition.name)) and not file.is_local(scope):
             yield Name(dispatched, "")
+
+
+def _made_names(ctx: Context, file: IndexedFile, scope: int) -> Iterator[Name]:
+    """Yield the names of the class attributes that a descriptor makes, or a metaclass's classes."""
+    family = ((ctx.definition_file(path, n), n) for path, n in class_family(ctx, file, scope))
+    own = {home.scopes[number].name for home, number in family if home is not None}
+    for name in sorted(own.union(*map(ctx.aliases, own))):
+        for other in filter(None, map(ctx.interface_file, sorted(ctx.mentioning(f"made {name}")))):
+            for number in other.classes:
+                for key, binds in other.scopes[number].binds.items():
+                    terms = (bind.term if bind.kind == VALUE else bind.extra for bind in binds)
+                    if name in map(other.term_name, terms):
+                        yield Name(key, "")
+                        if key == METACLASS:
+                            yield from class_names(ctx, other, number, "")
 
 
 def _operator_names(ctx: Context, file: IndexedFile, scope: int) -> Iterator[Name]:

@@ -15,7 +15,7 @@ from remora.code.callgraph.names.name_candidates import (
     MAX_METHODS,
     methods_named,
 )
-from remora.code.ir.model import ATTRIBUTE, LAMBDA_SCOPE, REGISTERED, Call, has_tag
+from remora.code.ir.model import ATTRIBUTE, LAMBDA_SCOPE, METACLASS, REGISTERED, Call, has_tag
 from remora.ids import node_key
 
 
@@ -69,6 +69,8 @@ Targets = dict[str, int]
 _PROJECT_KINDS = frozenset(
     (kinds.INSTANCE, kinds.SELF, kinds.FUNCTION, kinds.CLASS, kinds.OWN_CLASS)
 )
+DESCRIPTOR_METHODS = ("__get__", "__set__")
+"""What reading and setting an attribute run."""
 _METHOD_BY_BUILTIN = {
     f"builtins.{name}": f"__{name}__"
     for name in (
@@ -219,6 +221,9 @@ def _constructor_targets(ctx: Context, value: Value) -> Targets:
     file = ctx.definition_file(value[1], value[2])
     if file is not None and not any(key.endswith(".__init__") for key in found):
         found[node_key(value[1], file.scopes[value[2]].qualname)] = 0
+    for meta, _ in ctx.solve(("class_attribute", 0, *value[1:], METACLASS)):
+        if meta[0] == kinds.CLASS:
+            found.update(dict.fromkeys(_method_targets(ctx, meta, "__call__"), POSSIBLE))
     return found
 
 
@@ -307,10 +312,16 @@ def _accessors(
     ctx: Context, point: tuple[str, int, int], base: Any, name: str, *, setting: bool
 ) -> Targets:
     found: Targets = {}
-    if not ctx.is_common(f"property {name}", 0):
+    special = DESCRIPTOR_METHODS[setting]
+    is_made = ctx.is_common(f"def {special}", 0) and ctx.is_common(f"made {name}", 0)
+    if not is_made and not ctx.is_common(f"property {name}", 0):
         return found
     for value, tier in term_values(ctx, point, base):
         if value[0] in {kinds.INSTANCE, kinds.SELF}:
+            members = ("class_attribute", CALLER_LEVELS, *value[1:], name)
+            for made, _ in ctx.solve(members) if is_made else ():
+                if made[0] == kinds.INSTANCE:
+                    found.update(dict.fromkeys(_method_targets(ctx, made, special), POSSIBLE))
             for function, weaker in ctx.solve(("accessors", value, name, setting)):
                 for key in _function_target(ctx, function):
                     _add(found, key, max(tier, weaker))

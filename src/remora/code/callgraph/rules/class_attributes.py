@@ -23,8 +23,13 @@ from remora.code.callgraph.rules.hierarchy import (
     is_enum,
     project_mro,
 )
-from remora.code.callgraph.rules.points_to import binding_values, evaluate
-from remora.code.ir.model import FUNCTION_SCOPE
+from remora.code.callgraph.rules.points_to import (
+    binding_values,
+    evaluate,
+    instances_of,
+    member_values,
+)
+from remora.code.ir.model import FUNCTION_SCOPE, METACLASS
 
 GETTERS = frozenset(("property", "cached_property", "abstractproperty", "lazy_property", "getter"))
 _CONTAINER_KINDS = (
@@ -180,7 +185,9 @@ def attribute_of_class(
     ]
     if value[0] == kinds.OWN_CLASS:
         found.extend(_subclass_attributes(ctx, level, value, name, method))
-    values = join(found)
+    if not (values := join(found)):
+        metaclasses = ctx.read(("class_attribute", level, value[1], value[2], METACLASS))
+        values = weaken(member_values(ctx, level, instances_of(metaclasses), name))
     return values or (exact_value(kinds.OPAQUE) if has_external_base(ctx, value) else EMPTY)
 
 

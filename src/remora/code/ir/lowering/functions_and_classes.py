@@ -42,7 +42,11 @@ def lower_class(builder: IRBuilder, node: ast.ClassDef) -> None:
             callee = (ir.ATTRIBUTE, base, "__init_subclass__")
             builder.calls.append(ir.Call(*place, callee, implicit=True))
     for keyword in node.keywords:
-        lower_expression(builder, keyword.value)
+        term = lower_expression(builder, keyword.value)
+        if keyword.arg == "metaclass":
+            bind = ir.Binding(ir.VALUE, builder.statement, builder.scope_index, term)
+            scope.binds[ir.METACLASS] = [bind]
+            builder.names.add(f"made {unqualified_name(keyword.value)}")
     _bind(builder, node, scope)
     builder.counted_scope.branches = branches
 
@@ -85,6 +89,8 @@ def _bind(builder: IRBuilder, node: DefinitionNode, scope: OpenScope) -> None:
     nodes = node.decorator_list
     decorators = [(part.lineno, lower_expression(builder, part)) for part in nodes]
     term: Any = (ir.SCOPE, scope.index)
+    if builder.scope.kind == ir.CLASS_SCOPE:
+        builder.names.update(f"made {name}" for name in (scope.name, *map(unqualified_name, nodes)))
     if not _ACCESSORS.isdisjoint(map(unqualified_name, nodes)):
         builder.names.add(f"property {scope.name}")
     for line, decorator in reversed(decorators):

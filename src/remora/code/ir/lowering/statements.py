@@ -49,6 +49,7 @@ def lower_assignment(builder: IRBuilder, node: ast.Assign) -> None:
         builder.bind(name, ir.VALUE, term)
         if value.__class__ is _CALL and builder.scope.kind == ir.CLASS_SCOPE:
             record_implicit_call(builder, term, "__set_name__", value.lineno)
+            builder.names.update((f"made {name}", f"made {unqualified_name(value)}"))
         if "property" in builder.names:
             _note_property(builder, name, value)
         if _is_dunder_all(builder, target):
