@@ -11,16 +11,8 @@ _MAX_NESTING = 3
 _MAX_ITEMS = 4  # maximum number of items of an unpacked pair or tuple
 _SCALAR_KINDS = frozenset(
     (
-        kinds.FUNCTION,
-        kinds.CLASS,
-        kinds.OWN_CLASS,
-        kinds.INSTANCE,
-        kinds.SELF,
-        kinds.MODULE,
-        kinds.NAMESPACE,
-        kinds.EXTERNAL,
-        kinds.OPAQUE,
-        kinds.SUPER,
+        *(kinds.FUNCTION, kinds.CLASS, kinds.OWN_CLASS, kinds.INSTANCE, kinds.SELF, kinds.MODULE),
+        *(kinds.NAMESPACE, kinds.EXTERNAL, kinds.OPAQUE, kinds.SUPER),
     )
 )
 """Kinds that contain no other value."""
@@ -75,18 +67,14 @@ class TargetFilter:
             return self._contents(value[1])
         if kind in {kinds.PARTIAL, kinds.PROPERTY}:
             questions = [("argument", CALLER_LEVELS, value[1], value[2], index) for index in (0, 1)]
-            return join([self._ctx.solve(question) for question in questions])
+            return join(map(self._ctx.solve, questions))
         if kind == kinds.DISPATCHED:
             return self._ctx.solve(value)
         if kind == kinds.COROUTINE:
             return self._ctx.solve(("returns", CALLER_LEVELS, value[1], value[2]))
         if kind == kinds.PAIR:
-            return join(
-                [
-                    self._ctx.solve(("item", CALLER_LEVELS, value, index))
-                    for index in range(_MAX_ITEMS)
-                ]
-            )
+            items = (("item", CALLER_LEVELS, value, index) for index in range(_MAX_ITEMS))
+            return join(map(self._ctx.solve, items))
         return self._ctx.solve(("each", CALLER_LEVELS, value))
 
     def _call_results(self, value: Value) -> Values:

@@ -8,17 +8,7 @@ from typing import Any, NamedTuple
 from remora.code.callgraph.files.dataflow import NameFlows
 from remora.code.callgraph.files.reaching_definitions import ReachingDefinitions
 from remora.code.ir import model as ir
-from remora.code.ir.model import (
-    AttributeRead,
-    AttributeWrite,
-    Binding,
-    Call,
-    ContainerWrite,
-    LoweredFile,
-    Scope,
-    has_tag,
-    unqualified_name,
-)
+from remora.code.ir.model import Binding, Call, LoweredFile, Scope, has_tag, unqualified_name
 
 _MAX_DEPTH = 40
 PARAMETER = -1  # used instead of the index of a binding: the parameter itself
@@ -120,9 +110,9 @@ class IndexedFile:
         return found
 
     @cached_property
-    def self_stores(self) -> dict[tuple[int, str], list[AttributeWrite]]:
+    def self_stores(self) -> dict[tuple[int, str], list[ir.AttributeWrite]]:
         """Maps (class, attribute) to the assignments to `self.attribute` in the class's methods."""
-        found: dict[tuple[int, str], list[AttributeWrite]] = {}
+        found: dict[tuple[int, str], list[ir.AttributeWrite]] = {}
         for store in self.lowered.stores:
             if (owner := self.class_of_self(store.scope, store.base)) is not None:
                 found.setdefault((owner, store.name), []).append(store)
@@ -139,12 +129,12 @@ class IndexedFile:
         return found
 
     @cached_property
-    def fills_by_variable(self) -> dict[tuple[int, str], list[ContainerWrite]]:
+    def fills_by_variable(self) -> dict[tuple[int, str], list[ir.ContainerWrite]]:
         """Maps each variable or attribute to the writes to its items.
 
         The key is (scope, name) for a variable, and (class, name) for an attribute.
         """
-        found: dict[tuple[int, str], list[ContainerWrite]] = {}
+        found: dict[tuple[int, str], list[ir.ContainerWrite]] = {}
         for fill in self.lowered.fills:
             if (variable := self._variable(fill.scope, fill.at, fill.base)) is not None:
                 found.setdefault(variable, []).append(fill)
@@ -168,7 +158,7 @@ class IndexedFile:
         return found
 
     @property
-    def sites(self) -> tuple[Sequence[Call | AttributeRead | AttributeWrite], ...]:
+    def sites(self) -> tuple[Sequence[Call | ir.AttributeRead | ir.AttributeWrite], ...]:
         """The calls, the reads and the stores of the file."""
         return self.lowered.calls, self.lowered.reads, self.lowered.stores
 

@@ -12,15 +12,7 @@ from remora.code.callgraph.rules.class_attributes import self_value
 from remora.code.callgraph.rules.declared_types import CONTAINERS, declared_values
 from remora.code.callgraph.rules.points_to import evaluate
 from remora.code.ir import model as ir
-from remora.code.ir.model import (
-    DEFINITION,
-    GENERATOR,
-    TEXT,
-    Call,
-    Parameter,
-    has_tag,
-    unqualified_name,
-)
+from remora.code.ir.model import Call, Parameter, has_tag, unqualified_name
 
 
 def fixture_values(ctx: Context, level: int, file: IndexedFile, scope: int, name: str) -> Values:
@@ -31,7 +23,7 @@ def fixture_values(ctx: Context, level: int, file: IndexedFile, scope: int, name
     if parametrized := _parametrized_values(ctx, level, file, scope, name):
         return weaken(parametrized)
     for other, number in _fixtures(ctx, file, scope, name):
-        rule = "yields" if other.scopes[number].flags & GENERATOR else "returns"
+        rule = "yields" if other.scopes[number].flags & ir.GENERATOR else "returns"
         return weaken(ctx.read((rule, level, other.path, number)))
     return EMPTY
 
@@ -64,7 +56,7 @@ def _fixtures(
 
 def _fixture_in_scope(file: IndexedFile, parent: int, name: str) -> int | None:
     for bind in file.scopes[parent].binds.get(name, ()):
-        if bind.kind == DEFINITION and _is_fixture(file, bind.term):
+        if bind.kind == ir.DEFINITION and _is_fixture(file, bind.term):
             return int(bind.term)
     return None
 
@@ -81,7 +73,7 @@ def _parametrized_values(
         call = file.lowered.calls[decorator] if decorator.__class__ is int else None
         if call is None or len(call.args) < 2 or file.term_name(call.callee) != "parametrize":
             continue
-        if has_tag(call.args[0], TEXT) and call.args[0][1] == name:
+        if has_tag(call.args[0], ir.TEXT) and call.args[0][1] == name:
             sequences = evaluate(ctx, point, call.args[1])
             found.extend(ctx.read(("each", level, value)) for value, _ in sequences)
     return join(found)

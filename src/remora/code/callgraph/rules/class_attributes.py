@@ -4,15 +4,7 @@ import itertools
 from collections.abc import Callable, Iterator
 
 from remora.code.callgraph import abstract_values as kinds
-from remora.code.callgraph.abstract_values import (
-    EMPTY,
-    TOP,
-    Value,
-    Values,
-    exact_value,
-    join,
-    weaken,
-)
+from remora.code.callgraph.abstract_values import EMPTY, Value, Values, exact_value, join, weaken
 from remora.code.callgraph.analysis_context import Context, ProgramPoint
 from remora.code.callgraph.files.dataflow import default_factories
 from remora.code.callgraph.files.ir_index import IndexedFile, VisibleBinding
@@ -138,7 +130,7 @@ def overrides(ctx: Context, level: int, value: Value, name: str) -> Values:
     if not is_abstract(ctx, ctx.read(("class_attribute", level, value[1], value[2], name))):
         return EMPTY
     found = join(_subclass_attributes(ctx, level, (kinds.SELF, *value[1:]), name, ""))
-    return EMPTY if found is TOP or len(found) > _MAX_PARAMETER_OVERRIDES else found
+    return EMPTY if found is kinds.TOP or len(found) > _MAX_PARAMETER_OVERRIDES else found
 
 
 def _subclass_attributes(

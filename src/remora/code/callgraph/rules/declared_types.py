@@ -58,13 +58,8 @@ def _plain_type(ctx: Context, point: ProgramPoint, term: Any) -> Values:
             found[(kinds.INSTANCE, *value[1:])] = tier
         elif value[0] == kinds.EXTERNAL and unqualified_name(value[1]) not in _UNINFORMATIVE:
             found[(kinds.OPAQUE, value[1])] = 0
-        elif value[0] in {
-            kinds.INSTANCE,
-            kinds.SELF,
-            kinds.TYPED_CONTAINER,
-            kinds.OPAQUE,
-        }:  # an alias of a type
-            found[value] = tier
+        elif value[0] in {kinds.INSTANCE, kinds.SELF, kinds.TYPED_CONTAINER, kinds.OPAQUE}:
+            found[value] = tier  # an alias of a type
     return tuple(found.items())
 
 
@@ -90,12 +85,8 @@ def _generic(ctx: Context, point: ProgramPoint, term: Any, depth: int) -> Values
     if name in _COLLECTIONS or name in _MAPPINGS:
         used = parts[1:2] if name in _MAPPINGS else parts[:1] if "enera" in name else parts
         elements = join([declared_values(ctx, point, part, depth + 1) for part in used])
-        return join(
-            [
-                exact_value(kinds.OPAQUE, name),
-                *[exact_value(kinds.TYPED_CONTAINER, value) for value, _ in elements],
-            ]
-        )
+        typed = [exact_value(kinds.TYPED_CONTAINER, value) for value, _ in elements]
+        return join([exact_value(kinds.OPAQUE, name), *typed])
     return EMPTY if name in _AWAITABLES else _plain_type(ctx, point, base)
 
 

@@ -130,12 +130,9 @@ def _import(ctx: Context, path: str, dotted: str) -> Values:
 def _import_from(ctx: Context, point: ProgramPoint, source: tuple[int, str], name: str) -> Values:
     level, dotted = source
     if (module := ctx.resolve_import(point.path, level, dotted)) is None:
-        in_project = level or ctx.is_project_module(dotted)
-        return (
-            exact_value(kinds.OPAQUE)
-            if in_project
-            else exact_value(kinds.EXTERNAL, f"{dotted}.{name}")
-        )
+        if level or ctx.is_project_module(dotted):
+            return exact_value(kinds.OPAQUE)
+        return exact_value(kinds.EXTERNAL, f"{dotted}.{name}")
     if module[0] == kinds.NAMESPACE or module[1] == point.path:
         submodule = ctx.submodule(module, name)
         return EMPTY if submodule is None else ((submodule, 0),)
@@ -150,11 +147,8 @@ def _attribute(ctx: Context, point: ProgramPoint, term: Any, depth: int) -> Valu
     if term[2] == "__class__":
         file = ctx.scope_file(point.path, point.scope)
         owner = file.class_of_self(point.scope, term[1]) if file is not None else None
-        return (
-            exact_value(kinds.OPAQUE)
-            if owner is None
-            else exact_value(kinds.OWN_CLASS, point.path, owner)
-        )
+        known = (kinds.OPAQUE,) if owner is None else (kinds.OWN_CLASS, point.path, owner)
+        return exact_value(*known)
     receivers = evaluate(ctx, point, term[1], depth)
     method = (
         _enclosing_method(ctx, point) if term[1].__class__ is str and len(receivers) == 1 else None

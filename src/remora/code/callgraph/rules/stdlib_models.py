@@ -127,11 +127,8 @@ def _type(ctx: Context, _level: int, site: Site) -> Values:
         return EMPTY
     call = file.lowered.calls[site[1]]
     owner = file.class_of_self(call.scope, call.args[0]) if call.args else None
-    return (
-        exact_value(kinds.OPAQUE)
-        if owner is None
-        else exact_value(kinds.OWN_CLASS, file.path, owner)
-    )
+    known = (kinds.OPAQUE,) if owner is None else (kinds.OWN_CLASS, file.path, owner)
+    return exact_value(*known)
 
 
 def _getattr(ctx: Context, level: int, site: Site) -> Values:
