@@ -76,7 +76,7 @@ class Unjudged(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Untested(Unjudged, frozen=True, kw_only=True):
-    """What needs tests, none of which could be run."""
+    """What needs tests, none of which could be run, or none of which was seen to reach it."""
 
 
 class Judged(msgspec.Struct, frozen=True, kw_only=True):

@@ -12,7 +12,7 @@ from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import open_project
 from remora.code.file_analysis import read_facts
 from remora.code.syntax.changed_behavior import ChangedNode
-from remora.errors import HostError, OutsideError
+from remora.errors import HostError, OutsideError, UsageError
 from remora.hub.link_progress import why_unknown
 from remora.hub.process.hub_paths import HubPaths
 from remora.hub.query.impact import Impact, ImpactSearch, is_text
@@ -67,6 +67,8 @@ def find_impact(
     Raises UsageError for an unknown change or an ambiguous name, NotFound for an unknown name, and
     OutsideError if there is no index.
     """
+    if question.name and question.runs_tests:
+        raise UsageError("only the tests of a change run", hint="run the line that is printed")
     with open_hub(invocation, target, observer) as hub:
         if question.name:
             files = RootedFiles(hub.places.root)

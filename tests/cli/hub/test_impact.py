@@ -88,6 +88,8 @@ def test_long_answers_are_cut_to_the_budget(shop: Path, poor: Remora) -> None:
     assert poor("hub", "impact", "--json", cwd=shop).document["left_out"]["changed"] > 50
     wide = poor("hub", "impact", "total", "--budget", "20000", "--json", cwd=shop).document
     assert len(wide["callers"]) == 201, "a test is in the command"
+    refused = poor("hub", "impact", "total", "--run", cwd=shop)
+    assert (refused.code, "only the tests of a change run" in refused.err) == (2, True)
 
 
 @pytest.mark.slow

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from remora.judges.judged_change import Change, ChangedFile, Judged
+from remora.judges.judged_change import Change, ChangedFile, Judged, Untested
 from remora.judges.tests.untested_lines import FOREIGN, untested_lines
 from remora.sandbox.interpreters import ProjectPython
 from remora.tools.tree import ToolTree
@@ -191,6 +191,7 @@ def test_what_tests_run_in_another_process_is_not_known(
         )
         said = judged(tmp_path, plain_python, {"shop.py": code, "test_shop.py": test})
         assert bool(said.findings) == known, said
+        assert all(isinstance(part, Untested) for part in said.unjudged), "nothing was judged"
     new = "def test_new(): raise OSError('it may be about it')\n"
     assert not judged(tmp_path, plain_python, {"shop.py": code, "test_new.py": new}).findings
     said = judged(tmp_path, plain_python, {"shop.py": code, "test_bad.py": "import shops\n"})

@@ -163,7 +163,7 @@ def _plant(
         repeated, late = {}, list(known)
     found |= {test: _finding(known[test], DUPLICATE, why) for test, why in repeated.items()}
     if late:
-        whether = f"whether {count(len(late), 'test')} repeat others: {some_of(late, 3)}"
+        whether = f"whether tests repeat others: {some_of(late, 3)}"
         yield Unjudged(what=whether, why="not all faults in what they run could be tried")
     left = [test for test in tests if test.id not in found]
     planted = plant_faults(place, left, entered, lambda: time.monotonic() > ends)

@@ -22,7 +22,14 @@ from remora.judges.calls.project_examples import ProjectExamples
 from remora.judges.calls.target_function import target_at
 from remora.judges.faults.fault_kinds import FaultKind
 from remora.judges.faults.mutants import Mutant, find_function, foreign_lines, mutants
-from remora.judges.judged_change import Change, ChangedFile, Judged, ReportedFinding, Unjudged
+from remora.judges.judged_change import (
+    Change,
+    ChangedFile,
+    Judged,
+    ReportedFinding,
+    Unjudged,
+    Untested,
+)
 from remora.judges.runner.orders import fault_order, probe_of, run_orders, test_order
 from remora.judges.runner.parent import Order
 from remora.judges.tests.tested_names import NodesWithTests
@@ -70,7 +77,11 @@ def untested_lines(change: Change, is_over: Callable[[], bool]) -> Judged:
     found = [*foreign, *_judged(change, subjects, entering, is_over)]
     return Judged(
         findings=tuple(part for part in found if isinstance(part, ReportedFinding)),
-        unjudged=tuple(part for part in found if isinstance(part, Unjudged)),
+        unjudged=tuple(
+            part if entering.tests else Untested(what=part.what, why=part.why)
+            for part in found
+            if isinstance(part, Unjudged)
+        ),
         ran=bool(entering.tests),
     )
 
