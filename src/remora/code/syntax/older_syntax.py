@@ -1,14 +1,14 @@
 """Newer syntax, rewritten for a Python that cannot parse it.
 
 Example: `def first[T](values: list[T]) -> T:` is read as `def first   (values: list[T]) -> T:`. Each
-replacement has the length of what it replaces, so that all positions remain. Type parameters are
-lost, and so is what inner strings contain, also calls; other names, calls and annotations remain.
+replacement has the length of what it replaces, so that all positions remain. Type parameters and
+the text of some f-strings are lost; other names, all calls and annotations remain.
 
 | newer | read as | since |
 |---|---|---|
 | `def f[T](x: T)`, `class A[T]` | `def f   (x: T)`, `class A   ` | 3.12 |
 | `type A[T] = list[T]` | `0  ; A    = list[T]` | 3.12 |
-| `f"{names["first"]}"` | `f"{names[[00000]]}"` | 3.12 |
+| `f"a {names["b"]!r:>{x}}"` | `[    names["b"]    ,x ,]` | 3.12 |
 | `t"{name}"` | `f"{name}"` | 3.14 |
 | `except A, B:` | `except A| B:` | 3.14 |
 | `[*row for row in rows]` | `[ row for row in rows]` | 3.15 |
@@ -28,6 +28,9 @@ _Replacement = tuple[Node, bytes]
 _PARAMETERS = "type_parameter"
 _STATEMENT = b"0  ;"
 """Statement in place of the soft keywords `type` and `lazy`."""
+_PARTS = frozenset(("string_start", "string_content", "interpolation", "string_end"))
+_ITEM_MARKS = {"{": b" ", "}": b",", "=": b" ", "type_conversion": b" "}
+"""What replaces the parts of `{x=!r}` in a list."""
 _BEFORE_LINE_END = re.compile(rb"[^\n](?=\n)")
 _NOT_LINE_END = re.compile(rb"[^\n]")
 
@@ -45,13 +48,12 @@ def in_older_syntax(utf8: bytes, root: Node, minor: int = sys.version_info.minor
     return bytes(text)
 
 
-def _descendants(root: Node, within: Callable[[Node], bool] = lambda _: True) -> Iterator[Node]:
-    """Yield a node and all below it, but nothing inside of nodes for which `within` is False."""
+def _descendants(root: Node) -> Iterator[Node]:
     pending = [root]
     while pending:
         node = pending.pop()
         yield node
-        pending += node.children if within(node) else ()
+        pending += node.children
 
 
 def _without_parameters(node: Node) -> Iterator[_Replacement]:
@@ -83,10 +85,34 @@ def _as_f_string(node: Node) -> Iterator[_Replacement]:
     yield node, (node.text or b"").replace(b"t", b"f").replace(b"T", b"F")
 
 
-def _without_strings(node: Node) -> Iterator[_Replacement]:
-    for part in _descendants(node, lambda inner: inner.type != "string"):
-        if part.type == "string" and part.text is not None:
-            yield part, b"[" + _NOT_LINE_END.sub(b"0", part.text[1:-1]) + b"]"
+def _as_list(node: Node) -> Iterator[_Replacement]:
+    """Make a list of an f-string whose expressions have quotes, backslashes, comments or lines."""
+    parts = [part for string in (node, *node.children) for part in string.children]
+    parts = [part for part in parts if part.type in _PARTS]
+    quotes = {(part.text or b"")[-1:] for part in parts if part.type == "string_start"}
+    inside = b"".join(part.text or b"" for part in parts if part.type == "interpolation")
+    is_part = node.parent is not None and node.parent.type == "concatenated_string"
+    if is_part or not any(mark in inside for mark in (b"\\", b"#", b"\n", *quotes)):
+        return
+    for part in parts:
+        mark = b"[" if part is parts[0] else b"]" if part is parts[-1] else b""
+        if part.type != "interpolation":
+            yield part, mark + _NOT_LINE_END.sub(b" ", part.text or b"")[len(mark) :]
+        for inner in part.children if part.type == "interpolation" else ():
+            if inner.type in _ITEM_MARKS:
+                yield inner, _ITEM_MARKS[inner.type].ljust(len(inner.text or b""))
+            elif inner.type == "format_specifier":
+                yield from _as_items(inner)
+
+
+def _as_items(specifier: Node) -> Iterator[_Replacement]:
+    """Make further items of the expressions in `:>{width}`."""
+    expressions = specifier.children[1:]
+    stops = [*(part.start_byte for part in expressions), specifier.end_byte]
+    yield specifier, b" " * (stops[0] - specifier.start_byte)
+    for part, stop in zip(expressions, stops[1:], strict=True):
+        yield part.children[0], b","
+        yield part.children[-1], b" " * (stop - part.end_byte + 1)
 
 
 class _Rule(NamedTuple):
@@ -100,7 +126,8 @@ _RULES: Mapping[str, _Rule] = {
     "function_definition": _Rule(12, _without_parameters),
     "class_definition": _Rule(12, _without_parameters),
     "type_alias_statement": _Rule(12, _as_assignment),
-    "interpolation": _Rule(12, _without_strings),
+    "string": _Rule(12, _as_list),
+    "concatenated_string": _Rule(12, _as_list),
     "string_start": _Rule(14, _as_f_string),
     "except_clause": _Rule(14, _as_union),
     "list_splat": _Rule(15, _without_star),
