@@ -89,7 +89,7 @@ def judge(  # noqa: PLR0913 (one parameter for each option)
     with your files (default: HEAD, or if they are equal, where the branch began). It names tests that cannot fail, repeat another test, assert only what
     their mocks return, or depend on where they run; changed lines that no test notices; docstrings
     that the change made wrong; and checks of the project that got worse. What could not be judged
-    is named with the reason. The exit code is 0 without remarks, 4 if moreover no test could run, and
+    is named with the reason. The exit code is 0 without remarks, 4 if moreover no test ran that reaches it, and
     1 otherwise.
     Tests run in isolation, in copies of the project; nothing is changed or recorded.
 
