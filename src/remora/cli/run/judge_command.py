@@ -86,12 +86,12 @@ def judge(  # noqa: PLR0913 (one parameter for each option)
     """Judge a change that a person, an agent or a bot has made.
 
     REV..REV is a range of commits, REV...REV one from their merge base, and REV alone is compared
-    with your files (default: HEAD, or if they are equal, where the branch began). It names tests that cannot fail, repeat another test, assert only what
-    their mocks return, or depend on where they run; changed lines that no test notices; docstrings
-    that the change made wrong; and checks of the project that got worse. What could not be judged
-    is named with the reason. The exit code is 0 without remarks, 4 if moreover no test ran that reaches it, and
-    1 otherwise.
-    Tests run in isolation, in copies of the project; nothing is changed or recorded.
+    with your files (default: HEAD, or if they are equal, where the branch began). It names tests
+    that cannot fail, repeat another test, assert only what their mocks return, or depend on where
+    they run; changed lines that no test notices; docstrings that the change made wrong; and checks
+    of the project that got worse. What could not be judged is named with the reason. The exit code
+    is 0 without remarks, 4 if moreover no test ran that reaches it, and 1 otherwise. Tests run in
+    isolation, in copies of the project; nothing is changed or recorded.
 
     --add-tests starts a run that adds the missing case to an existing test where a changed line
     has one that no test notices. `remora review` shows the changes, and `remora accept` writes them.
