@@ -105,7 +105,7 @@ def test_trace_packet_answers_what_the_command_prints(
         ("hub_callers", {"name": "Cart", "kind": "all"}, "kind: 'all' is not one of"),
         ("hub_search", {"query": "x", "offset": -1}, "offset: -1 is less than the minimum"),
         ("context", {"name": "total.py:1"}, "call hub_search"),
-        ("context", {"name": "shop/cart.py:RATES"}, "readers in other files refer to shop/cart.py"),
+        ("context", {"name": "shop/cart.py:RATES"}, "`impact` names its readers"),
         ("context", {"name": "\ud800"}, "a lone surrogate; call context(name, budget?)"),
         ("context", {"name": "a\x00b"}, "name: 'a\\x00b' does not match"),
         ("context", {"name": "a" * 5_000}, "… is too long; call context(name, budget?)"),

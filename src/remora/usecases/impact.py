@@ -1,8 +1,10 @@
 """What a change of a project, or a change of one function, concerns: the use case of `hub impact`."""
 
 import asyncio
+import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -12,13 +14,13 @@ from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import open_project
 from remora.code.file_analysis import read_facts
 from remora.code.syntax.changed_behavior import ChangedNode
-from remora.errors import HostError, OutsideError, UsageError
+from remora.errors import HostError, NotFound, OutsideError, UsageError
 from remora.hub.link_progress import why_unknown
 from remora.hub.process.hub_paths import HubPaths
 from remora.hub.query.impact import Impact, ImpactSearch, is_text
 from remora.hub.query.node_queries import NodeQueries
 from remora.hub.query.snapshots import OverlaidSnapshot
-from remora.ids import display_name, escape_path, split_node_key
+from remora.ids import MODULE, display_name, escape_path, node_key, split_node_key
 from remora.judges.gates.code_gates import failing, run_tests, test_file
 from remora.text import BYTES_PER_TOKEN, escape_line, fill_in_turn
 from remora.usecases.hub.open_hub import HubObserver, OpenedHub, open_hub
@@ -87,17 +89,26 @@ def find_impact(
 
 
 def _of_name(hub: OpenedHub, files: RootedFiles, name: str) -> Impact:
-    key = asyncio.run(hub.client.find(name, folder=hub.folder)).key
+    key = asyncio.run(_find(hub, name))
 
     def search(view: OverlaidSnapshot) -> Impact:
         node = view.node(key)
-        line = node.facts.line_start if node is not None else 1
         queries = NodeQueries(view, root=hub.places.root)
         found = ImpactSearch(queries, queries, {}, partial(_content, files))
+        line = found.line_of(key) if node is None else node.facts.line_start
         texts = filter(is_text, files.glob("**/*"))
         return found.of([ChangedNode(key=key, line=line, how="named")], texts)
 
     return _look(hub, search)
+
+
+async def _find(hub: OpenedHub, name: str) -> str:
+    """Return the key of a node, or that of what may be a constant, such as `cart.py:RATES`."""
+    with suppress(NotFound):
+        return (await hub.client.find(name, folder=hub.folder)).key
+    owner, *constant = re.split(r"[.:](?!pyi?$)(?=\w+$)", name)
+    path, within = split_node_key((await hub.client.find(owner, folder=hub.folder)).key)
+    return node_key(path, ".".join([*([] if within == MODULE else [within]), *constant]))
 
 
 def _of_change(hub: OpenedHub, trees: ChangeTrees) -> Impact:

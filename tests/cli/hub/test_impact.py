@@ -53,6 +53,10 @@ def test_a_name_that_is_right_wrong_or_no_name(shop: Path, poor: Remora) -> None
     assert (named.code, "bill.py:5 bill (exact)" in named.out) == (0, True)
     alone = poor("hub", "impact", "bill", cwd=shop).out.splitlines()
     assert alone[1:] == ["No known callers or references", "No known tests"]
+    write(shop, {"rates.py": "RATE = 2\n\n\ndef rate():\n    return RATE\n"})
+    rate = poor("hub", "impact", "rates.RATE", cwd=shop).out.splitlines()
+    assert rate[:3] == ["rates.py:1 RATE", "Referred to by", "rates.py:5 rate (inferred)"]
+    (shop / "rates.py").unlink()
     assert poor("hub", "impact", cwd=shop).out == "nothing that is called has changed\n"
     missing = poor("hub", "impact", "totl", cwd=shop)
     assert (missing.code, "did you mean" in missing.err) == (1, True)

@@ -182,6 +182,20 @@ def test_who_overrides_calls_and_refers_to_a_method() -> None:
     assert not search.of([base], ()).has_all_tests
 
 
+def test_the_readers_of_a_constant_are_named() -> None:
+    shop = {
+        "shop.py": "RATE = 1\n\n\ndef own():\n    return RATE\n",
+        "bill.py": "from shop import RATE\n\n\ndef bill():\n    return RATE * 2 + RATE\n",
+        "test_bill.py": "from bill import bill\n\n\ndef test_bill():\n    assert bill()\n",
+    }
+    found = impact_of({**shop, "shop.py": shop["shop.py"].replace("1", "2")}, shop)
+    assert (places([*found.references]), found.tests) == (
+        ["bill.py:5", "shop.py:5"],
+        ["test_bill.py::test_bill"],
+    )
+    assert found.changed[0].what == ("1 → 2",)
+
+
 def test_a_file_that_does_not_parse_is_said_to_be_unread() -> None:
     found = edited("return 0", "return (")
     assert (found.changed, found.incomplete) == ([], ["shop/cart.py"])

@@ -26,6 +26,7 @@ from remora.code.syntax.definitions import (
     DEFINITIONS,
     DefinitionNode,
     FunctionNode,
+    assigned_values,
     default_values,
     find_definitions,
 )
@@ -113,6 +114,21 @@ def changed_nodes(path: str, before: ast.Module, after: ast.Module) -> Iterator[
     for name, node in now.items():
         if name not in was and name.rpartition(".")[0] in {"", *was}:
             yield ChangedNode(key=node_key(path, name), line=node.lineno, how="new", after=node)
+    old, new = constants_of(before), constants_of(after)
+    for name in old.keys() & new.keys():
+        if ast.dump(old[name]) != ast.dump(new[name]):
+            what = " → ".join(clip(ast.unparse(side[name]), _SHOWN) for side in (old, new))
+            key, line = node_key(path, name), new[name].lineno
+            yield ChangedNode(key=key, line=line, how="code", what=(what,))
+
+
+def constants_of(tree: ast.Module) -> dict[str, ast.expr]:
+    """Return the values that a module and its classes assign, by qualname."""
+    found = dict(assigned_values(tree.body))
+    for inner in find_definitions(tree, ""):
+        values = assigned_values(inner.node.body if isinstance(inner.node, ast.ClassDef) else ())
+        found |= {f"{inner.qualname}.{name}": value for name, value in values}
+    return found
 
 
 def _differences(

@@ -94,7 +94,7 @@ def unknown_node(name: str, keys: Iterable[str]) -> NotFound:
     hint = f"did you mean {listed}?" if near else f"use `remora hub search {word}` to find nodes"
     owner = name.removeprefix("node:").rpartition(":")[0]
     if owner and word.isupper():
-        hint = f"a constant is not a node: its readers in other files refer to {owner}"
+        hint = "a constant is not a node: `impact` names its readers"
     return NotFound(f"there is no node {name.removeprefix('node:')}", hint=hint)
 
 

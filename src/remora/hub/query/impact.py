@@ -16,12 +16,13 @@ from remora.code.edit.import_edits import imported_names
 from remora.code.links import LISTS
 from remora.code.pytest_model.pytest_file import is_of_tests, is_test_file, pytest_id
 from remora.code.pytest_model.test_functions import tests_of
-from remora.code.syntax.changed_behavior import ChangedNode, changed_nodes
+from remora.code.syntax.changed_behavior import ChangedNode, changed_nodes, constants_of
 from remora.code.syntax.definitions import FunctionNode, assigned_values, find_definitions
 from remora.code.syntax.signature import docstring_text, has_own_parameters, misfit
 from remora.code.syntax.source import Source, read_source
+from remora.hub.lookup.not_found import unknown_node
 from remora.hub.query.node_queries import SEARCH_S, NodeQueries
-from remora.ids import MODULE, display_name, split_node_key
+from remora.ids import MODULE, display_name, node_key, split_node_key
 
 ReadText = Callable[[str], bytes | None]
 """Returns the content of a file after the change, or None."""
@@ -122,13 +123,39 @@ class ImpactSearch:
     def _find_rows(self, node: ChangedNode) -> Sequence[Mapping[str, Any]]:
         found: dict[tuple[str, str], Mapping[str, Any]] = {}
         for side in (self._after, self._before):
-            if node.how != "new" and side.view.node(node.key) is not None:
-                answer = side.callers(node.key)
+            if node.how != "new":
+                answer = self._users(side, node.key)
                 self._broken.update(answer.get("incomplete", ()))
                 for row in (*(answer["callers"] or ()), *(answer["references"] or ())):
                     use = {"kind": "call", **row, "is_now": side is self._after}
                     found.setdefault((use["key"], use["kind"]), use)
         return [*found.values()]
+
+    def _users(self, side: NodeQueries, key: str) -> dict[str, Any]:
+        """Return the users of a node, or the readers of a constant: by name in its own file."""
+        if side.view.node(key) is not None:
+            return side.callers(key)
+        path, qualname = split_node_key(key)
+        owner, _, name = qualname.rpartition(".")
+        home, lines = node_key(path, owner or MODULE), dict[str, set[int]]()
+        answer = {} if side.view.node(home) is None else side.callers(home)
+        for row in (*answer.get("callers", ()), *answer.get("references", ())):
+            naming = {*_lines_naming(self._tree(split_node_key(row["key"])[0]), name)}
+            lines[row["key"]] = naming.intersection(row["lines"])
+        definitions = find_definitions(self._tree(path), path)
+        for line in _lines_naming(self._tree(path), name):
+            around = (inner.key for inner in definitions if line in _span(inner.node))
+            lines.setdefault([node_key(path), *around][-1], set()).add(line)
+        found = [{"key": key, "lines": sorted(at)} for key, at in lines.items() if at]
+        rows = [{"tier": "inferred", "kind": "reference", **row} for row in found]
+        return {**answer, "callers": (), "references": rows}
+
+    def line_of(self, key: str) -> int:
+        """Return the line that assigns a constant. Raises NotFound if no line does."""
+        path, qualname = split_node_key(key)
+        if (value := constants_of(self._tree(path)).get(qualname)) is None:
+            raise unknown_node(key, self._after.view.keys())
+        return value.lineno
 
     def _misfits(
         self, node: ChangedNode, row: Mapping[str, Any], concern: Concern
@@ -212,12 +239,16 @@ class ImpactSearch:
         queues: list[list[str]] = [[*self._changed_tests()]]
         seconds = max(SEARCH_S, _TESTS_S / max(1, len(changed)))
         for node in changed:
-            sides = (side for side in (self._after, self._before) if side.view.node(node.key))
-            answer = next((side.tests(node.key, seconds=seconds) for side in sides), {})
-            self._has_all_tests &= answer.get("complete", True)
+            sides = [side for side in (self._after, self._before) if side.view.node(node.key)]
+            readers = [] if sides else [row["key"] for row in self._rows(node)][:_MOST_PLACES]
+            keys = [*readers, *([node.key] if sides else [])]
+            asked = [([*sides, self._after][0], key) for key in keys]
+            answers = [side.tests(key, seconds=seconds) for side, key in asked]
+            self._has_all_tests &= all(answer.get("complete", True) for answer in answers)
             sure = (row["key"] for row in self._rows(node) if row["tier"] != "possible")
             order = partial(_distance, node, {pytest_id(*split_node_key(key)) for key in sure})
-            queues.append(sorted((test["id"] for test in answer.get("tests") or ()), key=order))
+            tests = (test["id"] for answer in answers for test in answer["tests"] or ())
+            queues.append(sorted(tests, key=order))
         for place in range(max(map(len, queues), default=0)):
             yield from (queue[place] for queue in queues if place < len(queue))
 
