@@ -9,6 +9,7 @@ import stat as st
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from io import BufferedReader
+from itertools import takewhile
 from pathlib import Path
 
 from remora.text import too_large
@@ -61,20 +62,25 @@ def closing_fd(descriptor: int) -> Iterator[int]:
         os.close(descriptor)
 
 
-def replace_file(path: Path, content: bytes, *, mode: int = 0o600) -> None:
+def replace_file(
+    path: Path | str, content: bytes, *, mode: int = 0o600, folder: int | None = None
+) -> None:
     """Write a file in place of the one at `path`, of which no reader sees a part.
 
-    The user's umask limits `mode`. Raises OSError, and then changes nothing.
+    The user's umask limits `mode`. `path` is relative to the opened `folder`, if there is one.
+    Raises OSError, and then changes nothing.
     """
+    path = Path(path)
     temporary = path.with_name(f".{path.name}-{os.urandom(4).hex()}")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
     try:
-        file = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
+        file = os.open(temporary, flags, mode, dir_fd=folder)
         with os.fdopen(file, "wb") as stream:
             stream.write(content)
-        temporary.replace(path)
+        os.rename(temporary, path, src_dir_fd=folder, dst_dir_fd=folder)
     except OSError:
         with suppress(OSError):
-            temporary.unlink()
+            os.unlink(temporary, dir_fd=folder)
         raise
 
 
@@ -89,21 +95,31 @@ def followed(path: Path) -> Path:
     return Path(real)
 
 
-def refuse_planted(path: Path, root: Path) -> None:
-    """Raise OSError if a path in a project leads over a link, or is not a regular file.
+@contextmanager
+def opened_parent(path: Path, root: Path, *, make: bool = False) -> Iterator[tuple[int, str]]:
+    """Yield the folder in which a file is to be written, and the name of the file in it.
 
-    The project may have planted it, to have another file overwritten. A project is the folder
-    `root`, or one that looks like a project. Elsewhere, links, pipes and devices are the user's own.
+    With `make`, missing folders are created. Raises OSError if a path in a project leads over a
+    link, even one that is made in the meantime, or is not a regular file. The project may have
+    planted it, to have another file overwritten. A project is the folder `root`, or one that looks
+    like a project. Elsewhere, links, pipes and devices are the user's own.
     """
     whole = Path(os.path.abspath(path))  # noqa: PTH100 (`resolve` would follow links)
     above = [folder for folder in whole.parents if _is_project(folder, root)]
-    for part in (whole, *whole.parents) if above else ():
-        if part == above[-1]:
-            return
+    top = above[-1] if above else None
+    for part in takewhile(lambda part: part != top, (whole, *whole.parents) if top else ()):
         if part.is_symlink():
             raise OSError(errno.ELOOP, "a link in the project, which is not followed", str(part))
         if part == whole and part.exists() and not part.is_dir():
             _check_regular(part.lstat())
+    whole = whole if top else followed(whole)
+    top = top or whole.parent
+    if make:
+        whole.parent.mkdir(parents=True, exist_ok=True)
+    with closing_fd(os.open(top, FOLDER & ~os.O_NOFOLLOW)) as folder:
+        inner = open_by_parts(folder, os.fsencode(whole.parent.relative_to(top)), FOLDER)
+    with closing_fd(inner):
+        yield inner, whole.name
 
 
 def _is_project(folder: Path, root: Path) -> bool:

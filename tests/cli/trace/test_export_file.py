@@ -117,4 +117,26 @@ def test_what_a_project_has_planted_is_not_written_to(
         file.write(b"lost")
     with pytest.raises(DiskError):
         write_files(planted.parent, {planted.name: "lost"})
+    if kind == "folder":
+        with pytest.raises(DiskError):
+            write_files(planted.parent / "new", {"out": "lost"})
     assert place.read_bytes() == b"before"
+    assert not (place.parent / "new").exists()
+
+
+def test_a_folder_that_becomes_a_link_after_the_check_is_not_written_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reports = tmp_path / "project/reports"
+    (tmp_path / "project/.git").mkdir(parents=True)
+    (tmp_path / "outside").mkdir()
+    reports.mkdir()
+
+    def swap(*_arguments: object, **_options: object) -> None:
+        reports.rename(tmp_path / "moved")
+        reports.symlink_to(tmp_path / "outside")
+
+    monkeypatch.setattr(Path, "mkdir", swap)
+    with pytest.raises(DiskError):
+        write_files(reports, {"remora.json": "lost"})
+    assert not [*(tmp_path / "outside").iterdir()]

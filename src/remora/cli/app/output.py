@@ -11,7 +11,7 @@ from typing import Any, TextIO
 import click
 
 from remora.cli.app.options import Options
-from remora.errors import DiskError, RemoraError
+from remora.errors import RemoraError
 from remora.text import escape_line
 
 _COMMAND = re.compile(r"`[^`\n]*`")
@@ -59,16 +59,13 @@ def print_lines(lines: Iterable[str]) -> None:
 def write_files(folder: Path, texts: Mapping[str, str]) -> None:
     """Write texts to a folder, by file name. Raises DiskError if a file cannot be written."""
     from remora.files.project_root import find_root
-    from remora.regular_file import refuse_planted, replace_file
+    from remora.regular_file import opened_parent, replace_file
+    from remora.trace.content.private_files import disk_errors
 
-    try:
-        for name in texts:
-            refuse_planted(folder / name, find_root(Path.cwd()))
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, text in texts.items():
-            replace_file(folder / name, text.encode("utf-8", "surrogateescape"), mode=0o666)
-    except OSError as error:
-        raise DiskError(f"{error.filename or folder}: {error.strerror}") from error
+    for name, text in texts.items():
+        path, content = folder / name, text.encode("utf-8", "surrogateescape")
+        with disk_errors(path), opened_parent(path, find_root(Path.cwd()), make=True) as place:
+            replace_file(place[1], content, mode=0o666, folder=place[0])
 
 
 def print_json(document: Any) -> None:

@@ -134,32 +134,29 @@ def replace_when_done(path: Path) -> Iterator[BinaryIO]:
     DiskError if the file cannot be written, and UsageError if `path` is a folder.
     """
     from remora.files.project_root import find_root
-    from remora.regular_file import followed, refuse_planted
+    from remora.regular_file import opened_parent
     from remora.trace.content.private_files import FILE_MODE, disk_errors
 
-    with disk_errors(path):
-        refuse_planted(path, find_root(Path.cwd()))
-        if path.exists() and not (path.is_file() or path.is_dir()):
+    if path.is_dir():
+        raise UsageError(f"{path} is a folder", hint="choose a file")
+    with disk_errors(path), opened_parent(path, find_root(Path.cwd())) as (folder, name):
+        if path.exists() and not path.is_file():
             with path.open("wb") as file:
                 yield file
             return
-    if path.is_dir():
-        raise UsageError(f"{path} is a folder", hint="choose a file")
-    with disk_errors(path):
-        target = followed(path)
-    temporary = target.with_name(f".{target.stem[:32]}-{secrets.token_hex(4)}{target.suffix}")
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-    try:
-        with disk_errors(path):
-            with open(os.open(temporary, flags, FILE_MODE), "wb") as file:  # noqa: PTH123 (descriptor)
+        temporary = f".{name[:32]}-{secrets.token_hex(4)}{path.suffix}"
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+        handle = os.open(temporary, flags, FILE_MODE, dir_fd=folder)
+        try:
+            with os.fdopen(handle, "wb") as file:
                 yield file
                 os.fchmod(file.fileno(), FILE_MODE)
                 file.flush()
                 os.fsync(file.fileno())
-            temporary.replace(target)
-    finally:
-        with suppress(OSError):
-            temporary.unlink()
+            os.rename(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
+        finally:
+            with suppress(OSError):
+                os.unlink(temporary, dir_fd=folder)
 
 
 def _print_summary(options: Options, form: str, to: str, tally: "ExportCounts") -> None:

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from remora.errors import UsageError
 from remora.files.project_root import find_root
 from remora.ids import MODULE, node_key, split_node_key
-from remora.regular_file import followed, read_regular, refuse_planted, replace_file
+from remora.regular_file import opened_parent, read_regular, replace_file
 from remora.runs.execution.run import RunRequest
 from remora.runs.report.problems import ParsedFiles, Problem
 from remora.trace.content.private_files import disk_errors
@@ -89,10 +89,10 @@ def _update(baseline: Baseline, problems: Sequence[Problem], tree: Path) -> Base
     """Replace the known problems."""
     files = ParsedFiles(tree)
     known = sorted(_known_problem(problem, files) for problem in problems)
-    with disk_errors(baseline.file):
-        refuse_planted(baseline.file, find_root(Path.cwd()))
+    root = find_root(Path.cwd())
+    with disk_errors(baseline.file), opened_parent(baseline.file, root) as (folder, name):
         content = msgspec.json.Encoder().encode_lines(known)
-        replace_file(followed(baseline.file), content, mode=0o666)
+        replace_file(name, content, mode=0o666, folder=folder)
     return replace(baseline, problems=known)
 
 
