@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from remora.errors import DiskError, NotFound, StreamDamaged, UsageError
 from remora.memory.events import AgentEnd, TurnStart, decode_event
+from remora.trace.content.zstd_file import compressed
 from remora.trace.read.follow import StreamFollower
 from remora.trace.read.reader import (
     StreamInfo,
@@ -140,16 +141,21 @@ def test_data_that_is_not_what_its_type_holds_is_damage_with_its_place(data: byt
         typed_payload(event)
 
 
-def test_a_sparse_compressed_file_is_a_row_and_a_problem(folder: TraceFolder) -> None:
-    """It takes no room on the disk."""
+def test_small_compressed_files_of_gigabytes_or_empty_lines_are_rows_and_problems(
+    folder: TraceFolder,
+) -> None:
+    """The sparse one takes no room on the disk; the other one would be read for half a minute."""
     play_run(folder)
     with folder.agent_stream("forged").with_suffix(".jsonl.zst").open("wb") as file:
         file.truncate(8 << 30)
-    with memory_limit():
-        listed = {each.agent_id: each.status for each in list_streams(folder)}
-        reports = {each.name: each for each in verify_all(folder).streams}
-    assert listed == {AGENT: "verified", "forged": "damaged"}
-    assert [name for name, report in reports.items() if not report.ok] == ["forged"]
+    whole = folder.agent_stream(AGENT).read_bytes()
+    forged = compressed((whole, b"\n" * (48 << 20), whole.splitlines(keepends=True)[-1]))
+    folder.agent_stream("long").with_suffix(".jsonl.zst").write_bytes(b"".join(forged))
+    with memory_limit(64 << 20):
+        listed = {stream.agent_id: stream.status for stream in list_streams(folder)}
+        reports = {stream.name: stream for stream in verify_all(folder).streams}
+    assert listed == {AGENT: "verified", "forged": "damaged", "long": "damaged"}
+    assert [name for name, report in reports.items() if not report.ok] == ["forged", "long"]
     assert "forged.jsonl.zst is damaged" in reports["forged"].problems[0].detail
 
 

@@ -6,6 +6,7 @@ from io import BytesIO
 
 import msgspec
 
+from remora.errors import StreamDamaged
 from remora.memory.events import GENESIS
 from remora.trace.content.byte_source import ByteSource
 
@@ -16,6 +17,9 @@ HASH_SUFFIX_SIZE = len(_FRAME) + 64 + len(_END)
 """Bytes at the end of a line that its hash does not cover."""
 MAX_LINE = 64 * 1024 * 1024
 """Maximum bytes of a line. A longer line counts as damaged."""
+MAX_STRANGE_LINES = 10_000
+"""Lines in a row that are not events, after which a stream is not read further (decision). A small
+compressed file can have millions."""
 _CHUNK = 1 << 20
 _TAIL_BLOCK = 1 << 16
 
@@ -104,8 +108,17 @@ def iter_lines(
 def complete_lines(
     source: ByteSource, start: int = 0, before: int = 0, *, piece: int | None = None
 ) -> Iterator[Line]:
-    """Yield the lines that end with a newline. An unfinished last line is skipped."""
-    return (line for line in iter_lines(source, start, before, piece=piece) if line.ended)
+    """Yield the lines that end with a newline. An unfinished last line is skipped.
+
+    Raises StreamDamaged if too many lines in a row are too short to be events.
+    """
+    short = 0
+    for line in iter_lines(source, start, before, piece=piece):
+        short = 0 if line.size >= HASH_SUFFIX_SIZE else short + 1
+        if short > MAX_STRANGE_LINES:
+            raise StreamDamaged(f"{short} lines in a row, up to line {line.number}, are no events")
+        if line.ended:
+            yield line
 
 
 def hashed_lines(source: ByteSource) -> Iterator[tuple[Line, str | None]]:

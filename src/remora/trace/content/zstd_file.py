@@ -14,6 +14,8 @@ from remora.trace.content.private_files import disk_errors
 _LEVEL = 3
 _STEP = 512
 """Bytes that are decompressed at once: at most 16 MiB, because zstd packs 128 KiB into 4 bytes."""
+_PIECE = 1 << 20
+"""Bytes of a piece: splitting 16 MiB of empty lines at once would take 300 MB."""
 MAX_STREAM = 4 << 30
 """Maximum bytes of a decompressed stream (decision). A small file can declare any size."""
 _ANY_RATIO = 64 << 20
@@ -47,7 +49,7 @@ def decompressed(file: ByteSource, name: str, limit: int | None = None) -> Itera
             size += len(content)
             if size > limit:
                 raise _damage(name, f"it has more than {limit} bytes when it is decompressed")
-            yield content
+            yield from (content[at : at + _PIECE] for at in range(0, len(content), _PIECE))
             if frame.unused_data:
                 raise _damage(name, "it has more after its end")
     except zstandard.ZstdError as error:

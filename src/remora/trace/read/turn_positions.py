@@ -6,7 +6,12 @@ from pathlib import Path
 import msgspec
 
 from remora.trace.content.byte_source import ByteSource
-from remora.trace.content.line_format import Line, complete_lines, newline_before
+from remora.trace.content.line_format import (
+    MAX_STRANGE_LINES,
+    Line,
+    complete_lines,
+    newline_before,
+)
 from remora.trace.read.agent_turns import turn_not_found
 from remora.trace.read.reader import open_stream
 
@@ -58,7 +63,9 @@ def last_turn(path: Path) -> int:
     """
     with open_stream(path) as source:
         end = newline_before(source, source.size())
-        while end >= 0:
+        for _ in range(MAX_STRANGE_LINES):
+            if end < 0:
+                break
             before = newline_before(source, end)
             found = _place(source.pread(end - before - 1, before + 1))
             if found is not None:

@@ -18,7 +18,7 @@ from remora.memory.events import (
     RunStart,
 )
 from remora.trace.content.byte_source import ByteSource
-from remora.trace.content.line_format import Line, is_torn, iter_lines
+from remora.trace.content.line_format import MAX_STRANGE_LINES, Line, is_torn, iter_lines
 from remora.trace.content.objects import ObjectStore
 from remora.trace.read.blobs import payload_without_values
 from remora.trace.read.reader import open_stream
@@ -70,10 +70,6 @@ def verify_stream(target: VerifyTarget) -> StreamReport:
         anchored=anchored,
         problems=found.all(),
     )
-
-
-MAX_STRANGE_LINES = 10_000
-"""Lines in a row that are not events, after which the check of a stream stops."""
 
 
 class _Pass:
