@@ -39,7 +39,7 @@ async def judge_whole(invocation: Invocation, session: Session, request: Request
 
 def impact_page(invocation: Invocation, request: Request) -> Response:
     """Return what a function, or without a name the change, concerns."""
-    name = request.query_params.get("name", "").strip()
+    name = request.query_params.get("name", "").replace("\0", "").strip()
     words = ["hub", "impact", "--budget=8000", *(["--", name] if name else [])]
     body = partial(_body, "impact_body.html", invocation, words, titles=TITLES)
     return page_in_two_parts("impact.html", body, asked=name)
