@@ -2,17 +2,8 @@
 
 from typing import Final
 
-from remora.code.callgraph.abstract_values import (
-    CLASS,
-    EMPTY,
-    FUNCTION,
-    INSTANCE,
-    SELF,
-    Value,
-    Values,
-    join,
-    weaken,
-)
+from remora.code.callgraph import abstract_values as kinds
+from remora.code.callgraph.abstract_values import EMPTY, Value, Values, join, weaken
 from remora.code.callgraph.analysis_context import Context, ProgramPoint
 from remora.code.callgraph.files.ir_index import IndexedFile
 from remora.code.callgraph.rules.declared_types import declared_values
@@ -27,7 +18,7 @@ def attribute_stores(ctx: Context, level: int, path: str, scope: int, name: str)
     """Return the values stored in attribute `name` of the instances of a class."""
     found: list[Values] = []
     order: list[tuple[IndexedFile, int]] = []
-    for file, number in project_mro(ctx, (CLASS, path, scope)):
+    for file, number in project_mro(ctx, (kinds.CLASS, path, scope)):
         if is_dataclass(file, number) and name in file.scopes[number].binds:
             found.append(ctx.read(("field", level, file.path, number, name)))
         order.append((file, number))
@@ -53,13 +44,13 @@ def _keeps_store(ctx: Context, order: list[tuple[IndexedFile, int]], store: Attr
 
 def outer_stores(ctx: Context, level: int, path: str, scope: int, name: str) -> Values:
     """Return the values that other code assigns to an attribute of the class or its instances."""
-    owners = {(INSTANCE, path, scope), (SELF, path, scope), (CLASS, path, scope)}
+    owners = {(kinds.INSTANCE, path, scope), (kinds.SELF, path, scope), (kinds.CLASS, path, scope)}
     return _external_stores(ctx, level, owners, name)
 
 
 def function_stores(ctx: Context, level: int, path: str, scope: int, name: str) -> Values:
     """Return the values assigned to attribute `name` of a function."""
-    return _external_stores(ctx, level, {(FUNCTION, path, scope)}, name)
+    return _external_stores(ctx, level, {(kinds.FUNCTION, path, scope)}, name)
 
 
 def _external_stores(ctx: Context, level: int, owners: set[Value], name: str) -> Values:

@@ -5,26 +5,8 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from remora.code.ir.model import (
-    CLASS_SCOPE,
-    COMPREHENSION_SCOPE,
-    DEFINITION,
-    FUNCTION_SCOPE,
-    GENERATOR,
-    IMPORT_FROM,
-    MODULE_SCOPE,
-    AttributeRead,
-    AttributeWrite,
-    Binding,
-    Block,
-    Call,
-    Container,
-    ContainerWrite,
-    Export,
-    LoweredFile,
-    Parameter,
-    Scope,
-)
+from remora.code.ir import model as ir
+from remora.code.ir.model import DEFINITION, IMPORT_FROM, Binding, Block, Export, Parameter, Scope
 from remora.code.syntax.definitions import DefinitionNode, ImportNode
 from remora.ids import MODULE, NodeKey
 
@@ -66,7 +48,7 @@ class OpenScope:
         scope = self.parent
         while scope is not None:
             known = name in scope.binds or any(p.name == name for p in scope.params)
-            if scope.kind == FUNCTION_SCOPE and known:
+            if scope.kind == ir.FUNCTION_SCOPE and known:
                 return scope
             scope = scope.parent
         return self
@@ -75,7 +57,7 @@ class OpenScope:
     def enclosing_function(self) -> "OpenScope":
         """The scope itself or, for a comprehension, the nearest enclosing scope of another kind."""
         scope = self
-        while scope.kind == COMPREHENSION_SCOPE and scope.parent is not None:
+        while scope.kind == ir.COMPREHENSION_SCOPE and scope.parent is not None:
             scope = scope.parent
         return scope
 
@@ -90,7 +72,7 @@ class OpenScope:
             parent.index if parent is not None else -1,
             self.at,
             self.line,
-            self.flags | GENERATOR if yields else self.flags,
+            self.flags | ir.GENERATOR if yields else self.flags,
             tuple(self.params),
             tuple(self.decorators),
             self.annotation,
@@ -116,11 +98,11 @@ class IRParts:
     def __init__(self, path: str) -> None:
         self.path = path
         self.names: set[str] = set()
-        self.calls: list[Call] = []
-        self.reads: list[AttributeRead] = []
-        self.stores: list[AttributeWrite] = []
-        self.fills: list[ContainerWrite] = []
-        self.containers: list[Container] = []
+        self.calls: list[ir.Call] = []
+        self.reads: list[ir.AttributeRead] = []
+        self.stores: list[ir.AttributeWrite] = []
+        self.fills: list[ir.ContainerWrite] = []
+        self.containers: list[ir.Container] = []
         self.blocks: list[Block] = [Block(-1, -1, 0, 0)]
         self.statements: list[int] = [0]
         self.stars: list[tuple[int, str]] = []
@@ -164,7 +146,7 @@ class IRBuilder(IRParts):
         """Number of the current statement."""
         self.depth = 0
         """Nesting of the current expression."""
-        self.scope = OpenScope(MODULE_SCOPE, MODULE, 0, None, 0, 0)
+        self.scope = OpenScope(ir.MODULE_SCOPE, MODULE, 0, None, 0, 0)
         """Current scope."""
         self.scope.qualname = MODULE
         self.scope_index = 0
@@ -207,7 +189,7 @@ class IRBuilder(IRParts):
     def mangled(self, name: str) -> str:
         """Return `_A__x` for the private name `__x` in a class `A`, and else the name."""
         scope: OpenScope | None = self.scope
-        while scope is not None and scope.kind != CLASS_SCOPE:
+        while scope is not None and scope.kind != ir.CLASS_SCOPE:
             scope = scope.parent
         owner = "" if scope is None or name[-2:] == "__" else scope.name.lstrip("_")
         self.names.add(name)
@@ -237,8 +219,8 @@ class IRBuilder(IRParts):
         self.names.add(name)
         self.loads[name].append((self.scope_index, self.statement, line))
 
-    def build(self) -> LoweredFile:
-        return LoweredFile(
+    def build(self) -> ir.LoweredFile:
+        return ir.LoweredFile(
             self.path,
             tuple(sorted(self.names)),
             tuple([scope.build() for scope in self.scopes]),

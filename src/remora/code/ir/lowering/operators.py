@@ -4,6 +4,7 @@ import ast
 from collections.abc import Iterable
 from typing import Any
 
+from remora.code.ir import model as ir
 from remora.code.ir.lowering.builder import IRBuilder, OpenScope, Types
 from remora.code.ir.lowering.expressions import (
     CONSTANT_TERMS,
@@ -20,19 +21,7 @@ from remora.code.ir.lowering.expressions import (
     record_truth,
 )
 from remora.code.ir.lowering.narrowing import lower_narrowed, types_if
-from remora.code.ir.model import (
-    ATTRIBUTE,
-    AWAIT,
-    COMPREHENSION_SCOPE,
-    CONTAINER,
-    EITHER,
-    ELEMENT,
-    ITEM,
-    SLICE,
-    STAR,
-    AttributeRead,
-    Container,
-)
+from remora.code.ir.model import ATTRIBUTE, CONTAINER, ELEMENT, AttributeRead, Container
 
 MAX_ITEMS = 256  # longer literals are data, not code
 
@@ -78,7 +67,7 @@ def _enter_comprehension(
     """Enter the scope of a comprehension and bind its loop variables. Return the outer scope."""
     outside = builder.scope
     builder.push_types({})
-    inside = builder.open_scope(COMPREHENSION_SCOPE, "", node.lineno)
+    inside = builder.open_scope(ir.COMPREHENSION_SCOPE, "", node.lineno)
     for generator in node.generators:
         # the first iterable is evaluated in the outer scope
         source = lower_expression(builder, generator.iter)
@@ -157,13 +146,13 @@ def lower_subscript(builder: IRBuilder, node: ast.Subscript) -> Any:
     inside = node.slice
     if inside.__class__ is ast.Slice:
         lower_parts(builder, inside)
-        return None if base is None else (SLICE, base)
+        return None if base is None else (ir.SLICE, base)
     if (constant := constant_key(inside)) is None:
         lower_expression(builder, inside)
     if base is None:
         return None
     record_implicit_call(builder, base, "__getitem__", node.lineno)
-    return (ITEM, base, constant)
+    return (ir.ITEM, base, constant)
 
 
 def lower_boolean(builder: IRBuilder, node: ast.BoolOp) -> Any:
@@ -239,12 +228,12 @@ def lower_comparison(builder: IRBuilder, node: ast.Compare) -> None:
 
 def lower_await(builder: IRBuilder, node: ast.Await) -> Any:
     term = lower_expression(builder, node.value)
-    return None if term is None else (AWAIT, term)
+    return None if term is None else (ir.AWAIT, term)
 
 
 def lower_starred(builder: IRBuilder, node: ast.Starred) -> Any:
     term = lower_expression(builder, node.value)
-    return None if term is None else (STAR, term)
+    return None if term is None else (ir.STAR, term)
 
 
 def lower_f_string(builder: IRBuilder, node: ast.JoinedStr) -> Any:
@@ -258,4 +247,4 @@ def _either(terms: Iterable[Any]) -> Any:
     known = [term for term in terms if term is not None]
     if len(known) < 2:
         return known[0] if known else None
-    return (EITHER, *known)
+    return (ir.EITHER, *known)
