@@ -7,7 +7,7 @@ import msgspec
 from remora.code.ir.model import LoweredFile
 from remora.ids import NodeKey
 
-FACTS_VERSION = 18
+FACTS_VERSION = 19
 """Version of the facts. Increase it when the same bytes produce different facts; stored facts are
 then recomputed. A test compares it with a digest of `read_facts` for small programs."""
 

@@ -70,6 +70,13 @@ CASES = {
         "D.__get__",
         {"use": "possible", "too": "possible"},
     ),
+    "a class that a call makes": (
+        "class A:\n    def go(self): ...\nclass B:\n    def go(self): ...\n"
+        "Kid = type('Kid', (A,), {'stop': B.go})\ndef f(*x): return x\n"
+        "def use():\n    Kid().go()\ndef no():\n    f('B', (A,), {}).go()\n    Kid().stop()\n",
+        "A.go",
+        {"use": "exact"},
+    ),
     "a method of a library": (
         "import ext\nclass A:\n    def get(self): ...\ndef use():\n    ext.Client().get()\n",
         "A.get",

@@ -219,9 +219,9 @@ class Linker:
 
     def _first(self, values: Values, kinds: Set[str]) -> str | None:
         for value, _ in values:
-            other = self._ctx.file(value[1]) if value[0] in kinds else None
-            if other is not None:
-                return node_key(other.path, other.scopes[value[2]].qualname)
+            node = _node(self._ctx, value) if value[0] in kinds else None
+            if node is not None:
+                return node_key(*node)
         return None
 
     def _limit_cache(self) -> None:

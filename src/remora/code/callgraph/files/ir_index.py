@@ -44,7 +44,7 @@ class IndexedFile:
         return {
             scope.qualname: number
             for number, scope in enumerate(self.scopes)
-            if scope.kind in {ir.MODULE_SCOPE, ir.CLASS_SCOPE, ir.FUNCTION_SCOPE}
+            if scope.kind in {ir.MODULE_SCOPE, ir.CLASS_SCOPE, ir.FUNCTION_SCOPE} and scope.name
         }
 
     @cached_property
@@ -70,7 +70,8 @@ class IndexedFile:
 
     @cached_property
     def classes(self) -> list[int]:
-        return [i for i, scope in enumerate(self.scopes) if scope.kind == ir.CLASS_SCOPE]
+        numbers = self.nodes.values()
+        return [number for number in numbers if self.scopes[number].kind == ir.CLASS_SCOPE]
 
     def is_stub(self, number: int) -> bool:
         """Return True if a function is empty or only raises NotImplementedError."""

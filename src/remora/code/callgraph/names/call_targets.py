@@ -219,8 +219,9 @@ def _constructor_targets(ctx: Context, value: Value) -> Targets:
             for key in _constructor_targets(ctx, subclass):
                 _add(found, key, 1)
     file = ctx.definition_file(value[1], value[2])
-    if file is not None and not any(key.endswith(".__init__") for key in found):
-        found[node_key(value[1], file.scopes[value[2]].qualname)] = 0
+    scope = None if file is None else file.scopes[value[2]]
+    if scope and scope.name and not any(key.endswith(".__init__") for key in found):
+        found[node_key(value[1], scope.qualname)] = 0
     for meta, _ in ctx.solve(("class_attribute", 0, *value[1:], METACLASS)):
         if meta[0] == kinds.CLASS:
             found.update(dict.fromkeys(_method_targets(ctx, meta, "__call__"), POSSIBLE))

@@ -36,7 +36,22 @@ def lower_call(builder: IRBuilder, node: ast.Call) -> Any:
         _record_added_items(builder, callee, args)
     calls = builder.calls
     calls.append(Call(builder.scope_index, builder.statement, line, callee, args, keywords))
+    is_class = len(args) == 3 and (callee == "type" or ir.unqualified_name(callee)[:1].isupper())
+    if is_class and ir.has_tag(args[1], ir.CONTAINER) and ir.has_tag(args[2], ir.CONTAINER):
+        return (ir.EITHER, len(calls) - 1, _made_class(builder, line, args))
     return len(calls) - 1
+
+
+def _made_class(builder: IRBuilder, line: int, args: Sequence[Any]) -> Any:
+    """Record the class that `type("A", (Base,), {"go": go})` or a metaclass makes: not a node."""
+    scope = builder.open_scope(ir.CLASS_SCOPE, "", line)
+    bases, table = builder.containers[args[1][1]], builder.containers[args[2][1]]
+    scope.bases = bases.items
+    for key, term in zip(table.keys or (), table.items, strict=False):
+        if isinstance(key, str):
+            bind = ir.Binding(ir.VALUE, builder.statement, builder.scope_index, term)
+            scope.binds[key] = [bind]
+    return (ir.SCOPE, scope.index)
 
 
 def record_decorator_call(builder: IRBuilder, decorator: Any, line: int, term: Any) -> Any:
