@@ -188,16 +188,18 @@ class IRBuilder(IRParts):
 
     def mangled(self, name: str) -> str:
         """Return `_A__x` for the private name `__x` in a class `A`, and else the name."""
+        if name[1:2] != "_" or name[-2:] == "__":
+            return name
         scope: OpenScope | None = self.scope
         while scope is not None and scope.kind != ir.CLASS_SCOPE:
             scope = scope.parent
-        owner = "" if scope is None or name[-2:] == "__" else scope.name.lstrip("_")
+        owner = "" if scope is None else scope.name.lstrip("_")
         self.names.add(name)
         return f"_{owner}{name}" if owner else name
 
     def bind(self, name: str, kind: int, term: Any, extra: Any = None) -> None:
         """Record that the current statement binds `name`."""
-        if name[:2] == "__":
+        if name[0] == "_":
             name = self.mangled(name)
         target = self.scope
         if target.outer:

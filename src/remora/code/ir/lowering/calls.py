@@ -71,7 +71,7 @@ def record_registration(builder: IRBuilder, register: Any, line: int, term: Any)
 
 def _lower_method_call(builder: IRBuilder, node: ast.Call, func: ast.Attribute) -> Any:
     name, base = func.attr, func.value
-    if name[:2] == "__":
+    if name[0] == "_":
         name = builder.mangled(name)
     add = builder.names.add
     add(name)

@@ -26,7 +26,7 @@ def lower_expression(builder: IRBuilder, node: Any) -> Any:
     # three out of four nodes are names or constants
     if kind is _NAME:
         name = node.id
-        if name[:2] == "__":
+        if name[0] == "_":
             name = builder.mangled(name)
         if name in builder.defined or builder.stars:
             builder.load(name, node.lineno)
@@ -66,7 +66,7 @@ def lower_expressions(builder: IRBuilder, nodes: Sequence[Any]) -> list[Any]:
     for node in nodes:
         if node.__class__ is _NAME:
             name = node.id
-            if name[:2] == "__":
+            if name[0] == "_":
                 name = builder.mangled(name)
             if name in builder.defined or builder.stars:
                 builder.load(name, node.lineno)

@@ -127,7 +127,7 @@ _CONTAINMENT = frozenset((ast.In, ast.NotIn))
 
 def lower_attribute(builder: IRBuilder, node: ast.Attribute) -> Any:
     value, name = node.value, node.attr
-    if name[:2] == "__":
+    if name[0] == "_":
         name = builder.mangled(name)
     add = builder.names.add
     add(name)
