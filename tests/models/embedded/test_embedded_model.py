@@ -235,7 +235,7 @@ def test_without_the_extra_the_error_names_it(
     monkeypatch.setitem(sys.modules, "xllamacpp", None)
     with pytest.raises(ModelError) as caught:
         EmbeddedModel(tmp_path, exact=False, limits=RequestLimits())
-    assert "'.[embedded]'" in caught.value.hint
+    assert "[embedded]'" in caught.value.hint
 
 
 def test_a_server_that_cannot_start_says_why(weights_cache: Path, tmp_path: Path) -> None:

@@ -17,4 +17,4 @@ def test_a_missing_package_is_named_with_its_extra(
     monkeypatch.setattr(pyrefly, "find_spec", lambda name: None if name == package else name)
     with pytest.raises(UsageError, match=f"requires the {package} package") as refused:
         unannotated(ToolTree(tmp_path), [], {})
-    assert "'.[types]'" in refused.value.hint
+    assert "[types]'" in refused.value.hint
