@@ -78,6 +78,7 @@ def test_the_hook_takes_no_file_for_an_option(remora: Remora, root: Path) -> Non
 
 
 @pytest.mark.parametrize("detached", [pytest.param(False, marks=pytest.mark.slow), True])
+@pytest.mark.slow
 def test_the_ci_job_puts_the_changes_on_a_branch_beside_the_reports(
     remora: Remora, root: Path, tmp_path: Path, detached: bool
 ) -> None:

@@ -55,6 +55,7 @@ def arm(done: Done, name: str = "rules") -> dict[str, Any]:
     return dict(found)
 
 
+@pytest.mark.slow
 def test_what_people_wrote_is_hidden_restored_and_compared(poor: Remora, loaders: Path) -> None:
     before = tree(loaders)
     done = poor(*TYPES, cwd=loaders)

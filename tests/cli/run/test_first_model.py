@@ -56,6 +56,7 @@ def test_a_model_that_is_asked_for_must_be_there(
     assert not list((cart / ".agentfs").glob("runs/*"))
 
 
+@pytest.mark.slow
 def test_an_installed_model_decides_where_it_is_asked_for(remora: Remora, cart: Path) -> None:
     named = ("analyze", "cart.py", "-o", "docstring", "--decisions", "model")
     line = f"to let a model try: `remora {' '.join(named)}`"

@@ -57,6 +57,7 @@ def again(stopped: Ran) -> Ran:
     return stopped
 
 
+@pytest.mark.slow
 def test_the_document_is_that_of_the_whole_run(again: Ran) -> None:
     done = again("analyze", "--resume", "last", "--json")
     assert done.code == 0

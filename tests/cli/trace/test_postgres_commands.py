@@ -118,6 +118,7 @@ class TestReading:
         assert "run_end" in self.project("trace", "tail").out
 
 
+@pytest.mark.slow
 def test_accept_revert_reject_retry_and_fork(own: Project) -> None:
     before = tree(own.root)
     document = own.analyze()

@@ -337,6 +337,7 @@ def test_annotations_that_were_there_are_not_judged(
     assert said == {"show(path: str) is given tuple[str]"}
 
 
+@pytest.mark.slow
 def test_the_same_files_are_measured_again(tmp_path: Path, plain_python: ProjectPython) -> None:
     """A test that passes another value each time takes no annotation out."""
     tests = (

@@ -162,6 +162,7 @@ def test_a_test_that_passed_before_refuses_the_edits(
     assert said in found
 
 
+@pytest.mark.slow
 def test_edits_of_several_files_are_taken_back_together(
     tree: Path, plain_python: ProjectPython
 ) -> None:

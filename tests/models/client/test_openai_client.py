@@ -155,6 +155,7 @@ def test_an_answer_that_is_none_is_a_model_error(misbehaving: Any, canned: Any, 
     assert "sent an unusable response" in failure(misbehaving.address).message
 
 
+@pytest.mark.slow
 def test_an_endless_answer_is_cut_off(misbehaving: Any, canned: Any) -> None:
     misbehaving.routes[CHAT] = canned(body=b" " * (17 * 1024 * 1024))
     assert "more than" in failure(misbehaving.address).message

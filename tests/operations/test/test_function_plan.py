@@ -337,6 +337,7 @@ def test_tests_that_fail_beside_others_do_not_pass(tree: Path, plain_python: Pro
 @pytest.mark.parametrize(
     "name", ["test_prices.py", pytest.param("tests.py", marks=pytest.mark.slow)]
 )
+@pytest.mark.slow
 def test_further_cases_go_into_the_file_with_the_existing_ones(
     tree: Path, place: ToolTree, name: str
 ) -> None:
