@@ -20,6 +20,7 @@ from remora.web.session import Session
 from remora.workspaces.rooted_files import RootedFiles
 
 _OFTEN_MISSING = {"since": "", "command": "", "left_out": False, "incomplete": [], "unknown": ""}
+"""Fields that a document has only if there is something to say, and their values if it has not."""
 _AROUND = 2
 """Lines that are shown before and after the one of a remark."""
 _MOST_SHOWN = 50
