@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from remora.errors import ConfigError
-from remora.judges.judged_change import ReportedFinding
 from remora.text import did_you_mean
 
 if TYPE_CHECKING:
     from remora.code.syntax.nodes import Module, Node
     from remora.config.schema import OperationConfig
-    from remora.judges.judged_change import JudgeChange
+    from remora.judges.judged_change import JudgeChange, ReportedFinding
     from remora.judges.submission import Check
     from remora.operations.restorer import Restorer
     from remora.sandbox.interpreters import ProjectPython
@@ -146,7 +145,7 @@ class Totals(msgspec.Struct, frozen=True, kw_only=True):
     """
 
 
-Report = Callable[["ToolTree", Sequence["Module"], Mapping[str, Any]], Iterable[ReportedFinding]]
+Report = Callable[["ToolTree", Sequence["Module"], Mapping[str, Any]], Iterable["ReportedFinding"]]
 """Takes the tree, the selected files and the options, and returns the findings of an operation."""
 
 

@@ -95,7 +95,7 @@ def test_a_packet_is_read_without_what_runs_agents(ran: Ran) -> None:
 def assert_loads_little(loaded: set[str]) -> None:
     assert not READS & loaded
     assert "remora.config.schema" not in loaded
-    ours = ("remora.models.client", "remora.models.decoding", "remora.pym")
+    ours = ("remora.models.client", "remora.models.decoding", "remora.pym", "remora.judges.")
     assert not {name for name in loaded if name.startswith(ours)}
 
 
