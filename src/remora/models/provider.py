@@ -3,7 +3,6 @@
 The HTTP client is imported only when a server is contacted, because most commands do not need it.
 """
 
-import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -200,6 +199,8 @@ def _server_facts(
     address: "Address", settings: "ModelConfig", api_key: str | None
 ) -> dict[str, Any]:
     """Return what a server and its model can do, after a question as a job asks it."""
+    import asyncio
+
     from remora.models.client.openai_client import open_client
     from remora.models.client.server_probe import probe_request
 
