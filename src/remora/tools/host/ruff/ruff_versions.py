@@ -1,9 +1,10 @@
 """The version of ruff that a project uses, and the files that name ruff."""
 
 import re
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from remora.tools.file_tree import FileTree
+if TYPE_CHECKING:
+    from remora.tools.file_tree import FileTree
 
 Version = tuple[int, int, int]
 _LIMIT = 8 * 1024 * 1024
@@ -41,7 +42,7 @@ class RuffUse(NamedTuple):
     """True if not only lock files pin a version."""
 
 
-def ruff_use(place: FileTree) -> RuffUse:
+def ruff_use(place: "FileTree") -> RuffUse:
     """Return how a project uses ruff.
 
     It is read from pre-commit's configuration, lock files, requirements, tox.ini and the workflows
