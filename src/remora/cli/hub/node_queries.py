@@ -12,7 +12,6 @@ from remora.cli.app.output import note
 from remora.cli.app.project_context import invocation_of
 from remora.cli.app.working import progress_bar
 from remora.hub.client import HubClient
-from remora.hub.coverage_file import read_coverage
 from remora.hub.lookup.not_found import unknown_node
 from remora.hub.node import AnsweredNode
 from remora.hub.process.hub_paths import HubPaths
@@ -57,6 +56,8 @@ class HubQuery:
         """
         if (tests := answer["tests"]) is None:
             return answer
+        from remora.hub.coverage_file import read_coverage  # imports the syntax of tests
+
         path = unescape_path(split_node_key(answer["node"])[0])
         if (found := read_coverage(self._places.root, [path])) is not None:
             known = {test["id"] for test in tests}
