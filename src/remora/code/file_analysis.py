@@ -28,15 +28,22 @@ from remora.text import REPORT, bug_report_line
 
 _SOURCE_FOLDER = "src"
 _WORD = re.compile(r"[^\W\d]\w*")
+MODULE_LINK = re.compile(rb"((?:\.\./)*)(\w[\w/]*)\.pyi?")
+"""The text of a link to a module, which is also that of the file that some systems have for it."""
 
 
 def read_facts(path: str, source: bytes) -> FileFacts:
     """Return the facts about a file. Never raises or warns. `path` is a relative POSIX path.
 
-    If an internal error occurs, return the facts about an empty file, marked as partial.
+    The text of a link to a module counts as an import of all its names. If an internal error occurs,
+    return the facts about an empty file, marked as partial.
     """
     try:
-        return _read_facts(path, source)
+        if (link := MODULE_LINK.fullmatch(source)) is None:
+            return _read_facts(path, source)
+        dots = b"." * (1 + link[1].count(b"/"))
+        facts = _read_facts(path, b"from %b import *" % (dots + link[2].replace(b"/", b".")))
+        return msgspec.structs.replace(facts, file_hash=sha256(source).hexdigest())
     except Exception as error:  # noqa: BLE001 - an error in one file must not affect others
         return msgspec.structs.replace(
             _read_facts(path, b""),

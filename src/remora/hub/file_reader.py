@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from remora.code.file_analysis import read_facts
+from remora.code.file_analysis import MODULE_LINK, read_facts
 from remora.code.file_facts import PARTLY_READ, FileFacts
 from remora.errors import DiskError
 from remora.hub.file_limits import FILE_LIMIT, too_large
@@ -65,7 +65,7 @@ def facts_without_nodes(path: str, file_hash: str, detail: str) -> FileFacts:
 
 
 class Reader:
-    """Reads files in one folder and its subfolders, without following symbolic links."""
+    """Reads files in one folder and its subfolders, and of a symbolic link only its text."""
 
     def __init__(self, root: int, limit: int) -> None:
         self._root = root
@@ -74,11 +74,25 @@ class Reader:
         """Path and descriptor of the last file's folder; the next file is usually in it too."""
 
     def read(self, path: str) -> Content:
-        """Read the file at a raw path.
+        """Read the file or link at a raw path.
 
         The read is repeated if the file changes in the meantime. Files over the size limit are
         skipped.
         """
+        try:
+            return self._read_file(path)
+        except OSError as error:
+            folder, _, name = path.rpartition("/")
+            if error.errno != errno.ELOOP or folder != self._last[0]:
+                raise
+        began = time.time_ns()
+        stamp = stamp_of(os.lstat(name, dir_fd=self._last[1]))
+        text = os.readlink(os.fsencode(name), dir_fd=self._last[1])
+        is_current = len(text) == stamp.size and _is_reliable(stamp, began)
+        is_module = MODULE_LINK.fullmatch(text) is not None
+        return Content(text if is_module else b"", stamp if is_current else None)
+
+    def _read_file(self, path: str) -> Content:
         data = b""
         for _ in range(_TRIES):
             began = time.time_ns()

@@ -181,7 +181,10 @@ class TestWhatGitKnows:
         (repository / "link.py").symlink_to("a.py")
         (repository / "src").rename(repository / "out")
         (repository / "src").symlink_to("out")
-        assert agrees(members, repository) == {"a.py"}
+        (repository / ".#a.py").symlink_to("me@host:1")
+        # of a link to a file the Hub reads the text, and other parts leave it out
+        assert set(members.sweep()) == {"a.py", "link.py"} == truth(repository) | {"link.py"}
+        assert members.belonging(["a.py", "link.py", ".#a.py", "src/b.py"]) == {"a.py", "link.py"}
 
 
 class TestToolsFolders:

@@ -11,12 +11,12 @@ MARKS = frozenset({".gitignore", ".git", "pyvenv.cfg"})
 
 
 class Listing(NamedTuple):
-    """Entries of a folder, as paths below the root. Symbolic links are left out."""
+    """Entries of a folder, as paths below the root. Symbolic links to folders are left out."""
 
     folder: str
     folders: list[str]
     files: list[tuple[str, "os.DirEntry[str]"]]
-    """Regular files with one of the suffixes `SOURCES`."""
+    """Files with one of the suffixes `SOURCES`, and symbolic links with such a name."""
     marks: frozenset[str]
 
 
@@ -33,7 +33,10 @@ def list_folder(top: str, folder: str) -> Listing | None:
                     marks.append(name)
                 if entry.is_dir(follow_symlinks=False):
                     folders.append(prefix + name)
-                elif name.endswith(SOURCES) and entry.is_file(follow_symlinks=False):
+                elif name.endswith(SOURCES) and (
+                    entry.is_file(follow_symlinks=False)
+                    or (entry.is_symlink() and not name.startswith("."))
+                ):
                     files.append((prefix + name, entry))
     except OSError:
         return None
@@ -46,6 +49,16 @@ def lstat_below(top: str, path: str) -> os.stat_result | None:
         return os.lstat(f"{top}/{path}")
     except (OSError, ValueError):  # ValueError: NUL in the path
         return None
+
+
+def is_source(top: str, path: str) -> bool:
+    """Return True if `path` is a regular file, or a link of which only the text counts.
+
+    The links that editors make to lock a file have names like `.#app.py`.
+    """
+    about = lstat_below(top, path)
+    is_link = about is not None and st.S_ISLNK(about.st_mode) and "/." not in f"/{path}"
+    return about is not None and (st.S_ISREG(about.st_mode) or is_link)
 
 
 def is_folder(top: str, path: str) -> bool:

@@ -1,6 +1,5 @@
 """Cache of ignore decisions, which are valid until the ignore rules change."""
 
-import stat as st
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
@@ -10,7 +9,13 @@ from remora.files.patterns import IgnoreRules
 from remora.files.project_files import is_private
 from remora.hub.members.exclusion_rules import Rules, open_rules
 from remora.hub.members.external_inputs import RememberedFile
-from remora.hub.members.folder_listing import MARKS, lstat_below, with_ancestors
+from remora.hub.members.folder_listing import (
+    MARKS,
+    is_folder,
+    is_source,
+    lstat_below,
+    with_ancestors,
+)
 
 _MAX_DECISIONS = 500_000  # paths, about 100 MB
 
@@ -155,10 +160,10 @@ class IgnoreCache:
             raise RulesChanged from None
         # git reads the disk itself and may have seen another file at this path
         for path in new_folders:
-            if _mode(self._top, path, st.S_IFDIR):
+            if is_folder(self._top, path):
                 self._decisions[path + "/"] = path in ignored
         for path in new_files:
-            if _mode(self._top, path, st.S_IFREG):
+            if is_source(self._top, path):
                 self._decisions[path] = path in ignored
 
     def stop_git(self) -> None:
@@ -196,8 +201,3 @@ class IgnoreCache:
         """
         tracked = self.tracked.get(path.rpartition("/")[0], ())
         return path in tracked and not is_private(path) and not self._excluded.ignores(path)
-
-
-def _mode(top: str, path: str, kind: int) -> bool:
-    about = lstat_below(top, path)
-    return about is not None and st.S_IFMT(about.st_mode) == kind

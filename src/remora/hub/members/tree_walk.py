@@ -1,6 +1,5 @@
 """Walk through the folders of a project to find its Python files."""
 
-import stat as st
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -8,6 +7,7 @@ from remora.hub.file_stamp import Stamp, stamp_of
 from remora.hub.members.folder_listing import (
     Listing,
     is_folder,
+    is_source,
     list_folder,
     lstat_below,
     marks_in,
@@ -141,15 +141,13 @@ class Walker:
                 found.folders.add(place)
         for path in paths:
             about = lstat_below(self._top, path)
-            if about is not None and st.S_ISREG(about.st_mode):
+            if about is not None and is_source(self._top, path):
                 found.files[path] = stamp_of(about)
                 if unreadable or about.st_nlink > 1:
                     found.unwatchable[path] = about.st_ino
 
     def _is_file(self, path: str, reachable: dict[str, bool]) -> bool:
-        about = lstat_below(self._top, path)
-        is_file = about is not None and st.S_ISREG(about.st_mode)
-        return is_file and self._is_reachable(_folder_of(path), reachable)
+        return is_source(self._top, path) and self._is_reachable(_folder_of(path), reachable)
 
     def _is_reachable(self, folder: str, known: dict[str, bool]) -> bool:
         """Return True if neither `folder` nor any parent folder is closed or a symbolic link."""
